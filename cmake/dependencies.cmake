@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every dependency, with its reason and licence. All are Debian 12 packages; ./dev installs them.
+
+# libhwy-dev (Apache-2.0 or BSD-3-Clause). Core, private: kernels written once, compiled for each
+# instruction set, chosen at run time.
+find_package(hwy CONFIG REQUIRED)
+
+# nlohmann-json3-dev (MIT). Core, private to src/model: its SAX interface lets us refuse duplicate keys
+# and depth while reading a config.
+find_package(nlohmann_json 3.11 CONFIG REQUIRED)
+
+if(ROTARY_DEVELOPER)
+  # libcli11-dev (BSD-3-Clause). Tool: subcommands and option parsing.
+  find_package(CLI11 2.1 CONFIG REQUIRED)
+
+  # libfmt-dev (MIT). Tool: text output; std::format is absent in gcc 12.
+  find_package(fmt 9 CONFIG REQUIRED)
+
+  # libmpfr-dev (LGPL-3+). Reference: cos and sin of an angle that no double holds. Linked by tests and
+  # dev start only.
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(mpfr REQUIRED IMPORTED_TARGET mpfr)
+
+  # libzip-dev (BSD-3-Clause). Tool: the .npz container of `rotary table`. By pkg-config, because
+  # Debian's CMake package asks for programs that live in other packages.
+  pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
+
+  # libgtest-dev (BSD-3-Clause). Tests.
+  find_package(GTest 1.12 CONFIG REQUIRED)
+
+  # librapidcheck-dev (BSD-2-Clause). Tests: properties over generated inputs, shrunk on failure.
+  find_package(rapidcheck CONFIG REQUIRED)
+endif()

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiler settings of this project's own targets: rotary_options, linked privately by each of them.
+
+set(ROTARY_SANITIZE "" CACHE STRING "Comma-separated sanitizers, for example address,undefined")
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+  endif()
+endif()
+
+add_library(rotary_options INTERFACE)
+target_compile_features(rotary_options INTERFACE cxx_std_20)
+target_compile_options(rotary_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror=switch
+  # The numeric contract promises the same bits: a product and a sum fuse only where the code says so.
+  -ffp-contract=off
+  $<$<BOOL:${ROTARY_WARNINGS_AS_ERRORS}>:-Werror>)
+
+if(ROTARY_SANITIZE)
+  target_compile_options(rotary_options INTERFACE
+    -fsanitize=${ROTARY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(rotary_options INTERFACE -fsanitize=${ROTARY_SANITIZE})
+endif()

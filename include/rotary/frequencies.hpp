@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frequencies: how fast each pair of one RotarySpec turns.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "rotary/result.hpp"
+#include "rotary/rotary_spec.hpp"
+
+namespace rotary {
+
+// inv_freq is the truth that every error bound of this library refers to; turns is derived from it.
+struct Frequencies {
+  HeadWindow window;
+  std::vector<double> inv_freq;  // [pairs], radians per position
+  std::vector<std::uint64_t>
+      turns;  // [pairs], fraction of a full turn per position, in units of 2^-64 turn
+  double attention_factor = 1;  // A: multiplies cos and sin, so a score grows by A^2
+};
+
+// Errors: invalid_argument when the spec breaks a requirement stated with its fields.
+[[nodiscard]] Result<Frequencies> make_frequencies(const RotarySpec& spec) noexcept;
+
+// Frequencies from an explicit list, one for each pair of the window: finite, 0 <= inv_freq < 2^40.
+[[nodiscard]] Result<Frequencies> make_frequencies(const HeadWindow& window,
+                                                   std::vector<double> inv_freq,
+                                                   double attention_factor) noexcept;
+
+}  // namespace rotary

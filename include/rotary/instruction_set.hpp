@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which instruction set the kernels use. The best that the machine supports is chosen at first use;
+// the environment variable ROTARY_INSTRUCTION_SET, read at first use, or force_instruction_set()
+// choose another. The choice is the only mutable state of this library.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "rotary/result.hpp"
+
+namespace rotary {
+
+// Names of those that run on this machine, best first, for example "AVX3", "AVX2", "SSE4", "SSSE3",
+// "SCALAR" (Highway's names; AVX3 is AVX-512).
+[[nodiscard]] std::vector<std::string_view> supported_instruction_sets();
+
+// The one in use. Error: unsupported, when ROTARY_INSTRUCTION_SET names none of the above.
+[[nodiscard]] Result<std::string_view> instruction_set() noexcept;
+
+// From now on use the one with this name, in every thread. Error: unsupported.
+[[nodiscard]] Status force_instruction_set(std::string_view name) noexcept;
+
+}  // namespace rotary

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Positions: where each token stands. Any int64, negative ones included.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <variant>
+
+namespace rotary {
+
+// Token t of every batch row stands at first + t.
+struct ConsecutivePositions {
+  std::int64_t first = 0;
+  std::int64_t tokens = 0;
+};
+
+// One position for each token: packed documents, padding, context-parallel slices. Not owned.
+// batch 1 serves every batch row of the tensors. Strides in elements.
+template <class Integer>
+struct PositionArray {
+  const Integer* data = nullptr;
+  std::int64_t batch = 1;
+  std::int64_t tokens = 0;
+  std::int64_t batch_stride = 0;
+  std::int64_t token_stride = 1;
+};
+
+using Positions =
+    std::variant<ConsecutivePositions, PositionArray<std::int32_t>, PositionArray<std::int64_t>>;
+
+// [tokens], the same for every batch row.
+template <class Integer>
+[[nodiscard]] PositionArray<Integer> positions_of(std::span<const Integer> tokens) noexcept {
+  return {.data = tokens.data(), .batch = 1, .tokens = static_cast<std::int64_t>(tokens.size())};
+}
+
+// Contiguous [batch, tokens]; positions.size() must be a multiple of batch.
+template <class Integer>
+[[nodiscard]] PositionArray<Integer> positions_of(std::span<const Integer> positions,
+                                                  std::int64_t batch) noexcept {
+  const auto tokens = batch > 0 ? static_cast<std::int64_t>(positions.size()) / batch : 0;
+  return {.data = positions.data(), .batch = batch, .tokens = tokens, .batch_stride = tokens};
+}
+
+}  // namespace rotary

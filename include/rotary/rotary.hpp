@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole C++ API: config -> RotarySpec -> Frequencies -> Rotations -> rotate.
+#pragma once
+
+#include "rotary/frequencies.hpp"
+#include "rotary/instruction_set.hpp"
+#include "rotary/model_spec.hpp"
+#include "rotary/positions.hpp"
+#include "rotary/result.hpp"
+#include "rotary/rotary_spec.hpp"
+#include "rotary/rotate.hpp"
+#include "rotary/rotations.hpp"
+#include "rotary/scaling.hpp"
+#include "rotary/tensor_view.hpp"
+#include "rotary/version.hpp"

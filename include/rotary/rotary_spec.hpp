@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// RotarySpec: what a model card says about one rotary embedding.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "rotary/result.hpp"
+#include "rotary/scaling.hpp"
+
+namespace rotary {
+
+// Which two features of a head turn together as pair i, of d = rotary_dim features. Choosing
+// wrongly keeps every norm and every shape right and the model wrong, so nothing here has a
+// default.
+enum class Pairing : std::int32_t {
+  half =
+      1,  // (i, i + d/2): rotate_half, "NeoX style"; Llama, Mistral, Qwen, GPT-NeoX in Transformers
+  interleaved =
+      2,  // (2i, 2i + 1): rotate_every_two, "GPT-J style", complex numbers; RoFormer, GPT-J
+};
+
+// "half", "interleaved".
+[[nodiscard]] std::string_view to_string(Pairing pairing) noexcept;
+
+// A member that must be given: leaving it out of a designated initialiser does not compile.
+template <class T>
+class Required {
+ public:
+  Required() = delete;
+  // NOLINTNEXTLINE(google-explicit-constructor): reads as the value it holds
+  constexpr Required(T value) : value_(std::move(value)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr operator const T&() const noexcept { return value_; }
+  [[nodiscard]] constexpr const T& get() const noexcept { return value_; }
+
+ private:
+  T value_;
+};
+
+struct RotarySpec {
+  std::int64_t head_dim = 0;  // features of a head, >= 2
+  std::optional<std::int64_t> rotary_dim =
+      {};  // features that turn, even, >= 2; absent: head_dim - first_feature
+  std::int64_t first_feature = 0;  // where the turning features begin; the others pass unchanged
+  Required<double> base;           // rope_theta: finite, > 1
+  Required<Pairing> pairing;
+  Scaling scaling = NoScaling{};
+};
+
+// The head's window that a rotation touches: features [first_feature, first_feature + rotary_dim).
+// It travels from the spec to the rotations, so the three cannot disagree.
+struct HeadWindow {
+  std::int64_t head_dim = 0;
+  std::int64_t rotary_dim = 0;
+  std::int64_t first_feature = 0;
+  Required<Pairing> pairing;
+
+  [[nodiscard]] std::int64_t pairs() const noexcept { return rotary_dim / 2; }
+};
+
+// The spec's window, or the requirement that the spec breaks.
+[[nodiscard]] Result<HeadWindow> head_window(const RotarySpec& spec) noexcept;
+
+}  // namespace rotary

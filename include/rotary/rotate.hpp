@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// rotate: q' = A R(position) q, the one operation of rotary embedding, for every layout.
+#pragma once
+
+#include <cstdint>
+
+#include "rotary/result.hpp"
+#include "rotary/rotations.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary {
+
+// Of the linear map A*R(position) that forward applies:
+enum class Direction : std::int32_t {
+  forward = 1,    // A R
+  inverse = 2,    // R^-1 / A: undoes forward
+  transpose = 3,  // A R^T: the backward pass, gradients of q from gradients of q'
+};
+
+struct RotateOptions {
+  Direction direction = Direction::forward;
+};
+
+// Rotates features [first_feature, first_feature + rotary_dim) of every head of src into dst and
+// copies the others.
+//
+// dst and src have the same dtype and extents; extents.features is the window's head_dim,
+// extents.tokens is rotations.tokens(), extents.batch is rotations.batch() unless that is 1. In
+// place is the same view twice; otherwise dst and src share no element (views that interleave in
+// memory, as in a fused QKV, are legal; sharing is decided exactly where strides nest, and refused
+// where it cannot be decided). Elements of dst are distinct.
+//
+// Arithmetic is float32 with one rounding to nearest even on store. In units of 2^-24 hypot(pair) *
+// A, a float32 result is within rotate_error_bound(...) of the exact map. NaN and Inf pass through.
+// Allocates nothing on success, starts no thread. On an error nothing has been written.
+//
+// Errors: invalid_argument, with the requirement and what was got; unsupported when the environment
+// variable ROTARY_INSTRUCTION_SET names a set that cannot run here.
+[[nodiscard]] Status rotate(HeadsView dst, ConstHeadsView src, const Rotations& rotations,
+                            RotateOptions options = {}) noexcept;
+
+// Rotates q and k in place: the decode step in one call. The two may differ in heads, not in batch
+// or tokens, and share no element. On an error neither has been written.
+[[nodiscard]] Status rotate_qk(HeadsView q, HeadsView k, const Rotations& rotations,
+                               RotateOptions options = {}) noexcept;
+
+}  // namespace rotary

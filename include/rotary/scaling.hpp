@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scaling rules: how a model stretches the frequencies of rotary embedding beyond the context it
+// was trained on. Each rule is one aggregate here and one file in src/rotation/scaling/; d is
+// rotary_dim, i the pair, ω_i = base^(-2i/d) the unscaled frequency. Which rules exist and where
+// each formula comes from: docs/theory/scaling.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <variant>
+
+namespace rotary {
+
+// ω_i unchanged. Su et al. 2021, RoFormer (arXiv 2104.09864), §3.2.2.
+struct NoScaling {
+  friend bool operator==(const NoScaling&, const NoScaling&) = default;
+};
+
+// Position interpolation: ω_i / factor. Chen et al. 2023 (arXiv 2306.15595).
+struct LinearScaling {
+  double factor = 0;  // finite, > 0
+
+  friend bool operator==(const LinearScaling&, const LinearScaling&) = default;
+};
+
+// NTK-aware with a fixed alpha: base' = base * alpha^(d/(d-2)), ω_i = base'^(-2i/d); the slowest
+// pair turns alpha times slower, the fastest stays. bloc97 2023; needs rotary_dim >= 4.
+struct NtkScaling {
+  double alpha = 0;  // finite, > 0
+
+  friend bool operator==(const NtkScaling&, const NtkScaling&) = default;
+};
+
+// Whether YaRN's ramp starts and ends on whole pairs (floor, ceil; the rule of Transformers) or
+// between them (gpt-oss: "truncate": false).
+enum class YarnRamp : std::int32_t { whole_pairs = 1, fractional = 2 };
+
+// YaRN. Peng et al. 2023 (arXiv 2309.00071), as computed by Transformers' _compute_yarn_parameters.
+// Pairs that turn more than beta_fast times within the original context keep ω_i, those that turn
+// less than beta_slow times get ω_i / factor, a linear ramp lies between.
+struct YarnScaling {
+  double factor = 0;                         // finite, > 0
+  std::int64_t original_context_tokens = 0;  // > 0: what the model was trained on before scaling
+  double beta_fast = 32;                     // turns; finite, >= beta_slow
+  double beta_slow = 1;                      // turns; finite, > 0
+  YarnRamp ramp = YarnRamp::whole_pairs;
+  // The factor A on cos and sin. Given: used as it is. Otherwise g(mscale) / g(mscale_all_dim) when
+  // both are given and not 0, else g(1), where g(m) = 0.1 m ln(factor) + 1, and 1 for factor <= 1.
+  std::optional<double> attention_factor = {};
+  std::optional<double> mscale = {};
+  std::optional<double> mscale_all_dim = {};
+
+  friend bool operator==(const YarnScaling&, const YarnScaling&) = default;
+};
+
+// Llama 3.1 and later. With wavelength λ = 2π/ω: ω/factor where λ > original/low_freq_factor,
+// ω where λ < original/high_freq_factor, a blend between. Transformers' _compute_llama3_parameters.
+struct Llama3Scaling {
+  double factor = 0;                         // finite, > 0
+  double low_freq_factor = 0;                // finite, > 0
+  double high_freq_factor = 0;               // finite, >= low_freq_factor
+  std::int64_t original_context_tokens = 0;  // > 0
+
+  friend bool operator==(const Llama3Scaling&, const Llama3Scaling&) = default;
+};
+
+using Scaling = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling>;
+
+// "default", "linear", "ntk", "yarn", "llama3": the rope_type of model configs.
+[[nodiscard]] std::string_view rope_type(const Scaling& scaling) noexcept;
+
+}  // namespace rotary

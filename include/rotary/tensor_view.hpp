@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Views of somebody else's queries or keys: a pointer, a type, four named extents, four strides.
+// Axis order lives in the strides alone, so [B,T,H,D], [B,H,T,D], packed [N,H,D] and a slice of a
+// fused QKV projection are all the same type.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rotary {
+
+enum class DType : std::int32_t {
+  f32 = 1,   // IEEE binary32
+  bf16 = 2,  // the upper 16 bits of binary32
+};
+
+[[nodiscard]] constexpr std::int64_t size_in_bytes(DType dtype) noexcept {
+  return dtype == DType::bf16 ? 2 : 4;
+}
+
+// Each at least 0; a view with an extent of 0 has no element and every operation on it succeeds.
+struct Extents {
+  std::int64_t batch = 1;
+  std::int64_t tokens = 0;
+  std::int64_t heads = 0;
+  std::int64_t features = 0;  // head_dim
+
+  friend bool operator==(const Extents&, const Extents&) = default;
+};
+
+// In elements, not bytes. Negative strides are legal; a destination stride of 0 is not, unless its
+// extent is 1.
+struct Strides {
+  std::int64_t batch = 0;
+  std::int64_t token = 0;
+  std::int64_t head = 0;
+  std::int64_t feature = 1;
+
+  friend bool operator==(const Strides&, const Strides&) = default;
+};
+
+// Contiguous [batch, tokens, heads, features]; with batch 1 also packed [tokens, heads, features].
+[[nodiscard]] constexpr Strides strides_bthd(const Extents& extents) noexcept {
+  return {.batch = extents.tokens * extents.heads * extents.features,
+          .token = extents.heads * extents.features,
+          .head = extents.features};
+}
+
+// Contiguous [batch, heads, tokens, features].
+[[nodiscard]] constexpr Strides strides_bhtd(const Extents& extents) noexcept {
+  return {.batch = extents.heads * extents.tokens * extents.features,
+          .token = extents.features,
+          .head = extents.tokens * extents.features};
+}
+
+// Element (b, t, h, f) is at data + b*strides.batch + t*strides.token + h*strides.head +
+// f*strides.feature elements. data is aligned to the element size.
+struct ConstHeadsView {
+  const void* data = nullptr;
+  DType dtype = DType::f32;
+  Extents extents;
+  Strides strides;
+
+  friend bool operator==(const ConstHeadsView&, const ConstHeadsView&) = default;
+};
+
+struct HeadsView {
+  void* data = nullptr;
+  DType dtype = DType::f32;
+  Extents extents;
+  Strides strides;
+
+  // NOLINTNEXTLINE(google-explicit-constructor): a view to write is also a view to read
+  operator ConstHeadsView() const noexcept { return {data, dtype, extents, strides}; }
+};
+
+}  // namespace rotary

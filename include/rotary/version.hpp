@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place that holds the version; CMakeLists.txt reads it from here.
+#pragma once
+
+#define ROTARY_VERSION_MAJOR 0
+#define ROTARY_VERSION_MINOR 1
+#define ROTARY_VERSION_PATCH 0
+#define ROTARY_VERSION_STRING "0.1.0"
