@@ -41,7 +41,7 @@ namespace rotary {
 [[nodiscard]] inline double rotate_bf16_error_bound(Direction direction, double attention_factor,
                                                     std::int64_t position) noexcept {
   const double float_units = rotate_error_bound(direction, attention_factor, position);
-  return float_units + (1 + float_units * 0x1p-24) * 0x1p15;  // 2^-9 relative = 2^15 units
+  return float_units + (1 + float_units * 0x1p-24) * 0x1p16;  // 2^-8 relative = 2^16 units
 }
 
 }  // namespace rotary

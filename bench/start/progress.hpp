@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line on the terminal that says what is being done and how far it is; nothing when stderr is
+// not a terminal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace rotary::bench {
+
+class Progress {
+ public:
+  Progress(std::string what, std::int64_t total);
+  ~Progress();  // clears the line
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void advance(std::int64_t by = 1);
+
+ private:
+  std::string what_;
+  std::int64_t total_;
+  std::int64_t done_ = 0;
+  std::int64_t shown_percent_ = -1;
+  bool is_terminal_;
+};
+
+}  // namespace rotary::bench

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds the text of an Error: parts joined in order, numbers as a person would write them.
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <string_view>
+
+#include "rotary/result.hpp"
+
+namespace rotary {
+
+// The shortest decimal text that reads back as the same double: "0.25", "500000", "1e+22", "nan".
+[[nodiscard]] std::string to_text(double value);
+[[nodiscard]] inline std::string to_text(std::integral auto value) { return std::to_string(value); }
+[[nodiscard]] inline std::string to_text(std::string_view value) { return std::string(value); }
+
+template <class... Parts>
+[[nodiscard]] std::string message(const Parts&... parts) {
+  std::string text;
+  (text.append(to_text(parts)), ...);
+  return text;
+}
+
+template <class... Parts>
+[[nodiscard]] Error invalid_argument(const Parts&... parts) {
+  return {ErrorCode::invalid_argument, message(parts...)};
+}
+
+template <class... Parts>
+[[nodiscard]] Error malformed_input(const Parts&... parts) {
+  return {ErrorCode::malformed_input, message(parts...)};
+}
+
+template <class... Parts>
+[[nodiscard]] Error unsupported(const Parts&... parts) {
+  return {ErrorCode::unsupported, message(parts...)};
+}
+
+}  // namespace rotary

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles every kernel once for each instruction set that Highway can dispatch to here, and lists
+// the resulting tables. Own list instead of Highway's chosen target, so that forcing one here
+// changes nothing for another user of Highway in the same process.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/kernel_targets.cpp"
+// Vectors of a length known at compile time: rows are held in arrays of them.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include <hwy/foreach_target.h>
+// After foreach_target.h, as Highway requires.
+#include <hwy/highway.h>
+
+#include "kernels/kernels.hpp"
+#include "kernels/rotate-inl.hpp"
+#include "kernels/row-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rotary::kernels {
+namespace HWY_NAMESPACE {
+
+const char* instruction_set() { return hwy::TargetName(HWY_TARGET); }
+
+constexpr KernelTable table{.instruction_set = instruction_set,
+                            .make_row = make_row,
+                            .rotate_half_f32 = rotate_half_f32,
+                            .rotate_half_bf16 = rotate_half_bf16,
+                            .rotate_interleaved_f32 = rotate_interleaved_f32,
+                            .rotate_interleaved_bf16 = rotate_interleaved_bf16};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rotary::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "kernels/compiled_tables.hpp"
+
+namespace rotary::kernels {
+
+std::span<const CompiledTable> compiled_tables() noexcept {
+  static constexpr CompiledTable tables[] = {
+#if HWY_TARGETS & HWY_AVX3_DL
+    {HWY_AVX3_DL, &N_AVX3_DL::table},
+#endif
+#if HWY_TARGETS & HWY_AVX3
+    {HWY_AVX3, &N_AVX3::table},
+#endif
+#if HWY_TARGETS & HWY_AVX2
+    {HWY_AVX2, &N_AVX2::table},
+#endif
+#if HWY_TARGETS & HWY_SSE4
+    {HWY_SSE4, &N_SSE4::table},
+#endif
+#if HWY_TARGETS & HWY_SSSE3
+    {HWY_SSSE3, &N_SSSE3::table},
+#endif
+#if HWY_TARGETS & HWY_NEON
+    {HWY_NEON, &N_NEON::table},
+#endif
+#if HWY_TARGETS & HWY_EMU128
+    {HWY_EMU128, &N_EMU128::table},
+#endif
+#if HWY_TARGETS & HWY_SCALAR
+    {HWY_SCALAR, &N_SCALAR::table},
+#endif
+  };
+  return tables;
+}
+
+}  // namespace rotary::kernels
+#endif  // HWY_ONCE

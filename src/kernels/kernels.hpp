@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract between the library and its kernels: plain structs, pointers and sizes, one table of
+// functions for each instruction set. A kernel knows no spec, no model and no error; it neither
+// allocates nor checks, and it can do any part of a tensor, so the caller owns threading.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace rotary::kernels {
+
+// Rows are padded to a multiple of this many floats, so that making them has no tail.
+inline constexpr std::int64_t lane_multiple = 16;
+
+// The cos and sin of one position.
+struct RowJob {
+  const std::uint64_t* turns;  // [lane_stride], units of 2^-64 turn per position
+  std::int64_t lane_stride;    // multiple of lane_multiple
+  double attention_factor;     // multiplies both
+  std::uint64_t position;      // modulo 2^64
+  float* row;                  // [lane_stride] cos, then [lane_stride] sin
+};
+
+// Tokens and heads of one batch row. Elements are of the kernel's dtype; strides count elements and
+// the feature stride is 1. src may equal dst.
+struct RotateJob {
+  const void* src;  // the first rotated feature of token 0, head 0
+  void* dst;
+  std::int64_t src_token_stride;
+  std::int64_t src_head_stride;
+  std::int64_t dst_token_stride;
+  std::int64_t dst_head_stride;
+  std::int64_t tokens;
+  std::int64_t heads;
+  std::int64_t pairs;
+  const float* rows;         // of token 0: [lane_stride] cos, [lane_stride] sin
+  std::int64_t row_stride;   // floats from one token's row to the next
+  std::int64_t lane_stride;  // floats from cos to sin
+  float cos_scale;           // multiply the row: 1 and ±1, or 1/A² and -1/A² for an inverse
+  float sin_scale;
+};
+
+using MakeRow = void (*)(const RowJob& job);
+using Rotate = void (*)(const RotateJob& job);
+
+// Kernel names follow <verb>_<pairing>_<dtype>.
+struct KernelTable {
+  const char* (*instruction_set)();  // compiled with the kernels: says what really runs
+  MakeRow make_row;
+  Rotate rotate_half_f32;
+  Rotate rotate_half_bf16;
+  Rotate rotate_interleaved_f32;
+  Rotate rotate_interleaved_bf16;
+};
+
+// The tables that this machine can run, best first; never empty.
+[[nodiscard]] std::span<const KernelTable* const> supported_tables() noexcept;
+
+}  // namespace rotary::kernels

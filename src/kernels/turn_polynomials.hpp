@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// cos(2πr) = C(r²) and sin(2πr) = r S(r²) for |r| <= 1/8 of a turn, coefficients of rising powers
+// of r². Errors over the interval, coefficient rounding included: S 2^-55.1 (times r), C 2^-55.9.
+// Derived by tools/coefficients/turn_polynomials.py.
+#pragma once
+
+namespace rotary::kernels {
+
+inline constexpr double sine_coefficients[] = {
+    0x1.921fb54442d18p+2,   // r^0
+    -0x1.4abbce625be41p+5,  // r^2
+    0x1.466bc677587f8p+6,   // r^4
+    -0x1.32d2cce2e5b19p+6,  // r^6
+    0x1.50782fda12d96p+5,   // r^8
+    -0x1.e30071afc3e59p+3,  // r^10
+    0x1.e3f38399551bfp+1,   // r^12
+};
+
+inline constexpr double cosine_coefficients[] = {
+    0x1.0000000000000p+0,   // r^0
+    -0x1.3bd3cc9be45dep+4,  // r^2
+    0x1.03c1f081b5aacp+6,   // r^4
+    -0x1.55d3c7e3c90f8p+6,  // r^6
+    0x1.e1f5068355e15p+5,   // r^8
+    -0x1.a6d1ec7906c20p+4,  // r^10
+    0x1.f9cc41140bb60p+2,   // r^12
+    -0x1.b264ba152378ap+0,  // r^14
+};
+
+}  // namespace rotary::kernels

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/config_json.hpp"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "base/message.hpp"
+
+namespace rotary {
+namespace {
+
+// Builds the tree that nlohmann's own handler would, and stops at the first thing that is refused.
+class StrictHandler final : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { return refuse("config must be JSON text, got a binary value"); }
+
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    if (open_.back()->contains(name)) {
+      return refuse("config must not repeat a key, got '", describe(name), "' twice in one object");
+    }
+    key_ = std::move(name);
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception& error) override {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: what" -> "what"
+    const std::string_view what = error.what();
+    const auto colon = what.find(": ");
+    return refuse("config must be valid JSON, got an error at byte ", position, ": ",
+                  colon == std::string_view::npos ? what : what.substr(colon + 2));
+  }
+
+  [[nodiscard]] Result<Json> take() {
+    if (error_) return *std::move(error_);
+    return std::move(root_);
+  }
+
+ private:
+  template <class... Parts>
+  bool refuse(const Parts&... parts) {
+    error_ = malformed_input(parts...);
+    return false;
+  }
+
+  Json* place(Json&& value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    Json& parent = *open_.back();
+    if (parent.is_array()) return &parent.get_ref<Json::array_t&>().emplace_back(std::move(value));
+    return &(parent[key_] = std::move(value));
+  }
+
+  bool add(Json&& value) {
+    place(std::move(value));
+    return true;
+  }
+
+  bool open(Json&& container) {
+    if (open_.size() == max_config_depth) {
+      return refuse("config must not nest deeper than ", max_config_depth, " levels, got more");
+    }
+    open_.push_back(place(std::move(container)));
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  // A container is only added to while it is the innermost open one, so these pointers stay valid.
+  std::vector<Json*> open_;
+  std::string key_;
+  Json root_;
+  std::optional<Error> error_;
+};
+
+Error wrong_type(const ConfigObject& from, std::string_view key, std::string_view wanted) {
+  return malformed_input(from.path, key, " must be ", wanted, ", got ", describe(*find(from, key)));
+}
+
+}  // namespace
+
+Result<Json> parse_config(std::string_view text) {
+  if (text.size() > max_config_bytes) {
+    return malformed_input("config must be at most ", max_config_bytes, " bytes, got ",
+                           text.size());
+  }
+  StrictHandler handler;
+  Json::sax_parse(text.begin(), text.end(), &handler);
+  auto config = handler.take();
+  if (config && !config->is_object()) {
+    return malformed_input("config must be a JSON object, got ", describe(*config));
+  }
+  return config;
+}
+
+const Json* find(const ConfigObject& from, std::string_view key) {
+  const auto found = from.object->find(key);
+  return found == from.object->end() || found->is_null() ? nullptr : &*found;
+}
+
+Result<std::optional<double>> read_number(const ConfigObject& from, std::string_view key) {
+  const Json* const value = find(from, key);
+  if (value == nullptr) return std::optional<double>();
+  if (!value->is_number()) return wrong_type(from, key, "a number");
+  return std::optional(value->get<double>());
+}
+
+Result<std::optional<std::int64_t>> read_integer(const ConfigObject& from, std::string_view key) {
+  const Json* const value = find(from, key);
+  if (value == nullptr) return std::optional<std::int64_t>();
+  if (value->is_number_unsigned() && value->get<std::uint64_t>() > std::uint64_t{1} << 53) {
+    return wrong_type(from, key, "an integer below 2^53");
+  }
+  if (value->is_number_integer()) return std::optional(value->get<std::int64_t>());
+  if (!value->is_number()) return wrong_type(from, key, "an integer");
+  const auto number = value->get<double>();
+  if (number != std::floor(number) || std::abs(number) > 0x1p53)
+    return wrong_type(from, key, "an integer");
+  return std::optional(static_cast<std::int64_t>(number));
+}
+
+Result<std::optional<bool>> read_boolean(const ConfigObject& from, std::string_view key) {
+  const Json* const value = find(from, key);
+  if (value == nullptr) return std::optional<bool>();
+  if (!value->is_boolean()) return wrong_type(from, key, "true or false");
+  return std::optional(value->get<bool>());
+}
+
+Result<std::optional<std::string>> read_string(const ConfigObject& from, std::string_view key) {
+  const Json* const value = find(from, key);
+  if (value == nullptr) return std::optional<std::string>();
+  if (!value->is_string()) return wrong_type(from, key, "a string");
+  return std::optional(value->get<std::string>());
+}
+
+std::string describe(const Json& value) {
+  constexpr std::size_t longest = 60;
+  if (value.is_structured() && value.size() > 16) {
+    return message(value.is_object() ? "an object" : "an array", " of ", value.size(), " entries");
+  }
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() > longest) text = text.substr(0, longest) + "…";
+  return text;
+}
+
+}  // namespace rotary

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strict JSON for configs, and typed access to it. nlohmann/json parses; what it would let pass
+// (duplicate keys, of which it keeps the last, and any depth) is refused here.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rotary/result.hpp"
+
+namespace rotary {
+
+using Json = nlohmann::json;
+
+inline constexpr std::size_t max_config_bytes = std::size_t{16} << 20;
+inline constexpr int max_config_depth = 64;
+
+// Error: malformed_input, with the byte offset where it is known.
+[[nodiscard]] Result<Json> parse_config(std::string_view text);
+
+// An object of the config together with the name under which messages speak of it.
+struct ConfigObject {
+  const Json* object;  // always a JSON object
+  std::string path;    // "" for the whole config, "rope_scaling." inside it
+};
+
+// The value of a key, null and absent being the same (nullptr).
+[[nodiscard]] const Json* find(const ConfigObject& from, std::string_view key);
+
+// Absent keys give nothing; a value of another type is malformed_input naming the key. Integers may
+// be written with a fraction of zero (8192.0); booleans and strings are no numbers.
+[[nodiscard]] Result<std::optional<double>> read_number(const ConfigObject& from,
+                                                        std::string_view key);
+[[nodiscard]] Result<std::optional<std::int64_t>> read_integer(const ConfigObject& from,
+                                                               std::string_view key);
+[[nodiscard]] Result<std::optional<bool>> read_boolean(const ConfigObject& from,
+                                                       std::string_view key);
+[[nodiscard]] Result<std::optional<std::string>> read_string(const ConfigObject& from,
+                                                             std::string_view key);
+
+// A value as a message shows it: its JSON text, shortened.
+[[nodiscard]] std::string describe(const Json& value);
+
+}  // namespace rotary

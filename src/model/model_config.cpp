@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/model_config.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "base/message.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr std::int64_t max_layers = 100'000;
+
+const Json& empty_dictionary() {
+  static const Json empty = Json::object();
+  return empty;
+}
+
+bool speaks_of_rope(std::string_view key) {
+  std::string lower(key);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower.find("rope") != std::string::npos || lower.find("rotary") != std::string::npos;
+}
+
+bool reads(const Family& family, std::string_view key) {
+  if (key == "rotary_dim") return family.partial == PartialRotary::dimension || !family.base;
+  if (!family.reads_rope_parameters) return false;
+  if (key == family.base_key || key == family.fraction_key) return true;
+  return key == "rope_theta" || key == "rope_scaling" || key == "rope_parameters" ||
+         key == "partial_rotary_factor";
+}
+
+// Keys about rotary embedding that this family does not read: known ones are warned about, others
+// refused.
+Status check_rope_keys(const ConfigObject& config, ModelConfig& result) {
+  constexpr std::array<std::string_view, 7> known = {
+      "rope_theta", "rope_scaling",    "rope_parameters", "partial_rotary_factor",
+      "rotary_pct", "rotary_emb_base", "rotary_dim"};
+  for (const auto& [key, value] : config.object->items()) {
+    if (!speaks_of_rope(key) || value.is_null() || reads(result.family, key)) continue;
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      return unsupported(key, " is not understood, and ignoring it could turn keys wrongly; got ",
+                         describe(value));
+    }
+    result.warnings.push_back(
+        message(key, " is ignored: the family ", result.family.model_type, " does not read it"));
+  }
+  return {};
+}
+
+Status read_head_dim(const ConfigObject& config, ModelConfig& result) {
+  const auto& keys = result.family.keys;
+  const auto head_dim = read_integer(config, "head_dim");
+  if (!head_dim) return head_dim.error();
+  if (*head_dim) {
+    result.head_dim = **head_dim;
+    return {};
+  }
+  const auto hidden_size = read_integer(config, keys.hidden_size);
+  if (!hidden_size) return hidden_size.error();
+  const auto heads = read_integer(config, keys.heads);
+  if (!heads) return heads.error();
+  if (!*hidden_size || !*heads) {
+    return malformed_input("head_dim, or ", keys.hidden_size, " and ", keys.heads,
+                           ", must be given, got neither");
+  }
+  if (**heads < 1 || **hidden_size < 1 || **hidden_size % **heads != 0) {
+    return malformed_input(keys.hidden_size, " must be a positive multiple of ", keys.heads,
+                           ", got ", **hidden_size, " and ", **heads);
+  }
+  result.head_dim = **hidden_size / **heads;
+  return {};
+}
+
+// The first of two keys that is present.
+template <class T>
+Status read_either(const ConfigObject& config, std::array<std::string_view, 2> keys,
+                   Result<std::optional<T>> (*reader)(const ConfigObject&, std::string_view),
+                   ModelConfig& result, std::optional<T>& into) {
+  for (const std::string_view key : keys) {
+    if (key.empty()) continue;
+    const auto value = reader(config, key);
+    if (!value) return value.error();
+    if (into && *value && **value != *into) {
+      result.warnings.push_back(message(keys[0], " and ", keys[1], " differ, ", *into, " and ",
+                                        **value, "; the former is used"));
+    }
+    if (!into) into = *value;
+  }
+  return {};
+}
+
+Status read_numbers(const ConfigObject& config, ModelConfig& result) {
+  const Family& family = result.family;
+  const auto layers = read_integer(config, family.keys.layers);
+  if (!layers) return layers.error();
+  if (*layers && (**layers < 1 || **layers > max_layers)) {
+    return malformed_input(family.keys.layers, " must be in 1..", max_layers, ", got ", **layers);
+  }
+  result.layers = *layers;
+  const auto positions = read_integer(config, family.keys.positions);
+  if (!positions) return positions.error();
+  if (*positions && **positions < 1) {
+    return malformed_input(family.keys.positions, " must be >= 1, got ", **positions);
+  }
+  result.max_position_embeddings = *positions;
+  if (reads(family, "rotary_dim")) {
+    const auto rotary_dim = read_integer(config, "rotary_dim");
+    if (!rotary_dim) return rotary_dim.error();
+    result.rotary_dim = *rotary_dim;
+  }
+  if (!family.reads_rope_parameters) return {};
+  if (auto status = read_either<double>(config, {"rope_theta", family.base_key}, read_number,
+                                        result, result.rope_theta);
+      !status) {
+    return status;
+  }
+  return read_either<double>(config, {"partial_rotary_factor", family.fraction_key}, read_number,
+                             result, result.partial_rotary_factor);
+}
+
+Status read_layer_types(const ConfigObject& config, ModelConfig& result) {
+  const Json* const types = find(config, "layer_types");
+  if (types == nullptr) return {};
+  const bool is_text =
+      types->is_array() &&
+      std::all_of(types->begin(), types->end(), [](const Json& each) { return each.is_string(); });
+  if (!is_text)
+    return malformed_input("layer_types must be an array of strings, got ", describe(*types));
+  result.layer_types = types->get<std::vector<std::string>>();
+  if (result.layers && static_cast<std::int64_t>(types->size()) != *result.layers) {
+    return malformed_input("layer_types must have one entry for each layer, ", *result.layers,
+                           "; got ", types->size());
+  }
+  return {};
+}
+
+// The dictionary in force: rope_scaling, the older name, replaces rope_parameters unless it is
+// empty.
+Result<ConfigObject> find_dictionary(const ConfigObject& config, ModelConfig& result) {
+  ConfigObject found{.object = &empty_dictionary(), .path = ""};
+  for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
+    const Json* const value = find(config, key);
+    if (value == nullptr) continue;
+    if (!value->is_object())
+      return malformed_input(key, " must be an object, got ", describe(*value));
+    if (value->empty()) continue;
+    if (!found.object->empty() && *found.object != *value) {
+      result.warnings.push_back(
+          "rope_scaling and rope_parameters differ; rope_scaling is used, as Transformers does");
+    }
+    found = {.object = value, .path = message(key, ".")};
+  }
+  return found;
+}
+
+// A dictionary of dictionaries holds one for each layer type.
+Status read_ropes(const ConfigObject& config, ModelConfig& result) {
+  ConfigObject dictionary{.object = &empty_dictionary(), .path = ""};
+  if (result.family.reads_rope_parameters) {
+    auto found = find_dictionary(config, result);
+    if (!found) return std::move(found).error();
+    dictionary = *std::move(found);
+  }
+  RopeContext context{.max_position_embeddings = result.max_position_embeddings,
+                      .original_max_position_embeddings = {}};
+  const auto& entries = *dictionary.object;
+  const bool nested =
+      !entries.empty() && std::all_of(entries.begin(), entries.end(),
+                                      [](const Json& each) { return each.is_object(); });
+  if (!nested) {
+    const auto original = read_integer(config, "original_max_position_embeddings");
+    if (!original) return original.error();
+    context.original_max_position_embeddings = *original;
+    result.ropes.push_back({.layer_type = {}, .dictionary = dictionary, .context = context});
+    return {};
+  }
+  const auto& types = result.layer_types;
+  for (const auto& [key, value] : entries.items()) {
+    if (std::find(types.begin(), types.end(), key) == types.end()) {
+      return malformed_input(dictionary.path, key,
+                             " must be one of layer_types, got a name that is not in it");
+    }
+    result.ropes.push_back(
+        {.layer_type = key,
+         .dictionary = {.object = &value, .path = message(dictionary.path, key, ".")},
+         .context = context});
+  }
+  for (const std::string& type : types) {
+    if (!entries.contains(type)) {
+      return malformed_input(dictionary.path, type,
+                             " must be given, because layer_types names it; got none");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ModelConfig> read_model_config(const ConfigObject& config, const Family& family) {
+  ModelConfig result;
+  result.family = family;
+  for (const auto step :
+       {check_rope_keys, read_head_dim, read_numbers, read_layer_types, read_ropes}) {
+    if (auto status = step(config, result); !status) return std::move(status).error();
+  }
+  return result;
+}
+
+}  // namespace rotary

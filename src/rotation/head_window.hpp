@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every function that takes a window asks of it.
+#pragma once
+
+#include <cstdint>
+
+#include "rotary/result.hpp"
+#include "rotary/rotary_spec.hpp"
+
+namespace rotary {
+
+// Far beyond any model (the largest in use is 576); keeps every product of sizes within int64.
+inline constexpr std::int64_t max_head_dim = std::int64_t{1} << 20;
+
+[[nodiscard]] Status validate(const HeadWindow& window);
+
+// A and 1/A² times any cos stay well within float32: 2^-20 <= A <= 2^20.
+[[nodiscard]] Status validate_attention_factor(double attention_factor);
+
+}  // namespace rotary

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks come first, for every view of a call; from the first write on nothing can fail.
+#include "rotary/rotate.hpp"
+
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "kernels/kernels.hpp"
+#include "rotation/active_kernels.hpp"
+#include "rotation/apply_rotations.hpp"
+#include "rotation/view_checks.hpp"
+
+namespace rotary {
+namespace {
+
+Status check(Direction direction) {
+  switch (direction) {
+    case Direction::forward:
+    case Direction::inverse:
+    case Direction::transpose:
+      return {};
+  }
+  return invalid_argument("direction must be forward, inverse or transpose, got value ",
+                          static_cast<std::int32_t>(direction));
+}
+
+Status check_pair(const ConstHeadsView& dst, const ConstHeadsView& src) {
+  if (dst.dtype != src.dtype)
+    return invalid_argument("dst and src must have the same dtype, got two");
+  if (dst.extents != src.extents)
+    return invalid_argument("dst and src must have the same extents, got two");
+  if (dst == src) return {};  // in place
+  return check_apart("dst", dst, "src", src);
+}
+
+}  // namespace
+
+Status rotate(HeadsView dst, ConstHeadsView src, const Rotations& rotations,
+              RotateOptions options) noexcept {
+  return guarded([&]() -> Status {
+    if (auto status = check(options.direction); !status) return status;
+    if (auto status = check_view("dst", dst, rotations); !status) return status;
+    if (auto status = check_view("src", src, rotations); !status) return status;
+    if (auto status = check_distinct("dst", dst); !status) return status;
+    if (auto status = check_pair(dst, src); !status) return status;
+    const auto kernels = active_kernels();
+    if (!kernels) return kernels.error();
+    apply_rotations({.dst = dst, .src = src}, rotations, options.direction, **kernels);
+    return {};
+  });
+}
+
+Status rotate_qk(HeadsView q, HeadsView k, const Rotations& rotations,
+                 RotateOptions options) noexcept {
+  return guarded([&]() -> Status {
+    if (auto status = check(options.direction); !status) return status;
+    if (auto status = check_view("q", q, rotations); !status) return status;
+    if (auto status = check_view("k", k, rotations); !status) return status;
+    if (q.extents.batch != k.extents.batch) {
+      return invalid_argument("q and k must have the same batch, got ", q.extents.batch, " and ",
+                              k.extents.batch);
+    }
+    if (auto status = check_distinct("q", q); !status) return status;
+    if (auto status = check_distinct("k", k); !status) return status;
+    if (auto status = check_apart("q", q, "k", k); !status) return status;
+    const auto kernels = active_kernels();
+    if (!kernels) return kernels.error();
+    apply_rotations({.dst = q, .src = q}, rotations, options.direction, **kernels);
+    apply_rotations({.dst = k, .src = k}, rotations, options.direction, **kernels);
+    return {};
+  });
+}
+
+}  // namespace rotary

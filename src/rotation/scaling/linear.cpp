@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Position interpolation: every pair turns factor times slower, which squeezes a context that is
+// factor times longer into the angles seen in training. Chen et al. 2023, arXiv 2306.15595.
+#include "rotation/scaling/rules.hpp"
+
+namespace rotary {
+
+Status validate(const LinearScaling& rule, const UnscaledRotary&) {
+  return require_positive("factor", rule.factor);
+}
+
+ScaledFrequencies scale(const LinearScaling& rule, const UnscaledRotary& rotary) {
+  auto inv_freq = unscaled_inv_freq(rotary);
+  for (double& frequency : inv_freq) frequency /= rule.factor;
+  return {.inv_freq = std::move(inv_freq)};
+}
+
+}  // namespace rotary

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// No scaling: the frequencies that the model was trained with.
+#include "rotation/scaling/rules.hpp"
+
+namespace rotary {
+
+Status validate(const NoScaling&, const UnscaledRotary&) { return {}; }
+
+ScaledFrequencies scale(const NoScaling&, const UnscaledRotary& rotary) {
+  return {.inv_freq = unscaled_inv_freq(rotary)};
+}
+
+}  // namespace rotary

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotation/scaling/rules.hpp"
+
+#include <cmath>
+
+#include "base/message.hpp"
+
+namespace rotary {
+namespace {
+
+struct RopeTypeName {
+  std::string_view operator()(const NoScaling&) const { return "default"; }
+  std::string_view operator()(const LinearScaling&) const { return "linear"; }
+  std::string_view operator()(const NtkScaling&) const { return "ntk"; }
+  std::string_view operator()(const YarnScaling&) const { return "yarn"; }
+  std::string_view operator()(const Llama3Scaling&) const { return "llama3"; }
+};
+
+}  // namespace
+
+std::string_view rope_type(const Scaling& scaling) noexcept {
+  return std::visit(RopeTypeName{}, scaling);
+}
+
+std::vector<double> unscaled_inv_freq(const UnscaledRotary& rotary) {
+  std::vector<double> inv_freq(static_cast<std::size_t>(rotary.rotary_dim / 2));
+  const auto dimension = static_cast<double>(rotary.rotary_dim);
+  for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
+    inv_freq[pair] = std::pow(rotary.base, -2.0 * static_cast<double>(pair) / dimension);
+  }
+  return inv_freq;
+}
+
+Status require_positive(std::string_view field, double value) {
+  if (std::isfinite(value) && value > 0) return {};
+  return invalid_argument(field, " must be finite and > 0, got ", value);
+}
+
+Status require_positive(std::string_view field, std::int64_t value) {
+  if (value > 0) return {};
+  return invalid_argument(field, " must be > 0, got ", value);
+}
+
+}  // namespace rotary

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a scaling rule is: an overload of validate() and one of scale() for its aggregate, both in
+// the file named after it. Leaving one out does not link. Double precision on vectors of length
+// pairs; no tensor, dtype or device is known here.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "rotary/result.hpp"
+#include "rotary/scaling.hpp"
+
+namespace rotary {
+
+// What the frequencies start from.
+struct UnscaledRotary {
+  double base = 0;              // finite, > 1
+  std::int64_t rotary_dim = 0;  // even, >= 2
+};
+
+struct ScaledFrequencies {
+  std::vector<double> inv_freq;  // [rotary_dim / 2], radians per position
+  double attention_factor = 1;
+};
+
+// ω_i = base^(-2i/rotary_dim), i < rotary_dim/2. RoFormer §3.2.2; the denominator is the rotary
+// dimension, not head_dim and not the model's width.
+[[nodiscard]] std::vector<double> unscaled_inv_freq(const UnscaledRotary& rotary);
+
+[[nodiscard]] Status validate(const NoScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] Status validate(const LinearScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] Status validate(const NtkScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] Status validate(const YarnScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] Status validate(const Llama3Scaling& rule, const UnscaledRotary& rotary);
+
+// Require a rule that validate() accepts.
+[[nodiscard]] ScaledFrequencies scale(const NoScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] ScaledFrequencies scale(const LinearScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] ScaledFrequencies scale(const NtkScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] ScaledFrequencies scale(const YarnScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] ScaledFrequencies scale(const Llama3Scaling& rule, const UnscaledRotary& rotary);
+
+// What all rules ask of a factor-like field.
+[[nodiscard]] Status require_positive(std::string_view field, double value);
+[[nodiscard]] Status require_positive(std::string_view field, std::int64_t value);
+
+}  // namespace rotary

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotation/view_checks.hpp"
+
+#include <string>
+
+#include "base/message.hpp"
+#include "rotation/overlap.hpp"
+
+namespace rotary {
+namespace {
+
+std::string to_text(const Extents& n) {
+  return message("batch ", n.batch, ", tokens ", n.tokens, ", heads ", n.heads, ", features ",
+                 n.features);
+}
+
+std::string to_text(const Strides& s) {
+  return message("batch ", s.batch, ", token ", s.token, ", head ", s.head, ", feature ",
+                 s.feature);
+}
+
+Status check_extents(std::string_view name, const Extents& n, const Rotations& rotations) {
+  if (n.batch < 0 || n.tokens < 0 || n.heads < 0 || n.features < 0) {
+    return invalid_argument(name, ": extents must be >= 0, got ", to_text(n));
+  }
+  if (n.features != rotations.window().head_dim) {
+    return invalid_argument(name, ": features must be the head_dim of the rotations, ",
+                            rotations.window().head_dim, "; got ", n.features);
+  }
+  if (n.tokens != rotations.tokens()) {
+    return invalid_argument(name, ": tokens must be those of the rotations, ", rotations.tokens(),
+                            "; got ", n.tokens);
+  }
+  if (rotations.batch() != 1 && n.batch != rotations.batch()) {
+    return invalid_argument(name, ": batch must be that of the rotations, ", rotations.batch(),
+                            "; got ", n.batch);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_view(std::string_view name, const ConstHeadsView& view, const Rotations& rotations) {
+  if (view.dtype != DType::f32 && view.dtype != DType::bf16) {
+    return invalid_argument(name, ": dtype must be f32 or bf16, got value ",
+                            static_cast<std::int32_t>(view.dtype));
+  }
+  if (auto status = check_extents(name, view.extents, rotations); !status) return status;
+  const auto range = address_range(view);
+  if (!range) {
+    return invalid_argument(name, ": the view must span less than 2^62 bytes, got extents ",
+                            to_text(view.extents), " with strides ", to_text(view.strides));
+  }
+  if (range->begin == range->end) return {};
+  if (view.data == nullptr)
+    return invalid_argument(name, ": data must not be null, got extents ", to_text(view.extents));
+  const auto misaligned = reinterpret_cast<std::uintptr_t>(view.data) %
+                          static_cast<std::uintptr_t>(size_in_bytes(view.dtype));
+  if (misaligned != 0) {
+    return invalid_argument(name, ": data must be aligned to its element size, ",
+                            size_in_bytes(view.dtype), " bytes; got an address ", misaligned,
+                            " bytes off");
+  }
+  return {};
+}
+
+Status check_distinct(std::string_view name, const ConstHeadsView& view) {
+  if (find_self_overlap(view) == Overlap::none) return {};
+  return invalid_argument(name, ": elements of a destination must be distinct, got extents ",
+                          to_text(view.extents), " with strides ", to_text(view.strides));
+}
+
+Status check_apart(std::string_view name_a, const ConstHeadsView& a, std::string_view name_b,
+                   const ConstHeadsView& b) {
+  switch (find_overlap(a, b)) {
+    case Overlap::none:
+      return {};
+    case Overlap::shared:
+      return invalid_argument(name_a, " and ", name_b,
+                              " must be the same view or share no element, got views that overlap");
+    case Overlap::undecided:
+      break;
+  }
+  return invalid_argument(
+      name_a, " and ", name_b,
+      " must be views whose strides nest when they lie in one buffer, got strides ",
+      to_text(a.strides), " and ", to_text(b.strides));
+}
+
+}  // namespace rotary

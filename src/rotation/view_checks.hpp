@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rotate() asks of its views before it writes anything. Each check names the view it speaks
+// of.
+#pragma once
+
+#include <string_view>
+
+#include "rotary/result.hpp"
+#include "rotary/rotations.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary {
+
+// The view is well-formed and fits the rotations.
+[[nodiscard]] Status check_view(std::string_view name, const ConstHeadsView& view,
+                                const Rotations& rotations);
+
+// Elements of a view that is written are distinct.
+[[nodiscard]] Status check_distinct(std::string_view name, const ConstHeadsView& view);
+
+// Two views share no element.
+[[nodiscard]] Status check_apart(std::string_view name_a, const ConstHeadsView& a,
+                                 std::string_view name_b, const ConstHeadsView& b);
+
+}  // namespace rotary
