@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of the tool: one file each, one row each in the list below. A new command is a new
+// file, a row here, a schema in docs/schema/ and its tests.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace rotary::cli {
+
+enum class OutputForm { text, json };
+
+// Does the work after the command line has been read; returns what goes to standard output, and
+// throws Failure.
+using Run = std::function<std::string(OutputForm)>;
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view examples;  // lines, indented by 2
+  std::string_view usage;     // lines, indented by 2
+  Run (*declare)(CLI::App&);  // adds the command's options to its own app
+};
+
+extern const Command inspect_command;
+extern const Command table_command;
+extern const Command rotate_command;
+extern const Command explain_command;
+
+inline constexpr std::array<const Command*, 4> commands = {
+    &inspect_command,
+    &table_command,
+    &rotate_command,
+    &explain_command,
+};
+
+}  // namespace rotary::cli

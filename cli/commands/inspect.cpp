@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// rotary inspect: what a model's config.json says about positions, for a person or as JSON.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <numbers>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/scaling_parameters.hpp"
+#include "cli/failure.hpp"
+#include "cli/files.hpp"
+#include "cli/json_writer.hpp"
+#include "cli/model_input.hpp"
+#include "cli/warning.hpp"
+#include "rotary/frequencies.hpp"
+
+namespace rotary::cli {
+namespace {
+
+struct Arguments {
+  std::string config;
+  std::optional<std::string> context;
+  std::optional<std::string> pairing;
+};
+
+struct Inspection {
+  ModelSpec model;
+  std::vector<Frequencies> frequencies;  // one for each of model.rotary
+  std::optional<std::int64_t> context_tokens;
+};
+
+Inspection inspect(const Arguments& arguments) {
+  Inspection inspection;
+  if (arguments.context) {
+    inspection.context_tokens = parse_int64("--context", *arguments.context);
+    if (*inspection.context_tokens < 1) {
+      throw Failure(ExitCode::usage, fmt::format("--context must be at least 1 token, got {}",
+                                                 *inspection.context_tokens));
+    }
+  }
+  inspection.model = read_model(arguments.config, {.pairing = parse_pairing(arguments.pairing),
+                                                   .context_tokens = inspection.context_tokens});
+  for (const ModelRotary& rotary : inspection.model.rotary) {
+    inspection.frequencies.push_back(
+        value_or_fail(make_frequencies(rotary.spec), input_name(arguments.config)));
+  }
+  return inspection;
+}
+
+double turns_within(double inv_freq, std::int64_t tokens) {
+  return inv_freq * static_cast<double>(tokens) / (2 * std::numbers::pi);
+}
+
+double wavelength_tokens(double inv_freq) { return 2 * std::numbers::pi / inv_freq; }
+
+std::int64_t pairs_that_turn(const Frequencies& frequencies, std::int64_t tokens) {
+  return std::ranges::count_if(frequencies.inv_freq, [tokens](double inv_freq) {
+    return turns_within(inv_freq, tokens) >= 1;
+  });
+}
+
+// Four digits at least, and an exponent only where the digits would be too many to read.
+std::string plain(double number) {
+  return number >= 1000 && number < 1e12 ? fmt::format("{:.0f}", number)
+                                         : fmt::format("{:.4g}", number);
+}
+
+std::string line(std::string_view label, const std::string& text) {
+  return fmt::format("  {:<18}{}\n", label, text);
+}
+
+// "layers 0-31" or "layers 0, 2-5".
+std::string layers_text(const ModelSpec& model, std::size_t rotary) {
+  std::vector<std::string> runs;
+  for (std::size_t first = 0; first < model.layers.size(); ++first) {
+    if (model.layers[first].rotary != rotary) continue;
+    std::size_t last = first;
+    while (last + 1 < model.layers.size() && model.layers[last + 1].rotary == rotary) ++last;
+    runs.push_back(first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
+    first = last;
+  }
+  return runs.empty() ? "" : fmt::format("layers {}", fmt::join(runs, ", "));
+}
+
+std::string window_text(const HeadWindow& window) {
+  if (window.rotary_dim == window.head_dim) return fmt::format("all {} turn", window.head_dim);
+  return fmt::format("{} of {} turn: {} to {}; the others pass unchanged", window.rotary_dim,
+                     window.head_dim, window.first_feature,
+                     window.first_feature + window.rotary_dim - 1);
+}
+
+// The rule, then its parameters, one a line.
+std::string rule_lines(const Scaling& scaling) {
+  std::string text = line("rule", std::string(rope_type(scaling)));
+  for (const auto& [name, value] : scaling_parameters(scaling)) {
+    text += line("", fmt::format("  {} = {}", name, parameter_text(value)));
+  }
+  return text;
+}
+
+std::string attention_text(const ModelRotary& rotary, double attention_factor) {
+  std::string text =
+      attention_factor == 1
+          ? "1: scores keep their size"
+          : fmt::format("{:.6g} on cos and sin, so scores grow by its square, {:.6g}",
+                        attention_factor, attention_factor * attention_factor);
+  if (rotary.softmax_factor != 1) {
+    text += fmt::format("; softmax scale times {:.6g}", rotary.softmax_factor);
+  }
+  return text;
+}
+
+std::string turning_text(const Frequencies& frequencies, std::int64_t tokens) {
+  return fmt::format("{} of {} pairs complete a turn within {} tokens",
+                     pairs_that_turn(frequencies, tokens), frequencies.inv_freq.size(), tokens);
+}
+
+// First, last and six between.
+std::vector<std::size_t> selected_pairs(std::size_t pairs) {
+  constexpr std::size_t steps = 7;
+  std::vector<std::size_t> selected;
+  for (std::size_t step = 0; step <= steps; ++step) {
+    const std::size_t pair = step * (pairs - 1) / steps;
+    if (selected.empty() || selected.back() != pair) selected.push_back(pair);
+  }
+  return selected;
+}
+
+std::string pairs_table(const Frequencies& frequencies, std::optional<std::int64_t> tokens) {
+  std::string text;
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "\n  {:>4}  {:>12}  {:>18}", "pair", "inv_freq", "wavelength, tokens");
+  if (tokens) fmt::format_to(out, "  {:>20}", fmt::format("turns within {}", *tokens));
+  text += '\n';
+  for (const std::size_t pair : selected_pairs(frequencies.inv_freq.size())) {
+    const double inv_freq = frequencies.inv_freq[pair];
+    fmt::format_to(out, "  {:>4}  {:>12.6g}  {:>18}", pair, inv_freq,
+                   plain(wavelength_tokens(inv_freq)));
+    if (tokens) fmt::format_to(out, "  {:>20}", plain(turns_within(inv_freq, *tokens)));
+    text += '\n';
+  }
+  return text;
+}
+
+std::string rotary_text(const Inspection& inspection, std::size_t index) {
+  const ModelRotary& rotary = inspection.model.rotary[index];
+  const Frequencies& frequencies = inspection.frequencies[index];
+  const HeadWindow& window = frequencies.window;
+  const auto [slowest, fastest] = std::ranges::minmax(frequencies.inv_freq);
+  std::string text;
+  if (rotary.layer_type) {
+    text += fmt::format("\n{}: {}\n", *rotary.layer_type, layers_text(inspection.model, index));
+  }
+  text += '\n';
+  text += line("pairing", fmt::format("{}: {}", to_string(window.pairing), pairing_text(window)));
+  text += line("features", window_text(window));
+  text += line("base", fmt::format("{}", rotary.spec.base.get()));
+  text += rule_lines(rotary.spec.scaling);
+  text += line("attention factor", attention_text(rotary, frequencies.attention_factor));
+  text += line("wavelengths",
+               fmt::format("{} tokens (fastest pair) to {} (slowest)",
+                           plain(wavelength_tokens(fastest)), plain(wavelength_tokens(slowest))));
+  if (rotary.trained_context_tokens) {
+    text += line("trained context", turning_text(frequencies, *rotary.trained_context_tokens));
+  } else {
+    text += line("trained context", "not in the config (max_position_embeddings)");
+  }
+  if (inspection.context_tokens) {
+    text += line("your context", turning_text(frequencies, *inspection.context_tokens));
+  }
+  return text + pairs_table(frequencies, rotary.trained_context_tokens);
+}
+
+std::string text_of(const Inspection& inspection) {
+  const ModelSpec& model = inspection.model;
+  std::string text = model.model_type.empty() ? "model of unknown type" : model.model_type;
+  if (!model.layers.empty()) text += fmt::format(", {} layers", model.layers.size());
+  text += model.rotary.size() == 1 ? ", one rotary embedding\n"
+                                   : fmt::format(", {} rotary embeddings\n", model.rotary.size());
+  for (std::size_t i = 0; i < model.rotary.size(); ++i) text += rotary_text(inspection, i);
+  return text;
+}
+
+void write_scaling(JsonWriter& json, const Scaling& scaling) {
+  json.key("scaling");
+  json.begin_object();
+  for (const auto& [name, value] : scaling_parameters(scaling)) {
+    json.key(name);
+    std::visit([&json](const auto& held) { json.value(held); }, value);
+  }
+  json.end_object();
+}
+
+void write_turns(JsonWriter& json, const Frequencies& frequencies,
+                 std::optional<std::int64_t> trained, std::optional<std::int64_t> context) {
+  json.member("trained_context_tokens", trained);
+  std::optional<std::int64_t> turning;
+  if (trained) turning = pairs_that_turn(frequencies, *trained);
+  json.member("pairs_turning_in_trained_context", turning);
+  turning.reset();
+  if (context) turning = pairs_that_turn(frequencies, *context);
+  json.member("pairs_turning_in_context", turning);
+}
+
+void write_rotary(JsonWriter& json, const Inspection& inspection, std::size_t index) {
+  const ModelRotary& rotary = inspection.model.rotary[index];
+  const Frequencies& frequencies = inspection.frequencies[index];
+  json.begin_object();
+  json.member("layer_type", rotary.layer_type);
+  json.member("head_dim", frequencies.window.head_dim);
+  json.member("rotary_dim", frequencies.window.rotary_dim);
+  json.member("first_feature", frequencies.window.first_feature);
+  json.member("pairing", to_string(frequencies.window.pairing));
+  json.member("base", rotary.spec.base.get());
+  json.member("rope_type", rope_type(rotary.spec.scaling));
+  write_scaling(json, rotary.spec.scaling);
+  json.member("attention_factor", frequencies.attention_factor);
+  json.member("softmax_factor", rotary.softmax_factor);
+  json.array("inv_freq", frequencies.inv_freq);
+  std::vector<double> wavelengths;
+  for (const double inv_freq : frequencies.inv_freq) {
+    wavelengths.push_back(wavelength_tokens(inv_freq));
+  }
+  json.array("wavelength_tokens", wavelengths);
+  json.member("context_tokens", inspection.context_tokens);
+  write_turns(json, frequencies, rotary.trained_context_tokens, inspection.context_tokens);
+  json.end_object();
+}
+
+std::string_view encoding_name(LayerEncoding encoding) {
+  switch (encoding) {
+    case LayerEncoding::rotary:
+      return "rotary";
+  }
+  throw Failure(ExitCode::internal, "a layer with an unknown encoding");
+}
+
+std::string json_of(const Inspection& inspection) {
+  JsonWriter json;
+  json.begin_object();
+  json.member("schema_version", 1);
+  json.member("model_type", inspection.model.model_type.empty()
+                                ? std::optional<std::string>()
+                                : std::optional(inspection.model.model_type));
+  json.key("rotary");
+  json.begin_array();
+  for (std::size_t i = 0; i < inspection.model.rotary.size(); ++i) {
+    write_rotary(json, inspection, i);
+  }
+  json.end_array();
+  json.key("layers");
+  json.begin_array();
+  for (const ModelLayer& layer : inspection.model.layers) {
+    json.begin_object();
+    json.member("encoding", encoding_name(layer.encoding));
+    json.member("rotary", layer.rotary);
+    json.end_object();
+  }
+  json.end_array();
+  json.array("warnings", inspection.model.warnings);
+  json.end_object();
+  return std::move(json).finish();
+}
+
+Run declare(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  app.add_option("CONFIG", arguments->config, "a Hugging Face config.json, '-' for standard input")
+      ->required();
+  app.add_option("--context", arguments->context,
+                 "the context you mean to use, in tokens: counts turns within it, warns when it is "
+                 "longer than the trained one")
+      ->type_name("N");
+  app.add_option("--pairing", arguments->pairing,
+                 "half or interleaved, for a model whose family is not known")
+      ->type_name("P");
+  return [arguments](OutputForm form) {
+    const Inspection inspection = inspect(*arguments);
+    print_warnings("inspect", inspection.model.warnings);
+    return form == OutputForm::json ? json_of(inspection) : text_of(inspection);
+  };
+}
+
+}  // namespace
+
+constinit const Command inspect_command{
+    .name = "inspect",
+    .summary = "Show what a model's config says about positions",
+    .examples =
+        "  rotary inspect config.json\n"
+        "  rotary inspect config.json --context 32768\n"
+        "  rotary inspect config.json --json | jq '.rotary[0].inv_freq'\n"
+        "  curl -s https://example.com/model/config.json | rotary inspect -\n",
+    .usage = "  rotary inspect CONFIG [--context N] [--pairing half|interleaved] [--json]\n",
+    .declare = declare,
+};
+
+}  // namespace rotary::cli

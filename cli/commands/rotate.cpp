@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// rotary rotate: queries and keys that NumPy saved, rotated as a model's config says, into files
+// that NumPy loads.
+#include "rotary/rotate.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/failure.hpp"
+#include "cli/files.hpp"
+#include "cli/json_writer.hpp"
+#include "cli/model_input.hpp"
+#include "cli/tensor_input.hpp"
+#include "cli/warning.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/instruction_set.hpp"
+#include "rotary/rotations.hpp"
+
+namespace rotary::cli {
+namespace {
+
+struct Arguments {
+  std::string config;
+  std::optional<std::string> q, k, out_q, out_k;
+  std::string layout;
+  std::optional<std::string> first_position;
+  std::optional<std::string> positions;
+  std::string dtype = "f32";
+  std::string direction = "forward";
+  std::optional<std::string> pairing;
+  std::optional<std::string> layer;
+  std::optional<std::string> layer_type;
+  bool force = false;
+
+  [[nodiscard]] Overwrite overwrite() const { return force ? Overwrite::allow : Overwrite::refuse; }
+};
+
+struct Job {
+  std::string_view name;  // "q" or "k"
+  std::string input;
+  std::string output;
+  Tensor tensor;
+};
+
+// Where the tokens stand: array when a file says so, otherwise first, first + 1, ...
+struct TokenPlaces {
+  std::int64_t first = 0;
+  std::optional<NpyArray> array;
+
+  [[nodiscard]] Positions of(const Extents& extents, Layout layout) const {
+    if (array) return positions_from(*array, extents, layout);
+    return ConsecutivePositions{.first = first, .tokens = extents.tokens};
+  }
+};
+
+Direction parse_direction(const std::string& text) {
+  return choose<Direction>("--direction", text,
+                           {{"forward", Direction::forward},
+                            {"inverse", Direction::inverse},
+                            {"transpose", Direction::transpose}});
+}
+
+// Everything that can be refused without reading a file.
+void check_arguments(const Arguments& arguments) {
+  if (!arguments.q && !arguments.k) {
+    throw Failure(ExitCode::usage, "at least one of --q and --k is required");
+  }
+  if (arguments.q.has_value() != arguments.out_q.has_value()) {
+    throw Failure(ExitCode::usage, "--q and --out-q must be given together");
+  }
+  if (arguments.k.has_value() != arguments.out_k.has_value()) {
+    throw Failure(ExitCode::usage, "--k and --out-k must be given together");
+  }
+  if (arguments.first_position && arguments.positions) {
+    throw Failure(ExitCode::usage, "--first-position and --positions exclude each other");
+  }
+  int from_standard_input = 0;
+  for (const auto& path :
+       {arguments.q, arguments.k, arguments.positions, std::optional(arguments.config)}) {
+    from_standard_input += path == "-" ? 1 : 0;
+  }
+  if (from_standard_input > 1) {
+    throw Failure(ExitCode::usage, "only one input can be '-', standard input");
+  }
+  std::vector<std::string> outputs;
+  if (arguments.out_q) outputs.push_back(*arguments.out_q);
+  if (arguments.out_k) outputs.push_back(*arguments.out_k);
+  check_outputs(outputs, arguments.overwrite());
+}
+
+std::vector<Job> read_jobs(const Arguments& arguments, Layout layout) {
+  const DType dtype = parse_dtype(arguments.dtype);
+  std::vector<Job> jobs;
+  if (arguments.q) {
+    jobs.push_back({.name = "q",
+                    .input = *arguments.q,
+                    .output = *arguments.out_q,
+                    .tensor = read_tensor("--q", *arguments.q, layout, dtype)});
+  }
+  if (arguments.k) {
+    jobs.push_back({.name = "k",
+                    .input = *arguments.k,
+                    .output = *arguments.out_k,
+                    .tensor = read_tensor("--k", *arguments.k, layout, dtype)});
+  }
+  const Extents& first = jobs.front().tensor.extents;
+  const Extents& last = jobs.back().tensor.extents;
+  if (first.batch != last.batch || first.tokens != last.tokens) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("--q and --k must agree in batch and tokens, got {} and {}",
+                              shape_text(jobs.front().tensor.array.shape),
+                              shape_text(jobs.back().tensor.array.shape)));
+  }
+  return jobs;
+}
+
+TokenPlaces read_places(const Arguments& arguments) {
+  TokenPlaces places;
+  if (arguments.first_position) {
+    places.first = parse_int64("--first-position", *arguments.first_position);
+  }
+  if (arguments.positions) places.array = read_npy_file(*arguments.positions);
+  return places;
+}
+
+LayerChoice layer_choice(const Arguments& arguments) {
+  LayerChoice choice{.layer = {}, .layer_type = arguments.layer_type};
+  if (arguments.layer) choice.layer = parse_int64("--layer", *arguments.layer);
+  return choice;
+}
+
+void write_outputs(const std::vector<Job>& jobs, Overwrite overwrite) {
+  std::vector<OutputFile> files;
+  for (const Job& job : jobs) {
+    const NpyArray& array = job.tensor.array;
+    files.push_back({.path = job.output, .bytes = write_npy(array.type, array.shape, array.data)});
+  }
+  write_files(files, overwrite);
+}
+
+// What was done, for the summary.
+struct Done {
+  const std::vector<Job>& jobs;
+  const TokenPlaces& places;
+  const HeadWindow& window;
+  const ModelSpec& model;
+  std::string_view instruction_set;
+};
+
+std::string text_of(const Arguments& arguments, const Done& done) {
+  std::string text;
+  for (const Job& job : done.jobs) {
+    text += fmt::format("{}: {} {} {} -> {}\n", job.name, arguments.layout,
+                        shape_text(job.tensor.array.shape), arguments.dtype, job.output);
+  }
+  const std::string places = done.places.array
+                                 ? "positions from " + *arguments.positions
+                                 : fmt::format("first position {}", done.places.first);
+  return text + fmt::format("{}, {}, {} pairing, {} of {} features, {}\n", arguments.direction,
+                            places, to_string(done.window.pairing), done.window.rotary_dim,
+                            done.window.head_dim, done.instruction_set);
+}
+
+std::string json_of(const Arguments& arguments, const Done& done) {
+  JsonWriter json;
+  json.begin_object();
+  json.member("schema_version", 1);
+  json.member("direction", arguments.direction);
+  json.member("layout", arguments.layout);
+  json.member("dtype", arguments.dtype);
+  json.member("pairing", to_string(done.window.pairing));
+  json.member("head_dim", done.window.head_dim);
+  json.member("rotary_dim", done.window.rotary_dim);
+  json.member("first_feature", done.window.first_feature);
+  json.key("positions");
+  json.begin_object();
+  json.member("first", done.places.array ? std::nullopt : std::optional(done.places.first));
+  json.member("file", arguments.positions);
+  json.end_object();
+  json.key("tensors");
+  json.begin_array();
+  for (const Job& job : done.jobs) {
+    json.begin_object();
+    json.member("name", job.name);
+    json.array("shape", job.tensor.array.shape);
+    json.member("input", job.input);
+    json.member("output", job.output);
+    json.end_object();
+  }
+  json.end_array();
+  json.member("instruction_set", done.instruction_set);
+  json.array("warnings", done.model.warnings);
+  json.end_object();
+  return std::move(json).finish();
+}
+
+std::string run_rotate(const Arguments& arguments, OutputForm form) {
+  check_arguments(arguments);
+  const Layout layout = parse_layout(arguments.layout);
+  const Direction direction = parse_direction(arguments.direction);
+  const ModelSpec model =
+      read_model(arguments.config, {.pairing = parse_pairing(arguments.pairing)});
+  print_warnings("rotate", model.warnings);
+  const std::size_t chosen = choose_rotary(model, layer_choice(arguments));
+  const Frequencies frequencies =
+      value_or_fail(make_frequencies(model.rotary[chosen].spec), input_name(arguments.config));
+
+  const TokenPlaces places = read_places(arguments);
+  std::vector<Job> jobs = read_jobs(arguments, layout);
+  const Rotations rotations =
+      value_or_fail(make_rotations(frequencies, places.of(jobs.front().tensor.extents, layout)));
+  for (Job& job : jobs) {
+    const HeadsView view = job.tensor.view();
+    ok_or_fail(rotate(view, view, rotations, {.direction = direction}),
+               "--" + std::string(job.name));
+  }
+  const Done done{.jobs = jobs,
+                  .places = places,
+                  .window = frequencies.window,
+                  .model = model,
+                  .instruction_set = value_or_fail(instruction_set())};
+  write_outputs(jobs, arguments.overwrite());
+  return form == OutputForm::json ? json_of(arguments, done) : text_of(arguments, done);
+}
+
+void declare_tensors(CLI::App& app, Arguments& arguments) {
+  app.add_option("--q", arguments.q, "queries: an NPY file, '-' for standard input")
+      ->type_name("FILE");
+  app.add_option("--k", arguments.k, "keys: an NPY file")->type_name("FILE");
+  app.add_option("--out-q", arguments.out_q, "rotated queries")->type_name("FILE");
+  app.add_option("--out-k", arguments.out_k, "rotated keys")->type_name("FILE");
+  app.add_flag("--force", arguments.force, "replace outputs that exist");
+  app.add_option("--layout", arguments.layout,
+                 "order of the axes: bthd [batch, tokens, heads, features], bhtd [batch, heads, "
+                 "tokens, features], thd [tokens, heads, features]")
+      ->required()
+      ->type_name("L");
+  app.add_option("--dtype", arguments.dtype, "f32 (the default), or bf16: held as uint16")
+      ->type_name("D");
+}
+
+Run declare(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  app.add_option("--config", arguments->config,
+                 "a Hugging Face config.json, '-' for standard input")
+      ->required()
+      ->type_name("FILE");
+  declare_tensors(app, *arguments);
+  app.add_option("--first-position", arguments->first_position,
+                 "where the first token stands, the others follow (0)")
+      ->type_name("N");
+  app.add_option("--positions", arguments->positions,
+                 "where each token stands: an int32 or int64 NPY file, [tokens] or [batch, tokens]")
+      ->type_name("FILE");
+  app.add_option("--direction", arguments->direction,
+                 "forward (the default); inverse undoes it; transpose is the backward pass")
+      ->type_name("D");
+  app.add_option("--pairing", arguments->pairing,
+                 "half or interleaved, for a model whose family is not known")
+      ->type_name("P");
+  app.add_option("--layer", arguments->layer, "which layer's rotation, counted from 0")
+      ->type_name("I");
+  app.add_option("--layer-type", arguments->layer_type,
+                 "or which kind of layer, by the config's name for it")
+      ->type_name("T");
+  return [arguments](OutputForm form) { return run_rotate(*arguments, form); };
+}
+
+}  // namespace
+
+constinit const Command rotate_command{
+    .name = "rotate",
+    .summary = "Rotate queries and keys that NumPy saved",
+    .examples =
+        "  rotary rotate --config config.json --layout bthd --q q.npy --out-q q_rotated.npy\n"
+        "  rotary rotate --config config.json --layout thd --dtype bf16 --positions p.npy \\\n"
+        "      --q q.npy --k k.npy --out-q q_rotated.npy --out-k k_rotated.npy\n"
+        "  rotary rotate --config config.json --layout bhtd --direction inverse \\\n"
+        "      --first-position 4096 --k cached.npy --out-k plain.npy\n",
+    .usage =
+        "  rotary rotate --config CONFIG [--q FILE --out-q FILE] [--k FILE --out-k FILE]\n"
+        "                --layout bthd|bhtd|thd [--first-position N | --positions FILE]\n"
+        "                [--dtype f32|bf16] [--direction forward|inverse|transpose]\n"
+        "                [--pairing half|interleaved] [--layer I | --layer-type T]\n"
+        "                [--force] [--json]\n",
+    .declare = declare,
+};
+
+}  // namespace rotary::cli

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands/scaling_parameters.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace rotary::cli {
+namespace {
+
+using Parameters = std::vector<std::pair<std::string_view, ParameterValue>>;
+
+void add_if_given(Parameters& parameters, std::string_view name, std::optional<double> value) {
+  if (value) parameters.emplace_back(name, *value);
+}
+
+Parameters parameters_of(const NoScaling&) { return {}; }
+
+Parameters parameters_of(const LinearScaling& rule) { return {{"factor", rule.factor}}; }
+
+Parameters parameters_of(const NtkScaling& rule) { return {{"alpha", rule.alpha}}; }
+
+Parameters parameters_of(const YarnScaling& rule) {
+  Parameters parameters = {
+      {"factor", rule.factor},
+      {"original_max_position_embeddings", rule.original_context_tokens},
+      {"beta_fast", rule.beta_fast},
+      {"beta_slow", rule.beta_slow},
+  };
+  if (rule.ramp == YarnRamp::fractional) parameters.emplace_back("ramp", "fractional");
+  add_if_given(parameters, "attention_factor", rule.attention_factor);
+  add_if_given(parameters, "mscale", rule.mscale);
+  add_if_given(parameters, "mscale_all_dim", rule.mscale_all_dim);
+  return parameters;
+}
+
+Parameters parameters_of(const Llama3Scaling& rule) {
+  return {
+      {"factor", rule.factor},
+      {"low_freq_factor", rule.low_freq_factor},
+      {"high_freq_factor", rule.high_freq_factor},
+      {"original_max_position_embeddings", rule.original_context_tokens},
+  };
+}
+
+}  // namespace
+
+Parameters scaling_parameters(const Scaling& scaling) {
+  return std::visit([](const auto& rule) { return parameters_of(rule); }, scaling);
+}
+
+std::string parameter_text(const ParameterValue& value) {
+  return std::visit([](const auto& held) { return fmt::format("{}", held); }, value);
+}
+
+}  // namespace rotary::cli

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scaling rule's parameters under the names that config files use, so that what inspect prints
+// can be compared with a config line by line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "rotary/scaling.hpp"
+
+namespace rotary::cli {
+
+using ParameterValue = std::variant<double, std::int64_t, std::string_view>;
+
+// In the order in which the rule states them; optional ones only when given.
+[[nodiscard]] std::vector<std::pair<std::string_view, ParameterValue>> scaling_parameters(
+    const Scaling& scaling);
+
+[[nodiscard]] std::string parameter_text(const ParameterValue& value);
+
+}  // namespace rotary::cli

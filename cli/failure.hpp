@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Failure: a command cannot go on. The library and the file readers return errors as values; the
+// commands, which are straight lines from arguments to output, throw one of these instead, and
+// run() alone catches it, prints it and exits with its code.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cli/exit_code.hpp"
+#include "rotary/result.hpp"
+
+namespace rotary::cli {
+
+class Failure : public std::runtime_error {
+ public:
+  Failure(ExitCode exit_code, const std::string& message)
+      : std::runtime_error(message), exit_code_(exit_code) {}
+
+  [[nodiscard]] ExitCode exit_code() const noexcept { return exit_code_; }
+
+ private:
+  ExitCode exit_code_;
+};
+
+// The library's error as the tool's; subject, often a file name, goes in front of the message.
+[[nodiscard]] Failure failure_of(const Error& error, std::string_view subject);
+
+template <class T>
+[[nodiscard]] T value_or_fail(Result<T> result, std::string_view subject = {}) {
+  if (!result) throw failure_of(result.error(), subject);
+  return *std::move(result);
+}
+
+inline void ok_or_fail(const Status& status, std::string_view subject = {}) {
+  if (!status) throw failure_of(status.error(), subject);
+}
+
+}  // namespace rotary::cli

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "cli/failure.hpp"
+
+namespace rotary::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail_io(std::string_view name, std::string_view what) {
+  throw Failure(ExitCode::io, fmt::format("{}: {}", name, what));
+}
+
+[[noreturn]] void fail_errno(std::string_view name, std::string_view verb) {
+  fail_io(name, fmt::format("cannot {} it: {}", verb, std::generic_category().message(errno)));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ > STDERR_FILENO) ::close(number_);
+  }
+  [[nodiscard]] int number() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+void write_all(int descriptor, std::string_view bytes, std::string_view name) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_errno(name, "write");
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+// Where the bytes of an output go: a symbolic link stays, what it points to is replaced.
+fs::path target_of(const std::string& path) {
+  std::error_code error;
+  if (fs::symlink_status(path, error).type() != fs::file_type::symlink) return path;
+  fs::path target = fs::canonical(path, error);
+  if (error) fail_io(path, fmt::format("cannot follow the link: {}", error.message()));
+  return target;
+}
+
+void check_output(const std::string& path, Overwrite overwrite) {
+  if (path == "-") {
+    throw Failure(ExitCode::usage, "an output must be a file, '-' is only for inputs");
+  }
+  std::error_code error;
+  const fs::file_status status = fs::status(target_of(path), error);
+  if (status.type() == fs::file_type::not_found) return;
+  if (error) fail_io(path, fmt::format("cannot look at it: {}", error.message()));
+  if (!fs::is_regular_file(status)) fail_io(path, "an output must be a regular file");
+  if (overwrite == Overwrite::refuse) {
+    fail_io(path, "exists; choose another name, or pass --force to replace it");
+  }
+}
+
+// A complete file under a name of its own beside the target, removed unless committed.
+class PendingFile {
+ public:
+  explicit PendingFile(const OutputFile& file) : target_(target_of(file.path)) {
+    temporary_ = target_;
+    temporary_ += fmt::format(".{}.partial", ::getpid());
+    const Descriptor descriptor(
+        ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (descriptor.number() < 0) fail_errno(file.path, "create");
+    exists_ = true;
+    try {
+      write_all(descriptor.number(), file.bytes, file.path);
+    } catch (...) {
+      remove();
+      throw;
+    }
+  }
+  PendingFile(PendingFile&& other) noexcept
+      : target_(std::move(other.target_)),
+        temporary_(std::move(other.temporary_)),
+        exists_(std::exchange(other.exists_, false)) {}
+  PendingFile& operator=(PendingFile&&) = delete;
+  ~PendingFile() { remove(); }
+
+  void commit() {
+    std::error_code error;
+    fs::rename(temporary_, target_, error);
+    if (error) fail_io(target_.string(), fmt::format("cannot replace it: {}", error.message()));
+    exists_ = false;
+  }
+
+ private:
+  void remove() noexcept {
+    if (exists_) ::unlink(temporary_.c_str());
+    exists_ = false;
+  }
+
+  fs::path target_;
+  fs::path temporary_;
+  bool exists_ = false;
+};
+
+}  // namespace
+
+std::string_view input_name(std::string_view path) noexcept {
+  return path == "-" ? "standard input" : path;
+}
+
+std::string read_file(const std::string& path, std::uint64_t limit_bytes) {
+  constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
+  const std::string_view name = input_name(path);
+  const Descriptor descriptor(path == "-" ? STDIN_FILENO
+                                          : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (descriptor.number() < 0) fail_errno(name, "open");
+  std::string bytes;
+  while (true) {
+    const std::size_t old_size = bytes.size();
+    bytes.resize(old_size + chunk_bytes);
+    const ssize_t count = ::read(descriptor.number(), bytes.data() + old_size, chunk_bytes);
+    const bool interrupted = count < 0 && errno == EINTR;
+    if (count < 0 && !interrupted) fail_errno(name, "read");
+    bytes.resize(old_size + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    if (bytes.size() > limit_bytes) {
+      fail_io(name, fmt::format("must have at most {} bytes here", limit_bytes));
+    }
+    if (count == 0) return bytes;
+  }
+}
+
+void check_outputs(std::span<const std::string> paths, Overwrite overwrite) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    check_output(paths[i], overwrite);
+    for (std::size_t j = 0; j < i; ++j) {
+      if (target_of(paths[i]).lexically_normal() == target_of(paths[j]).lexically_normal()) {
+        throw Failure(ExitCode::usage,
+                      fmt::format("outputs must be different files, got '{}' twice", paths[i]));
+      }
+    }
+  }
+}
+
+void write_files(std::span<const OutputFile> files, Overwrite overwrite) {
+  std::vector<PendingFile> pending;
+  pending.reserve(files.size());
+  for (const OutputFile& file : files) pending.emplace_back(file);
+  for (const OutputFile& file : files) check_output(file.path, overwrite);
+  for (PendingFile& file : pending) file.commit();
+}
+
+void write_standard_output(std::string_view bytes) {
+  write_all(STDOUT_FILENO, bytes, "standard output");
+}
+
+}  // namespace rotary::cli

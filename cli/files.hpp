@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole files in, whole files out. An output appears under its name only when it is complete, and
+// only when every output of the command is; failing leaves no trace. Failures are I/O failures.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rotary::cli {
+
+// What messages call an input: its path, or "standard input" for "-".
+[[nodiscard]] std::string_view input_name(std::string_view path) noexcept;
+
+// All bytes of the file, or of standard input for "-"; a file with more than limit_bytes fails.
+[[nodiscard]] std::string read_file(const std::string& path, std::uint64_t limit_bytes);
+
+enum class Overwrite { refuse, allow };
+
+struct OutputFile {
+  std::string path;
+  std::string bytes;
+};
+
+// Fails when one of them could not be written: called before the work, so that nobody waits for a
+// result that is then refused.
+void check_outputs(std::span<const std::string> paths, Overwrite overwrite);
+
+void write_files(std::span<const OutputFile> files, Overwrite overwrite);
+
+void write_standard_output(std::string_view bytes);
+
+}  // namespace rotary::cli

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes one JSON document (RFC 8259) on one line. Doubles have 17 significant digits, so reading
+// them back gives the same double; a number that is not finite becomes null, because JSON has none.
+// Text that is not UTF-8 (a file name may be) has its bad bytes replaced by U+FFFD.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rotary::cli {
+
+class JsonWriter {
+ public:
+  void begin_object() { open('{'); }
+  void end_object() { close('}'); }
+  void begin_array() { open('['); }
+  void end_array() { close(']'); }
+
+  // Inside an object, before each value.
+  void key(std::string_view name);
+
+  void null();
+  void value(double number);
+  void value(std::string_view text);
+  template <std::integral Integer>
+  requires(!std::same_as<Integer, bool>) void value(Integer number) {
+    integer(static_cast<std::int64_t>(number));
+  }
+  template <class T>
+  void value(const std::optional<T>& maybe) {
+    if (maybe) {
+      value(*maybe);
+    } else {
+      null();
+    }
+  }
+
+  template <class T>
+  void member(std::string_view name, const T& member_value) {
+    key(name);
+    value(member_value);
+  }
+
+  template <class Range>
+  void array(std::string_view name, const Range& values) {
+    key(name);
+    begin_array();
+    for (const auto& element : values) value(element);
+    end_array();
+  }
+
+  // The document and a line end.
+  [[nodiscard]] std::string finish() &&;
+
+ private:
+  void separate();
+  void open(char bracket);
+  void close(char bracket);
+  void integer(std::int64_t number);
+  void quoted(std::string_view text);
+
+  std::string text_;
+};
+
+}  // namespace rotary::cli

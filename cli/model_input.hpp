@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// From --config, --pairing, --layer and --layer-type to the rotary embedding that a command uses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rotary/model_spec.hpp"
+#include "rotary/rotary_spec.hpp"
+
+namespace rotary::cli {
+
+// "half" or "interleaved"; absent for no text. Usage failure for anything else.
+[[nodiscard]] std::optional<Pairing> parse_pairing(const std::optional<std::string>& text);
+
+// The model that the config file at path ("-": standard input) describes.
+[[nodiscard]] ModelSpec read_model(const std::string& path, const ResolveOptions& options);
+
+// At most one of the two: an index into the model's layers, or the config's name for some of them.
+struct LayerChoice {
+  std::optional<std::int64_t> layer;
+  std::optional<std::string> layer_type;
+};
+
+// Index into model.rotary. Usage failure, which lists what exists, when the choice names nothing,
+// or when there is no choice and the model has several.
+[[nodiscard]] std::size_t choose_rotary(const ModelSpec& model, const LayerChoice& choice);
+
+// "features i and i + 64 turn together (rotate_half)".
+[[nodiscard]] std::string pairing_text(const HeadWindow& window);
+
+}  // namespace rotary::cli

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// NumPy's .npy files, format versions 1 to 3 (numpy/lib/format.py states the format): a magic, a
+// header that is the text of a Python dict, the elements. Read strictly, for files from anywhere:
+// little-endian and C order only, no pickles, every size checked before it is used.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rotary/result.hpp"
+
+namespace rotary::cli {
+
+enum class NpyType { f32, c64, u16, i32, i64 };  // c64: a complex number of two f32
+
+[[nodiscard]] std::size_t size_in_bytes(NpyType type) noexcept;
+
+// NumPy's name of the type: "<f4", "<c8", "<u2", "<i4", "<i8".
+[[nodiscard]] std::string_view descr_of(NpyType type) noexcept;
+
+struct NpyArray {
+  NpyType type = NpyType::f32;
+  std::vector<std::int64_t> shape;  // empty for a single number
+  std::vector<std::byte> data;      // C order
+
+  // Requires sizeof(T) to be the size of the type's elements.
+  template <class T>
+  [[nodiscard]] std::span<const T> elements() const {
+    return {reinterpret_cast<const T*>(data.data()), data.size() / sizeof(T)};
+  }
+};
+
+// "[2, 16, 64]": a shape in messages.
+[[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
+
+// Errors: malformed_input; unsupported for what NumPy writes and this reader refuses.
+[[nodiscard]] Result<NpyArray> read_npy(std::span<const std::byte> file);
+
+// Format version 1. Requires data to have the size that type and shape say.
+[[nodiscard]] std::string write_npy(NpyType type, std::span<const std::int64_t> shape,
+                                    std::span<const std::byte> data);
+
+}  // namespace rotary::cli

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/position_list.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/arguments.hpp"
+#include "cli/failure.hpp"
+
+namespace rotary::cli {
+namespace {
+
+struct Range {
+  std::int64_t first = 0;
+  std::uint64_t count = 0;
+};
+
+Range parse_range(std::string_view option, std::string_view text) {
+  const auto colon = text.find(':');
+  if (colon == std::string_view::npos) return {.first = parse_int64(option, text), .count = 1};
+  const std::int64_t start = parse_int64(option, text.substr(0, colon));
+  const std::int64_t stop = parse_int64(option, text.substr(colon + 1));
+  if (start >= stop) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("{} START:STOP must have START < STOP, got '{}'", option, text));
+  }
+  // Unsigned: from -2^63 to 2^63 - 1 the difference does not fit int64.
+  return {.first = start,
+          .count = static_cast<std::uint64_t>(stop) - static_cast<std::uint64_t>(start)};
+}
+
+}  // namespace
+
+std::vector<std::int64_t> parse_positions(std::string_view option, std::string_view text,
+                                          std::uint64_t most_positions) {
+  std::vector<std::int64_t> positions;
+  for (const std::string_view part : split_at_commas(text)) {
+    const Range range = parse_range(option, part);
+    if (range.count > most_positions - positions.size()) {
+      throw Failure(ExitCode::usage, fmt::format("{} must name at most {} positions here, got '{}'",
+                                                 option, most_positions, text));
+    }
+    for (std::uint64_t offset = 0; offset < range.count; ++offset) {
+      positions.push_back(range.first + static_cast<std::int64_t>(offset));
+    }
+  }
+  return positions;
+}
+
+}  // namespace rotary::cli

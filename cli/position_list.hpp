@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Positions on a command line: "0:16" (START:STOP, STOP excluded), "7", "0,1,4096", "-4:4,131071".
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace rotary::cli {
+
+// In the order given. Usage failure when a range is empty, a number leaves int64, or there are more
+// than most_positions, which is checked before anything of that size is allocated.
+[[nodiscard]] std::vector<std::int64_t> parse_positions(std::string_view option,
+                                                        std::string_view text,
+                                                        std::uint64_t most_positions);
+
+}  // namespace rotary::cli

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/commands/commands.hpp"
+#include "cli/failure.hpp"
+#include "cli/files.hpp"
+#include "cli/help.hpp"
+#include "cli/json_writer.hpp"
+#include "rotary/version.hpp"
+
+namespace rotary::cli {
+namespace {
+
+using Arguments = std::span<const char* const>;
+
+struct DeclaredCommand {
+  CLI::App* app;
+  Run run;
+};
+
+std::vector<DeclaredCommand> declare_commands(CLI::App& root) {
+  std::vector<DeclaredCommand> declared;
+  for (const Command* command : commands) {
+    CLI::App* app = root.add_subcommand(std::string(command->name), std::string(command->summary));
+    app->formatter(std::make_shared<CLI::FormatterLambda>(
+        [command](const CLI::App* self, const std::string&, CLI::AppFormatMode) {
+          return command_help(*self, *command);
+        }));
+    declared.push_back({.app = app, .run = command->declare(*app)});
+    app->add_flag("--json")->description("print one JSON object (docs/schema/)");
+  }
+  return declared;
+}
+
+// CLI11 would only say that an argument was not expected.
+void check_first_argument(Arguments arguments) {
+  const bool given = arguments.size() > 1;
+  for (const std::string_view flag : {"-h", "--help", "--version"}) {
+    if (given && flag == arguments[1]) return;
+  }
+  std::string names;
+  for (const Command* command : commands) {
+    if (given && command->name == arguments[1]) return;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", command->name);
+  }
+  throw Failure(ExitCode::usage,
+                given ? fmt::format("the command must be one of {}, got '{}'", names, arguments[1])
+                      : fmt::format("a command is required: one of {}", names));
+}
+
+// CLI11 knows a dozen reasons; for a script they are one.
+std::string run_command(Arguments arguments) {
+  check_first_argument(arguments);
+  CLI::App root("Position encodings for transformers");
+  root.formatter(
+      std::make_shared<CLI::FormatterLambda>([](const CLI::App* self, const std::string&,
+                                                CLI::AppFormatMode) { return root_help(*self); }));
+  root.set_help_flag("-h,--help", "print help, examples first");
+  root.set_version_flag("--version", "rotary " ROTARY_VERSION_STRING)
+      ->description("print the version");
+  root.require_subcommand(1);
+  const std::vector<DeclaredCommand> declared = declare_commands(root);
+  try {
+    root.parse(static_cast<int>(arguments.size()), arguments.data());
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = root.get_subcommands();
+    return chosen.empty() ? root.help() : chosen.front()->help();
+  } catch (const CLI::CallForVersion&) {
+    return "rotary " ROTARY_VERSION_STRING "\n";
+  } catch (const CLI::ParseError& error) {
+    throw Failure(ExitCode::usage, error.what());
+  }
+  for (const auto& [app, run] : declared) {
+    if (!app->parsed()) continue;
+    return run(app->count("--json") > 0 ? OutputForm::json : OutputForm::text);
+  }
+  throw Failure(ExitCode::internal, "no command ran");
+}
+
+// Also when the command line itself is what failed, so read without the parser.
+bool wants_json(Arguments arguments) {
+  for (const std::string_view argument : arguments) {
+    if (argument == "--json") return true;
+  }
+  return false;
+}
+
+// "rotary inspect", or "rotary" when the first argument is no command.
+std::string title(Arguments arguments) {
+  for (const Command* command : commands) {
+    if (arguments.size() > 1 && command->name == arguments[1]) {
+      return fmt::format("rotary {}", command->name);
+    }
+  }
+  return "rotary";
+}
+
+std::string error_json(const Failure& failure) {
+  JsonWriter json;
+  json.begin_object();
+  json.member("schema_version", 1);
+  json.key("error");
+  json.begin_object();
+  json.member("code", to_string(failure.exit_code()));
+  json.member("message", std::string_view(failure.what()));
+  json.member("exit_code", static_cast<int>(failure.exit_code()));
+  json.end_object();
+  json.end_object();
+  return std::move(json).finish();
+}
+
+int report(Arguments arguments, const Failure& failure) {
+  const std::string name = title(arguments);
+  fmt::print(stderr, "{}: {}\n", name, failure.what());
+  if (failure.exit_code() == ExitCode::usage) {
+    fmt::print(stderr, "`{} --help` shows examples and options.\n", name);
+  }
+  if (failure.exit_code() == ExitCode::internal) {
+    fmt::print(stderr, "This is a bug in rotary, or the machine is out of memory.\n");
+  }
+  if (wants_json(arguments)) write_standard_output(error_json(failure));
+  return static_cast<int>(failure.exit_code());
+}
+
+int run_and_report(Arguments arguments) {
+  try {
+    write_standard_output(run_command(arguments));
+    return static_cast<int>(ExitCode::ok);
+  } catch (const Failure& failure) {
+    return report(arguments, failure);
+  } catch (const std::bad_alloc&) {
+    return report(arguments, Failure(ExitCode::internal, "out of memory"));
+  } catch (const std::exception& error) {
+    return report(arguments, Failure(ExitCode::internal, error.what()));
+  }
+}
+
+}  // namespace
+
+int run(int argument_count, const char* const* arguments) noexcept {
+  try {
+    return run_and_report({arguments, static_cast<std::size_t>(argument_count)});
+  } catch (const Failure& failure) {  // standard output is closed or full
+    return static_cast<int>(failure.exit_code());
+  } catch (...) {
+    return static_cast<int>(ExitCode::internal);
+  }
+}
+
+}  // namespace rotary::cli

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/tensor_input.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "cli/failure.hpp"
+#include "cli/files.hpp"
+
+namespace rotary::cli {
+namespace {
+
+// A limit on what is read into memory from a pipe that never ends, not on a tensor in use.
+constexpr std::uint64_t most_npy_bytes = std::uint64_t{1} << 38;
+
+std::string_view axes_text(Layout layout) {
+  switch (layout) {
+    case Layout::bthd:
+      return "[batch, tokens, heads, features]";
+    case Layout::bhtd:
+      return "[batch, heads, tokens, features]";
+    case Layout::thd:
+      return "[tokens, heads, features]";
+  }
+  return {};
+}
+
+NpyType npy_type(DType dtype) { return dtype == DType::bf16 ? NpyType::u16 : NpyType::f32; }
+
+Extents extents_of(const std::vector<std::int64_t>& shape, Layout layout) {
+  switch (layout) {
+    case Layout::bthd:
+      return {.batch = shape[0], .tokens = shape[1], .heads = shape[2], .features = shape[3]};
+    case Layout::bhtd:
+      return {.batch = shape[0], .tokens = shape[2], .heads = shape[1], .features = shape[3]};
+    case Layout::thd:
+      return {.batch = 1, .tokens = shape[0], .heads = shape[1], .features = shape[2]};
+  }
+  return {};
+}
+
+template <class Integer>
+Positions positions_of_elements(const NpyArray& array) {
+  const std::int64_t batch = array.shape.size() == 2 ? array.shape[0] : 1;
+  return positions_of(array.elements<Integer>(), batch);
+}
+
+}  // namespace
+
+Layout parse_layout(std::string_view text) {
+  return choose<Layout>("--layout", text,
+                        {{"bthd", Layout::bthd}, {"bhtd", Layout::bhtd}, {"thd", Layout::thd}});
+}
+
+DType parse_dtype(std::string_view text) {
+  return choose<DType>("--dtype", text, {{"f32", DType::f32}, {"bf16", DType::bf16}});
+}
+
+std::string_view to_string(DType dtype) noexcept { return dtype == DType::bf16 ? "bf16" : "f32"; }
+
+NpyArray read_npy_file(const std::string& path) {
+  const std::string bytes = read_file(path, most_npy_bytes);
+  return value_or_fail(read_npy(std::as_bytes(std::span(bytes))), input_name(path));
+}
+
+Tensor read_tensor(std::string_view option, const std::string& path, Layout layout, DType dtype) {
+  Tensor tensor{.array = read_npy_file(path), .extents = {}, .strides = {}, .dtype = dtype};
+  const std::size_t dimensions = layout == Layout::thd ? 3 : 4;
+  if (tensor.array.shape.size() != dimensions) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("{} must have the shape {} of --layout, got {}", option,
+                              axes_text(layout), shape_text(tensor.array.shape)));
+  }
+  if (tensor.array.type != npy_type(dtype)) {
+    const bool perhaps_bf16 = tensor.array.type == NpyType::u16 && dtype == DType::f32;
+    throw Failure(
+        ExitCode::usage,
+        fmt::format("{} must have the type '{}' for --dtype {}, got '{}'{}", option,
+                    descr_of(npy_type(dtype)), to_string(dtype), descr_of(tensor.array.type),
+                    perhaps_bf16 ? "; for bf16 held as uint16 pass --dtype bf16" : ""));
+  }
+  tensor.extents = extents_of(tensor.array.shape, layout);
+  tensor.strides =
+      layout == Layout::bhtd ? strides_bhtd(tensor.extents) : strides_bthd(tensor.extents);
+  return tensor;
+}
+
+Positions positions_from(const NpyArray& array, const Extents& extents, Layout layout) {
+  const std::vector<std::int64_t>& shape = array.shape;
+  const bool per_token = shape.size() == 1 && shape[0] == extents.tokens;
+  const bool per_batch = layout != Layout::thd && shape.size() == 2 &&
+                         (shape[0] == extents.batch || shape[0] == 1) && shape[1] == extents.tokens;
+  if (!per_token && !per_batch) {
+    const std::string batched =
+        layout == Layout::thd
+            ? ""
+            : fmt::format(" or [batch, tokens] = [{}, {}]", extents.batch, extents.tokens);
+    throw Failure(ExitCode::usage, fmt::format("--positions must have the shape [tokens] = [{}]{}, "
+                                               "got {}",
+                                               extents.tokens, batched, shape_text(shape)));
+  }
+  if (array.type == NpyType::i32) return positions_of_elements<std::int32_t>(array);
+  if (array.type == NpyType::i64) return positions_of_elements<std::int64_t>(array);
+  throw Failure(ExitCode::usage,
+                fmt::format("--positions must be int32 or int64 ('<i4', '<i8'), got '{}'",
+                            descr_of(array.type)));
+}
+
+}  // namespace rotary::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queries or keys, and positions, from NPY files: which axis is which, and what their shapes and
+// types must be. Failures name the option, the requirement and what was got.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/npy/npy.hpp"
+#include "rotary/positions.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::cli {
+
+// The order of the axes: b batch, t tokens, h heads, d features.
+enum class Layout { bthd, bhtd, thd };
+
+[[nodiscard]] Layout parse_layout(std::string_view text);
+
+// "f32" or "bf16".
+[[nodiscard]] DType parse_dtype(std::string_view text);
+
+[[nodiscard]] std::string_view to_string(DType dtype) noexcept;
+
+struct Tensor {
+  NpyArray array;
+  Extents extents;
+  Strides strides;
+  DType dtype = DType::f32;
+
+  // To rotate it where it is. Valid while this tensor lives and does not move.
+  [[nodiscard]] HeadsView view() noexcept {
+    return {.data = array.data.data(), .dtype = dtype, .extents = extents, .strides = strides};
+  }
+};
+
+[[nodiscard]] NpyArray read_npy_file(const std::string& path);
+
+// option: "--q" or "--k", for messages.
+[[nodiscard]] Tensor read_tensor(std::string_view option, const std::string& path, Layout layout,
+                                 DType dtype);
+
+// The positions that array, of --positions, holds for tokens of the extents. Valid while array
+// lives.
+[[nodiscard]] Positions positions_from(const NpyArray& array, const Extents& extents,
+                                       Layout layout);
+
+}  // namespace rotary::cli

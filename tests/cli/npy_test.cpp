@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// NPY files as NumPy writes them, read and written.
+#include "cli/npy/npy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "npy_bytes.hpp"
+#include "support/result.hpp"
+
+namespace rotary::cli {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+using rotary::test::value_of;
+
+TEST(ReadNpy, ReadsEachVersion) {
+  for (const int version : {1, 2, 3}) {
+    const NpyArray array = value_of(test::read_text(
+        test::npy_file(test::npy_header("<i4", "(1, 2)"),
+                       test::little_endian(7, 4) + test::little_endian(8, 4), version)));
+    EXPECT_EQ(array.type, NpyType::i32);
+    EXPECT_EQ(array.shape, (Shape{1, 2}));
+    EXPECT_EQ(array.elements<std::int32_t>()[1], 8);
+  }
+}
+
+TEST(ReadNpy, ReadsEachType) {
+  for (const NpyType type :
+       {NpyType::f32, NpyType::c64, NpyType::u16, NpyType::i32, NpyType::i64}) {
+    const std::string data(size_in_bytes(type) * 3, '\1');
+    const NpyArray array =
+        value_of(test::read_text(test::npy_file(test::npy_header(descr_of(type), "(3,)"), data)));
+    EXPECT_EQ(array.type, type);
+    EXPECT_EQ(array.data.size(), data.size());
+  }
+}
+
+TEST(ReadNpy, TakesTheDictInAnyOrderQuotesAndSpacing) {
+  for (const char* header : {
+           "{'shape':(2,),'descr':'<f4','fortran_order':False}",
+           "  { \"fortran_order\" : False , \"shape\" : ( 2 , ) , \"descr\" : \"<f4\" }  \n",
+           "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }              \n",
+       }) {
+    const NpyArray array = value_of(test::read_text(test::npy_file(header, std::string(8, '\0'))));
+    EXPECT_EQ(array.shape, (Shape{2})) << header;
+  }
+}
+
+TEST(ReadNpy, ReadsScalarsAndEmptyArrays) {
+  EXPECT_EQ(value_of(test::read_text(test::npy_file(test::npy_header("<f4", "()"), "abcd"))).shape,
+            Shape{});
+  const NpyArray empty =
+      value_of(test::read_text(test::npy_file(test::npy_header("<f4", "(0, 5)"), "")));
+  EXPECT_EQ(empty.shape, (Shape{0, 5}));
+  EXPECT_TRUE(empty.data.empty());
+}
+
+TEST(WriteNpy, GivesBackWhatWasWritten) {
+  for (const Shape& shape : {Shape{}, Shape{6}, Shape{2, 3}, Shape{1, 2, 3, 1}, Shape{0, 4}}) {
+    std::int64_t count = 1;
+    for (const std::int64_t dimension : shape) count *= dimension;
+    std::vector<std::int64_t> numbers;
+    for (std::int64_t i = 0; i < count; ++i) numbers.push_back(i - 3);
+    const auto bytes = std::as_bytes(std::span<const std::int64_t>(numbers));
+    const std::string file = write_npy(NpyType::i64, shape, bytes);
+    EXPECT_EQ((file.size() - bytes.size()) % 64, 0u);
+    const NpyArray array = value_of(test::read_text(file));
+    EXPECT_EQ(array.type, NpyType::i64);
+    EXPECT_EQ(array.shape, shape);
+    const auto elements = array.elements<std::int64_t>();
+    EXPECT_EQ(std::vector<std::int64_t>(elements.begin(), elements.end()), numbers);
+  }
+}
+
+}  // namespace
+}  // namespace rotary::cli

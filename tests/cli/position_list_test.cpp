@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Positions on the command line: the ends of int64, and sizes refused before they are allocated.
+#include "cli/position_list.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/failure.hpp"
+
+namespace rotary::cli {
+namespace {
+
+using Positions = std::vector<std::int64_t>;
+
+constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
+
+Positions parsed(std::string_view text, std::uint64_t most_positions = 100) {
+  return parse_positions("--positions", text, most_positions);
+}
+
+std::string refusal_of(std::string_view text, std::uint64_t most_positions = 100) {
+  try {
+    static_cast<void>(parsed(text, most_positions));
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.exit_code(), ExitCode::usage);
+    return failure.what();
+  }
+  ADD_FAILURE() << text << " was accepted";
+  return {};
+}
+
+TEST(PositionList, ReadsNumbersAndRangesInTheirOrder) {
+  EXPECT_EQ(parsed("7"), (Positions{7}));
+  EXPECT_EQ(parsed("0:4"), (Positions{0, 1, 2, 3}));
+  EXPECT_EQ(parsed("-2:2"), (Positions{-2, -1, 0, 1}));
+  EXPECT_EQ(parsed("5,0,5, -1"), (Positions{5, 0, 5, -1}));
+  EXPECT_EQ(parsed("-1:1,131071"), (Positions{-1, 0, 131071}));
+}
+
+TEST(PositionList, ReachesBothEndsOfInt64) {
+  EXPECT_EQ(parsed("-9223372036854775808:-9223372036854775806"), (Positions{lowest, lowest + 1}));
+  EXPECT_EQ(parsed("9223372036854775806:9223372036854775807"), (Positions{highest - 1}));
+  EXPECT_EQ(parsed("9223372036854775807"), (Positions{highest}));
+}
+
+TEST(PositionList, RefusesWhatIsNoList) {
+  for (const std::string_view text :
+       {"", ",", "1,", "a", "1.5", "0x10", "1 2", "1:", ":1", "1:2:3", "9223372036854775808",
+        "-9223372036854775809", "1e3", "--1"}) {
+    EXPECT_NE(refusal_of(text).find("must be an integer"), std::string::npos) << text;
+  }
+}
+
+TEST(PositionList, RefusesEmptyRanges) {
+  EXPECT_NE(refusal_of("3:3").find("START < STOP, got '3:3'"), std::string::npos);
+  EXPECT_NE(refusal_of("4:3").find("START < STOP"), std::string::npos);
+}
+
+TEST(PositionList, CountsBeforeItAllocates) {
+  EXPECT_EQ(parsed("0:100").size(), 100u);
+  EXPECT_NE(refusal_of("0:101").find("at most 100 positions"), std::string::npos);
+  EXPECT_NE(refusal_of("0:60,0:41").find("at most 100 positions"), std::string::npos);
+  EXPECT_NE(refusal_of("-9223372036854775808:9223372036854775807").find("at most 100"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace rotary::cli

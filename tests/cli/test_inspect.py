@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What inspect says about small configs, as text and as JSON."""
+
+import json
+
+import numpy as np
+
+from tool import INTERLEAVED, LLAMA, PARTIAL, TWO_TYPES, YARN, ToolTest, validate
+
+
+class InspectTest(ToolTest):
+    def inspect(self, config, *arguments):
+        return self.run_json("inspect", "inspect", self.write_config(config), *arguments)
+
+    def test_a_plain_model(self):
+        document = self.inspect(LLAMA)
+        self.assertEqual(document["model_type"], "llama")
+        [rotary] = document["rotary"]
+        self.assertEqual(rotary["head_dim"], 16)
+        self.assertEqual(rotary["rotary_dim"], 16)
+        self.assertEqual(rotary["first_feature"], 0)
+        self.assertEqual(rotary["pairing"], "half")
+        self.assertEqual(rotary["rope_type"], "default")
+        self.assertEqual(rotary["attention_factor"], 1)
+        self.assertEqual(rotary["softmax_factor"], 1)
+        self.assertIsNone(rotary["layer_type"])
+        self.assertIsNone(rotary["context_tokens"])
+        np.testing.assert_allclose(rotary["inv_freq"], 10000.0 ** (-np.arange(8) / 8), rtol=1e-15)
+        self.assertEqual(document["layers"], [{"encoding": "rotary", "rotary": 0}] * 3)
+        self.assertEqual(document["warnings"], [])
+
+    def test_partial_and_interleaved(self):
+        [partial] = self.inspect(PARTIAL)["rotary"]
+        self.assertEqual((partial["head_dim"], partial["rotary_dim"]), (32, 8))
+        [interleaved] = self.inspect(INTERLEAVED)["rotary"]
+        self.assertEqual((interleaved["head_dim"], interleaved["rotary_dim"]), (16, 8))
+        self.assertEqual(interleaved["pairing"], "interleaved")
+
+    def test_turns_within_a_context(self):
+        [rotary] = self.inspect(LLAMA, "--context", 64)["rotary"]
+        turns = 10000.0 ** (-np.arange(8) / 8) / (2 * np.pi)
+        self.assertEqual(rotary["context_tokens"], 64)
+        self.assertEqual(rotary["pairs_turning_in_context"], np.sum(turns * 64 >= 1))
+        self.assertEqual(rotary["pairs_turning_in_trained_context"], np.sum(turns * 2048 >= 1))
+
+    def test_several_rotary_embeddings(self):
+        document = self.inspect(TWO_TYPES)
+        types = [rotary["layer_type"] for rotary in document["rotary"]]
+        self.assertEqual(sorted(types), ["full_attention", "sliding_attention"])
+        used = [types[layer["rotary"]] for layer in document["layers"]]
+        self.assertEqual(used, TWO_TYPES["layer_types"])
+        text = self.run_ok("inspect", self.write_config(TWO_TYPES))
+        self.assertIn("full_attention: layers 0, 2\n", text)
+        self.assertIn("sliding_attention: layers 1\n", text)
+
+    def test_without_a_count_of_layers(self):
+        config = {key: value for key, value in LLAMA.items() if key != "num_hidden_layers"}
+        document = self.inspect(config)
+        self.assertEqual(document["layers"], [])
+        self.assertIn("num_hidden_layers", document["warnings"][0])
+
+    def test_warnings_go_to_standard_error(self):
+        name = self.write_config(LLAMA)
+        result = self.run_tool("inspect", name, "--context", 100000, "--json")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(b"rotary inspect: warning: ", result.stderr)
+        self.assertIn(b"100000", result.stderr)
+        self.assertEqual(len(json.loads(result.stdout)["warnings"]), 1)
+
+    def test_standard_input(self):
+        text = self.run_ok("inspect", "-", stdin=json.dumps(LLAMA).encode())
+        self.assertTrue(text.startswith("llama, 3 layers, one rotary embedding\n"))
+
+    def test_the_text(self):
+        text = self.run_ok("inspect", self.write_config(YARN))
+        for part in [
+            "half: features i and i + 8 turn together (rotate_half)",
+            "all 16 turn",
+            "yarn\n",
+            "factor = 4\n",
+            "original_max_position_embeddings = 512\n",
+            "1.13863 on cos and sin, so scores grow by its square, 1.29648",
+            "6.283 tokens (fastest pair)",
+            "pairs complete a turn within 2048 tokens",
+        ]:
+            self.assertIn(part, text)
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), 88, line)
+        partial = self.run_ok("inspect", self.write_config(PARTIAL))
+        self.assertIn("8 of 32 turn: 0 to 7; the others pass unchanged", partial)
+
+    def test_an_unknown_family_needs_a_pairing(self):
+        for config in [LLAMA | {"model_type": "novel"}, {**LLAMA, "model_type": None}]:
+            name = self.write_config(config)
+            self.assert_fails(5, ["--pairing"], "inspect", name)
+            text = self.run_json("inspect", "inspect", name, "--pairing", "interleaved")
+            self.assertEqual(text["rotary"][0]["pairing"], "interleaved")
+
+    def test_text_that_is_not_utf8_or_needs_escapes(self):
+        config = json.dumps(LLAMA | {"model_type": 'q"\\\n\u0001é'})
+        document = self.inspect(config, "--pairing", "half")
+        self.assertEqual(document["model_type"], 'q"\\\n\u0001é')
+
+    def test_readers_must_ignore_what_they_do_not_know(self):
+        document = self.inspect(LLAMA)
+        document["rotary"][0]["new"] = document["new"] = {"a": 1}
+        validate(document, "inspect")

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rotated arrays, against the definition computed with NumPy in double."""
+
+import json
+
+import numpy as np
+
+from tool import INTERLEAVED, LLAMA, PARTIAL, TWO_TYPES, YARN, ToolTest
+
+LAYOUTS = {"bthd": (0, 1, 2, 3), "bhtd": (0, 2, 1, 3), "thd": None}
+MODELS = [
+    (LLAMA, dict(head_dim=16, rotary_dim=16, half=True)),
+    (PARTIAL, dict(head_dim=32, rotary_dim=8, half=True)),
+    (INTERLEAVED, dict(head_dim=16, rotary_dim=8, half=False)),
+    (YARN, None),
+]
+
+
+def rotated(x, positions, rotary_dim, half, base=10000.0, sign=1):
+    """x [batch, tokens, heads, head_dim], positions [batch or 1, tokens]; in double."""
+    pairs = rotary_dim // 2
+    inv_freq = base ** (-2.0 * np.arange(pairs) / rotary_dim)
+    angle = sign * np.asarray(positions, np.float64)[:, :, None, None] * inv_freq
+    if half:
+        first, second = np.arange(pairs), np.arange(pairs) + pairs
+    else:
+        first, second = 2 * np.arange(pairs), 2 * np.arange(pairs) + 1
+    result = x.astype(np.float64)
+    a, b = result[..., first], result[..., second]
+    result[..., first] = a * np.cos(angle) - b * np.sin(angle)
+    result[..., second] = a * np.sin(angle) + b * np.cos(angle)
+    return result
+
+
+def to_bf16(x):
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def from_bf16(x):
+    return (x.astype(np.uint32) << 16).view(np.float32)
+
+
+class RotateTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.random = np.random.default_rng(7)
+
+    def save(self, name, array):
+        np.save(self.path / name, array)
+        return name
+
+    def load(self, name):
+        return np.load(self.path / name)
+
+    def random_array(self, *shape):
+        return self.random.standard_normal(shape).astype(np.float32)
+
+    def rotate(self, config, *arguments, layout="bthd", **options):
+        name = self.write_config(config)
+        command = ["rotate", "--config", name, "--layout", layout, *arguments]
+        return self.run_json("rotate", *command, **options)
+
+    def test_models_and_layouts(self):
+        for config, model in MODELS[:3]:
+            for layout, order in LAYOUTS.items():
+                with self.subTest(model_type=config["model_type"], layout=layout):
+                    batch = 1 if layout == "thd" else 2
+                    x = self.random_array(batch, 5, 3, model["head_dim"])
+                    held = x[0] if layout == "thd" else x.transpose(order)
+                    self.save("q.npy", np.ascontiguousarray(held))
+                    more = ["--q", "q.npy", "--out-q", "out.npy", "--first-position", "-2"]
+                    self.rotate(config, *more, "--force", layout=layout)
+                    got = self.load("out.npy")
+                    self.assertEqual((got.dtype, got.shape), (np.float32, held.shape))
+                    got = got[None] if layout == "thd" else got.transpose(order)
+                    wanted = rotated(x, [np.arange(5) - 2], model["rotary_dim"], model["half"])
+                    np.testing.assert_allclose(got, wanted, rtol=0, atol=2e-6)
+                    rest = slice(model["rotary_dim"], None)
+                    np.testing.assert_array_equal(got[..., rest], x[..., rest])
+
+    def test_q_and_k_with_different_heads(self):
+        q, k = self.random_array(2, 7, 4, 16), self.random_array(2, 7, 2, 16)
+        names = ["--q", self.save("q.npy", q), "--k", self.save("k.npy", k)]
+        outputs = ["--out-q", "q2.npy", "--out-k", "k2.npy"]
+        document = self.rotate(LLAMA, *names, *outputs)
+        self.assertEqual([t["name"] for t in document["tensors"]], ["q", "k"])
+        self.assertEqual(document["tensors"][1]["shape"], [2, 7, 2, 16])
+        self.assertEqual(document["positions"], {"first": 0, "file": None})
+        for name, x in [("q2.npy", q), ("k2.npy", k)]:
+            wanted = rotated(x, [np.arange(7)], 16, True)
+            np.testing.assert_allclose(self.load(name), wanted, rtol=0, atol=2e-6)
+
+    def test_positions_from_a_file(self):
+        x = self.random_array(2, 4, 1, 16)
+        self.save("q.npy", x)
+        per_batch = np.array([[0, 5, 5, -9], [100000, 1, 2, 3]])
+        for positions, dtype in [
+            (per_batch, np.int64),
+            (per_batch, np.int32),
+            (per_batch[0], np.int64),
+            (per_batch[:1], np.int32),
+        ]:
+            self.save("p.npy", positions.astype(dtype))
+            more = ["--q", "q.npy", "--out-q", "o.npy", "--force", "--positions", "p.npy"]
+            document = self.rotate(LLAMA, *more)
+            self.assertEqual(document["positions"], {"first": None, "file": "p.npy"})
+            wanted = rotated(x, np.atleast_2d(positions), 16, True)
+            np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
+
+    def test_directions(self):
+        for config, model in [(LLAMA, MODELS[0][1]), (INTERLEAVED, MODELS[2][1])]:
+            x = self.random_array(1, 6, 2, 16)
+            self.save("q.npy", x)
+            self.rotate(config, "--q", "q.npy", "--out-q", "f.npy", "--force")
+            back = ["--q", "f.npy", "--out-q", "b.npy", "--force", "--direction"]
+            self.rotate(config, *back, "inverse")
+            np.testing.assert_allclose(self.load("b.npy"), x, rtol=0, atol=1e-6)
+            self.rotate(config, "--q", "q.npy", "--out-q", "t.npy", "--force",
+                        "--direction", "transpose")
+            wanted = rotated(x, [np.arange(6)], model["rotary_dim"], model["half"], sign=-1)
+            np.testing.assert_allclose(self.load("t.npy"), wanted, rtol=0, atol=2e-6)
+
+    def test_inverse_undoes_an_attention_factor(self):
+        x = self.random_array(1, 6, 2, 16)
+        self.save("q.npy", x)
+        self.rotate(YARN, "--q", "q.npy", "--out-q", "f.npy", "--first-position", "300")
+        factor = 0.1 * np.log(4) + 1
+        norms = np.linalg.norm(self.load("f.npy"), axis=-1) / np.linalg.norm(x, axis=-1)
+        np.testing.assert_allclose(norms, factor, rtol=1e-6)
+        self.rotate(YARN, "--q", "f.npy", "--out-q", "b.npy", "--first-position", "300",
+                    "--direction", "inverse")
+        np.testing.assert_allclose(self.load("b.npy"), x, rtol=0, atol=2e-6)
+
+    def test_bf16(self):
+        x = to_bf16(self.random_array(2, 5, 3, 16))
+        self.save("q.npy", x)
+        document = self.rotate(LLAMA, "--q", "q.npy", "--out-q", "o.npy", "--dtype", "bf16")
+        self.assertEqual(document["dtype"], "bf16")
+        got = self.load("o.npy")
+        self.assertEqual(got.dtype, np.uint16)
+        wanted = rotated(from_bf16(x), [np.arange(5)], 16, True)
+        pair_norms = np.hypot(wanted[..., :8], wanted[..., 8:])
+        bound = np.concatenate([pair_norms, pair_norms], axis=-1) * 2.0**-8
+        self.assertTrue(np.all(np.abs(from_bf16(got) - wanted) <= bound))
+
+    def test_layer_and_layer_type(self):
+        x = self.random_array(1, 4, 1, 16)
+        self.save("q.npy", x)
+        for choice, base in [
+            (["--layer", "0"], 1e6),
+            (["--layer", "1"], 1e4),
+            (["--layer-type", "sliding_attention"], 1e4),
+        ]:
+            self.rotate(TWO_TYPES, "--q", "q.npy", "--out-q", "o.npy", "--force", *choice)
+            wanted = rotated(x, [np.arange(4)], 16, True, base)
+            np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
+
+    def test_pairing_overrides_with_a_warning(self):
+        x = self.random_array(1, 4, 1, 16)
+        self.save("q.npy", x)
+        more = ["--q", "q.npy", "--out-q", "o.npy", "--pairing", "interleaved"]
+        document = self.rotate(LLAMA, *more)
+        self.assertEqual(document["pairing"], "interleaved")
+        self.assertEqual(len(document["warnings"]), 1)
+        wanted = rotated(x, [np.arange(4)], 16, False)
+        np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
+
+    def test_inputs_from_standard_input(self):
+        self.save("q.npy", self.random_array(1, 4, 1, 16))
+        command = ["rotate", "--layout", "bthd", "--out-q", "o.npy", "--force"]
+        self.run_ok(*command, "--config", "-", "--q", "q.npy", stdin=json.dumps(LLAMA).encode())
+        from_config = self.load("o.npy")
+        name = self.write_config(LLAMA)
+        data = (self.path / "q.npy").read_bytes()
+        self.run_ok(*command, "--config", name, "--q", "-", stdin=data)
+        np.testing.assert_array_equal(self.load("o.npy"), from_config)
+
+    def test_empty_and_in_place(self):
+        self.save("q.npy", self.random_array(2, 0, 3, 16))
+        self.rotate(LLAMA, "--q", "q.npy", "--out-q", "q.npy", "--force")
+        self.assertEqual(self.load("q.npy").shape, (2, 0, 3, 16))
+
+    def test_an_output_keeps_a_symbolic_link(self):
+        self.save("q.npy", self.random_array(1, 2, 1, 16))
+        (self.path / "real.npy").write_bytes(b"old")
+        (self.path / "link.npy").symlink_to("real.npy")
+        self.rotate(LLAMA, "--q", "q.npy", "--out-q", "link.npy", "--force")
+        self.assertTrue((self.path / "link.npy").is_symlink())
+        self.assertEqual(self.load("real.npy").shape, (1, 2, 1, 16))
+
+    def test_the_summary_in_text(self):
+        self.save("q.npy", self.random_array(1, 2, 1, 16))
+        name = self.write_config(LLAMA)
+        command = ["rotate", "--config", name, "--layout", "bthd", "--q", "q.npy"]
+        text = self.run_ok(*command, "--out-q", "o.npy")
+        self.assertIn("q: bthd [1, 2, 1, 16] f32 -> o.npy\n", text)

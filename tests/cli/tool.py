@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running the real binary in a scratch folder, and small configs to run it on."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import jsonschema
+
+TOOL = os.environ["ROTARY_TOOL"]
+SCHEMAS = pathlib.Path(os.environ["ROTARY_SCHEMAS"])
+
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 64,
+    "num_attention_heads": 4,
+    "num_hidden_layers": 3,
+    "max_position_embeddings": 2048,
+    "rope_theta": 10000.0,
+}
+PARTIAL = {
+    "model_type": "gpt_neox",
+    "hidden_size": 64,
+    "num_attention_heads": 2,
+    "num_hidden_layers": 2,
+    "max_position_embeddings": 2048,
+    "rotary_pct": 0.25,
+    "rotary_emb_base": 10000,
+}
+INTERLEAVED = {
+    "model_type": "gptj",
+    "n_embd": 64,
+    "n_head": 4,
+    "n_layer": 2,
+    "n_positions": 2048,
+    "rotary_dim": 8,
+}
+YARN = LLAMA | {
+    "rope_scaling": {
+        "rope_type": "yarn",
+        "factor": 4.0,
+        "original_max_position_embeddings": 512,
+    }
+}
+TWO_TYPES = LLAMA | {
+    "layer_types": ["full_attention", "sliding_attention", "full_attention"],
+    "rope_parameters": {
+        "full_attention": {"rope_type": "default", "rope_theta": 1000000.0},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+    },
+}
+del TWO_TYPES["rope_theta"]
+
+
+def validate(document, schema_name):
+    schema = json.loads((SCHEMAS / f"{schema_name}.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(document)
+
+
+class ToolTest(unittest.TestCase):
+    """Each test has a folder of its own, which is also where the tool runs."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+
+    def write_config(self, config, name="config.json"):
+        text = config if isinstance(config, str) else json.dumps(config)
+        (self.path / name).write_text(text)
+        return name
+
+    def run_tool(self, *arguments, stdin=b"", environment=None):
+        return subprocess.run(
+            [TOOL, *map(str, arguments)],
+            cwd=self.path,
+            input=stdin,
+            capture_output=True,
+            timeout=60,
+            env=os.environ | (environment or {}),
+        )
+
+    def run_ok(self, *arguments, **options):
+        result = self.run_tool(*arguments, **options)
+        self.assertEqual(result.returncode, 0, result.stderr.decode())
+        return result.stdout.decode()
+
+    def run_json(self, schema_name, *arguments, **options):
+        text = self.run_ok(*arguments, "--json", **options)
+        self.assertEqual(text.count("\n"), 1)
+        document = json.loads(text)
+        validate(document, schema_name)
+        return document
+
+    def contents(self):
+        return {
+            str(path.relative_to(self.path)): path.read_bytes() if path.is_file() else None
+            for path in self.path.rglob("*")
+        }
+
+    def assert_fails(self, code, parts, *arguments, **options):
+        """Text: nothing on stdout. JSON: one error object. Either way no file changes."""
+        before = self.contents()
+        plain = self.run_tool(*arguments, **options)
+        message = plain.stderr.decode(errors="replace")
+        self.assertEqual(plain.returncode, code, message)
+        self.assertEqual(plain.stdout, b"")
+        for part in parts:
+            self.assertIn(part, message)
+        errors = [line for line in message.splitlines() if ": warning: " not in line]
+        self.assertLessEqual(len(errors), 2, message)
+
+        as_json = self.run_tool(*arguments, "--json", **options)
+        self.assertEqual(as_json.returncode, code)
+        document = json.loads(as_json.stdout)
+        validate(document, "error")
+        self.assertEqual(document["error"]["exit_code"], code)
+        for part in parts:
+            self.assertIn(part, document["error"]["message"])
+        self.assertEqual(self.contents(), before)

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The edges of Unicode 15's table 3-7, inside and outside.
+#include "cli/utf8.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+namespace rotary::cli {
+namespace {
+
+TEST(Utf8, AcceptsTheEdgesOfEachRow) {
+  EXPECT_EQ(utf8_sequence_length(std::string_view("\0", 1)), 1u);
+  EXPECT_EQ(utf8_sequence_length("\x7F"), 1u);
+  EXPECT_EQ(utf8_sequence_length("\xC2\x80"), 2u);
+  EXPECT_EQ(utf8_sequence_length("\xDF\xBF"), 2u);
+  EXPECT_EQ(utf8_sequence_length("\xE0\xA0\x80"), 3u);
+  EXPECT_EQ(utf8_sequence_length("\xED\x9F\xBF"), 3u);
+  EXPECT_EQ(utf8_sequence_length("\xEF\xBF\xBF"), 3u);
+  EXPECT_EQ(utf8_sequence_length("\xF0\x90\x80\x80"), 4u);
+  EXPECT_EQ(utf8_sequence_length("\xF4\x8F\xBF\xBF"), 4u);
+}
+
+TEST(Utf8, RefusesWhatIsNotUtf8) {
+  for (const std::string_view text : {
+           "\x80",              // a continuation alone
+           "\xC0\x80",          // overlong
+           "\xC1\xBF",          //
+           "\xE0\x9F\xBF",      //
+           "\xF0\x8F\xBF\xBF",  //
+           "\xED\xA0\x80",      // a surrogate
+           "\xF4\x90\x80\x80",  // above U+10FFFF
+           "\xF5\x80\x80\x80",  //
+           "\xFF",              //
+           "\xC3",              // cut short
+           "\xE2\x82",          //
+           "\xF0\x9F\x98",      //
+           "\xE2\x82x",         // a continuation that is none
+       }) {
+    EXPECT_EQ(utf8_sequence_length(text), 0u) << text;
+  }
+}
+
+}  // namespace
+}  // namespace rotary::cli
