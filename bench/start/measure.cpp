@@ -38,12 +38,16 @@ Result<Timing> measure(const Workload& workload, const Frequencies& frequencies,
   constexpr double never = std::numeric_limits<double>::infinity();
   Timing best{
       .tokens = tokens, .rows_ns = never, .rotate_ns = never, .both_ns = never, .scale_ns = never};
+  auto rotations = make_rotations(frequencies, ConsecutivePositions{.first = 0, .tokens = tokens});
+  if (!rotations) return rotations.error();
   Progress progress("timing", rounds);
   for (std::int64_t round = 0; round < rounds; ++round) {
     const auto start = Clock::now();
-    const auto rotations =
-        make_rotations(frequencies, ConsecutivePositions{.first = round, .tokens = tokens});
-    if (!rotations) return rotations.error();
+    if (auto status = remake_rotations(*rotations, frequencies,
+                                       ConsecutivePositions{.first = round, .tokens = tokens});
+        !status) {
+      return std::move(status).error();
+    }
     const auto made = Clock::now();
     if (auto status = rotate_qk(q, k, *rotations); !status) return std::move(status).error();
     const auto rotated = Clock::now();

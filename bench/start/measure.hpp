@@ -14,7 +14,7 @@ namespace rotary::bench {
 // Nanoseconds for each token, one thread.
 struct Timing {
   std::int64_t tokens = 0;
-  double rows_ns = 0;    // make_rotations
+  double rows_ns = 0;    // remake_rotations, as a step does
   double rotate_ns = 0;  // rotate_qk in place
   double both_ns = 0;    // the two in one round
   double scale_ns = 0;   // in-place scale of the same bytes

@@ -10,13 +10,14 @@
 
 namespace rotary {
 
-// inv_freq is the truth that every error bound of this library refers to; turns is derived from it.
+// inv_freq is the truth that every error bound of this library refers to; turns and steps
+// are derived from it by make_frequencies.
 struct Frequencies {
   HeadWindow window;
-  std::vector<double> inv_freq;  // [pairs], radians per position
-  std::vector<std::uint64_t>
-      turns;  // [pairs], fraction of a full turn per position, in units of 2^-64 turn
-  double attention_factor = 1;  // A: multiplies cos and sin, so a score grows by A^2
+  std::vector<double> inv_freq;      // [pairs], radians per position
+  std::vector<std::uint64_t> turns;  // [pairs], turns per position in units of 2^-64, modulo 1
+  std::vector<double> steps;         // what make_rotations steps with: cos and sin of positions 0-7
+  double attention_factor = 1;       // A: multiplies cos and sin, so a score grows by A^2
 };
 
 // Errors: invalid_argument when the spec breaks a requirement stated with its fields.

@@ -38,6 +38,8 @@ class Rotations {
  private:
   friend Result<Rotations> make_rotations(const Frequencies& frequencies,
                                           const Positions& positions) noexcept;
+  friend Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
+                                 const Positions& positions) noexcept;
   explicit Rotations(HeadWindow window) : window_(std::move(window)) {}
 
   [[nodiscard]] std::size_t row_offset(std::int64_t batch, std::int64_t token) const noexcept {
@@ -59,5 +61,10 @@ class Rotations {
 // inconsistent or leave int64, out_of_memory.
 [[nodiscard]] Result<Rotations> make_rotations(const Frequencies& frequencies,
                                                const Positions& positions) noexcept;
+
+// The same into rotations made before, whose memory it keeps: a step with no more rows than an
+// earlier one allocates nothing. On an error rotations are as they were.
+[[nodiscard]] Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
+                                      const Positions& positions) noexcept;
 
 }  // namespace rotary

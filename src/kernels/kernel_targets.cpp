@@ -12,7 +12,7 @@
 
 #include "kernels/kernels.hpp"
 #include "kernels/rotate-inl.hpp"
-#include "kernels/row-inl.hpp"
+#include "kernels/rows-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
@@ -21,7 +21,7 @@ namespace HWY_NAMESPACE {
 const char* instruction_set() { return hwy::TargetName(HWY_TARGET); }
 
 constexpr KernelTable table{.instruction_set = instruction_set,
-                            .make_row = make_row,
+                            .make_rows = make_rows,
                             .rotate_half_f32 = rotate_half_f32,
                             .rotate_half_bf16 = rotate_half_bf16,
                             .rotate_interleaved_f32 = rotate_interleaved_f32,

@@ -13,13 +13,19 @@ namespace rotary::kernels {
 // Rows are padded to a multiple of this many floats, so that making them has no tail.
 inline constexpr std::int64_t lane_multiple = 16;
 
-// The cos and sin of one position.
-struct RowJob {
-  const std::uint64_t* turns;  // [lane_stride], units of 2^-64 turn per position
-  std::int64_t lane_stride;    // multiple of lane_multiple
-  double attention_factor;     // multiplies both
-  std::uint64_t position;      // modulo 2^64
-  float* row;                  // [lane_stride] cos, then [lane_stride] sin
+// A position is a multiple of this many, whose cos and sin are evaluated, plus a step from a table.
+inline constexpr std::int64_t steps_per_anchor = 8;
+
+// The rows of consecutive positions.
+struct RowsJob {
+  const std::uint64_t* turns;  // [pairs], units of 2^-64 turn per position
+  const double* steps;         // [steps_per_anchor][cos, sin][lane_stride], of positions 0, 1, …
+  std::int64_t pairs;
+  std::int64_t lane_stride;      // multiple of lane_multiple, >= pairs
+  double attention_factor;       // multiplies cos and sin
+  std::uint64_t first_position;  // modulo 2^64
+  std::int64_t tokens;
+  float* rows;  // [tokens][cos, sin][lane_stride]
 };
 
 // Tokens and heads of one batch row. Elements are of the kernel's dtype; strides count elements and
@@ -41,13 +47,13 @@ struct RotateJob {
   float sin_scale;
 };
 
-using MakeRow = void (*)(const RowJob& job);
+using MakeRows = void (*)(const RowsJob& job);
 using Rotate = void (*)(const RotateJob& job);
 
 // Kernel names follow <verb>_<pairing>_<dtype>.
 struct KernelTable {
   const char* (*instruction_set)();  // compiled with the kernels: says what really runs
-  MakeRow make_row;
+  MakeRows make_rows;
   Rotate rotate_half_f32;
   Rotate rotate_half_bf16;
   Rotate rotate_interleaved_f32;

@@ -8,6 +8,7 @@
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "rotation/head_window.hpp"
+#include "rotation/phase_steps.hpp"
 #include "rotation/scaling/rules.hpp"
 #include "rotation/turns.hpp"
 
@@ -40,9 +41,11 @@ Result<Frequencies> make_frequencies(const HeadWindow& window, std::vector<doubl
     std::vector<std::uint64_t> turns(inv_freq.size());
     for (std::size_t pair = 0; pair < turns.size(); ++pair)
       turns[pair] = turns_per_position(inv_freq[pair]);
+    auto steps = phase_steps(turns);
     return Frequencies{.window = window,
                        .inv_freq = std::move(inv_freq),
                        .turns = std::move(turns),
+                       .steps = std::move(steps),
                        .attention_factor = attention_factor};
   });
 }

@@ -115,9 +115,12 @@ class StepSum {
 // The usual case, decided without a search: each stride is no smaller than what the smaller ones
 // span, so every index has an element of its own.
 bool strides_nest(std::array<Axis, 5> axes) {
-  for (Axis& axis : axes) axis.stride_bytes = std::abs(axis.stride_bytes);
-  std::sort(axes.begin(), axes.end(),
-            [](const Axis& a, const Axis& b) { return a.stride_bytes < b.stride_bytes; });
+  for (std::size_t i = 0; i < axes.size(); ++i) {  // by insertion: this runs in every decode step
+    Axis axis{axes[i].count, std::abs(axes[i].stride_bytes)};
+    std::size_t at = i;
+    for (; at > 0 && axes[at - 1].stride_bytes > axis.stride_bytes; --at) axes[at] = axes[at - 1];
+    axes[at] = axis;
+  }
   std::int64_t span = 0;
   for (const Axis& axis : axes) {
     if (axis.count <= 1) continue;

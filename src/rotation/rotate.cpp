@@ -23,12 +23,17 @@ Status check(Direction direction) {
                           static_cast<std::int32_t>(direction));
 }
 
-Status check_pair(const ConstHeadsView& dst, const ConstHeadsView& src) {
+Status check_source(const ConstHeadsView& src, const ConstHeadsView& dst,
+                    const Rotations& rotations) {
+  if (src == dst) return {};  // in place: dst has been checked
+  if (auto status = check_view("src", src, rotations); !status) return status;
   if (dst.dtype != src.dtype)
-    return invalid_argument("dst and src must have the same dtype, got two");
-  if (dst.extents != src.extents)
-    return invalid_argument("dst and src must have the same extents, got two");
-  if (dst == src) return {};  // in place
+    return invalid_argument("dst and src must have the same dtype, got ", name_of(dst.dtype),
+                            " and ", name_of(src.dtype));
+  if (dst.extents != src.extents) {
+    return invalid_argument("dst and src must have the same extents, got ", describe(dst.extents),
+                            " and ", describe(src.extents));
+  }
   return check_apart("dst", dst, "src", src);
 }
 
@@ -39,9 +44,8 @@ Status rotate(HeadsView dst, ConstHeadsView src, const Rotations& rotations,
   return guarded([&]() -> Status {
     if (auto status = check(options.direction); !status) return status;
     if (auto status = check_view("dst", dst, rotations); !status) return status;
-    if (auto status = check_view("src", src, rotations); !status) return status;
     if (auto status = check_distinct("dst", dst); !status) return status;
-    if (auto status = check_pair(dst, src); !status) return status;
+    if (auto status = check_source(src, dst, rotations); !status) return status;
     const auto kernels = active_kernels();
     if (!kernels) return kernels.error();
     apply_rotations({.dst = dst, .src = src}, rotations, options.direction, **kernels);

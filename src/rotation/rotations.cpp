@@ -10,6 +10,7 @@
 #include "kernels/kernels.hpp"
 #include "rotation/active_kernels.hpp"
 #include "rotation/head_window.hpp"
+#include "rotation/phase_steps.hpp"
 
 namespace rotary {
 namespace {
@@ -22,6 +23,10 @@ Status validate(const Frequencies& frequencies) {
   if (static_cast<std::int64_t>(frequencies.turns.size()) != pairs) {
     return invalid_argument("frequencies.turns must have one entry for each pair, ", pairs,
                             "; got ", frequencies.turns.size());
+  }
+  if (frequencies.steps.size() != phase_step_count(pairs)) {
+    return invalid_argument("frequencies.steps must be those of make_frequencies, ",
+                            phase_step_count(pairs), " entries; got ", frequencies.steps.size());
   }
   return validate_attention_factor(frequencies.attention_factor);
 }
@@ -57,18 +62,35 @@ std::int64_t batch_of(const PositionArray<Integer>& positions) {
   return positions.batch;
 }
 
-std::int64_t position_at(const ConsecutivePositions& positions, std::int64_t, std::int64_t token) {
-  return positions.first + token;
-}
-template <class Integer>
-std::int64_t position_at(const PositionArray<Integer>& positions, std::int64_t batch,
-                         std::int64_t token) {
-  return positions.data[batch * positions.batch_stride + token * positions.token_stride];
+void make_rows(const ConsecutivePositions& positions, const kernels::KernelTable& kernels,
+               kernels::RowsJob job) {
+  job.first_position = static_cast<std::uint64_t>(positions.first);
+  job.tokens = positions.tokens;
+  kernels.make_rows(job);
 }
 
-// pairs rounded up to whole vectors.
-std::int64_t padded(std::int64_t pairs) {
-  return (pairs + kernels::lane_multiple - 1) / kernels::lane_multiple * kernels::lane_multiple;
+// Run by run: packed documents and padding are consecutive over long stretches.
+template <class Integer>
+void make_rows(const PositionArray<Integer>& positions, const kernels::KernelTable& kernels,
+               kernels::RowsJob job) {
+  for (std::int64_t batch = 0; batch < positions.batch; ++batch) {
+    const auto position_at = [&](std::int64_t token) {
+      const Integer position =
+          positions.data[batch * positions.batch_stride + token * positions.token_stride];
+      return static_cast<std::uint64_t>(static_cast<std::int64_t>(position));
+    };
+    for (std::int64_t token = 0; token < positions.tokens; token += job.tokens) {
+      job.first_position = position_at(token);
+      job.tokens = 1;
+      while (token + job.tokens < positions.tokens &&
+             position_at(token + job.tokens) ==
+                 job.first_position + static_cast<std::uint64_t>(job.tokens)) {
+        ++job.tokens;
+      }
+      kernels.make_rows(job);
+      job.rows += job.tokens * 2 * job.lane_stride;
+    }
+  }
 }
 
 // The floats of all rows, or nothing when they cannot be counted.
@@ -82,48 +104,49 @@ std::optional<std::size_t> row_floats(std::int64_t batch, std::int64_t tokens,
 
 }  // namespace
 
-Result<Rotations> make_rotations(const Frequencies& frequencies,
-                                 const Positions& positions) noexcept {
-  return guarded([&]() -> Result<Rotations> {
-    if (auto status = validate(frequencies); !status) return std::move(status).error();
+Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
+                        const Positions& positions) noexcept {
+  return guarded([&]() -> Status {
+    if (auto status = validate(frequencies); !status) return status;
     if (auto status = std::visit([](const auto& p) { return validate(p); }, positions); !status) {
-      return std::move(status).error();
+      return status;
     }
     const auto kernels = active_kernels();
     if (!kernels) return kernels.error();
-
-    Rotations rotations(frequencies.window);
-    rotations.attention_factor_ = frequencies.attention_factor;
-    rotations.batch_ = std::visit([](const auto& p) { return batch_of(p); }, positions);
-    rotations.tokens_ = std::visit([](const auto& p) { return p.tokens; }, positions);
-    rotations.lane_stride_ = padded(frequencies.window.pairs());
-    const auto floats = row_floats(rotations.batch_, rotations.tokens_, rotations.lane_stride_);
+    const std::int64_t batch = std::visit([](const auto& p) { return batch_of(p); }, positions);
+    const std::int64_t tokens = std::visit([](const auto& p) { return p.tokens; }, positions);
+    const std::int64_t lane_stride = lane_stride_for(frequencies.window.pairs());
+    const auto floats = row_floats(batch, tokens, lane_stride);
     if (!floats) {
-      return invalid_argument("the rows must fit in memory, got batch ", rotations.batch_, " of ",
-                              rotations.tokens_, " tokens");
+      return invalid_argument("the rows must fit in memory, got batch ", batch, " of ", tokens,
+                              " tokens");
     }
-    rotations.rows_.resize(*floats);
-
-    auto turns = frequencies.turns;
-    turns.resize(static_cast<std::size_t>(rotations.lane_stride_));  // padding does not turn
-    kernels::RowJob job{.turns = turns.data(),
-                        .lane_stride = rotations.lane_stride_,
-                        .attention_factor = rotations.attention_factor_,
-                        .position = 0,
-                        .row = rotations.rows_.data()};
-    std::visit(
-        [&](const auto& p) {
-          for (std::int64_t batch = 0; batch < rotations.batch_; ++batch) {
-            for (std::int64_t token = 0; token < rotations.tokens_; ++token) {
-              job.position = static_cast<std::uint64_t>(position_at(p, batch, token));
-              (*kernels)->make_row(job);
-              job.row += 2 * job.lane_stride;
-            }
-          }
-        },
-        positions);
-    return rotations;
+    rotations.rows_.resize(*floats);  // the last thing that can fail
+    rotations.window_ = frequencies.window;
+    rotations.attention_factor_ = frequencies.attention_factor;
+    rotations.batch_ = batch;
+    rotations.tokens_ = tokens;
+    rotations.lane_stride_ = lane_stride;
+    const kernels::RowsJob job{.turns = frequencies.turns.data(),
+                               .steps = frequencies.steps.data(),
+                               .pairs = frequencies.window.pairs(),
+                               .lane_stride = lane_stride,
+                               .attention_factor = frequencies.attention_factor,
+                               .first_position = 0,
+                               .tokens = 0,
+                               .rows = rotations.rows_.data()};
+    std::visit([&](const auto& p) { make_rows(p, **kernels, job); }, positions);
+    return {};
   });
+}
+
+Result<Rotations> make_rotations(const Frequencies& frequencies,
+                                 const Positions& positions) noexcept {
+  Rotations rotations(frequencies.window);
+  if (auto status = remake_rotations(rotations, frequencies, positions); !status) {
+    return std::move(status).error();
+  }
+  return rotations;
 }
 
 }  // namespace rotary

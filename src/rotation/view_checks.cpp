@@ -7,21 +7,24 @@
 #include "rotation/overlap.hpp"
 
 namespace rotary {
-namespace {
 
-std::string to_text(const Extents& n) {
+std::string_view name_of(DType dtype) noexcept { return dtype == DType::bf16 ? "bf16" : "f32"; }
+
+std::string describe(const Extents& n) {
   return message("batch ", n.batch, ", tokens ", n.tokens, ", heads ", n.heads, ", features ",
                  n.features);
 }
 
-std::string to_text(const Strides& s) {
+std::string describe(const Strides& s) {
   return message("batch ", s.batch, ", token ", s.token, ", head ", s.head, ", feature ",
                  s.feature);
 }
 
+namespace {
+
 Status check_extents(std::string_view name, const Extents& n, const Rotations& rotations) {
   if (n.batch < 0 || n.tokens < 0 || n.heads < 0 || n.features < 0) {
-    return invalid_argument(name, ": extents must be >= 0, got ", to_text(n));
+    return invalid_argument(name, ": extents must be >= 0, got ", describe(n));
   }
   if (n.features != rotations.window().head_dim) {
     return invalid_argument(name, ": features must be the head_dim of the rotations, ",
@@ -49,11 +52,11 @@ Status check_view(std::string_view name, const ConstHeadsView& view, const Rotat
   const auto range = address_range(view);
   if (!range) {
     return invalid_argument(name, ": the view must span less than 2^62 bytes, got extents ",
-                            to_text(view.extents), " with strides ", to_text(view.strides));
+                            describe(view.extents), " with strides ", describe(view.strides));
   }
   if (range->begin == range->end) return {};
   if (view.data == nullptr)
-    return invalid_argument(name, ": data must not be null, got extents ", to_text(view.extents));
+    return invalid_argument(name, ": data must not be null, got extents ", describe(view.extents));
   const auto misaligned = reinterpret_cast<std::uintptr_t>(view.data) %
                           static_cast<std::uintptr_t>(size_in_bytes(view.dtype));
   if (misaligned != 0) {
@@ -67,7 +70,7 @@ Status check_view(std::string_view name, const ConstHeadsView& view, const Rotat
 Status check_distinct(std::string_view name, const ConstHeadsView& view) {
   if (find_self_overlap(view) == Overlap::none) return {};
   return invalid_argument(name, ": elements of a destination must be distinct, got extents ",
-                          to_text(view.extents), " with strides ", to_text(view.strides));
+                          describe(view.extents), " with strides ", describe(view.strides));
 }
 
 Status check_apart(std::string_view name_a, const ConstHeadsView& a, std::string_view name_b,
@@ -84,7 +87,7 @@ Status check_apart(std::string_view name_a, const ConstHeadsView& a, std::string
   return invalid_argument(
       name_a, " and ", name_b,
       " must be views whose strides nest when they lie in one buffer, got strides ",
-      to_text(a.strides), " and ", to_text(b.strides));
+      describe(a.strides), " and ", describe(b.strides));
 }
 
 }  // namespace rotary

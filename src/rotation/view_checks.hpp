@@ -3,6 +3,7 @@
 // of.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "rotary/result.hpp"
@@ -10,6 +11,11 @@
 #include "rotary/tensor_view.hpp"
 
 namespace rotary {
+
+// As messages show them.
+[[nodiscard]] std::string_view name_of(DType dtype) noexcept;
+[[nodiscard]] std::string describe(const Extents& extents);
+[[nodiscard]] std::string describe(const Strides& strides);
 
 // The view is well-formed and fits the rotations.
 [[nodiscard]] Status check_view(std::string_view name, const ConstHeadsView& view,

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes one row: for each pair the phase position * turns modulo 2^64, reduced to the nearest
+// quarter turn, then two polynomials in double and one rounding to float32. Exact wrapping makes
+// every int64 position as accurate as position 0. Compiled once for each instruction set
+// (kernel_targets.cpp).
+
+// Highway's toggling guard: the file is included again for each target.
+#if defined(ROTARY_KERNELS_ROWS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef ROTARY_KERNELS_ROWS_INL_HPP
+#undef ROTARY_KERNELS_ROWS_INL_HPP
+#else
+#define ROTARY_KERNELS_ROWS_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/kernels.hpp"
+#include "kernels/turn_polynomials.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rotary::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Horner's rule in t; the coefficient count is known to the compiler, so the loop unrolls.
+template <class D, std::size_t Count, class V = hn::Vec<D>>
+HWY_INLINE V evaluate(D d, const double (&coefficients)[Count], V t) {
+  V sum = hn::Set(d, coefficients[Count - 1]);
+  for (std::size_t power = Count - 1; power-- > 0;) {
+    sum = hn::MulAdd(sum, t, hn::Set(d, coefficients[power]));
+  }
+  return sum;
+}
+
+template <class D>
+struct CosSin {
+  hn::Vec<D> cos;
+  hn::Vec<D> sin;
+};
+
+// Of a phase in units of 2^-64 turn.
+template <class DU, class D = hn::RebindToFloat<DU>>
+HWY_INLINE CosSin<D> cos_sin(DU du, hn::Vec<DU> phase) {
+  const D d;
+  const hn::RebindToSigned<DU> di;
+  // phase = quarter * 2^62 + rest, |rest| <= 2^61: an eighth of a turn
+  const auto quarter = hn::ShiftRight<62>(hn::Add(phase, hn::Set(du, std::uint64_t{1} << 61)));
+  const auto rest = hn::BitCast(di, hn::Sub(phase, hn::ShiftLeft<62>(quarter)));
+  const auto r = hn::Mul(hn::ConvertTo(d, rest), hn::Set(d, 0x1p-64));
+  const auto t = hn::Mul(r, r);
+  const auto sine = hn::Mul(r, evaluate(d, sine_coefficients, t));
+  const auto cosine = evaluate(d, cosine_coefficients, t);
+  // quarter 0: (c, s)  1: (-s, c)  2: (-c, -s)  3: (s, -c)
+  const auto one = hn::Set(du, 1);
+  const auto swapped =
+      hn::MaskFromVec(hn::BitCast(d, hn::VecFromMask(du, hn::Eq(hn::And(quarter, one), one))));
+  const auto sine_sign = hn::BitCast(d, hn::ShiftLeft<63>(hn::ShiftRight<1>(quarter)));
+  const auto cosine_sign =
+      hn::BitCast(d, hn::ShiftLeft<63>(hn::Xor(quarter, hn::ShiftRight<1>(quarter))));
+  return {hn::Xor(hn::IfThenElse(swapped, sine, cosine), cosine_sign),
+          hn::Xor(hn::IfThenElse(swapped, cosine, sine), sine_sign)};
+}
+
+// Turns of pairs [pair, pair + Lanes); padding does not turn.
+template <class DU>
+HWY_INLINE hn::Vec<DU> load_turns(DU du, const RowsJob& job, std::int64_t pair) {
+  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(du));
+  if (pair + lanes <= job.pairs) return hn::LoadU(du, job.turns + pair);
+  HWY_ALIGN std::uint64_t padded[hn::MaxLanes(du)] = {};
+  std::copy(job.turns + std::min(pair, job.pairs), job.turns + job.pairs, padded);
+  return hn::Load(du, padded);
+}
+
+// Tokens [begin, end) of the anchor at `position`, pairs [pair, pair + Lanes).
+template <class DU, class D = hn::RebindToFloat<DU>>
+HWY_INLINE void step_from_anchor(DU du, const RowsJob job, std::int64_t pair,
+                                 std::uint64_t position, std::int64_t begin, std::int64_t end) {
+  const D d;
+  const hn::Rebind<float, D> df;
+  const auto turns = load_turns(du, job, pair);
+  const auto angle = cos_sin(du, hn::Mul(hn::Set(du, position), turns));
+  const auto factor = hn::Set(d, job.attention_factor);
+  const auto cos = hn::Mul(angle.cos, factor);
+  const auto sin = hn::Mul(angle.sin, factor);
+  const std::int64_t row = 2 * job.lane_stride;
+  for (std::int64_t token = begin; token < end; ++token) {
+    const auto step = static_cast<std::int64_t>(job.first_position +
+                                                static_cast<std::uint64_t>(token) - position);
+    const double* const from = job.steps + step * row + pair;
+    float* const to = job.rows + token * row + pair;
+    const auto step_cos = hn::LoadU(d, from);
+    const auto step_sin = hn::LoadU(d, from + job.lane_stride);
+    const auto row_cos = hn::NegMulAdd(sin, step_sin, hn::Mul(cos, step_cos));
+    const auto row_sin = hn::MulAdd(cos, step_sin, hn::Mul(sin, step_cos));
+    hn::StoreU(hn::DemoteTo(df, row_cos), df, to);
+    hn::StoreU(hn::DemoteTo(df, row_sin), df, to + job.lane_stride);
+  }
+}
+
+void make_rows(const RowsJob& job) {
+  const hn::ScalableTag<std::uint64_t> du;
+  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(du));
+  static_assert(lane_multiple % lanes == 0, "a row is a whole number of vectors");
+  constexpr std::uint64_t step_mask = steps_per_anchor - 1;
+  for (std::int64_t begin = 0; begin < job.tokens;) {
+    const std::uint64_t position = job.first_position + static_cast<std::uint64_t>(begin);
+    const auto left = steps_per_anchor - static_cast<std::int64_t>(position & step_mask);
+    const std::int64_t end = std::min(begin + left, job.tokens);
+    for (std::int64_t pair = 0; pair < job.lane_stride; pair += lanes) {
+      step_from_anchor(du, job, pair, position & ~step_mask, begin, end);
+    }
+    begin = end;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rotary::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggling guard
