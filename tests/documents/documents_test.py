@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the documents show is what the programs do.
+
+A ```console block holds commands after "$ " and their exact output; each is run in the repository with
+the built tool on PATH. A ```cpp block is an example program, word for word; the build compiles it and
+its own test runs it. Usage: documents_test.py REPOSITORY DIRECTORY_OF_THE_TOOL
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+repository = pathlib.Path(sys.argv[1])
+tool_directory = sys.argv[2]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def documents():
+    return [repository / "README.md", *sorted((repository / "docs").rglob("*.md"))]
+
+
+def blocks(language):
+    for document in documents():
+        for match in FENCE.finditer(document.read_text(encoding="utf-8")):
+            if match.group(1) == language:
+                yield document.relative_to(repository), match.group(2)
+
+
+def commands(block):
+    """Splits a console block into (command, output)."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+def run(command):
+    environment = dict(os.environ, PATH=f"{tool_directory}:{os.environ['PATH']}")
+    return subprocess.run(
+        ["bash", "-c", command], cwd=repository, env=environment, capture_output=True, text=True
+    )
+
+
+class Documents(unittest.TestCase):
+    maxDiff = None
+
+    def test_console_blocks_show_what_the_tool_prints(self):
+        seen = 0
+        for document, block in blocks("console"):
+            for command, output in commands(block):
+                with self.subTest(document=str(document), command=command):
+                    done = run(command)
+                    self.assertEqual(done.stdout + done.stderr, output)
+                    seen += 1
+        self.assertGreater(seen, 0, "README.md must show the tool")
+
+    def test_cpp_blocks_are_example_programs(self):
+        programs = {
+            path.read_text(encoding="utf-8").partition("\n")[2]  # without the licence line
+            for path in (repository / "examples").glob("*.cpp")
+        }
+        seen = 0
+        for document, block in blocks("cpp"):
+            with self.subTest(document=str(document)):
+                self.assertIn(block, programs, "a cpp block must be a program of examples/")
+                seen += 1
+        self.assertGreater(seen, 0, "README.md must show the library")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)
