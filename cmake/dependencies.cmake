@@ -5,8 +5,8 @@
 # instruction set, chosen at run time.
 find_package(hwy CONFIG REQUIRED)
 
-# nlohmann-json3-dev (MIT). Core, private to src/model: its SAX interface lets us refuse duplicate keys
-# and depth while reading a config.
+# nlohmann-json3-dev (MIT). Core, private to src/model: its SAX interface lets us refuse duplicate
+# keys and depth while reading a config. Tests read golden data with it.
 find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 
 if(ROTARY_DEVELOPER)
@@ -16,8 +16,8 @@ if(ROTARY_DEVELOPER)
   # libfmt-dev (MIT). Tool: text output; std::format is absent in gcc 12.
   find_package(fmt 9 CONFIG REQUIRED)
 
-  # libmpfr-dev (LGPL-3+). Reference: cos and sin of an angle that no double holds. Linked by tests and
-  # dev start only.
+  # libmpfr-dev (LGPL-3+). Reference: cos and sin of an angle that no double holds. Linked by tests
+  # and rotary-start only.
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(mpfr REQUIRED IMPORTED_TARGET mpfr)
 

@@ -16,7 +16,7 @@ add_library(rotary_options INTERFACE)
 target_compile_features(rotary_options INTERFACE cxx_std_20)
 target_compile_options(rotary_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror=switch
-  # The numeric contract promises the same bits: a product and a sum fuse only where the code says so.
+  # The numeric contract promises the same bits: a product and a sum fuse where the code says so.
   -ffp-contract=off
   $<$<BOOL:${ROTARY_WARNINGS_AS_ERRORS}>:-Werror>)
 

@@ -203,13 +203,12 @@ void write_scaling(JsonWriter& json, const Scaling& scaling) {
 
 void write_turns(JsonWriter& json, const Frequencies& frequencies,
                  std::optional<std::int64_t> trained, std::optional<std::int64_t> context) {
+  const auto turning_within = [&](std::optional<std::int64_t> tokens) {
+    return tokens ? std::optional(pairs_that_turn(frequencies, *tokens)) : std::nullopt;
+  };
   json.member("trained_context_tokens", trained);
-  std::optional<std::int64_t> turning;
-  if (trained) turning = pairs_that_turn(frequencies, *trained);
-  json.member("pairs_turning_in_trained_context", turning);
-  turning.reset();
-  if (context) turning = pairs_that_turn(frequencies, *context);
-  json.member("pairs_turning_in_context", turning);
+  json.member("pairs_turning_in_trained_context", turning_within(trained));
+  json.member("pairs_turning_in_context", turning_within(context));
 }
 
 void write_rotary(JsonWriter& json, const Inspection& inspection, std::size_t index) {

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the documents show is what the programs do.
 
-A ```console block holds commands after "$ " and their exact output; each is run in the repository with
-the built tool on PATH. A ```cpp block is an example program, word for word; the build compiles it and
-its own test runs it. Usage: documents_test.py REPOSITORY DIRECTORY_OF_THE_TOOL
+A ```console block holds commands after "$ " and their exact output; each is run in the repository
+with the built tool on PATH. A ```cpp block is an example program, word for word; the build compiles
+it and its own test runs it. Usage: documents_test.py REPOSITORY DIRECTORY_OF_THE_TOOL
 """
 
 import os

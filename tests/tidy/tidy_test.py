@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each rule of tools/tidy finds the violation planted for it, and a clean tree has no finding.
+
+Usage: tidy_test.py TIDY_PY
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TIDY = pathlib.Path(sys.argv.pop(1)).resolve()
+LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
+SCRIPT_LICENCE = "# SPDX-License-Identifier: Apache-2.0\n"
+
+CLEAN = {
+    ".clang-format": "BasedOnStyle: Google\nColumnLimit: 100\n",
+    "README.md": "See [the guide](docs/guide.md#start) and [a site](https://example.com).\n",
+    "docs/guide.md": "[back](../README.md) `[x](code)`\n\n```\n[x](fenced)\n```\n",
+    "include/rotary/rotate.hpp": LICENCE + "#pragma once\n\n#include <cstdint>\n",
+    "include/rotary/scaling.hpp": LICENCE + "#pragma once\n",
+    "src/CMakeLists.txt": SCRIPT_LICENCE + "add_library(rotary model/resolve.cpp)\n",
+    "src/kernels/kernels.hpp": LICENCE + "#pragma once\n\n#include <cstdint>\n",
+    "src/kernels/rows.hpp": LICENCE
+    + '#include <hwy/highway.h>\n\n#include "kernels/kernels.hpp"\n',
+    "src/rotation/rotate.hpp": LICENCE
+    + '#include "kernels/kernels.hpp"\n#include "rotary/rotate.hpp"\n',
+    "src/rotation/scaling/rules.hpp": LICENCE + '#include "rotary/scaling.hpp"\n',
+    "src/model/resolve.cpp": LICENCE + "#include <nlohmann/json.hpp>\n",
+    "reference/forms.hpp": LICENCE + '#include <mpfr.h>\n\n#include "rotary/scaling.hpp"\n',
+    "cli/main.hpp": LICENCE + '#include <fmt/core.h>\n\n#include "rotary/rotate.hpp"\n',
+    "bench/timer.hpp": LICENCE + '#include "reference/forms.hpp"\n',
+    "build/dev/generated.cpp": "int \t x;\n",
+}
+
+
+def tidy(planted):
+    """What the tool prints about the clean tree with these files added or replaced."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (CLEAN | planted).items():
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        command = [sys.executable, "-B", str(TIDY), folder]
+        result = subprocess.run(command, capture_output=True, text=True)
+        return result.returncode, result.stdout
+
+
+def include(name):
+    return LICENCE + f"#include {name}\n"
+
+
+class TidyTest(unittest.TestCase):
+    def assert_finds(self, path, text, *expected):
+        status, output = tidy({path: text})
+        for part in expected:
+            self.assertIn(part, output)
+        self.assertEqual(status, 1)
+
+    def assert_clean(self, path, text):
+        self.assertEqual(tidy({path: text}), (0, ""))
+
+    def test_a_clean_tree_has_no_finding(self):
+        self.assertEqual(tidy({}), (0, ""))
+
+    def test_includes_against_the_direction(self):
+        refused = {
+            "include/rotary/x.hpp": ('"kernels/kernels.hpp"', "<fstream>", "<hwy/highway.h>"),
+            "src/x/x.hpp": ('"model/resolve.hpp"', "<thread>", "<cstdio>", "<nlohmann/json.hpp>"),
+            "src/kernels/x.hpp": ('"rotary/rotate.hpp"', "<vector>", '"rotation/rotate.hpp"'),
+            "src/rotation/x.hpp": ('"model/resolve.hpp"', "<hwy/highway.h>", "<iostream>"),
+            "src/rotation/scaling/x.hpp": ('"rotary/rotate.hpp"', '"kernels/kernels.hpp"'),
+            "src/model/x.hpp": ('"kernels/kernels.hpp"', "<mpfr.h>"),
+            "reference/x.hpp": ('"rotation/rotate.hpp"', "<fmt/core.h>"),
+            "cli/x.hpp": ('"src/rotation/rotate.hpp"', '"../src/kernels/kernels.hpp"'),
+            "bench/x.hpp": ('"rotation/rotate.hpp"', "<mpfr.h>"),
+            "examples/x.hpp": ('"reference/forms.hpp"', "<fmt/core.h>"),
+            "tests/x.hpp": ("<hwy/highway.h>",),
+        }
+        more = {"src/model/resolve.hpp": LICENCE}
+        for path, names in refused.items():
+            for name in names:
+                with self.subTest(path=path, name=name):
+                    status, output = tidy(more | {path: include(name)})
+                    folder = path.rsplit("/", 1)[0]
+                    self.assertRegex(output, rf"^{path}:2: (src/|{folder}/) does not include")
+                    self.assertEqual(status, 1)
+
+    def test_includes_that_need_another_form(self):
+        absent, angled = include('"rotary/gone.hpp"'), include("<rotary/rotate.hpp>")
+        self.assert_finds("cli/x.hpp", absent, "cli/x.hpp:2:", "names no file")
+        self.assert_finds("cli/x.hpp", angled, "cli/x.hpp:2:", "included as")
+        self.assert_finds(
+            "src/kernels/x.hpp",
+            LICENCE + '#define HWY_TARGET_INCLUDE "rotary/rotate.hpp"\n',
+            "src/kernels/x.hpp:2: src/kernels/ does not include",
+        )
+
+    def test_a_folder_without_a_rule(self):
+        self.assert_finds("elsewhere/x.hpp", LICENCE, "elsewhere/x.hpp:1: no rule")
+
+    def test_lengths(self):
+        line = LICENCE + "// " + "é" * 98 + "\n"
+        self.assert_finds("cli/x.hpp", line, "x.hpp:2: a line has at most 100 columns, got 101")
+        self.assert_clean("cli/x.hpp", line.replace("é", "", 1))
+        self.assert_finds("cli/x.hpp", LICENCE + "//\n" * 400, "x.hpp:401: a file has", "got 401")
+        self.assert_clean("cli/x.hpp", LICENCE + "//\n" * 399)
+
+    def test_lengths_of_functions(self):
+        # What stands before a function, its head, what stands after it.
+        cases = (
+            ("", "void f(int) {\n", ""),
+            ("", "template <class T, template <class> class U>\nT f() {\n", ""),
+            ("struct S {\n  int a = 0;\n\n private:\n", "  int f() const {\n", "};\n"),
+            ("template <class T>\nstruct S {\n", "  int f() const {\n", "};\n"),
+            ("namespace a {\nint b{0};\nint c = {};\n", "void f() {\n", "}  // namespace a\n"),
+            ('extern "C" {\n#define X \\\n  {\n', "void f() {\n", "}\n"),
+        )
+        for before, head, after in cases:
+            before = LICENCE + "// clang-format off\n" + before
+            first = before.count("\n") + 1
+            body = "  // '{\" {\n" * (57 - head.count("\n")) + "  g(\"}\", '}', R\"(})\", 1'0);\n"
+            text = before + head + body + "  h();\n" + "}\n" + after
+            with self.subTest(before=before, head=head):
+                self.assert_clean("cli/x.hpp", text)
+                self.assert_finds(
+                    "cli/x.hpp", text.replace("  h();\n", "  h();\n" * 2),
+                    f"cli/x.hpp:{first}: a function has at most 60 lines, got 61",
+                )
+
+    def test_lengths_of_functions_in_scripts(self):
+        body = "  a=1\n" * 59
+        python = SCRIPT_LICENCE + "def f():\n" + "    a = 1\n" * 60
+        self.assert_finds("tools/x.py", python, "x.py:2: a function has")
+        bash = SCRIPT_LICENCE + "f() {\n" + body + "}\n"
+        self.assert_finds("tools/x.sh", bash, "x.sh:2: a function has")
+        cmake = SCRIPT_LICENCE + "function(f)\n" + body + "endfunction()\n"
+        self.assert_finds("cmake/x.cmake", cmake, "x.cmake:2: a function has")
+
+    def test_files_that_nothing_builds(self):
+        self.assert_finds("src/model/x.cpp", LICENCE, "src/model/x.cpp:1: no CMakeLists.txt lists")
+        from_here = 'f("${CMAKE_CURRENT_SOURCE_DIR}/model/x.cpp" model/resolve)\n'
+        planted = {"src/model/x.cpp": LICENCE, "src/CMakeLists.txt": SCRIPT_LICENCE + from_here}
+        self.assertEqual(tidy(planted), (0, ""))
+        commented = CLEAN["src/CMakeLists.txt"] + "# model/x.cpp\n"
+        status, output = tidy({"src/model/x.cpp": LICENCE, "src/CMakeLists.txt": commented})
+        self.assertIn("no CMakeLists.txt lists", output)
+        self.assertEqual(status, 1)
+
+    def test_text(self):
+        self.assert_finds("docs/x.txt", "a \nb\n", "docs/x.txt:1: white space")
+        self.assert_finds("docs/x.txt", "a\r\n", "docs/x.txt:1: white space")
+        self.assert_finds("docs/x.txt", "a\tb\n", "docs/x.txt:1: a tab")
+        self.assert_finds("docs/x.txt", "a", "docs/x.txt:1: the last line")
+        self.assert_finds("docs/x.txt", "in /" + "work/a\n", "docs/x.txt:1: /" + "work/ is a path")
+        self.assert_finds("docs/x.txt", "//deb.debian" + ".org/\n", "docs/x.txt:1: debian" + ".org")
+        self.assert_finds("cli/x.hpp", "// A header\n", "x.hpp:1: the first line is the licence")
+        self.assert_finds("tool", "#!/bin/bash\n\n", "tool:2: the first line is the licence")
+        self.assert_clean("tool", "#!/bin/bash\n" + SCRIPT_LICENCE)
+
+    def test_links(self):
+        self.assert_finds("docs/x.md", "[a](gone.md#b)\n", "x.md:1: the link's target docs/gone")
+        self.assert_finds("docs/x.md", "\n[a]: gone.md\n", "x.md:2: the link's target docs/gone")
+
+    def test_format(self):
+        self.assert_finds("cli/x.hpp", LICENCE + "int  a;\n", "cli/x.hpp:2: not formatted")
+
+
+if __name__ == "__main__":
+    unittest.main()

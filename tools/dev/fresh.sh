@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev fresh: proves the README's two commands on a clone of HEAD inside a bare Debian 12 tree.
+# The mirror and apt's network settings are those of this machine.
+
+fresh_suite=bookworm
+fresh_tree=""
+fresh_keep=no
+
+cmd_fresh() {
+  local mirror=""
+  while (($# > 0)); do
+    case "$1" in
+      --keep) fresh_keep=yes ;;
+      --mirror) mirror="${2:?--mirror needs a URL}" && shift ;;
+      *) die "fresh takes --keep and --mirror URL, got '$1'" ;;
+    esac
+    shift
+  done
+  ((EUID == 0)) || die "fresh changes its root directory, which needs root: sudo ./dev fresh"
+  install_packages debootstrap git
+  [[ -z "$(git status --porcelain)" ]] ||
+    echo "note: HEAD is cloned; the changes that are not committed take no part"
+  if [[ -z "$mirror" ]]; then
+    mirror="$(fresh_sources | awk -v suite="$fresh_suite" '$3 == suite { print $2; exit }')"
+  fi
+  [[ -n "$mirror" ]] || die "apt has no source of Debian $fresh_suite here; pass --mirror URL"
+
+  fresh_tree="$(mktemp --directory)"
+  trap fresh_cleanup EXIT
+  fresh_step "bare tree" debootstrap --variant=minbase "$fresh_suite" "$fresh_tree" "$mirror"
+  fresh_step "settings of apt" fresh_configure
+  fresh_step "git and certificates" fresh_inside / \
+    "apt-get --quiet update && apt-get --quiet install --yes --no-install-recommends \
+    git ca-certificates"
+  fresh_step "clone" fresh_clone
+  fresh_step "./dev start" fresh_inside /rotary "./dev start"
+  fresh_step "./dev test" fresh_inside /rotary "./dev test"
+  stage "a fresh machine passes"
+}
+
+# fresh_step TITLE COMMAND...: runs it and says how long it took.
+fresh_step() {
+  local title="$1" begin="$SECONDS"
+  shift
+  stage "fresh: $title"
+  "$@"
+  printf '== fresh: %s took %d s\n' "$title" "$((SECONDS - begin))"
+}
+
+# This machine's Debian sources of the suite, its updates and its security fixes, as lines of a
+# sources.list.
+fresh_sources() {
+  apt-get indextargets --format 'deb $(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+    awk -v suite="$fresh_suite" '$4 == "main" && $3 ~ "^" suite "(-updates|-security)?$"' |
+    sort --unique --key=3
+}
+
+fresh_configure() {
+  local apt="$fresh_tree/etc/apt" file
+  local sources
+  sources="$(fresh_sources)"
+  if [[ -n "$sources" ]]; then
+    printf '%s\n' "$sources" >"$apt/sources.list"
+  fi
+  apt-config dump Acquire |
+    grep --extended-regexp '^Acquire::(http|https|Check-|Retries|ForceIP)' \
+      >"$apt/apt.conf.d/90network" || true
+  # A mirror behind https may be vouched for by a certificate that only this machine knows.
+  if [[ "$sources" == *https:* ]]; then
+    cp --dereference /etc/ssl/certs/ca-certificates.crt "$apt/network.crt"
+    echo 'Acquire::https::CaInfo "/etc/apt/network.crt";' >>"$apt/apt.conf.d/90network"
+  fi
+  for file in resolv.conf hosts; do
+    cp --dereference "/etc/$file" "$fresh_tree/etc/$file"
+  done
+  # The leak checker of AddressSanitizer reads /proc; apt writes its log through a terminal.
+  mount -t proc proc "$fresh_tree/proc" && mount -t devpts devpts "$fresh_tree/dev/pts" ||
+    echo "note: mounting /proc or /dev/pts was refused; going on without it"
+}
+
+# fresh_inside FOLDER COMMAND: as root, with nothing of this environment but its proxies.
+fresh_inside() {
+  local name environment=(HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
+    DEBIAN_FRONTEND=noninteractive)
+  for name in http_proxy https_proxy no_proxy; do
+    if [[ -n "${!name:-}" ]]; then
+      environment+=("$name=${!name}")
+    fi
+  done
+  chroot "$fresh_tree" /usr/bin/env --ignore-environment "${environment[@]}" \
+    /bin/sh -ec "cd $1; $2"
+}
+
+fresh_clone() {
+  git bundle create --quiet "$fresh_tree/rotary.bundle" HEAD
+  fresh_inside / "git clone --quiet --config advice.detachedHead=false rotary.bundle rotary"
+  local task
+  for task in start test; do
+    grep --quiet --fixed-strings "./dev $task" "$fresh_tree/rotary/README.md" ||
+      die "README.md does not name ./dev $task, which fresh is to prove"
+  done
+}
+
+fresh_cleanup() {
+  local folder
+  for folder in "$fresh_tree/dev/pts" "$fresh_tree/proc"; do
+    if mountpoint --quiet "$folder"; then
+      umount "$folder" || umount --lazy "$folder"
+    fi
+  done
+  if [[ "$fresh_keep" == yes ]]; then
+    echo "kept: $fresh_tree"
+  else
+    rm --recursive --force --one-file-system "$fresh_tree"
+  fi
+}

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# The Debian 12 packages that each kind of task needs, and their installation. What each library is
+# for, and its licence: cmake/dependencies.cmake.
+
+packages_build=(
+  g++ cmake ninja-build pkg-config
+  libhwy-dev nlohmann-json3-dev
+  libcli11-dev libfmt-dev libzip-dev
+  libmpfr-dev libgtest-dev librapidcheck-dev
+)
+
+# git lists the files that the repository rules read; clang-format checks them.
+packages_test=(python3 python3-numpy python3-jsonschema git clang-format)
+
+packages_tidy=(clang clang-tidy)
+
+# missing_packages NAME...: prints those that are not installed. Other systems than Debian name
+# their packages differently: there CMake says what it cannot find.
+missing_packages() {
+  command -v dpkg-query >/dev/null || return 0
+  local installed
+  installed="$(dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' "$@" \
+    2>/dev/null || true)"
+  local name
+  for name in "$@"; do
+    grep --quiet --line-regexp --fixed-strings "$name installed" <<<"$installed" || echo "$name"
+  done
+}
+
+install_packages() {
+  local missing
+  mapfile -t missing < <(missing_packages "$@")
+  if ((${#missing[@]} == 0)); then
+    return
+  fi
+  stage "install packages: ${missing[*]}"
+  local as_root=()
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null ||
+      die "installing needs root or sudo; as root: apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet
+    --option DPkg::Lock::Timeout=120)
+  "${apt[@]}" update
+  "${apt[@]}" install --yes --no-install-recommends "${missing[@]}"
+}

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev tidy: every static check. The fast ones, tools/tidy/tidy.py, also run as a ctest.
+
+cmd_tidy() {
+  local fix=no
+  case "${1:-}" in
+    "") ;;
+    --fix) fix=yes ;;
+    *) die "tidy takes --fix or nothing, got '$1'" ;;
+  esac
+  install_packages "${packages_build[@]}" "${packages_test[@]}" "${packages_tidy[@]}"
+  if [[ "$fix" == yes ]]; then
+    stage "format"
+    /usr/bin/python3 tools/tidy/tidy.py --fix-format
+  fi
+
+  # Every check runs, whatever the earlier ones found.
+  tidy_failed=()
+  tidy_check "repository rules" /usr/bin/python3 tools/tidy/tidy.py
+  tidy_check "g++ warnings" tidy_warnings build/dev g++
+  tidy_check "clang++ warnings" tidy_warnings build/clang clang++
+  tidy_check "clang-tidy" tidy_clang_tidy
+  if ((${#tidy_failed[@]} > 0)); then
+    stage "findings in: $(printf '%s; ' "${tidy_failed[@]}")"
+    return 1
+  fi
+  stage "tidy"
+}
+
+# tidy_check TITLE COMMAND...
+tidy_check() {
+  local title="$1"
+  shift
+  stage "$title"
+  "$@" || tidy_failed+=("$title")
+}
+
+# tidy_warnings FOLDER COMPILER: a whole build, since a kernel's target mistakes show only when code
+# is generated.
+tidy_warnings() {
+  local folder="$1" compiler="$2"
+  if [[ ! -e "$folder/build.ninja" ]]; then
+    cmake --preset dev -B "$folder" -D CMAKE_CXX_COMPILER="$compiler" || return
+  fi
+  cmake --build "$folder"
+}
+
+tidy_clang_tidy() {
+  local sources
+  sources="$(git ls-files --cached --others --exclude-standard '*.cpp')"
+  # The counts of what was suppressed in system headers say nothing.
+  xargs --max-procs="$(nproc)" --max-args=1 clang-tidy -p build/clang --quiet \
+    <<<"$sources" 2> >(grep --invert-match --extended-regexp 'warnings? generated' >&2)
+}

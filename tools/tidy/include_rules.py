@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may include whom: the invariants of ARCHITECTURE.md as data.
+
+The rule of a file is the one with the longest folder that holds it. What a rule does not allow is
+refused, so a new folder says here what it depends on.
+"""
+
+import dataclasses
+
+STANDARD = frozenset(
+    """
+    algorithm any array atomic barrier bit bitset cassert ccomplex cctype cerrno cfenv cfloat
+    charconv chrono cinttypes climits clocale cmath codecvt compare complex concepts
+    condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib cstring
+    ctime cuchar cwchar cwctype deque exception execution filesystem format forward_list fstream
+    functional future initializer_list iomanip ios iosfwd iostream istream iterator latch limits
+    list locale map memory memory_resource mutex new numbers numeric optional ostream queue
+    random ranges ratio regex scoped_allocator semaphore set shared_mutex source_location span
+    sstream stack stdexcept stop_token streambuf string string_view strstream syncstream
+    system_error thread tuple type_traits typeindex typeinfo unordered_map unordered_set utility
+    valarray variant vector version
+    """.split()
+)
+
+# The core starts no thread, opens no file and prints nothing.
+NOT_IN_CORE = frozenset(
+    """
+    barrier condition_variable cstdio filesystem fstream future iomanip iostream istream latch
+    mutex ostream semaphore shared_mutex sstream stop_token streambuf syncstream thread
+    """.split()
+)
+CORE = STANDARD - NOT_IN_CORE
+
+# For code that sees pointers and sizes alone.
+PLAIN = frozenset(
+    """
+    algorithm array atomic bit climits cmath cstddef cstdint cstdlib cstring iterator limits
+    numbers span string_view type_traits utility
+    """.split()
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    folder: str
+    folders: tuple  # of this repository, or single files; the rule's own folder is always allowed
+    system: frozenset  # standard headers
+    libraries: tuple = ()  # prefixes of other <headers>
+    because: str = ""
+
+
+PUBLIC = "include/rotary/"
+NO_TENSOR = tuple(
+    PUBLIC + name for name in ("frequencies.hpp", "result.hpp", "rotary_spec.hpp", "scaling.hpp")
+)
+SYSTEM = ("unistd.h", "fcntl.h", "sched.h", "sys/")
+REACH = "tools reach the core through include/rotary alone"
+
+RULES = (
+    Rule("include/rotary/", (), CORE, because="a public header needs the standard library alone"),
+    Rule("src/", (PUBLIC, "src/base/", "src/kernels/"), CORE),
+    Rule("src/base/", (PUBLIC,), CORE | {"cstdio"}),
+    Rule(
+        "src/kernels/", (), PLAIN, ("hwy/", "immintrin.h", "cpuid.h"),
+        because="kernels know no spec, no model, no Result",
+    ),
+    Rule("src/rotation/", (PUBLIC, "src/base/", "src/kernels/"), CORE),
+    Rule(
+        "src/rotation/scaling/", NO_TENSOR + ("src/base/", "src/rotation/turns.hpp"), CORE,
+        because="a scaling rule sees no tensor, dtype or device",
+    ),
+    Rule(
+        "src/model/", (PUBLIC, "src/base/", "src/rotation/", "src/relative/", "src/absolute/"),
+        CORE, ("nlohmann/",), because="a model names encodings and never touches a kernel",
+    ),
+    Rule(
+        "reference/", (PUBLIC,), STANDARD, ("mpfr.h", "gmp.h"),
+        because="the reference shares types with the library and no formula",
+    ),
+    Rule("cli/", (PUBLIC,), STANDARD, ("CLI/", "fmt/", "zip.h") + SYSTEM, REACH),
+    Rule("bench/", (PUBLIC, "reference/"), STANDARD, ("hwy/", "fmt/", "CLI/") + SYSTEM, REACH),
+    Rule("examples/", (PUBLIC,), STANDARD, (), REACH),
+    Rule(
+        "tests/", (PUBLIC, "src/", "reference/", "cli/", "bench/"), STANDARD,
+        ("gtest/", "gmock/", "rapidcheck", "nlohmann/", "mpfr.h", "gmp.h", "zip.h") + SYSTEM,
+    ),
+)

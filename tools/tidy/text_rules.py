@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules about text: white space, the licence line, links, and what belongs to one machine alone."""
+
+import posixpath
+import re
+
+from tree import Finding
+
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
+
+# Inline links and images, and reference definitions.
+LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?[^)]*\)|^\s*\[[^\]]+\]:\s*<?([^\s>]+)")
+CODE_SPAN = re.compile(r"`[^`]*`")
+FENCE = re.compile(r"^\s*(```|~~~)")
+ELSEWHERE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|#)")
+
+MACHINE_PATH = re.compile(r"(?<![\w.})])/(?:work|root|tmp|home)/")
+REGISTRY = re.compile(
+    r"\b(?:debian\.org|ubuntu\.com|pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|crates\.io"
+    r"|anaconda\.org|docker\.io|ghcr\.io|golang\.org)\b"
+)
+
+
+def check_text(tree):
+    for file in tree.files:
+        yield from white_space(file)
+        yield from machine(file)
+    for file in tree.of("cpp", "python", "bash", "cmake"):
+        yield from licence_line(file)
+    for file in tree.of("markdown"):
+        yield from links(file, tree)
+
+
+def white_space(file):
+    lines = file.text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if line != line.rstrip():
+            yield Finding(file.path, number, "white space at the end of the line")
+        if "\t" in line:
+            yield Finding(file.path, number, "a tab; indent with spaces")
+    if lines[-1] != "":
+        yield Finding(file.path, len(lines), "the last line has no end")
+
+
+def machine(file):
+    for number, line in enumerate(file.lines, 1):
+        path = MACHINE_PATH.search(line)
+        if path:
+            yield Finding(file.path, number, f"{path[0]} is a path of one machine")
+        host = REGISTRY.search(line)
+        if host:
+            yield Finding(file.path, number, f"{host[0]} is the host of a package registry")
+
+
+def licence_line(file):
+    lines = file.lines + [""]
+    first = 1 if lines[0].startswith("#!") else 0
+    if not lines[first].endswith(LICENCE):
+        yield Finding(file.path, first + 1, f"the first line is the licence: {LICENCE}")
+
+
+def links(file, tree):
+    folder = posixpath.dirname(file.path)
+    fenced = False
+    for number, line in enumerate(file.lines, 1):
+        if FENCE.match(line):
+            fenced = not fenced
+        if fenced:
+            continue
+        for match in LINK.finditer(CODE_SPAN.sub("", line)):
+            target = match[1] or match[2]
+            if ELSEWHERE.match(target):
+                continue
+            path = posixpath.normpath(posixpath.join(folder, target.split("#")[0]))
+            if not (tree.root / path).exists():
+                yield Finding(file.path, number, f"the link's target {path} does not exist")
