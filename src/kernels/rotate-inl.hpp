@@ -102,20 +102,28 @@ HWY_INLINE void rotate_tail(D d, Row row, TokenHeads<T> token, std::int64_t pair
   }
 }
 
+// Pairs [pair, …) once fewer than four vectors are left. Not inlined: it would take registers from
+// the loop that matters.
+template <class Pairing, class T>
+HWY_NOINLINE void rotate_rest(Row row, TokenHeads<T> token, std::int64_t pair) {
+  const hn::ScalableTag<float> d;
+  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+  for (; token.pairs - pair >= 2 * lanes; pair += lanes) {
+    rotate_vectors<Pairing, 1>(d, row, token, pair);
+  }
+  rotate_tail<Pairing>(d, row, token, pair);
+}
+
 template <class Pairing, class T>
 HWY_INLINE void rotate_token(Row row, TokenHeads<T> token) {
   const hn::ScalableTag<float> d;
   constexpr std::size_t vectors = 4;  // eight registers of cos and sin
-  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  constexpr auto step = static_cast<std::int64_t>(vectors) * lanes;
+  constexpr auto step = static_cast<std::int64_t>(vectors * hn::MaxLanes(d));
   std::int64_t pair = 0;
   for (; token.pairs - pair >= step; pair += step) {
     rotate_vectors<Pairing, vectors>(d, row, token, pair);
   }
-  for (; token.pairs - pair >= 2 * lanes; pair += lanes) {
-    rotate_vectors<Pairing, 1>(d, row, token, pair);
-  }
-  if (pair < token.pairs) rotate_tail<Pairing>(d, row, token, pair);
+  if (pair < token.pairs) rotate_rest<Pairing>(row, token, pair);
 }
 
 template <class Pairing, class T>

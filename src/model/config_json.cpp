@@ -40,7 +40,7 @@ class StrictHandler final : public nlohmann::json_sax<Json> {
     const std::string_view what = error.what();
     const auto colon = what.find(": ");
     return refuse("config must be valid JSON, got an error at byte ", position, ": ",
-                  colon == std::string_view::npos ? what : what.substr(colon + 2));
+                  shorten(colon == std::string_view::npos ? what : what.substr(colon + 2), 200));
   }
 
   [[nodiscard]] Result<Json> take() {
@@ -150,14 +150,18 @@ Result<std::optional<std::string>> read_string(const ConfigObject& from, std::st
   return std::optional(value->get<std::string>());
 }
 
+std::string shorten(std::string_view text, std::size_t longest) {
+  if (text.size() <= longest) return std::string(text);
+  std::size_t end = longest;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return std::string(text.substr(0, end)) + "…";
+}
+
 std::string describe(const Json& value) {
-  constexpr std::size_t longest = 60;
   if (value.is_structured() && value.size() > 16) {
     return message(value.is_object() ? "an object" : "an array", " of ", value.size(), " entries");
   }
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (text.size() > longest) text = text.substr(0, longest) + "…";
-  return text;
+  return shorten(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace rotary

@@ -43,7 +43,8 @@ Status check_rope_keys(const ConfigObject& config, ModelConfig& result) {
   for (const auto& [key, value] : config.object->items()) {
     if (!speaks_of_rope(key) || value.is_null() || reads(result.family, key)) continue;
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      return unsupported(key, " is not understood, and ignoring it could turn keys wrongly; got ",
+      return unsupported(shorten(key),
+                         " is not understood, and ignoring it could turn keys wrongly; got ",
                          describe(value));
     }
     result.warnings.push_back(
@@ -182,17 +183,17 @@ Status read_ropes(const ConfigObject& config, ModelConfig& result) {
   const auto& types = result.layer_types;
   for (const auto& [key, value] : entries.items()) {
     if (std::find(types.begin(), types.end(), key) == types.end()) {
-      return malformed_input(dictionary.path, key,
+      return malformed_input(dictionary.path, shorten(key),
                              " must be one of layer_types, got a name that is not in it");
     }
     result.ropes.push_back(
         {.layer_type = key,
-         .dictionary = {.object = &value, .path = message(dictionary.path, key, ".")},
+         .dictionary = {.object = &value, .path = message(dictionary.path, shorten(key), ".")},
          .context = context});
   }
   for (const std::string& type : types) {
     if (!entries.contains(type)) {
-      return malformed_input(dictionary.path, type,
+      return malformed_input(dictionary.path, shorten(type),
                              " must be given, because layer_types names it; got none");
     }
   }

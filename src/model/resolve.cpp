@@ -29,7 +29,7 @@ Result<ChosenFamily> choose_family(const ConfigObject& config, const ResolveOpti
   const Family* const known = find_family(name);
   if (known == nullptr) {
     if (options.pairing) return ChosenFamily{unknown_family(*options.pairing), name};
-    const std::string got = *model_type ? message("got '", name, "'") : "got none";
+    const std::string got = *model_type ? message("got '", shorten(name), "'") : "got none";
     return unsupported("model_type must be one of ", known_families(), "; ", got,
                        ". Pass --pairing half or --pairing interleaved (ResolveOptions::pairing) "
                        "if you know which "

@@ -60,7 +60,7 @@ class DictionaryReader {
       if (std::find(known_.begin(), known_.end(), key) != known_.end() || value.is_null()) continue;
       std::string accepted;
       for (const auto& each : known_) accepted.append(accepted.empty() ? "" : ", ").append(each);
-      fail(unsupported(from_.path, key, " is not a key of rope_type '", rope_type,
+      fail(unsupported(from_.path, shorten(key), " is not a key of rope_type '", rope_type,
                        "', which accepts ", accepted));
     }
   }
