@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each pair as one complex number, turned by e^{i m theta}: RoFormer (arXiv 2104.09864), eq. 12;
+// the form of Meta's Llama code. The conjugate turns back.
+#include <complex>
+#include <cstddef>
+
+#include "reference/forms.hpp"
+
+namespace rotary::reference {
+namespace {
+
+using Complex = std::complex<long double>;
+
+std::vector<Complex> as_complex(std::span<const long double> features, Pairing pairing) {
+  const std::size_t pairs = features.size() / 2;
+  std::vector<Complex> numbers(pairs);
+  for (std::size_t i = 0; i < pairs; ++i) {
+    numbers[i] = pairing == Pairing::half ? Complex(features[i], features[pairs + i])
+                                          : Complex(features[2 * i], features[2 * i + 1]);
+  }
+  return numbers;
+}
+
+void store(std::span<long double> features, std::span<const Complex> numbers, Pairing pairing) {
+  const std::size_t pairs = numbers.size();
+  for (std::size_t i = 0; i < pairs; ++i) {
+    (pairing == Pairing::half ? features[i] : features[2 * i]) = numbers[i].real();
+    (pairing == Pairing::half ? features[pairs + i] : features[2 * i + 1]) = numbers[i].imag();
+  }
+}
+
+}  // namespace
+
+std::vector<long double> rotate_by_complex_numbers(std::span<const long double> x,
+                                                   const HeadWindow& window,
+                                                   const HeadRotation& rotation) {
+  std::vector<long double> result(x.begin(), x.end());
+  const auto turning = std::span(result).subspan(static_cast<std::size_t>(window.first_feature),
+                                                 static_cast<std::size_t>(window.rotary_dim));
+  auto numbers = as_complex(turning, window.pairing);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const Complex turn(rotation.angles[i].cos, rotation.angles[i].sin);
+    switch (rotation.direction) {
+      case Direction::forward:
+        numbers[i] *= rotation.attention_factor * turn;
+        break;
+      case Direction::inverse:
+        numbers[i] *= std::conj(turn) / rotation.attention_factor;
+        break;
+      case Direction::transpose:
+        numbers[i] *= rotation.attention_factor * std::conj(turn);
+        break;
+    }
+  }
+  store(turning, numbers, window.pairing);
+  return result;
+}
+
+}  // namespace rotary::reference

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// x * cos + rotated(x) * sin, RoFormer (arXiv 2104.09864) eq. 34. Version 5 has its last pair
+// right,
+// (-x_d, x_{d-1}); the copy that circulates with (-x_{d-1}, x_d) is no rotation. rotated(x) is
+// rotate_every_two for pairing interleaved and rotate_half for pairing half.
+#include <cstddef>
+
+#include "reference/forms.hpp"
+
+namespace rotary::reference {
+namespace {
+
+// (-x2, x1, -x4, x3, …, -x_d, x_{d-1})
+std::vector<long double> rotate_every_two(std::span<const long double> x) {
+  std::vector<long double> result(x.size());
+  for (std::size_t i = 0; i < x.size(); i += 2) {
+    result[i] = -x[i + 1];
+    result[i + 1] = x[i];
+  }
+  return result;
+}
+
+// The second half, negated, then the first.
+std::vector<long double> rotate_half(std::span<const long double> x) {
+  std::vector<long double> result;
+  for (const long double value : x.subspan(x.size() / 2)) result.push_back(-value);
+  for (const long double value : x.first(x.size() / 2)) result.push_back(value);
+  return result;
+}
+
+// One angle for each feature: (t1, t1, t2, t2, …) or (t1, t2, …, t1, t2, …).
+std::vector<CosSin> one_for_each_feature(std::span<const CosSin> angles, Pairing pairing) {
+  std::vector<CosSin> result;
+  if (pairing == Pairing::interleaved) {
+    for (const CosSin& angle : angles) result.insert(result.end(), 2, angle);
+  } else {
+    result.insert(result.end(), angles.begin(), angles.end());
+    result.insert(result.end(), angles.begin(), angles.end());
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<long double> rotate_by_elements(std::span<const long double> x,
+                                            const HeadWindow& window,
+                                            const HeadRotation& rotation) {
+  std::vector<long double> result(x.begin(), x.end());
+  const auto turning = x.subspan(static_cast<std::size_t>(window.first_feature),
+                                 static_cast<std::size_t>(window.rotary_dim));
+  const Pairing pairing = window.pairing;
+  const auto rotated = pairing == Pairing::half ? rotate_half(turning) : rotate_every_two(turning);
+  const auto angles = one_for_each_feature(rotation.angles, pairing);
+  const long double sign = rotation.direction == Direction::forward ? 1 : -1;
+  const long double scale = rotation.direction == Direction::inverse ? 1 / rotation.attention_factor
+                                                                     : rotation.attention_factor;
+
+  for (std::size_t f = 0; f < turning.size(); ++f) {
+    result[static_cast<std::size_t>(window.first_feature) + f] =
+        scale * (turning[f] * angles[f].cos + sign * rotated[f] * angles[f].sin);
+  }
+  return result;
+}
+
+}  // namespace rotary::reference

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Three ways to write the same rotation of one head vector, each from its own source and in its own
+// file, so that each checks the others. Features outside the window pass unchanged.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "reference/angle.hpp"
+#include "rotary/rotary_spec.hpp"
+#include "rotary/rotate.hpp"
+
+namespace rotary::reference {
+
+// forward A R, inverse R^-1 / A, transpose A R^T.
+struct HeadRotation {
+  std::span<const CosSin> angles;  // [pairs]
+  long double attention_factor = 1;
+  Direction direction = Direction::forward;
+};
+
+// Block-diagonal matrix R^d_{Theta,m}: RoFormer (arXiv 2104.09864), eq. 15. d^2 products.
+[[nodiscard]] std::vector<long double> rotate_by_matrix(
+    std::span<const long double> x,  // [head_dim]
+    const HeadWindow& window, const HeadRotation& rotation);
+
+// Complex multiplication (x_first + i x_second) e^{i m theta}: RoFormer, eq. 12.
+[[nodiscard]] std::vector<long double> rotate_by_complex_numbers(std::span<const long double> x,
+                                                                 const HeadWindow& window,
+                                                                 const HeadRotation& rotation);
+
+// Element-wise x * cos + rotated(x) * sin: RoFormer, eq. 34 of arXiv version 5.
+[[nodiscard]] std::vector<long double> rotate_by_elements(std::span<const long double> x,
+                                                          const HeadWindow& window,
+                                                          const HeadRotation& rotation);
+
+}  // namespace rotary::reference

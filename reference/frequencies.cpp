@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Su et al. 2021 (arXiv 2104.09864), §3.2.2: theta_i = base^(-2(i-1)/d), i = 1 .. d/2; here i
+// counts from 0. The scaled rules follow huggingface/transformers,
+// src/transformers/modeling_rope_utils.py at c49429ed1f8b89749de77c0ec930ef19685c9ae5, and the
+// papers named at each.
+#include "reference/frequencies.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <variant>
+
+namespace rotary::reference {
+namespace {
+
+constexpr long double two_pi = 2 * std::numbers::pi_v<long double>;
+
+struct Rope {
+  long double base = 0;
+  std::int64_t rotary_dim = 0;
+
+  [[nodiscard]] std::int64_t pairs() const { return rotary_dim / 2; }
+  [[nodiscard]] long double theta(std::int64_t i) const {
+    return std::pow(base,
+                    -2.0L * static_cast<long double>(i) / static_cast<long double>(rotary_dim));
+  }
+};
+
+template <class Theta>
+std::vector<long double> for_each_pair(const Rope& rope, Theta theta) {
+  std::vector<long double> values;
+  for (std::int64_t i = 0; i < rope.pairs(); ++i) values.push_back(theta(i));
+  return values;
+}
+
+Frequencies scale(const NoScaling& /*rule*/, const Rope& rope) {
+  return {.inv_freq = for_each_pair(rope, [&](std::int64_t i) { return rope.theta(i); })};
+}
+
+// Chen et al. 2023 (arXiv 2306.15595), eq. 4: f'(x, m) = f(x, m L / L').
+Frequencies scale(const LinearScaling& rule, const Rope& rope) {
+  const long double stretch = rule.factor;
+  return {.inv_freq = for_each_pair(rope, [&](std::int64_t i) { return rope.theta(i) / stretch; })};
+}
+
+// bloc97 2023, "NTK-aware scaled RoPE": base' = base * alpha^(d / (d - 2)).
+Frequencies scale(const NtkScaling& rule, const Rope& rope) {
+  const auto d = static_cast<long double>(rope.rotary_dim);
+  const long double alpha = rule.alpha;
+  const Rope stretched{.base = rope.base * std::pow(alpha, d / (d - 2)),
+                       .rotary_dim = rope.rotary_dim};
+  return scale(NoScaling{}, stretched);
+}
+
+// The pair that makes `turns` full turns within the original context, as a real number:
+// solve L0 * base^(-2 i / d) = 2 pi turns for i. find_correction_dim in the YaRN code.
+long double pair_with_turns(const YarnScaling& rule, const Rope& rope, long double turns) {
+  const auto context = static_cast<long double>(rule.original_context_tokens);
+  return static_cast<long double>(rope.rotary_dim) * std::log(context / (turns * two_pi)) /
+         (2 * std::log(rope.base));
+}
+
+// Peng et al. 2023 (arXiv 2309.00071), §3.4: sqrt(1/t) = 0.1 ln(s) + 1, with DeepSeek's weight m.
+long double yarn_temperature(long double factor, long double m) {
+  return factor <= 1 ? 1.0L : m * std::log(factor) / 10 + 1;
+}
+
+long double yarn_attention_factor(const YarnScaling& rule) {
+  if (rule.attention_factor) return *rule.attention_factor;
+  const long double mscale = rule.mscale.value_or(0);
+  const long double mscale_all_dim = rule.mscale_all_dim.value_or(0);
+  if (mscale == 0 || mscale_all_dim == 0) return yarn_temperature(rule.factor, 1);
+  return yarn_temperature(rule.factor, mscale) / yarn_temperature(rule.factor, mscale_all_dim);
+}
+
+// Peng et al. 2023, §3.2 "NTK-by-parts": (1 - gamma) theta / s + gamma theta. The ramp runs over
+// the pair's number, not its wavelength, and is clamped to [0, d - 1] although there are d/2 pairs:
+// so _compute_yarn_parameters, which every checkpoint was trained with.
+Frequencies scale(const YarnScaling& rule, const Rope& rope) {
+  long double low = pair_with_turns(rule, rope, rule.beta_fast);
+  long double high = pair_with_turns(rule, rope, rule.beta_slow);
+  if (rule.ramp == YarnRamp::whole_pairs) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0L);
+  high = std::min(high, static_cast<long double>(rope.rotary_dim - 1));
+  if (low == high) high += 0.001L;
+
+  const auto theta = [&](std::int64_t i) {
+    const auto ramp = std::clamp((static_cast<long double>(i) - low) / (high - low), 0.0L, 1.0L);
+    const long double gamma = 1 - ramp;
+    return (1 - gamma) * rope.theta(i) / rule.factor + gamma * rope.theta(i);
+  };
+  return {.inv_freq = for_each_pair(rope, theta), .attention_factor = yarn_attention_factor(rule)};
+}
+
+// meta-llama/llama-models, models/llama3/model.py, apply_scaling; Transformers'
+// _compute_llama3_parameters.
+Frequencies scale(const Llama3Scaling& rule, const Rope& rope) {
+  const auto context = static_cast<long double>(rule.original_context_tokens);
+  const long double low = rule.low_freq_factor;
+  const long double high = rule.high_freq_factor;
+  const auto theta = [&](std::int64_t i) {
+    const long double wavelength = two_pi / rope.theta(i);
+    if (wavelength < context / high) return rope.theta(i);
+    if (wavelength > context / low) return rope.theta(i) / rule.factor;
+    const long double smooth = (context / wavelength - low) / (high - low);
+    return (1 - smooth) * rope.theta(i) / rule.factor + smooth * rope.theta(i);
+  };
+  return {.inv_freq = for_each_pair(rope, theta)};
+}
+
+}  // namespace
+
+Frequencies frequencies(const RotarySpec& spec) {
+  const Rope rope{.base = spec.base.get(),
+                  .rotary_dim = spec.rotary_dim.value_or(spec.head_dim - spec.first_feature)};
+  return std::visit([&](const auto& rule) { return scale(rule, rope); }, spec.scaling);
+}
+
+}  // namespace rotary::reference

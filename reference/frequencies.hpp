@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frequencies of a RotarySpec in long double, each scaling rule straight from its definition.
+#pragma once
+
+#include <vector>
+
+#include "rotary/rotary_spec.hpp"
+
+namespace rotary::reference {
+
+struct Frequencies {
+  std::vector<long double> inv_freq;  // [pairs], radians per position
+  long double attention_factor = 1;
+};
+
+// Requires a spec that breaks no requirement stated with its fields.
+[[nodiscard]] Frequencies frequencies(const RotarySpec& spec);
+
+}  // namespace rotary::reference

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading a golden file of this directory. A file that is missing or malformed throws, which fails
+// the test with its name.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "rotary/model_spec.hpp"
+#include "support/tensor.hpp"
+
+namespace rotary::test {
+
+[[nodiscard]] nlohmann::json read_golden(std::string_view name);
+
+// The file's config under a model_type, resolved.
+[[nodiscard]] RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type);
+
+// {"shape", "dtype": "float32", "data"} in the layout "B,H,T,D" or "B,T,H,D".
+[[nodiscard]] Tensor read_tensor(const nlohmann::json& tensor, std::string_view layout);
+
+}  // namespace rotary::test

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// ROTARY_INSTRUCTION_SET with a name that means nothing here: every operation refuses, nothing is
+// written, and choosing a real one afterwards works. One test, because the first use decides.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "rotary/rotary.hpp"
+#include "support/error_matchers.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+TEST(Environment, AnUnknownInstructionSetIsAnError) {
+  ASSERT_EQ(setenv("ROTARY_INSTRUCTION_SET", "NO_SUCH_SET", 1), 0);
+  const auto window = HeadWindow{
+      .head_dim = 4, .rotary_dim = 4, .first_feature = 0, .pairing = Pairing::interleaved};
+  const auto frequencies = test::value_of(make_frequencies(window, {1, 0.01}, 1));
+  const auto best = supported_instruction_sets().front();
+
+  EXPECT_TRUE(test::fails(instruction_set(), ErrorCode::unsupported,
+                          {"ROTARY_INSTRUCTION_SET", "NO_SUCH_SET", best}));
+  const ConsecutivePositions positions{.first = 3, .tokens = 1};
+  EXPECT_TRUE(test::fails(make_rotations(frequencies, positions), ErrorCode::unsupported,
+                          {"ROTARY_INSTRUCTION_SET", "NO_SUCH_SET"}));
+
+  ASSERT_EQ(unsetenv("ROTARY_INSTRUCTION_SET"), 0);
+  test::require(force_instruction_set(best));
+  EXPECT_EQ(test::value_of(instruction_set()), best);
+  EXPECT_TRUE(make_rotations(frequencies, positions));
+}
+
+}  // namespace
+}  // namespace rotary

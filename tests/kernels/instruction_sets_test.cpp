@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forcing an instruction set: the forced one is what runs, the tests cover each, and two of them
+// agree within twice the bound.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "rotary/instruction_set.hpp"
+#include "rotary/numeric_contract.hpp"
+#include "rotary/rotate.hpp"
+#include "support/cases.hpp"
+#include "support/error_matchers.hpp"
+#include "support/oracle.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::HeadIndex;
+using test::Tensor;
+
+constexpr Extents extents{.tokens = 7, .heads = 5, .features = 94};
+constexpr ConsecutivePositions positions{.first = 100, .tokens = 7};
+constexpr HeadWindow window{
+    .head_dim = 94, .rotary_dim = 94, .first_feature = 0, .pairing = Pairing::half};
+
+// Puts back what was in use, so that a forced run of this binary stays forced.
+class Restore {
+ public:
+  Restore() : before_(test::value_of(instruction_set())) {}
+  ~Restore() { EXPECT_TRUE(force_instruction_set(before_)); }
+  Restore(const Restore&) = delete;
+  Restore& operator=(const Restore&) = delete;
+
+ private:
+  std::string_view before_;
+};
+
+TEST(InstructionSets, TheEnvironmentVariableIsObeyed) {
+  const char* const forced = std::getenv("ROTARY_INSTRUCTION_SET");
+  const auto used = test::value_of(instruction_set());
+  EXPECT_EQ(used, forced == nullptr ? supported_instruction_sets().front() : forced);
+}
+
+TEST(InstructionSets, EachSupportedOneIsTested) {
+  std::set<std::string> tested;
+  std::istringstream names(ROTARY_TESTED_INSTRUCTION_SETS);
+  for (std::string name; std::getline(names, name, ',');) tested.insert(name);
+  for (const std::string_view name : supported_instruction_sets()) {
+    EXPECT_EQ(tested.count(std::string(name)), 1U)
+        << name << " runs on this machine and is missing in tests/CMakeLists.txt";
+  }
+}
+
+TEST(InstructionSets, AnUnknownNameIsRefusedAndChangesNothing) {
+  const auto before = test::value_of(instruction_set());
+  for (const std::string_view name : {"", "AVX9", "avx2", "AVX2 "}) {
+    EXPECT_TRUE(test::fails(force_instruction_set(name), ErrorCode::unsupported, {name}));
+    EXPECT_EQ(test::value_of(instruction_set()), before);
+  }
+}
+
+// With fused multiply-add the last product is not rounded on its own. The bits of the result tell
+// which of the two ran.
+bool result_is_fused(const Tensor& src, const Tensor& dst, const Rotations& rotations) {
+  int fused_only = 0;
+  int rounded_only = 0;
+  test::for_each_element(extents, [&](const HeadIndex& index, std::int64_t f) {
+    const auto pair = f % window.pairs();
+    const float cos = rotations.cos(0, index.token)[static_cast<std::size_t>(pair)];
+    const float sin = rotations.sin(0, index.token)[static_cast<std::size_t>(pair)];
+    const float x = src.at(index, pair);
+    const float y = src.at(index, pair + window.pairs());
+    const float straight = f < window.pairs() ? x * cos : y * cos;
+    const float crossed_sin = f < window.pairs() ? -y : x;
+    const float fused = std::fma(crossed_sin, sin, straight);
+    const float rounded = crossed_sin * sin + straight;
+    fused_only += dst.at(index, f) == fused && fused != rounded ? 1 : 0;
+    rounded_only += dst.at(index, f) == rounded && fused != rounded ? 1 : 0;
+  });
+  EXPECT_TRUE((fused_only == 0) != (rounded_only == 0))
+      << fused_only << " results fit only fused, " << rounded_only << " only rounded products";
+  return fused_only > 0;
+}
+
+TEST(InstructionSets, TheForcedOneIsWhatRan) {
+  const Restore restore;
+  const std::set<std::string_view> without_fma = {"SSE4", "SSSE3", "SSE2", "EMU128", "SCALAR"};
+  const Rotations rotations = test::rotations_of(test::frequencies_of(window), positions);
+  const Tensor src = test::random_tensor({.dtype = DType::f32, .extents = extents}, 23);
+  for (const std::string_view name : supported_instruction_sets()) {
+    SCOPED_TRACE(name);
+    test::require(force_instruction_set(name));
+    EXPECT_EQ(test::value_of(instruction_set()), name);
+    Tensor dst = src;
+    test::require(rotate(dst.view(), dst.view(), rotations));
+    EXPECT_EQ(result_is_fused(src, dst, rotations), without_fma.count(name) == 0);
+  }
+}
+
+TEST(InstructionSets, AgreeWithinTwiceTheBound) {
+  const Restore restore;
+  const Frequencies frequencies = test::frequencies_of(window);
+  const Tensor src = test::random_tensor({.dtype = DType::f32, .extents = extents}, 24);
+  std::vector<Tensor> results;
+  for (const std::string_view name : supported_instruction_sets()) {
+    test::require(force_instruction_set(name));
+    results.push_back(src);
+    const HeadsView view = results.back().view();
+    test::require(rotate(view, view, test::rotations_of(frequencies, positions)));
+  }
+  for (const Tensor& result : results) {
+    test::for_each_element(extents, [&](const HeadIndex& index, std::int64_t f) {
+      const auto pair = f % window.pairs();
+      const double hypot = std::hypot(static_cast<double>(src.at(index, pair)),
+                                      static_cast<double>(src.at(index, pair + window.pairs())));
+      const double bound = rotate_error_bound(Direction::forward, 1, positions.first + index.token);
+      const double difference = std::abs(static_cast<double>(result.at(index, f)) -
+                                         static_cast<double>(results.front().at(index, f)));
+      ASSERT_LE(difference, 2 * bound * 0x1p-24 * hypot);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace rotary

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// remake_rotations leaves what make_rotations would have made, whatever was there before, and
+// nothing changed on an error.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "rotary/rotations.hpp"
+#include "support/cases.hpp"
+#include "support/error_matchers.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+HeadWindow window_of(std::int64_t rotary_dim) {
+  return {.head_dim = rotary_dim + 3,
+          .rotary_dim = rotary_dim,
+          .first_feature = 1,
+          .pairing = Pairing::interleaved};
+}
+
+void expect_same(const Rotations& got, const Rotations& wanted) {
+  EXPECT_EQ(got.window().head_dim, wanted.window().head_dim);
+  EXPECT_EQ(got.window().rotary_dim, wanted.window().rotary_dim);
+  EXPECT_EQ(got.window().first_feature, wanted.window().first_feature);
+  EXPECT_EQ(got.window().pairing.get(), wanted.window().pairing.get());
+  EXPECT_EQ(got.attention_factor(), wanted.attention_factor());
+  EXPECT_EQ(got.lane_stride(), wanted.lane_stride());
+  ASSERT_EQ(got.batch(), wanted.batch());
+  ASSERT_EQ(got.tokens(), wanted.tokens());
+  for (std::int64_t b = 0; b < wanted.batch(); ++b) {
+    for (std::int64_t t = 0; t < wanted.tokens(); ++t) {
+      EXPECT_TRUE(std::ranges::equal(got.cos(b, t), wanted.cos(b, t))) << b << ", " << t;
+      EXPECT_TRUE(std::ranges::equal(got.sin(b, t), wanted.sin(b, t))) << b << ", " << t;
+    }
+  }
+}
+
+TEST(RemakeRotations, IsMakeRotationsWhateverWasThere) {
+  const std::vector<std::int32_t> packed = {5, 6, 7, 0, 1, 2};
+  const Positions given = positions_of(std::span(packed), 2);
+  const Positions one = ConsecutivePositions{.first = 1'000'000, .tokens = 1};
+  const Positions many = ConsecutivePositions{.first = -20, .tokens = 40};
+  const Positions none = ConsecutivePositions{};
+  const Frequencies wide = test::frequencies_of(window_of(128), 1.25);
+  const Frequencies narrow = test::frequencies_of(window_of(6), 1);
+
+  Rotations rotations = test::rotations_of(wide, many);
+  for (const Frequencies* frequencies : {&narrow, &wide, &narrow, &wide}) {
+    for (const Positions* positions : {&given, &one, &many, &none, &given}) {
+      test::require(remake_rotations(rotations, *frequencies, *positions));
+      expect_same(rotations, test::rotations_of(*frequencies, *positions));
+    }
+  }
+}
+
+TEST(RemakeRotations, ChangesNothingOnAnError) {
+  const Frequencies good = test::frequencies_of(window_of(16), 1.25);
+  const Positions positions = ConsecutivePositions{.first = 7, .tokens = 5};
+  const Rotations before = test::rotations_of(good, positions);
+  Rotations rotations = before;
+
+  Frequencies broken = test::frequencies_of(window_of(32));
+  broken.turns.pop_back();
+  EXPECT_TRUE(test::fails(remake_rotations(rotations, broken, positions),
+                          ErrorCode::invalid_argument, {"turns", "16", "got 15"}));
+  expect_same(rotations, before);
+  const Positions beyond =
+      ConsecutivePositions{.first = std::numeric_limits<std::int64_t>::max(), .tokens = 2};
+  EXPECT_TRUE(test::fails(remake_rotations(rotations, good, beyond), ErrorCode::invalid_argument,
+                          {"int64"}));
+  expect_same(rotations, before);
+  const Positions countless =
+      ConsecutivePositions{.first = 0, .tokens = std::numeric_limits<std::int64_t>::max() / 2};
+  EXPECT_FALSE(remake_rotations(rotations, good, countless));
+  expect_same(rotations, before);
+}
+
+}  // namespace
+}  // namespace rotary

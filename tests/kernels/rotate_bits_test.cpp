@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same bits however the work is cut: by batch, by tokens, by heads, and in whatever layout.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "rotary/rotate.hpp"
+#include "support/cases.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::Layout;
+using test::Tensor;
+
+constexpr Extents extents{.batch = 3, .tokens = 19, .heads = 5, .features = 150};
+
+struct Whole {
+  Frequencies frequencies;
+  std::vector<std::int64_t> positions;  // [batch][tokens]
+  Tensor src;
+  Tensor dst;
+};
+
+Whole rotate_at_once(DType dtype, Pairing pairing) {
+  const HeadWindow window{
+      .head_dim = 150, .rotary_dim = 138, .first_feature = 5, .pairing = pairing};
+  Whole whole{.frequencies = test::frequencies_of(window, 1.25),
+              .positions = {},
+              .src = test::random_tensor({.dtype = dtype, .extents = extents}, 12),
+              .dst = Tensor({.dtype = dtype, .extents = extents})};
+  test::Random random(13);
+  for (std::int64_t i = 0; i < extents.batch * extents.tokens; ++i) {
+    whole.positions.push_back(random.integer(-1000, 1'000'000));
+  }
+  test::require(
+      rotate(whole.dst.view(), whole.src.view(),
+             test::rotations_of(
+                 whole.frequencies,
+                 positions_of(std::span<const std::int64_t>(whole.positions), extents.batch))));
+  return whole;
+}
+
+template <class Visit>
+void for_each_whole(Visit visit) {
+  for (const DType dtype : test::all_dtypes) {
+    for (const Pairing pairing : test::all_pairings) {
+      SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward));
+      visit(rotate_at_once(dtype, pairing));
+    }
+  }
+}
+
+// A part of a view: its own data pointer, fewer elements, the same strides.
+template <class View>
+View part_of(const View& view, const Extents& begin, const Extents& part) {
+  const std::int64_t offset = begin.batch * view.strides.batch + begin.tokens * view.strides.token +
+                              begin.heads * view.strides.head;
+  View result = view;
+  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(view.data)>>,
+                                  const std::byte, std::byte>;
+  result.data = static_cast<Byte*>(view.data) + offset * size_in_bytes(view.dtype);
+  result.extents = part;
+  return result;
+}
+
+// Rotates [begin, begin + part) alone, in place.
+void rotate_part(Tensor& tensor, const Whole& whole, const Extents& begin, const Extents& part) {
+  const PositionArray<std::int64_t> positions{
+      .data = whole.positions.data() + begin.batch * extents.tokens + begin.tokens,
+      .batch = part.batch,
+      .tokens = part.tokens,
+      .batch_stride = extents.tokens};
+  const HeadsView view = part_of(tensor.view(), begin, part);
+  test::require(rotate(view, view, test::rotations_of(whole.frequencies, positions)));
+}
+
+TEST(RotateBits, SameInEveryLayout) {
+  for_each_whole([](const Whole& whole) {
+    const Rotations rotations = test::rotations_of(
+        whole.frequencies,
+        positions_of(std::span<const std::int64_t>(whole.positions), extents.batch));
+    for (const Layout layout : test::all_layouts) {
+      SCOPED_TRACE(to_string(layout));
+      Tensor tensor = moved_to(layout, whole.src);
+      test::require(rotate(tensor.view(), tensor.view(), rotations));
+      ASSERT_EQ(tensor.all_bits(), whole.dst.all_bits());
+    }
+  });
+}
+
+TEST(RotateBits, SameForEveryTokenSplit) {
+  for_each_whole([](const Whole& whole) {
+    for (const std::int64_t step : {1, 2, 7, 16}) {
+      Tensor tensor = whole.src;
+      for (std::int64_t t = 0; t < extents.tokens; t += step) {
+        rotate_part(tensor, whole, {.batch = 0, .tokens = t},
+                    {.batch = extents.batch,
+                     .tokens = std::min(step, extents.tokens - t),
+                     .heads = extents.heads,
+                     .features = extents.features});
+      }
+      ASSERT_EQ(tensor.all_bits(), whole.dst.all_bits()) << step << " tokens at once";
+    }
+  });
+}
+
+TEST(RotateBits, SameForEachBatchRowAndHeadAlone) {
+  for_each_whole([](const Whole& whole) {
+    Tensor tensor = whole.src;
+    for (std::int64_t b = 0; b < extents.batch; ++b) {
+      for (std::int64_t h = 0; h < extents.heads; ++h) {
+        rotate_part(
+            tensor, whole, {.batch = b, .tokens = 0, .heads = h},
+            {.batch = 1, .tokens = extents.tokens, .heads = 1, .features = extents.features});
+      }
+    }
+    ASSERT_EQ(tensor.all_bits(), whole.dst.all_bits());
+  });
+}
+
+// One row of positions for every batch row is the same as saying it for each.
+TEST(RotateBits, SameForSharedPositions) {
+  const Whole whole = rotate_at_once(DType::f32, Pairing::half);
+  const auto first_row = std::span<const std::int64_t>(whole.positions).first(extents.tokens);
+  std::vector<std::int64_t> repeated;
+  for (std::int64_t b = 0; b < extents.batch; ++b) {
+    repeated.insert(repeated.end(), first_row.begin(), first_row.end());
+  }
+  Tensor shared = whole.src;
+  Tensor separate = whole.src;
+  test::require(rotate(shared.view(), shared.view(),
+                       test::rotations_of(whole.frequencies, positions_of(first_row))));
+  test::require(rotate(
+      separate.view(), separate.view(),
+      test::rotations_of(whole.frequencies,
+                         positions_of(std::span<const std::int64_t>(repeated), extents.batch))));
+  EXPECT_EQ(shared.all_bits(), separate.all_bits());
+}
+
+}  // namespace
+}  // namespace rotary

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// NaN and Inf stay in their own pair; features that do not turn are copied bit for bit, whatever
+// they hold.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "rotary/rotate.hpp"
+#include "support/cases.hpp"
+#include "support/oracle.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::HeadIndex;
+using test::Tensor;
+
+constexpr Extents one_head{.tokens = 1, .heads = 1, .features = 42};
+constexpr HeadIndex only{};
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+Tensor rotated(const Tensor& src, Pairing pairing, std::int64_t position) {
+  const HeadWindow window{.head_dim = 42, .rotary_dim = 38, .first_feature = 2, .pairing = pairing};
+  Tensor dst({.dtype = src.view().dtype, .extents = one_head});
+  test::require(rotate(dst.view(), src.view(),
+                       test::rotations_of(test::frequencies_of(window),
+                                          ConsecutivePositions{.first = position, .tokens = 1})));
+  return dst;
+}
+
+// Puts value into one feature of one pair and returns what became of the head.
+template <class Visit>
+void for_each_poisoned_feature(float value, Visit visit) {
+  for (const Pairing pairing : test::all_pairings) {
+    const HeadWindow window{
+        .head_dim = 42, .rotary_dim = 38, .first_feature = 2, .pairing = pairing};
+    for (const DType dtype : test::all_dtypes) {
+      const Tensor clean = test::random_tensor({.dtype = dtype, .extents = one_head}, 8);
+      const Tensor expected = rotated(clean, pairing, 1);
+      for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
+        const auto [first, second] = test::features_of_pair(window, pair);
+        for (const std::int64_t poisoned : {first, second}) {
+          SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward) + " feature " +
+                       std::to_string(poisoned));
+          Tensor src = clean;
+          src.set(only, poisoned, value);
+          const Tensor dst = rotated(src, pairing, 1);
+          visit(dst.at(only, first), dst.at(only, second), poisoned == first);
+          for (std::int64_t f = 0; f < one_head.features; ++f) {
+            if (f == first || f == second) continue;
+            ASSERT_EQ(dst.bits_at(only, f), expected.bits_at(only, f)) << "feature " << f;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(RotateSpecialValues, NanStaysInItsPair) {
+  for_each_poisoned_feature(std::numeric_limits<float>::quiet_NaN(),
+                            [](float first, float second, bool) {
+                              EXPECT_TRUE(std::isnan(first));
+                              EXPECT_TRUE(std::isnan(second));
+                            });
+}
+
+// At position 1 every angle lies in (0, pi/2): cos and sin are positive.
+TEST(RotateSpecialValues, InfinityStaysInItsPairWithItsSign) {
+  for (const float value : {infinity, -infinity}) {
+    for_each_poisoned_feature(value, [value](float first, float second, bool is_first) {
+      EXPECT_EQ(first, is_first ? value : -value);
+      EXPECT_EQ(second, value);
+    });
+  }
+}
+
+TEST(RotateSpecialValues, OverflowIsInfinity) {
+  Tensor src = test::random_tensor({.dtype = DType::f32, .extents = one_head}, 9);
+  src.set(only, 2, std::numeric_limits<float>::max());
+  src.set(only, 3, std::numeric_limits<float>::max());
+  const Tensor dst = rotated(src, Pairing::interleaved, 1);
+  EXPECT_EQ(dst.at(only, 3), infinity);  // max * (sin 1 + cos 1)
+}
+
+// Signalling NaNs, negative zero, subnormals: copied, not computed with.
+TEST(RotateSpecialValues, OtherFeaturesPassBitForBit) {
+  for (const DType dtype : test::all_dtypes) {
+    for (const std::uint32_t upper : {0x7F81U, 0xFFFFU, 0x8000U, 0x0001U, 0x7F80U, 0x8001U}) {
+      const std::uint32_t bits = dtype == DType::bf16 ? upper : (upper << 16) | 0x0001U;
+      for (const Pairing pairing : test::all_pairings) {
+        Tensor src = test::random_tensor({.dtype = dtype, .extents = one_head}, 10);
+        for (const std::int64_t f : {0, 1, 40, 41}) src.set_bits(only, f, bits);
+        const Tensor dst = rotated(src, pairing, 12345);
+        for (const std::int64_t f : {0, 1, 40, 41}) EXPECT_EQ(dst.bits_at(only, f), bits);
+      }
+    }
+  }
+}
+
+// x cos(0) - y sin(0) is x itself, for every finite x and y.
+TEST(RotateSpecialValues, PositionZeroChangesNothing) {
+  for (const DType dtype : test::all_dtypes) {
+    for (const Pairing pairing : test::all_pairings) {
+      const Tensor src = test::random_tensor({.dtype = dtype, .extents = one_head}, 11);
+      EXPECT_EQ(rotated(src, pairing, 0).all_bits(), src.all_bits());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rotary

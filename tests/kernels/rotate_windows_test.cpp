@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every even rotary_dim up to two full unrolled steps of the widest vectors and beyond, so every
+// length of tail, at several places in the head, for each token count and head count around one.
+#include <gtest/gtest.h>
+
+#include "rotary/rotate.hpp"
+#include "support/cases.hpp"
+#include "support/oracle.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::Layout;
+using test::Tensor;
+
+struct Case {
+  HeadWindow window;
+  DType dtype = DType::f32;
+  Extents extents;
+};
+
+void expect_right(const Case& given, std::uint64_t seed) {
+  const ConsecutivePositions positions{.first = 77, .tokens = given.extents.tokens};
+  const Frequencies frequencies = test::frequencies_of(given.window);
+  const Rotations rotations = test::rotations_of(frequencies, positions);
+  const test::Oracle oracle(frequencies, positions);
+  const Tensor src = test::random_tensor({.dtype = given.dtype, .extents = given.extents}, seed);
+  for (const Layout layout : {Layout::bthd, Layout::bhtd}) {
+    SCOPED_TRACE(to_string(layout));
+    const Tensor there = moved_to(layout, src);
+    Tensor dst({.dtype = given.dtype, .extents = given.extents, .layout = layout});
+    test::require(rotate(dst.view(), there.view(), rotations));
+    ASSERT_TRUE(oracle.accepts(dst.view(), there.view(), Direction::forward));
+    ASSERT_TRUE(dst.guards_intact());
+
+    Tensor in_place = there;
+    test::require(rotate(in_place.view(), in_place.view(), rotations));
+    ASSERT_EQ(in_place.bytes(), dst.bytes());
+  }
+}
+
+TEST(RotateWindows, EveryRotaryDim) {
+  for (std::int64_t rotary_dim = 2; rotary_dim <= 2 * 64 + 2; rotary_dim += 2) {
+    for (const Pairing pairing : test::all_pairings) {
+      for (const DType dtype : test::all_dtypes) {
+        SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward) + " rotary_dim " +
+                     std::to_string(rotary_dim));
+        expect_right({.window = {.head_dim = rotary_dim,
+                                 .rotary_dim = rotary_dim,
+                                 .first_feature = 0,
+                                 .pairing = pairing},
+                      .dtype = dtype,
+                      .extents = {.tokens = 3, .heads = 3, .features = rotary_dim}},
+                     static_cast<std::uint64_t>(rotary_dim));
+      }
+    }
+  }
+}
+
+TEST(RotateWindows, EveryFirstFeature) {
+  constexpr std::int64_t head_dim = 45;
+  for (const std::int64_t rotary_dim : {2, 12, 34}) {
+    for (std::int64_t first = 0; first + rotary_dim <= head_dim; ++first) {
+      for (const Pairing pairing : test::all_pairings) {
+        for (const DType dtype : test::all_dtypes) {
+          SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward) + " rotary_dim " +
+                       std::to_string(rotary_dim) + " first_feature " + std::to_string(first));
+          expect_right({.window = {.head_dim = head_dim,
+                                   .rotary_dim = rotary_dim,
+                                   .first_feature = first,
+                                   .pairing = pairing},
+                        .dtype = dtype,
+                        .extents = {.tokens = 2, .heads = 1, .features = head_dim}},
+                       static_cast<std::uint64_t>(first));
+        }
+      }
+    }
+  }
+}
+
+TEST(RotateWindows, EveryTokenAndHeadCount) {
+  for (const std::int64_t tokens : {1, 2, 3, 15, 16, 17, 33}) {
+    for (const std::int64_t heads : {1, 2, 3, 7, 9}) {
+      SCOPED_TRACE(std::to_string(tokens) + " tokens, " + std::to_string(heads) + " heads");
+      expect_right({.window = {.head_dim = 10,
+                               .rotary_dim = 8,
+                               .first_feature = 1,
+                               .pairing = Pairing::half},
+                    .extents = {.batch = 2, .tokens = tokens, .heads = heads, .features = 10}},
+                   6);
+    }
+  }
+}
+
+// Elements of any magnitude, extreme positions and factors: the bound is relative to the pair.
+TEST(RotateWindows, AnyMagnitudeAtExtremePositions) {
+  const std::vector<std::int64_t> far = {-1, 131071, (std::int64_t{1} << 31) + 5,
+                                         -(std::int64_t{1} << 35), (std::int64_t{1} << 40) + 3};
+  const Positions positions = positions_of(std::span(far));
+  for (const Pairing pairing : test::all_pairings) {
+    for (const double factor : {1.0, 1.3465735902799727, 0.3, 0x1p-20, 0x1p20}) {
+      const HeadWindow window{
+          .head_dim = 66, .rotary_dim = 66, .first_feature = 0, .pairing = pairing};
+      const Frequencies frequencies = test::frequencies_of(window, factor);
+      const test::Oracle oracle(frequencies, positions);
+      const Rotations rotations = test::rotations_of(frequencies, positions);
+      for (const DType dtype : test::all_dtypes) {
+        Tensor src({.dtype = dtype, .extents = {.tokens = 5, .heads = 9, .features = 66}});
+        test::Random random(7);
+        fill_with_any_magnitude(src, random);
+        for (const Direction direction : test::all_directions) {
+          SCOPED_TRACE(test::describe(dtype, pairing, direction));
+          Tensor dst = src;
+          test::require(rotate(dst.view(), src.view(), rotations, {.direction = direction}));
+          ASSERT_TRUE(oracle.accepts(dst.view(), src.view(), direction));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rotary

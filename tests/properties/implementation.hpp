@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a property is checked on: anything that turns one head vector by one position. The library
+// is one; a planted bug is another.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "rotary/rotary_spec.hpp"
+#include "rotary/rotate.hpp"
+
+namespace rotary::test {
+
+enum class Role { query, key };
+
+struct Request {
+  std::span<const float> head;  // [head_dim]
+  std::int64_t position = 0;
+  Direction direction = Direction::forward;
+  Role role = Role::query;
+};
+
+using RotateHead = std::function<std::vector<float>(const Request&)>;
+using Implementation = std::function<RotateHead(const RotarySpec&)>;
+
+// make_frequencies, make_rotations, rotate.
+[[nodiscard]] RotateHead library(const RotarySpec& spec);
+
+}  // namespace rotary::test

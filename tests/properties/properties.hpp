@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The properties. Each returns nothing when it holds for the sample, else what broke it. Tolerances
+// are sums of the bounds in rotary/numeric_contract.hpp; A is the attention factor.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "properties/implementation.hpp"
+#include "properties/sample.hpp"
+
+namespace rotary::test {
+
+using Broken = std::optional<std::string>;
+
+// Every pair's length is multiplied by A: kept for A = 1. Other features are copied.
+[[nodiscard]] Broken keeps_norm(const Implementation& implementation, const Sample& sample);
+
+// <R(m)q, R(n)k> depends on m - n alone, and is A^2 <q, k> for m = n.
+[[nodiscard]] Broken depends_on_distance_alone(const Implementation& implementation,
+                                               const Sample& sample);
+
+// R(m) R(n) = A R(m + n), where R includes A.
+[[nodiscard]] Broken composes(const Implementation& implementation, const Sample& sample);
+
+// inverse undoes forward.
+[[nodiscard]] Broken inverse_undoes(const Implementation& implementation, const Sample& sample);
+
+// <R x, y> = <x, R^T y>.
+[[nodiscard]] Broken transpose_is_adjoint(const Implementation& implementation,
+                                          const Sample& sample);
+
+// half on features in the order (0, 2, 4, …, 1, 3, 5, …) is interleaved, bit for bit.
+[[nodiscard]] Broken half_is_permuted_interleaved(const Implementation& implementation,
+                                                  const Sample& sample);
+
+// R is the reference's R: what no other property can see is a consistent wrong angle.
+[[nodiscard]] Broken agrees_with_reference(const Implementation& implementation,
+                                           const Sample& sample);
+
+struct Property {
+  std::string_view name;
+  Broken (*broken)(const Implementation&, const Sample&);
+};
+
+inline constexpr std::array all_properties = {
+    Property{"keeps_norm", keeps_norm},
+    Property{"depends_on_distance_alone", depends_on_distance_alone},
+    Property{"composes", composes},
+    Property{"inverse_undoes", inverse_undoes},
+    Property{"transpose_is_adjoint", transpose_is_adjoint},
+    Property{"half_is_permuted_interleaved", half_is_permuted_interleaved},
+    Property{"agrees_with_reference", agrees_with_reference}};
+
+}  // namespace rotary::test

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// One generated input of a property: a spec, two head vectors and three positions. Made from a few
+// numbers, so that RapidCheck shrinks those and a planted bug can be shown the same kind of input.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "rotary/rotary_spec.hpp"
+
+namespace rotary::test {
+
+struct SampleShape {
+  std::int64_t pairs = 1;
+  std::int64_t features_before = 0;
+  std::int64_t features_after = 0;
+  Pairing pairing = Pairing::half;
+  double base = 10000;
+  double attention_factor = 1;
+  std::int64_t position = 0;
+  std::int64_t other_position = 0;
+  std::int64_t shift = 0;
+  std::uint64_t seed = 0;
+};
+
+struct Sample {
+  RotarySpec spec;
+  std::vector<float> x;  // [head_dim]
+  std::vector<float> y;  // [head_dim]
+  std::int64_t position = 0;
+  std::int64_t other_position = 0;
+  std::int64_t shift = 0;
+
+  [[nodiscard]] HeadWindow window() const;
+};
+
+[[nodiscard]] Sample make_sample(const SampleShape& shape);
+
+}  // namespace rotary::test

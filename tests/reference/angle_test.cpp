@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// cos_sin against values that anyone can work out, and against the identity that ties an enormous
+// angle to small ones.
+#include "reference/angle.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace rotary::reference {
+namespace {
+
+constexpr long double unit = 0x1p-63L;  // long double ulp of 1
+
+TEST(Angle, OfNothing) {
+  EXPECT_EQ(cos_sin(0, 1e300).cos, 1);
+  EXPECT_EQ(cos_sin(12345, 0).cos, 1);
+  EXPECT_EQ(cos_sin(12345, 0).sin, 0);
+}
+
+// Where long double still holds the product exactly, the C library is a second opinion.
+TEST(Angle, AgreesWithTheLibraryOnSmallAngles) {
+  for (const std::int64_t position : {1, -1, 3, 7, 1000, -131071}) {
+    for (const double inv_freq : {1.0, 0.01, 0.649381631576211, 1e-4}) {
+      const long double angle = static_cast<long double>(position) * inv_freq;
+      const CosSin got = cos_sin(position, inv_freq);
+      EXPECT_LE(std::abs(got.cos - std::cos(angle)), unit * (1 + std::abs(angle)));
+      EXPECT_LE(std::abs(got.sin - std::sin(angle)), unit * (1 + std::abs(angle)));
+    }
+  }
+}
+
+TEST(Angle, IsEvenInCosAndOddInSin) {
+  const CosSin ahead = cos_sin(123456789012345, 0.37);
+  const CosSin behind = cos_sin(-123456789012345, 0.37);
+  EXPECT_EQ(ahead.cos, behind.cos);
+  EXPECT_EQ(ahead.sin, -behind.sin);
+}
+
+// cos(2^62 w) from cos(w) by doubling loses a bit each time, so only few doublings are compared:
+// 2^62 w against 2^52 w doubled ten times.
+TEST(Angle, DoublesAtTheEdgeOfInt64) {
+  for (const double inv_freq : {1.0, 0.01, 0x1.fffffffffffffp-1}) {
+    CosSin doubled = cos_sin(std::int64_t{1} << 52, inv_freq);
+    for (int i = 0; i < 10; ++i) {
+      doubled = {.cos = doubled.cos * doubled.cos - doubled.sin * doubled.sin,
+                 .sin = 2 * doubled.sin * doubled.cos};
+    }
+    const CosSin direct = cos_sin(std::int64_t{1} << 62, inv_freq);
+    EXPECT_LE(std::abs(direct.cos - doubled.cos), 4096 * unit);
+    EXPECT_LE(std::abs(direct.sin - doubled.sin), 4096 * unit);
+  }
+  const CosSin lowest = cos_sin(std::numeric_limits<std::int64_t>::min(), 0.01);
+  EXPECT_LE(std::abs(lowest.cos * lowest.cos + lowest.sin * lowest.sin - 1), 4 * unit);
+}
+
+}  // namespace
+}  // namespace rotary::reference

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensor walk against one head at a time: it reads the right element at the right position.
+#include "reference/tensor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "reference/forms.hpp"
+#include "support/cases.hpp"
+
+namespace rotary::reference {
+namespace {
+
+constexpr Extents extents{.batch = 2, .tokens = 3, .heads = 2, .features = 6};
+constexpr HeadWindow window{
+    .head_dim = 6, .rotary_dim = 4, .first_feature = 1, .pairing = Pairing::interleaved};
+const std::vector<double> inv_freq = {0.5, 0.01};
+
+TEST(ReferenceTensor, ReadsEveryLayoutAlike) {
+  const std::vector<std::int32_t> positions = {5, -1, 7, 1000000, 3, 0};
+  const AngleRows rows(positions_of(std::span(positions), 2), inv_freq);
+  for (const DType dtype : test::all_dtypes) {
+    const test::Tensor values = test::random_tensor({.dtype = dtype, .extents = extents}, 34);
+    const auto expected = rotate_tensor(values.view(), rows, {.window = window});
+    for (const test::Layout layout : test::all_layouts) {
+      const test::Tensor moved = moved_to(layout, values);
+      EXPECT_EQ(rotate_tensor(moved.view(), rows, {.window = window}), expected);
+    }
+  }
+}
+
+TEST(ReferenceTensor, TurnsEachTokenByItsOwnPosition) {
+  const test::Tensor values = test::random_tensor({.dtype = DType::f32, .extents = extents}, 35);
+  const std::vector<std::int64_t> positions = {5, -1, 7, 1000000, 3, 0};
+  const AngleRows rows(positions_of(std::span(positions), 2), inv_freq);
+  const TensorRotation rotation{
+      .window = window, .attention_factor = 2, .direction = Direction::transpose};
+  for_each_rotated_head(values.view(), rows, rotation, [&](const RotatedHead& head) {
+    const auto position =
+        positions[static_cast<std::size_t>(head.index.batch * 3 + head.index.token)];
+    const std::vector<CosSin> angles = {cos_sin(position, 0.5), cos_sin(position, 0.01)};
+    std::vector<long double> x;
+    for (std::int64_t f = 0; f < 6; ++f) x.push_back(values.at(head.index, f));
+    const auto expected = rotate_by_matrix(
+        x, window, {.angles = angles, .attention_factor = 2, .direction = Direction::transpose});
+    for (std::size_t f = 0; f < 6; ++f) {
+      EXPECT_LE(std::abs(head.exact[f] - expected[f]), 0x1p-58L);
+      EXPECT_EQ(head.input[f], x[f]);
+    }
+  });
+}
+
+TEST(ReferenceTensor, SharesOneRowOfPositionsOverTheBatch) {
+  const AngleRows rows(ConsecutivePositions{.first = 40, .tokens = 3}, inv_freq);
+  for (std::int64_t t = 0; t < 3; ++t) {
+    EXPECT_EQ(rows.at(0, t)[0].cos, cos_sin(40 + t, 0.5).cos);
+    EXPECT_EQ(rows.at(1, t)[1].sin, cos_sin(40 + t, 0.01).sin);
+  }
+}
+
+}  // namespace
+}  // namespace rotary::reference

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ready-made inputs that many tests share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rotary/frequencies.hpp"
+#include "rotary/positions.hpp"
+#include "rotary/rotate.hpp"
+#include "support/tensor.hpp"
+
+namespace rotary::test {
+
+inline constexpr std::array all_pairings = {Pairing::half, Pairing::interleaved};
+inline constexpr std::array all_dtypes = {DType::f32, DType::bf16};
+inline constexpr std::array all_directions = {Direction::forward, Direction::inverse,
+                                              Direction::transpose};
+
+// Base 10000 over the window, with attention factor A.
+[[nodiscard]] Frequencies frequencies_of(const HeadWindow& window, double attention_factor = 1);
+
+[[nodiscard]] Rotations rotations_of(const Frequencies& frequencies, const Positions& positions);
+
+// A tensor of random activations.
+[[nodiscard]] Tensor random_tensor(const Shape& shape, std::uint64_t seed);
+
+// The same elements in another layout.
+[[nodiscard]] Tensor moved_to(Layout layout, const Tensor& tensor);
+
+// "bf16 interleaved inverse": for SCOPED_TRACE.
+[[nodiscard]] std::string describe(DType dtype, Pairing pairing, Direction direction);
+
+}  // namespace rotary::test

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file of its own, so that no caller is compiled together with the replacement.
+#include "support/counted_new.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::atomic<std::size_t> allocations{0};
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* const memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
+  throw std::bad_alloc();
+}
+
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
+
+namespace rotary::test {
+
+std::size_t allocation_count() noexcept { return allocations; }
+
+}  // namespace rotary::test

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares what rotate wrote with the reference, element by element, within the bounds that
+// include/rotary/numeric_contract.hpp promises and no wider.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "reference/tensor.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/positions.hpp"
+#include "rotary/rotate.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::test {
+
+// Features of pair i, counted from the start of the head.
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> features_of_pair(const HeadWindow& window,
+                                                                     std::int64_t pair) noexcept;
+
+[[nodiscard]] bool turns(const HeadWindow& window, std::int64_t feature) noexcept;
+
+class Oracle {
+ public:
+  Oracle(Frequencies frequencies, Positions positions)
+      : frequencies_(std::move(frequencies)),
+        positions_(std::move(positions)),
+        rows_(positions_, frequencies_.inv_freq) {}
+
+  // dst must be the rotation of src within the bound; other features must be src's bits.
+  [[nodiscard]] testing::AssertionResult accepts(const ConstHeadsView& dst,
+                                                 const ConstHeadsView& src,
+                                                 Direction direction) const;
+
+  // The largest error of a turning element in units of 2^-24 hypot(exact pair).
+  [[nodiscard]] double worst_units(const ConstHeadsView& dst, const ConstHeadsView& src,
+                                   Direction direction) const;
+
+ private:
+  Frequencies frequencies_;
+  Positions positions_;
+  reference::AngleRows rows_;
+};
+
+}  // namespace rotary::test

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Short ways to resolve a config in a test and look at what came out.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "rotary/model_spec.hpp"
+#include "support/error_matchers.hpp"
+#include "support/result.hpp"
+
+namespace rotary::test {
+
+// A llama with head_dim 64, two layers and these further members: R"("rope_theta": 1e6)".
+[[nodiscard]] inline std::string llama_with(std::string_view members) {
+  std::string config = R"({"model_type": "llama", "hidden_size": 128, "num_attention_heads": 2,)"
+                       R"( "num_hidden_layers": 2, "max_position_embeddings": 4096)";
+  if (!members.empty()) config.append(", ").append(members);
+  return config + "}";
+}
+
+// "key": value, as a member of a JSON object; value is JSON.
+[[nodiscard]] inline std::string member(std::string_view key, std::string_view value) {
+  std::string text = "\"";
+  return text.append(key).append("\": ").append(value);
+}
+
+[[nodiscard]] inline std::string json_object(std::string_view members) {
+  std::string text = "{";
+  return text.append(members).append("}");
+}
+
+[[nodiscard]] inline std::string json_text(std::string_view content) {
+  std::string text = "\"";
+  return text.append(content).append("\"");
+}
+
+[[nodiscard]] inline ModelSpec resolved(std::string_view config,
+                                        const ResolveOptions& options = {}) {
+  return value_of(resolve(config, options));
+}
+
+// Of a model with one rotary embedding.
+[[nodiscard]] inline RotarySpec resolved_rotary(std::string_view config) {
+  const ModelSpec model = resolved(config);
+  if (model.rotary.size() != 1) throw std::runtime_error("one rotary embedding expected");
+  return model.rotary.front().spec;
+}
+
+[[nodiscard]] inline bool warns(const ModelSpec& model, std::string_view about) {
+  return std::any_of(model.warnings.begin(), model.warnings.end(), [&](const std::string& warning) {
+    return warning.find(about) != std::string::npos;
+  });
+}
+
+[[nodiscard]] inline testing::AssertionResult malformed(
+    std::string_view config, std::initializer_list<std::string_view> parts) {
+  return fails(resolve(config), ErrorCode::malformed_input, parts);
+}
+
+[[nodiscard]] inline testing::AssertionResult not_supported(
+    std::string_view config, std::initializer_list<std::string_view> parts) {
+  return fails(resolve(config), ErrorCode::unsupported, parts);
+}
+
+}  // namespace rotary::test

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes from outside: whatever they are, resolve() returns an error that says what and where.
+#include <gtest/gtest.h>
+
+#include "support/random.hpp"
+#include "support/resolving.hpp"
+
+namespace rotary {
+namespace {
+
+using test::json_object;
+using test::json_text;
+using test::llama_with;
+using test::malformed;
+using test::member;
+
+std::string nested(std::size_t depth) {
+  std::string config = R"({"model_type": "llama", "head_dim": 64, "other": )";
+  config.append(depth, '[').append(depth, ']');
+  return config + "}";
+}
+
+TEST(ResolveJson, Empty) {
+  EXPECT_TRUE(malformed("", {"JSON"}));
+  EXPECT_TRUE(malformed("   \n", {"JSON"}));
+  EXPECT_TRUE(malformed(std::string_view("\0", 1), {"JSON", "byte"}));
+}
+
+TEST(ResolveJson, NotAnObject) {
+  EXPECT_TRUE(malformed("[]", {"JSON object", "got []"}));
+  EXPECT_TRUE(malformed("3", {"JSON object", "got 3"}));
+  EXPECT_TRUE(malformed("null", {"JSON object", "got null"}));
+  EXPECT_TRUE(malformed(R"("llama")", {"JSON object", R"("llama")"}));
+}
+
+TEST(ResolveJson, EveryTruncation) {
+  const std::string config = llama_with(R"("rope_scaling": {"type": "linear", "factor": 2.5})");
+  ASSERT_TRUE(resolve(config));
+  for (std::size_t size = 0; size < config.size(); ++size) {
+    EXPECT_TRUE(malformed(std::string_view(config).substr(0, size), {"JSON"})) << size << " bytes";
+  }
+}
+
+TEST(ResolveJson, NotQuiteJson) {
+  EXPECT_TRUE(malformed(llama_with("") + "x", {"JSON", "byte"}));
+  EXPECT_TRUE(malformed(llama_with("") + llama_with(""), {"JSON", "byte"}));
+  EXPECT_TRUE(malformed(R"({"model_type": "llama", "head_dim": 64,})", {"JSON", "byte"}));
+  EXPECT_TRUE(malformed(R"({'model_type': 'llama'})", {"JSON", "byte"}));
+  EXPECT_TRUE(malformed("{\"model_type\": \"ll\xFF\xFE\"}", {"JSON", "byte"}));
+}
+
+// Python writes these; JSON has no such numbers.
+TEST(ResolveJson, NumbersThatAreNone) {
+  for (const std::string_view number :
+       {"NaN", "Infinity", "-Infinity", "1e400", "-1e400", "0x10"}) {
+    EXPECT_TRUE(malformed(llama_with(member("rope_theta", number)), {"JSON"})) << number;
+  }
+}
+
+TEST(ResolveJson, NumbersOfAnySize) {
+  for (const std::string_view number :
+       {"99999999999999999999999999", "-99999999999999999999999999", "18446744073709551615",
+        "9223372036854775808", "-9223372036854775808", "1e300"}) {
+    EXPECT_TRUE(malformed(llama_with(member("head_dim", number)), {"head_dim"})) << number;
+  }
+  EXPECT_TRUE(resolve(llama_with(R"("vocab_size": 99999999999999999999999999)")));
+}
+
+TEST(ResolveJson, DuplicateKeys) {
+  EXPECT_TRUE(
+      malformed(llama_with(R"("rope_theta": 1e4, "rope_theta": 1e6)"), {"rope_theta", "twice"}));
+  EXPECT_TRUE(
+      malformed(llama_with(R"("rope_scaling": {"type": "linear", "factor": 2, "factor": 4})"),
+                {"factor", "twice"}));
+  EXPECT_TRUE(malformed(llama_with(R"("other": [{"a": {"b": 1, "b": 1}}])"), {"b", "twice"}));
+  EXPECT_TRUE(resolve(llama_with(R"("other": [{"a": 1}, {"a": 1}])")));
+}
+
+TEST(ResolveJson, Depth) {
+  EXPECT_TRUE(resolve(nested(63)));  // the object itself is the first level
+  EXPECT_TRUE(malformed(nested(64), {"64"}));
+  EXPECT_TRUE(malformed(nested(1'000'000), {"64"}));
+  EXPECT_TRUE(malformed(std::string(1'000'000, '['), {"64"}));
+  EXPECT_TRUE(malformed(std::string(1'000'000, '{'), {"JSON"}));
+}
+
+// A value is shown shortened: a message stays one sentence.
+TEST(ResolveJson, MessagesStayShort) {
+  const std::string long_text(100'000, 'a');
+  std::string twice = member(long_text, "1");
+  twice.append(", ").append(member(long_text, "2"));
+  const std::string type = json_object(member("rope_type", json_text(long_text)));
+  for (const std::string& config :
+       {llama_with(member("rope_theta", json_text(long_text))),
+        llama_with(member("rope_scaling", type)),
+        llama_with(member(std::string("rope_").append(long_text), "1")),
+        llama_with(member("rope_scaling", json_object(member(long_text, "1")))), llama_with(twice),
+        json_object(member("model_type", json_text(long_text)))}) {
+    const auto result = resolve(config);
+    ASSERT_FALSE(result);
+    EXPECT_LE(result.error().message.size(), 1000U);
+  }
+}
+
+// Bytes changed, removed or repeated at random: any answer but a crash.
+TEST(ResolveJson, RandomDamage) {
+  test::Random random(37);
+  const std::string config = llama_with(
+      R"("rope_scaling": {"rope_type": "yarn", "factor": 2.0, "mscale": 1, "truncate": false,
+         "original_max_position_embeddings": 2048}, "layer_types": ["a", "b"])");
+  for (int i = 0; i < 20000; ++i) {
+    std::string damaged = config;
+    for (std::int64_t damages = random.integer(1, 3); damages > 0; --damages) {
+      const auto at = static_cast<std::size_t>(
+          random.integer(0, static_cast<std::int64_t>(damaged.size()) - 1));
+      switch (random.integer(0, 2)) {
+        case 0:
+          damaged[at] = static_cast<char>(random.integer(0, 255));
+          break;
+        case 1:
+          damaged.erase(at, static_cast<std::size_t>(random.integer(1, 8)));
+          break;
+        default:
+          damaged.insert(at, damaged.substr(at, static_cast<std::size_t>(random.integer(1, 8))));
+          break;
+      }
+      if (damaged.empty()) damaged.push_back('{');
+    }
+    const auto result = resolve(damaged);
+    if (!result) {
+      EXPECT_FALSE(result.error().message.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rotary

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each scaling rule under its old and its new name, its defaults, and what is worth a warning.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/resolving.hpp"
+
+namespace rotary {
+namespace {
+
+using test::llama_with;
+using test::resolved;
+using test::resolved_rotary;
+using test::warns;
+
+// {"rope_scaling": {members}} in a llama.
+std::string scaled(std::string_view members) {
+  return llama_with(R"("rope_scaling": {)" + std::string(members) + "}");
+}
+
+Scaling scaling_of(std::string_view members) { return resolved_rotary(scaled(members)).scaling; }
+
+TEST(ResolveScaling, BaseUnderEachName) {
+  EXPECT_EQ(resolved_rotary(llama_with(R"("rope_theta": 500000.0)")).base.get(), 500000);
+  EXPECT_EQ(resolved_rotary(llama_with(R"("rope_theta": 500000)")).base.get(), 500000);
+  EXPECT_EQ(
+      resolved_rotary(llama_with(R"("rope_parameters": {"rope_type": "default", "rope_theta": 7})"))
+          .base.get(),
+      7);
+  EXPECT_EQ(resolved_rotary(llama_with(R"("rope_theta": null)")).base.get(), 10000);
+  EXPECT_EQ(resolved_rotary(llama_with(R"("rope_theta": 100000000000)")).base.get(), 1e11);
+}
+
+TEST(ResolveScaling, TheDictionarysBaseWinsWithAWarning) {
+  const ModelSpec model = resolved(llama_with(
+      R"("rope_theta": 5, "rope_parameters": {"rope_type": "default", "rope_theta": 7})"));
+  EXPECT_EQ(model.rotary.front().spec.base.get(), 7);
+  EXPECT_TRUE(warns(model, "rope_theta"));
+}
+
+TEST(ResolveScaling, RuleUnderEachName) {
+  const Scaling linear = LinearScaling{.factor = 4};
+  EXPECT_EQ(scaling_of(R"("type": "linear", "factor": 4.0)"), linear);
+  EXPECT_EQ(scaling_of(R"("rope_type": "linear", "factor": 4)"), linear);
+  EXPECT_EQ(scaling_of(R"("rope_type": "linear", "type": "linear", "factor": 4)"), linear);
+  EXPECT_EQ(
+      resolved_rotary(llama_with(R"("rope_parameters": {"rope_type": "linear", "factor": 4})"))
+          .scaling,
+      linear);
+}
+
+TEST(ResolveScaling, NoneUnderEachName) {
+  for (const std::string_view members :
+       {R"("rope_scaling": null)", R"("rope_scaling": {})", R"("rope_parameters": null)",
+        R"("rope_scaling": {"rope_type": "default"})", R"("rope_scaling": {"type": "default"})",
+        R"("rope_parameters": {"rope_theta": 10000.0})"}) {
+    EXPECT_EQ(resolved_rotary(llama_with(members)).scaling, Scaling(NoScaling{})) << members;
+  }
+}
+
+TEST(ResolveScaling, TheOldNameReplacesTheNewWithAWarning) {
+  const ModelSpec model =
+      resolved(llama_with(R"("rope_scaling": {"rope_type": "linear", "factor": 2},
+                             "rope_parameters": {"rope_type": "linear", "factor": 4})"));
+  EXPECT_EQ(model.rotary.front().spec.scaling, Scaling(LinearScaling{.factor = 2}));
+  EXPECT_TRUE(warns(model, "rope_scaling"));
+}
+
+TEST(ResolveScaling, DynamicWithAFixedAlphaIsNtk) {
+  EXPECT_EQ(scaling_of(R"("type": "dynamic", "alpha": 1000.0)"),
+            Scaling(NtkScaling{.alpha = 1000}));
+}
+
+TEST(ResolveScaling, Llama3) {
+  constexpr std::string_view members =
+      R"("rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+         "original_max_position_embeddings": 2048)";
+  EXPECT_EQ(scaling_of(members), Scaling(Llama3Scaling{.factor = 8,
+                                                       .low_freq_factor = 1,
+                                                       .high_freq_factor = 4,
+                                                       .original_context_tokens = 2048}));
+  EXPECT_TRUE(resolved(scaled(members)).warnings.empty());
+}
+
+TEST(ResolveScaling, YarnWithDefaults) {
+  const Scaling scaling =
+      scaling_of(R"("rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 2048)");
+  EXPECT_EQ(scaling, Scaling(YarnScaling{.factor = 2, .original_context_tokens = 2048}));
+}
+
+TEST(ResolveScaling, YarnWithEveryKey) {
+  const Scaling scaling = scaling_of(
+      R"("rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 2048,
+         "attention_factor": 1.5, "beta_fast": 16, "beta_slow": 2, "mscale": 0.7,
+         "mscale_all_dim": 0.8, "truncate": false)");
+  EXPECT_EQ(scaling, Scaling(YarnScaling{.factor = 2,
+                                         .original_context_tokens = 2048,
+                                         .beta_fast = 16,
+                                         .beta_slow = 2,
+                                         .ramp = YarnRamp::fractional,
+                                         .attention_factor = 1.5,
+                                         .mscale = 0.7,
+                                         .mscale_all_dim = 0.8}));
+}
+
+// `beta or default` in Transformers.
+TEST(ResolveScaling, YarnTakesABetaOfZeroAsAbsent) {
+  const auto rule = std::get<YarnScaling>(scaling_of(
+      R"("rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 2048,
+         "beta_fast": 0, "beta_slow": 0, "truncate": true)"));
+  EXPECT_EQ(rule.beta_fast, 32);
+  EXPECT_EQ(rule.beta_slow, 1);
+  EXPECT_EQ(rule.ramp, YarnRamp::whole_pairs);
+}
+
+// The key must be there, but may be null: the ratio of the lengths then.
+TEST(ResolveScaling, YarnFactorMayBeNull) {
+  const auto rule = std::get<YarnScaling>(scaling_of(
+      R"("rope_type": "yarn", "factor": null, "original_max_position_embeddings": 1024)"));
+  EXPECT_EQ(rule.factor, 4);
+}
+
+TEST(ResolveScaling, OriginalContextBesideTheDictionaryWins) {
+  const auto rule = std::get<YarnScaling>(
+      resolved_rotary(llama_with(R"("original_max_position_embeddings": 512, "rope_scaling":
+        {"type": "yarn", "factor": 8, "original_max_position_embeddings": 1024})"))
+          .scaling);
+  EXPECT_EQ(rule.original_context_tokens, 512);
+}
+
+TEST(ResolveScaling, OriginalContextDefaultsToTheTrainedOneWithAWarning) {
+  const ModelSpec model = resolved(scaled(R"("type": "yarn", "factor": 8)"));
+  EXPECT_EQ(std::get<YarnScaling>(model.rotary.front().spec.scaling).original_context_tokens, 4096);
+  EXPECT_TRUE(warns(model, "original_max_position_embeddings"));
+}
+
+// In Transformers 4.51 to 4.55 this very mismatch turned YaRN off.
+TEST(ResolveScaling, YarnWarnsWhenFactorAndLengthsDisagree) {
+  EXPECT_TRUE(warns(
+      resolved(scaled(R"("type": "yarn", "factor": 4, "original_max_position_embeddings": 2048)")),
+      "factor"));
+  EXPECT_FALSE(warns(
+      resolved(scaled(R"("type": "yarn", "factor": 2, "original_max_position_embeddings": 2048)")),
+      "factor"));
+}
+
+TEST(ResolveScaling, WarnsWhenLlama3WasTrainedOnMoreThanTheContext) {
+  EXPECT_TRUE(warns(resolved(scaled(R"("rope_type": "llama3", "factor": 8, "low_freq_factor": 1,
+      "high_freq_factor": 4, "original_max_position_embeddings": 8192)")),
+                    "original_max_position_embeddings"));
+}
+
+TEST(ResolveScaling, WarnsAboutAFactorBelowOne) {
+  EXPECT_TRUE(warns(resolved(scaled(R"("type": "linear", "factor": 0.5)")), "factor"));
+  EXPECT_FALSE(warns(resolved(scaled(R"("type": "linear", "factor": 1)")), "factor"));
+}
+
+TEST(ResolveScaling, IntegersMayBeWrittenAsFloats) {
+  EXPECT_EQ(
+      std::get<YarnScaling>(
+          scaling_of(R"("type": "yarn", "factor": 2, "original_max_position_embeddings": 2048.0)"))
+          .original_context_tokens,
+      2048);
+}
+
+}  // namespace
+}  // namespace rotary
