@@ -20,10 +20,12 @@ struct Frequencies {
   double attention_factor = 1;       // A: multiplies cos and sin, so a score grows by A^2
 };
 
-// Errors: invalid_argument when the spec breaks a requirement stated with its fields.
+// Errors: invalid_argument when the spec breaks a requirement stated with its fields, or when its
+// rule gives an attention factor outside [2^-20, 2^20].
 [[nodiscard]] Result<Frequencies> make_frequencies(const RotarySpec& spec) noexcept;
 
-// Frequencies from an explicit list, one for each pair of the window: finite, 0 <= inv_freq < 2^40.
+// Frequencies from an explicit list, one for each pair of the window: 0 <= inv_freq < 2^40;
+// attention_factor in [2^-20, 2^20].
 [[nodiscard]] Result<Frequencies> make_frequencies(const HeadWindow& window,
                                                    std::vector<double> inv_freq,
                                                    double attention_factor) noexcept;

@@ -18,12 +18,28 @@ const Json& empty_dictionary() {
   return empty;
 }
 
-bool speaks_of_rope(std::string_view key) {
-  std::string lower(key);
+std::string to_lower(std::string_view text) {
+  std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
-  return lower.find("rope") != std::string::npos || lower.find("rotary") != std::string::npos;
+  return lower;
+}
+
+// Whether a word of the key (between underscores) begins like one of rotary embedding's:
+// rope_theta, no_rope_layers, mrope_section, attn_rotary_emb; not "properties".
+bool speaks_of_rope(std::string_view original) {
+  const std::string lower = to_lower(original);
+  std::string_view key = lower;
+  constexpr std::array<std::string_view, 4> beginnings = {"rope", "rotary", "mrope", "xdrope"};
+  while (true) {
+    for (const std::string_view each : beginnings) {
+      if (key.substr(0, each.size()) == each) return true;
+    }
+    const auto underscore = key.find('_');
+    if (underscore == std::string_view::npos) return false;
+    key.remove_prefix(underscore + 1);
+  }
 }
 
 bool reads(const Family& family, std::string_view key) {

@@ -34,7 +34,7 @@ struct ModelConfig {
   std::vector<std::string> warnings;
 };
 
-// Refuses keys that contain "rope" or "rotary" and are not known; warns about known ones that the
+// Refuses keys that speak of rope or rotary and are not known; warns about known ones that the
 // family does not read.
 [[nodiscard]] Result<ModelConfig> read_model_config(const ConfigObject& config,
                                                     const Family& family);

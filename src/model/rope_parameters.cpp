@@ -152,6 +152,7 @@ Scaling read_yarn(DictionaryReader& reader) {
     reader.warn(message(reader.from().path, "attention_factor is an integer, ", describe(*given),
                         "; Transformers warns unless it is a float"));
   }
+  reader.boolean("finetuned");  // of the YaRN authors' own models: says how, not what
   if (!reader.boolean("truncate").value_or(true)) rule.ramp = YarnRamp::fractional;
   return rule;
 }

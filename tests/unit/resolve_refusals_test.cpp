@@ -52,6 +52,7 @@ TEST(ResolveRefusals, UnknownTopLevelKeyAboutRotaryEmbedding) {
     EXPECT_TRUE(not_supported(llama_with(member(key, "[1]")), {std::string(key), "[1]"})) << key;
   }
   EXPECT_TRUE(resolve(llama_with(R"("use_rope": null)")));
+  EXPECT_TRUE(resolve(llama_with(R"("properties": 1, "europe": 2)")));  // no word of them
 }
 
 // Keys that another family has: this one does not read them, so they do nothing.
