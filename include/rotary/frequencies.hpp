@@ -16,7 +16,7 @@ struct Frequencies {
   HeadWindow window;
   std::vector<double> inv_freq;      // [pairs], radians per position
   std::vector<std::uint64_t> turns;  // [pairs], turns per position in units of 2^-64, modulo 1
-  std::vector<double> steps;         // what make_rotations steps with: cos and sin of positions 0-7
+  std::vector<double> steps;         // for make_rotations: cos and sin of the first positions
   double attention_factor = 1;       // A: multiplies cos and sin, so a score grows by A^2
 };
 

@@ -14,7 +14,7 @@ namespace rotary::kernels {
 inline constexpr std::int64_t lane_multiple = 16;
 
 // A position is a multiple of this many, whose cos and sin are evaluated, plus a step from a table.
-inline constexpr std::int64_t steps_per_anchor = 8;
+inline constexpr std::int64_t steps_per_anchor = 16;
 
 // The rows of consecutive positions.
 struct RowsJob {

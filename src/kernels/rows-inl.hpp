@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes one row: for each pair the phase position * turns modulo 2^64, reduced to the nearest
-// quarter turn, then two polynomials in double and one rounding to float32. Exact wrapping makes
-// every int64 position as accurate as position 0. Compiled once for each instruction set
-// (kernel_targets.cpp).
+// Makes rows of cos and sin. The multiple of steps_per_anchor at or below a position is its anchor:
+// for each pair, its phase position * turns modulo 2^64 is reduced to the nearest quarter turn and
+// two polynomials are evaluated in double. The few positions from there are a rotation by the cos
+// and sin of a table; then comes the one rounding to float32. Exact wrapping makes every int64
+// position as accurate as position 0. The anchor depends on the position alone, so a row has the
+// same bits whatever call makes it. Compiled once for each instruction set (kernel_targets.cpp).
 
 // Highway's toggling guard: the file is included again for each target.
 #if defined(ROTARY_KERNELS_ROWS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
