@@ -77,9 +77,9 @@ void check_output(const std::string& path, Overwrite overwrite) {
 // A complete file under a name of its own beside the target, removed unless committed.
 class PendingFile {
  public:
-  explicit PendingFile(const OutputFile& file) : target_(target_of(file.path)) {
-    temporary_ = target_;
-    temporary_ += fmt::format(".{}.partial", ::getpid());
+  explicit PendingFile(const OutputFile& file)
+      : target_(target_of(file.path)),
+        temporary_(target_.string() + fmt::format(".{}.partial", ::getpid())) {
     const Descriptor descriptor(
         ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (descriptor.number() < 0) fail_errno(file.path, "create");

@@ -73,10 +73,10 @@ std::size_t choose_rotary(const ModelSpec& model, const LayerChoice& choice) {
     throw Failure(ExitCode::unsupported, "the model has no rotary embedding");
   }
   if (model.rotary.size() > 1) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("the model has {} rotary embeddings: choose with --layer or "
-                              "--layer-type ({})",
-                              model.rotary.size(), layer_types_text(model)));
+    throw Failure(
+        ExitCode::usage,
+        fmt::format("the model has {} rotary embeddings: choose one with --layer-type ({})",
+                    model.rotary.size(), layer_types_text(model)));
   }
   return 0;
 }

@@ -19,6 +19,7 @@
 #include "cli/files.hpp"
 #include "cli/help.hpp"
 #include "cli/json_writer.hpp"
+#include "cli/utf8.hpp"
 #include "rotary/version.hpp"
 
 namespace rotary::cli {
@@ -124,7 +125,7 @@ std::string error_json(const Failure& failure) {
 
 int report(Arguments arguments, const Failure& failure) {
   const std::string name = title(arguments);
-  fmt::print(stderr, "{}: {}\n", name, failure.what());
+  fmt::print(stderr, "{}: {}\n", name, printable(failure.what()));
   if (failure.exit_code() == ExitCode::usage) {
     fmt::print(stderr, "`{} --help` shows examples and options.\n", name);
   }

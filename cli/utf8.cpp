@@ -45,4 +45,12 @@ std::size_t utf8_sequence_length(std::string_view text) noexcept {
   return 0;
 }
 
+std::string printable(std::string_view text) {
+  std::string shown(text);
+  for (char& c : shown) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  }
+  return shown;
+}
+
 }  // namespace rotary::cli

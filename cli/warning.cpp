@@ -5,11 +5,13 @@
 
 #include <cstdio>
 
+#include "cli/utf8.hpp"
+
 namespace rotary::cli {
 
 void print_warnings(std::string_view command, std::span<const std::string> warnings) {
   for (const std::string& warning : warnings) {
-    fmt::print(stderr, "rotary {}: warning: {}\n", command, warning);
+    fmt::print(stderr, "rotary {}: warning: {}\n", command, printable(warning));
   }
 }
 

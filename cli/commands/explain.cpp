@@ -60,10 +60,10 @@ struct Answer {
 };
 
 Question read_question(const Arguments& arguments) {
-  const Question question{.values = parse_doubles("--values", arguments.values),
-                          .position = parse_int64("--position", arguments.position),
-                          .base = parse_double("--base", arguments.base),
-                          .pairing = *parse_pairing(arguments.pairing)};
+  Question question{.values = parse_doubles("--values", arguments.values),
+                    .position = parse_int64("--position", arguments.position),
+                    .base = parse_double("--base", arguments.base),
+                    .pairing = *parse_pairing(arguments.pairing)};
   const std::size_t count = question.values.size();
   if (count % 2 != 0 || count > most_values) {
     throw Failure(ExitCode::usage, fmt::format("--values must be an even count, at most {}, got {}",

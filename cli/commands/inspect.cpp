@@ -21,6 +21,7 @@
 #include "cli/files.hpp"
 #include "cli/json_writer.hpp"
 #include "cli/model_input.hpp"
+#include "cli/utf8.hpp"
 #include "cli/warning.hpp"
 #include "rotary/frequencies.hpp"
 
@@ -159,7 +160,8 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   const auto [slowest, fastest] = std::ranges::minmax(frequencies.inv_freq);
   std::string text;
   if (rotary.layer_type) {
-    text += fmt::format("\n{}: {}\n", *rotary.layer_type, layers_text(inspection.model, index));
+    text += fmt::format("\n{}: {}\n", printable(*rotary.layer_type),
+                        layers_text(inspection.model, index));
   }
   text += '\n';
   text += line("pairing", fmt::format("{}: {}", to_string(window.pairing), pairing_text(window)));
@@ -183,7 +185,8 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
 
 std::string text_of(const Inspection& inspection) {
   const ModelSpec& model = inspection.model;
-  std::string text = model.model_type.empty() ? "model of unknown type" : model.model_type;
+  std::string text =
+      model.model_type.empty() ? "model of unknown type" : printable(model.model_type);
   if (!model.layers.empty()) text += fmt::format(", {} layers", model.layers.size());
   text += model.rotary.size() == 1 ? ", one rotary embedding\n"
                                    : fmt::format(", {} rotary embeddings\n", model.rotary.size());

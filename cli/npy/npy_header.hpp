@@ -18,6 +18,6 @@ struct NpyHeader {
   std::vector<std::int64_t> shape;
 };
 
-[[nodiscard]] Result<NpyHeader> parse_npy_header(std::string_view text);
+[[nodiscard]] Result<NpyHeader> parse_npy_header(std::string_view header);
 
 }  // namespace rotary::cli

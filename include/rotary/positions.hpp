@@ -14,7 +14,8 @@ struct ConsecutivePositions {
   std::int64_t tokens = 0;
 };
 
-// One position for each token: packed documents, padding, context-parallel slices. Not owned.
+// One position for each token: packed documents, padding, context-parallel slices. Not owned: data
+// must live until the call that it is passed to returns.
 // batch 1 serves every batch row of the tensors. Strides in elements.
 template <class Integer>
 struct PositionArray {
@@ -34,11 +35,14 @@ template <class Integer>
   return {.data = tokens.data(), .batch = 1, .tokens = static_cast<std::int64_t>(tokens.size())};
 }
 
-// Contiguous [batch, tokens]; positions.size() must be a multiple of batch.
+// Contiguous [batch, tokens]. When positions.size() is not a multiple of batch the result has a
+// batch of 0, which make_rotations refuses.
 template <class Integer>
 [[nodiscard]] PositionArray<Integer> positions_of(std::span<const Integer> positions,
                                                   std::int64_t batch) noexcept {
-  const auto tokens = batch > 0 ? static_cast<std::int64_t>(positions.size()) / batch : 0;
+  const auto count = static_cast<std::int64_t>(positions.size());
+  if (batch < 1 || count % batch != 0) return {.data = positions.data(), .batch = 0};
+  const std::int64_t tokens = count / batch;
   return {.data = positions.data(), .batch = batch, .tokens = tokens, .batch_stride = tokens};
 }
 

@@ -5,6 +5,7 @@
 #include "rotary/frequencies.hpp"
 #include "rotary/instruction_set.hpp"
 #include "rotary/model_spec.hpp"
+#include "rotary/numeric_contract.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"

@@ -54,7 +54,7 @@ class Rotations {
   std::vector<float> rows_;  // [batch][tokens][cos, sin][lane_stride]
 };
 
-// Exact at every int64 position p: each element is A*cos(p*inv_freq) or A*sin(p*inv_freq) formed in
+// At any int64 position p: each element is A*cos(p*inv_freq) or A*sin(p*inv_freq) formed in
 // double and rounded once,
 //     |error| <= 1/2 ulp(result) + A * (2π |p| 2^-65 + 2^-50),
 // see docs/numeric-contract.md. Errors: invalid_argument when frequencies or positions are

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/config_json.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -37,10 +38,12 @@ class StrictHandler final : public nlohmann::json_sax<Json> {
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::detail::exception& error) override {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: what" -> "what"
-    const std::string_view what = error.what();
-    const auto colon = what.find(": ");
-    return refuse("config must be valid JSON, got an error at byte ", position, ": ",
-                  shorten(colon == std::string_view::npos ? what : what.substr(colon + 2), 200));
+    std::string_view what = error.what();
+    if (const auto bracket = what.find("] "); bracket != what.npos) what.remove_prefix(bracket + 2);
+    if (const auto colon = what.find(": "); colon != what.npos) what.remove_prefix(colon + 2);
+    return refuse(
+        "config must be valid JSON with numbers that a double holds, got an error at byte ",
+        position, ": ", shorten(what, 200));
   }
 
   [[nodiscard]] Result<Json> take() {
@@ -151,10 +154,16 @@ Result<std::optional<std::string>> read_string(const ConfigObject& from, std::st
 }
 
 std::string shorten(std::string_view text, std::size_t longest) {
-  if (text.size() <= longest) return std::string(text);
-  std::size_t end = longest;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return std::string(text.substr(0, end)) + "…";
+  std::size_t end = std::min(text.size(), longest);
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+    --end;
+  }
+  std::string shown;
+  for (const char c : text.substr(0, end)) {
+    const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    shown += is_control ? '?' : c;  // a terminal would obey it
+  }
+  return end < text.size() ? shown + "…" : shown;
 }
 
 std::string describe(const Json& value) {

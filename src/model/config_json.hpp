@@ -41,7 +41,8 @@ struct ConfigObject {
 [[nodiscard]] Result<std::optional<std::string>> read_string(const ConfigObject& from,
                                                              std::string_view key);
 
-// Text from outside as a message shows it: its first bytes, whole characters.
+// Text from outside as a message shows it: its first bytes, whole characters, nothing that a
+// terminal obeys.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t longest = 60);
 
 // A value as a message shows it: its JSON text, shortened.

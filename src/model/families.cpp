@@ -14,7 +14,8 @@ constexpr std::array families = {
     Family{.model_type = "llama", .pairing = Pairing::half, .base = 10000},
     Family{.model_type = "mistral", .pairing = Pairing::half, .base = 10000},
     Family{.model_type = "qwen2", .pairing = Pairing::half, .base = 10000},
-    // gpt_neox/configuration_gpt_neox.py: rotary_pct 0.25, rotary_emb_base 10000.
+    // gpt_neox/configuration_gpt_neox.py: rotary_pct 0.25, rotary_emb_base 10000; outside the
+    // dictionary it reads no other names.
     Family{.model_type = "gpt_neox",
            .pairing = Pairing::half,
            .base = 10000,
@@ -48,8 +49,8 @@ Family unknown_family(Pairing pairing) {
   return {.model_type = "",
           .pairing = pairing,
           .base = std::nullopt,
-          .base_key = "rotary_emb_base",
-          .fraction_key = "rotary_pct",
+          .other_base_key = "rotary_emb_base",
+          .other_fraction_key = "rotary_pct",
           .partial = PartialRotary::fraction};
 }
 

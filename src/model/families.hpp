@@ -28,11 +28,13 @@ struct ConfigKeys {
 struct Family {
   std::string_view model_type;
   Pairing pairing;
-  std::optional<double> base;          // when the config gives none; absent: the config must
-  std::string_view base_key = {};      // an older name of rope_theta
-  std::string_view fraction_key = {};  // an older name of partial_rotary_factor
-  double fraction = 1;                 // when the config gives none
-  std::int64_t rotary_dim = 0;         // for PartialRotary::dimension, when the config gives none
+  std::optional<double> base;  // when the config gives none; absent: the config must
+  std::string_view base_key = "rope_theta";
+  std::string_view fraction_key = "partial_rotary_factor";
+  std::string_view other_base_key = {};  // read when base_key is absent
+  std::string_view other_fraction_key = {};
+  double fraction = 1;          // when the config gives none
+  std::int64_t rotary_dim = 0;  // for PartialRotary::dimension, when the config gives none
   PartialRotary partial = PartialRotary::fraction_if_scaled;
   bool reads_rope_parameters = true;  // false: base fixed, no scaling
   ConfigKeys keys = {};

@@ -45,9 +45,23 @@ bool speaks_of_rope(std::string_view original) {
 bool reads(const Family& family, std::string_view key) {
   if (key == "rotary_dim") return family.partial == PartialRotary::dimension || !family.base;
   if (!family.reads_rope_parameters) return false;
-  if (key == family.base_key || key == family.fraction_key) return true;
-  return key == "rope_theta" || key == "rope_scaling" || key == "rope_parameters" ||
-         key == "partial_rotary_factor";
+  return key == "rope_scaling" || key == "rope_parameters" || key == family.base_key ||
+         key == family.fraction_key || key == family.other_base_key ||
+         key == family.other_fraction_key;
+}
+
+// Switches with the value that says what is so anyway.
+struct Switch {
+  std::string_view key;
+  bool harmless;
+};
+constexpr std::array<Switch, 3> switches = {Switch{"rotary", true}, Switch{"use_rope", true},
+                                            Switch{"use_mrope", false}};
+
+bool is_harmless(std::string_view key, const Json& value) {
+  return std::any_of(switches.begin(), switches.end(), [&](const Switch& each) {
+    return each.key == key && value.is_boolean() && value.get<bool>() == each.harmless;
+  });
 }
 
 // Keys about rotary embedding that this family does not read: known ones are warned about, others
@@ -58,6 +72,7 @@ Status check_rope_keys(const ConfigObject& config, ModelConfig& result) {
       "rotary_pct", "rotary_emb_base", "rotary_dim"};
   for (const auto& [key, value] : config.object->items()) {
     if (!speaks_of_rope(key) || value.is_null() || reads(result.family, key)) continue;
+    if (is_harmless(key, value)) continue;
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       return unsupported(shorten(key),
                          " is not understood, and ignoring it could turn keys wrongly; got ",
@@ -82,8 +97,12 @@ Status read_head_dim(const ConfigObject& config, ModelConfig& result) {
   const auto heads = read_integer(config, keys.heads);
   if (!heads) return heads.error();
   if (!*hidden_size || !*heads) {
+    const bool nested = find(config, "text_config") != nullptr;
     return malformed_input("head_dim, or ", keys.hidden_size, " and ", keys.heads,
-                           ", must be given, got neither");
+                           ", must be given, got neither",
+                           nested ? "; this config keeps its language model in text_config: pass "
+                                    "that object alone"
+                                  : "");
   }
   if (**heads < 1 || **hidden_size < 1 || **hidden_size % **heads != 0) {
     return malformed_input(keys.hidden_size, " must be a positive multiple of ", keys.heads,
@@ -126,17 +145,20 @@ Status read_numbers(const ConfigObject& config, ModelConfig& result) {
   }
   result.max_position_embeddings = *positions;
   if (reads(family, "rotary_dim")) {
+    if (config.object->contains("rotary_dim") && find(config, "rotary_dim") == nullptr) {
+      return malformed_input("rotary_dim must be an integer, got null");
+    }
     const auto rotary_dim = read_integer(config, "rotary_dim");
     if (!rotary_dim) return rotary_dim.error();
     result.rotary_dim = *rotary_dim;
   }
   if (!family.reads_rope_parameters) return {};
-  if (auto status = read_either<double>(config, {"rope_theta", family.base_key}, read_number,
-                                        result, result.rope_theta);
+  if (auto status = read_either<double>(config, {family.base_key, family.other_base_key},
+                                        read_number, result, result.rope_theta);
       !status) {
     return status;
   }
-  return read_either<double>(config, {"partial_rotary_factor", family.fraction_key}, read_number,
+  return read_either<double>(config, {family.fraction_key, family.other_fraction_key}, read_number,
                              result, result.partial_rotary_factor);
 }
 
@@ -170,7 +192,7 @@ Result<ConfigObject> find_dictionary(const ConfigObject& config, ModelConfig& re
       result.warnings.push_back(
           "rope_scaling and rope_parameters differ; rope_scaling is used, as Transformers does");
     }
-    found = {.object = value, .path = message(key, ".")};
+    found = ConfigObject{.object = value, .path = message(key, ".")};
   }
   return found;
 }
@@ -193,7 +215,8 @@ Status read_ropes(const ConfigObject& config, ModelConfig& result) {
     const auto original = read_integer(config, "original_max_position_embeddings");
     if (!original) return original.error();
     context.original_max_position_embeddings = *original;
-    result.ropes.push_back({.layer_type = {}, .dictionary = dictionary, .context = context});
+    result.ropes.push_back(
+        LayerTypeRope{.layer_type = {}, .dictionary = dictionary, .context = context});
     return {};
   }
   const auto& types = result.layer_types;

@@ -46,11 +46,18 @@ Result<ChosenFamily> choose_family(const ConfigObject& config, const ResolveOpti
 }
 
 // int(head_dim * fraction), as Transformers computes it.
-Result<std::optional<std::int64_t>> partial_dimension(double fraction, std::int64_t head_dim) {
+Result<std::optional<std::int64_t>> partial_dimension(double fraction, const ModelConfig& config) {
+  const std::string_view key = config.family.fraction_key;
   if (!(fraction > 0) || fraction > 1) {
-    return malformed_input("partial_rotary_factor must be in (0, 1], got ", fraction);
+    return malformed_input(key, " must be in (0, 1], got ", fraction);
   }
-  return std::optional(static_cast<std::int64_t>(static_cast<double>(head_dim) * fraction));
+  const auto dimension = static_cast<std::int64_t>(static_cast<double>(config.head_dim) * fraction);
+  if (fraction < 1 && (dimension < 2 || dimension % 2 != 0)) {
+    return malformed_input(key, " of head_dim ", config.head_dim,
+                           " must give an even rotary_dim >= 2, got ", fraction, " and so ",
+                           dimension);
+  }
+  return std::optional(dimension);
 }
 
 Result<std::optional<std::int64_t>> rotary_dimension(const ModelConfig& config,
@@ -60,9 +67,11 @@ Result<std::optional<std::int64_t>> rotary_dimension(const ModelConfig& config,
   if (family.partial == PartialRotary::dimension)
     return std::optional(config.rotary_dim.value_or(family.rotary_dim));
   if (config.rotary_dim) return config.rotary_dim;
-  // Beside the dictionary wins over inside.
-  const auto given =
-      config.partial_rotary_factor ? config.partial_rotary_factor : rope.partial_rotary_factor;
+  // An attribute of this name overwrites the dictionary; any other only fills its gap.
+  const bool overwrites = family.fraction_key == "partial_rotary_factor";
+  const auto& first = overwrites ? config.partial_rotary_factor : rope.partial_rotary_factor;
+  const auto& second = overwrites ? rope.partial_rotary_factor : config.partial_rotary_factor;
+  const auto given = first ? first : second;
   if (given && *given != 1 && family.partial == PartialRotary::fraction_if_scaled &&
       std::holds_alternative<NoScaling>(rope.scaling)) {
     warnings.push_back(message("partial_rotary_factor ", *given, " is ignored: the family ",
@@ -70,7 +79,7 @@ Result<std::optional<std::int64_t>> rotary_dimension(const ModelConfig& config,
                                " turns the whole head when rope_type is default"));
     return std::optional<std::int64_t>();
   }
-  return partial_dimension(given.value_or(family.fraction), config.head_dim);
+  return partial_dimension(given.value_or(family.fraction), config);
 }
 
 Result<double> base_of(const ModelConfig& config, const RopeParameters& rope,

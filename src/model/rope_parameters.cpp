@@ -60,8 +60,10 @@ class DictionaryReader {
       if (std::find(known_.begin(), known_.end(), key) != known_.end() || value.is_null()) continue;
       std::string accepted;
       for (const auto& each : known_) accepted.append(accepted.empty() ? "" : ", ").append(each);
+      const bool is_named = find(from_, "rope_type") != nullptr || find(from_, "type") != nullptr;
       fail(unsupported(from_.path, shorten(key), " is not a key of rope_type '", rope_type,
-                       "', which accepts ", accepted));
+                       is_named ? "'" : "' (assumed, because rope_type is absent)",
+                       ", which accepts ", accepted));
     }
   }
 

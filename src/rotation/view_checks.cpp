@@ -80,7 +80,7 @@ Status check_apart(std::string_view name_a, const ConstHeadsView& a, std::string
       return {};
     case Overlap::shared:
       return invalid_argument(name_a, " and ", name_b,
-                              " must be the same view or share no element, got views that overlap");
+                              " must share no element, got views that overlap");
     case Overlap::undecided:
       break;
   }

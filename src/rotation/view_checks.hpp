@@ -14,8 +14,8 @@ namespace rotary {
 
 // As messages show them.
 [[nodiscard]] std::string_view name_of(DType dtype) noexcept;
-[[nodiscard]] std::string describe(const Extents& extents);
-[[nodiscard]] std::string describe(const Strides& strides);
+[[nodiscard]] std::string describe(const Extents& n);
+[[nodiscard]] std::string describe(const Strides& s);
 
 // The view is well-formed and fits the rotations.
 [[nodiscard]] Status check_view(std::string_view name, const ConstHeadsView& view,

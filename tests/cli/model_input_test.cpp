@@ -54,8 +54,7 @@ TEST(ChooseRotary, FollowsTheLayerOrItsType) {
 TEST(ChooseRotary, SaysWhatExists) {
   const ModelSpec model = two_rotaries();
   EXPECT_EQ(refusal_of(model, {}),
-            "the model has 2 rotary embeddings: choose with --layer or --layer-type "
-            "(full, sliding)");
+            "the model has 2 rotary embeddings: choose one with --layer-type (full, sliding)");
   EXPECT_EQ(refusal_of(model, {.layer = 3, .layer_type = {}}),
             "--layer must be one of 0 to 2, got 3");
   EXPECT_EQ(refusal_of(model, {.layer = -1, .layer_type = {}}),

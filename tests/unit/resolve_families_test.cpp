@@ -61,6 +61,18 @@ TEST(ResolveFamilies, GptNeoxInItsNewForm) {
                  R"(, "rope_parameters": {"rope_theta": 10000, "partial_rotary_factor": 0.5,
                     "rope_type": "default"}})");
   EXPECT_EQ(resolved_rotary(config).rotary_dim, 48);
+  config.replace(config.size() - 1, 1, R"(, "rotary_pct": 0.25})");
+  EXPECT_EQ(resolved_rotary(config).rotary_dim, 48);  // only fills a gap of the dictionary
+}
+
+// GPTNeoXConfig does not read the names of other families: they are warned about.
+TEST(ResolveFamilies, GptNeoxIgnoresTheNamesOfOthers) {
+  std::string config(gpt_neox);
+  config.replace(config.size() - 1, 1, R"(, "rope_theta": 20000, "partial_rotary_factor": 0.5})");
+  const ModelSpec model = resolved(config);
+  EXPECT_EQ(model.rotary.front().spec.base.get(), 10000);
+  EXPECT_EQ(model.rotary.front().spec.rotary_dim, 24);
+  EXPECT_EQ(model.warnings.size(), 2U);
 }
 
 TEST(ResolveFamilies, GptjHasNamesOfItsOwnAndTurnsNeighbours) {
