@@ -61,8 +61,6 @@ DType parse_dtype(std::string_view text) {
   return choose<DType>("--dtype", text, {{"f32", DType::f32}, {"bf16", DType::bf16}});
 }
 
-std::string_view to_string(DType dtype) noexcept { return dtype == DType::bf16 ? "bf16" : "f32"; }
-
 NpyArray read_npy_file(const std::string& path) {
   const std::string bytes = read_file(path, most_npy_bytes);
   return value_or_fail(read_npy(std::as_bytes(std::span(bytes))), input_name(path));

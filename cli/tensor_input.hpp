@@ -20,8 +20,6 @@ enum class Layout { bthd, bhtd, thd };
 // "f32" or "bf16".
 [[nodiscard]] DType parse_dtype(std::string_view text);
 
-[[nodiscard]] std::string_view to_string(DType dtype) noexcept;
-
 struct Tensor {
   NpyArray array;
   Extents extents;

@@ -30,8 +30,6 @@ int fail(const Error& error) {
   return 70;
 }
 
-const char* name_of(DType dtype) { return dtype == DType::bf16 ? "bf16" : "f32"; }
-
 // Positions 0 … tokens-1 of q and k, rotated in place by the library and by the reference.
 Result<bench::Verification> rotate_and_verify(DType dtype, const Frequencies& frequencies,
                                               std::int64_t tokens,
@@ -44,12 +42,12 @@ Result<bench::Verification> rotate_and_verify(DType dtype, const Frequencies& fr
   if (auto status = rotate_qk(after.q(tokens), after.k(tokens), *rotations); !status) {
     return std::move(status).error();
   }
-  bench::Progress progress(fmt::format("verifying {}", name_of(dtype)),
+  bench::Progress progress(fmt::format("verifying {}", to_string(dtype)),
                            tokens * (bench::query_heads + bench::key_heads));
-  auto result = verify({.before = before.q(tokens), .after = after.q(tokens)}, frequencies, rows, 0,
-                       progress);
-  result.merge(verify({.before = before.k(tokens), .after = after.k(tokens)}, frequencies, rows, 0,
-                      progress));
+  auto result =
+      verify({.before = before.q(tokens), .after = after.q(tokens)}, frequencies, rows, progress);
+  result.merge(
+      verify({.before = before.k(tokens), .after = after.k(tokens)}, frequencies, rows, progress));
   return result;
 }
 
@@ -57,15 +55,15 @@ void print(DType dtype, const bench::Verification& v) {
   fmt::print(
       "  {:<5}{:>11} elements, {} wrong; largest error {:.6g} units, bound {:.6g} (token {}, head "
       "{}, feature {})\n",
-      name_of(dtype), v.elements, v.wrong, v.worst, v.bound, v.worst_head.token, v.worst_head.head,
-      v.worst_feature);
+      to_string(dtype), v.elements, v.wrong, v.worst, v.bound, v.worst_head.token,
+      v.worst_head.head, v.worst_feature);
 }
 
 Status print_timing(DType dtype, const Frequencies& frequencies, std::int64_t tokens) {
   const bench::Workload workload(dtype, tokens, frequencies.window.head_dim);
   const auto timing = bench::measure(workload, frequencies, tokens);
   if (!timing) return timing.error();
-  fmt::print("  {:<6}{:>7} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>9.2f}\n", name_of(dtype),
+  fmt::print("  {:<6}{:>7} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>9.2f}\n", to_string(dtype),
              tokens, timing->rows_ns, timing->rotate_ns, timing->both_ns, timing->scale_ns,
              timing->ratio());
   return {};

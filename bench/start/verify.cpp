@@ -39,8 +39,7 @@ void Verification::merge(const Verification& other) {
 }
 
 Verification verify(const RotatedTensor& tensor, const Frequencies& frequencies,
-                    const reference::AngleRows& rows, std::int64_t first_position,
-                    Progress& progress) {
+                    const reference::AngleRows& rows, Progress& progress) {
   Verification result;
   const HeadWindow& window = frequencies.window;
   const reference::TensorRotation rotation{.window = window,
@@ -48,8 +47,8 @@ Verification verify(const RotatedTensor& tensor, const Frequencies& frequencies,
                                            .direction = Direction::forward};
   reference::for_each_rotated_head(
       tensor.before, rows, rotation, [&](const reference::RotatedHead& head) {
-        const double bound = bound_at(tensor.after.dtype, frequencies.attention_factor,
-                                      first_position + head.index.token);
+        const double bound =
+            bound_at(tensor.after.dtype, frequencies.attention_factor, head.index.token);
         result.bound = std::max(result.bound, bound);
         for (std::int64_t feature = 0; feature < window.head_dim; ++feature) {
           const auto exact = static_cast<double>(head.exact[static_cast<std::size_t>(feature)]);

@@ -27,9 +27,8 @@ struct RotatedTensor {
   ConstHeadsView after;
 };
 
-// positions first_position, first_position + 1, …
+// positions 0, 1, …
 [[nodiscard]] Verification verify(const RotatedTensor& tensor, const Frequencies& frequencies,
-                                  const reference::AngleRows& rows, std::int64_t first_position,
-                                  Progress& progress);
+                                  const reference::AngleRows& rows, Progress& progress);
 
 }  // namespace rotary::bench

@@ -30,11 +30,6 @@ class Workload {
   }
   [[nodiscard]] HeadsView k(std::int64_t tokens) const { return view(k_.get(), key_heads, tokens); }
 
-  [[nodiscard]] std::int64_t tokens() const { return tokens_; }
-  [[nodiscard]] DType dtype() const { return dtype_; }
-  [[nodiscard]] std::int64_t bytes_per_token() const {
-    return (query_heads + key_heads) * head_dim_ * size_in_bytes(dtype_);
-  }
   // Everything as it is now.
   [[nodiscard]] Workload copy() const;
 

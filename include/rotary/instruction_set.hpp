@@ -4,8 +4,8 @@
 // choose another. The choice is the only mutable state of this library.
 #pragma once
 
+#include <span>
 #include <string_view>
-#include <vector>
 
 #include "rotary/result.hpp"
 
@@ -13,7 +13,7 @@ namespace rotary {
 
 // Names of those that run on this machine, best first, for example "AVX3", "AVX2", "SSE4", "SSSE3",
 // "SCALAR" (Highway's names; AVX3 is AVX-512).
-[[nodiscard]] std::vector<std::string_view> supported_instruction_sets();
+[[nodiscard]] std::span<const std::string_view> supported_instruction_sets() noexcept;
 
 // The one in use. Error: unsupported, when ROTARY_INSTRUCTION_SET names none of the above.
 [[nodiscard]] Result<std::string_view> instruction_set() noexcept;

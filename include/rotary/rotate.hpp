@@ -30,8 +30,10 @@ struct RotateOptions {
 // memory, as in a fused QKV, are legal; sharing is decided exactly where strides nest, and refused
 // where it cannot be decided). Elements of dst are distinct.
 //
-// Arithmetic is float32 with one rounding to nearest even on store. In units of 2^-24 hypot(pair) *
-// A, a float32 result is within rotate_error_bound(...) of the exact map. NaN and Inf pass through.
+// Arithmetic is float32 with one rounding to nearest even on store: a float32 result is within
+// rotate_error_bound(...) units of 2^-24 * hypot(exact pair) of the exact map
+// (numeric_contract.hpp). The same position and pair give the same bits on one instruction set,
+// whatever the layout, batch or split (of NaNs, that it is one). NaN and Inf stay in their pair.
 // Allocates nothing on success, starts no thread. On an error nothing has been written.
 //
 // Errors: invalid_argument, with the requirement and what was got; unsupported when the environment

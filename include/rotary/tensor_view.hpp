@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace rotary {
 
@@ -13,6 +14,11 @@ enum class DType : std::int32_t {
   f32 = 1,   // IEEE binary32
   bf16 = 2,  // the upper 16 bits of binary32
 };
+
+// "f32", "bf16".
+[[nodiscard]] constexpr std::string_view to_string(DType dtype) noexcept {
+  return dtype == DType::bf16 ? "bf16" : "f32";
+}
 
 [[nodiscard]] constexpr std::int64_t size_in_bytes(DType dtype) noexcept {
   return dtype == DType::bf16 ? 2 : 4;

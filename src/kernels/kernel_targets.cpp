@@ -36,8 +36,9 @@ HWY_AFTER_NAMESPACE();
 
 namespace rotary::kernels {
 
-std::span<const CompiledTable> compiled_tables() noexcept {
-  static constexpr CompiledTable tables[] = {
+namespace {
+
+constexpr CompiledTable tables[] = {
 #if HWY_TARGETS & HWY_AVX3_DL
     {HWY_AVX3_DL, &N_AVX3_DL::table},
 #endif
@@ -62,9 +63,20 @@ std::span<const CompiledTable> compiled_tables() noexcept {
 #if HWY_TARGETS & HWY_SCALAR
     {HWY_SCALAR, &N_SCALAR::table},
 #endif
-  };
-  return tables;
+};
+
+// Without the compiler's baseline there could be no table that runs.
+constexpr bool has_baseline() {
+  for (const CompiledTable& each : tables) {
+    if (each.target == HWY_STATIC_TARGET) return true;
+  }
+  return false;
 }
+static_assert(has_baseline(), "a target of this version of Highway is missing from the list");
+
+}  // namespace
+
+std::span<const CompiledTable> compiled_tables() noexcept { return tables; }
 
 }  // namespace rotary::kernels
 #endif  // HWY_ONCE

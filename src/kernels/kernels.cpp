@@ -11,7 +11,7 @@ namespace rotary::kernels {
 namespace {
 
 struct SupportedTables {
-  std::array<const KernelTable*, 8> tables{};
+  std::array<const KernelTable*, max_tables> tables{};
   std::size_t count = 0;
 };
 

@@ -60,6 +60,9 @@ struct KernelTable {
   Rotate rotate_interleaved_bf16;
 };
 
+// More than Highway has targets for one architecture.
+inline constexpr std::size_t max_tables = 16;
+
 // The tables that this machine can run, best first; never empty.
 [[nodiscard]] std::span<const KernelTable* const> supported_tables() noexcept;
 

@@ -29,6 +29,7 @@ constexpr std::array families = {
            .base = 10000,
            .rotary_dim = 64,
            .partial = PartialRotary::dimension,
+           .reads_head_dim = false,
            .reads_rope_parameters = false,
            .keys = {.hidden_size = "n_embd",
                     .heads = "n_head",

@@ -88,9 +88,13 @@ Status read_head_dim(const ConfigObject& config, ModelConfig& result) {
   const auto& keys = result.family.keys;
   const auto head_dim = read_integer(config, "head_dim");
   if (!head_dim) return head_dim.error();
-  if (*head_dim) {
+  if (*head_dim && result.family.reads_head_dim) {
     result.head_dim = **head_dim;
     return {};
+  }
+  if (*head_dim) {
+    result.warnings.push_back(message("head_dim is ignored: the family ", result.family.model_type,
+                                      " divides ", keys.hidden_size, " by ", keys.heads));
   }
   const auto hidden_size = read_integer(config, keys.hidden_size);
   if (!hidden_size) return hidden_size.error();

@@ -105,18 +105,6 @@ Scaling read_linear(DictionaryReader& reader) {
   return LinearScaling{.factor = factor};
 }
 
-// HunYuan's configs: named dynamic, yet static, because alpha is fixed.
-Scaling read_dynamic(DictionaryReader& reader) {
-  const auto alpha = reader.number("alpha");
-  if (!alpha) {
-    reader.fail(unsupported(
-        reader.from().path,
-        "rope_type 'dynamic' is supported with a fixed alpha, got none (dynamic NTK changes its "
-        "frequencies with the length of the context)"));
-  }
-  return NtkScaling{.alpha = alpha.value_or(0)};
-}
-
 // Factor and lengths that contradict each other: one of the three is usually wrong.
 void warn_about_ratio(DictionaryReader& reader, const YarnScaling& rule) {
   const auto trained = reader.context().max_position_embeddings;
@@ -155,6 +143,9 @@ Scaling read_yarn(DictionaryReader& reader) {
                         "; Transformers warns unless it is a float"));
   }
   reader.boolean("finetuned");  // of the YaRN authors' own models: says how, not what
+  if (reader.from().object->contains("truncate") && find(reader.from(), "truncate") == nullptr) {
+    reader.fail(malformed_input(reader.from().path, "truncate must be true or false, got null"));
+  }
   if (!reader.boolean("truncate").value_or(true)) rule.ramp = YarnRamp::fractional;
   return rule;
 }
@@ -180,8 +171,7 @@ struct RopeType {
 };
 
 constexpr std::array rope_types = {RopeType{"default", read_default},
-                                   RopeType{"linear", read_linear},
-                                   RopeType{"dynamic", read_dynamic}, RopeType{"yarn", read_yarn},
+                                   RopeType{"linear", read_linear}, RopeType{"yarn", read_yarn},
                                    RopeType{"llama3", read_llama3}};
 
 // rope_type, or type in files from before Transformers 4.43.

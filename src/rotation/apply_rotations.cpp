@@ -35,9 +35,6 @@ std::byte* element(const HeadsView& view, std::int64_t batch, std::int64_t featu
          (batch * view.strides.batch + feature * view.strides.feature) * size_in_bytes(view.dtype);
 }
 
-// The stride of a single index may be any number; no pointer may move by it.
-std::int64_t used_stride(std::int64_t count, std::int64_t stride) { return count > 1 ? stride : 0; }
-
 kernels::RotateJob job_for(const Transfer& transfer, const Rotations& rotations,
                            std::int64_t batch) {
   const auto& [dst, src] = transfer;
@@ -45,10 +42,10 @@ kernels::RotateJob job_for(const Transfer& transfer, const Rotations& rotations,
   const std::int64_t first = rotations.window().first_feature;
   return {.src = element(src, batch, first),
           .dst = element(dst, batch, first),
-          .src_token_stride = used_stride(n.tokens, src.strides.token),
-          .src_head_stride = used_stride(n.heads, src.strides.head),
-          .dst_token_stride = used_stride(n.tokens, dst.strides.token),
-          .dst_head_stride = used_stride(n.heads, dst.strides.head),
+          .src_token_stride = src.strides.token,
+          .src_head_stride = src.strides.head,
+          .dst_token_stride = dst.strides.token,
+          .dst_head_stride = dst.strides.head,
           .tokens = n.tokens,
           .heads = n.heads,
           .pairs = rotations.window().pairs(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rotary/instruction_set.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 
@@ -16,6 +17,11 @@ constexpr const char* variable = "ROTARY_INSTRUCTION_SET";
 // Null until first used. Every writer stores a pointer to a constant table, so a race at first use
 // is harmless: both find the same one.
 std::atomic<const kernels::KernelTable*> active{nullptr};
+
+struct SupportedNames {
+  std::array<std::string_view, kernels::max_tables> names;
+  std::size_t count = 0;
+};
 
 const kernels::KernelTable* find_table(std::string_view name) {
   for (const auto* table : kernels::supported_tables()) {
@@ -40,15 +46,19 @@ Result<const kernels::KernelTable*> active_kernels() {
   const bool is_wanted = wanted != nullptr && *wanted != '\0';
   const auto* const table = is_wanted ? find_table(wanted) : kernels::supported_tables().front();
   if (table == nullptr) return unknown_instruction_set(variable, wanted);
-  active.store(table, std::memory_order_release);
-  return table;
+  const kernels::KernelTable* chosen = nullptr;
+  return active.compare_exchange_strong(chosen, table) ? table : chosen;
 }
 
-std::vector<std::string_view> supported_instruction_sets() {
-  std::vector<std::string_view> names;
-  for (const auto* table : kernels::supported_tables())
-    names.emplace_back(table->instruction_set());
-  return names;
+std::span<const std::string_view> supported_instruction_sets() noexcept {
+  static const SupportedNames supported = [] {
+    SupportedNames found;
+    for (const auto* table : kernels::supported_tables()) {
+      found.names[found.count++] = table->instruction_set();
+    }
+    return found;
+  }();
+  return {supported.names.data(), supported.count};
 }
 
 Result<std::string_view> instruction_set() noexcept {

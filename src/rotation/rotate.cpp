@@ -28,8 +28,8 @@ Status check_source(const ConstHeadsView& src, const ConstHeadsView& dst,
   if (src == dst) return {};  // in place: dst has been checked
   if (auto status = check_view("src", src, rotations); !status) return status;
   if (dst.dtype != src.dtype)
-    return invalid_argument("dst and src must have the same dtype, got ", name_of(dst.dtype),
-                            " and ", name_of(src.dtype));
+    return invalid_argument("dst and src must have the same dtype, got ", to_string(dst.dtype),
+                            " and ", to_string(src.dtype));
   if (dst.extents != src.extents) {
     return invalid_argument("dst and src must have the same extents, got ", describe(dst.extents),
                             " and ", describe(src.extents));
@@ -43,6 +43,8 @@ Status rotate(HeadsView dst, ConstHeadsView src, const Rotations& rotations,
               RotateOptions options) noexcept {
   return guarded([&]() -> Status {
     if (auto status = check(options.direction); !status) return status;
+    dst = without_unused_strides(dst);
+    src = without_unused_strides(src);
     if (auto status = check_view("dst", dst, rotations); !status) return status;
     if (auto status = check_distinct("dst", dst); !status) return status;
     if (auto status = check_source(src, dst, rotations); !status) return status;
@@ -57,6 +59,8 @@ Status rotate_qk(HeadsView q, HeadsView k, const Rotations& rotations,
                  RotateOptions options) noexcept {
   return guarded([&]() -> Status {
     if (auto status = check(options.direction); !status) return status;
+    q = without_unused_strides(q);
+    k = without_unused_strides(k);
     if (auto status = check_view("q", q, rotations); !status) return status;
     if (auto status = check_view("k", k, rotations); !status) return status;
     if (q.extents.batch != k.extents.batch) {

@@ -8,8 +8,6 @@
 
 namespace rotary {
 
-std::string_view name_of(DType dtype) noexcept { return dtype == DType::bf16 ? "bf16" : "f32"; }
-
 std::string describe(const Extents& n) {
   return message("batch ", n.batch, ", tokens ", n.tokens, ", heads ", n.heads, ", features ",
                  n.features);

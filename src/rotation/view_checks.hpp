@@ -13,9 +13,17 @@
 namespace rotary {
 
 // As messages show them.
-[[nodiscard]] std::string_view name_of(DType dtype) noexcept;
 [[nodiscard]] std::string describe(const Extents& n);
 [[nodiscard]] std::string describe(const Strides& s);
+
+// The view with the strides of single indices, which mean nothing, set to 0.
+template <class View>
+[[nodiscard]] View without_unused_strides(View view) noexcept {
+  if (view.extents.batch <= 1) view.strides.batch = 0;
+  if (view.extents.tokens <= 1) view.strides.token = 0;
+  if (view.extents.heads <= 1) view.strides.head = 0;
+  return view;
+}
 
 // The view is well-formed and fits the rotations.
 [[nodiscard]] Status check_view(std::string_view name, const ConstHeadsView& view,

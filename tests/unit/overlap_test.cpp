@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <limits>
 #include <set>
 #include <sstream>
 #include <vector>
@@ -183,6 +184,24 @@ TEST(Overlap, SlotsOfAFusedProjectionAtFullSize) {
         test::frequencies_of(window), ConsecutivePositions{.first = 0, .tokens = tokens - 1});
     EXPECT_EQ(rotate(shorter, shifted, fewer).ok(), apart) << "shifted by " << shift;
   }
+}
+
+// The strides of single indices mean nothing: any two views of one token and head are in place.
+TEST(Overlap, StridesOfSingleIndicesDoNotMatter) {
+  const HeadWindow window{
+      .head_dim = 4, .rotary_dim = 4, .first_feature = 0, .pairing = Pairing::half};
+  const Rotations rotations = test::rotations_of(test::frequencies_of(window),
+                                                 ConsecutivePositions{.first = 3, .tokens = 1});
+  const Extents extents{.batch = 1, .tokens = 1, .heads = 1, .features = 4};
+  std::vector<float> once{1, 2, 3, 4};
+  std::vector<float> twice = once;
+  const HeadsView plain{once.data(), DType::f32, extents, strides_bthd(extents)};
+  ASSERT_TRUE(rotate(plain, plain, rotations));
+  constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
+  const Strides other{.batch = highest, .token = -highest, .head = highest, .feature = 1};
+  EXPECT_TRUE(rotate({twice.data(), DType::f32, extents, strides_bthd(extents)},
+                     {twice.data(), DType::f32, extents, other}, rotations));
+  EXPECT_EQ(twice, once);
 }
 
 }  // namespace

@@ -18,16 +18,12 @@ std::string scaled(std::string_view members) {
 }
 
 TEST(ResolveRefusals, UnknownRopeType) {
-  for (const std::string_view type : {"longrope", "su", "mrope", "proportional", "Linear", ""}) {
+  for (const std::string_view type :
+       {"longrope", "su", "dynamic", "mrope", "proportional", "Linear", ""}) {
     EXPECT_TRUE(not_supported(scaled(member("rope_type", json_text(type)) + R"(, "factor": 2)"),
                               {"rope_type", "linear", "llama3", "yarn", std::string(type)}))
         << type;
   }
-}
-
-TEST(ResolveRefusals, DynamicWithoutAlpha) {
-  EXPECT_TRUE(
-      not_supported(scaled(R"("rope_type": "dynamic", "factor": 2)"), {"dynamic", "alpha"}));
 }
 
 TEST(ResolveRefusals, UnknownKeyOfARule) {

@@ -67,11 +67,6 @@ TEST(ResolveScaling, TheOldNameReplacesTheNewWithAWarning) {
   EXPECT_TRUE(warns(model, "rope_scaling"));
 }
 
-TEST(ResolveScaling, DynamicWithAFixedAlphaIsNtk) {
-  EXPECT_EQ(scaling_of(R"("type": "dynamic", "alpha": 1000.0)"),
-            Scaling(NtkScaling{.alpha = 1000}));
-}
-
 TEST(ResolveScaling, Llama3) {
   constexpr std::string_view members =
       R"("rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,

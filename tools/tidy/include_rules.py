@@ -66,11 +66,11 @@ RULES = (
     ),
     Rule("src/rotation/", (PUBLIC, "src/base/", "src/kernels/"), CORE),
     Rule(
-        "src/rotation/scaling/", NO_TENSOR + ("src/base/", "src/rotation/turns.hpp"), CORE,
+        "src/rotation/scaling/", NO_TENSOR + ("src/base/",), CORE,
         because="a scaling rule sees no tensor, dtype or device",
     ),
     Rule(
-        "src/model/", (PUBLIC, "src/base/", "src/rotation/", "src/relative/", "src/absolute/"),
+        "src/model/", (PUBLIC, "src/base/"),
         CORE, ("nlohmann/",), because="a model names encodings and never touches a kernel",
     ),
     Rule(
