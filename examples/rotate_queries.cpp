@@ -41,8 +41,10 @@ int main(int argc, char** argv) {
   // [tokens, heads, head_dim], as a projection leaves them; 4 query heads share 1 key head here.
   const rotary::Extents q_extents{.tokens = 2, .heads = 4, .features = spec.head_dim};
   const rotary::Extents k_extents{.tokens = 2, .heads = 1, .features = spec.head_dim};
-  std::vector<float> q(static_cast<std::size_t>(2 * 4 * spec.head_dim), 1.0F);
-  std::vector<float> k(static_cast<std::size_t>(2 * 1 * spec.head_dim), 1.0F);
+  std::vector<float> q(static_cast<std::size_t>(q_extents.tokens * strides_bthd(q_extents).token),
+                       1.0F);
+  std::vector<float> k(static_cast<std::size_t>(k_extents.tokens * strides_bthd(k_extents).token),
+                       1.0F);
   const auto status = rotary::rotate_qk(
       {q.data(), rotary::DType::f32, q_extents, strides_bthd(q_extents)},
       {k.data(), rotary::DType::f32, k_extents, strides_bthd(k_extents)}, *rotations);
