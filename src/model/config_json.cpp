@@ -39,8 +39,10 @@ class StrictHandler final : public nlohmann::json_sax<Json> {
                    const nlohmann::detail::exception& error) override {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: what" -> "what"
     std::string_view what = error.what();
-    if (const auto bracket = what.find("] "); bracket != what.npos) what.remove_prefix(bracket + 2);
-    if (const auto colon = what.find(": "); colon != what.npos) what.remove_prefix(colon + 2);
+    if (const auto bracket = what.find("] "); bracket != std::string_view::npos)
+      what.remove_prefix(bracket + 2);
+    if (const auto colon = what.find(": "); colon != std::string_view::npos)
+      what.remove_prefix(colon + 2);
     return refuse(
         "config must be valid JSON with numbers that a double holds, got an error at byte ",
         position, ": ", shorten(what, 200));
