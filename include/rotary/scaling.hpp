@@ -67,7 +67,7 @@ struct Llama3Scaling {
 
 using Scaling = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling>;
 
-// "default", "linear", "ntk", "yarn", "llama3": the rope_type of model configs.
+// "default", "linear", "yarn", "llama3", as the rope_type of model configs; "ntk", which none has.
 [[nodiscard]] std::string_view rope_type(const Scaling& scaling) noexcept;
 
 }  // namespace rotary

@@ -30,14 +30,13 @@ struct Axis {
 
 std::array<Axis, 5> axes_of(const ConstHeadsView& view) {
   const std::int64_t size = size_in_bytes(view.dtype);
-  const auto axis = [size](std::int64_t count, std::int64_t stride) {
-    return Axis{count,
-                count > 1 ? stride * size : 0};  // the stride of a single index means nothing
-  };
   const auto& n = view.extents;
   const auto& s = view.strides;
-  return {axis(n.batch, s.batch), axis(n.tokens, s.token), axis(n.heads, s.head),
-          axis(n.features, s.feature), Axis{size, 1}};
+  return {{{n.batch, s.batch * size},
+           {n.tokens, s.token * size},
+           {n.heads, s.head * size},
+           {n.features, s.feature * size},
+           {size, 1}}};
 }
 
 // A sum of bounded steps, largest first; equal sizes are one step.

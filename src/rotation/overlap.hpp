@@ -23,11 +23,11 @@ struct AddressRange {
 enum class Overlap { none, shared, undecided };
 
 // Exact whenever each view's strides nest (a stride is no smaller than what the smaller ones span),
-// and in most other cases; undecided after a bounded search. Requires views that have a range.
+// and in most other cases; undecided after a bounded search. Requires views that have a range and
+// no stride on a single index (without_unused_strides).
 [[nodiscard]] Overlap find_overlap(const ConstHeadsView& a, const ConstHeadsView& b) noexcept;
 
-// Whether two different indices of the view name the same element. Requires a view that has a
-// range.
+// Whether two different indices of the view name the same element. Requires what find_overlap does.
 [[nodiscard]] Overlap find_self_overlap(const ConstHeadsView& view) noexcept;
 
 }  // namespace rotary
