@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "rotary/export.h"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
 
@@ -22,12 +23,12 @@ struct Frequencies {
 
 // Errors: invalid_argument when the spec breaks a requirement stated with its fields, or when its
 // rule gives an attention factor outside [2^-20, 2^20].
-[[nodiscard]] Result<Frequencies> make_frequencies(const RotarySpec& spec) noexcept;
+[[nodiscard]] ROTARY_API Result<Frequencies> make_frequencies(const RotarySpec& spec) noexcept;
 
 // Frequencies from an explicit list, one for each pair of the window: 0 <= inv_freq < 2^40;
 // attention_factor in [2^-20, 2^20].
-[[nodiscard]] Result<Frequencies> make_frequencies(const HeadWindow& window,
-                                                   std::vector<double> inv_freq,
-                                                   double attention_factor) noexcept;
+[[nodiscard]] ROTARY_API Result<Frequencies> make_frequencies(const HeadWindow& window,
+                                                              std::vector<double> inv_freq,
+                                                              double attention_factor) noexcept;
 
 }  // namespace rotary

@@ -7,18 +7,19 @@
 #include <span>
 #include <string_view>
 
+#include "rotary/export.h"
 #include "rotary/result.hpp"
 
 namespace rotary {
 
 // Names of those that run on this machine, best first, for example "AVX3", "AVX2", "SSE4", "SSSE3",
 // "SCALAR" (Highway's names; AVX3 is AVX-512).
-[[nodiscard]] std::span<const std::string_view> supported_instruction_sets() noexcept;
+[[nodiscard]] ROTARY_API std::span<const std::string_view> supported_instruction_sets() noexcept;
 
 // The one in use. Error: unsupported, when ROTARY_INSTRUCTION_SET names none of the above.
-[[nodiscard]] Result<std::string_view> instruction_set() noexcept;
+[[nodiscard]] ROTARY_API Result<std::string_view> instruction_set() noexcept;
 
 // From now on use the one with this name, in every thread. Error: unsupported.
-[[nodiscard]] Status force_instruction_set(std::string_view name) noexcept;
+[[nodiscard]] ROTARY_API Status force_instruction_set(std::string_view name) noexcept;
 
 }  // namespace rotary

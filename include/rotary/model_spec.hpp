@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rotary/export.h"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
 
@@ -48,7 +49,7 @@ struct ResolveOptions {
 // Refuses what it does not understand. Errors name the key, the requirement and what was got:
 // malformed_input for bad JSON (duplicate keys and depth beyond 64 included), missing or mistyped
 // values; unsupported for an unknown family, rope_type or rope key; invalid_argument for options.
-[[nodiscard]] Result<ModelSpec> resolve(std::string_view config_json,
-                                        const ResolveOptions& options = {}) noexcept;
+[[nodiscard]] ROTARY_API Result<ModelSpec> resolve(std::string_view config_json,
+                                                   const ResolveOptions& options = {}) noexcept;
 
 }  // namespace rotary

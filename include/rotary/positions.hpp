@@ -16,30 +16,32 @@ struct ConsecutivePositions {
 
 // One position for each token: packed documents, padding, context-parallel slices. Not owned: data
 // must live until the call that it is passed to returns.
-// batch 1 serves every batch row of the tensors. Strides in elements.
-template <class Integer>
+// batch 1 serves every batch row of the tensors. Strides in elements. Number: int32, int64, or
+// double for positions between tokens (interpolated, continuous time), which are finite and within
+// int64; a double that is an integer gives the bits of that integer.
+template <class Number>
 struct PositionArray {
-  const Integer* data = nullptr;
+  const Number* data = nullptr;
   std::int64_t batch = 1;
   std::int64_t tokens = 0;
   std::int64_t batch_stride = 0;
   std::int64_t token_stride = 1;
 };
 
-using Positions =
-    std::variant<ConsecutivePositions, PositionArray<std::int32_t>, PositionArray<std::int64_t>>;
+using Positions = std::variant<ConsecutivePositions, PositionArray<std::int32_t>,
+                               PositionArray<std::int64_t>, PositionArray<double>>;
 
 // [tokens], the same for every batch row.
-template <class Integer>
-[[nodiscard]] PositionArray<Integer> positions_of(std::span<const Integer> tokens) noexcept {
+template <class Number>
+[[nodiscard]] PositionArray<Number> positions_of(std::span<const Number> tokens) noexcept {
   return {.data = tokens.data(), .batch = 1, .tokens = static_cast<std::int64_t>(tokens.size())};
 }
 
 // Contiguous [batch, tokens]. When positions.size() is not a multiple of batch the result has a
 // batch of 0, which make_rotations refuses.
-template <class Integer>
-[[nodiscard]] PositionArray<Integer> positions_of(std::span<const Integer> positions,
-                                                  std::int64_t batch) noexcept {
+template <class Number>
+[[nodiscard]] PositionArray<Number> positions_of(std::span<const Number> positions,
+                                                 std::int64_t batch) noexcept {
   const auto count = static_cast<std::int64_t>(positions.size());
   if (batch < 1 || count % batch != 0) return {.data = positions.data(), .batch = 0};
   const std::int64_t tokens = count / batch;

@@ -2,6 +2,7 @@
 // The whole C++ API: config -> RotarySpec -> Frequencies -> Rotations -> rotate.
 #pragma once
 
+#include "rotary/executor.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/instruction_set.hpp"
 #include "rotary/model_spec.hpp"
@@ -12,5 +13,6 @@
 #include "rotary/rotate.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/scaling.hpp"
+#include "rotary/spec_json.hpp"
 #include "rotary/tensor_view.hpp"
 #include "rotary/version.hpp"

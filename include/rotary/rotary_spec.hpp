@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "rotary/export.h"
 #include "rotary/result.hpp"
 #include "rotary/scaling.hpp"
 
@@ -23,7 +24,7 @@ enum class Pairing : std::int32_t {
 };
 
 // "half", "interleaved".
-[[nodiscard]] std::string_view to_string(Pairing pairing) noexcept;
+[[nodiscard]] ROTARY_API std::string_view to_string(Pairing pairing) noexcept;
 
 // A member that must be given: leaving it out of a designated initialiser does not compile.
 template <class T>
@@ -62,6 +63,6 @@ struct HeadWindow {
 };
 
 // The spec's window, or the requirement that the spec breaks.
-[[nodiscard]] Result<HeadWindow> head_window(const RotarySpec& spec) noexcept;
+[[nodiscard]] ROTARY_API Result<HeadWindow> head_window(const RotarySpec& spec) noexcept;
 
 }  // namespace rotary

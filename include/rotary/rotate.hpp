@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "rotary/executor.hpp"
+#include "rotary/export.h"
 #include "rotary/result.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/tensor_view.hpp"
@@ -19,6 +21,7 @@ enum class Direction : std::int32_t {
 
 struct RotateOptions {
   Direction direction = Direction::forward;
+  Executor executor = {};  // default: the calling thread does it all
 };
 
 // Rotates features [first_feature, first_feature + rotary_dim) of every head of src into dst and
@@ -30,20 +33,25 @@ struct RotateOptions {
 // memory, as in a fused QKV, are legal; sharing is decided exactly where strides nest, and refused
 // where it cannot be decided). Elements of dst are distinct.
 //
-// Arithmetic is float32 with one rounding to nearest even on store: a float32 result is within
+// f64 tensors need rotations of f64 rows, all others of f32 rows. Arithmetic is float32 (double for
+// f64) with one rounding to nearest even on store: a float32 result is within
 // rotate_error_bound(...) units of 2^-24 * hypot(exact pair) of the exact map
-// (numeric_contract.hpp). The same position and pair give the same bits on one instruction set,
-// whatever the layout, batch or split (of NaNs, that it is one). NaN and Inf stay in their pair.
-// Allocates nothing on success, starts no thread. On an error nothing has been written.
+// (numeric_contract.hpp, which also bounds the other dtypes). The same position and pair give the
+// same bits on one instruction set, whatever the layout, batch, split or number of threads (of
+// NaNs, that it is one). NaN and Inf stay in their pair. Allocates nothing on success. Starts no
+// thread; options.executor is called at most once, and not for fewer than 64 tokens (of all batch
+// rows together), which would wait longer for each other than they take. On an error nothing has
+// been written.
 //
 // Errors: invalid_argument, with the requirement and what was got; unsupported when the environment
 // variable ROTARY_INSTRUCTION_SET names a set that cannot run here.
-[[nodiscard]] Status rotate(HeadsView dst, ConstHeadsView src, const Rotations& rotations,
-                            RotateOptions options = {}) noexcept;
+[[nodiscard]] ROTARY_API Status rotate(HeadsView dst, ConstHeadsView src,
+                                       const Rotations& rotations,
+                                       RotateOptions options = {}) noexcept;
 
 // Rotates q and k in place: the decode step in one call. The two may differ in heads, not in batch
 // or tokens, and share no element. On an error neither has been written.
-[[nodiscard]] Status rotate_qk(HeadsView q, HeadsView k, const Rotations& rotations,
-                               RotateOptions options = {}) noexcept;
+[[nodiscard]] ROTARY_API Status rotate_qk(HeadsView q, HeadsView k, const Rotations& rotations,
+                                          RotateOptions options = {}) noexcept;
 
 }  // namespace rotary

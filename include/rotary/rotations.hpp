@@ -1,19 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations: the cos and sin rows of given positions, made once for each step and shared by q, k
-// and every layer of one spec.
+// The rows of cos and sin of one step's positions: made once, exactly, and shared by q, k and every
+// layer of a spec.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "rotary/export.h"
 #include "rotary/frequencies.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
+#include "rotary/tensor_view.hpp"
 
 namespace rotary {
+
+// The element of the rows. f64 tensors need f64 rows, all others f32 rows.
+enum class RowDType : std::int32_t { f32 = 1, f64 = 4 };
+
+struct RotationsOptions {
+  RowDType rows = RowDType::f32;
+  // Where the rows are put, at least row_bytes(...) of them, aligned to their element. Not owned:
+  // it must outlive the Rotations and every copy of them. Empty: memory of their own.
+  std::span<std::byte> memory = {};
+};
+
+// cos and sin that somebody else made: the cache of another engine, a model's own recipe. Element
+// (b, t, i) of cos is at cos + b*batch_stride + t*token_stride + i*pair_stride elements, likewise
+// of sin. Pair i, not feature i: where a table repeats cos for both features of a pair, point at
+// the first half (half) or use a pair_stride of 2 (interleaved).
+struct CosSinView {
+  const void* cos = nullptr;
+  const void* sin = nullptr;
+  DType dtype = DType::f32;
+  std::int64_t batch = 1;
+  std::int64_t tokens = 0;
+  std::int64_t batch_stride = 0;
+  std::int64_t token_stride = 0;
+  std::int64_t pair_stride = 1;
+  double attention_factor = 1;  // A, which cos and sin contain: cos² + sin² = A²
+};
 
 class Rotations {
  public:
@@ -21,29 +51,39 @@ class Rotations {
   [[nodiscard]] double attention_factor() const noexcept { return attention_factor_; }
   [[nodiscard]] std::int64_t batch() const noexcept { return batch_; }  // 1 serves every batch row
   [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_; }
+  [[nodiscard]] RowDType row_dtype() const noexcept { return row_dtype_; }
 
-  // A*cos and A*sin of the angles of one token, [pairs] each. Require 0 <= batch < batch() and
-  // 0 <= token < tokens().
-  [[nodiscard]] std::span<const float> cos(std::int64_t batch, std::int64_t token) const noexcept {
-    return {rows_.data() + row_offset(batch, token), static_cast<std::size_t>(window_.pairs())};
+  // A*cos and A*sin of the angles of one token, [pairs] each. Real is float for f32 rows, double
+  // for f64 rows; the other one gives an empty span. Require 0 <= batch < batch() and 0 <= token <
+  // tokens().
+  template <class Real = float>
+  [[nodiscard]] std::span<const Real> cos(std::int64_t batch, std::int64_t token) const noexcept {
+    return row<Real>(batch, token, 0);
   }
-  [[nodiscard]] std::span<const float> sin(std::int64_t batch, std::int64_t token) const noexcept {
-    return {rows_.data() + row_offset(batch, token) + lane_stride_,
-            static_cast<std::size_t>(window_.pairs())};
+  template <class Real = float>
+  [[nodiscard]] std::span<const Real> sin(std::int64_t batch, std::int64_t token) const noexcept {
+    return row<Real>(batch, token, lane_stride_);
   }
 
-  // Floats between the cos and the sin of one token; a row is twice that. For code that walks rows.
+  // Elements between the cos and the sin of one token; a row is twice that. For code that walks
+  // rows: data() is [batch][tokens][cos, sin][lane_stride] elements of row_dtype().
   [[nodiscard]] std::int64_t lane_stride() const noexcept { return lane_stride_; }
+  [[nodiscard]] const std::byte* data() const noexcept {
+    return memory_.empty() ? owned_.data() : memory_.data();
+  }
 
  private:
-  friend Result<Rotations> make_rotations(const Frequencies& frequencies,
-                                          const Positions& positions) noexcept;
-  friend Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
-                                 const Positions& positions) noexcept;
+  friend struct RotationsAccess;  // src/rotation/rotations_access.hpp: fills what is below
   explicit Rotations(HeadWindow window) : window_(std::move(window)) {}
 
-  [[nodiscard]] std::size_t row_offset(std::int64_t batch, std::int64_t token) const noexcept {
-    return static_cast<std::size_t>((batch * tokens_ + token) * 2 * lane_stride_);
+  template <class Real>
+  [[nodiscard]] std::span<const Real> row(std::int64_t batch, std::int64_t token,
+                                          std::int64_t lane) const noexcept {
+    static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>);
+    if (row_dtype_ != (sizeof(Real) == sizeof(float) ? RowDType::f32 : RowDType::f64)) return {};
+    const std::int64_t first = (batch * tokens_ + token) * 2 * lane_stride_ + lane;
+    return {reinterpret_cast<const Real*>(data()) + first,
+            static_cast<std::size_t>(window_.pairs())};
   }
 
   HeadWindow window_;
@@ -51,20 +91,38 @@ class Rotations {
   std::int64_t batch_ = 1;
   std::int64_t tokens_ = 0;
   std::int64_t lane_stride_ = 0;
-  std::vector<float> rows_;  // [batch][tokens][cos, sin][lane_stride]
+  RowDType row_dtype_ = RowDType::f32;
+  std::span<std::byte> memory_;   // the caller's, or empty
+  std::vector<std::byte> owned_;  // used when memory_ is empty
 };
 
-// At any int64 position p: each element is A*cos(p*inv_freq) or A*sin(p*inv_freq) formed in
-// double and rounded once,
-//     |error| <= 1/2 ulp(result) + A * (2π |p| 2^-65 + 2^-50),
-// see docs/numeric-contract.md. Errors: invalid_argument when frequencies or positions are
-// inconsistent or leave int64, out_of_memory.
-[[nodiscard]] Result<Rotations> make_rotations(const Frequencies& frequencies,
-                                               const Positions& positions) noexcept;
+// Bytes that the rows of so many tokens take. Errors: invalid_argument for a window or counts that
+// make_rotations would refuse.
+[[nodiscard]] ROTARY_API Result<std::size_t> row_bytes(const HeadWindow& window, std::int64_t batch,
+                                                       std::int64_t tokens, RowDType rows) noexcept;
 
-// The same into rotations made before, whose memory it keeps: a step with no more rows than an
-// earlier one allocates nothing. On an error rotations are as they were.
-[[nodiscard]] Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
-                                      const Positions& positions) noexcept;
+// At any int64 position p: each element is A*cos(p*inv_freq) or A*sin(p*inv_freq) formed in
+// double and, for f32 rows, rounded once,
+//     |error| <= 1/2 ulp(result) + A * (2π |p| 2^-65 + 2^-50),
+// see docs/numeric-contract.md, also for positions between integers. Allocates nothing when
+// options.memory is given. Errors: invalid_argument when frequencies or positions are inconsistent
+// or leave int64, or memory is too small; out_of_memory.
+[[nodiscard]] ROTARY_API Result<Rotations> make_rotations(
+    const Frequencies& frequencies, const Positions& positions,
+    const RotationsOptions& options = {}) noexcept;
+
+// From somebody else's rows, each element converted to options.rows with at most one rounding.
+// Errors: invalid_argument also for an element that is not finite and for a pair whose cos² + sin²
+// is not attention_factor² within 2 %, which no rounding of a rotation explains.
+[[nodiscard]] ROTARY_API Result<Rotations> make_rotations(
+    const HeadWindow& window, const CosSinView& rows,
+    const RotationsOptions& options = {}) noexcept;
+
+// As make_rotations, into rotations made before, whose row_dtype and memory they keep: a step with
+// no more rows than an earlier one allocates nothing. On an error rotations are as they were;
+// invalid_argument when they lie in memory of the caller that is too small.
+[[nodiscard]] ROTARY_API Status remake_rotations(Rotations& rotations,
+                                                 const Frequencies& frequencies,
+                                                 const Positions& positions) noexcept;
 
 }  // namespace rotary

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <variant>
 
+#include "rotary/export.h"
+
 namespace rotary {
 
 // ω_i unchanged. Su et al. 2021, RoFormer (arXiv 2104.09864), §3.2.2.
@@ -68,6 +70,6 @@ struct Llama3Scaling {
 using Scaling = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling>;
 
 // "default", "linear", "yarn", "llama3", as the rope_type of model configs; "ntk", which none has.
-[[nodiscard]] std::string_view rope_type(const Scaling& scaling) noexcept;
+[[nodiscard]] ROTARY_API std::string_view rope_type(const Scaling& scaling) noexcept;
 
 }  // namespace rotary

@@ -13,15 +13,37 @@ namespace rotary {
 enum class DType : std::int32_t {
   f32 = 1,   // IEEE binary32
   bf16 = 2,  // the upper 16 bits of binary32
+  f16 = 3,   // IEEE binary16
+  f64 = 4,   // IEEE binary64
 };
 
-// "f32", "bf16".
+// "f32", "bf16", "f16", "f64"; "unknown" for a value that is none of them.
 [[nodiscard]] constexpr std::string_view to_string(DType dtype) noexcept {
-  return dtype == DType::bf16 ? "bf16" : "f32";
+  switch (dtype) {
+    case DType::f32:
+      return "f32";
+    case DType::bf16:
+      return "bf16";
+    case DType::f16:
+      return "f16";
+    case DType::f64:
+      return "f64";
+  }
+  return "unknown";
 }
 
+// 0 for a value that is no DType.
 [[nodiscard]] constexpr std::int64_t size_in_bytes(DType dtype) noexcept {
-  return dtype == DType::bf16 ? 2 : 4;
+  switch (dtype) {
+    case DType::f32:
+      return 4;
+    case DType::bf16:
+    case DType::f16:
+      return 2;
+    case DType::f64:
+      return 8;
+  }
+  return 0;
 }
 
 // Each at least 0; a view with an extent of 0 has no element and every operation on it succeeds.

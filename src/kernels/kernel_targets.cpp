@@ -21,7 +21,8 @@ namespace HWY_NAMESPACE {
 const char* instruction_set() { return hwy::TargetName(HWY_TARGET); }
 
 constexpr KernelTable table{.instruction_set = instruction_set,
-                            .make_rows = make_rows,
+                            .make_rows_f32 = make_rows_f32,
+                            .make_rows_f64 = make_rows_f64,
                             .rotate_half_f32 = rotate_half_f32,
                             .rotate_half_bf16 = rotate_half_bf16,
                             .rotate_interleaved_f32 = rotate_interleaved_f32,

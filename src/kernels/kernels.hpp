@@ -10,7 +10,7 @@
 
 namespace rotary::kernels {
 
-// Rows are padded to a multiple of this many floats, so that making them has no tail.
+// Rows are padded to a multiple of this many elements, so that making them has no tail.
 inline constexpr std::int64_t lane_multiple = 16;
 
 // A position is a multiple of this many, whose cos and sin are evaluated, plus a step from a table.
@@ -25,7 +25,7 @@ struct RowsJob {
   double attention_factor;       // multiplies cos and sin
   std::uint64_t first_position;  // modulo 2^64
   std::int64_t tokens;
-  float* rows;  // [tokens][cos, sin][lane_stride]
+  void* rows;  // [tokens][cos, sin][lane_stride] elements of the kernel's row type
 };
 
 // Tokens and heads of one batch row. Elements are of the kernel's dtype; strides count elements and
@@ -50,10 +50,11 @@ struct RotateJob {
 using MakeRows = void (*)(const RowsJob& job);
 using Rotate = void (*)(const RotateJob& job);
 
-// Kernel names follow <verb>_<pairing>_<dtype>.
+// Kernel names follow <verb>[_<pairing>]_<dtype>.
 struct KernelTable {
   const char* (*instruction_set)();  // compiled with the kernels: says what really runs
-  MakeRows make_rows;
+  MakeRows make_rows_f32;
+  MakeRows make_rows_f64;
   Rotate rotate_half_f32;
   Rotate rotate_half_bf16;
   Rotate rotate_interleaved_f32;

@@ -2,9 +2,10 @@
 // Makes rows of cos and sin. The multiple of steps_per_anchor at or below a position is its anchor:
 // for each pair, its phase position * turns modulo 2^64 is reduced to the nearest quarter turn and
 // two polynomials are evaluated in double. The few positions from there are a rotation by the cos
-// and sin of a table; then comes the one rounding to float32. Exact wrapping makes every int64
-// position as accurate as position 0. The anchor depends on the position alone, so a row has the
-// same bits whatever call makes it. Compiled once for each instruction set (kernel_targets.cpp).
+// and sin of a table; then comes, for f32 rows, the one rounding to float32. Exact wrapping makes
+// every int64 position as accurate as position 0. The anchor depends on the position alone, so a
+// row has the same bits whatever call makes it. Compiled once for each instruction set
+// (kernel_targets.cpp).
 
 // Highway's toggling guard: the file is included again for each target.
 #if defined(ROTARY_KERNELS_ROWS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -77,12 +78,22 @@ HWY_INLINE hn::Vec<DU> load_turns(DU du, const RowsJob& job, std::int64_t pair) 
   return hn::Load(du, padded);
 }
 
+template <class D>
+HWY_INLINE void store_row(D d, hn::Vec<D> value, double* to) {
+  hn::StoreU(value, d, to);
+}
+
+template <class D>
+HWY_INLINE void store_row(D, hn::Vec<D> value, float* to) {
+  const hn::Rebind<float, D> df;
+  hn::StoreU(hn::DemoteTo(df, value), df, to);
+}
+
 // Tokens [begin, end) of the anchor at `position`, pairs [pair, pair + Lanes).
-template <class DU, class D = hn::RebindToFloat<DU>>
+template <class Real, class DU, class D = hn::RebindToFloat<DU>>
 HWY_INLINE void step_from_anchor(DU du, const RowsJob job, std::int64_t pair,
                                  std::uint64_t position, std::int64_t begin, std::int64_t end) {
   const D d;
-  const hn::Rebind<float, D> df;
   const auto turns = load_turns(du, job, pair);
   const auto angle = cos_sin(du, hn::Mul(hn::Set(du, position), turns));
   const auto factor = hn::Set(d, job.attention_factor);
@@ -93,17 +104,18 @@ HWY_INLINE void step_from_anchor(DU du, const RowsJob job, std::int64_t pair,
     const auto step = static_cast<std::int64_t>(job.first_position +
                                                 static_cast<std::uint64_t>(token) - position);
     const double* const from = job.steps + step * row + pair;
-    float* const to = job.rows + token * row + pair;
+    Real* const to = static_cast<Real*>(job.rows) + token * row + pair;
     const auto step_cos = hn::LoadU(d, from);
     const auto step_sin = hn::LoadU(d, from + job.lane_stride);
     const auto row_cos = hn::NegMulAdd(sin, step_sin, hn::Mul(cos, step_cos));
     const auto row_sin = hn::MulAdd(cos, step_sin, hn::Mul(sin, step_cos));
-    hn::StoreU(hn::DemoteTo(df, row_cos), df, to);
-    hn::StoreU(hn::DemoteTo(df, row_sin), df, to + job.lane_stride);
+    store_row(d, row_cos, to);
+    store_row(d, row_sin, to + job.lane_stride);
   }
 }
 
-void make_rows(const RowsJob& job) {
+template <class Real>
+HWY_INLINE void make_rows(const RowsJob& job) {
   const hn::ScalableTag<std::uint64_t> du;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(du));
   static_assert(lane_multiple % lanes == 0, "a row is a whole number of vectors");
@@ -113,11 +125,14 @@ void make_rows(const RowsJob& job) {
     const auto left = steps_per_anchor - static_cast<std::int64_t>(position & step_mask);
     const std::int64_t end = std::min(begin + left, job.tokens);
     for (std::int64_t pair = 0; pair < job.lane_stride; pair += lanes) {
-      step_from_anchor(du, job, pair, position & ~step_mask, begin, end);
+      step_from_anchor<Real>(du, job, pair, position & ~step_mask, begin, end);
     }
     begin = end;
   }
 }
+
+void make_rows_f32(const RowsJob& job) { make_rows<float>(job); }
+void make_rows_f64(const RowsJob& job) { make_rows<double>(job); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels

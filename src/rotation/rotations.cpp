@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rotary/rotations.hpp"
 
-#include <algorithm>
+#include <cstddef>
 #include <limits>
-#include <optional>
 
 #include "base/guard.hpp"
 #include "base/message.hpp"
@@ -11,6 +10,7 @@
 #include "rotation/active_kernels.hpp"
 #include "rotation/head_window.hpp"
 #include "rotation/phase_steps.hpp"
+#include "rotation/rotations_access.hpp"
 
 namespace rotary {
 namespace {
@@ -31,14 +31,7 @@ Status validate(const Frequencies& frequencies) {
   return validate_attention_factor(frequencies.attention_factor);
 }
 
-Status validate_counts(std::int64_t batch, std::int64_t tokens) {
-  if (batch < 1) return invalid_argument("positions must have a batch of at least 1, got ", batch);
-  if (tokens < 0) return invalid_argument("positions must have at least 0 tokens, got ", tokens);
-  return {};
-}
-
 Status validate(const ConsecutivePositions& positions) {
-  if (auto status = validate_counts(1, positions.tokens); !status) return status;
   if (positions.tokens > 0 && positions.first > largest - (positions.tokens - 1)) {
     return invalid_argument("positions must stay within int64, got ", positions.tokens,
                             " tokens from ", positions.first);
@@ -48,12 +41,16 @@ Status validate(const ConsecutivePositions& positions) {
 
 template <class Integer>
 Status validate(const PositionArray<Integer>& positions) {
-  if (auto status = validate_counts(positions.batch, positions.tokens); !status) return status;
-  if (positions.data == nullptr && positions.tokens > 0) {
+  // Counts are checked where room is made for the rows.
+  if (positions.data == nullptr && positions.batch > 0 && positions.tokens > 0) {
     return invalid_argument("positions must point to data, got null for ", positions.tokens,
                             " tokens");
   }
   return {};
+}
+
+Status validate(const PositionArray<double>&) {
+  return unsupported("positions must be integers in this version");
 }
 
 std::int64_t batch_of(const ConsecutivePositions&) { return 1; }
@@ -62,16 +59,21 @@ std::int64_t batch_of(const PositionArray<Integer>& positions) {
   return positions.batch;
 }
 
-void make_rows(const ConsecutivePositions& positions, const kernels::KernelTable& kernels,
-               kernels::RowsJob job) {
+// The kernel of the rows' type, and the bytes of one token's row.
+struct RowMaker {
+  kernels::MakeRows kernel;
+  std::int64_t row_bytes;
+};
+
+void make_rows(const ConsecutivePositions& positions, const RowMaker& maker, kernels::RowsJob job) {
   job.first_position = static_cast<std::uint64_t>(positions.first);
   job.tokens = positions.tokens;
-  kernels.make_rows(job);
+  maker.kernel(job);
 }
 
 // Run by run: packed documents and padding are consecutive over long stretches.
 template <class Integer>
-void make_rows(const PositionArray<Integer>& positions, const kernels::KernelTable& kernels,
+void make_rows(const PositionArray<Integer>& positions, const RowMaker& maker,
                kernels::RowsJob job) {
   for (std::int64_t batch = 0; batch < positions.batch; ++batch) {
     const auto position_at = [&](std::int64_t token) {
@@ -87,19 +89,10 @@ void make_rows(const PositionArray<Integer>& positions, const kernels::KernelTab
                  job.first_position + static_cast<std::uint64_t>(job.tokens)) {
         ++job.tokens;
       }
-      kernels.make_rows(job);
-      job.rows += job.tokens * 2 * job.lane_stride;
+      maker.kernel(job);
+      job.rows = static_cast<std::byte*>(job.rows) + job.tokens * maker.row_bytes;
     }
   }
-}
-
-// The floats of all rows, or nothing when they cannot be counted.
-std::optional<std::size_t> row_floats(std::int64_t batch, std::int64_t tokens,
-                                      std::int64_t lane_stride) {
-  const std::int64_t row = 2 * lane_stride;
-  if (tokens > largest / row || batch > largest / std::max<std::int64_t>(tokens * row, 1))
-    return std::nullopt;
-  return static_cast<std::size_t>(batch * tokens * row);
 }
 
 }  // namespace
@@ -113,40 +106,45 @@ Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
     }
     const auto kernels = active_kernels();
     if (!kernels) return kernels.error();
-    const std::int64_t batch = std::visit([](const auto& p) { return batch_of(p); }, positions);
-    const std::int64_t tokens = std::visit([](const auto& p) { return p.tokens; }, positions);
-    const std::int64_t lane_stride = lane_stride_for(frequencies.window.pairs());
-    const auto floats = row_floats(batch, tokens, lane_stride);
-    if (!floats) {
-      return invalid_argument("the rows must fit in memory, got batch ", batch, " of ", tokens,
-                              " tokens");
-    }
-    rotations.rows_.resize(*floats);  // the last thing that can fail
-    rotations.window_ = frequencies.window;
-    rotations.attention_factor_ = frequencies.attention_factor;
-    rotations.batch_ = batch;
-    rotations.tokens_ = tokens;
-    rotations.lane_stride_ = lane_stride;
+    const auto rows = RotationsAccess::reshape(
+        rotations, {.window = frequencies.window,
+                    .attention_factor = frequencies.attention_factor,
+                    .batch = std::visit([](const auto& p) { return batch_of(p); }, positions),
+                    .tokens = std::visit([](const auto& p) { return p.tokens; }, positions)});
+    if (!rows) return rows.error();
     const kernels::RowsJob job{.turns = frequencies.turns.data(),
                                .steps = frequencies.steps.data(),
                                .pairs = frequencies.window.pairs(),
-                               .lane_stride = lane_stride,
+                               .lane_stride = rotations.lane_stride(),
                                .attention_factor = frequencies.attention_factor,
                                .first_position = 0,
                                .tokens = 0,
-                               .rows = rotations.rows_.data()};
-    std::visit([&](const auto& p) { make_rows(p, **kernels, job); }, positions);
+                               .rows = *rows};
+    const RowMaker maker{.kernel = rotations.row_dtype() == RowDType::f64
+                                       ? (*kernels)->make_rows_f64
+                                       : (*kernels)->make_rows_f32,
+                         .row_bytes = 2 * rotations.lane_stride() *
+                                      (rotations.row_dtype() == RowDType::f64 ? 8 : 4)};
+    std::visit([&](const auto& p) { make_rows(p, maker, job); }, positions);
     return {};
   });
 }
 
-Result<Rotations> make_rotations(const Frequencies& frequencies,
-                                 const Positions& positions) noexcept {
-  Rotations rotations(frequencies.window);
-  if (auto status = remake_rotations(rotations, frequencies, positions); !status) {
-    return std::move(status).error();
-  }
-  return rotations;
+Result<Rotations> make_rotations(const Frequencies& frequencies, const Positions& positions,
+                                 const RotationsOptions& options) noexcept {
+  return guarded([&]() -> Result<Rotations> {
+    auto rotations = RotationsAccess::empty(frequencies.window, options);
+    if (!rotations) return rotations;
+    if (auto status = remake_rotations(*rotations, frequencies, positions); !status) {
+      return std::move(status).error();
+    }
+    return rotations;
+  });
+}
+
+Result<Rotations> make_rotations(const HeadWindow&, const CosSinView&,
+                                 const RotationsOptions&) noexcept {
+  return unsupported("rows of somebody else are not read in this version");
 }
 
 }  // namespace rotary

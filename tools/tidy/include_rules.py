@@ -53,11 +53,17 @@ PUBLIC = "include/rotary/"
 NO_TENSOR = tuple(
     PUBLIC + name for name in ("frequencies.hpp", "result.hpp", "rotary_spec.hpp", "scaling.hpp")
 )
+C_STANDARD = frozenset(
+    "inttypes.h math.h stddef.h stdint.h stdio.h stdlib.h string.h".split()
+)
 SYSTEM = ("unistd.h", "fcntl.h", "sched.h", "sys/")
 REACH = "tools reach the core through include/rotary alone"
 
 RULES = (
-    Rule("include/rotary/", (), CORE, because="a public header needs the standard library alone"),
+    Rule(
+        "include/rotary/", (), CORE | {"stddef.h", "stdint.h"},
+        because="a public header needs the standard library alone",
+    ),
     Rule("src/", (PUBLIC, "src/base/", "src/kernels/"), CORE),
     Rule("src/base/", (PUBLIC,), CORE | {"cstdio"}),
     Rule(
@@ -69,6 +75,11 @@ RULES = (
         "src/rotation/scaling/", NO_TENSOR + ("src/base/",), CORE,
         because="a scaling rule sees no tensor, dtype or device",
     ),
+    Rule("src/c_api/", (PUBLIC, "src/base/"), CORE, because="the C ABI wraps the C++ API"),
+    Rule(
+        "src/threads/", (PUBLIC, "src/base/"), STANDARD, ("pthread.h", "sched.h"),
+        because="threads are a separate library on the public headers",
+    ),
     Rule(
         "src/model/", (PUBLIC, "src/base/"),
         CORE, ("nlohmann/",), because="a model names encodings and never touches a kernel",
@@ -79,9 +90,10 @@ RULES = (
     ),
     Rule("cli/", (PUBLIC,), STANDARD, ("CLI/", "fmt/", "zip.h") + SYSTEM, REACH),
     Rule("bench/", (PUBLIC, "reference/"), STANDARD, ("hwy/", "fmt/", "CLI/") + SYSTEM, REACH),
-    Rule("examples/", (PUBLIC,), STANDARD, (), REACH),
+    Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
+    Rule("fuzz/", (PUBLIC, "src/", "cli/"), STANDARD),
     Rule(
-        "tests/", (PUBLIC, "src/", "reference/", "cli/", "bench/"), STANDARD,
+        "tests/", (PUBLIC, "src/", "reference/", "cli/", "bench/"), STANDARD | C_STANDARD,
         ("gtest/", "gmock/", "rapidcheck", "nlohmann/", "mpfr.h", "gmp.h", "zip.h") + SYSTEM,
     ),
 )

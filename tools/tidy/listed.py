@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every .cpp is built: its name stands in the CMakeLists.txt of its folder or of one above."""
+"""Every .cpp and .c is built: the CMakeLists.txt of its folder or of one above names it."""
 
 import pathlib
 import re
@@ -19,7 +19,8 @@ def check_listed(tree):
         if file.path.endswith("CMakeLists.txt")
     }
     for path in map(pathlib.PurePosixPath, tree.paths):
-        if path.suffix == ".cpp" and str(path).startswith(BUILT) and not is_listed(path, words):
+        is_source = path.suffix in (".cpp", ".c") and str(path).startswith(BUILT)
+        if is_source and not is_listed(path, words):
             yield Finding(str(path), 1, "no CMakeLists.txt lists this file")
 
 

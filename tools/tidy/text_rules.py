@@ -55,7 +55,7 @@ def machine(file):
 def licence_line(file):
     lines = file.lines + [""]
     first = 1 if lines[0].startswith("#!") else 0
-    if not lines[first].endswith(LICENCE):
+    if not lines[first].removesuffix(" */").endswith(LICENCE):
         yield Finding(file.path, first + 1, f"the first line is the licence: {LICENCE}")
 
 

@@ -5,7 +5,7 @@ import dataclasses
 import pathlib
 import subprocess
 
-CPP = (".cpp", ".hpp", ".h")
+CPP = (".cpp", ".hpp", ".c", ".h")
 
 
 @dataclasses.dataclass(frozen=True)

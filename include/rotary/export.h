@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Marks what the shared library exports; everything else is hidden. */
+#ifndef ROTARY_EXPORT_H
+#define ROTARY_EXPORT_H
+
+#if defined(__GNUC__)
+#define ROTARY_API __attribute__((visibility("default")))
+#else
+#define ROTARY_API
+#endif
+
+#endif /* ROTARY_EXPORT_H */

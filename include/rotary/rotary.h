@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The C ABI (C99). config.json or a spec -> frequencies -> rotations -> rotate, as in the C++ API,
+ * whose headers say more about each step.
+ *
+ * Handles are opaque, made by one function and freed by another; freeing NULL does nothing. A
+ * handle may be read from several threads at once, not while one of them changes or frees it.
+ *
+ * Functions return a status; when it is not ROTARY_OK nothing was written to any output (but *out
+ * is NULL where a handle was to be made) and rotary_last_error() is one sentence that says the
+ * requirement and what was got.
+ *
+ * Every struct begins with struct_size, its sizeof where the caller was compiled. Initialise with
+ * the macro of its name, ROTARY_ROTATE_OPTIONS_INIT and so on, so that members which a later
+ * version adds have their defaults. A library that is older than its caller accepts the longer
+ * struct when what it does not know is zero.
+ *
+ * Not a function of this file throws, prints, aborts or starts a thread. */
+#ifndef ROTARY_ROTARY_H
+#define ROTARY_ROTARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rotary/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Grows when a function or struct changes incompatibly; rotary_abi_version() is the library's. */
+#define ROTARY_ABI_VERSION 1
+
+/* ---- Status ------------------------------------------------------------------------------- */
+
+typedef int32_t rotary_status;
+enum {
+  ROTARY_OK = 0,
+  ROTARY_INVALID_ARGUMENT = 1, /* the caller's value breaks a stated requirement */
+  ROTARY_MALFORMED_INPUT = 2,  /* JSON text is not what its format requires */
+  ROTARY_UNSUPPORTED = 3,      /* well-formed, but this version or machine cannot do it */
+  ROTARY_OUT_OF_MEMORY = 4
+};
+
+ROTARY_API uint32_t rotary_abi_version(void);
+ROTARY_API const char* rotary_version(void); /* "0.1.0" */
+
+/* "ok", "invalid_argument", …; "unknown" for a value that is none. */
+ROTARY_API const char* rotary_status_name(rotary_status status);
+
+/* Of the latest call on this thread that failed; "" when none has. Valid until the next call of
+ * this library on this thread. */
+ROTARY_API const char* rotary_last_error(void);
+
+/* ---- Values ------------------------------------------------------------------------------- */
+
+enum { ROTARY_F32 = 1, ROTARY_BF16 = 2, ROTARY_F16 = 3, ROTARY_F64 = 4 };
+enum { ROTARY_PAIRING_HALF = 1, ROTARY_PAIRING_INTERLEAVED = 2 };
+enum { ROTARY_FORWARD = 1, ROTARY_INVERSE = 2, ROTARY_TRANSPOSE = 3 };
+
+/* Queries or keys in any layout. Element (b, t, h, f) is at data + b*strides[0] + t*strides[1] +
+ * h*strides[2] + f*strides[3] elements. A source is not written to. */
+typedef struct rotary_heads_view {
+  size_t struct_size;
+  void* data;
+  int32_t dtype; /* ROTARY_F32 … */
+  int32_t reserved;
+  int64_t extents[4]; /* batch, tokens, heads, features */
+  int64_t strides[4]; /* in elements, may be negative */
+} rotary_heads_view;
+#define ROTARY_HEADS_VIEW_INIT                                          \
+  {                                                                     \
+    sizeof(rotary_heads_view), NULL, 0, 0, {1, 0, 0, 0}, { 0, 0, 0, 1 } \
+  }
+
+enum {
+  ROTARY_POSITIONS_CONSECUTIVE = 1, /* token t stands at first + t */
+  ROTARY_POSITIONS_INT32 = 2,
+  ROTARY_POSITIONS_INT64 = 3,
+  ROTARY_POSITIONS_F64 = 4
+};
+
+typedef struct rotary_positions {
+  size_t struct_size;
+  int32_t kind;
+  int32_t reserved;
+  int64_t first;    /* consecutive only */
+  const void* data; /* the other kinds only */
+  int64_t batch;    /* 1 serves every batch row */
+  int64_t tokens;
+  int64_t batch_stride; /* in elements */
+  int64_t token_stride;
+} rotary_positions;
+#define ROTARY_POSITIONS_INIT \
+  { sizeof(rotary_positions), ROTARY_POSITIONS_CONSECUTIVE, 0, 0, NULL, 1, 0, 0, 1 }
+
+/* ---- A model's config --------------------------------------------------------------------- */
+
+typedef struct rotary_model rotary_model;
+
+typedef struct rotary_resolve_options {
+  size_t struct_size;
+  int32_t pairing; /* for a family that is not known; 0: the family's */
+  int32_t reserved;
+  int64_t context_tokens; /* the context you mean to use, warned about when too long; 0: unstated */
+} rotary_resolve_options;
+#define ROTARY_RESOLVE_OPTIONS_INIT \
+  { sizeof(rotary_resolve_options), 0, 0, 0 }
+
+/* A Hugging Face config.json: UTF-8, not necessarily terminated. options may be NULL. */
+ROTARY_API rotary_status rotary_model_resolve(const char* config_json, size_t config_bytes,
+                                              const rotary_resolve_options* options,
+                                              rotary_model** out);
+ROTARY_API void rotary_model_free(rotary_model* model);
+
+/* 0 when the config does not say. */
+ROTARY_API int64_t rotary_model_layer_count(const rotary_model* model);
+/* Rotary embeddings of the model, at least 1; most have one that all layers share. */
+ROTARY_API int64_t rotary_model_rotary_count(const rotary_model* model);
+/* Which of them layer 0, 1, … uses; -1 when there is no such layer. */
+ROTARY_API int64_t rotary_model_rotary_of_layer(const rotary_model* model, int64_t layer);
+ROTARY_API int64_t rotary_model_warning_count(const rotary_model* model);
+/* NULL when there is no such warning; lives as long as the model. */
+ROTARY_API const char* rotary_model_warning(const rotary_model* model, int64_t index);
+
+/* ---- Frequencies -------------------------------------------------------------------------- */
+
+typedef struct rotary_frequencies rotary_frequencies;
+
+/* Of rotary embedding 0, 1, … of the model. */
+ROTARY_API rotary_status rotary_frequencies_of_model(const rotary_model* model, int64_t rotary,
+                                                     rotary_frequencies** out);
+
+/* Of a spec as JSON text: {"head_dim": 128, "base": 500000, "pairing": "half", "scaling": {…}}; the
+ * keys are those of docs/schema/rotary-spec.schema.json. */
+ROTARY_API rotary_status rotary_frequencies_of_spec(const char* spec_json, size_t spec_bytes,
+                                                    rotary_frequencies** out);
+ROTARY_API void rotary_frequencies_free(rotary_frequencies* frequencies);
+
+/* The features of a head that a rotation touches: [first_feature, first_feature + rotary_dim). */
+typedef struct rotary_window {
+  size_t struct_size;
+  int64_t head_dim;
+  int64_t rotary_dim;
+  int64_t first_feature;
+  int32_t pairing; /* ROTARY_PAIRING_…; no default */
+  int32_t reserved;
+} rotary_window;
+#define ROTARY_WINDOW_INIT \
+  { sizeof(rotary_window), 0, 0, 0, 0, 0 }
+
+/* Fills *window, whose struct_size the caller has set. */
+ROTARY_API rotary_status rotary_frequencies_window(const rotary_frequencies* frequencies,
+                                                   rotary_window* window);
+ROTARY_API double rotary_frequencies_attention_factor(const rotary_frequencies* frequencies);
+/* [rotary_dim / 2], radians per position; lives as long as the frequencies. */
+ROTARY_API const double* rotary_frequencies_inv_freq(const rotary_frequencies* frequencies);
+
+/* ---- Rotations ---------------------------------------------------------------------------- */
+
+typedef struct rotary_rotations rotary_rotations;
+
+typedef struct rotary_rotations_options {
+  size_t struct_size;
+  int32_t rows; /* ROTARY_F32, or ROTARY_F64 for f64 tensors */
+  int32_t reserved;
+  void* memory; /* where the rows go, NULL: memory of their own; outlives the rotations */
+  size_t memory_bytes;
+} rotary_rotations_options;
+#define ROTARY_ROTATIONS_OPTIONS_INIT \
+  { sizeof(rotary_rotations_options), ROTARY_F32, 0, NULL, 0 }
+
+/* cos and sin of pair i of token t: cos + b*batch_stride + t*token_stride + i*pair_stride elements,
+ * likewise sin. */
+typedef struct rotary_cos_sin {
+  size_t struct_size;
+  const void* cos;
+  const void* sin;
+  int32_t dtype;
+  int32_t reserved;
+  int64_t batch;
+  int64_t tokens;
+  int64_t batch_stride;
+  int64_t token_stride;
+  int64_t pair_stride;
+  double attention_factor; /* which cos and sin contain */
+} rotary_cos_sin;
+#define ROTARY_COS_SIN_INIT \
+  { sizeof(rotary_cos_sin), NULL, NULL, ROTARY_F32, 0, 1, 0, 0, 0, 1, 1.0 }
+
+/* Bytes for rotary_rotations_options.memory. */
+ROTARY_API rotary_status rotary_row_bytes(const rotary_window* window, int64_t batch,
+                                          int64_t tokens, int32_t rows, size_t* bytes);
+
+/* The rows of these positions: once for a step, shared by q, k and layers. options may be NULL. */
+ROTARY_API rotary_status rotary_rotations_make(const rotary_frequencies* frequencies,
+                                               const rotary_positions* positions,
+                                               const rotary_rotations_options* options,
+                                               rotary_rotations** out);
+
+/* The same into rotations made before: allocates nothing when there are no more rows than before.
+ */
+ROTARY_API rotary_status rotary_rotations_remake(rotary_rotations* rotations,
+                                                 const rotary_frequencies* frequencies,
+                                                 const rotary_positions* positions);
+
+/* From somebody else's cos and sin, which are copied. options may be NULL. */
+ROTARY_API rotary_status rotary_rotations_of_cos_sin(const rotary_window* window,
+                                                     const rotary_cos_sin* rows,
+                                                     const rotary_rotations_options* options,
+                                                     rotary_rotations** out);
+ROTARY_API void rotary_rotations_free(rotary_rotations* rotations);
+
+/* Where the rows are, to read. Fills *rows, whose struct_size the caller has set; pointers live
+ * until the rotations are remade or freed. */
+ROTARY_API rotary_status rotary_rotations_rows(const rotary_rotations* rotations,
+                                               rotary_cos_sin* rows);
+
+/* ---- Rotate ------------------------------------------------------------------------------- */
+
+/* The caller's thread pool. run calls task(state, index) exactly once for each index in [0, count),
+ * on any threads, and returns when all have returned. */
+typedef void (*rotary_task)(void* state, int64_t index);
+typedef struct rotary_executor {
+  size_t struct_size;
+  void* context;
+  void (*run)(void* context, int64_t count, rotary_task task, void* state);
+  int64_t concurrency; /* a call is cut into at most this many tasks */
+} rotary_executor;
+#define ROTARY_EXECUTOR_INIT \
+  { sizeof(rotary_executor), NULL, NULL, 1 }
+
+typedef struct rotary_rotate_options {
+  size_t struct_size;
+  int32_t direction; /* ROTARY_FORWARD, ROTARY_INVERSE, ROTARY_TRANSPOSE */
+  int32_t reserved;
+  const rotary_executor* executor; /* NULL: the calling thread does it all */
+} rotary_rotate_options;
+#define ROTARY_ROTATE_OPTIONS_INIT \
+  { sizeof(rotary_rotate_options), ROTARY_FORWARD, 0, NULL }
+
+/* In place: the same view twice. Otherwise the two share no element. options may be NULL. */
+ROTARY_API rotary_status rotary_rotate(const rotary_heads_view* dst, const rotary_heads_view* src,
+                                       const rotary_rotations* rotations,
+                                       const rotary_rotate_options* options);
+
+/* q and k in place, in one call. options may be NULL. */
+ROTARY_API rotary_status rotary_rotate_qk(const rotary_heads_view* q, const rotary_heads_view* k,
+                                          const rotary_rotations* rotations,
+                                          const rotary_rotate_options* options);
+
+/* ---- Instruction set ---------------------------------------------------------------------- */
+
+/* The name of the one in use, "AVX3", "AVX2", …; NULL, with an error, when the environment variable
+ * ROTARY_INSTRUCTION_SET names one that cannot run here. */
+ROTARY_API const char* rotary_instruction_set(void);
+/* From now on, in every thread. */
+ROTARY_API rotary_status rotary_force_instruction_set(const char* name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ROTARY_ROTARY_H */

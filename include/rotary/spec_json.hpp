@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A RotarySpec as JSON text: how a spec enters through the C ABI and other languages, so that a new
+// rule changes no function.
+#pragma once
+
+#include <string_view>
+
+#include "rotary/export.h"
+#include "rotary/result.hpp"
+#include "rotary/rotary_spec.hpp"
+
+namespace rotary {
+
+// An object with the members of RotarySpec (docs/schema/rotary-spec.schema.json):
+//   {"head_dim": 128, "base": 500000, "pairing": "half",
+//    "scaling": {"rope_type": "linear", "factor": 8}}
+// head_dim, base and pairing must be given; rotary_dim, first_feature and scaling may be. scaling
+// has the keys of a config's rope_parameters, and {"rope_type": "ntk", "alpha": 8} besides.
+// Errors name the key, the requirement and what was got: malformed_input for bad JSON, unknown,
+// missing or mistyped keys; unsupported for an unknown rope_type. Values are checked against the
+// rule by make_frequencies.
+[[nodiscard]] ROTARY_API Result<RotarySpec> parse_rotary_spec(std::string_view json) noexcept;
+
+}  // namespace rotary

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads for a program that has no pool of its own. A separate library, rotary::threads: the core
+// starts no thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "rotary/executor.hpp"
+#include "rotary/export.h"
+#include "rotary/result.hpp"
+
+namespace rotary {
+
+// A fixed number of threads that sleep when there is nothing to do and never spin without bound.
+// Several threads may use one at a time each; calls wait for one another. A task that itself calls
+// the executor runs the inner call on its own thread.
+class Threads {
+ public:
+  // concurrency counts the calling thread, which works too: 2 starts one thread. 0: as many as the
+  // processors that this process may use. Errors: invalid_argument outside [0, 1024];
+  // out_of_memory, also when the system has no more threads.
+  [[nodiscard]] ROTARY_API static Result<Threads> start(std::int64_t concurrency = 0) noexcept;
+
+  ROTARY_API Threads(Threads&& other) noexcept;
+  ROTARY_API Threads& operator=(Threads&& other) noexcept;
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  ROTARY_API ~Threads();  // ends the threads; no call may be in progress
+
+  // Valid as long as this lives.
+  [[nodiscard]] ROTARY_API Executor executor() const noexcept;
+
+ private:
+  class Pool;
+  explicit Threads(std::unique_ptr<Pool> pool) noexcept;
+  std::unique_ptr<Pool> pool_;
+};
+
+}  // namespace rotary

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotation/rotations_access.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "rotation/head_window.hpp"
+#include "rotation/phase_steps.hpp"
+
+namespace rotary {
+namespace {
+
+std::int64_t element_bytes(RowDType rows) { return rows == RowDType::f64 ? 8 : 4; }
+
+Status check(RowDType rows) {
+  if (rows == RowDType::f32 || rows == RowDType::f64) return {};
+  return invalid_argument("rows must be f32 or f64, got value ", static_cast<std::int32_t>(rows));
+}
+
+Status check_counts(std::int64_t batch, std::int64_t tokens) {
+  if (batch < 1) return invalid_argument("positions must have a batch of at least 1, got ", batch);
+  if (tokens < 0) return invalid_argument("positions must have at least 0 tokens, got ", tokens);
+  return {};
+}
+
+// Requires a valid window.
+Result<std::size_t> count_bytes(const HeadWindow& window, std::int64_t batch, std::int64_t tokens,
+                                RowDType rows) {
+  if (auto status = check_counts(batch, tokens); !status) return std::move(status).error();
+  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t row = 2 * lane_stride_for(window.pairs()) * element_bytes(rows);
+  if (tokens > largest / row || batch > largest / std::max<std::int64_t>(tokens * row, 1)) {
+    return invalid_argument("the rows must fit in memory, got batch ", batch, " of ", tokens,
+                            " tokens");
+  }
+  return static_cast<std::size_t>(batch * tokens * row);
+}
+
+}  // namespace
+
+Result<std::size_t> row_bytes(const HeadWindow& window, std::int64_t batch, std::int64_t tokens,
+                              RowDType rows) noexcept {
+  return guarded([&]() -> Result<std::size_t> {
+    if (auto status = validate(window); !status) return std::move(status).error();
+    if (auto status = check(rows); !status) return std::move(status).error();
+    return count_bytes(window, batch, tokens, rows);
+  });
+}
+
+Result<Rotations> RotationsAccess::empty(const HeadWindow& window,
+                                         const RotationsOptions& options) {
+  if (auto status = check(options.rows); !status) return std::move(status).error();
+  const auto misaligned = reinterpret_cast<std::uintptr_t>(options.memory.data()) %
+                          static_cast<std::uintptr_t>(element_bytes(options.rows));
+  if (misaligned != 0) {
+    return invalid_argument("memory must be aligned to the element of the rows, ",
+                            element_bytes(options.rows), " bytes; got an address ", misaligned,
+                            " bytes off");
+  }
+  Rotations rotations(window);
+  rotations.row_dtype_ = options.rows;
+  rotations.memory_ = options.memory;
+  return rotations;
+}
+
+Result<std::byte*> RotationsAccess::reshape(Rotations& rotations, const RowsShape& shape) {
+  const auto bytes = count_bytes(shape.window, shape.batch, shape.tokens, rotations.row_dtype_);
+  if (!bytes) return bytes.error();
+  std::byte* memory = rotations.memory_.data();
+  if (rotations.memory_.empty()) {
+    rotations.owned_.resize(*bytes);  // the last thing that can fail
+    memory = rotations.owned_.data();
+  } else if (rotations.memory_.size() < *bytes) {
+    return invalid_argument("memory must hold ", *bytes, " bytes, which the rows of batch ",
+                            shape.batch, " of ", shape.tokens, " tokens take; got ",
+                            rotations.memory_.size());
+  }
+  rotations.window_ = shape.window;
+  rotations.attention_factor_ = shape.attention_factor;
+  rotations.batch_ = shape.batch;
+  rotations.tokens_ = shape.tokens;
+  rotations.lane_stride_ = lane_stride_for(shape.window.pairs());
+  return memory;
+}
+
+}  // namespace rotary

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one door to what Rotations hold: sizes are checked and memory found before anything changes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "rotary/rotations.hpp"
+
+namespace rotary {
+
+// What rows are of.
+struct RowsShape {
+  HeadWindow window;
+  double attention_factor = 1;
+  std::int64_t batch = 1;
+  std::int64_t tokens = 0;
+};
+
+struct RotationsAccess {
+  // Without rows yet; memory and row_dtype are those of the options.
+  [[nodiscard]] static Result<Rotations> empty(const HeadWindow& window,
+                                               const RotationsOptions& options);
+
+  // Makes room for rows of this shape, or fails and changes nothing. Returns where they go:
+  // [batch][tokens][cos, sin][lane_stride] elements of row_dtype(). Requires a valid window.
+  [[nodiscard]] static Result<std::byte*> reshape(Rotations& rotations, const RowsShape& shape);
+};
+
+}  // namespace rotary
