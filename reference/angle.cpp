@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cos and sin by MPFR: the product of 64 and 53 bits is formed exactly, MPFR's functions are
-// correctly rounded, and 256 bits leave the second rounding, to long double, nothing to disturb.
+// cos and sin by MPFR: the product of 64 (or 53) and 53 bits is formed exactly, MPFR's functions
+// are correctly rounded, and 256 bits leave the second rounding, to long double, nothing to
+// disturb.
 #include "reference/angle.hpp"
 
 #define MPFR_USE_INTMAX_T
@@ -25,16 +26,28 @@ class Real {
   mpfr_t value_;
 };
 
+// Of position * inv_freq; position is overwritten.
+CosSin cos_sin_of_product(Real& position, double inv_freq) {
+  Real cos;
+  Real sin;
+  mpfr_mul_d(position.get(), position.get(), inv_freq, MPFR_RNDN);
+  mpfr_sin_cos(sin.get(), cos.get(), position.get(), MPFR_RNDN);
+  return {.cos = cos.rounded(), .sin = sin.rounded()};
+}
+
 }  // namespace
 
 CosSin cos_sin(std::int64_t position, double inv_freq) {
   Real angle;
-  Real cos;
-  Real sin;
   mpfr_set_sj(angle.get(), position, MPFR_RNDN);
-  mpfr_mul_d(angle.get(), angle.get(), inv_freq, MPFR_RNDN);
-  mpfr_sin_cos(sin.get(), cos.get(), angle.get(), MPFR_RNDN);
-  return {.cos = cos.rounded(), .sin = sin.rounded()};
+  return cos_sin_of_product(angle, inv_freq);
 }
+
+CosSin cos_sin(std::same_as<double> auto position, double inv_freq) {
+  Real angle;
+  mpfr_set_d(angle.get(), position, MPFR_RNDN);
+  return cos_sin_of_product(angle, inv_freq);
+}
+template CosSin cos_sin(double position, double inv_freq);
 
 }  // namespace rotary::reference

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The angle position * inv_freq, which no double holds once the position is large, and its cos and
-// sin. Multiple-precision arithmetic (MPFR) makes each correctly rounded at every int64 position.
+// sin. Multiple-precision arithmetic (MPFR) makes each correctly rounded at every int64 or double
+// position.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 namespace rotary::reference {
@@ -14,5 +16,8 @@ struct CosSin {
 
 // inv_freq: radians per position, finite.
 [[nodiscard]] CosSin cos_sin(std::int64_t position, double inv_freq);
+
+// At a position that may lie between integers; finite. (A template, so that an int is no double.)
+[[nodiscard]] CosSin cos_sin(std::same_as<double> auto position, double inv_freq);
 
 }  // namespace rotary::reference

@@ -3,7 +3,9 @@
 #include "reference/tensor.hpp"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <variant>
 
 #include "reference/forms.hpp"
@@ -16,34 +18,58 @@ struct PositionShape {
   std::int64_t tokens = 0;
 };
 
-PositionShape shape_of(const Positions& positions) {
-  if (const auto* consecutive = std::get_if<ConsecutivePositions>(&positions)) {
-    return {.batch = 1, .tokens = consecutive->tokens};
-  }
-  if (const auto* narrow = std::get_if<PositionArray<std::int32_t>>(&positions)) {
-    return {.batch = narrow->batch, .tokens = narrow->tokens};
-  }
-  const auto& wide = std::get<PositionArray<std::int64_t>>(positions);
-  return {.batch = wide.batch, .tokens = wide.tokens};
+PositionShape shape_of(const ConsecutivePositions& positions) {
+  return {.batch = 1, .tokens = positions.tokens};
 }
 
-template <class Integer>
-std::int64_t element_of(const PositionArray<Integer>& array, std::int64_t batch,
-                        std::int64_t token) {
-  return array.data[batch * array.batch_stride + token * array.token_stride];
+template <class Number>
+PositionShape shape_of(const PositionArray<Number>& positions) {
+  return {.batch = positions.batch, .tokens = positions.tokens};
+}
+
+PositionShape shape_of(const Positions& positions) {
+  return std::visit([](const auto& each) { return shape_of(each); }, positions);
+}
+
+std::int64_t number_at(const ConsecutivePositions& positions, std::int64_t, std::int64_t token) {
+  return positions.first + token;
+}
+
+template <class Number>
+auto number_at(const PositionArray<Number>& positions, std::int64_t batch, std::int64_t token) {
+  const std::int64_t row = positions.batch == 1 ? 0 : batch;
+  return positions.data[row * positions.batch_stride + token * positions.token_stride];
+}
+
+template <class T>
+T read_at(const void* data, std::int64_t offset) {
+  T value;
+  std::memcpy(&value, static_cast<const T*>(data) + offset, sizeof value);
+  return value;
+}
+
+// IEEE 754-2019, 3.4, with the parameters of binary16: 5 bits of exponent, 10 of fraction.
+double value_of_binary16(std::uint16_t bits) {
+  const int exponent = (bits >> 10) & 31;
+  const int fraction = bits & 1023;
+  double magnitude = 0;
+  if (exponent == 31) {
+    magnitude = fraction == 0 ? std::numeric_limits<double>::infinity()
+                              : std::numeric_limits<double>::quiet_NaN();
+  } else if (exponent == 0) {
+    magnitude = std::ldexp(fraction, -24);
+  } else {
+    magnitude = std::ldexp(1024 + fraction, exponent - 25);
+  }
+  return std::copysign(magnitude, (bits >> 15) != 0 ? -1.0 : 1.0);
 }
 
 }  // namespace
 
-std::int64_t position_at(const Positions& positions, std::int64_t batch, std::int64_t token) {
-  if (const auto* consecutive = std::get_if<ConsecutivePositions>(&positions)) {
-    return consecutive->first + token;
-  }
-  if (const auto* narrow = std::get_if<PositionArray<std::int32_t>>(&positions)) {
-    return element_of(*narrow, narrow->batch == 1 ? 0 : batch, token);
-  }
-  const auto& wide = std::get<PositionArray<std::int64_t>>(positions);
-  return element_of(wide, wide.batch == 1 ? 0 : batch, token);
+long double position_at(const Positions& positions, std::int64_t batch, std::int64_t token) {
+  return std::visit(
+      [&](const auto& each) { return static_cast<long double>(number_at(each, batch, token)); },
+      positions);
 }
 
 AngleRows::AngleRows(const Positions& positions, std::span<const double> inv_freq)
@@ -52,8 +78,11 @@ AngleRows::AngleRows(const Positions& positions, std::span<const double> inv_fre
       pairs_(inv_freq.size()) {
   for (std::int64_t b = 0; b < batch_; ++b) {
     for (std::int64_t t = 0; t < tokens_; ++t) {
-      const std::int64_t position = position_at(positions, b, t);
-      for (const double frequency : inv_freq) rows_.push_back(cos_sin(position, frequency));
+      for (const double frequency : inv_freq) {
+        rows_.push_back(
+            std::visit([&](const auto& each) { return cos_sin(number_at(each, b, t), frequency); },
+                       positions));
+      }
     }
   }
 }
@@ -63,17 +92,20 @@ std::span<const CosSin> AngleRows::at(std::int64_t batch, std::int64_t token) co
   return std::span(rows_).subspan(static_cast<std::size_t>(row) * pairs_, pairs_);
 }
 
-float element(const ConstHeadsView& view, const HeadIndex& index, std::int64_t feature) noexcept {
+double element(const ConstHeadsView& view, const HeadIndex& index, std::int64_t feature) noexcept {
   const std::int64_t offset = index.batch * view.strides.batch + index.token * view.strides.token +
                               index.head * view.strides.head + feature * view.strides.feature;
-  if (view.dtype == DType::bf16) {
-    std::uint16_t upper = 0;
-    std::memcpy(&upper, static_cast<const std::uint16_t*>(view.data) + offset, sizeof upper);
-    return std::bit_cast<float>(static_cast<std::uint32_t>(upper) << 16);
+  switch (view.dtype) {
+    case DType::f32:
+      return read_at<float>(view.data, offset);
+    case DType::bf16:
+      return std::bit_cast<float>(std::uint32_t{read_at<std::uint16_t>(view.data, offset)} << 16);
+    case DType::f16:
+      return value_of_binary16(read_at<std::uint16_t>(view.data, offset));
+    case DType::f64:
+      return read_at<double>(view.data, offset);
   }
-  float value = 0;
-  std::memcpy(&value, static_cast<const float*>(view.data) + offset, sizeof value);
-  return value;
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 void for_each_rotated_head(const ConstHeadsView& src, const AngleRows& rows,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference over whole tensors of queries or keys: any strides, f32 or bf16 input read exactly.
+// The reference over whole tensors of queries or keys: any strides, any dtype read exactly.
 // cos and sin are made once for each token and shared by its heads, so that 4096 tokens of a real
 // model are verified in seconds.
 #pragma once
@@ -45,9 +45,9 @@ struct HeadIndex {
   std::int64_t head = 0;
 };
 
-// The element's value: exact, because f32 and bf16 are subsets of float.
-[[nodiscard]] float element(const ConstHeadsView& view, const HeadIndex& index,
-                            std::int64_t feature) noexcept;
+// The element's value: exact, because double holds every value of every dtype.
+[[nodiscard]] double element(const ConstHeadsView& view, const HeadIndex& index,
+                             std::int64_t feature) noexcept;
 
 // What a visitor sees of one head: its features as read and as they must be after the rotation.
 struct RotatedHead {
@@ -66,8 +66,8 @@ void for_each_rotated_head(const ConstHeadsView& src, const AngleRows& rows,
                                                      const AngleRows& rows,
                                                      const TensorRotation& rotation);
 
-// Where token (batch, token) stands.
-[[nodiscard]] std::int64_t position_at(const Positions& positions, std::int64_t batch,
-                                       std::int64_t token);
+// Where token (batch, token) stands: long double holds every int64 and every double.
+[[nodiscard]] long double position_at(const Positions& positions, std::int64_t batch,
+                                      std::int64_t token);
 
 }  // namespace rotary::reference

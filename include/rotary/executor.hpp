@@ -17,10 +17,11 @@ struct Executor {
 
   // Calls task(state, index) exactly once for each index in [0, count), on any threads and in any
   // order, and returns when all of them have returned; what they wrote must be visible to the
-  // caller then. Must not throw.
+  // caller then. Must not throw: other tasks may still be writing, so the program ends. nullptr:
+  // nothing is cut.
   void (*run)(void* context, std::int64_t count, ExecutorTask task, void* state) = nullptr;
 
-  // How many tasks can run at once: a call is cut into at most this many. < 2: nothing is cut.
+  // How many tasks can run at once: a call is cut into at most this many. Below 2 nothing is cut.
   std::int64_t concurrency = 1;
 };
 

@@ -24,13 +24,16 @@ struct ModelRotary {
   std::optional<std::int64_t> trained_context_tokens;  // max_position_embeddings
 };
 
+// How positions enter a layer.
 enum class LayerEncoding : std::int32_t { rotary = 1 };
 
+// One layer of a model.
 struct ModelLayer {
   LayerEncoding encoding = LayerEncoding::rotary;
   std::size_t rotary = 0;  // index into ModelSpec::rotary
 };
 
+// What a config says about positions.
 struct ModelSpec {
   std::string model_type;  // empty when the config has none
   std::vector<ModelRotary> rotary;
@@ -38,6 +41,7 @@ struct ModelSpec {
   std::vector<std::string> warnings;  // legal, but suspicious: worth a person's look
 };
 
+// What the config does not say.
 struct ResolveOptions {
   std::optional<Pairing> pairing = {};  // for a family that is not known; overrides a known one's
   std::optional<std::int64_t> context_tokens =

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <numbers>
@@ -12,15 +13,21 @@
 
 namespace rotary {
 
+// A position as the bounds take it: an integer, or a number that may lie between two.
+template <class Number>
+concept PositionNumber = std::integral<Number> || std::floating_point<Number>;
+
 // Error of the angle's cos or sin before the one rounding to float32, for A = 1: half a unit of the
 // 64-bit fraction of a turn for each position, and the double arithmetic behind it.
-[[nodiscard]] inline double angle_error_bound(std::int64_t position) noexcept {
+template <PositionNumber Number>
+[[nodiscard]] double angle_error_bound(Number position) noexcept {
   return 2 * std::numbers::pi * std::abs(static_cast<double>(position)) * 0x1p-65 + 0x1p-50;
 }
 
 // |row element - A cos(p inv_freq)| where exact is that product (or the one with sin).
-[[nodiscard]] inline double row_error_bound(double exact, double attention_factor,
-                                            std::int64_t position) noexcept {
+template <PositionNumber Number>
+[[nodiscard]] double row_error_bound(double exact, double attention_factor,
+                                     Number position) noexcept {
   const auto nearest = std::abs(static_cast<float>(exact));
   const auto next = std::nextafter(nearest, std::numeric_limits<float>::infinity());
   const double half_ulp = (static_cast<double>(next) - static_cast<double>(nearest)) / 2;
@@ -31,17 +38,53 @@ namespace rotary {
 // the exact pair is the real linear map of the float32 input; hypot in [2^-100, 2^100]. Three
 // roundings meet in the worst case: the row's, a product's, the sum's (the inverse of A != 1 also
 // rounds 1/A^2 and its product with the row).
-[[nodiscard]] inline double rotate_error_bound(Direction direction, double attention_factor,
-                                               std::int64_t position) noexcept {
+template <PositionNumber Number>
+[[nodiscard]] double rotate_error_bound(Direction direction, double attention_factor,
+                                        Number position) noexcept {
   const double roundings = direction == Direction::inverse && attention_factor != 1 ? 5 : 3;
   return roundings * (1 + 0x1p-20) + std::numbers::sqrt2 * angle_error_bound(position) * 0x1p24;
 }
 
 // The same for a bf16 result: the float32 result rounded once to 8 bits of significand.
-[[nodiscard]] inline double rotate_bf16_error_bound(Direction direction, double attention_factor,
-                                                    std::int64_t position) noexcept {
+template <PositionNumber Number>
+[[nodiscard]] double rotate_bf16_error_bound(Direction direction, double attention_factor,
+                                             Number position) noexcept {
   const double float_units = rotate_error_bound(direction, attention_factor, position);
   return float_units + (1 + float_units * 0x1p-24) * 0x1p16;  // 2^-8 relative = 2^16 units
+}
+
+// A float32 result of at least this size becomes Inf in f16: half way from its largest number,
+// 65504, to the next that it would have.
+inline constexpr double f16_overflow = 65520;
+
+// The same for an f16 result, where hypot is that of the exact pair: the float32 result rounded
+// once to 11 bits of significand or, where that is coarser (below 2^-14), to a multiple of 2^-24.
+// Holds where f16_overflow is not reached, for every pair of f16 elements.
+template <PositionNumber Number>
+[[nodiscard]] double rotate_f16_error_bound(Direction direction, double attention_factor,
+                                            Number position, double hypot) noexcept {
+  const double float_units = rotate_error_bound(direction, attention_factor, position);
+  const double normal = (1 + float_units * 0x1p-24) * 0x1p13;  // 2^-11 relative = 2^13 units
+  const double subnormal = 0x1p-25 / (0x1p-24 * hypot);
+  return float_units + std::fmax(normal, subnormal);
+}
+
+// |element of a double row - A cos(p inv_freq)|: the double arithmetic behind the angle includes
+// the last rounding, so there is no half ulp to add.
+template <PositionNumber Number>
+[[nodiscard]] double row_f64_error_bound(double attention_factor, Number position) noexcept {
+  return attention_factor * angle_error_bound(position);
+}
+
+// |each component of a rotated double pair - exact| in units of 2^-53 * hypot(exact pair); hypot in
+// [2^-900, 2^900]. Two roundings meet, a product's and the sum's (the inverse of A != 1 also rounds
+// A^2, 1/A^2 and its product with the row), on top of the row's own error.
+template <PositionNumber Number>
+[[nodiscard]] double rotate_f64_error_bound(Direction direction, double attention_factor,
+                                            Number position) noexcept {
+  const double roundings = direction == Direction::inverse && attention_factor != 1 ? 5 : 2;
+  const double rows = std::numbers::sqrt2 * angle_error_bound(position) * 0x1p53;
+  return (roundings + rows) * (1 + 0x1p-20);
 }
 
 }  // namespace rotary

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <variant>
 
@@ -16,9 +17,10 @@ struct ConsecutivePositions {
 
 // One position for each token: packed documents, padding, context-parallel slices. Not owned: data
 // must live until the call that it is passed to returns.
-// batch 1 serves every batch row of the tensors. Strides in elements. Number: int32, int64, or
-// double for positions between tokens (interpolated, continuous time), which are finite and within
-// int64; a double that is an integer gives the bits of that integer.
+// batch 1 serves every batch row of the tensors; more than 1 needs a batch_stride. Strides in
+// elements. Number: int32, int64, or double for positions between tokens (interpolated, continuous
+// time), which are finite and within int64; a double that is an integer gives the bits of that
+// integer.
 template <class Number>
 struct PositionArray {
   const Number* data = nullptr;
@@ -46,6 +48,16 @@ template <class Number>
   if (batch < 1 || count % batch != 0) return {.data = positions.data(), .batch = 0};
   const std::int64_t tokens = count / batch;
   return {.data = positions.data(), .batch = batch, .tokens = tokens, .batch_stride = tokens};
+}
+
+// The same of a std::vector, std::array or any other contiguous range, which must outlive the use.
+template <std::ranges::contiguous_range Range>
+[[nodiscard]] auto positions_of(const Range& tokens) noexcept {
+  return positions_of(std::span<const std::ranges::range_value_t<Range>>(tokens));
+}
+template <std::ranges::contiguous_range Range>
+[[nodiscard]] auto positions_of(const Range& positions, std::int64_t batch) noexcept {
+  return positions_of(std::span<const std::ranges::range_value_t<Range>>(positions), batch);
 }
 
 }  // namespace rotary

@@ -12,6 +12,7 @@
 
 namespace rotary {
 
+// What kind of failure, so that a program can tell without reading the message.
 enum class ErrorCode : std::int32_t {
   invalid_argument = 1,  // the caller's value breaks a stated requirement
   malformed_input = 2,   // bytes from outside (a config) are not what their format requires
@@ -27,6 +28,7 @@ struct Error {
   friend bool operator==(const Error&, const Error&) = default;
 };
 
+// Success, or why not.
 class [[nodiscard]] Status {
  public:
   Status() = default;  // success
@@ -44,6 +46,7 @@ class [[nodiscard]] Status {
   std::optional<Error> error_;
 };
 
+// A value, or why there is none.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -41,6 +41,7 @@ class Required {
   T value_;
 };
 
+// One rotary embedding: the numbers of a model card.
 struct RotarySpec {
   std::int64_t head_dim = 0;  // features of a head, >= 2
   std::optional<std::int64_t> rotary_dim =

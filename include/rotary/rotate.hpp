@@ -19,6 +19,7 @@ enum class Direction : std::int32_t {
   transpose = 3,  // A R^T: the backward pass, gradients of q from gradients of q'
 };
 
+// Which map, and who runs it.
 struct RotateOptions {
   Direction direction = Direction::forward;
   Executor executor = {};  // default: the calling thread does it all

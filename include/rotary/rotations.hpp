@@ -22,10 +22,12 @@ namespace rotary {
 // The element of the rows. f64 tensors need f64 rows, all others f32 rows.
 enum class RowDType : std::int32_t { f32 = 1, f64 = 4 };
 
+// The element of the rows, and where they lie.
 struct RotationsOptions {
   RowDType rows = RowDType::f32;
   // Where the rows are put, at least row_bytes(...) of them, aligned to their element. Not owned:
-  // it must outlive the Rotations and every copy of them. Empty: memory of their own.
+  // it must outlive the Rotations and every copy of them, which share it; nothing that the call
+  // reads may lie in it. Empty: memory of their own.
   std::span<std::byte> memory = {};
 };
 
@@ -45,6 +47,7 @@ struct CosSinView {
   double attention_factor = 1;  // A, which cos and sin contain: cos² + sin² = A²
 };
 
+// Rows of cos and sin: [batch, tokens, pairs], made by make_rotations.
 class Rotations {
  public:
   [[nodiscard]] const HeadWindow& window() const noexcept { return window_; }
@@ -111,9 +114,11 @@ class Rotations {
     const Frequencies& frequencies, const Positions& positions,
     const RotationsOptions& options = {}) noexcept;
 
-// From somebody else's rows, each element converted to options.rows with at most one rounding.
-// Errors: invalid_argument also for an element that is not finite and for a pair whose cos² + sin²
-// is not attention_factor² within 2 %, which no rounding of a rotation explains.
+// From somebody else's rows, each element converted to options.rows with at most one rounding, to
+// nearest even. Allocates nothing when options.memory is given. Errors: invalid_argument for a view
+// that is not well-formed; for an element that is not finite; for a pair whose cos² + sin² is not
+// attention_factor² within 2 %, which no rounding of a rotation explains; for memory that is too
+// small or holds elements of the view. out_of_memory.
 [[nodiscard]] ROTARY_API Result<Rotations> make_rotations(
     const HeadWindow& window, const CosSinView& rows,
     const RotationsOptions& options = {}) noexcept;

@@ -10,6 +10,7 @@
 
 namespace rotary {
 
+// Of the elements of a view.
 enum class DType : std::int32_t {
   f32 = 1,   // IEEE binary32
   bf16 = 2,  // the upper 16 bits of binary32
@@ -92,6 +93,7 @@ struct ConstHeadsView {
   friend bool operator==(const ConstHeadsView&, const ConstHeadsView&) = default;
 };
 
+// The same, to write.
 struct HeadsView {
   void* data = nullptr;
   DType dtype = DType::f32;

@@ -23,10 +23,10 @@ const char* instruction_set() { return hwy::TargetName(HWY_TARGET); }
 constexpr KernelTable table{.instruction_set = instruction_set,
                             .make_rows_f32 = make_rows_f32,
                             .make_rows_f64 = make_rows_f64,
-                            .rotate_half_f32 = rotate_half_f32,
-                            .rotate_half_bf16 = rotate_half_bf16,
-                            .rotate_interleaved_f32 = rotate_interleaved_f32,
-                            .rotate_interleaved_bf16 = rotate_interleaved_bf16};
+                            .make_phase_row_f32 = make_phase_row_f32,
+                            .make_phase_row_f64 = make_phase_row_f64,
+                            .rotate_half = rotate_kernels<Half>,
+                            .rotate_interleaved = rotate_kernels<Interleaved>};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels

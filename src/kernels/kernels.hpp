@@ -28,6 +28,15 @@ struct RowsJob {
   void* rows;  // [tokens][cos, sin][lane_stride] elements of the kernel's row type
 };
 
+// A stretch of one row from phases that are given: a position between integers.
+struct PhaseRowJob {
+  const std::uint64_t* phases;  // [lanes], units of 2^-64 turn; those of padding are 0
+  std::int64_t lanes;           // multiple of lane_multiple
+  double attention_factor;      // multiplies cos and sin
+  void* cos;                    // [lanes] elements of the kernel's row type
+  void* sin;                    // [lanes]
+};
+
 // Tokens and heads of one batch row. Elements are of the kernel's dtype; strides count elements and
 // the feature stride is 1. src may equal dst.
 struct RotateJob {
@@ -40,25 +49,34 @@ struct RotateJob {
   std::int64_t tokens;
   std::int64_t heads;
   std::int64_t pairs;
-  const float* rows;         // of token 0: [lane_stride] cos, [lane_stride] sin
-  std::int64_t row_stride;   // floats from one token's row to the next
-  std::int64_t lane_stride;  // floats from cos to sin
-  float cos_scale;           // multiply the row: 1 and ±1, or 1/A² and -1/A² for an inverse
-  float sin_scale;
+  const void* rows;          // of token 0: [lane_stride] cos, [lane_stride] sin; for f64 kernels
+                             // double, for all others float
+  std::int64_t row_stride;   // elements from one token's row to the next
+  std::int64_t lane_stride;  // elements from cos to sin
+  double cos_scale;          // multiply the row: 1 and ±1, or 1/A² and -1/A² for an inverse
+  double sin_scale;          // (rounded to the row's type first)
 };
 
 using MakeRows = void (*)(const RowsJob& job);
+using MakePhaseRow = void (*)(const PhaseRowJob& job);
 using Rotate = void (*)(const RotateJob& job);
 
-// Kernel names follow <verb>[_<pairing>]_<dtype>.
+// One for each dtype of the elements.
+struct RotateKernels {
+  Rotate f32;
+  Rotate bf16;
+  Rotate f16;
+  Rotate f64;
+};
+
 struct KernelTable {
   const char* (*instruction_set)();  // compiled with the kernels: says what really runs
   MakeRows make_rows_f32;
   MakeRows make_rows_f64;
-  Rotate rotate_half_f32;
-  Rotate rotate_half_bf16;
-  Rotate rotate_interleaved_f32;
-  Rotate rotate_interleaved_bf16;
+  MakePhaseRow make_phase_row_f32;
+  MakePhaseRow make_phase_row_f64;
+  RotateKernels rotate_half;
+  RotateKernels rotate_interleaved;
 };
 
 // More than Highway has targets for one architecture.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates pairs: x' = x c - y s, y' = x s + y c, in float32. RoFormer (arXiv 2104.09864) eq. 34.
+// Rotates pairs: x' = x c - y s, y' = x s + y c. RoFormer (arXiv 2104.09864) eq. 34. In
+// double for f64 elements, in float32 for all others.
 //
 // The loop order follows memory. Where the heads of a token lie together ([T,H,D]) the row's
 // vectors stay in registers over all heads of the token; where the tokens of a head do ([H,T,D]) a
@@ -42,11 +43,12 @@ struct TokenHeads {
 };
 
 // The row of one token and the direction that it is used in.
+template <class Real>
 struct Row {
-  const float* cos;
-  const float* sin;
-  float cos_scale;
-  float sin_scale;
+  const Real* cos;
+  const Real* sin;
+  Real cos_scale;
+  Real sin_scale;
 };
 
 // gcc 12 otherwise loads each vector twice, once for each product: 25 % slower where the data are
@@ -60,7 +62,7 @@ HWY_INLINE void keep_in_register([[maybe_unused]] V& value) {
 
 // Pairs [pair, pair + Vectors * Lanes(d)) of every head of one token.
 template <class Pairing, std::size_t Vectors, class D, class T>
-HWY_INLINE void rotate_vectors(D d, Row row, TokenHeads<T> token, std::int64_t pair) {
+HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T> token, std::int64_t pair) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
   hn::Vec<D> cos[Vectors];
   hn::Vec<D> sin[Vectors];
@@ -91,7 +93,7 @@ HWY_INLINE void rotate_vectors(D d, Row row, TokenHeads<T> token, std::int64_t p
 
 // The pairs that are left, fewer than 2 * Lanes(d): at most one vector of each halved length.
 template <class Pairing, class D, class T>
-HWY_INLINE void rotate_tail(D d, Row row, TokenHeads<T> token, std::int64_t pair) {
+HWY_INLINE void rotate_tail(D d, Row<RealOf<T>> row, TokenHeads<T> token, std::int64_t pair) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
   if (token.pairs - pair >= lanes) {
     rotate_vectors<Pairing, 1>(d, row, token, pair);
@@ -105,8 +107,8 @@ HWY_INLINE void rotate_tail(D d, Row row, TokenHeads<T> token, std::int64_t pair
 // Pairs [pair, …) once fewer than four vectors are left. Not inlined: it would take registers from
 // the loop that matters.
 template <class Pairing, class T>
-HWY_NOINLINE void rotate_rest(Row row, TokenHeads<T> token, std::int64_t pair) {
-  const hn::ScalableTag<float> d;
+HWY_NOINLINE void rotate_rest(Row<RealOf<T>> row, TokenHeads<T> token, std::int64_t pair) {
+  const hn::ScalableTag<RealOf<T>> d;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
   for (; token.pairs - pair >= 2 * lanes; pair += lanes) {
     rotate_vectors<Pairing, 1>(d, row, token, pair);
@@ -115,8 +117,8 @@ HWY_NOINLINE void rotate_rest(Row row, TokenHeads<T> token, std::int64_t pair) {
 }
 
 template <class Pairing, class T>
-HWY_INLINE void rotate_token(Row row, TokenHeads<T> token) {
-  const hn::ScalableTag<float> d;
+HWY_INLINE void rotate_token(Row<RealOf<T>> row, TokenHeads<T> token) {
+  const hn::ScalableTag<RealOf<T>> d;
   constexpr std::size_t vectors = 4;  // eight registers of cos and sin
   constexpr auto step = static_cast<std::int64_t>(vectors * hn::MaxLanes(d));
   std::int64_t pair = 0;
@@ -126,10 +128,13 @@ HWY_INLINE void rotate_token(Row row, TokenHeads<T> token) {
   if (pair < token.pairs) rotate_rest<Pairing>(row, token, pair);
 }
 
+// The job by value: a store could otherwise change it, as far as a compiler knows.
 template <class Pairing, class T>
-HWY_INLINE void rotate(const RotateJob job) {
+HWY_INLINE void rotate_all(const RotateJob job) {
+  using Real = RealOf<T>;
   const auto* const src = static_cast<const T*>(job.src);
   auto* const dst = static_cast<T*>(job.dst);
+  const auto* const rows = static_cast<const Real*>(job.rows);
   const bool heads_lie_together = std::abs(job.dst_head_stride) <= std::abs(job.dst_token_stride);
   const std::int64_t tokens_at_once = heads_lie_together ? 1 : 16;
   const std::int64_t heads_at_once = heads_lie_together ? job.heads : 1;
@@ -137,12 +142,12 @@ HWY_INLINE void rotate(const RotateJob job) {
     const std::int64_t end = std::min(begin + tokens_at_once, job.tokens);
     for (std::int64_t head = 0; head < job.heads; head += heads_at_once) {
       for (std::int64_t t = begin; t < end; ++t) {
-        const float* const cos = job.rows + t * job.row_stride;
+        const Real* const cos = rows + t * job.row_stride;
         rotate_token<Pairing, T>(
             {.cos = cos,
              .sin = cos + job.lane_stride,
-             .cos_scale = job.cos_scale,
-             .sin_scale = job.sin_scale},
+             .cos_scale = static_cast<Real>(job.cos_scale),
+             .sin_scale = static_cast<Real>(job.sin_scale)},
             {.src = src + t * job.src_token_stride + head * job.src_head_stride,
              .dst = dst + t * job.dst_token_stride + head * job.dst_head_stride,
              .src_head_stride = job.src_head_stride,
@@ -154,10 +159,16 @@ HWY_INLINE void rotate(const RotateJob job) {
   }
 }
 
-void rotate_half_f32(const RotateJob& job) { rotate<Half, float>(job); }
-void rotate_half_bf16(const RotateJob& job) { rotate<Half, std::uint16_t>(job); }
-void rotate_interleaved_f32(const RotateJob& job) { rotate<Interleaved, float>(job); }
-void rotate_interleaved_bf16(const RotateJob& job) { rotate<Interleaved, std::uint16_t>(job); }
+template <class Pairing, class T>
+void rotate(const RotateJob& job) {
+  rotate_all<Pairing, T>(job);
+}
+
+template <class Pairing>
+constexpr RotateKernels rotate_kernels{.f32 = rotate<Pairing, float>,
+                                       .bf16 = rotate<Pairing, BFloat16>,
+                                       .f16 = rotate<Pairing, Float16>,
+                                       .f64 = rotate<Pairing, double>};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels

@@ -4,8 +4,8 @@
 // two polynomials are evaluated in double. The few positions from there are a rotation by the cos
 // and sin of a table; then comes, for f32 rows, the one rounding to float32. Exact wrapping makes
 // every int64 position as accurate as position 0. The anchor depends on the position alone, so a
-// row has the same bits whatever call makes it. Compiled once for each instruction set
-// (kernel_targets.cpp).
+// row has the same bits whatever call makes it. Positions between integers come as phases, which
+// are evaluated without a step. Compiled once for each instruction set (kernel_targets.cpp).
 
 // Highway's toggling guard: the file is included again for each target.
 #if defined(ROTARY_KERNELS_ROWS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -133,6 +133,22 @@ HWY_INLINE void make_rows(const RowsJob& job) {
 
 void make_rows_f32(const RowsJob& job) { make_rows<float>(job); }
 void make_rows_f64(const RowsJob& job) { make_rows<double>(job); }
+
+// No anchor and no step: the phase is evaluated where it is.
+template <class Real>
+HWY_INLINE void make_phase_row(const PhaseRowJob& job) {
+  const hn::ScalableTag<double> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto factor = hn::Set(d, job.attention_factor);
+  for (std::int64_t lane = 0; lane < job.lanes; lane += static_cast<std::int64_t>(hn::Lanes(d))) {
+    const auto angle = cos_sin(du, hn::LoadU(du, job.phases + lane));
+    store_row(d, hn::Mul(angle.cos, factor), static_cast<Real*>(job.cos) + lane);
+    store_row(d, hn::Mul(angle.sin, factor), static_cast<Real*>(job.sin) + lane);
+  }
+}
+
+void make_phase_row_f32(const PhaseRowJob& job) { make_phase_row<float>(job); }
+void make_phase_row_f64(const PhaseRowJob& job) { make_phase_row<double>(job); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels

@@ -2,6 +2,8 @@
 // The work of rotate() once every check has passed: cannot fail, allocates nothing.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/kernels.hpp"
 #include "rotary/rotate.hpp"
 #include "rotary/rotations.hpp"
@@ -15,7 +17,14 @@ struct Transfer {
   ConstHeadsView src;
 };
 
+// Tokens [begin, end) of all batch rows, counted row after row: token t of row b is b*tokens + t.
+struct TokenRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+// Reads and writes no token outside the range, which lies within the transfer.
 void apply_rotations(const Transfer& transfer, const Rotations& rotations, Direction direction,
-                     const kernels::KernelTable& kernels) noexcept;
+                     const kernels::KernelTable& kernels, TokenRange range) noexcept;
 
 }  // namespace rotary

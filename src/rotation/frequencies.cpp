@@ -13,9 +13,8 @@
 #include "rotation/turns.hpp"
 
 namespace rotary {
-namespace {
 
-Status validate_inv_freq(const HeadWindow& window, const std::vector<double>& inv_freq) {
+Status validate_inv_freq(const HeadWindow& window, std::span<const double> inv_freq) {
   if (static_cast<std::int64_t>(inv_freq.size()) != window.pairs()) {
     return invalid_argument("inv_freq must have one entry for each pair, ", window.pairs(),
                             "; got ", inv_freq.size());
@@ -27,8 +26,6 @@ Status validate_inv_freq(const HeadWindow& window, const std::vector<double>& in
   }
   return {};
 }
-
-}  // namespace
 
 Result<Frequencies> make_frequencies(const HeadWindow& window, std::vector<double> inv_freq,
                                      double attention_factor) noexcept {

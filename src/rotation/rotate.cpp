@@ -2,11 +2,14 @@
 // The checks come first, for every view of a call; from the first write on nothing can fail.
 #include "rotary/rotate.hpp"
 
+#include <array>
+
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "kernels/kernels.hpp"
 #include "rotation/active_kernels.hpp"
 #include "rotation/apply_rotations.hpp"
+#include "rotation/split.hpp"
 #include "rotation/view_checks.hpp"
 
 namespace rotary {
@@ -50,7 +53,8 @@ Status rotate(HeadsView dst, ConstHeadsView src, const Rotations& rotations,
     if (auto status = check_source(src, dst, rotations); !status) return status;
     const auto kernels = active_kernels();
     if (!kernels) return kernels.error();
-    apply_rotations({.dst = dst, .src = src}, rotations, options.direction, **kernels);
+    const std::array transfers{Transfer{.dst = dst, .src = src}};
+    apply_in_parts({transfers, rotations, options.direction, **kernels}, options.executor);
     return {};
   });
 }
@@ -72,8 +76,8 @@ Status rotate_qk(HeadsView q, HeadsView k, const Rotations& rotations,
     if (auto status = check_apart("q", q, "k", k); !status) return status;
     const auto kernels = active_kernels();
     if (!kernels) return kernels.error();
-    apply_rotations({.dst = q, .src = q}, rotations, options.direction, **kernels);
-    apply_rotations({.dst = k, .src = k}, rotations, options.direction, **kernels);
+    const std::array transfers{Transfer{.dst = q, .src = q}, Transfer{.dst = k, .src = k}};
+    apply_in_parts({transfers, rotations, options.direction, **kernels}, options.executor);
     return {};
   });
 }

@@ -20,8 +20,8 @@ Status check(RowDType rows) {
 }
 
 Status check_counts(std::int64_t batch, std::int64_t tokens) {
-  if (batch < 1) return invalid_argument("positions must have a batch of at least 1, got ", batch);
-  if (tokens < 0) return invalid_argument("positions must have at least 0 tokens, got ", tokens);
+  if (batch < 1) return invalid_argument("batch must be at least 1, got ", batch);
+  if (tokens < 0) return invalid_argument("tokens must be at least 0, got ", tokens);
   return {};
 }
 
@@ -54,7 +54,7 @@ Result<Rotations> RotationsAccess::empty(const HeadWindow& window,
   if (auto status = check(options.rows); !status) return std::move(status).error();
   const auto misaligned = reinterpret_cast<std::uintptr_t>(options.memory.data()) %
                           static_cast<std::uintptr_t>(element_bytes(options.rows));
-  if (misaligned != 0) {
+  if (!options.memory.empty() && misaligned != 0) {
     return invalid_argument("memory must be aligned to the element of the rows, ",
                             element_bytes(options.rows), " bytes; got an address ", misaligned,
                             " bytes off");

@@ -26,7 +26,7 @@ std::int64_t feature_of(const StridedRotation& rotation, const Block& block, std
 
 void rotate_block(const StridedRotation& rotation, std::int64_t token, std::int64_t head,
                   const Block& block) {
-  alignas(64) std::array<std::byte, 2 * pairs_at_once * sizeof(float)> buffer;
+  alignas(64) std::array<std::byte, 2 * pairs_at_once * sizeof(double)> buffer;
   const auto& job = rotation.job;
   const std::int64_t size = rotation.element_bytes;
   const auto* const src = static_cast<const std::byte*>(job.src) +
@@ -45,7 +45,8 @@ void rotate_block(const StridedRotation& rotation, std::int64_t token, std::int6
   gathered.tokens = 1;
   gathered.heads = 1;
   gathered.pairs = block.count;
-  gathered.rows = job.rows + token * job.row_stride + block.pair;
+  gathered.rows = static_cast<const std::byte*>(job.rows) +
+                  (token * job.row_stride + block.pair) * rotation.row_element_bytes;
   rotation.kernel(gathered);
   for (std::int64_t slot = 0; slot < 2 * block.count; ++slot) {
     const std::int64_t feature = feature_of(rotation, block, slot);

@@ -16,6 +16,7 @@ struct StridedRotation {
   kernels::Rotate kernel;
   Pairing pairing;
   std::int64_t element_bytes;
+  std::int64_t row_element_bytes;
   std::int64_t src_feature_stride;  // in elements
   std::int64_t dst_feature_stride;
 };

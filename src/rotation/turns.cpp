@@ -25,15 +25,17 @@ uint128 times_inverse_two_pi(std::uint64_t significand) noexcept {
 
 }  // namespace
 
-std::uint64_t turns_per_position(double inv_freq) noexcept {
+Turns turns_of(double inv_freq) noexcept {
   int exponent = 0;
   const double fraction = std::frexp(inv_freq, &exponent);  // inv_freq = fraction * 2^exponent
   const auto significand = static_cast<std::uint64_t>(std::ldexp(fraction, 53));
   const uint128 product = times_inverse_two_pi(significand);  // in units of 2^(exponent-53-64) turn
   const int right_shift = 53 - exponent;                      // to units of 2^-64 turn; at least 13
-  if (right_shift > 120) return 0;                            // product < 2^116: below half a unit
+  if (right_shift > 120) return {};                           // product < 2^116: below half a unit
   const uint128 half = static_cast<uint128>(1) << (right_shift - 1);
-  return static_cast<std::uint64_t>((product + half) >> right_shift);
+  const uint128 units = (product + half) >> right_shift;
+  return {.whole = static_cast<std::uint64_t>(units >> 64),
+          .fraction = static_cast<std::uint64_t>(units)};
 }
 
 }  // namespace rotary

@@ -20,6 +20,20 @@ std::string describe(const Strides& s) {
 
 namespace {
 
+// f64 elements turn by f64 rows, all others by f32 rows.
+Status check_dtype(std::string_view name, DType dtype, const Rotations& rotations) {
+  if (size_in_bytes(dtype) == 0) {
+    return invalid_argument(name, ": dtype must be f32, bf16, f16 or f64, got value ",
+                            static_cast<std::int32_t>(dtype));
+  }
+  const bool wants_f64 = dtype == DType::f64;
+  if (wants_f64 == (rotations.row_dtype() == RowDType::f64)) return {};
+  const std::string_view wanted = wants_f64 ? "f64" : "f32";
+  const std::string_view got = wants_f64 ? "f32" : "f64";
+  return invalid_argument(name, ": ", to_string(dtype), " elements need rotations of ", wanted,
+                          " rows (RowDType::", wanted, " in RotationsOptions), got ", got, " rows");
+}
+
 Status check_extents(std::string_view name, const Extents& n, const Rotations& rotations) {
   if (n.batch < 0 || n.tokens < 0 || n.heads < 0 || n.features < 0) {
     return invalid_argument(name, ": extents must be >= 0, got ", describe(n));
@@ -42,10 +56,7 @@ Status check_extents(std::string_view name, const Extents& n, const Rotations& r
 }  // namespace
 
 Status check_view(std::string_view name, const ConstHeadsView& view, const Rotations& rotations) {
-  if (view.dtype != DType::f32 && view.dtype != DType::bf16) {
-    return invalid_argument(name, ": dtype must be f32 or bf16, got value ",
-                            static_cast<std::int32_t>(view.dtype));
-  }
+  if (auto status = check_dtype(name, view.dtype, rotations); !status) return status;
   if (auto status = check_extents(name, view.extents, rotations); !status) return status;
   const auto range = address_range(view);
   if (!range) {

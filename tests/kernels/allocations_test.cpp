@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The decode step allocates nothing: remake_rotations into rotations that were as large before,
-// rotate and rotate_qk. Counted by support/counted_new.cpp.
+// rotate and rotate_qk; nor do rows in the caller's memory. Counted by support/counted_new.cpp.
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 #include "rotary/rotary.hpp"
 #include "support/cases.hpp"
 #include "support/counted_new.hpp"
+#include "support/result.hpp"
 
 namespace rotary {
 namespace {
@@ -38,14 +42,14 @@ TEST(Allocations, OfTheDecodeStepAreNone) {
     const HeadWindow window{
         .head_dim = 50, .rotary_dim = 42, .first_feature = 3, .pairing = pairing};
     const Frequencies frequencies = test::frequencies_of(window, 1.25);
-    Rotations rotations =
-        test::rotations_of(frequencies, ConsecutivePositions{.first = 0, .tokens = 4});
-    EXPECT_EQ(allocations_of([&] {
-                return remake_rotations(rotations, frequencies,
-                                        ConsecutivePositions{.first = 9, .tokens = 3});
-              }),
-              0U);
     for (const DType dtype : test::all_dtypes) {
+      Rotations rotations = test::rotations_of(
+          frequencies, ConsecutivePositions{.first = 0, .tokens = 4}, test::rows_for(dtype));
+      EXPECT_EQ(allocations_of([&] {
+                  return remake_rotations(rotations, frequencies,
+                                          ConsecutivePositions{.first = 9, .tokens = 3});
+                }),
+                0U);
       for (const Layout layout : test::all_layouts) {
         SCOPED_TRACE(to_string(layout));
         const Extents extents{.tokens = 3, .heads = 5, .features = 50};
@@ -55,6 +59,41 @@ TEST(Allocations, OfTheDecodeStepAreNone) {
         EXPECT_EQ(allocations_of([&] { return rotate(q.view(), k.view(), rotations); }), 0U);
       }
     }
+  }
+}
+
+// Rows in the caller's memory, of every kind of positions and of somebody else's rows.
+TEST(Allocations, OfRowsInCallersMemoryAreNone) {
+  const HeadWindow window{
+      .head_dim = 160, .rotary_dim = 160, .first_feature = 0, .pairing = Pairing::half};
+  const Frequencies frequencies = test::frequencies_of(window, 1.25);
+  const std::vector<double> doubles = {0.5, 7, 8, 8.25, -1e9, 1e9 + 0.5};
+  const std::vector<std::int32_t> integers = {5, 6, 7, 0, 1, 2};
+  for (const RowDType rows : {RowDType::f32, RowDType::f64}) {
+    const std::size_t bytes = test::value_of(row_bytes(window, 2, 3, rows));
+    std::vector<std::byte> memory(bytes);
+    std::vector<std::byte> copy(bytes);
+    for (const Positions& positions : {Positions(positions_of(std::span(doubles), 2)),
+                                       Positions(positions_of(std::span(integers), 2)),
+                                       Positions(ConsecutivePositions{.first = -7, .tokens = 6})}) {
+      EXPECT_EQ(allocations_of([&] {
+                  return make_rotations(frequencies, positions, {.rows = rows, .memory = memory});
+                }),
+                0U);
+      Rotations own = test::rotations_of(frequencies, positions, rows);
+      EXPECT_EQ(allocations_of([&] { return remake_rotations(own, frequencies, positions); }), 0U);
+    }
+    const Rotations own = test::rotations_of(frequencies, positions_of(std::span(doubles)), rows);
+    const bool wide = rows == RowDType::f64;
+    const CosSinView view{.cos = own.data(),
+                          .sin = own.data() + own.lane_stride() * (wide ? 8 : 4),
+                          .dtype = wide ? DType::f64 : DType::f32,
+                          .tokens = own.tokens(),
+                          .token_stride = 2 * own.lane_stride(),
+                          .attention_factor = own.attention_factor()};
+    EXPECT_EQ(allocations_of(
+                  [&] { return make_rotations(window, view, {.rows = rows, .memory = copy}); }),
+              0U);
   }
 }
 

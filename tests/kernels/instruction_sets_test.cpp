@@ -12,9 +12,9 @@
 #include <string>
 
 #include "rotary/instruction_set.hpp"
-#include "rotary/numeric_contract.hpp"
 #include "rotary/rotate.hpp"
 #include "support/cases.hpp"
+#include "support/contract.hpp"
 #include "support/error_matchers.hpp"
 #include "support/oracle.hpp"
 #include "support/result.hpp"
@@ -75,8 +75,8 @@ bool result_is_fused(const Tensor& src, const Tensor& dst, const Rotations& rota
     const auto pair = f % window.pairs();
     const float cos = rotations.cos(0, index.token)[static_cast<std::size_t>(pair)];
     const float sin = rotations.sin(0, index.token)[static_cast<std::size_t>(pair)];
-    const float x = src.at(index, pair);
-    const float y = src.at(index, pair + window.pairs());
+    const auto x = static_cast<float>(src.at(index, pair));
+    const auto y = static_cast<float>(src.at(index, pair + window.pairs()));
     const float straight = f < window.pairs() ? x * cos : y * cos;
     const float crossed_sin = f < window.pairs() ? -y : x;
     const float fused = std::fma(crossed_sin, sin, straight);
@@ -107,24 +107,27 @@ TEST(InstructionSets, TheForcedOneIsWhatRan) {
 TEST(InstructionSets, AgreeWithinTwiceTheBound) {
   const Restore restore;
   const Frequencies frequencies = test::frequencies_of(window);
-  const Tensor src = test::random_tensor({.dtype = DType::f32, .extents = extents}, 24);
-  std::vector<Tensor> results;
-  for (const std::string_view name : supported_instruction_sets()) {
-    test::require(force_instruction_set(name));
-    results.push_back(src);
-    const HeadsView view = results.back().view();
-    test::require(rotate(view, view, test::rotations_of(frequencies, positions)));
-  }
-  for (const Tensor& result : results) {
-    test::for_each_element(extents, [&](const HeadIndex& index, std::int64_t f) {
-      const auto pair = f % window.pairs();
-      const double hypot = std::hypot(static_cast<double>(src.at(index, pair)),
-                                      static_cast<double>(src.at(index, pair + window.pairs())));
-      const double bound = rotate_error_bound(Direction::forward, 1, positions.first + index.token);
-      const double difference = std::abs(static_cast<double>(result.at(index, f)) -
-                                         static_cast<double>(results.front().at(index, f)));
-      ASSERT_LE(difference, 2 * bound * 0x1p-24 * hypot);
-    });
+  for (const DType dtype : test::all_dtypes) {
+    SCOPED_TRACE(to_string(dtype));
+    const Tensor src = test::random_tensor({.dtype = dtype, .extents = extents}, 24);
+    std::vector<Tensor> results;
+    for (const std::string_view name : supported_instruction_sets()) {
+      test::require(force_instruction_set(name));
+      results.push_back(src);
+      const HeadsView view = results.back().view();
+      test::require(
+          rotate(view, view, test::rotations_of(frequencies, positions, test::rows_for(dtype))));
+    }
+    for (const Tensor& result : results) {
+      test::for_each_element(extents, [&](const HeadIndex& index, std::int64_t f) {
+        const auto pair = f % window.pairs();
+        const double hypot = std::hypot(src.at(index, pair), src.at(index, pair + window.pairs()));
+        const auto position = static_cast<long double>(positions.first + index.token);
+        const double bound = test::error_bound({.dtype = dtype, .position = position}, hypot);
+        const double difference = std::abs(result.at(index, f) - results.front().at(index, f));
+        ASSERT_LE(difference, 2 * bound * test::error_unit(dtype) * hypot);
+      });
+    }
   }
 }
 

@@ -22,6 +22,20 @@ HeadWindow window_of(std::int64_t rotary_dim) {
           .pairing = Pairing::interleaved};
 }
 
+// Of the row type that the rotations have.
+template <class Real>
+void expect_same_rows(const Rotations& got, const Rotations& wanted) {
+  for (std::int64_t b = 0; b < wanted.batch(); ++b) {
+    for (std::int64_t t = 0; t < wanted.tokens(); ++t) {
+      ASSERT_FALSE(wanted.cos<Real>(b, t).empty());
+      EXPECT_TRUE(std::ranges::equal(got.cos<Real>(b, t), wanted.cos<Real>(b, t)))
+          << b << ", " << t;
+      EXPECT_TRUE(std::ranges::equal(got.sin<Real>(b, t), wanted.sin<Real>(b, t)))
+          << b << ", " << t;
+    }
+  }
+}
+
 void expect_same(const Rotations& got, const Rotations& wanted) {
   EXPECT_EQ(got.window().head_dim, wanted.window().head_dim);
   EXPECT_EQ(got.window().rotary_dim, wanted.window().rotary_dim);
@@ -31,11 +45,11 @@ void expect_same(const Rotations& got, const Rotations& wanted) {
   EXPECT_EQ(got.lane_stride(), wanted.lane_stride());
   ASSERT_EQ(got.batch(), wanted.batch());
   ASSERT_EQ(got.tokens(), wanted.tokens());
-  for (std::int64_t b = 0; b < wanted.batch(); ++b) {
-    for (std::int64_t t = 0; t < wanted.tokens(); ++t) {
-      EXPECT_TRUE(std::ranges::equal(got.cos(b, t), wanted.cos(b, t))) << b << ", " << t;
-      EXPECT_TRUE(std::ranges::equal(got.sin(b, t), wanted.sin(b, t))) << b << ", " << t;
-    }
+  ASSERT_EQ(got.row_dtype(), wanted.row_dtype());
+  if (wanted.row_dtype() == RowDType::f64) {
+    expect_same_rows<double>(got, wanted);
+  } else {
+    expect_same_rows<float>(got, wanted);
   }
 }
 
@@ -48,11 +62,13 @@ TEST(RemakeRotations, IsMakeRotationsWhateverWasThere) {
   const Frequencies wide = test::frequencies_of(window_of(128), 1.25);
   const Frequencies narrow = test::frequencies_of(window_of(6), 1);
 
-  Rotations rotations = test::rotations_of(wide, many);
-  for (const Frequencies* frequencies : {&narrow, &wide, &narrow, &wide}) {
-    for (const Positions* positions : {&given, &one, &many, &none, &given}) {
-      test::require(remake_rotations(rotations, *frequencies, *positions));
-      expect_same(rotations, test::rotations_of(*frequencies, *positions));
+  for (const RowDType rows : {RowDType::f32, RowDType::f64}) {
+    Rotations rotations = test::rotations_of(wide, many, rows);
+    for (const Frequencies* frequencies : {&narrow, &wide, &narrow, &wide}) {
+      for (const Positions* positions : {&given, &one, &many, &none, &given}) {
+        test::require(remake_rotations(rotations, *frequencies, *positions));
+        expect_same(rotations, test::rotations_of(*frequencies, *positions, rows));
+      }
     }
   }
 }

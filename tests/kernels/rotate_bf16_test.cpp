@@ -35,14 +35,15 @@ TEST(RotateBfloat16, IsTheFloatResultRoundedOnce) {
       test::require(rotate(narrow.view(), narrow.view(), rotations, {.direction = direction}));
       test::require(rotate(wide.view(), wide.view(), rotations, {.direction = direction}));
       test::for_each_element(extents, [&](const HeadIndex& index, std::int64_t f) {
-        ASSERT_EQ(narrow.bits_at(index, f), test::to_bfloat16(wide.at(index, f)));
+        ASSERT_EQ(narrow.bits_at(index, f),
+                  test::to_bfloat16(static_cast<float>(wide.at(index, f))));
       });
     }
   }
 }
 
 // All features of one head multiplied by A alone: position 0 has cos 1 and sin 0.
-std::vector<std::uint32_t> scaled_by(double attention_factor, Pairing pairing,
+std::vector<std::uint64_t> scaled_by(double attention_factor, Pairing pairing,
                                      const std::vector<std::uint16_t>& features) {
   const auto head_dim = static_cast<std::int64_t>(features.size());
   const HeadWindow window{
@@ -61,7 +62,7 @@ std::vector<std::uint32_t> scaled_by(double attention_factor, Pairing pairing,
 // neighbours, of which the even one must be taken. Both directions occur.
 TEST(RotateBfloat16, TiesGoToEven) {
   std::vector<std::uint16_t> features;
-  std::vector<std::uint32_t> expected;
+  std::vector<std::uint64_t> expected;
   for (std::uint32_t m = 1; m < 42; m += 2) {
     for (const std::uint32_t sign : {0U, 0x8000U}) {
       features.push_back(static_cast<std::uint16_t>(sign | (0x3F80U + m)));
@@ -77,8 +78,8 @@ TEST(RotateBfloat16, TiesGoToEven) {
 // The largest bf16 times 1.002 is below the largest float32 but above the middle to the next bf16.
 TEST(RotateBfloat16, RoundsUpToInfinity) {
   const std::vector<std::uint16_t> features(34, 0x7F7F);
-  const std::vector<std::uint32_t> infinities(34, 0x7F80);
-  const std::vector<std::uint32_t> largest(34, 0x7F7F);
+  const std::vector<std::uint64_t> infinities(34, 0x7F80);
+  const std::vector<std::uint64_t> largest(34, 0x7F7F);
   for (const Pairing pairing : test::all_pairings) {
     EXPECT_EQ(scaled_by(1.002, pairing, features), infinities);
     EXPECT_EQ(scaled_by(1.0015, pairing, features), largest);
@@ -88,7 +89,7 @@ TEST(RotateBfloat16, RoundsUpToInfinity) {
 TEST(RotateBfloat16, NanWithAnyPayloadStaysNan) {
   const std::vector<std::uint16_t> features = {0x7F81, 0xFF81, 0x7FFF, 0xFFFF, 0x7FC0, 0xFFC0};
   for (const Pairing pairing : test::all_pairings) {
-    for (const std::uint32_t bits : scaled_by(1, pairing, features)) {
+    for (const std::uint64_t bits : scaled_by(1, pairing, features)) {
       EXPECT_TRUE(std::isnan(test::from_bfloat16(static_cast<std::uint16_t>(bits)))) << bits;
     }
   }

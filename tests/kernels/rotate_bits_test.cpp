@@ -24,6 +24,10 @@ struct Whole {
   std::vector<std::int64_t> positions;  // [batch][tokens]
   Tensor src;
   Tensor dst;
+
+  [[nodiscard]] Rotations rotations(const Positions& of) const {
+    return test::rotations_of(frequencies, of, test::rows_for(src.view().dtype));
+  }
 };
 
 Whole rotate_at_once(DType dtype, Pairing pairing) {
@@ -37,11 +41,9 @@ Whole rotate_at_once(DType dtype, Pairing pairing) {
   for (std::int64_t i = 0; i < extents.batch * extents.tokens; ++i) {
     whole.positions.push_back(random.integer(-1000, 1'000'000));
   }
-  test::require(
-      rotate(whole.dst.view(), whole.src.view(),
-             test::rotations_of(
-                 whole.frequencies,
-                 positions_of(std::span<const std::int64_t>(whole.positions), extents.batch))));
+  test::require(rotate(whole.dst.view(), whole.src.view(),
+                       whole.rotations(positions_of(std::span<const std::int64_t>(whole.positions),
+                                                    extents.batch))));
   return whole;
 }
 
@@ -76,13 +78,12 @@ void rotate_part(Tensor& tensor, const Whole& whole, const Extents& begin, const
       .tokens = part.tokens,
       .batch_stride = extents.tokens};
   const HeadsView view = part_of(tensor.view(), begin, part);
-  test::require(rotate(view, view, test::rotations_of(whole.frequencies, positions)));
+  test::require(rotate(view, view, whole.rotations(positions)));
 }
 
 TEST(RotateBits, SameInEveryLayout) {
   for_each_whole([](const Whole& whole) {
-    const Rotations rotations = test::rotations_of(
-        whole.frequencies,
+    const Rotations rotations = whole.rotations(
         positions_of(std::span<const std::int64_t>(whole.positions), extents.batch));
     for (const Layout layout : test::all_layouts) {
       SCOPED_TRACE(to_string(layout));

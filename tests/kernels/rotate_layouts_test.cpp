@@ -26,9 +26,9 @@ template <class Visit>
 void for_each_case(Visit visit) {
   for (const Pairing pairing : test::all_pairings) {
     const Frequencies frequencies = test::frequencies_of(window_with(pairing), 1.25);
-    const Rotations rotations = test::rotations_of(frequencies, positions);
     const test::Oracle oracle(frequencies, positions);
     for (const DType dtype : test::all_dtypes) {
+      const Rotations rotations = test::rotations_of(frequencies, positions, test::rows_for(dtype));
       const Tensor src = test::random_tensor({.dtype = dtype, .extents = extents}, 3);
       for (const Direction direction : test::all_directions) {
         SCOPED_TRACE(test::describe(dtype, pairing, direction));

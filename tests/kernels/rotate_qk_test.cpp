@@ -22,8 +22,9 @@ Extents extents_with(std::int64_t heads) {
 }
 
 TEST(RotateQk, RotatesBothAsRotateWould) {
-  const Rotations rotations = test::rotations_of(test::frequencies_of(window, 1.25), positions);
   for (const DType dtype : test::all_dtypes) {
+    const Rotations rotations =
+        test::rotations_of(test::frequencies_of(window, 1.25), positions, test::rows_for(dtype));
     for (const Direction direction : test::all_directions) {
       Tensor q = test::random_tensor({.dtype = dtype, .extents = extents_with(9)}, 15);
       Tensor k = test::random_tensor({.dtype = dtype, .extents = extents_with(3)}, 16);

@@ -19,20 +19,28 @@ using test::Tensor;
 
 constexpr Extents one_head{.tokens = 1, .heads = 1, .features = 42};
 constexpr HeadIndex only{};
-constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Tensor rotated(const Tensor& src, Pairing pairing, std::int64_t position) {
   const HeadWindow window{.head_dim = 42, .rotary_dim = 38, .first_feature = 2, .pairing = pairing};
   Tensor dst({.dtype = src.view().dtype, .extents = one_head});
   test::require(rotate(dst.view(), src.view(),
                        test::rotations_of(test::frequencies_of(window),
-                                          ConsecutivePositions{.first = position, .tokens = 1})));
+                                          ConsecutivePositions{.first = position, .tokens = 1},
+                                          test::rows_for(src.view().dtype))));
   return dst;
+}
+
+// Of the largest finite number: one below Inf.
+std::uint64_t largest_bits(DType dtype) {
+  Tensor tensor({.dtype = dtype, .extents = {.tokens = 1, .heads = 1, .features = 1}});
+  tensor.set(only, 0, infinity);
+  return tensor.bits_at(only, 0) - 1;
 }
 
 // Puts value into one feature of one pair and returns what became of the head.
 template <class Visit>
-void for_each_poisoned_feature(float value, Visit visit) {
+void for_each_poisoned_feature(double value, Visit visit) {
   for (const Pairing pairing : test::all_pairings) {
     const HeadWindow window{
         .head_dim = 42, .rotary_dim = 38, .first_feature = 2, .pairing = pairing};
@@ -59,8 +67,8 @@ void for_each_poisoned_feature(float value, Visit visit) {
 }
 
 TEST(RotateSpecialValues, NanStaysInItsPair) {
-  for_each_poisoned_feature(std::numeric_limits<float>::quiet_NaN(),
-                            [](float first, float second, bool) {
+  for_each_poisoned_feature(std::numeric_limits<double>::quiet_NaN(),
+                            [](double first, double second, bool) {
                               EXPECT_TRUE(std::isnan(first));
                               EXPECT_TRUE(std::isnan(second));
                             });
@@ -68,8 +76,8 @@ TEST(RotateSpecialValues, NanStaysInItsPair) {
 
 // At position 1 every angle lies in (0, pi/2): cos and sin are positive.
 TEST(RotateSpecialValues, InfinityStaysInItsPairWithItsSign) {
-  for (const float value : {infinity, -infinity}) {
-    for_each_poisoned_feature(value, [value](float first, float second, bool is_first) {
+  for (const double value : {infinity, -infinity}) {
+    for_each_poisoned_feature(value, [value](double first, double second, bool is_first) {
       EXPECT_EQ(first, is_first ? value : -value);
       EXPECT_EQ(second, value);
     });
@@ -77,18 +85,22 @@ TEST(RotateSpecialValues, InfinityStaysInItsPairWithItsSign) {
 }
 
 TEST(RotateSpecialValues, OverflowIsInfinity) {
-  Tensor src = test::random_tensor({.dtype = DType::f32, .extents = one_head}, 9);
-  src.set(only, 2, std::numeric_limits<float>::max());
-  src.set(only, 3, std::numeric_limits<float>::max());
-  const Tensor dst = rotated(src, Pairing::interleaved, 1);
-  EXPECT_EQ(dst.at(only, 3), infinity);  // max * (sin 1 + cos 1)
+  for (const DType dtype : test::all_dtypes) {
+    Tensor src = test::random_tensor({.dtype = dtype, .extents = one_head}, 9);
+    src.set_bits(only, 2, largest_bits(dtype));
+    src.set_bits(only, 3, largest_bits(dtype));
+    const Tensor dst = rotated(src, Pairing::interleaved, 1);
+    EXPECT_EQ(dst.at(only, 3), infinity) << to_string(dtype);  // largest * (sin 1 + cos 1)
+  }
 }
 
 // Signalling NaNs, negative zero, subnormals: copied, not computed with.
 TEST(RotateSpecialValues, OtherFeaturesPassBitForBit) {
   for (const DType dtype : test::all_dtypes) {
-    for (const std::uint32_t upper : {0x7F81U, 0xFFFFU, 0x8000U, 0x0001U, 0x7F80U, 0x8001U}) {
-      const std::uint32_t bits = dtype == DType::bf16 ? upper : (upper << 16) | 0x0001U;
+    for (const std::uint64_t upper :
+         {0x7F81U, 0x7C01U, 0x7FF1U, 0xFFFFU, 0x8000U, 0x0001U, 0x7F80U, 0x7C00U, 0x8001U}) {
+      const auto below = 8 * size_in_bytes(dtype) - 16;  // bits after the first 16
+      const std::uint64_t bits = below == 0 ? upper : (upper << below) | 1U;
       for (const Pairing pairing : test::all_pairings) {
         Tensor src = test::random_tensor({.dtype = dtype, .extents = one_head}, 10);
         for (const std::int64_t f : {0, 1, 40, 41}) src.set_bits(only, f, bits);

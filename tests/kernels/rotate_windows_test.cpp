@@ -23,7 +23,8 @@ struct Case {
 void expect_right(const Case& given, std::uint64_t seed) {
   const ConsecutivePositions positions{.first = 77, .tokens = given.extents.tokens};
   const Frequencies frequencies = test::frequencies_of(given.window);
-  const Rotations rotations = test::rotations_of(frequencies, positions);
+  const Rotations rotations =
+      test::rotations_of(frequencies, positions, test::rows_for(given.dtype));
   const test::Oracle oracle(frequencies, positions);
   const Tensor src = test::random_tensor({.dtype = given.dtype, .extents = given.extents}, seed);
   for (const Layout layout : {Layout::bthd, Layout::bhtd}) {
@@ -104,8 +105,9 @@ TEST(RotateWindows, AnyMagnitudeAtExtremePositions) {
           .head_dim = 66, .rotary_dim = 66, .first_feature = 0, .pairing = pairing};
       const Frequencies frequencies = test::frequencies_of(window, factor);
       const test::Oracle oracle(frequencies, positions);
-      const Rotations rotations = test::rotations_of(frequencies, positions);
       for (const DType dtype : test::all_dtypes) {
+        const Rotations rotations =
+            test::rotations_of(frequencies, positions, test::rows_for(dtype));
         Tensor src({.dtype = dtype, .extents = {.tokens = 5, .heads = 9, .features = 66}});
         test::Random random(7);
         fill_with_any_magnitude(src, random);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of cos and sin against MPFR, within row_error_bound: every position an int64 can hold.
+// The rows of cos and sin against MPFR, within their published bounds: every position an int64 can
+// hold.
 #include "rotary/rotations.hpp"
 
 #include <gtest/gtest.h>
@@ -7,16 +8,18 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
-#include "reference/tensor.hpp"
-#include "rotary/numeric_contract.hpp"
 #include "support/cases.hpp"
 #include "support/random.hpp"
 #include "support/result.hpp"
+#include "support/rows.hpp"
 
 namespace rotary {
 namespace {
+
+using test::row_bits;
 
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
@@ -40,35 +43,10 @@ std::vector<std::int64_t> remarkable_positions() {
   return positions;
 }
 
-// Every element of every row, within the published bound.
 void expect_rows_within_bound(const Frequencies& frequencies,
                               const std::vector<std::int64_t>& positions) {
-  const Positions given = positions_of(std::span(positions));
-  const Rotations rotations = test::rotations_of(frequencies, given);
-  const reference::AngleRows exact(given, frequencies.inv_freq);
-  const long double factor = frequencies.attention_factor;
-  for (std::int64_t t = 0; t < rotations.tokens(); ++t) {
-    const std::int64_t position = positions[static_cast<std::size_t>(t)];
-    for (std::size_t i = 0; i < frequencies.inv_freq.size(); ++i) {
-      const auto check = [&](float row, long double angle, const char* name) {
-        const long double product = factor * angle;
-        const double bound =
-            row_error_bound(static_cast<double>(product), frequencies.attention_factor, position);
-        ASSERT_LE(std::abs(row - product), bound)
-            << name << " at position " << position << std::hexfloat << " inv_freq "
-            << frequencies.inv_freq[i] << " A " << frequencies.attention_factor << " got " << row;
-      };
-      check(rotations.cos(0, t)[i], exact.at(0, t)[i].cos, "cos");
-      check(rotations.sin(0, t)[i], exact.at(0, t)[i].sin, "sin");
-    }
-  }
-}
-
-void expect_same_row(const Rotations& a, std::int64_t token_of_a, const Rotations& b,
-                     std::int64_t batch_of_b, std::int64_t token_of_b) {
-  for (std::size_t i = 0; i < a.cos(0, 0).size(); ++i) {
-    ASSERT_EQ(a.cos(0, token_of_a)[i], b.cos(batch_of_b, token_of_b)[i]);
-    ASSERT_EQ(a.sin(0, token_of_a)[i], b.sin(batch_of_b, token_of_b)[i]);
+  for (const RowDType rows : test::all_row_dtypes) {
+    ASSERT_TRUE(test::rows_within_bound(frequencies, positions_of(std::span(positions)), rows));
   }
 }
 
@@ -114,12 +92,13 @@ TEST(Rotations, StayWithinTheBoundAlongARun) {
     for (std::int64_t t = 0; t < 50; ++t) positions[static_cast<std::size_t>(t)] = first + t;
     expect_rows_within_bound(frequencies, positions);
 
-    const Rotations run =
-        test::rotations_of(frequencies, ConsecutivePositions{.first = first, .tokens = 50});
-    for (std::int64_t t = 0; t < 50; ++t) {
-      const Rotations alone =
-          test::rotations_of(frequencies, ConsecutivePositions{.first = first + t, .tokens = 1});
-      expect_same_row(run, t, alone, 0, 0);
+    for (const RowDType rows : test::all_row_dtypes) {
+      const Rotations run =
+          test::rotations_of(frequencies, ConsecutivePositions{.first = first, .tokens = 50}, rows);
+      for (std::int64_t t = 0; t < 50; ++t) {
+        const ConsecutivePositions one{.first = first + t, .tokens = 1};
+        EXPECT_EQ(row_bits(run, 0, t), row_bits(test::rotations_of(frequencies, one, rows), 0, 0));
+      }
     }
   }
 }
@@ -174,8 +153,8 @@ TEST(Rotations, AreTheSameBitsHoweverPositionsAreGiven) {
       frequencies,
       PositionArray<std::int64_t>{.data = backwards.data() + 7, .tokens = 8, .token_stride = -1});
   for (std::int64_t t = 0; t < 8; ++t) {
-    expect_same_row(consecutive, t, strided, t / 4, t % 4);
-    expect_same_row(consecutive, t, reversed, 0, t);
+    EXPECT_EQ(row_bits(consecutive, 0, t), row_bits(strided, t / 4, t % 4));
+    EXPECT_EQ(row_bits(consecutive, 0, t), row_bits(reversed, 0, t));
   }
 }
 

@@ -32,6 +32,29 @@ TEST(Angle, AgreesWithTheLibraryOnSmallAngles) {
   }
 }
 
+TEST(Angle, BetweenIntegers) {
+  EXPECT_EQ(cos_sin(1e-300, 0.5).cos, 1);
+  EXPECT_EQ(cos_sin(1e-300, 0.5).sin, static_cast<long double>(1e-300) / 2);
+  for (const double position : {0.5, -0.25, 8191.75, 131071.3}) {
+    const long double angle = static_cast<long double>(position) * 0.375;  // exact
+    const CosSin got = cos_sin(position, 0.375);
+    EXPECT_LE(std::abs(got.cos - std::cos(angle)), unit * (1 + std::abs(angle)));
+    EXPECT_LE(std::abs(got.sin - std::sin(angle)), unit * (1 + std::abs(angle)));
+  }
+  for (const std::int64_t position : {std::int64_t{0}, std::int64_t{-7}, std::int64_t{1} << 60}) {
+    EXPECT_EQ(cos_sin(static_cast<double>(position), 0.37).cos, cos_sin(position, 0.37).cos);
+    EXPECT_EQ(cos_sin(static_cast<double>(position), 0.37).sin, cos_sin(position, 0.37).sin);
+  }
+}
+
+// Half way to a far integer, doubled.
+TEST(Angle, DoublesFromBetweenIntegers) {
+  const CosSin half = cos_sin(0x1p51 + 0.5, 0.01);
+  const CosSin whole = cos_sin((std::int64_t{1} << 52) + 1, 0.01);
+  EXPECT_LE(std::abs(whole.cos - (half.cos * half.cos - half.sin * half.sin)), 8 * unit);
+  EXPECT_LE(std::abs(whole.sin - 2 * half.sin * half.cos), 8 * unit);
+}
+
 TEST(Angle, IsEvenInCosAndOddInSin) {
   const CosSin ahead = cos_sin(123456789012345, 0.37);
   const CosSin behind = cos_sin(-123456789012345, 0.37);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reference/forms.hpp"
+#include "support/binary16.hpp"
 #include "support/cases.hpp"
 
 namespace rotary::reference {
@@ -28,6 +29,28 @@ TEST(ReferenceTensor, ReadsEveryLayoutAlike) {
       const test::Tensor moved = moved_to(layout, values);
       EXPECT_EQ(rotate_tensor(moved.view(), rows, {.window = window}), expected);
     }
+  }
+}
+
+// Against numbers worked out by hand, and all of binary16 against the tests' own conversion.
+TEST(ReferenceTensor, ReadsEveryTypeExactly) {
+  const auto read = [](DType dtype, std::uint64_t bits) {
+    test::Tensor tensor({.dtype = dtype, .extents = {.tokens = 1, .heads = 1, .features = 1}});
+    tensor.set_bits({}, 0, bits);
+    return element(tensor.view(), {}, 0);
+  };
+  EXPECT_EQ(read(DType::f32, 0xC0490FDB), -0x1.921fb6p1);
+  EXPECT_EQ(read(DType::bf16, 0x4049), 0x1.92p1);
+  EXPECT_EQ(read(DType::f16, 0x3555), 0x1.554p-2);
+  EXPECT_EQ(read(DType::f16, 0x8001), -0x1p-24);
+  EXPECT_EQ(read(DType::f16, 0x7BFF), 65504);
+  EXPECT_EQ(read(DType::f64, 0x400921FB54442D18), 0x1.921fb54442d18p1);
+  for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+    const double expected = test::from_binary16(static_cast<std::uint16_t>(bits));
+    const double got = read(DType::f16, bits);
+    ASSERT_EQ(std::isnan(got), std::isnan(expected)) << bits;
+    ASSERT_EQ(std::signbit(got), bits >= 0x8000) << bits;
+    ASSERT_TRUE(std::isnan(expected) || got == expected) << bits;
   }
 }
 
@@ -58,6 +81,16 @@ TEST(ReferenceTensor, SharesOneRowOfPositionsOverTheBatch) {
     EXPECT_EQ(rows.at(0, t)[0].cos, cos_sin(40 + t, 0.5).cos);
     EXPECT_EQ(rows.at(1, t)[1].sin, cos_sin(40 + t, 0.01).sin);
   }
+}
+
+TEST(ReferenceTensor, TurnsByPositionsBetweenIntegers) {
+  const std::vector<double> positions = {0.5, -3, 0.25, 1e6 + 0.5};
+  const Positions given = positions_of(std::span(positions), 2);
+  const AngleRows rows(given, inv_freq);
+  EXPECT_EQ(rows.at(0, 0)[0].cos, cos_sin(0.5, inv_freq[0]).cos);
+  EXPECT_EQ(rows.at(0, 1)[1].sin, cos_sin(-3, inv_freq[1]).sin);
+  EXPECT_EQ(rows.at(1, 1)[0].sin, cos_sin(1e6 + 0.5, inv_freq[0]).sin);
+  EXPECT_EQ(position_at(given, 1, 0), 0.25L);
 }
 
 }  // namespace

@@ -17,8 +17,12 @@ Frequencies frequencies_of(const HeadWindow& window, double attention_factor) {
   return value_of(make_frequencies(window, std::move(inv_freq), attention_factor));
 }
 
-Rotations rotations_of(const Frequencies& frequencies, const Positions& positions) {
-  return value_of(make_rotations(frequencies, positions));
+Rotations rotations_of(const Frequencies& frequencies, const Positions& positions, RowDType rows) {
+  return value_of(make_rotations(frequencies, positions, {.rows = rows}));
+}
+
+RowDType rows_for(DType dtype) noexcept {
+  return dtype == DType::f64 ? RowDType::f64 : RowDType::f32;
 }
 
 Tensor random_tensor(const Shape& shape, std::uint64_t seed) {
@@ -35,7 +39,8 @@ Tensor moved_to(Layout layout, const Tensor& tensor) {
 }
 
 std::string describe(DType dtype, Pairing pairing, Direction direction) {
-  std::string text = dtype == DType::bf16 ? "bf16 " : "f32 ";
+  std::string text(to_string(dtype));
+  text += ' ';
   text += to_string(pairing);
   switch (direction) {
     case Direction::forward:

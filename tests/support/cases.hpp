@@ -14,14 +14,18 @@
 namespace rotary::test {
 
 inline constexpr std::array all_pairings = {Pairing::half, Pairing::interleaved};
-inline constexpr std::array all_dtypes = {DType::f32, DType::bf16};
+inline constexpr std::array all_dtypes = {DType::f32, DType::bf16, DType::f16, DType::f64};
 inline constexpr std::array all_directions = {Direction::forward, Direction::inverse,
                                               Direction::transpose};
 
 // Base 10000 over the window, with attention factor A.
 [[nodiscard]] Frequencies frequencies_of(const HeadWindow& window, double attention_factor = 1);
 
-[[nodiscard]] Rotations rotations_of(const Frequencies& frequencies, const Positions& positions);
+[[nodiscard]] Rotations rotations_of(const Frequencies& frequencies, const Positions& positions,
+                                     RowDType rows = RowDType::f32);
+
+// The rows that elements of this dtype turn by.
+[[nodiscard]] RowDType rows_for(DType dtype) noexcept;
 
 // A tensor of random activations.
 [[nodiscard]] Tensor random_tensor(const Shape& shape, std::uint64_t seed);

@@ -10,10 +10,14 @@ namespace {
 
 std::atomic<std::size_t> allocations{0};
 
+// More than a machine has. AddressSanitizer's malloc would end the process.
+constexpr std::size_t too_many_bytes = std::size_t{1} << 47;
+
 }  // namespace
 
 void* operator new(std::size_t bytes) {
   ++allocations;
+  if (bytes >= too_many_bytes) throw std::bad_alloc();
   if (void* const memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
   throw std::bad_alloc();
 }

@@ -34,10 +34,6 @@ class Oracle {
                                                  const ConstHeadsView& src,
                                                  Direction direction) const;
 
-  // The largest error of a turning element in units of 2^-24 hypot(exact pair).
-  [[nodiscard]] double worst_units(const ConstHeadsView& dst, const ConstHeadsView& src,
-                                   Direction direction) const;
-
  private:
   Frequencies frequencies_;
   Positions positions_;

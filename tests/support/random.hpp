@@ -28,10 +28,10 @@ class Random {
   // What activations look like: uniform in [-4, 4).
   [[nodiscard]] float activation() { return static_cast<float>(unit() * 8 - 4); }
 
-  // Any sign, significand and a magnitude within 2^-30 .. 2^30.
-  [[nodiscard]] float any_magnitude() {
+  // Any sign and significand, 2^lowest <= |.| < 2^(highest + 1).
+  [[nodiscard]] double magnitude(int lowest, int highest) {
     const double significand = (unit() < 0.5 ? -1 : 1) * (1 + unit());
-    return static_cast<float>(std::ldexp(significand, static_cast<int>(integer(-30, 29))));
+    return std::ldexp(significand, static_cast<int>(integer(lowest, highest)));
   }
 
  private:

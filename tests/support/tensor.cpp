@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "support/bfloat16.hpp"
+#include "support/binary16.hpp"
 
 namespace rotary::test {
 namespace {
@@ -71,6 +74,52 @@ Reach reach_of(const Extents& extents, const Strides& strides) {
   return reach;
 }
 
+double value_of_bits(DType dtype, std::uint64_t bits) {
+  switch (dtype) {
+    case DType::f32:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    case DType::bf16:
+      return from_bfloat16(static_cast<std::uint16_t>(bits));
+    case DType::f16:
+      return from_binary16(static_cast<std::uint16_t>(bits));
+    case DType::f64:
+      return std::bit_cast<double>(bits);
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+std::uint64_t bits_of_value(DType dtype, double value) {
+  switch (dtype) {
+    case DType::f32:
+      return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    case DType::bf16:
+      return to_bfloat16(static_cast<float>(value));
+    case DType::f16:
+      return to_binary16(value);
+    case DType::f64:
+      return std::bit_cast<std::uint64_t>(value);
+  }
+  return 0;
+}
+
+struct Exponents {
+  int lowest = 0;
+  int highest = 0;
+};
+
+Exponents exponents_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+    case DType::bf16:
+      break;
+    case DType::f16:
+      return {.lowest = -24, .highest = 14};
+    case DType::f64:
+      return {.lowest = -300, .highest = 299};
+  }
+  return {.lowest = -30, .highest = 29};
+}
+
 }  // namespace
 
 std::string_view to_string(Layout layout) noexcept {
@@ -127,31 +176,28 @@ std::size_t Tensor::byte_offset(const HeadIndex& index, std::int64_t feature) co
   return static_cast<std::size_t>(element * size_in_bytes(shape_.dtype));
 }
 
-std::uint32_t Tensor::bits_at(const HeadIndex& index, std::int64_t feature) const {
-  std::uint32_t bits = 0;
+std::uint64_t Tensor::bits_at(const HeadIndex& index, std::int64_t feature) const {
+  std::uint64_t bits = 0;
   std::memcpy(&bits, bytes_.data() + byte_offset(index, feature),
               static_cast<std::size_t>(size_in_bytes(shape_.dtype)));
   return bits;
 }
 
-float Tensor::at(const HeadIndex& index, std::int64_t feature) const {
-  const std::uint32_t bits = bits_at(index, feature);
-  return shape_.dtype == DType::bf16 ? from_bfloat16(static_cast<std::uint16_t>(bits))
-                                     : std::bit_cast<float>(bits);
+double Tensor::at(const HeadIndex& index, std::int64_t feature) const {
+  return value_of_bits(shape_.dtype, bits_at(index, feature));
 }
 
-void Tensor::set_bits(const HeadIndex& index, std::int64_t feature, std::uint32_t bits) {
+void Tensor::set_bits(const HeadIndex& index, std::int64_t feature, std::uint64_t bits) {
   std::memcpy(bytes_.data() + byte_offset(index, feature), &bits,
               static_cast<std::size_t>(size_in_bytes(shape_.dtype)));
 }
 
-void Tensor::set(const HeadIndex& index, std::int64_t feature, float value) {
-  set_bits(index, feature,
-           shape_.dtype == DType::bf16 ? to_bfloat16(value) : std::bit_cast<std::uint32_t>(value));
+void Tensor::set(const HeadIndex& index, std::int64_t feature, double value) {
+  set_bits(index, feature, bits_of_value(shape_.dtype, value));
 }
 
-std::vector<std::uint32_t> Tensor::all_bits() const {
-  std::vector<std::uint32_t> bits;
+std::vector<std::uint64_t> Tensor::all_bits() const {
+  std::vector<std::uint64_t> bits;
   for_each_element(shape_.extents, [&](const HeadIndex& index, std::int64_t f) {
     bits.push_back(bits_at(index, f));
   });
@@ -172,13 +218,14 @@ bool Tensor::guards_intact() const {
 
 void fill(Tensor& tensor, Random& random) {
   for_each_element(tensor.extents(), [&](const HeadIndex& index, std::int64_t f) {
-    tensor.set(index, f, random.activation());
+    tensor.set(index, f, random.unit() * 8 - 4);
   });
 }
 
 void fill_with_any_magnitude(Tensor& tensor, Random& random) {
+  const Exponents range = exponents_of(std::as_const(tensor).view().dtype);
   for_each_element(tensor.extents(), [&](const HeadIndex& index, std::int64_t f) {
-    tensor.set(index, f, random.any_magnitude());
+    tensor.set(index, f, random.magnitude(range.lowest, range.highest));
   });
 }
 

@@ -53,13 +53,13 @@ class Tensor {
   [[nodiscard]] ConstHeadsView view() const noexcept;
   [[nodiscard]] const Extents& extents() const noexcept { return shape_.extents; }
 
-  [[nodiscard]] float at(const HeadIndex& index, std::int64_t feature) const;
-  [[nodiscard]] std::uint32_t bits_at(const HeadIndex& index, std::int64_t feature) const;
-  void set_bits(const HeadIndex& index, std::int64_t feature, std::uint32_t bits);
-  void set(const HeadIndex& index, std::int64_t feature, float value);  // bf16: to nearest even
+  [[nodiscard]] double at(const HeadIndex& index, std::int64_t feature) const;
+  [[nodiscard]] std::uint64_t bits_at(const HeadIndex& index, std::int64_t feature) const;
+  void set_bits(const HeadIndex& index, std::int64_t feature, std::uint64_t bits);
+  void set(const HeadIndex& index, std::int64_t feature, double value);  // to nearest even
 
   // The bits of all elements, [batch][tokens][heads][features].
-  [[nodiscard]] std::vector<std::uint32_t> all_bits() const;
+  [[nodiscard]] std::vector<std::uint64_t> all_bits() const;
   [[nodiscard]] const std::vector<std::byte>& bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool guards_intact() const;
 
@@ -86,8 +86,10 @@ void for_each_element(const Extents& extents, Visit visit) {
   }
 }
 
-void fill(Tensor& tensor, Random& random);                     // activations
-void fill_with_any_magnitude(Tensor& tensor, Random& random);  // 2^-30 .. 2^30
+void fill(Tensor& tensor, Random& random);  // activations
+
+// 2^-30 .. 2^30, and what f16 (2^-24 .. 2^16) and f64 (2^-300 .. 2^300) hold.
+void fill_with_any_magnitude(Tensor& tensor, Random& random);
 
 // The same elements in another place: dst must have src's extents and dtype.
 void copy_elements(Tensor& dst, const Tensor& src);

@@ -12,6 +12,8 @@ namespace {
 TEST(NumericContract, AngleErrorGrowsWithThePosition) {
   EXPECT_EQ(angle_error_bound(0), 0x1p-50);
   EXPECT_EQ(angle_error_bound(-4096), angle_error_bound(4096));
+  EXPECT_EQ(angle_error_bound(-4096.0), angle_error_bound(4096));
+  EXPECT_GT(angle_error_bound(4096.5), angle_error_bound(4096));
   EXPECT_NEAR(angle_error_bound(std::int64_t{1} << 40), 6.2832 * 0x1p-25, 1e-11);
   EXPECT_GT(angle_error_bound(std::numeric_limits<std::int64_t>::min()), 1.5);
 }
@@ -31,6 +33,29 @@ TEST(NumericContract, RotatedErrorIsThreeUnitsNearTheOrigin) {
 
 TEST(NumericContract, Bfloat16AddsItsOwnHalfUlp) {
   EXPECT_NEAR(rotate_bf16_error_bound(Direction::forward, 1, 0), 3 + 0x1p16, 0.02);
+}
+
+TEST(NumericContract, Float16AddsItsOwnHalfUlp) {
+  EXPECT_NEAR(rotate_f16_error_bound(Direction::forward, 1, 0, 1), 3 + 0x1p13, 0.01);
+  EXPECT_NEAR(rotate_f16_error_bound(Direction::inverse, 1.25, 0, 0x1p-14), 5 + 0x1p13, 0.01);
+}
+
+// Never less than half of 2^-24, the least that a subnormal f16 can change by.
+TEST(NumericContract, Float16AddsHalfTheSpacingOfItsSubnormals) {
+  for (const double hypot : {0x1p-16, 0x1p-24, 0x1p-30}) {
+    const double bound = rotate_f16_error_bound(Direction::forward, 1, 0, hypot);
+    EXPECT_NEAR(bound * 0x1p-24 * hypot, 0x1p-25, 4 * 0x1p-24 * hypot);
+    EXPECT_GT(bound * 0x1p-24 * hypot, 0x1p-25);
+  }
+  EXPECT_EQ(f16_overflow, 65504 + 16);
+}
+
+// In units of 2^-53: the row's 2^-50 weighs 8, by both features 8 √2.
+TEST(NumericContract, Float64IsTwoRoundingsAndTheRow) {
+  EXPECT_EQ(row_f64_error_bound(2, 0), 0x1p-49);
+  EXPECT_NEAR(rotate_f64_error_bound(Direction::forward, 1, 0), 2 + 8 * 1.41421, 1e-4);
+  EXPECT_NEAR(rotate_f64_error_bound(Direction::inverse, 1.25, 0), 5 + 8 * 1.41421, 1e-4);
+  EXPECT_NEAR(rotate_f64_error_bound(Direction::inverse, 1, 0), 2 + 8 * 1.41421, 1e-4);
 }
 
 }  // namespace

@@ -20,12 +20,12 @@ using test::Tensor;
 constexpr Extents extents{.batch = 2, .tokens = 3, .heads = 4, .features = 16};
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 
-Rotations rotations_with(std::int64_t batch, std::int64_t tokens) {
+Rotations rotations_with(std::int64_t batch, std::int64_t tokens, RowDType rows = RowDType::f32) {
   const HeadWindow window{
       .head_dim = 16, .rotary_dim = 12, .first_feature = 2, .pairing = Pairing::half};
   const std::vector<std::int64_t> positions(static_cast<std::size_t>(batch * tokens), 9);
-  return test::rotations_of(test::frequencies_of(window),
-                            positions_of(std::span(positions), batch));
+  return test::rotations_of(test::frequencies_of(window), positions_of(std::span(positions), batch),
+                            rows);
 }
 
 // A destination and a source that rotate() accepts until one thing about them is changed.
@@ -90,7 +90,21 @@ TEST_F(RotateErrors, SourceOfAnotherType) {
 
 TEST_F(RotateErrors, TypeThatDoesNotExist) {
   dst.dtype = src.dtype = static_cast<DType>(9);
-  expect_refused({"dtype", "f32", "bf16", "got", "9"});
+  expect_refused({"dtype", "f32", "bf16", "f16", "f64", "got", "9"});
+}
+
+// Each element type turns by rows of one type; the message says which to make.
+TEST_F(RotateErrors, RowsOfTheOtherType) {
+  rotations = rotations_with(2, 3, RowDType::f64);
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    dst.dtype = src.dtype = dtype;
+    expect_refused({"dst", to_string(dtype), "RowDType::f32", "got f64 rows"});
+  }
+  rotations = rotations_with(2, 3, RowDType::f32);
+  dst.dtype = src.dtype = DType::f64;
+  expect_refused({"dst", "f64 elements", "RowDType::f64", "got f32 rows"});
+  EXPECT_TRUE(test::fails(rotate_qk(dst, dst, rotations), ErrorCode::invalid_argument,
+                          {"q", "RowDType::f64"}));
 }
 
 TEST_F(RotateErrors, DirectionThatDoesNotExist) {

@@ -2,12 +2,16 @@
 // make_rotations refuses frequencies and positions that contradict themselves.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "rotary/rotations.hpp"
 #include "support/cases.hpp"
 #include "support/error_matchers.hpp"
+#include "support/result.hpp"
 
 namespace rotary {
 namespace {
@@ -74,9 +78,93 @@ TEST(RotationsErrors, NegativeCounts) {
                  {"batch", "got 0"});
 }
 
+TEST(RotationsErrors, RowsOfNoType) {
+  EXPECT_TRUE(test::fails(make_rotations(good(), some, {.rows = static_cast<RowDType>(3)}),
+                          ErrorCode::invalid_argument, {"rows must be f32 or f64", "got value 3"}));
+  EXPECT_TRUE(test::fails(row_bytes(good().window, 1, 2, static_cast<RowDType>(0)),
+                          ErrorCode::invalid_argument, {"rows must be f32 or f64"}));
+}
+
+// 3 pairs are padded to 16: two of these for a token.
+TEST(RotationsErrors, RowBytes) {
+  EXPECT_EQ(test::value_of(row_bytes(good().window, 3, 5, RowDType::f32)), 3U * 5 * 2 * 16 * 4);
+  EXPECT_EQ(test::value_of(row_bytes(good().window, 3, 5, RowDType::f64)), 3U * 5 * 2 * 16 * 8);
+  HeadWindow broken = good().window;
+  broken.head_dim = 1;
+  EXPECT_TRUE(test::fails(row_bytes(broken, 1, 2, RowDType::f32), ErrorCode::invalid_argument,
+                          {"head_dim", "got 1"}));
+  EXPECT_TRUE(test::fails(row_bytes(good().window, 0, 2, RowDType::f32),
+                          ErrorCode::invalid_argument, {"batch", "got 0"}));
+  EXPECT_TRUE(test::fails(row_bytes(good().window, 1, -2, RowDType::f32),
+                          ErrorCode::invalid_argument, {"tokens", "got -2"}));
+  EXPECT_TRUE(test::fails(row_bytes(good().window, highest, highest, RowDType::f32),
+                          ErrorCode::invalid_argument, {"fit in memory"}));
+}
+
 TEST(RotationsErrors, NoData) {
   expect_refused(good(), PositionArray<std::int32_t>{.data = nullptr, .tokens = 4}, {"null"});
   expect_refused(good(), PositionArray<std::int64_t>{.data = nullptr, .tokens = 4}, {"null"});
+  expect_refused(good(), PositionArray<double>{.data = nullptr, .tokens = 4}, {"null"});
+}
+
+TEST(RotationsErrors, PositionsOffTheirAlignment) {
+  const std::vector<std::int64_t> data(4);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(data.data());
+  expect_refused(good(),
+                 PositionArray<std::int64_t>{
+                     .data = reinterpret_cast<const std::int64_t*>(bytes + 4), .tokens = 3},
+                 {"positions must be aligned", "8 bytes", "4 bytes off"});
+}
+
+TEST(RotationsErrors, PositionsWhoseStridesLeaveMemory) {
+  const std::vector<std::int32_t> data(4);
+  for (const std::int64_t stride : {std::numeric_limits<std::int64_t>::min(), highest}) {
+    expect_refused(good(),
+                   PositionArray<std::int32_t>{
+                       .data = data.data(), .batch = 1, .tokens = 3, .token_stride = stride},
+                   {"positions must span less than 2^62 bytes"});
+    expect_refused(good(),
+                   PositionArray<std::int32_t>{
+                       .data = data.data(), .batch = 2, .tokens = 1, .batch_stride = stride},
+                   {"positions must span less than 2^62 bytes"});
+    EXPECT_TRUE(make_rotations(good(), PositionArray<std::int32_t>{.data = data.data(),
+                                                                   .batch = 1,
+                                                                   .tokens = 1,
+                                                                   .batch_stride = stride,
+                                                                   .token_stride = stride}));
+  }
+}
+
+// A double holds more than an int64 does. -2^63 is one.
+TEST(RotationsErrors, DoublesThatAreNoPosition) {
+  for (const double bad :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity(), 0x1p63, -0x1.0000000000001p63, 1e300, -1e300}) {
+    std::vector<double> positions = {0, 1.5, 2, 3, 4, 5.25};
+    positions[5] = bad;
+    alignas(double) std::byte memory[4096] = {};
+    EXPECT_TRUE(
+        test::fails(make_rotations(good(), positions_of(std::span<const double>(positions), 2),
+                                   {.memory = memory}),
+                    ErrorCode::invalid_argument,
+                    {"positions must be finite and in [-2^63, 2^63), got ", "batch 1, token 2"}));
+    EXPECT_TRUE(std::ranges::all_of(memory, [](std::byte byte) { return byte == std::byte{}; }));
+  }
+  const std::vector<double> positions = {-0x1p63, 0x1p63 - 1024};
+  EXPECT_TRUE(make_rotations(good(), positions_of(std::span(positions))));
+}
+
+TEST(RotationsErrors, InvFreqWherePositionsAreDoubles) {
+  const double position = 0.5;
+  const PositionArray<double> one{.data = &position, .tokens = 1};
+  for (const double bad : {-1.0, 0x1p40, std::numeric_limits<double>::quiet_NaN()}) {
+    Frequencies frequencies = good();
+    frequencies.inv_freq[1] = bad;
+    expect_refused(frequencies, one, {"inv_freq must be in [0, 2^40)", "got", "pair 1"});
+  }
+  Frequencies frequencies = good();
+  frequencies.inv_freq.pop_back();
+  expect_refused(frequencies, one, {"inv_freq must have one entry for each pair, 3", "got 2"});
 }
 
 // More rows than int64 can count is an error.
@@ -85,9 +173,22 @@ TEST(RotationsErrors, MoreThanCanBeCounted) {
   for (const std::int64_t tokens : {highest / 2, highest - 1}) {
     EXPECT_FALSE(make_rotations(good(), ConsecutivePositions{.first = 0, .tokens = tokens}));
     const PositionArray<std::int64_t> array{
-        .data = &one, .batch = 4, .tokens = tokens, .batch_stride = 0, .token_stride = 0};
+        .data = &one, .batch = 1, .tokens = tokens, .batch_stride = 0, .token_stride = 0};
     EXPECT_FALSE(make_rotations(good(), array));
+    const double half = 0.5;
+    EXPECT_FALSE(make_rotations(
+        good(),
+        PositionArray<double>{
+            .data = &half, .batch = 1, .tokens = tokens, .batch_stride = 0, .token_stride = 0}));
   }
+}
+
+// The default: every batch row would silently stand where the first does.
+TEST(RotationsErrors, ForgottenBatchStride) {
+  const std::int64_t starts[] = {5, 70, 1000};
+  EXPECT_TRUE(test::fails(
+      make_rotations(good(), PositionArray<std::int64_t>{.data = starts, .batch = 3, .tokens = 1}),
+      ErrorCode::invalid_argument, {"batch_stride", "got batch 3", "batch of 1 serves"}));
 }
 
 // AddressSanitizer ends the process where operator new would throw.

@@ -23,6 +23,17 @@ TEST(TensorView, ContiguousStrides) {
 TEST(TensorView, BytesOfATypeAreItsSize) {
   EXPECT_EQ(size_in_bytes(DType::f32), 4);
   EXPECT_EQ(size_in_bytes(DType::bf16), 2);
+  EXPECT_EQ(size_in_bytes(DType::f16), 2);
+  EXPECT_EQ(size_in_bytes(DType::f64), 8);
+  EXPECT_EQ(size_in_bytes(static_cast<DType>(0)), 0);
+}
+
+TEST(TensorView, NamesOfTypes) {
+  EXPECT_EQ(to_string(DType::f32), "f32");
+  EXPECT_EQ(to_string(DType::bf16), "bf16");
+  EXPECT_EQ(to_string(DType::f16), "f16");
+  EXPECT_EQ(to_string(DType::f64), "f64");
+  EXPECT_EQ(to_string(static_cast<DType>(5)), "unknown");
 }
 
 TEST(TensorView, AViewToWriteIsAViewToRead) {

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The element types of tensors, and vectors of them to and from the type that is computed with:
+// double for f64, float32 for all others. Widening is exact; narrowing rounds once, to nearest
+// even, and a NaN stays a NaN. A partial vector (a capped tag) touches exactly its own elements.
+// Compiled once for each instruction set (kernel_targets.cpp).
+
+#if defined(ROTARY_KERNELS_ELEMENTS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef ROTARY_KERNELS_ELEMENTS_INL_HPP
+#undef ROTARY_KERNELS_ELEMENTS_INL_HPP
+#else
+#define ROTARY_KERNELS_ELEMENTS_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace rotary::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The bits of one element, apart so that the two 16-bit types are told apart.
+struct BFloat16 {
+  std::uint16_t bits;
+};
+struct Float16 {
+  std::uint16_t bits;
+};
+
+template <class T>
+struct Arithmetic {
+  using Real = float;
+};
+template <>
+struct Arithmetic<double> {
+  using Real = double;
+};
+
+// What elements T are computed with, and what their rows of cos and sin hold.
+template <class T>
+using RealOf = typename Arithmetic<T>::Real;
+
+// 16 bits for each lane of a float32 tag.
+template <class D>
+using HalfWidth = hn::Rebind<std::uint16_t, D>;
+
+// float32 -> bf16 in the upper half of each lane. In integers, because Highway 1.0.3 demotes by
+// truncation.
+template <class D>
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_to_bf16(D, hn::Vec<D> value) {
+  const hn::RebindToUnsigned<D> du;
+  const auto bits = hn::BitCast(du, value);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+  const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7FFF)), odd);
+  const auto quiet = hn::Or(bits, hn::Set(du, 0x400000));
+  const auto is_nan = hn::RebindMask(du, hn::IsNaN(value));
+  return hn::IfThenElse(is_nan, quiet, rounded);
+}
+
+// F16C converts as IEEE 754 says, whatever the modes of the thread (rounding, flushing of
+// subnormals). What Highway 1.0.3 does elsewhere truncates, and knows no Inf and no NaN.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
+
+template <class D>
+HWY_INLINE hn::Vec<D> widen_f16(D d, hn::Vec<HalfWidth<D>> bits) {
+  const hn::Rebind<hwy::float16_t, D> df16;
+  return hn::PromoteTo(d, hn::BitCast(df16, bits));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<HalfWidth<D>> round_to_f16(D, hn::Vec<D> value) {
+  const hn::Rebind<hwy::float16_t, D> df16;
+  return hn::BitCast(HalfWidth<D>(), hn::DemoteTo(df16, value));
+}
+
+#else
+
+// A binary16 moved up by 13 bits is a float32 whose exponent is too small by 127 - 15, and again by
+// as much for Inf and NaN. A subnormal is taken for 2^-14 + itself, which is then subtracted: no
+// float32 in between is subnormal, so flushing them changes nothing.
+template <class D>
+HWY_INLINE hn::Vec<D> widen_f16(D d, hn::Vec<HalfWidth<D>> half) {
+  const hn::RebindToSigned<D> di;
+  const hn::RebindToUnsigned<D> du;
+  const auto bits = hn::PromoteTo(du, half);
+  const auto magnitude = hn::BitCast(di, hn::And(bits, hn::Set(du, 0x7FFF)));
+  const auto sign = hn::ShiftLeft<16>(hn::BitCast(di, hn::And(bits, hn::Set(du, 0x8000))));
+  const auto moved = hn::ShiftLeft<13>(magnitude);
+  const auto rebias = hn::Set(di, (127 - 15) << 23);
+  const auto normal = hn::Add(moved, rebias);
+  const auto special = hn::Add(normal, rebias);
+  const auto above = hn::BitCast(d, hn::Add(normal, hn::Set(di, 1 << 23)));
+  const auto subnormal = hn::BitCast(di, hn::Sub(above, hn::Set(d, 0x1p-14F)));
+  const auto finite = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, 0x400)), subnormal, normal);
+  const auto is_special = hn::Gt(magnitude, hn::Set(di, 0x7BFF));
+  return hn::BitCast(d, hn::Or(sign, hn::IfThenElse(is_special, special, finite)));
+}
+
+// Normal results are rounded as integers, so that a carry goes into the exponent and, from 65520
+// on, to Inf. Subnormal ones are multiples of 2^-24, which is what adding 1/2 rounds to.
+template <class D>
+HWY_INLINE hn::Vec<HalfWidth<D>> round_to_f16(D d, hn::Vec<D> value) {
+  const hn::RebindToSigned<D> di;
+  const auto bits = hn::BitCast(di, value);
+  const auto magnitude = hn::And(bits, hn::Set(di, 0x7FFFFFFF));
+  const auto sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(di, 0x8000));
+  const auto infinity = hn::Set(di, (127 + 16) << 23);  // 2^16, from where all is Inf
+  const auto bounded = hn::Min(magnitude, infinity);
+  const auto odd = hn::And(hn::ShiftRight<13>(bounded), hn::Set(di, 1));
+  const auto rebias = hn::Set(di, 0xFFF - ((127 - 15) << 23));
+  const auto normal = hn::ShiftRight<13>(hn::Add(hn::Add(bounded, rebias), odd));
+  const auto half = hn::Set(d, 0.5F);
+  const auto subnormal =
+      hn::Sub(hn::BitCast(di, hn::Add(hn::BitCast(d, magnitude), half)), hn::BitCast(di, half));
+  const auto is_normal = hn::Gt(magnitude, hn::Set(di, ((127 - 14) << 23) - 1));
+  const auto number = hn::IfThenElse(is_normal, normal, subnormal);
+  const auto is_nan = hn::Gt(magnitude, hn::Set(di, 0x7F800000));
+  const auto result = hn::IfThenElse(is_nan, hn::Set(di, 0x7E00), number);
+  return hn::DemoteTo(HalfWidth<D>(), hn::Or(sign, result));
+}
+
+#endif
+
+template <class D>
+HWY_INLINE hn::Vec<D> load(D d, const hn::TFromD<D>* from) {
+  return hn::LoadU(d, from);
+}
+
+template <class D>
+HWY_INLINE void store(D d, hn::Vec<D> value, hn::TFromD<D>* to) {
+  hn::StoreU(value, d, to);
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> load(D d, const BFloat16* from) {
+  const hn::RebindToUnsigned<D> du32;
+  const auto bits = hn::LoadU(HalfWidth<D>(), reinterpret_cast<const std::uint16_t*>(from));
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du32, bits)));
+}
+
+template <class D>
+HWY_INLINE void store(D d, hn::Vec<D> value, BFloat16* to) {
+  const hn::RebindToSigned<D> di32;
+  const auto upper = hn::BitCast(di32, hn::ShiftRight<16>(round_to_bf16(d, value)));
+  const HalfWidth<D> du16;
+  hn::StoreU(hn::DemoteTo(du16, upper), du16, reinterpret_cast<std::uint16_t*>(to));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> load(D d, const Float16* from) {
+  return widen_f16(d, hn::LoadU(HalfWidth<D>(), reinterpret_cast<const std::uint16_t*>(from)));
+}
+
+template <class D>
+HWY_INLINE void store(D d, hn::Vec<D> value, Float16* to) {
+  hn::StoreU(round_to_f16(d, value), HalfWidth<D>(), reinterpret_cast<std::uint16_t*>(to));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rotary::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggling guard

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotation/position_checks.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <variant>
+
+#include "base/message.hpp"
+#include "rotary/tensor_view.hpp"
+#include "rotation/overlap.hpp"
+
+namespace rotary {
+namespace {
+
+Status validate(const ConsecutivePositions& positions) {
+  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  if (positions.tokens > 0 && positions.first > largest - (positions.tokens - 1)) {
+    return invalid_argument("positions must stay within int64, got ", positions.tokens,
+                            " tokens from ", positions.first);
+  }
+  return {};
+}
+
+// The array as a view, so that strides are checked in one place. Requires elements.
+template <class Number>
+ConstHeadsView view_of(const PositionArray<Number>& positions) {
+  static_assert(sizeof(Number) == 4 || sizeof(Number) == 8);
+  return {
+      .data = positions.data,
+      .dtype = sizeof(Number) == 4 ? DType::f32 : DType::f64,
+      .extents = {.batch = positions.batch, .tokens = positions.tokens, .heads = 1, .features = 1},
+      .strides = {.batch = positions.batch_stride, .token = positions.token_stride}};
+}
+
+template <class Number>
+Status validate_data(const PositionArray<Number>& positions) {
+  if (positions.data == nullptr) {
+    return invalid_argument("positions must point to data, got null for ", positions.tokens,
+                            " tokens");
+  }
+  const auto misaligned = reinterpret_cast<std::uintptr_t>(positions.data) % alignof(Number);
+  if (misaligned != 0) {
+    return invalid_argument("positions must be aligned to their element size, ", sizeof(Number),
+                            " bytes; got an address ", misaligned, " bytes off");
+  }
+  if (positions.batch > 1 && positions.batch_stride == 0) {
+    return invalid_argument(
+        "batch_stride of positions must not be 0 for a batch of more than one, got batch ",
+        positions.batch, "; a batch of 1 serves every batch row");
+  }
+  if (!address_range(view_of(positions))) {
+    return invalid_argument("positions must span less than 2^62 bytes, got batch ", positions.batch,
+                            " and ", positions.tokens, " tokens with strides ",
+                            positions.batch_stride, " and ", positions.token_stride);
+  }
+  return {};
+}
+
+template <class Integer>
+Status validate_values(const PositionArray<Integer>&) {
+  return {};
+}
+
+// A stride of 0 repeats one value, which is looked at once: counts may be any.
+Status validate_values(const PositionArray<double>& positions) {
+  const std::int64_t tokens = positions.token_stride == 0 ? 1 : positions.tokens;
+  for (std::int64_t batch = 0; batch < positions.batch; ++batch) {
+    for (std::int64_t token = 0; token < tokens; ++token) {
+      const double position =
+          positions.data[batch * positions.batch_stride + token * positions.token_stride];
+      if (position >= -0x1p63 && position < 0x1p63) continue;
+      return invalid_argument("positions must be finite and in [-2^63, 2^63), got ", position,
+                              " for batch ", batch, ", token ", token);
+    }
+  }
+  return {};
+}
+
+template <class Number>
+Status validate(const PositionArray<Number>& positions) {
+  if (positions.batch < 1 || positions.tokens < 1) return {};
+  if (auto status = validate_data(positions); !status) return status;
+  return validate_values(positions);
+}
+
+}  // namespace
+
+Status validate(const Positions& positions) {
+  return std::visit([](const auto& each) { return validate(each); }, positions);
+}
+
+}  // namespace rotary

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// An f16 result is the float32 result rounded once, to nearest, ties to even, at every boundary;
+// every f16 input is widened exactly; neither depends on how the thread treats subnormal numbers.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "rotary/rotate.hpp"
+#include "support/binary16.hpp"
+#include "support/cases.hpp"
+#include "support/flush_subnormals.hpp"
+#include "support/oracle.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::HeadIndex;
+using test::Tensor;
+
+constexpr std::int64_t all_patterns = 65536;
+
+// The bits of a rotated f16 tensor are those of the f32 rotation of the same numbers, rounded.
+void expect_rounded_once(const Tensor& src, const Rotations& rotations, Direction direction) {
+  Tensor narrow = src;
+  Tensor wide({.dtype = DType::f32, .extents = src.extents()});
+  test::for_each_element(src.extents(), [&](const HeadIndex& index, std::int64_t f) {
+    wide.set(index, f, src.at(index, f));
+  });
+  test::require(rotate(narrow.view(), narrow.view(), rotations, {.direction = direction}));
+  test::require(rotate(wide.view(), wide.view(), rotations, {.direction = direction}));
+  test::for_each_element(src.extents(), [&](const HeadIndex& index, std::int64_t f) {
+    const double got = narrow.at(index, f);
+    const double wanted = wide.at(index, f);
+    if (std::isnan(wanted)) {
+      ASSERT_TRUE(std::isnan(got)) << "feature " << f;
+    } else {
+      ASSERT_EQ(narrow.bits_at(index, f), test::to_binary16(wanted))
+          << "feature " << f << std::hexfloat << " from " << wanted;
+    }
+  });
+}
+
+HeadWindow whole_head(std::int64_t head_dim, Pairing pairing) {
+  return {.head_dim = head_dim, .rotary_dim = head_dim, .first_feature = 0, .pairing = pairing};
+}
+
+TEST(RotateFloat16, IsTheFloatResultRoundedOnce) {
+  constexpr Extents extents{.batch = 2, .tokens = 9, .heads = 5, .features = 74};
+  for (const Pairing pairing : test::all_pairings) {
+    for (const Direction direction : test::all_directions) {
+      SCOPED_TRACE(test::describe(DType::f16, pairing, direction));
+      const HeadWindow window{
+          .head_dim = 74, .rotary_dim = 70, .first_feature = 1, .pairing = pairing};
+      Tensor src({.dtype = DType::f16, .extents = extents});
+      test::Random random(41);
+      fill_with_any_magnitude(src, random);
+      expect_rounded_once(src,
+                          test::rotations_of(test::frequencies_of(window, 1.25),
+                                             ConsecutivePositions{.first = 30, .tokens = 9}),
+                          direction);
+    }
+  }
+}
+
+// [tokens] of the same position.
+Rotations rotations_at(std::int64_t position, std::int64_t tokens, const Frequencies& frequencies) {
+  const std::vector<std::int64_t> positions(static_cast<std::size_t>(tokens), position);
+  return test::rotations_of(frequencies, positions_of(std::span(positions)));
+}
+
+// Pairs (x, y) of every x and its neighbour y. At an eighth of a turn x cos - y sin all but
+// cancels, so the smallest error in a widened x or y is a large one in what is left.
+TEST(RotateFloat16, EveryInputIsWidenedExactly) {
+  constexpr std::int64_t pairs = 256;
+  constexpr Extents extents{.tokens = all_patterns / pairs, .heads = 1, .features = 2 * pairs};
+  for (const Pairing pairing : test::all_pairings) {
+    const HeadWindow window = whole_head(2 * pairs, pairing);
+    const std::vector<double> eighth_of_a_turn(pairs, std::atan(1.0));
+    Tensor src({.dtype = DType::f16, .extents = extents});
+    for (std::int64_t x = 0; x < all_patterns; ++x) {
+      const auto [first, second] = test::features_of_pair(window, x % pairs);
+      src.set_bits({.token = x / pairs}, first, static_cast<std::uint64_t>(x));
+      src.set_bits({.token = x / pairs}, second, static_cast<std::uint64_t>(x ^ 1));
+    }
+    expect_rounded_once(src,
+                        rotations_at(1, extents.tokens,
+                                     test::value_of(make_frequencies(window, eighth_of_a_turn, 1))),
+                        Direction::forward);
+  }
+}
+
+// Position 0 and A = 1 change nothing: every number comes back, but 0 without its sign.
+// Numbers are paired with their negatives, so that no Inf or NaN spoils a number.
+void expect_every_pattern_unchanged(Pairing pairing) {
+  constexpr std::int64_t pairs = 64;
+  constexpr Extents extents{.tokens = all_patterns / 2 / pairs, .heads = 1, .features = 2 * pairs};
+  const HeadWindow window = whole_head(2 * pairs, pairing);
+  Tensor src({.dtype = DType::f16, .extents = extents});
+  for (std::int64_t x = 0; x < all_patterns / 2; ++x) {
+    const auto [first, second] = test::features_of_pair(window, x % pairs);
+    src.set_bits({.token = x / pairs}, first, static_cast<std::uint64_t>(x));
+    src.set_bits({.token = x / pairs}, second, static_cast<std::uint64_t>(x + all_patterns / 2));
+  }
+  const Rotations rotations = rotations_at(0, extents.tokens, test::frequencies_of(window));
+  Tensor dst = src;
+  {
+    const test::FlushSubnormals flush;
+    test::require(rotate(dst.view(), dst.view(), rotations));
+  }
+  test::for_each_element(extents, [&](const HeadIndex& index, std::int64_t f) {
+    if (std::isfinite(src.at(index, f))) {
+      ASSERT_EQ(dst.at(index, f), src.at(index, f));
+    } else {
+      ASSERT_FALSE(std::isfinite(dst.at(index, f)));  // Inf times the sine of 0 is a NaN
+    }
+  });
+}
+
+TEST(RotateFloat16, EveryNumberSurvivesAlsoWhereSubnormalsAreFlushed) {
+  for (const Pairing pairing : test::all_pairings) expect_every_pattern_unchanged(pairing);
+}
+
+// ±2^-24 .. ±2^15 times A alone (position 0): the float32 products are exact, so the f16 results
+// are A 2^k rounded. Subnormals of float32 are flushed meanwhile.
+void expect_powers_of_two_scaled(float attention_factor, Pairing pairing) {
+  constexpr int powers = 40;
+  Tensor src({.dtype = DType::f16, .extents = {.tokens = 1, .heads = 1, .features = 2 * powers}});
+  for (int k = 0; k < powers; ++k) {
+    src.set({}, 2 * k, std::ldexp(1.0, k - 24));
+    src.set({}, 2 * k + 1, -std::ldexp(1.0, k - 24));
+  }
+  const Rotations rotations =
+      test::rotations_of(test::frequencies_of(whole_head(2 * powers, pairing), attention_factor),
+                         ConsecutivePositions{.first = 0, .tokens = 1});
+  Tensor dst = src;
+  {
+    const test::FlushSubnormals flush;
+    test::require(rotate(dst.view(), dst.view(), rotations));
+  }
+  for (std::int64_t f = 0; f < 2 * powers; ++f) {
+    const double exact = src.at({}, f) * attention_factor;
+    ASSERT_EQ(dst.bits_at({}, f), test::to_binary16(exact))
+        << std::hexfloat << exact << " became " << dst.at({}, f);
+  }
+}
+
+void expect_right_around(float middle) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const float factor :
+       {std::nextafter(middle, -infinity), middle, std::nextafter(middle, infinity)}) {
+    for (const Pairing pairing : test::all_pairings) expect_powers_of_two_scaled(factor, pairing);
+  }
+}
+
+// Every middle between two neighbours in every binade, and the float32 numbers on its two sides.
+// The last is the middle between 65504 and 65536: from there on, Inf.
+TEST(RotateFloat16, RoundsToNearestEvenAroundEveryTie) {
+  for (int fraction = 0; fraction < 1024; ++fraction) {
+    expect_right_around(1 + (static_cast<float>(fraction) + 0.5F) / 1024);
+  }
+}
+
+// The same of the subnormal numbers, multiples of 2^-24: here A/2^24 is the middle.
+TEST(RotateFloat16, RoundsToNearestEvenAroundEverySubnormalTie) {
+  for (int below = 0; below < 1024; ++below) {
+    expect_right_around(static_cast<float>(below) + 0.5F);
+  }
+}
+
+// The boundaries themselves, by hand.
+TEST(RotateFloat16, RoundsTheseAsIeee754Says) {
+  EXPECT_EQ(test::to_binary16(65519.99), 0x7BFF);
+  EXPECT_EQ(test::to_binary16(65520), 0x7C00);
+  EXPECT_EQ(test::to_binary16(-65536), 0xFC00);
+  EXPECT_EQ(test::to_binary16(1 + 0x1p-11), 0x3C00);
+  EXPECT_EQ(test::to_binary16(1 + 3 * 0x1p-11), 0x3C02);
+  EXPECT_EQ(test::to_binary16(0x1p-25), 0);
+  EXPECT_EQ(test::to_binary16(0x1.8p-25), 1);
+  EXPECT_EQ(test::to_binary16(0x1.8p-24), 2);
+  EXPECT_EQ(test::to_binary16(0x1.ffcp-15), 0x0400);
+}
+
+}  // namespace
+}  // namespace rotary

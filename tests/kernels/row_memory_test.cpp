@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows in the caller's memory: the bits of rows in memory of their own, within row_bytes, and what
+// copying, moving and remaking do to them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "support/cases.hpp"
+#include "support/error_matchers.hpp"
+#include "support/result.hpp"
+#include "support/rows.hpp"
+
+namespace rotary {
+namespace {
+
+using test::all_row_bits;
+
+constexpr HeadWindow window{
+    .head_dim = 50, .rotary_dim = 42, .first_feature = 3, .pairing = Pairing::half};
+constexpr std::byte guard{0xA5};
+constexpr std::size_t guard_bytes = 64;
+
+// Room for exactly so many bytes, with guards on both sides.
+class Memory {
+ public:
+  explicit Memory(std::size_t bytes) : bytes_(bytes + 2 * guard_bytes, guard) {}
+
+  [[nodiscard]] std::span<std::byte> all() {
+    return std::span(bytes_).subspan(guard_bytes, bytes_.size() - 2 * guard_bytes);
+  }
+  [[nodiscard]] bool guards_intact() const {
+    const auto is_guard = [](std::byte byte) { return byte == guard; };
+    return std::all_of(bytes_.begin(), bytes_.begin() + guard_bytes, is_guard) &&
+           std::all_of(bytes_.end() - guard_bytes, bytes_.end(), is_guard);
+  }
+  [[nodiscard]] bool untouched() const {
+    return std::ranges::all_of(bytes_, [](std::byte byte) { return byte == guard; });
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+std::size_t bytes_of(std::int64_t batch, std::int64_t tokens, RowDType rows) {
+  return test::value_of(row_bytes(window, batch, tokens, rows));
+}
+
+const std::vector<double>& some_positions() {
+  static const std::vector<double> positions = {7, 8, 9.5, -1e12, 0.25, 3};
+  return positions;
+}
+
+Positions given() { return positions_of(std::span<const double>(some_positions()), 2); }
+
+TEST(RowMemory, HoldsTheBitsOfOwnRowsAndNothingBeside) {
+  const Frequencies frequencies = test::frequencies_of(window, 1.25);
+  for (const RowDType dtype : test::all_row_dtypes) {
+    Memory memory(bytes_of(2, 3, dtype));
+    const Rotations own = test::rotations_of(frequencies, given(), dtype);
+    const Rotations rows = test::value_of(
+        make_rotations(frequencies, given(), {.rows = dtype, .memory = memory.all()}));
+    EXPECT_EQ(rows.data(), memory.all().data());
+    EXPECT_EQ(all_row_bits(rows), all_row_bits(own));
+    EXPECT_TRUE(memory.guards_intact());
+
+    Memory copied(bytes_of(2, 3, dtype));
+    const std::int64_t row = 2 * own.lane_stride();
+    const CosSinView view{.cos = own.data(),
+                          .sin = own.data() + own.lane_stride() * (dtype == RowDType::f64 ? 8 : 4),
+                          .dtype = dtype == RowDType::f64 ? DType::f64 : DType::f32,
+                          .batch = 2,
+                          .tokens = 3,
+                          .batch_stride = 3 * row,
+                          .token_stride = row,
+                          .attention_factor = 1.25};
+    const Rotations theirs =
+        test::value_of(make_rotations(window, view, {.rows = dtype, .memory = copied.all()}));
+    EXPECT_EQ(theirs.data(), copied.all().data());
+    EXPECT_EQ(all_row_bits(theirs), all_row_bits(own));
+    EXPECT_TRUE(copied.guards_intact());
+  }
+}
+
+TEST(RowMemory, OfOneByteLessIsRefused) {
+  const Frequencies frequencies = test::frequencies_of(window);
+  const std::size_t needed = bytes_of(2, 3, RowDType::f32);
+  Memory memory(needed);
+  const auto refused =
+      make_rotations(frequencies, given(), {.memory = memory.all().first(needed - 1)});
+  EXPECT_TRUE(test::fails(refused, ErrorCode::invalid_argument,
+                          {"memory must hold", std::to_string(needed), "batch 2", "3 tokens",
+                           "got " + std::to_string(needed - 1)}));
+  EXPECT_TRUE(memory.untouched());
+}
+
+TEST(RowMemory, OffItsAlignmentIsRefused) {
+  const Frequencies frequencies = test::frequencies_of(window);
+  Memory memory(2 * bytes_of(2, 3, RowDType::f64));
+  for (const auto& [dtype, offset] :
+       {std::pair{RowDType::f32, 2U}, {RowDType::f64, 4U}, {RowDType::f64, 1U}}) {
+    const auto refused = make_rotations(frequencies, given(),
+                                        {.rows = dtype, .memory = memory.all().subspan(offset)});
+    EXPECT_TRUE(test::fails(refused, ErrorCode::invalid_argument,
+                            {"memory must be aligned", std::to_string(offset) + " bytes off"}));
+  }
+  EXPECT_TRUE(memory.untouched());
+}
+
+// Empty memory is none, wherever it points.
+TEST(RowMemory, ThatIsEmptyIsNone) {
+  const Frequencies frequencies = test::frequencies_of(window);
+  Memory memory(64);
+  const Rotations rows =
+      test::value_of(make_rotations(frequencies, given(), {.memory = memory.all().subspan(1, 0)}));
+  EXPECT_EQ(all_row_bits(rows), all_row_bits(test::rotations_of(frequencies, given())));
+  EXPECT_TRUE(memory.untouched());
+}
+
+TEST(RowMemory, OfNoTokens) {
+  const Frequencies frequencies = test::frequencies_of(window);
+  Memory memory(bytes_of(1, 1, RowDType::f32));
+  EXPECT_EQ(bytes_of(5, 0, RowDType::f64), 0U);
+  Rotations rows =
+      test::value_of(make_rotations(frequencies, ConsecutivePositions{}, {.memory = memory.all()}));
+  EXPECT_EQ(rows.tokens(), 0);
+  EXPECT_TRUE(memory.untouched());
+  EXPECT_EQ(test::value_of(make_rotations(window, CosSinView{}, {.memory = memory.all()})).tokens(),
+            0);
+  EXPECT_TRUE(memory.untouched());
+  const ConsecutivePositions one{.first = 5, .tokens = 1};
+  test::require(remake_rotations(rows, frequencies, one));
+  EXPECT_EQ(all_row_bits(rows), all_row_bits(test::rotations_of(frequencies, one)));
+  EXPECT_TRUE(memory.guards_intact());
+}
+
+TEST(RowMemory, IsSharedByCopiesAndKeptByMoves) {
+  const Frequencies frequencies = test::frequencies_of(window, 1.25);
+  Memory memory(bytes_of(2, 3, RowDType::f32));
+  Rotations rows = test::value_of(make_rotations(frequencies, given(), {.memory = memory.all()}));
+  const Rotations copy = rows;
+  EXPECT_EQ(copy.data(), rows.data());
+  const Rotations moved = std::move(rows);
+  EXPECT_EQ(moved.data(), memory.all().data());
+  EXPECT_EQ(all_row_bits(moved), all_row_bits(test::rotations_of(frequencies, given())));
+}
+
+TEST(RowMemory, OfTheirOwnIsCopiedAndMoved) {
+  const Frequencies frequencies = test::frequencies_of(window, 1.25);
+  Rotations rows = test::rotations_of(frequencies, given());
+  const auto bits = all_row_bits(rows);
+  const Rotations copy = rows;
+  EXPECT_NE(copy.data(), rows.data());
+  Rotations moved = std::move(rows);
+  EXPECT_EQ(all_row_bits(moved), bits);
+  // What was moved from can be made again, and nothing else changes with it.
+  const ConsecutivePositions other{.first = 9, .tokens = 4};
+  test::require(remake_rotations(rows, frequencies, other));  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(all_row_bits(rows), all_row_bits(test::rotations_of(frequencies, other)));
+  EXPECT_EQ(all_row_bits(moved), bits);
+  EXPECT_EQ(all_row_bits(copy), bits);
+}
+
+TEST(RowMemory, IsKeptByRemaking) {
+  const Frequencies frequencies = test::frequencies_of(window, 1.25);
+  const Frequencies narrow = test::frequencies_of(
+      {.head_dim = 8, .rotary_dim = 6, .first_feature = 1, .pairing = Pairing::interleaved});
+  for (const RowDType dtype : test::all_row_dtypes) {
+    Memory memory(bytes_of(2, 3, dtype));
+    Rotations rows = test::value_of(
+        make_rotations(frequencies, given(), {.rows = dtype, .memory = memory.all()}));
+    const ConsecutivePositions step{.first = 1'000'000, .tokens = 6};
+    for (const Frequencies* each : {&narrow, &frequencies}) {
+      test::require(remake_rotations(rows, *each, step));
+      EXPECT_EQ(rows.data(), memory.all().data());
+      EXPECT_EQ(rows.row_dtype(), dtype);
+      EXPECT_EQ(all_row_bits(rows), all_row_bits(test::rotations_of(*each, step, dtype)));
+    }
+    const auto before = all_row_bits(rows);
+    EXPECT_TRUE(test::fails(
+        remake_rotations(rows, frequencies, ConsecutivePositions{.first = 0, .tokens = 7}),
+        ErrorCode::invalid_argument, {"memory must hold", "7 tokens"}));
+    EXPECT_EQ(rows.tokens(), 6);
+    EXPECT_EQ(all_row_bits(rows), before);
+    EXPECT_TRUE(memory.guards_intact());
+  }
+}
+
+}  // namespace
+}  // namespace rotary

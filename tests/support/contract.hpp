@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of a rotated pair for every dtype, by the functions of rotary/numeric_contract.hpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "rotary/numeric_contract.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::test {
+
+// What a pair was rotated by.
+struct Rotated {
+  DType dtype = DType::f32;
+  Direction direction = Direction::forward;
+  double attention_factor = 1;
+  long double position = 0;
+};
+
+// The unit of errors, relative to hypot(exact pair): the unit roundoff of what is computed with.
+[[nodiscard]] inline double error_unit(DType dtype) noexcept {
+  return dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
+}
+
+// In units of error_unit * hypot, where hypot is that of the exact pair.
+[[nodiscard]] inline double error_bound(const Rotated& by, long double hypot) noexcept {
+  switch (by.dtype) {
+    case DType::f32:
+      return rotate_error_bound(by.direction, by.attention_factor, by.position);
+    case DType::bf16:
+      return rotate_bf16_error_bound(by.direction, by.attention_factor, by.position);
+    case DType::f16:
+      return rotate_f16_error_bound(by.direction, by.attention_factor, by.position,
+                                    static_cast<double>(hypot));
+    case DType::f64:
+      return rotate_f64_error_bound(by.direction, by.attention_factor, by.position);
+  }
+  return 0;
+}
+
+// A component's error in the same units. Infinity, which is within no bound, for a NaN, for an
+// error where the exact pair is 0, and for an f16 that is Inf and need not be or is not and must
+// be; an Inf that may be one has no error.
+[[nodiscard]] inline double error_units(const Rotated& by, double got, long double exact,
+                                        long double hypot) noexcept {
+  constexpr double wrong = std::numeric_limits<double>::infinity();
+  if (by.dtype == DType::f16) {
+    const long double float_error =
+        0x1p-24L * hypot * rotate_error_bound(by.direction, by.attention_factor, by.position);
+    const bool may_be_infinite = std::abs(exact) + float_error >= f16_overflow;
+    const bool must_be_infinite = std::abs(exact) - float_error >= f16_overflow;
+    if (std::isinf(got)) return may_be_infinite && (got > 0) == (exact > 0) ? 0 : wrong;
+    if (must_be_infinite) return wrong;
+  }
+  const long double error = std::abs(got - exact);
+  if (error == 0) return 0;
+  return hypot == 0 || std::isnan(error)
+             ? wrong
+             : static_cast<double>(error / (error_unit(by.dtype) * hypot));
+}
+
+// The worse component's error and what is allowed.
+struct PairError {
+  double units = 0;
+  double bound = 0;
+};
+
+[[nodiscard]] inline PairError pair_error(const Rotated& by, const std::array<double, 2>& got,
+                                          const std::array<long double, 2>& exact) noexcept {
+  const long double hypot = std::hypot(exact[0], exact[1]);
+  return {.units = std::max(error_units(by, got[0], exact[0], hypot),
+                            error_units(by, got[1], exact[1], hypot)),
+          .bound = hypot == 0 ? 0 : error_bound(by, hypot)};
+}
+
+}  // namespace rotary::test

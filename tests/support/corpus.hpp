@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of fuzz/corpus/<target>/. Of a reader's, the name is the verdict: y_ must be accepted,
+// n_ refused.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rotary::test {
+
+struct CorpusFile {
+  std::string name;
+  std::string bytes;
+};
+
+// Those whose name begins so, by name; ROTARY_FUZZ_CORPUS is the folder, from CMake.
+[[nodiscard]] inline std::vector<CorpusFile> corpus_files(std::string_view target,
+                                                          std::string_view beginning) {
+  std::vector<CorpusFile> files;
+  const auto folder = std::filesystem::path(ROTARY_FUZZ_CORPUS) / target;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(beginning)) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    files.push_back({name, {std::istreambuf_iterator<char>(file), {}}});
+  }
+  std::sort(files.begin(), files.end(),
+            [](const CorpusFile& a, const CorpusFile& b) { return a.name < b.name; });
+  if (files.empty()) throw std::runtime_error("the corpus has no file of this kind");
+  return files;
+}
+
+// One of them, by its whole name.
+[[nodiscard]] inline std::string corpus_file(std::string_view target, std::string_view name) {
+  return corpus_files(target, name).front().bytes;
+}
+
+}  // namespace rotary::test

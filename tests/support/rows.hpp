@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of cos and sin against MPFR, and against each other.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "rotary/frequencies.hpp"
+#include "rotary/positions.hpp"
+#include "rotary/rotations.hpp"
+
+namespace rotary::test {
+
+inline constexpr RowDType all_row_dtypes[] = {RowDType::f32, RowDType::f64};
+
+// Every element that make_rotations makes of these lies within its published bound.
+[[nodiscard]] testing::AssertionResult rows_within_bound(const Frequencies& frequencies,
+                                                         const Positions& positions, RowDType rows);
+
+// The bits of one token's cos, then of its sin.
+[[nodiscard]] std::vector<std::uint64_t> row_bits(const Rotations& rotations, std::int64_t batch,
+                                                  std::int64_t token);
+
+// Those of all tokens: [batch][tokens][cos, sin][pairs].
+[[nodiscard]] std::vector<std::uint64_t> all_row_bits(const Rotations& rotations);
+
+}  // namespace rotary::test
