@@ -14,11 +14,13 @@ namespace rotary {
 // An object with the members of RotarySpec (docs/schema/rotary-spec.schema.json):
 //   {"head_dim": 128, "base": 500000, "pairing": "half",
 //    "scaling": {"rope_type": "linear", "factor": 8}}
-// head_dim, base and pairing must be given; rotary_dim, first_feature and scaling may be. scaling
-// has the keys of a config's rope_parameters, and {"rope_type": "ntk", "alpha": 8} besides.
-// Errors name the key, the requirement and what was got: malformed_input for bad JSON, unknown,
-// missing or mistyped keys; unsupported for an unknown rope_type. Values are checked against the
-// rule by make_frequencies.
+// head_dim, base and pairing must be given; rotary_dim, first_feature and scaling may be; null is
+// no value. scaling has its rope_type, which must be given, and the keys that this rule has in a
+// config's rope_parameters with the meaning they have there, {"rope_type": "ntk", "alpha": 8}
+// besides. Not in scaling: rope_theta and partial_rotary_factor, which are base and rotary_dim.
+// Errors name the key, the requirement and what was got: malformed_input for bad JSON (as resolve),
+// unknown, missing or mistyped keys; unsupported for an unknown rope_type. Values are checked
+// against the rule by make_frequencies.
 [[nodiscard]] ROTARY_API Result<RotarySpec> parse_rotary_spec(std::string_view json) noexcept;
 
 }  // namespace rotary

@@ -11,16 +11,29 @@
 namespace rotary {
 namespace {
 
+// The parser quotes bytes as they come, which may be no UTF-8; a message must be.
+std::string in_ascii(std::string_view text) {
+  std::string shown(text);
+  for (char& c : shown) {
+    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+  }
+  return shown;
+}
+
 // Builds the tree that nlohmann's own handler would, and stops at the first thing that is refused.
 class StrictHandler final : public nlohmann::json_sax<Json> {
  public:
+  explicit StrictHandler(std::string_view document) : document_(document) {}
+
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
   bool number_integer(number_integer_t value) override { return add(value); }
   bool number_unsigned(number_unsigned_t value) override { return add(value); }
   bool number_float(number_float_t value, const string_t&) override { return add(value); }
   bool string(string_t& value) override { return add(std::move(value)); }
-  bool binary(binary_t&) override { return refuse("config must be JSON text, got a binary value"); }
+  bool binary(binary_t&) override {
+    return refuse(document_, " must be JSON text, got a binary value");
+  }
 
   bool start_object(std::size_t) override { return open(Json::object()); }
   bool start_array(std::size_t) override { return open(Json::array()); }
@@ -29,7 +42,8 @@ class StrictHandler final : public nlohmann::json_sax<Json> {
 
   bool key(string_t& name) override {
     if (open_.back()->contains(name)) {
-      return refuse("config must not repeat a key, got '", describe(name), "' twice in one object");
+      return refuse(document_, " must not repeat a key, got '", shorten(name),
+                    "' twice in one object");
     }
     key_ = std::move(name);
     return true;
@@ -43,9 +57,9 @@ class StrictHandler final : public nlohmann::json_sax<Json> {
       what.remove_prefix(bracket + 2);
     if (const auto colon = what.find(": "); colon != std::string_view::npos)
       what.remove_prefix(colon + 2);
-    return refuse(
-        "config must be valid JSON with numbers that a double holds, got an error at byte ",
-        position, ": ", shorten(what, 200));
+    return refuse(document_,
+                  " must be valid JSON with numbers that a double holds, got an error at byte ",
+                  position, ": ", shorten(in_ascii(what), 200));
   }
 
   [[nodiscard]] Result<Json> take() {
@@ -77,7 +91,8 @@ class StrictHandler final : public nlohmann::json_sax<Json> {
 
   bool open(Json&& container) {
     if (open_.size() == max_config_depth) {
-      return refuse("config must not nest deeper than ", max_config_depth, " levels, got more");
+      return refuse(document_, " must not nest deeper than ", max_config_depth,
+                    " levels, got more");
     }
     open_.push_back(place(std::move(container)));
     return true;
@@ -88,6 +103,7 @@ class StrictHandler final : public nlohmann::json_sax<Json> {
     return true;
   }
 
+  std::string_view document_;
   // A container is only added to while it is the innermost open one, so these pointers stay valid.
   std::vector<Json*> open_;
   std::string key_;
@@ -101,16 +117,20 @@ Error wrong_type(const ConfigObject& from, std::string_view key, std::string_vie
 
 }  // namespace
 
-Result<Json> parse_config(std::string_view text) {
+Result<Json> parse_config(std::string_view text, std::string_view document) {
   if (text.size() > max_config_bytes) {
-    return malformed_input("config must be at most ", max_config_bytes, " bytes, got ",
+    return malformed_input(document, " must be at most ", max_config_bytes, " bytes, got ",
                            text.size());
   }
-  StrictHandler handler;
+  // The parser takes it for the end of the text and would not look at what follows.
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
+    return malformed_input(document, " must be JSON text, got a NUL byte at byte ", nul);
+  }
+  StrictHandler handler(document);
   Json::sax_parse(text.begin(), text.end(), &handler);
   auto config = handler.take();
   if (config && !config->is_object()) {
-    return malformed_input("config must be a JSON object, got ", describe(*config));
+    return malformed_input(document, " must be a JSON object, got ", describe(*config));
   }
   return config;
 }

@@ -18,8 +18,10 @@ using Json = nlohmann::json;
 inline constexpr std::size_t max_config_bytes = std::size_t{16} << 20;
 inline constexpr int max_config_depth = 64;
 
-// Error: malformed_input, with the byte offset where it is known.
-[[nodiscard]] Result<Json> parse_config(std::string_view text);
+// document: what messages call the text. Error: malformed_input, with the byte offset where it is
+// known.
+[[nodiscard]] Result<Json> parse_config(std::string_view text,
+                                        std::string_view document = "config");
 
 // An object of the config together with the name under which messages speak of it.
 struct ConfigObject {

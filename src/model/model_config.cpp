@@ -12,6 +12,7 @@ namespace rotary {
 namespace {
 
 constexpr std::int64_t max_layers = 100'000;
+constexpr std::size_t max_layer_types = 16;  // models have two or three
 
 const Json& empty_dictionary() {
   static const Json empty = Json::object();
@@ -222,6 +223,11 @@ Status read_ropes(const ConfigObject& config, ModelConfig& result) {
     result.ropes.push_back(
         LayerTypeRope{.layer_type = {}, .dictionary = dictionary, .context = context});
     return {};
+  }
+  if (entries.size() > max_layer_types) {
+    return malformed_input(dictionary.path.substr(0, dictionary.path.size() - 1),
+                           " must have at most ", max_layer_types, " layer types, got ",
+                           entries.size());
   }
   const auto& types = result.layer_types;
   for (const auto& [key, value] : entries.items()) {

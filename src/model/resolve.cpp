@@ -30,10 +30,10 @@ Result<ChosenFamily> choose_family(const ConfigObject& config, const ResolveOpti
   if (known == nullptr) {
     if (options.pairing) return ChosenFamily{unknown_family(*options.pairing), name};
     const std::string got = *model_type ? message("got '", shorten(name), "'") : "got none";
-    return unsupported("model_type must be one of ", known_families(), "; ", got,
-                       ". Pass --pairing half or --pairing interleaved (ResolveOptions::pairing) "
-                       "if you know which "
-                       "features of this model turn together");
+    return unsupported(
+        "model_type must be one of ", known_families(), "; ", got,
+        ". State the pairing, half or interleaved (ResolveOptions::pairing; in the tool "
+        "--pairing), if you know which features of this model turn together");
   }
   Family family = *known;
   if (options.pairing && *options.pairing != family.pairing) {
@@ -173,6 +173,11 @@ Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& op
   return guarded([&]() -> Result<ModelSpec> {
     if (options.context_tokens && *options.context_tokens < 1) {
       return invalid_argument("context_tokens must be >= 1, got ", *options.context_tokens);
+    }
+    if (options.pairing && *options.pairing != Pairing::half &&
+        *options.pairing != Pairing::interleaved) {
+      return invalid_argument("pairing must be half or interleaved, got value ",
+                              static_cast<std::int32_t>(*options.pairing));
     }
     const auto json = parse_config(config_json);
     if (!json) return json.error();

@@ -9,15 +9,18 @@
 #include <utility>
 
 #include "base/message.hpp"
+#include "model/spelling.hpp"
 
 namespace rotary {
 namespace {
 
+enum class Document { config, spec };
+
 // A reading in progress: remembers which keys were asked for, and the first error.
 class DictionaryReader {
  public:
-  DictionaryReader(const ConfigObject& from, const RopeContext& context)
-      : from_(from), context_(context) {}
+  DictionaryReader(const ConfigObject& from, Document document, const RopeContext& context)
+      : from_(from), document_(document), context_(context) {}
 
   std::optional<double> number(std::string_view key) { return read(key, read_number); }
   std::optional<std::int64_t> integer(std::string_view key) { return read(key, read_integer); }
@@ -40,8 +43,9 @@ class DictionaryReader {
       return *original;
     }
     if (!context_.max_position_embeddings) {
-      fail(malformed_input(from_.path, key,
-                           " must be given, got none (and no max_position_embeddings)"));
+      fail(malformed_input(
+          from_.path, key, " must be given, got none",
+          document_ == Document::config ? " (and no max_position_embeddings)" : ""));
       return 0;
     }
     warn(message(from_.path, key, " is absent; max_position_embeddings, ",
@@ -54,16 +58,18 @@ class DictionaryReader {
     if (!error_) error_ = std::move(error);
   }
 
-  // After a rule has read its keys: anything else in the dictionary is not understood.
+  // After a rule has read its keys: anything else in the dictionary is not understood. It may be
+  // the misspelt one that was found missing, so this error wins.
   void refuse_other_keys(std::string_view rope_type) {
     for (const auto& [key, value] : from_.object->items()) {
       if (std::find(known_.begin(), known_.end(), key) != known_.end() || value.is_null()) continue;
-      std::string accepted;
-      for (const auto& each : known_) accepted.append(accepted.empty() ? "" : ", ").append(each);
       const bool is_named = find(from_, "rope_type") != nullptr || find(from_, "type") != nullptr;
-      fail(unsupported(from_.path, shorten(key), " is not a key of rope_type '", rope_type,
-                       is_named ? "'" : "' (assumed, because rope_type is absent)",
-                       ", which accepts ", accepted));
+      error_ =
+          Error{document_ == Document::config ? ErrorCode::unsupported : ErrorCode::malformed_input,
+                message(from_.path, shorten(key), " is not a key of rope_type '", rope_type,
+                        is_named ? "'" : "' (assumed, because rope_type is absent)",
+                        ", which accepts ", join(known_), did_you_mean(key, known_))};
+      return;
     }
   }
 
@@ -76,7 +82,7 @@ class DictionaryReader {
   template <class T>
   std::optional<T> read(std::string_view key,
                         Result<std::optional<T>> (*reader)(const ConfigObject&, std::string_view)) {
-    known_.emplace_back(key);
+    known_.push_back(key);
     auto value = reader(from_, key);
     if (value) return *std::move(value);
     fail(std::move(value).error());
@@ -84,8 +90,9 @@ class DictionaryReader {
   }
 
   const ConfigObject& from_;
+  Document document_;
   const RopeContext& context_;
-  std::vector<std::string> known_;
+  std::vector<std::string_view> known_;  // literals
   std::vector<std::string> warnings_;
   std::optional<Error> error_;
 };
@@ -98,6 +105,10 @@ void warn_below_one(DictionaryReader& reader, double factor) {
 }
 
 Scaling read_default(DictionaryReader&) { return NoScaling{}; }
+
+Scaling read_ntk(DictionaryReader& reader) {
+  return NtkScaling{.alpha = reader.required_number("alpha")};
+}
 
 Scaling read_linear(DictionaryReader& reader) {
   const double factor = reader.required_number("factor");
@@ -165,14 +176,35 @@ Scaling read_llama3(DictionaryReader& reader) {
   return rule;
 }
 
+// Every rule has its form in a spec; configs use fewer.
+enum class UsedIn { configs_and_specs, specs };
+
 struct RopeType {
-  std::string_view name;
+  std::string_view name;  // rope_type() of the rule
   Scaling (*read)(DictionaryReader&);
+  UsedIn used_in = UsedIn::configs_and_specs;
 };
 
 constexpr std::array rope_types = {RopeType{"default", read_default},
-                                   RopeType{"linear", read_linear}, RopeType{"yarn", read_yarn},
-                                   RopeType{"llama3", read_llama3}};
+                                   RopeType{"linear", read_linear},
+                                   RopeType{"ntk", read_ntk, UsedIn::specs},
+                                   RopeType{"yarn", read_yarn}, RopeType{"llama3", read_llama3}};
+
+bool accepts(Document document, const RopeType& rope_type) {
+  return document == Document::spec || rope_type.used_in == UsedIn::configs_and_specs;
+}
+
+Result<const RopeType*> find_rope_type(const ConfigObject& from, Document document,
+                                       std::string_view name) {
+  std::vector<std::string_view> accepted;
+  for (const RopeType& each : rope_types) {
+    if (!accepts(document, each)) continue;
+    if (each.name == name) return &each;
+    accepted.push_back(each.name);
+  }
+  return unsupported(from.path, "rope_type must be one of ", join(accepted), "; got ",
+                     describe(std::string(name)));
+}
 
 // rope_type, or type in files from before Transformers 4.43.
 std::string read_rope_type(DictionaryReader& reader) {
@@ -188,25 +220,33 @@ std::string read_rope_type(DictionaryReader& reader) {
 }  // namespace
 
 Result<RopeParameters> read_rope_parameters(const ConfigObject& from, const RopeContext& context) {
-  DictionaryReader reader(from, context);
+  DictionaryReader reader(from, Document::config, context);
   RopeParameters parameters;
   const std::string name = read_rope_type(reader);
-  const auto* const rope_type =
-      std::find_if(rope_types.begin(), rope_types.end(),
-                   [&](const RopeType& each) { return each.name == name; });
-  if (rope_type == rope_types.end()) {
-    std::string accepted;
-    for (const auto& each : rope_types)
-      accepted.append(accepted.empty() ? "" : ", ").append(each.name);
-    return unsupported(from.path, "rope_type must be one of ", accepted, "; got ", describe(name));
-  }
+  if (reader.error()) return *std::move(reader.error());
+  const auto rope_type = find_rope_type(from, Document::config, name);
+  if (!rope_type) return rope_type.error();
   parameters.rope_theta = reader.number("rope_theta");
   parameters.partial_rotary_factor = reader.number("partial_rotary_factor");
-  parameters.scaling = rope_type->read(reader);
+  parameters.scaling = (*rope_type)->read(reader);
   reader.refuse_other_keys(name);
   if (reader.error()) return *std::move(reader.error());
   parameters.warnings = std::move(reader.warnings());
   return parameters;
+}
+
+Result<Scaling> read_spec_scaling(const ConfigObject& from) {
+  const RopeContext context;
+  DictionaryReader reader(from, Document::spec, context);
+  const auto name = reader.text("rope_type");
+  if (reader.error()) return *std::move(reader.error());
+  if (!name) return malformed_input(from.path, "rope_type must be given, got none");
+  const auto rope_type = find_rope_type(from, Document::spec, *name);
+  if (!rope_type) return rope_type.error();
+  const Scaling scaling = (*rope_type)->read(reader);
+  reader.refuse_other_keys(*name);
+  if (reader.error()) return *std::move(reader.error());
+  return scaling;
 }
 
 }  // namespace rotary

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dictionary of a config that describes scaling: rope_scaling in older files, rope_parameters
-// since Transformers 5.
+// The dictionary that describes scaling: in a config rope_scaling (older files) or rope_parameters
+// (since Transformers 5), in a spec scaling.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,13 @@ struct RopeParameters {
   std::vector<std::string> warnings;
 };
 
-// Errors: unsupported for a rope_type or key that is not understood, malformed_input for a missing
-// or mistyped value. Values are checked against the rule when frequencies are made.
+// Of a config. Errors: unsupported for a rope_type or key that is not understood, malformed_input
+// for a missing or mistyped value. Values are checked against the rule when frequencies are made.
 [[nodiscard]] Result<RopeParameters> read_rope_parameters(const ConfigObject& from,
                                                           const RopeContext& context);
+
+// The scaling of a spec (rotary/spec_json.hpp): rope_type, which must be given, and the keys of its
+// rule. Errors as above, but malformed_input for a key that is not understood.
+[[nodiscard]] Result<Scaling> read_spec_scaling(const ConfigObject& from);
 
 }  // namespace rotary

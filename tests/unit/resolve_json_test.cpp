@@ -26,6 +26,14 @@ TEST(ResolveJson, Empty) {
   EXPECT_TRUE(malformed(std::string_view("\0", 1), {"JSON", "byte"}));
 }
 
+// nlohmann/json takes a NUL byte for the end of the text.
+TEST(ResolveJson, TextBehindANul) {
+  const std::string config = llama_with("");
+  for (const std::string& behind : {std::string("\0", 1), std::string("\0{]", 3)}) {
+    EXPECT_TRUE(malformed(config + behind, {"NUL", std::to_string(config.size())}));
+  }
+}
+
 TEST(ResolveJson, NotAnObject) {
   EXPECT_TRUE(malformed("[]", {"JSON object", "got []"}));
   EXPECT_TRUE(malformed("3", {"JSON object", "got 3"}));

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotary/spec_json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "model/config_json.hpp"
+#include "model/rope_parameters.hpp"
+#include "model/spelling.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr std::array<std::string_view, 6> keys = {"head_dim", "rotary_dim", "first_feature",
+                                                  "base",     "pairing",    "scaling"};
+
+// What a config says under another name, and often inside the dictionary. A spec has one place for
+// each, so that two cannot disagree.
+struct ConfigKey {
+  std::string_view path;
+  std::string_view name;
+  std::string_view in_a_spec;
+};
+
+constexpr std::array config_keys = {
+    ConfigKey{"", "rope_theta", "base"},
+    ConfigKey{"", "partial_rotary_factor", "rotary_dim"},
+    ConfigKey{"", "rope_scaling", "scaling"},
+    ConfigKey{"", "rope_parameters", "scaling"},
+    ConfigKey{"scaling.", "rope_theta", "base, beside scaling"},
+    ConfigKey{"scaling.", "partial_rotary_factor", "rotary_dim, beside scaling"},
+    ConfigKey{"scaling.", "type", "rope_type"}};
+
+// Absent and null are two things here, unlike in a config: null is no value of any key.
+Status refuse_null(const ConfigObject& from) {
+  for (const auto& [key, value] : from.object->items()) {
+    if (!value.is_null()) continue;
+    return malformed_input(from.path, shorten(key), " must have a value or be left out, got null");
+  }
+  return {};
+}
+
+Status refuse_config_keys(const ConfigObject& from) {
+  for (const ConfigKey& key : config_keys) {
+    if (key.path != from.path || !from.object->contains(key.name)) continue;
+    return malformed_input("a spec must say ", key.in_a_spec, ", where a config says ", key.name,
+                           "; got ", from.path, key.name);
+  }
+  return {};
+}
+
+Status refuse_other_keys(const ConfigObject& spec) {
+  for (const auto& [key, value] : spec.object->items()) {
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    return malformed_input(shorten(key), " is not a key of a spec, which accepts ", join(keys),
+                           did_you_mean(key, keys));
+  }
+  return {};
+}
+
+// reader: one of those of config_json.hpp.
+template <class T>
+Result<T> read_required(const ConfigObject& spec, std::string_view key,
+                        Result<std::optional<T>> (*reader)(const ConfigObject&, std::string_view)) {
+  auto value = reader(spec, key);
+  if (!value) return std::move(value).error();
+  if (!*value) return malformed_input(key, " must be given, got none");
+  return **std::move(value);
+}
+
+Result<Pairing> read_pairing(const ConfigObject& spec) {
+  const auto name = read_required(spec, "pairing", read_string);
+  if (!name) return name.error();
+  for (const Pairing pairing : {Pairing::half, Pairing::interleaved}) {
+    if (*name == to_string(pairing)) return pairing;
+  }
+  return malformed_input("pairing must be half or interleaved, got ", describe(*name));
+}
+
+Result<Scaling> read_scaling(const ConfigObject& spec) {
+  const Json* const value = find(spec, "scaling");
+  if (value == nullptr) return Scaling(NoScaling{});
+  if (!value->is_object()) {
+    return malformed_input("scaling must be an object, got ", describe(*value));
+  }
+  const ConfigObject scaling{.object = value, .path = "scaling."};
+  if (auto status = refuse_null(scaling); !status) return std::move(status).error();
+  if (auto status = refuse_config_keys(scaling); !status) return std::move(status).error();
+  return read_spec_scaling(scaling);
+}
+
+Result<RotarySpec> read_spec(const ConfigObject& spec) {
+  for (const auto check : {refuse_null, refuse_config_keys, refuse_other_keys}) {
+    if (auto status = check(spec); !status) return std::move(status).error();
+  }
+  const auto head_dim = read_required(spec, "head_dim", read_integer);
+  if (!head_dim) return head_dim.error();
+  const auto rotary_dim = read_integer(spec, "rotary_dim");
+  if (!rotary_dim) return rotary_dim.error();
+  const auto first_feature = read_integer(spec, "first_feature");
+  if (!first_feature) return first_feature.error();
+  const auto base = read_required(spec, "base", read_number);
+  if (!base) return base.error();
+  const auto pairing = read_pairing(spec);
+  if (!pairing) return pairing.error();
+  const auto scaling = read_scaling(spec);
+  if (!scaling) return scaling.error();
+  return RotarySpec{.head_dim = *head_dim,
+                    .rotary_dim = *rotary_dim,
+                    .first_feature = first_feature->value_or(0),
+                    .base = *base,
+                    .pairing = *pairing,
+                    .scaling = *scaling};
+}
+
+}  // namespace
+
+Result<RotarySpec> parse_rotary_spec(std::string_view json) noexcept {
+  return guarded([&]() -> Result<RotarySpec> {
+    const auto object = parse_config(json, "spec");
+    if (!object) return object.error();
+    return read_spec({.object = &*object, .path = ""});
+  });
+}
+
+}  // namespace rotary

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever the text of a spec is, the error says what and where.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "rotary/frequencies.hpp"
+#include "rotary/spec_json.hpp"
+#include "support/error_matchers.hpp"
+#include "support/random.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+testing::AssertionResult malformed(std::string_view spec,
+                                   std::initializer_list<std::string_view> parts) {
+  return test::fails(parse_rotary_spec(spec), ErrorCode::malformed_input, parts);
+}
+
+// A whole spec and these further members.
+std::string spec_and(std::string_view members) {
+  std::string spec = R"({"head_dim": 64, "base": 10000, "pairing": "half")";
+  if (!members.empty()) spec.append(", ").append(members);
+  return spec + "}";
+}
+
+std::string with_scaling(std::string_view scaling) {
+  std::string member = R"("scaling": )";
+  return spec_and(member.append(scaling));
+}
+
+std::string with_yarn(std::string_view members) {
+  std::string scaling =
+      R"({"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 4096, )";
+  return with_scaling(scaling.append(members).append("}"));
+}
+
+TEST(SpecJsonErrors, MissingKeys) {
+  EXPECT_TRUE(malformed("{}", {"head_dim must be given", "got none"}));
+  EXPECT_TRUE(malformed(R"({"head_dim": 64, "pairing": "half"})", {"base must be given"}));
+  EXPECT_TRUE(malformed(R"({"head_dim": 64, "base": 1e4})", {"pairing must be given"}));
+  EXPECT_TRUE(malformed(with_scaling("{}"), {"scaling.rope_type must be given"}));
+  EXPECT_TRUE(malformed(with_scaling(R"({"factor": 8})"), {"scaling.rope_type must be given"}));
+  EXPECT_TRUE(
+      malformed(with_scaling(R"({"rope_type": "linear"})"), {"scaling.factor must be given"}));
+  EXPECT_TRUE(malformed(with_scaling(R"({"rope_type": "ntk"})"), {"scaling.alpha must be given"}));
+  EXPECT_TRUE(malformed(with_scaling(R"({"rope_type": "yarn", "factor": 4})"),
+                        {"scaling.original_max_position_embeddings must be given, got none"}));
+  EXPECT_TRUE(
+      malformed(with_scaling(R"({"rope_type": "yarn", "original_max_position_embeddings": 4096})"),
+                {"scaling.factor must be given"}));
+}
+
+TEST(SpecJsonErrors, UnknownKeys) {
+  EXPECT_TRUE(malformed(spec_and(R"("numerics": 1)"),
+                        {"numerics is not a key",
+                         "accepts head_dim, rotary_dim, first_feature, base, pairing, scaling"}));
+  EXPECT_TRUE(
+      malformed(with_scaling(R"({"rope_type": "linear", "factor": 2, "alpha": 3})"),
+                {"scaling.alpha is not a key of rope_type 'linear'", "accepts rope_type, factor"}));
+  EXPECT_TRUE(malformed(with_scaling(R"({"rope_type": "default", "factor": 2})"),
+                        {"scaling.factor is not a key of rope_type 'default'"}));
+}
+
+TEST(SpecJsonErrors, MisspeltKeys) {
+  for (const std::string_view key :
+       {"rotray_dim", "rotary_dims", "rotarydim", "Rotary_dim", "rotary_Dim", "rotary-din"}) {
+    EXPECT_TRUE(malformed(spec_and(std::string("\"").append(key).append("\": 32")),
+                          {key, "did you mean rotary_dim?"}));
+  }
+  EXPECT_TRUE(malformed(R"({"haed_dim": 64, "base": 1e4, "pairing": "half"})",
+                        {"haed_dim", "did you mean head_dim?"}));
+  EXPECT_TRUE(malformed(with_scaling(R"({"rope_type": "linear", "facotr": 8})"),
+                        {"scaling.facotr", "did you mean factor?"}));
+  EXPECT_TRUE(malformed(with_yarn(R"("beta_slwo": 2)"), {"did you mean beta_slow?"}));
+}
+
+TEST(SpecJsonErrors, NoGuessWhenNothingIsNear) {
+  for (const std::string_view key : {"rotaryxxx", "x", "head", "", "first_featurexyz"}) {
+    const auto spec = parse_rotary_spec(spec_and(std::string("\"").append(key).append("\": 1")));
+    ASSERT_FALSE(spec);
+    EXPECT_EQ(spec.error().message.find("did you mean"), std::string::npos) << spec.error().message;
+  }
+}
+
+// Each has its own place in a spec.
+TEST(SpecJsonErrors, WordsOfConfigs) {
+  EXPECT_TRUE(malformed(spec_and(R"("rope_theta": 1e4)"), {"base", "got rope_theta"}));
+  EXPECT_TRUE(malformed(spec_and(R"("partial_rotary_factor": 0.5)"), {"rotary_dim"}));
+  EXPECT_TRUE(malformed(spec_and(R"("rope_scaling": {"rope_type": "linear", "factor": 8})"),
+                        {"scaling", "got rope_scaling"}));
+  EXPECT_TRUE(malformed(with_scaling(R"({"rope_type": "linear", "factor": 8, "rope_theta": 1e4})"),
+                        {"base, beside scaling", "got scaling.rope_theta"}));
+  EXPECT_TRUE(malformed(with_scaling(R"({"rope_type": "default", "partial_rotary_factor": 0.5})"),
+                        {"rotary_dim, beside scaling", "got scaling.partial_rotary_factor"}));
+  EXPECT_TRUE(malformed(with_scaling(R"({"type": "linear", "factor": 8})"),
+                        {"rope_type", "got scaling.type"}));
+}
+
+TEST(SpecJsonErrors, UnknownRopeType) {
+  EXPECT_TRUE(test::fails(parse_rotary_spec(with_scaling(R"({"rope_type": "longrope"})")),
+                          ErrorCode::unsupported,
+                          {"scaling.rope_type", "default, linear, ntk, yarn, llama3", "longrope"}));
+}
+
+TEST(SpecJsonErrors, OtherTypes) {
+  for (const std::string_view value : {"\"64\"", "true", "[64]", "{}", "null", "64.5", "1e300"}) {
+    for (const std::string_view key : {"head_dim", "rotary_dim", "first_feature"}) {
+      std::string spec = R"({"base": 1e4, "pairing": "half")";
+      if (key != "head_dim") spec.append(R"(, "head_dim": 64)");
+      spec.append(", \"").append(key).append("\": ").append(value).append("}");
+      EXPECT_TRUE(malformed(spec, {key, "got"})) << spec;
+    }
+  }
+  for (const std::string_view value : {"\"1e4\"", "false", "[1e4]", "null"}) {
+    std::string spec = R"({"head_dim": 64, "pairing": "half", "base": )";
+    EXPECT_TRUE(malformed(spec.append(value).append("}"), {"base", "got"}));
+  }
+  for (const std::string_view value : {"1", "true", "null", "\"Half\"", "\"\"", "\"neox\""}) {
+    std::string spec = R"({"head_dim": 64, "base": 1e4, "pairing": )";
+    EXPECT_TRUE(malformed(spec.append(value).append("}"), {"pairing", "got"}));
+  }
+  for (const std::string_view value : {"\"linear\"", "[]", "8", "null", "true"}) {
+    EXPECT_TRUE(malformed(with_scaling(value), {"scaling", "got"}));
+  }
+  EXPECT_TRUE(malformed(with_scaling(R"({"rope_type": 3})"), {"scaling.rope_type", "got 3"}));
+  EXPECT_TRUE(malformed(with_scaling(R"({"rope_type": null})"), {"scaling.rope_type", "null"}));
+  EXPECT_TRUE(malformed(with_scaling(R"({"rope_type": "linear", "factor": "8"})"),
+                        {"scaling.factor", R"("8")"}));
+  EXPECT_TRUE(malformed(with_yarn(R"("truncate": 0)"), {"scaling.truncate", "got 0"}));
+  EXPECT_TRUE(malformed(with_yarn(R"("mscale": null)"), {"scaling.mscale", "null"}));
+}
+
+TEST(SpecJsonErrors, NotJson) {
+  EXPECT_TRUE(malformed("", {"spec must be valid JSON"}));
+  EXPECT_TRUE(malformed(std::string_view("\0", 1), {"spec", "byte"}));
+  EXPECT_TRUE(malformed("[]", {"spec must be a JSON object", "got []"}));
+  EXPECT_TRUE(malformed("null", {"spec must be a JSON object"}));
+  EXPECT_TRUE(malformed(spec_and("") + spec_and(""), {"byte"}));
+  for (const std::string_view number : {"NaN", "Infinity", "-Infinity", "1e400", "0x10", "+1"}) {
+    std::string spec = R"({"head_dim": 64, "pairing": "half", "base": )";
+    EXPECT_TRUE(malformed(spec.append(number).append("}"), {"spec must be valid JSON"})) << number;
+  }
+}
+
+TEST(SpecJsonErrors, EveryTruncation) {
+  const std::string spec = with_yarn(R"("truncate": false)");
+  ASSERT_TRUE(parse_rotary_spec(spec));
+  for (std::size_t size = 0; size < spec.size(); ++size) {
+    EXPECT_TRUE(malformed(std::string_view(spec).substr(0, size), {"JSON"})) << size << " bytes";
+  }
+}
+
+TEST(SpecJsonErrors, TwiceDeepOrLong) {
+  EXPECT_TRUE(malformed(spec_and(R"("base": 1e6)"), {"spec", "'base' twice"}));
+  EXPECT_TRUE(malformed(with_scaling(R"({"rope_type": "linear", "factor": 2, "factor": 4})"),
+                        {"'factor' twice"}));
+  EXPECT_TRUE(malformed(std::string(1'000'000, '['), {"spec must not nest deeper than 64"}));
+  std::string deep = R"({"scaling": )";
+  for (int i = 0; i < 100; ++i) deep.append(R"({"scaling": )");
+  EXPECT_TRUE(malformed(deep, {"64"}));
+  constexpr std::size_t cap = std::size_t{16} << 20;
+  std::string longest = spec_and("");
+  longest.append(cap - longest.size(), ' ');
+  EXPECT_TRUE(parse_rotary_spec(longest));
+  EXPECT_TRUE(malformed(longest + " ", {"spec must be at most 16777216 bytes", "16777217"}));
+}
+
+TEST(SpecJsonErrors, MessagesStayShort) {
+  const std::string long_text(100'000, 'a');
+  for (const std::string& spec :
+       {spec_and("\"" + long_text + "\": 1"),
+        with_scaling(R"({"rope_type": ")" + long_text + "\"}"),
+        with_scaling(R"({"rope_type": "default", ")" + long_text + "\": 1}"),
+        with_scaling("\"" + long_text + "\"")}) {
+    const auto result = parse_rotary_spec(spec);
+    ASSERT_FALSE(result);
+    EXPECT_LE(result.error().message.size(), 1000U);
+  }
+}
+
+// Read as they are, then refused by whoever checks them.
+TEST(SpecJsonErrors, ValuesAreCheckedByMakeFrequencies) {
+  for (const auto& [members, named] :
+       {std::pair{R"("rotary_dim": 0)", "rotary_dim"},
+        {R"("rotary_dim": -2)", "rotary_dim"},
+        {R"("rotary_dim": 33)", "rotary_dim"},
+        {R"("rotary_dim": 66)", "rotary_dim"},
+        {R"("first_feature": -1)", "first_feature"},
+        {R"("first_feature": 64)", "first_feature"},
+        {R"("first_feature": 1)", "rotary_dim"},
+        {R"("rotary_dim": -9223372036854775808)", "rotary_dim"},
+        {R"("scaling": {"rope_type": "linear", "factor": 0})", "factor"},
+        {R"("scaling": {"rope_type": "ntk", "alpha": -8})", "alpha"}}) {
+    const RotarySpec spec = test::value_of(parse_rotary_spec(spec_and(members)));
+    EXPECT_TRUE(test::fails(make_frequencies(spec), ErrorCode::invalid_argument, {named, "got"}))
+        << members;
+  }
+  for (const std::string_view head_dim : {"0", "-64", "1", "1048577", "-9007199254740992"}) {
+    std::string spec = R"({"base": 1e4, "pairing": "half", "head_dim": )";
+    EXPECT_TRUE(test::fails(
+        make_frequencies(test::value_of(parse_rotary_spec(spec.append(head_dim).append("}")))),
+        ErrorCode::invalid_argument, {"head_dim", head_dim}));
+  }
+  for (const std::string_view base : {"1", "0", "-10000", "1e-300"}) {
+    std::string spec = R"({"head_dim": 64, "pairing": "half", "base": )";
+    EXPECT_TRUE(test::fails(
+        make_frequencies(test::value_of(parse_rotary_spec(spec.append(base).append("}")))),
+        ErrorCode::invalid_argument, {"base"}));
+  }
+}
+
+// Bytes changed, removed or repeated at random: any answer but a crash.
+TEST(SpecJsonErrors, RandomDamage) {
+  test::Random random(41);
+  const std::string spec = with_yarn(R"("truncate": false, "mscale": 0.7, "beta_fast": 24)");
+  for (int i = 0; i < 10000; ++i) {
+    std::string damaged = spec;
+    for (std::int64_t damages = random.integer(1, 3); damages > 0; --damages) {
+      const auto last = static_cast<std::int64_t>(damaged.size()) - 1;
+      const auto at = static_cast<std::size_t>(random.integer(0, last));
+      const auto count = static_cast<std::size_t>(random.integer(1, 8));
+      if (random.integer(0, 1) == 0) {
+        damaged[at] = static_cast<char>(random.integer(0, 255));
+      } else if (random.integer(0, 1) == 0 && damaged.size() > at + count) {
+        damaged.erase(at, count);
+      } else {
+        damaged.insert(at, damaged.substr(at, count));
+      }
+    }
+    const auto result = parse_rotary_spec(damaged);
+    if (result) {
+      (void)make_frequencies(*result);
+    } else {
+      EXPECT_FALSE(result.error().message.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rotary

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// A spec as text equals the aggregate that it describes.
+#include "rotary/spec_json.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "rotary/frequencies.hpp"
+#include "support/error_matchers.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::value_of;
+
+// With head_dim 64, base 10000, half, and this scaling.
+std::string with_scaling(std::string_view scaling) {
+  std::string text = R"({"head_dim": 64, "base": 10000, "pairing": "half", "scaling": )";
+  return text.append(scaling).append("}");
+}
+
+Scaling scaling_of(std::string_view scaling) {
+  return value_of(parse_rotary_spec(with_scaling(scaling))).scaling;
+}
+
+void expect_equal(const RotarySpec& actual, const RotarySpec& expected) {
+  EXPECT_EQ(actual.head_dim, expected.head_dim);
+  EXPECT_EQ(actual.rotary_dim, expected.rotary_dim);
+  EXPECT_EQ(actual.first_feature, expected.first_feature);
+  EXPECT_EQ(actual.base.get(), expected.base.get());
+  EXPECT_EQ(actual.pairing.get(), expected.pairing.get());
+  EXPECT_EQ(actual.scaling, expected.scaling);
+}
+
+TEST(SpecJson, WhatMustBeGiven) {
+  expect_equal(
+      value_of(parse_rotary_spec(R"({"head_dim": 128, "base": 500000, "pairing": "half"})")),
+      {.head_dim = 128, .base = 500000.0, .pairing = Pairing::half});
+}
+
+TEST(SpecJson, EveryMember) {
+  expect_equal(value_of(parse_rotary_spec(R"({"scaling": {"rope_type": "linear", "factor": 2.5},
+      "pairing": "interleaved", "base": 1e4, "first_feature": 448, "rotary_dim": 64.0,
+      "head_dim": 512})")),
+               {.head_dim = 512,
+                .rotary_dim = 64,
+                .first_feature = 448,
+                .base = 10000.0,
+                .pairing = Pairing::interleaved,
+                .scaling = LinearScaling{.factor = 2.5}});
+}
+
+TEST(SpecJson, TheExamplesOfTheHeader) {
+  expect_equal(value_of(parse_rotary_spec(R"({"head_dim": 128, "base": 500000, "pairing": "half",
+   "scaling": {"rope_type": "linear", "factor": 8}})")),
+               {.head_dim = 128,
+                .base = 500000.0,
+                .pairing = Pairing::half,
+                .scaling = LinearScaling{.factor = 8}});
+  EXPECT_EQ(scaling_of(R"({"rope_type": "ntk", "alpha": 8})"), Scaling(NtkScaling{.alpha = 8}));
+}
+
+TEST(SpecJson, EachRule) {
+  EXPECT_EQ(scaling_of(R"({"rope_type": "default"})"), Scaling(NoScaling{}));
+  EXPECT_EQ(scaling_of(R"({"rope_type": "yarn", "factor": 4, "mscale": 0.5, "mscale_all_dim": 0.75,
+      "original_max_position_embeddings": 4096, "beta_fast": 24, "beta_slow": 2,
+      "attention_factor": 1.25, "truncate": false, "finetuned": true})"),
+            Scaling(YarnScaling{.factor = 4,
+                                .original_context_tokens = 4096,
+                                .beta_fast = 24,
+                                .beta_slow = 2,
+                                .ramp = YarnRamp::fractional,
+                                .attention_factor = 1.25,
+                                .mscale = 0.5,
+                                .mscale_all_dim = 0.75}));
+  EXPECT_EQ(scaling_of(R"({"rope_type": "yarn", "factor": 4,
+      "original_max_position_embeddings": 4096})"),
+            Scaling(YarnScaling{.factor = 4, .original_context_tokens = 4096}));
+  EXPECT_EQ(scaling_of(R"({"rope_type": "llama3", "factor": 8, "low_freq_factor": 1,
+      "high_freq_factor": 4, "original_max_position_embeddings": 8192})"),
+            Scaling(Llama3Scaling{.factor = 8,
+                                  .low_freq_factor = 1,
+                                  .high_freq_factor = 4,
+                                  .original_context_tokens = 8192}));
+}
+
+// The rope_type of each alternative of Scaling.
+template <std::size_t... I>
+std::array<std::string_view, sizeof...(I)> rope_types(std::index_sequence<I...>) {
+  return {rope_type(Scaling(std::in_place_index<I>))...};
+}
+
+// A new rule has its form in a spec, or this fails.
+TEST(SpecJson, EveryRuleHasAForm) {
+  constexpr auto alternatives = std::make_index_sequence<std::variant_size_v<Scaling>>();
+  for (const std::string_view name : rope_types(alternatives)) {
+    const std::string text = R"({"rope_type": ")" + std::string(name) + R"(", "no_key": 1})";
+    EXPECT_TRUE(test::fails(parse_rotary_spec(with_scaling(text)), ErrorCode::malformed_input,
+                            {"scaling.no_key is not a key", name}));
+  }
+}
+
+TEST(SpecJson, TheFrequenciesAreThoseOfTheAggregate) {
+  const auto parsed = value_of(make_frequencies(value_of(parse_rotary_spec(R"({"head_dim": 80,
+      "rotary_dim": 32, "first_feature": 4, "base": 1e6, "pairing": "interleaved",
+      "scaling": {"rope_type": "ntk", "alpha": 3.5}})"))));
+  const auto built = value_of(make_frequencies({.head_dim = 80,
+                                                .rotary_dim = 32,
+                                                .first_feature = 4,
+                                                .base = 1e6,
+                                                .pairing = Pairing::interleaved,
+                                                .scaling = NtkScaling{.alpha = 3.5}}));
+  EXPECT_EQ(parsed.inv_freq, built.inv_freq);
+  EXPECT_EQ(parsed.turns, built.turns);
+  EXPECT_EQ(parsed.window.first_feature, 4);
+  EXPECT_EQ(parsed.window.pairing.get(), Pairing::interleaved);
+}
+
+}  // namespace
+}  // namespace rotary
