@@ -7,17 +7,21 @@
  *
  * Functions return a status; when it is not ROTARY_OK nothing was written to any output (but *out
  * is NULL where a handle was to be made) and rotary_last_error() is one sentence that says the
- * requirement and what was got.
+ * requirement and what was got. Functions that return something else answer a missing handle with
+ * 0, -1, NaN or NULL and the same text. No argument may be NULL unless it says so; NULL is an error
+ * and not a crash.
  *
  * Every struct begins with struct_size, its sizeof where the caller was compiled. Initialise with
  * the macro of its name, ROTARY_ROTATE_OPTIONS_INIT and so on, so that members which a later
- * version adds have their defaults. A library that is older than its caller accepts the longer
- * struct when what it does not know is zero.
+ * version adds have their defaults; members called reserved stay 0. A library that is older than
+ * its caller accepts the longer struct when what it does not know is zero.
  *
  * Not a function of this file throws, prints, aborts or starts a thread. */
 #ifndef ROTARY_ROTARY_H
 #define ROTARY_ROTARY_H
 
+/* C says these things so. */
+/* NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,14 +45,15 @@ enum {
   ROTARY_OUT_OF_MEMORY = 4
 };
 
+/* ROTARY_ABI_VERSION of the library that is loaded. */
 ROTARY_API uint32_t rotary_abi_version(void);
 ROTARY_API const char* rotary_version(void); /* "0.1.0" */
 
 /* "ok", "invalid_argument", …; "unknown" for a value that is none. */
 ROTARY_API const char* rotary_status_name(rotary_status status);
 
-/* Of the latest call on this thread that failed; "" when none has. Valid until the next call of
- * this library on this thread. */
+/* Of the latest call on this thread that failed; "" when none has. At most 1023 bytes of UTF-8,
+ * valid until the next call on this thread that fails. */
 ROTARY_API const char* rotary_last_error(void);
 
 /* ---- Values ------------------------------------------------------------------------------- */
@@ -73,19 +78,20 @@ typedef struct rotary_heads_view {
   }
 
 enum {
-  ROTARY_POSITIONS_CONSECUTIVE = 1, /* token t stands at first + t */
+  ROTARY_POSITIONS_CONSECUTIVE = 1, /* token t of every batch row stands at first + t */
   ROTARY_POSITIONS_INT32 = 2,
   ROTARY_POSITIONS_INT64 = 3,
   ROTARY_POSITIONS_F64 = 4
 };
 
+/* Where each token stands. Kinds other than consecutive: [batch, tokens] elements at data. */
 typedef struct rotary_positions {
   size_t struct_size;
   int32_t kind;
   int32_t reserved;
-  int64_t first;    /* consecutive only */
-  const void* data; /* the other kinds only */
-  int64_t batch;    /* 1 serves every batch row */
+  int64_t first;    /* consecutive; 0 for the other kinds */
+  const void* data; /* the other kinds; NULL for consecutive */
+  int64_t batch;    /* 1 serves every batch row; 1 for consecutive */
   int64_t tokens;
   int64_t batch_stride; /* in elements */
   int64_t token_stride;
@@ -97,6 +103,7 @@ typedef struct rotary_positions {
 
 typedef struct rotary_model rotary_model;
 
+/* What the config does not say. */
 typedef struct rotary_resolve_options {
   size_t struct_size;
   int32_t pairing; /* for a family that is not known; 0: the family's */
@@ -118,6 +125,7 @@ ROTARY_API int64_t rotary_model_layer_count(const rotary_model* model);
 ROTARY_API int64_t rotary_model_rotary_count(const rotary_model* model);
 /* Which of them layer 0, 1, … uses; -1 when there is no such layer. */
 ROTARY_API int64_t rotary_model_rotary_of_layer(const rotary_model* model, int64_t layer);
+/* Of what is legal in the config, but suspicious. */
 ROTARY_API int64_t rotary_model_warning_count(const rotary_model* model);
 /* NULL when there is no such warning; lives as long as the model. */
 ROTARY_API const char* rotary_model_warning(const rotary_model* model, int64_t index);
@@ -151,6 +159,7 @@ typedef struct rotary_window {
 /* Fills *window, whose struct_size the caller has set. */
 ROTARY_API rotary_status rotary_frequencies_window(const rotary_frequencies* frequencies,
                                                    rotary_window* window);
+/* A, which multiplies cos and sin. */
 ROTARY_API double rotary_frequencies_attention_factor(const rotary_frequencies* frequencies);
 /* [rotary_dim / 2], radians per position; lives as long as the frequencies. */
 ROTARY_API const double* rotary_frequencies_inv_freq(const rotary_frequencies* frequencies);
@@ -159,12 +168,13 @@ ROTARY_API const double* rotary_frequencies_inv_freq(const rotary_frequencies* f
 
 typedef struct rotary_rotations rotary_rotations;
 
+/* The element of the rows, and where they lie. */
 typedef struct rotary_rotations_options {
   size_t struct_size;
   int32_t rows; /* ROTARY_F32, or ROTARY_F64 for f64 tensors */
   int32_t reserved;
-  void* memory; /* where the rows go, NULL: memory of their own; outlives the rotations */
-  size_t memory_bytes;
+  void* memory;        /* where the rows go, NULL: memory of their own; outlives the rotations */
+  size_t memory_bytes; /* of memory; 0 when that is NULL, and then alone */
 } rotary_rotations_options;
 #define ROTARY_ROTATIONS_OPTIONS_INIT \
   { sizeof(rotary_rotations_options), ROTARY_F32, 0, NULL, 0 }
@@ -210,16 +220,17 @@ ROTARY_API rotary_status rotary_rotations_of_cos_sin(const rotary_window* window
                                                      rotary_rotations** out);
 ROTARY_API void rotary_rotations_free(rotary_rotations* rotations);
 
-/* Where the rows are, to read. Fills *rows, whose struct_size the caller has set; pointers live
- * until the rotations are remade or freed. */
+/* Where the rows are, to read; cos and sin are NULL when there are no tokens. Fills *rows, whose
+ * struct_size the caller has set; pointers live until the rotations are remade or freed. */
 ROTARY_API rotary_status rotary_rotations_rows(const rotary_rotations* rotations,
                                                rotary_cos_sin* rows);
 
 /* ---- Rotate ------------------------------------------------------------------------------- */
 
-/* The caller's thread pool. run calls task(state, index) exactly once for each index in [0, count),
- * on any threads, and returns when all have returned. */
 typedef void (*rotary_task)(void* state, int64_t index);
+/* The caller's thread pool. run calls task(state, index) exactly once for each index in [0, count),
+ * on any threads, and returns when all have returned, what they wrote being visible to its caller.
+ * run may be NULL: then the calling thread does it all. */
 typedef struct rotary_executor {
   size_t struct_size;
   void* context;
@@ -229,6 +240,7 @@ typedef struct rotary_executor {
 #define ROTARY_EXECUTOR_INIT \
   { sizeof(rotary_executor), NULL, NULL, 1 }
 
+/* Which map, and who runs it. */
 typedef struct rotary_rotate_options {
   size_t struct_size;
   int32_t direction; /* ROTARY_FORWARD, ROTARY_INVERSE, ROTARY_TRANSPOSE */
@@ -259,5 +271,7 @@ ROTARY_API rotary_status rotary_force_instruction_set(const char* name);
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 
 #endif /* ROTARY_ROTARY_H */

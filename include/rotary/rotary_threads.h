@@ -9,17 +9,20 @@
 extern "C" {
 #endif
 
+/* NOLINTNEXTLINE(modernize-use-using): C says it so */
 typedef struct rotary_threads rotary_threads;
 
 /* concurrency counts the calling thread; 0: as many as the processors that this process may use.
  * ROTARY_INVALID_ARGUMENT outside [0, 1024], ROTARY_OUT_OF_MEMORY also when the system has no more
  * threads; rotary_threads_last_error() says more. */
 ROTARY_API rotary_status rotary_threads_start(int64_t concurrency, rotary_threads** out);
+/* As rotary_last_error(), of this library. */
 ROTARY_API const char* rotary_threads_last_error(void);
 
 /* Fills *executor, whose struct_size the caller has set; valid until the threads are stopped. */
 ROTARY_API rotary_status rotary_threads_executor(const rotary_threads* threads,
                                                  rotary_executor* executor);
+/* Ends the threads; no call may be in progress. NULL does nothing. */
 ROTARY_API void rotary_threads_stop(rotary_threads* threads);
 
 #ifdef __cplusplus

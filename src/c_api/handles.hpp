@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the opaque handles of rotary.h are.
+#pragma once
+
+#include "rotary/frequencies.hpp"
+#include "rotary/model_spec.hpp"
+#include "rotary/rotary.h"
+#include "rotary/rotations.hpp"
+
+struct rotary_model {
+  rotary::ModelSpec spec;
+};
+
+struct rotary_frequencies {
+  rotary::Frequencies value;
+};
+
+struct rotary_rotations {
+  rotary::Rotations value;
+};

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a C function answers: a status, and on a failure a text that this thread can ask for.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "rotary/result.hpp"
+#include "rotary/rotary.h"
+
+namespace rotary::c_api {
+
+// Keeps the message for rotary_last_error(). Allocates nothing: it may be about memory.
+rotary_status report(const Error& error) noexcept;
+
+inline rotary_status report(const Status& status) noexcept {
+  return status.ok() ? ROTARY_OK : report(status.error());
+}
+
+// body returns Status and may throw what guarded() catches.
+template <class Body>
+rotary_status run(Body body) noexcept {
+  return report(guarded(body));
+}
+
+[[nodiscard]] inline Error null_argument(std::string_view name) {
+  return invalid_argument(name, " must not be NULL");
+}
+
+// Whether a handle was given to a function that returns no status; the text of the error otherwise.
+[[nodiscard]] inline bool is_given(std::string_view name, const void* handle) noexcept {
+  return run([&]() -> Status {
+           if (handle == nullptr) return null_argument(name);
+           return {};
+         }) == ROTARY_OK;
+}
+
+// Throws std::bad_alloc.
+template <class Handle, class Content>
+[[nodiscard]] Handle* handle_of(Content content) {
+  return new Handle{std::move(content)};
+}
+
+// *out = a handle of what body returns, a Result.
+template <class Handle, class Body>
+rotary_status make(Handle** out, Body body) noexcept {
+  return run([&]() -> Status {
+    if (out == nullptr) return null_argument("out");
+    *out = nullptr;
+    auto content = body();
+    if (!content) return std::move(content).error();
+    *out = handle_of<Handle>(*std::move(content));
+    return {};
+  });
+}
+
+}  // namespace rotary::c_api

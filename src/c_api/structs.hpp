@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Structs of the C ABI grow at their end. What a caller passes may be shorter than ours (it was
+// compiled against an earlier header) or longer (against a later one): struct_size says so.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include "base/message.hpp"
+#include "c_api/status.hpp"
+#include "rotary/result.hpp"
+#include "rotary/rotary.h"
+
+namespace rotary::c_api {
+
+struct StructLayout {
+  std::string_view name;
+  std::size_t first_bytes;  // of version 1, to the end of what was its last member
+  std::size_t bytes;        // of this version
+};
+
+// One for each struct of rotary.h: its name, the end of version 1, and its defaults.
+template <class T>
+struct Versioned;
+
+template <>
+struct Versioned<rotary_heads_view> {
+  static constexpr rotary_heads_view defaults = ROTARY_HEADS_VIEW_INIT;
+  static constexpr StructLayout layout{
+      "rotary_heads_view",
+      offsetof(rotary_heads_view, strides) + sizeof(rotary_heads_view::strides),
+      sizeof(rotary_heads_view)};
+};
+
+template <>
+struct Versioned<rotary_positions> {
+  static constexpr rotary_positions defaults = ROTARY_POSITIONS_INIT;
+  static constexpr StructLayout layout{
+      "rotary_positions",
+      offsetof(rotary_positions, token_stride) + sizeof(rotary_positions::token_stride),
+      sizeof(rotary_positions)};
+};
+
+template <>
+struct Versioned<rotary_resolve_options> {
+  static constexpr rotary_resolve_options defaults = ROTARY_RESOLVE_OPTIONS_INIT;
+  static constexpr StructLayout layout{"rotary_resolve_options",
+                                       offsetof(rotary_resolve_options, context_tokens) +
+                                           sizeof(rotary_resolve_options::context_tokens),
+                                       sizeof(rotary_resolve_options)};
+};
+
+template <>
+struct Versioned<rotary_window> {
+  static constexpr rotary_window defaults = ROTARY_WINDOW_INIT;
+  static constexpr StructLayout layout{
+      "rotary_window", offsetof(rotary_window, reserved) + sizeof(rotary_window::reserved),
+      sizeof(rotary_window)};
+};
+
+template <>
+struct Versioned<rotary_rotations_options> {
+  static constexpr rotary_rotations_options defaults = ROTARY_ROTATIONS_OPTIONS_INIT;
+  static constexpr StructLayout layout{"rotary_rotations_options",
+                                       offsetof(rotary_rotations_options, memory_bytes) +
+                                           sizeof(rotary_rotations_options::memory_bytes),
+                                       sizeof(rotary_rotations_options)};
+};
+
+template <>
+struct Versioned<rotary_cos_sin> {
+  static constexpr rotary_cos_sin defaults = ROTARY_COS_SIN_INIT;
+  static constexpr StructLayout layout{
+      "rotary_cos_sin",
+      offsetof(rotary_cos_sin, attention_factor) + sizeof(rotary_cos_sin::attention_factor),
+      sizeof(rotary_cos_sin)};
+};
+
+template <>
+struct Versioned<rotary_executor> {
+  static constexpr rotary_executor defaults = ROTARY_EXECUTOR_INIT;
+  static constexpr StructLayout layout{
+      "rotary_executor",
+      offsetof(rotary_executor, concurrency) + sizeof(rotary_executor::concurrency),
+      sizeof(rotary_executor)};
+};
+
+template <>
+struct Versioned<rotary_rotate_options> {
+  static constexpr rotary_rotate_options defaults = ROTARY_ROTATE_OPTIONS_INIT;
+  static constexpr StructLayout layout{"rotary_rotate_options",
+                                       offsetof(rotary_rotate_options, executor) + sizeof(void*),
+                                       sizeof(rotary_rotate_options)};
+};
+
+// How many bytes of *from are known here: struct_size, at most layout.bytes. Errors:
+// invalid_argument for a struct_size that no version has, unsupported when what is unknown is used.
+[[nodiscard]] Result<std::size_t> known_bytes(std::string_view argument, const void* from,
+                                              const StructLayout& layout);
+
+// A copy of *from; members that its caller did not know have their defaults.
+template <class T>
+[[nodiscard]] Result<T> read_struct(std::string_view argument, const T* from) {
+  if (from == nullptr) return null_argument(argument);
+  const auto bytes = known_bytes(argument, from, Versioned<T>::layout);
+  if (!bytes) return bytes.error();
+  T copy = Versioned<T>::defaults;
+  std::memcpy(&copy, from, *bytes);
+  if constexpr (requires { copy.reserved; }) {
+    if (copy.reserved != 0) {
+      return invalid_argument(argument, ".reserved must be 0, got ", copy.reserved);
+    }
+  }
+  return copy;
+}
+
+// NULL stands for the defaults.
+template <class T>
+[[nodiscard]] Result<T> read_options(std::string_view argument, const T* from) {
+  if (from == nullptr) return Versioned<T>::defaults;
+  return read_struct(argument, from);
+}
+
+// As much of value as *to has room for; struct_size stays what it was.
+template <class T>
+[[nodiscard]] Status write_struct(std::string_view argument, T* to, T value) {
+  const auto before = read_struct(argument, to);
+  if (!before) return before.error();
+  value.struct_size = before->struct_size;
+  std::memcpy(to, &value, std::min(value.struct_size, sizeof(T)));
+  return {};
+}
+
+}  // namespace rotary::c_api

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "c_api/values.hpp"
+
+#include <cstddef>
+#include <span>
+
+#include "base/message.hpp"
+#include "c_api/structs.hpp"
+
+namespace rotary::c_api {
+namespace {
+
+// Members that the kind does not use: set, they say that the kind is not what was meant.
+Status check_consecutive(const rotary_positions& from) {
+  if (from.data != nullptr) {
+    return invalid_argument(
+        "positions.data must be NULL for kind ROTARY_POSITIONS_CONSECUTIVE, got a pointer");
+  }
+  if (from.batch != 1) {
+    return invalid_argument("positions.batch must be 1 for kind ROTARY_POSITIONS_CONSECUTIVE, ",
+                            "which serves every batch row; got ", from.batch);
+  }
+  return {};
+}
+
+Result<Positions> consecutive(const rotary_positions& from) {
+  if (auto status = check_consecutive(from); !status) return std::move(status).error();
+  return Positions(ConsecutivePositions{.first = from.first, .tokens = from.tokens});
+}
+
+template <class Number>
+Result<Positions> array_of(const rotary_positions& from) {
+  if (from.first != 0) {
+    return invalid_argument(
+        "positions.first must be 0 unless kind is ROTARY_POSITIONS_CONSECUTIVE, got ", from.first);
+  }
+  return Positions(PositionArray<Number>{.data = static_cast<const Number*>(from.data),
+                                         .batch = from.batch,
+                                         .tokens = from.tokens,
+                                         .batch_stride = from.batch_stride,
+                                         .token_stride = from.token_stride});
+}
+
+}  // namespace
+
+Result<HeadsView> heads_view(std::string_view argument, const rotary_heads_view* from) {
+  const auto view = read_struct(argument, from);
+  if (!view) return view.error();
+  const auto& n = view->extents;
+  const auto& s = view->strides;
+  return HeadsView{
+      .data = view->data,
+      .dtype = static_cast<DType>(view->dtype),
+      .extents = {.batch = n[0], .tokens = n[1], .heads = n[2], .features = n[3]},
+      .strides = {.batch = s[0], .token = s[1], .head = s[2], .feature = s[3]},
+  };
+}
+
+Result<Positions> positions(const rotary_positions* from) {
+  const auto given = read_struct("positions", from);
+  if (!given) return given.error();
+  switch (given->kind) {
+    case ROTARY_POSITIONS_CONSECUTIVE:
+      return consecutive(*given);
+    case ROTARY_POSITIONS_INT32:
+      return array_of<std::int32_t>(*given);
+    case ROTARY_POSITIONS_INT64:
+      return array_of<std::int64_t>(*given);
+    case ROTARY_POSITIONS_F64:
+      return array_of<double>(*given);
+    default:
+      return invalid_argument("positions.kind must be one of ROTARY_POSITIONS_…, got value ",
+                              given->kind);
+  }
+}
+
+Result<HeadWindow> window(const rotary_window* from) {
+  const auto given = read_struct("window", from);
+  if (!given) return given.error();
+  return HeadWindow{.head_dim = given->head_dim,
+                    .rotary_dim = given->rotary_dim,
+                    .first_feature = given->first_feature,
+                    .pairing = static_cast<Pairing>(given->pairing)};
+}
+
+Result<CosSinView> cos_sin(const rotary_cos_sin* from) {
+  const auto given = read_struct("rows", from);
+  if (!given) return given.error();
+  return CosSinView{.cos = given->cos,
+                    .sin = given->sin,
+                    .dtype = static_cast<DType>(given->dtype),
+                    .batch = given->batch,
+                    .tokens = given->tokens,
+                    .batch_stride = given->batch_stride,
+                    .token_stride = given->token_stride,
+                    .pair_stride = given->pair_stride,
+                    .attention_factor = given->attention_factor};
+}
+
+Result<RotationsOptions> rotations_options(const rotary_rotations_options* from) {
+  const auto options = read_options("options", from);
+  if (!options) return options.error();
+  if ((options->memory == nullptr) != (options->memory_bytes == 0)) {
+    return invalid_argument("options must have both memory and memory_bytes or neither, got ",
+                            options->memory == nullptr ? "NULL" : "a pointer", " and ",
+                            options->memory_bytes);
+  }
+  return RotationsOptions{
+      .rows = static_cast<RowDType>(options->rows),
+      .memory = {static_cast<std::byte*>(options->memory), options->memory_bytes}};
+}
+
+Result<RotateOptions> rotate_options(const rotary_rotate_options* from) {
+  const auto options = read_options("options", from);
+  if (!options) return options.error();
+  const auto executor = read_options("options.executor", options->executor);
+  if (!executor) return executor.error();
+  return RotateOptions{.direction = static_cast<Direction>(options->direction),
+                       .executor = {.context = executor->context,
+                                    .run = executor->run,
+                                    .concurrency = executor->concurrency}};
+}
+
+}  // namespace rotary::c_api

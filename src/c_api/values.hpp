@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Structs of rotary.h as the values of the C++ API. What a value requires is checked by whoever
+// takes it; an enumerator that does not exist stays as it is until then.
+#pragma once
+
+#include <string_view>
+
+#include "rotary/executor.hpp"
+#include "rotary/positions.hpp"
+#include "rotary/result.hpp"
+#include "rotary/rotary.h"
+#include "rotary/rotary_spec.hpp"
+#include "rotary/rotate.hpp"
+#include "rotary/rotations.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::c_api {
+
+[[nodiscard]] Result<HeadsView> heads_view(std::string_view argument,
+                                           const rotary_heads_view* from);
+[[nodiscard]] Result<Positions> positions(const rotary_positions* from);
+[[nodiscard]] Result<HeadWindow> window(const rotary_window* from);
+[[nodiscard]] Result<CosSinView> cos_sin(const rotary_cos_sin* from);
+
+// NULL stands for the defaults.
+[[nodiscard]] Result<RotationsOptions> rotations_options(const rotary_rotations_options* from);
+[[nodiscard]] Result<RotateOptions> rotate_options(const rotary_rotate_options* from);
+
+}  // namespace rotary::c_api

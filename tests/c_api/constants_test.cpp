@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each constant of rotary.h is its enumerator: the C functions cast one into the other.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "rotary/rotary.h"
+#include "rotary/rotary.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr std::int32_t value(auto enumerator) { return static_cast<std::int32_t>(enumerator); }
+
+static_assert(ROTARY_INVALID_ARGUMENT == value(ErrorCode::invalid_argument));
+static_assert(ROTARY_MALFORMED_INPUT == value(ErrorCode::malformed_input));
+static_assert(ROTARY_UNSUPPORTED == value(ErrorCode::unsupported));
+static_assert(ROTARY_OUT_OF_MEMORY == value(ErrorCode::out_of_memory));
+
+static_assert(ROTARY_F32 == value(DType::f32));
+static_assert(ROTARY_BF16 == value(DType::bf16));
+static_assert(ROTARY_F16 == value(DType::f16));
+static_assert(ROTARY_F64 == value(DType::f64));
+static_assert(ROTARY_F32 == value(RowDType::f32));
+static_assert(ROTARY_F64 == value(RowDType::f64));
+
+static_assert(ROTARY_PAIRING_HALF == value(Pairing::half));
+static_assert(ROTARY_PAIRING_INTERLEAVED == value(Pairing::interleaved));
+
+static_assert(ROTARY_FORWARD == value(Direction::forward));
+static_assert(ROTARY_INVERSE == value(Direction::inverse));
+static_assert(ROTARY_TRANSPOSE == value(Direction::transpose));
+
+// A new enumerator that C cannot say: counted by its name, which an unknown value does not have.
+template <class Enumerator>
+std::int32_t known_values() {
+  std::int32_t count = 0;
+  while (to_string(static_cast<Enumerator>(count + 1)) != "unknown") ++count;
+  return count;
+}
+
+TEST(CConstants, AreComplete) {
+  EXPECT_EQ(known_values<DType>(), ROTARY_F64);
+  EXPECT_EQ(known_values<Pairing>(), ROTARY_PAIRING_INTERLEAVED);
+  EXPECT_EQ(std::variant_size_v<Positions>, std::size_t{ROTARY_POSITIONS_F64});
+}
+
+}  // namespace
+}  // namespace rotary

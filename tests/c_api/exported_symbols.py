@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a shared library exports is what a checked-in list says, no more and no less.
+
+A symbol that appears is a promise; one that disappears breaks who uses it.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+DECLARED = re.compile(r"\b(rotary_\w+)\s*\(")
+
+
+def exported(library):
+    """Names of the library's defined dynamic symbols, as a person writes them."""
+    command = ["nm", "--dynamic", "--defined-only", "--demangle", "--format=posix", library]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    # "name type value size", where the name may hold spaces; constructors have one name twice.
+    return {re.sub(r" [A-Za-z](?: [0-9a-f]+){0,2}$", "", line.rstrip()) for line in lines}
+
+
+def listed(path):
+    lines = pathlib.Path(path).read_text().splitlines()
+    return {line for line in lines if line and not line.startswith("#")}
+
+
+def declared(header):
+    """The functions of a C header, marked ROTARY_API."""
+    text = re.sub(r"/\*.*?\*/", "", pathlib.Path(header).read_text(), flags=re.DOTALL)
+    statements = (part.split(";")[0] for part in text.split("ROTARY_API")[1:])
+    return {DECLARED.search(statement)[1] for statement in statements}
+
+
+def accept(path, symbols):
+    kept = [line for line in pathlib.Path(path).read_text().splitlines() if line.startswith("#")]
+    pathlib.Path(path).write_text("\n".join([*kept, *sorted(symbols)]) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("library", help="the shared library")
+    parser.add_argument("list", help="one demangled name on each line, '#' begins a comment")
+    parser.add_argument("--header", help="a C header, whose every function must be exported")
+    parser.add_argument("--accept", action="store_true", help="write the list anew")
+    arguments = parser.parse_args()
+
+    symbols = exported(arguments.library)
+    missing = sorted(declared(arguments.header) - symbols) if arguments.header else []
+    for name in missing:
+        print(f"declared in {arguments.header}, not exported: {name}")
+    if arguments.accept:
+        accept(arguments.list, symbols)
+        return 1 if missing else 0
+    wanted = listed(arguments.list)
+    for name in sorted(symbols - wanted):
+        print(f"exported, not in {arguments.list}: {name}")
+    for name in sorted(wanted - symbols):
+        print(f"in {arguments.list}, not exported: {name}")
+    if symbols == wanted:
+        return 1 if missing else 0
+    again = " ".join([sys.executable, sys.argv[0], arguments.library, arguments.list, "--accept"])
+    print(f"If this is what the change is meant to do: {again}")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What programs were compiled against stays: where the members of version 1 lie, and that a struct
+// grows only behind them.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#include "c_api/structs.hpp"
+
+namespace rotary {
+namespace {
+
+template <class T>
+std::size_t first_bytes() {
+  EXPECT_GE(sizeof(T), c_api::Versioned<T>::layout.first_bytes);
+  EXPECT_EQ(sizeof(T), c_api::Versioned<T>::layout.bytes);
+  EXPECT_EQ(sizeof(T), c_api::Versioned<T>::defaults.struct_size);
+  EXPECT_EQ(offsetof(T, struct_size), 0U);
+  return c_api::Versioned<T>::layout.first_bytes;
+}
+
+TEST(CLayout, SizesOfVersion1) {
+  if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers are those of 64-bit machines";
+  EXPECT_EQ(first_bytes<rotary_heads_view>(), 88U);
+  EXPECT_EQ(first_bytes<rotary_positions>(), 64U);
+  EXPECT_EQ(first_bytes<rotary_resolve_options>(), 24U);
+  EXPECT_EQ(first_bytes<rotary_window>(), 40U);
+  EXPECT_EQ(first_bytes<rotary_rotations_options>(), 32U);
+  EXPECT_EQ(first_bytes<rotary_cos_sin>(), 80U);
+  EXPECT_EQ(first_bytes<rotary_executor>(), 32U);
+  EXPECT_EQ(first_bytes<rotary_rotate_options>(), 24U);
+}
+
+TEST(CLayout, PlacesOfVersion1) {
+  if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers are those of 64-bit machines";
+  EXPECT_EQ(offsetof(rotary_heads_view, data), 8U);
+  EXPECT_EQ(offsetof(rotary_heads_view, dtype), 16U);
+  EXPECT_EQ(offsetof(rotary_heads_view, extents), 24U);
+  EXPECT_EQ(offsetof(rotary_heads_view, strides), 56U);
+  EXPECT_EQ(offsetof(rotary_positions, kind), 8U);
+  EXPECT_EQ(offsetof(rotary_positions, first), 16U);
+  EXPECT_EQ(offsetof(rotary_positions, data), 24U);
+  EXPECT_EQ(offsetof(rotary_positions, batch), 32U);
+  EXPECT_EQ(offsetof(rotary_positions, token_stride), 56U);
+  EXPECT_EQ(offsetof(rotary_resolve_options, context_tokens), 16U);
+  EXPECT_EQ(offsetof(rotary_window, first_feature), 24U);
+  EXPECT_EQ(offsetof(rotary_window, pairing), 32U);
+  EXPECT_EQ(offsetof(rotary_rotations_options, memory), 16U);
+  EXPECT_EQ(offsetof(rotary_cos_sin, sin), 16U);
+  EXPECT_EQ(offsetof(rotary_cos_sin, dtype), 24U);
+  EXPECT_EQ(offsetof(rotary_cos_sin, attention_factor), 72U);
+  EXPECT_EQ(offsetof(rotary_executor, run), 16U);
+  EXPECT_EQ(offsetof(rotary_executor, concurrency), 24U);
+  EXPECT_EQ(offsetof(rotary_rotate_options, executor), 16U);
+}
+
+}  // namespace
+}  // namespace rotary

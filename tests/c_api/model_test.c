@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the text of a config or a spec to frequencies. */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "fixtures.h"
+
+static const char config[] =
+    "{\"model_type\": \"llama\", \"hidden_size\": 64, \"num_attention_heads\": 4,"
+    " \"num_hidden_layers\": 3, \"max_position_embeddings\": 2048, \"rope_theta\": 20000.0,"
+    " \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 2.0}}";
+
+/* base^(-2i/d) / factor. */
+static void check_inv_freq(const rotary_frequencies* frequencies, double base, double factor) {
+  rotary_window window = ROTARY_WINDOW_INIT;
+  const double* const inv_freq = rotary_frequencies_inv_freq(frequencies);
+  if (!CHECK_OK(rotary_frequencies_window(frequencies, &window))) return;
+  for (int64_t i = 0; i < window.rotary_dim / 2; ++i) {
+    const double wanted = pow(base, -2.0 * (double)i / (double)window.rotary_dim) / factor;
+    CHECK(fabs(inv_freq[i] - wanted) <= 1e-15 * wanted);
+  }
+}
+
+static void test_config(void) {
+  rotary_resolve_options options = ROTARY_RESOLVE_OPTIONS_INIT;
+  rotary_model* model = NULL;
+  rotary_frequencies* frequencies = NULL;
+  rotary_window window = ROTARY_WINDOW_INIT;
+  options.context_tokens = 4096;
+  /* Not terminated: only the bytes that were named are read. */
+  char text[sizeof config + 1];
+  memcpy(text, config, sizeof config);
+  text[sizeof config - 1] = 'x';
+  if (!CHECK_OK(rotary_model_resolve(text, sizeof config - 1, &options, &model))) return;
+  CHECK(rotary_model_layer_count(model) == 3);
+  CHECK(rotary_model_rotary_count(model) == 1);
+  CHECK(rotary_model_rotary_of_layer(model, 0) == 0);
+  CHECK(rotary_model_rotary_of_layer(model, 2) == 0);
+  CHECK(rotary_model_rotary_of_layer(model, 3) == -1);
+  CHECK(rotary_model_rotary_of_layer(model, -1) == -1);
+  CHECK(rotary_model_warning_count(model) == 1);
+  CHECK(strstr(rotary_model_warning(model, 0), "4096") != NULL);
+  CHECK(rotary_model_warning(model, 1) == NULL);
+  CHECK(rotary_model_warning(model, -1) == NULL);
+
+  CHECK_OK(rotary_frequencies_of_model(model, 0, &frequencies));
+  rotary_model_free(model); /* the frequencies live on */
+  CHECK_OK(rotary_frequencies_window(frequencies, &window));
+  CHECK(window.head_dim == 16 && window.rotary_dim == 16 && window.first_feature == 0);
+  CHECK(window.pairing == ROTARY_PAIRING_HALF);
+  CHECK(rotary_frequencies_attention_factor(frequencies) == 1);
+  check_inv_freq(frequencies, 20000, 2);
+  rotary_frequencies_free(frequencies);
+}
+
+static void test_unknown_family(void) {
+  static const char unknown[] = "{\"model_type\": \"new\", \"head_dim\": 8, \"rope_theta\": 1e4}";
+  rotary_resolve_options options = ROTARY_RESOLVE_OPTIONS_INIT;
+  rotary_model* model = NULL;
+  rotary_frequencies* frequencies = NULL;
+  rotary_window window = ROTARY_WINDOW_INIT;
+  CHECK_FAILS(rotary_model_resolve(unknown, sizeof unknown - 1, &options, &model),
+              ROTARY_UNSUPPORTED, "new");
+  options.pairing = ROTARY_PAIRING_INTERLEAVED;
+  CHECK_OK(rotary_model_resolve(unknown, sizeof unknown - 1, &options, &model));
+  CHECK(rotary_model_layer_count(model) == 0);
+  CHECK_OK(rotary_frequencies_of_model(model, 0, &frequencies));
+  CHECK_OK(rotary_frequencies_window(frequencies, &window));
+  CHECK(window.pairing == ROTARY_PAIRING_INTERLEAVED);
+  rotary_frequencies_free(frequencies);
+  rotary_model_free(model);
+}
+
+static void test_spec(void) {
+  rotary_window window = ROTARY_WINDOW_INIT;
+  rotary_frequencies* frequencies = frequencies_of(
+      "{\"head_dim\": 80, \"rotary_dim\": 32, \"first_feature\": 8, \"base\": 1e4,"
+      " \"pairing\": \"interleaved\", \"scaling\": {\"rope_type\": \"linear\", \"factor\": 4}}");
+  CHECK_OK(rotary_frequencies_window(frequencies, &window));
+  CHECK(window.struct_size == sizeof window && window.reserved == 0);
+  CHECK(window.head_dim == 80 && window.rotary_dim == 32 && window.first_feature == 8);
+  CHECK(window.pairing == ROTARY_PAIRING_INTERLEAVED);
+  check_inv_freq(frequencies, 10000, 4);
+  rotary_frequencies_free(frequencies);
+
+  frequencies = frequencies_of(
+      "{\"head_dim\": 8, \"base\": 1e4, \"pairing\": \"half\", \"scaling\": {\"rope_type\":"
+      " \"yarn\", \"factor\": 4, \"original_max_position_embeddings\": 512,"
+      " \"attention_factor\": 1.5}}");
+  CHECK(rotary_frequencies_attention_factor(frequencies) == 1.5);
+  rotary_frequencies_free(frequencies);
+}
+
+void test_model(void) {
+  test_config();
+  test_unknown_family();
+  test_spec();
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every argument that is NULL is named; no function writes anything then. */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "fixtures.h"
+
+#define CHECK_NULL(call, name) CHECK_FAILS(call, ROTARY_INVALID_ARGUMENT, name " must not be NULL")
+
+static const char spec[] = "{\"head_dim\": 2, \"base\": 10000, \"pairing\": \"half\"}";
+static const char config[] = "{\"model_type\": \"llama\", \"head_dim\": 2}";
+
+static void test_models(void) {
+  rotary_model* model = (rotary_model*)config; /* anything that is not NULL */
+  rotary_frequencies* frequencies = (rotary_frequencies*)config;
+  CHECK_NULL(rotary_model_resolve(NULL, 0, NULL, &model), "config_json");
+  CHECK(model == NULL);
+  CHECK_NULL(rotary_model_resolve(config, sizeof config - 1, NULL, NULL), "out");
+  CHECK_NULL(rotary_frequencies_of_model(NULL, 0, &frequencies), "model");
+  CHECK(frequencies == NULL);
+  CHECK_NULL(rotary_frequencies_of_spec(NULL, 3, &frequencies), "spec_json");
+  CHECK_NULL(rotary_frequencies_of_spec(spec, sizeof spec - 1, NULL), "out");
+}
+
+/* Each sets the error text, which a call that fails otherwise had set before. */
+static void check_text(const char* name) {
+  CHECK(strstr(rotary_last_error(), name) != NULL);
+  CHECK_NULL(rotary_force_instruction_set(NULL), "name");
+}
+
+static void test_accessors(void) {
+  CHECK(rotary_model_layer_count(NULL) == 0);
+  check_text("model");
+  CHECK(rotary_model_rotary_count(NULL) == 0);
+  check_text("model");
+  CHECK(rotary_model_rotary_of_layer(NULL, 0) == -1);
+  check_text("model");
+  CHECK(rotary_model_warning_count(NULL) == 0);
+  check_text("model");
+  CHECK(rotary_model_warning(NULL, 0) == NULL);
+  check_text("model");
+  CHECK(isnan(rotary_frequencies_attention_factor(NULL)));
+  check_text("frequencies");
+  CHECK(rotary_frequencies_inv_freq(NULL) == NULL);
+  check_text("frequencies");
+}
+
+static void test_rotation_functions(rotary_frequencies* frequencies, rotary_rotations* rotations) {
+  rotary_window window = ROTARY_WINDOW_INIT;
+  rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
+  const rotary_positions positions = consecutive(0, 1);
+  rotary_rotations* out = rotations;
+  size_t bytes = 77;
+  CHECK_NULL(rotary_frequencies_window(NULL, &window), "frequencies");
+  CHECK_NULL(rotary_frequencies_window(frequencies, NULL), "window");
+  CHECK_NULL(rotary_row_bytes(NULL, 1, 1, ROTARY_F32, &bytes), "window");
+  CHECK(bytes == 77);
+  CHECK_OK(rotary_frequencies_window(frequencies, &window));
+  CHECK_NULL(rotary_row_bytes(&window, 1, 1, ROTARY_F32, NULL), "bytes");
+  CHECK_NULL(rotary_rotations_make(NULL, &positions, NULL, &out), "frequencies");
+  CHECK(out == NULL);
+  CHECK_NULL(rotary_rotations_make(frequencies, NULL, NULL, &out), "positions");
+  CHECK_NULL(rotary_rotations_make(frequencies, &positions, NULL, NULL), "out");
+  CHECK_NULL(rotary_rotations_remake(NULL, frequencies, &positions), "rotations");
+  CHECK_NULL(rotary_rotations_remake(rotations, NULL, &positions), "frequencies");
+  CHECK_NULL(rotary_rotations_remake(rotations, frequencies, NULL), "positions");
+  CHECK_NULL(rotary_rotations_of_cos_sin(NULL, &rows, NULL, &out), "window");
+  CHECK_NULL(rotary_rotations_of_cos_sin(&window, NULL, NULL, &out), "rows");
+  CHECK_NULL(rotary_rotations_of_cos_sin(&window, &rows, NULL, NULL), "out");
+  CHECK_NULL(rotary_rotations_rows(NULL, &rows), "rotations");
+  CHECK_NULL(rotary_rotations_rows(rotations, NULL), "rows");
+}
+
+static void test_rotate_functions(const rotary_rotations* rotations) {
+  float q[2] = {1, 2};
+  const int64_t extents[3] = {1, 1, 2};
+  const rotary_heads_view view = view_of(q, ROTARY_F32, extents);
+  rotary_heads_view without_data = view;
+  without_data.data = NULL;
+  CHECK_NULL(rotary_rotate(NULL, &view, rotations, NULL), "dst");
+  CHECK_NULL(rotary_rotate(&view, NULL, rotations, NULL), "src");
+  CHECK_NULL(rotary_rotate(&view, &view, NULL, NULL), "rotations");
+  CHECK_NULL(rotary_rotate_qk(NULL, &view, rotations, NULL), "q");
+  CHECK_NULL(rotary_rotate_qk(&view, NULL, rotations, NULL), "k");
+  CHECK_NULL(rotary_rotate_qk(&view, &view, NULL, NULL), "rotations");
+  CHECK_FAILS(rotary_rotate(&without_data, &view, rotations, NULL), ROTARY_INVALID_ARGUMENT,
+              "dst: data must not be null");
+  CHECK(q[0] == 1 && q[1] == 2);
+}
+
+void test_null_arguments(void) {
+  rotary_frequencies* const frequencies = frequencies_of(spec);
+  rotary_rotations* const rotations = rotations_of(frequencies, 1, 1, ROTARY_F32);
+  test_models();
+  test_accessors();
+  test_rotation_functions(frequencies, rotations);
+  test_rotate_functions(rotations);
+  CHECK_NULL(rotary_force_instruction_set(NULL), "name");
+  rotary_rotations_free(rotations);
+  rotary_frequencies_free(frequencies);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows: into the caller's memory, into rotations made before, from somebody else. */
+#include <string.h>
+
+#include "check.h"
+#include "fixtures.h"
+
+static const char spec[] =
+    "{\"head_dim\": 10, \"rotary_dim\": 6, \"first_feature\": 3, \"base\": 10000,"
+    " \"pairing\": \"half\"}";
+
+/* Whether two hold the same numbers: compared where rows say that they are. */
+static int same_rows(const rotary_rotations* a, const rotary_rotations* b) {
+  rotary_cos_sin rows[2] = {ROTARY_COS_SIN_INIT, ROTARY_COS_SIN_INIT};
+  if (!CHECK_OK(rotary_rotations_rows(a, &rows[0]))) return 0;
+  if (!CHECK_OK(rotary_rotations_rows(b, &rows[1]))) return 0;
+  if (rows[0].tokens != rows[1].tokens || rows[0].dtype != rows[1].dtype) return 0;
+  const size_t size = rows[0].dtype == ROTARY_F64 ? sizeof(double) : sizeof(float);
+  for (int64_t token = 0; token < rows[0].tokens; ++token) {
+    const int64_t at_a = token * rows[0].token_stride * (int64_t)size;
+    const int64_t at_b = token * rows[1].token_stride * (int64_t)size;
+    if (memcmp((const char*)rows[0].cos + at_a, (const char*)rows[1].cos + at_b, 3 * size) != 0 ||
+        memcmp((const char*)rows[0].sin + at_a, (const char*)rows[1].sin + at_b, 3 * size) != 0) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static void test_memory(const rotary_frequencies* frequencies) {
+  static double memory[64];
+  rotary_window window = ROTARY_WINDOW_INIT;
+  rotary_rotations_options options = ROTARY_ROTATIONS_OPTIONS_INIT;
+  rotary_positions positions = consecutive(7, 3);
+  rotary_rotations* rotations = NULL;
+  rotary_rotations* const own = rotations_of(frequencies, 7, 3, ROTARY_F32);
+  rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
+  size_t bytes = 0;
+  CHECK_OK(rotary_frequencies_window(frequencies, &window));
+  CHECK_OK(rotary_row_bytes(&window, 1, 3, ROTARY_F32, &bytes));
+  if (!CHECK(bytes > 0 && bytes <= sizeof memory)) return;
+  options.memory = memory;
+  options.memory_bytes = bytes - 1;
+  CHECK_FAILS(rotary_rotations_make(frequencies, &positions, &options, &rotations),
+              ROTARY_INVALID_ARGUMENT, "memory must hold");
+  options.memory_bytes = bytes;
+  CHECK_OK(rotary_rotations_make(frequencies, &positions, &options, &rotations));
+  CHECK_OK(rotary_rotations_rows(rotations, &rows));
+  CHECK(rows.cos == (const void*)memory);
+  CHECK((const char*)rows.sin > (const char*)memory);
+  CHECK((const char*)rows.sin < (const char*)memory + bytes);
+  CHECK(same_rows(rotations, own));
+  positions.tokens = 4;
+  CHECK_FAILS(rotary_rotations_remake(rotations, frequencies, &positions), ROTARY_INVALID_ARGUMENT,
+              "memory must hold");
+  CHECK(same_rows(rotations, own));
+  rotary_rotations_free(rotations);
+  rotary_rotations_free(own);
+}
+
+static void test_remake(const rotary_frequencies* frequencies) {
+  const rotary_positions later = consecutive(1000, 2);
+  rotary_rotations* const rotations = rotations_of(frequencies, 0, 4, ROTARY_F64);
+  rotary_rotations* const fresh = rotations_of(frequencies, 1000, 2, ROTARY_F64);
+  CHECK(!same_rows(rotations, fresh));
+  CHECK_OK(rotary_rotations_remake(rotations, frequencies, &later));
+  CHECK(same_rows(rotations, fresh));
+  rotary_rotations_free(rotations);
+  rotary_rotations_free(fresh);
+}
+
+static void test_rows(const rotary_frequencies* frequencies) {
+  rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
+  rotary_rotations* rotations = rotations_of(frequencies, 0, 2, ROTARY_F32);
+  CHECK_OK(rotary_rotations_rows(rotations, &rows));
+  CHECK(rows.struct_size == sizeof rows && rows.reserved == 0);
+  CHECK(rows.dtype == ROTARY_F32 && rows.batch == 1 && rows.tokens == 2);
+  CHECK(rows.pair_stride == 1 && rows.attention_factor == 1);
+  for (int pair = 0; pair < 3; ++pair) { /* position 0 */
+    CHECK(((const float*)rows.cos)[pair] == 1 && ((const float*)rows.sin)[pair] == 0);
+  }
+  rotary_rotations_free(rotations);
+
+  rotations = rotations_of(frequencies, 0, 0, ROTARY_F64);
+  CHECK_OK(rotary_rotations_rows(rotations, &rows));
+  CHECK(rows.dtype == ROTARY_F64 && rows.tokens == 0 && rows.cos == NULL && rows.sin == NULL);
+  rotary_rotations_free(rotations);
+}
+
+static void test_of_cos_sin(const rotary_frequencies* frequencies, int32_t dtype) {
+  rotary_window window = ROTARY_WINDOW_INIT;
+  rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
+  rotary_rotations_options options = ROTARY_ROTATIONS_OPTIONS_INIT;
+  rotary_rotations* const made = rotations_of(frequencies, 30, 3, dtype);
+  rotary_rotations* copied = NULL;
+  options.rows = dtype;
+  CHECK_OK(rotary_frequencies_window(frequencies, &window));
+  CHECK_OK(rotary_rotations_rows(made, &rows));
+  CHECK_OK(rotary_rotations_of_cos_sin(&window, &rows, &options, &copied));
+  CHECK(same_rows(made, copied));
+  rotary_rotations_free(copied);
+
+  rows.attention_factor = 2; /* what cos and sin do not contain */
+  copied = made;
+  CHECK_FAILS(rotary_rotations_of_cos_sin(&window, &rows, &options, &copied),
+              ROTARY_INVALID_ARGUMENT, "attention_factor");
+  CHECK(copied == NULL);
+  rotary_rotations_free(made);
+}
+
+void test_rotations(void) {
+  rotary_frequencies* const frequencies = frequencies_of(spec);
+  test_memory(frequencies);
+  test_remake(frequencies);
+  test_rows(frequencies);
+  test_of_cos_sin(frequencies, ROTARY_F32);
+  test_of_cos_sin(frequencies, ROTARY_F64);
+  rotary_frequencies_free(frequencies);
+}

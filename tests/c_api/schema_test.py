@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/schema/rotary-spec.schema.json and the reader of the library accept the same specs."""
+
+import copy
+import json
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+import jsonschema
+
+SCHEMA = json.loads(pathlib.Path(os.environ["ROTARY_SPEC_SCHEMA"]).read_text())
+RULES = {
+    rule["properties"]["rope_type"]["const"]: rule
+    for rule in SCHEMA["$defs"].values()
+    if "rope_type" in rule.get("properties", {})
+}
+# Values of every JSON type, and numbers around every bound that the schema has.
+VALUES = [
+    None, True, False, "half", "interleaved", "8", "", [], {}, -1, 0, 1, 2, 3, 0.5, 1.5, 7, 8.0,
+    64, 2**20, 2**20 + 1, 2**20 + 2, -(2**63), 2**70, 1e300, 2.0**-21,
+]
+
+
+def read(specs):
+    """What the library answers: a list of (status, error)."""
+    lines = "".join(json.dumps(spec) + "\n" for spec in specs)
+    done = subprocess.run(
+        [os.environ["ROTARY_SPEC_READER"]], input=lines, capture_output=True, text=True, check=True
+    )
+    return [tuple(line.split(": ", 1)) for line in done.stdout.splitlines()]
+
+
+def changed(spec, path, key, value):
+    result = copy.deepcopy(spec)
+    (result[path] if path else result)[key] = value
+    return result
+
+
+def without(spec, path, key):
+    result = copy.deepcopy(spec)
+    del (result[path] if path else result)[key]
+    return result
+
+
+def variants(spec):
+    """The spec with one key more, one less, or another value for one."""
+    yield spec
+    for path in ("", "scaling") if "scaling" in spec else ("",):
+        present = spec[path] if path else spec
+        properties = RULES[present["rope_type"]]["properties"] if path else SCHEMA["properties"]
+        for key in present:
+            yield without(spec, path, key)
+        for key in [*properties, "unknown", "rope_theta", "type"]:
+            for value in VALUES:
+                yield changed(spec, path, key, value)
+
+
+def related(spec):
+    """Whether values fit one another, which a schema cannot say."""
+    first = spec.get("first_feature", 0)
+    rotary_dim = spec.get("rotary_dim", spec["head_dim"] - first)
+    scaling = spec.get("scaling", {})
+    fast = scaling.get("beta_fast", 0) or 32
+    slow = scaling.get("beta_slow", 0) or 1
+    return (
+        2 <= rotary_dim <= spec["head_dim"] - first
+        and rotary_dim % 2 == 0
+        and (scaling.get("rope_type") != "ntk" or rotary_dim >= 4)
+        and fast >= slow
+        and scaling.get("high_freq_factor", 1) >= scaling.get("low_freq_factor", 1)
+    )
+
+
+def extreme(spec):
+    """Numbers within the schema that leave what frequencies and A can be."""
+    numbers = [spec["base"], *spec.get("scaling", {}).values()]
+    return any(isinstance(n, float) and (n > 1e100 or 0 < abs(n) < 1e-6) for n in numbers)
+
+
+class SchemaTest(unittest.TestCase):
+    def setUp(self):
+        jsonschema.Draft202012Validator.check_schema(SCHEMA)
+        self.validator = jsonschema.Draft202012Validator(SCHEMA)
+
+    def test_examples_are_read(self):
+        default = {"rope_type": "default"}
+        rules = {spec.get("scaling", default)["rope_type"] for spec in SCHEMA["examples"]}
+        self.assertEqual(rules, set(RULES))
+        for spec, answer in zip(SCHEMA["examples"], read(SCHEMA["examples"])):
+            self.validator.validate(spec)
+            self.assertEqual(answer, ("ok", ""), spec)
+
+    def test_variants_are_judged_alike(self):
+        specs = [variant for spec in SCHEMA["examples"] for variant in variants(spec)]
+        accepted = 0
+        for spec, (status, error) in zip(specs, read(specs)):
+            valid = self.validator.is_valid(spec)
+            if valid and (not related(spec) or extreme(spec)):
+                continue
+            self.assertEqual(valid, status == "ok", f"{json.dumps(spec)}: {status}: {error}")
+            accepted += valid
+        self.assertGreater(accepted, 100)
+
+    def test_keys_are_those_of_the_reader(self):
+        spec = SCHEMA["examples"][0]
+        lists = [(changed(spec, "", "no_such_key", 1), SCHEMA)]
+        for name, rule in RULES.items():
+            scaling = {"rope_type": name, "no_such_key": 1}
+            lists.append((changed(spec, "", "scaling", scaling), rule))
+        for (_, schema), (_, error) in zip(lists, read([spec for spec, _ in lists])):
+            named = re.search(r"which accepts ([a-z_, ]+)", error)[1].split(", ")
+            self.assertEqual(set(named), set(schema["properties"]), error)
+
+    def test_rules_are_those_of_the_reader(self):
+        ((_, error),) = read([changed(SCHEMA["examples"][0], "", "scaling", {"rope_type": "?"})])
+        named = re.search(r"must be one of ([a-z0-9, ]+);", error)[1].split(", ")
+        self.assertEqual(set(named), set(RULES))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* struct_size: what an older and a newer caller pass. One function for each struct calls something
+ * that reads it; the rest is the same for all. */
+#include <string.h>
+
+#include "check.h"
+#include "fixtures.h"
+
+static rotary_frequencies* frequencies;
+static rotary_rotations* rotations;
+static float q[2];
+
+static rotary_status use_view(const void* view) {
+  return rotary_rotate(view, view, rotations, NULL);
+}
+
+static rotary_status use_positions(const void* positions) {
+  return rotary_rotations_remake(rotations, frequencies, positions);
+}
+
+static rotary_status use_resolve_options(const void* options) {
+  static const char config[] = "{\"model_type\": \"llama\", \"head_dim\": 2, \"rope_theta\": 1e4}";
+  rotary_model* model;
+  const rotary_status status = rotary_model_resolve(config, sizeof config - 1, options, &model);
+  rotary_model_free(model);
+  return status;
+}
+
+static rotary_status use_window(const void* window) {
+  size_t bytes;
+  return rotary_row_bytes(window, 1, 1, ROTARY_F32, &bytes);
+}
+
+static rotary_status fill_window(const void* window) {
+  return rotary_frequencies_window(frequencies, (rotary_window*)window);
+}
+
+static rotary_status use_rotations_options(const void* options) {
+  const rotary_positions positions = consecutive(0, 1);
+  rotary_rotations* made;
+  const rotary_status status = rotary_rotations_make(frequencies, &positions, options, &made);
+  rotary_rotations_free(made);
+  return status;
+}
+
+static rotary_status use_cos_sin(const void* rows) {
+  rotary_window window = ROTARY_WINDOW_INIT;
+  rotary_rotations* made;
+  rotary_status status = rotary_frequencies_window(frequencies, &window);
+  if (status != ROTARY_OK) return status;
+  status = rotary_rotations_of_cos_sin(&window, rows, NULL, &made);
+  rotary_rotations_free(made);
+  return status;
+}
+
+static rotary_status fill_cos_sin(const void* rows) {
+  return rotary_rotations_rows(rotations, (rotary_cos_sin*)rows);
+}
+
+static rotary_status use_rotate_options(const void* options) {
+  const int64_t extents[3] = {1, 1, 2};
+  const rotary_heads_view view = view_of(q, ROTARY_F32, extents);
+  return rotary_rotate(&view, &view, rotations, options);
+}
+
+static rotary_status use_executor(const void* executor) {
+  rotary_rotate_options options = ROTARY_ROTATE_OPTIONS_INIT;
+  options.executor = executor;
+  return use_rotate_options(&options);
+}
+
+typedef struct versioned {
+  const char* name;
+  const void* valid;
+  size_t size;
+  rotary_status (*use)(const void* value);
+} versioned;
+
+enum { later_bytes = 24, most_bytes = 256 };
+
+static rotary_status use_with(const versioned* each, const char* bytes, size_t struct_size) {
+  static union {
+    char bytes[most_bytes];
+    int64_t aligned;
+  } copy;
+  memcpy(copy.bytes, bytes, most_bytes);
+  memcpy(copy.bytes, &struct_size, sizeof struct_size);
+  return each->use(copy.bytes);
+}
+
+static void test_sizes(const versioned* each) {
+  char bytes[most_bytes];
+  memset(bytes, 0, sizeof bytes);
+  memcpy(bytes, each->valid, each->size);
+  if (!CHECK_OK(use_with(each, bytes, each->size))) return;
+  CHECK_FAILS(use_with(each, bytes, 0), ROTARY_INVALID_ARGUMENT, each->name);
+  CHECK_FAILS(use_with(each, bytes, each->size - 1), ROTARY_INVALID_ARGUMENT, each->name);
+  CHECK_FAILS(use_with(each, bytes, SIZE_MAX), ROTARY_INVALID_ARGUMENT, "struct_size");
+  /* A later version's members, unset and set: the first and the last byte of them. */
+  CHECK_OK(use_with(each, bytes, each->size + later_bytes));
+  bytes[each->size + later_bytes] = 1; /* beyond struct_size: not looked at */
+  CHECK_OK(use_with(each, bytes, each->size + later_bytes));
+  bytes[each->size + later_bytes - 1] = 1;
+  CHECK_FAILS(use_with(each, bytes, each->size + later_bytes), ROTARY_UNSUPPORTED, each->name);
+  bytes[each->size + later_bytes - 1] = 0;
+  bytes[each->size] = 1;
+  CHECK_FAILS(use_with(each, bytes, each->size + 1), ROTARY_UNSUPPORTED, each->name);
+}
+
+/* Of the structs that have a member called reserved. */
+static void test_reserved(const versioned* each, size_t offset) {
+  char bytes[most_bytes];
+  memset(bytes, 0, sizeof bytes);
+  memcpy(bytes, each->valid, each->size);
+  bytes[offset] = 1;
+  CHECK_FAILS(use_with(each, bytes, each->size), ROTARY_INVALID_ARGUMENT, "reserved must be 0");
+}
+
+/* What a later version adds to a struct that is filled stays as the caller had it. */
+static void test_filled_as_far_as_known(void) {
+  struct {
+    rotary_window window;
+    int64_t later;
+  } longer = {ROTARY_WINDOW_INIT, 0};
+  longer.window.struct_size = sizeof longer;
+  CHECK_OK(rotary_frequencies_window(frequencies, &longer.window));
+  CHECK(longer.window.struct_size == sizeof longer && longer.later == 0);
+  CHECK(longer.window.head_dim == 2 && longer.window.pairing == ROTARY_PAIRING_HALF);
+}
+
+void test_structs(void) {
+  const int64_t extents[3] = {1, 1, 2};
+  const rotary_heads_view view = view_of(q, ROTARY_F32, extents);
+  const rotary_positions positions = consecutive(0, 1);
+  const rotary_resolve_options resolving = ROTARY_RESOLVE_OPTIONS_INIT;
+  const rotary_rotations_options making = ROTARY_ROTATIONS_OPTIONS_INIT;
+  const rotary_executor executor = ROTARY_EXECUTOR_INIT;
+  const rotary_rotate_options rotating = ROTARY_ROTATE_OPTIONS_INIT;
+  rotary_window window = ROTARY_WINDOW_INIT;
+  rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
+  frequencies = frequencies_of("{\"head_dim\": 2, \"base\": 10000, \"pairing\": \"half\"}");
+  rotations = rotations_of(frequencies, 0, 1, ROTARY_F32);
+  CHECK_OK(rotary_frequencies_window(frequencies, &window));
+  CHECK_OK(rotary_rotations_rows(rotations, &rows));
+
+#define VERSIONED(type, value, use) \
+  { #type, &(value), sizeof(type), use }
+  const versioned all[] = {
+      VERSIONED(rotary_heads_view, view, use_view),
+      VERSIONED(rotary_positions, positions, use_positions),
+      VERSIONED(rotary_resolve_options, resolving, use_resolve_options),
+      VERSIONED(rotary_window, window, use_window),
+      VERSIONED(rotary_window, window, fill_window),
+      VERSIONED(rotary_rotations_options, making, use_rotations_options),
+      VERSIONED(rotary_cos_sin, rows, use_cos_sin),
+      VERSIONED(rotary_cos_sin, rows, fill_cos_sin),
+      VERSIONED(rotary_executor, executor, use_executor),
+      VERSIONED(rotary_rotate_options, rotating, use_rotate_options),
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) test_sizes(&all[i]);
+  test_reserved(&all[0], offsetof(rotary_heads_view, reserved));
+  test_reserved(&all[1], offsetof(rotary_positions, reserved));
+  test_reserved(&all[2], offsetof(rotary_resolve_options, reserved));
+  test_reserved(&all[3], offsetof(rotary_window, reserved));
+  test_reserved(&all[4], offsetof(rotary_window, reserved));
+  test_reserved(&all[5], offsetof(rotary_rotations_options, reserved));
+  test_reserved(&all[6], offsetof(rotary_cos_sin, reserved));
+  test_reserved(&all[7], offsetof(rotary_cos_sin, reserved));
+  test_reserved(&all[9], offsetof(rotary_rotate_options, reserved));
+  test_filled_as_far_as_known();
+  rotary_rotations_free(rotations);
+  rotary_frequencies_free(frequencies);
+}
