@@ -12,14 +12,15 @@
 
 namespace rotary {
 
-// A fixed number of threads that sleep when there is nothing to do and never spin without bound.
-// Several threads may use one at a time each; calls wait for one another. A task that itself calls
-// the executor runs the inner call on its own thread.
+// A fixed number of threads that sleep when there is nothing to do: after a call they stay awake
+// for some microseconds, giving way to others, and never spin without bound. Calls from several
+// threads wait for one another. A task that itself calls an executor of Threads runs that call
+// alone.
 class Threads {
  public:
   // concurrency counts the calling thread, which works too: 2 starts one thread. 0: as many as the
-  // processors that this process may use. Errors: invalid_argument outside [0, 1024];
-  // out_of_memory, also when the system has no more threads.
+  // processors in the affinity mask of the calling thread, 1024 at most. Errors: invalid_argument
+  // outside [0, 1024]; out_of_memory, also when the system has no more threads.
   [[nodiscard]] ROTARY_API static Result<Threads> start(std::int64_t concurrency = 0) noexcept;
 
   ROTARY_API Threads(Threads&& other) noexcept;
@@ -28,7 +29,7 @@ class Threads {
   Threads& operator=(const Threads&) = delete;
   ROTARY_API ~Threads();  // ends the threads; no call may be in progress
 
-  // Valid as long as this lives.
+  // Valid as long as this lives, moves included. What was moved from has the default executor.
   [[nodiscard]] ROTARY_API Executor executor() const noexcept;
 
  private:

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "threads/pool.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace rotary {
+namespace {
+
+// Whether this thread is inside a task, of whichever pool: a call from there that waited for a pool
+// could wait for itself.
+thread_local bool in_task = false;
+
+// Returns when the condition holds, or after 10 us, which is less than falling asleep and being
+// woken costs (docs/decisions/0004). Gives way to every thread that has work.
+template <class Condition>
+void stay_awake_for(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(10);
+  while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+}
+
+}  // namespace
+
+struct Threads::Pool::Call {
+  ExecutorTask task;
+  void* state;
+  std::int64_t count;
+  std::atomic<std::int64_t> next{0};  // the first task that nobody has taken
+
+  // Runs tasks until none is left to take.
+  void take_tasks() noexcept {
+    in_task = true;
+    for (std::int64_t index = next++; index < count; index = next++) task(state, index);
+    in_task = false;
+  }
+};
+
+Threads::Pool::~Pool() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  work_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Threads::Pool::start_thread() {
+  threads_.emplace_back([this] { serve(); });
+}
+
+std::int64_t Threads::Pool::concurrency() const noexcept {
+  return static_cast<std::int64_t>(threads_.size()) + 1;
+}
+
+void Threads::Pool::run(std::int64_t count, ExecutorTask task, void* state) noexcept {
+  if (in_task || threads_.empty() || count < 2) {
+    for (std::int64_t index = 0; index < count; ++index) task(state, index);
+    return;
+  }
+  const std::lock_guard one_call(one_call_);
+  Call call{.task = task, .state = state, .count = count};
+  {
+    const std::lock_guard lock(mutex_);
+    call_ = &call;
+  }
+  if (count >= concurrency()) {
+    work_.notify_all();
+  } else {
+    for (std::int64_t helpers = count - 1; helpers > 0; --helpers) work_.notify_one();
+  }
+  call.take_tasks();
+  const auto all_are_out = [this] { return threads_in_ == 0; };
+  std::unique_lock lock(mutex_);
+  call_ = nullptr;  // nothing is left in it: a thread that wakes up now need not come in
+  lock.unlock();
+  stay_awake_for(all_are_out);
+  lock.lock();
+  done_.wait(lock, all_are_out);
+}
+
+void Threads::Pool::serve() {
+  pthread_setname_np(pthread_self(), "rotary");
+  const auto is_needed = [this] { return call_ != nullptr || ending_; };
+  std::unique_lock lock(mutex_);
+  while (true) {
+    work_.wait(lock, is_needed);
+    if (ending_) return;
+    Call& call = *call_;
+    ++threads_in_;
+    lock.unlock();
+    call.take_tasks();
+    lock.lock();
+    call_ = nullptr;  // this call still, since the next one waits until all are out
+    if (--threads_in_ == 0) done_.notify_one();
+    lock.unlock();
+    stay_awake_for(is_needed);
+    lock.lock();
+  }
+}
+
+}  // namespace rotary

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotary/threads.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "threads/pool.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr std::int64_t max_concurrency = 1024;
+
+// By the affinity mask, which hardware_concurrency() does not read everywhere: taskset and
+// container managers set it. A mask that does not fit names more processors than the most.
+std::int64_t usable_processors() noexcept {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return max_concurrency;
+  return std::clamp<std::int64_t>(CPU_COUNT(&mask), 1, max_concurrency);
+}
+
+}  // namespace
+
+Threads::Threads(std::unique_ptr<Pool> pool) noexcept : pool_(std::move(pool)) {}
+Threads::Threads(Threads&& other) noexcept = default;
+Threads& Threads::operator=(Threads&& other) noexcept = default;
+Threads::~Threads() = default;
+
+Result<Threads> Threads::start(std::int64_t concurrency) noexcept {
+  return guarded([&]() -> Result<Threads> {
+    if (concurrency < 0 || concurrency > max_concurrency) {
+      return invalid_argument("concurrency must be in [0, ", max_concurrency, "], got ",
+                              concurrency);
+    }
+    const std::int64_t wanted = concurrency == 0 ? usable_processors() : concurrency;
+    auto pool = std::make_unique<Pool>();
+    try {
+      while (pool->concurrency() < wanted) pool->start_thread();
+    } catch (const std::system_error&) {
+      return Error{ErrorCode::out_of_memory,
+                   message("the system must have ", wanted - 1, " more threads, got ",
+                           pool->concurrency() - 1)};
+    }
+    return Threads(std::move(pool));
+  });
+}
+
+Executor Threads::executor() const noexcept {
+  if (pool_ == nullptr) return {};  // moved from
+  return {.context = pool_.get(),
+          .run = [](void* context, std::int64_t count, ExecutorTask task,
+                    void* state) { static_cast<Pool*>(context)->run(count, task, state); },
+          .concurrency = pool_->concurrency()};
+}
+
+}  // namespace rotary

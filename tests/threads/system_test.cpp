@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rotary::Threads asks of the operating system: threads that it gives back, processors that it
+// may use, no time while there is nothing to do.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "rotary/threads.hpp"
+#include "support/error_matchers.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The first line of a file that begins with key, without it; "" when there is none.
+std::string line_after(const std::filesystem::path& file, const std::string& key) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(key, 0) == 0) return line.substr(key.size());
+  }
+  return "";
+}
+
+// Of each thread of this process with the name that a debugger or `top -H` shows: how often it was
+// given a processor and gave it back. A thread that sleeps does neither.
+std::vector<std::string> switches_of_threads_named_rotary() {
+  std::vector<std::string> switches;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    const auto status = task.path() / "status";
+    if (line_after(status, "Name:\t") != "rotary") continue;
+    switches.push_back(line_after(status, "voluntary_ctxt_switches:") + " " +
+                       line_after(status, "nonvoluntary_ctxt_switches:"));
+  }
+  return switches;
+}
+
+std::size_t threads_named_rotary() { return switches_of_threads_named_rotary().size(); }
+
+// A thread sets its name after it has started, and leaves the list a moment after it was joined.
+bool become_threads_named_rotary(std::size_t wanted) {
+  for (int tries = 0; tries < 2000; ++tries) {
+    if (threads_named_rotary() == wanted) return true;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  return false;
+}
+
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+TEST(System, ThreadsAreNamedAndEnd) {
+  EXPECT_EQ(threads_named_rotary(), 0U);
+  {
+    const Threads threads = test::value_of(Threads::start(4));
+    EXPECT_TRUE(become_threads_named_rotary(3));
+  }
+  EXPECT_TRUE(become_threads_named_rotary(0));
+}
+
+TEST(System, ConcurrencyOf1StartsNoThread) {
+  const Threads threads = test::value_of(Threads::start(1));
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(threads_named_rotary(), 0U);
+}
+
+TEST(System, ConcurrencyOf0IsTheProcessorsOfTheAffinityMask) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  EXPECT_EQ(test::value_of(Threads::start(0)).executor().concurrency, CPU_COUNT(&before));
+
+  int first = 0;
+  while (CPU_ISSET(first, &before) == 0) ++first;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  auto threads = Threads::start(0);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+  EXPECT_EQ(test::value_of(std::move(threads)).executor().concurrency, 1);
+}
+
+// More than one try, because a busy machine may be late to let them run to their sleep.
+bool fall_asleep() {
+  for (int tries = 0; tries < 20; ++tries) {
+    const auto before = switches_of_threads_named_rotary();
+    std::this_thread::sleep_for(milliseconds(100));
+    if (switches_of_threads_named_rotary() == before) return true;
+  }
+  return false;
+}
+
+// Seven threads that spun would take all the time that the machine has left, and would be switched
+// again and again; the limit on time leaves room for what else the process does.
+TEST(System, ThreadsWithoutWorkSleep) {
+  const Threads threads = test::value_of(Threads::start(8));
+  ASSERT_TRUE(become_threads_named_rotary(7));
+  const Executor executor = threads.executor();
+  executor.run(
+      executor.context, 100, [](void*, std::int64_t) {}, nullptr);
+  EXPECT_TRUE(fall_asleep());
+  const double before = cpu_seconds();
+  std::this_thread::sleep_for(milliseconds(250));
+  EXPECT_LT(cpu_seconds() - before, 0.1);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool memory_is_mapped_by_a_sanitizer = true;
+#else
+constexpr bool memory_is_mapped_by_a_sanitizer = false;
+#endif
+
+std::int64_t mapped_bytes() {
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+// Each thread maps a stack, 8 MiB unless the user's limits say otherwise: after some, no more fit.
+TEST(System, TooManyThreadsAreAnErrorAndLeaveNone) {
+  if (memory_is_mapped_by_a_sanitizer) GTEST_SKIP() << "a limit on memory would stop the sanitizer";
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = static_cast<rlim_t>(mapped_bytes() + (std::int64_t{128} << 20));
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &low), 0);
+  const auto threads = Threads::start(1024);
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_TRUE(test::fails(threads, ErrorCode::out_of_memory, {"threads"}));
+  EXPECT_TRUE(become_threads_named_rotary(0));
+}
+
+}  // namespace
+}  // namespace rotary
