@@ -30,7 +30,37 @@ std::string_view axes_text(Layout layout) {
   return {};
 }
 
-NpyType npy_type(DType dtype) { return dtype == DType::bf16 ? NpyType::u16 : NpyType::f32; }
+NpyType npy_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      break;
+    case DType::bf16:
+      return NpyType::u16;
+    case DType::f16:
+      return NpyType::f16;
+    case DType::f64:
+      return NpyType::f64;
+  }
+  return NpyType::f32;
+}
+
+DType dtype_of(std::string_view option, NpyType type) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::f64}) {
+    if (type == npy_type(dtype)) return dtype;
+  }
+  throw Failure(
+      ExitCode::usage,
+      fmt::format(
+          "{} must have the type '<f4', '<f2' or '<f8', got '{}'{}", option, descr_of(type),
+          type == npy_type(DType::bf16) ? "; for bf16 held as uint16 pass --dtype bf16" : ""));
+}
+
+void check_type(std::string_view option, NpyType type, DType dtype) {
+  if (type == npy_type(dtype)) return;
+  throw Failure(ExitCode::usage,
+                fmt::format("{} must have the type '{}' for --dtype {}, got '{}'", option,
+                            descr_of(npy_type(dtype)), to_string(dtype), descr_of(type)));
+}
 
 Extents extents_of(const std::vector<std::int64_t>& shape, Layout layout) {
   switch (layout) {
@@ -44,10 +74,10 @@ Extents extents_of(const std::vector<std::int64_t>& shape, Layout layout) {
   return {};
 }
 
-template <class Integer>
+template <class Number>
 Positions positions_of_elements(const NpyArray& array) {
   const std::int64_t batch = array.shape.size() == 2 ? array.shape[0] : 1;
-  return positions_of(array.elements<Integer>(), batch);
+  return positions_of(array.elements<Number>(), batch);
 }
 
 }  // namespace
@@ -58,7 +88,9 @@ Layout parse_layout(std::string_view text) {
 }
 
 DType parse_dtype(std::string_view text) {
-  return choose<DType>("--dtype", text, {{"f32", DType::f32}, {"bf16", DType::bf16}});
+  return choose<DType>(
+      "--dtype", text,
+      {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}, {"f64", DType::f64}});
 }
 
 NpyArray read_npy_file(const std::string& path) {
@@ -66,22 +98,17 @@ NpyArray read_npy_file(const std::string& path) {
   return value_or_fail(read_npy(std::as_bytes(std::span(bytes))), input_name(path));
 }
 
-Tensor read_tensor(std::string_view option, const std::string& path, Layout layout, DType dtype) {
-  Tensor tensor{.array = read_npy_file(path), .extents = {}, .strides = {}, .dtype = dtype};
+Tensor read_tensor(std::string_view option, const std::string& path, const TensorForm& form) {
+  const Layout layout = form.layout;
+  Tensor tensor{.array = read_npy_file(path), .extents = {}, .strides = {}};
   const std::size_t dimensions = layout == Layout::thd ? 3 : 4;
   if (tensor.array.shape.size() != dimensions) {
     throw Failure(ExitCode::usage,
                   fmt::format("{} must have the shape {} of --layout, got {}", option,
                               axes_text(layout), shape_text(tensor.array.shape)));
   }
-  if (tensor.array.type != npy_type(dtype)) {
-    const bool perhaps_bf16 = tensor.array.type == NpyType::u16 && dtype == DType::f32;
-    throw Failure(
-        ExitCode::usage,
-        fmt::format("{} must have the type '{}' for --dtype {}, got '{}'{}", option,
-                    descr_of(npy_type(dtype)), to_string(dtype), descr_of(tensor.array.type),
-                    perhaps_bf16 ? "; for bf16 held as uint16 pass --dtype bf16" : ""));
-  }
+  if (form.dtype) check_type(option, tensor.array.type, *form.dtype);
+  tensor.dtype = form.dtype ? *form.dtype : dtype_of(option, tensor.array.type);
   tensor.extents = extents_of(tensor.array.shape, layout);
   tensor.strides =
       layout == Layout::bhtd ? strides_bhtd(tensor.extents) : strides_bthd(tensor.extents);
@@ -104,8 +131,10 @@ Positions positions_from(const NpyArray& array, const Extents& extents, Layout l
   }
   if (array.type == NpyType::i32) return positions_of_elements<std::int32_t>(array);
   if (array.type == NpyType::i64) return positions_of_elements<std::int64_t>(array);
+  if (array.type == NpyType::f64) return positions_of_elements<double>(array);
   throw Failure(ExitCode::usage,
-                fmt::format("--positions must be int32 or int64 ('<i4', '<i8'), got '{}'",
+                fmt::format("--positions must be int32, int64 or float64 ('<i4', '<i8', '<f8'), "
+                            "got '{}'",
                             descr_of(array.type)));
 }
 

@@ -3,6 +3,7 @@
 // types must be. Failures name the option, the requirement and what was got.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,7 @@ enum class Layout { bthd, bhtd, thd };
 
 [[nodiscard]] Layout parse_layout(std::string_view text);
 
-// "f32" or "bf16".
+// "f32", "bf16", "f16" or "f64".
 [[nodiscard]] DType parse_dtype(std::string_view text);
 
 struct Tensor {
@@ -34,9 +35,16 @@ struct Tensor {
 
 [[nodiscard]] NpyArray read_npy_file(const std::string& path);
 
+// What --layout and --dtype say of a file; without a dtype the file's own type says it, which for
+// bf16, held as uint16, it cannot.
+struct TensorForm {
+  Layout layout = Layout::bthd;
+  std::optional<DType> dtype;
+};
+
 // option: "--q" or "--k", for messages.
-[[nodiscard]] Tensor read_tensor(std::string_view option, const std::string& path, Layout layout,
-                                 DType dtype);
+[[nodiscard]] Tensor read_tensor(std::string_view option, const std::string& path,
+                                 const TensorForm& form);
 
 // The positions that array, of --positions, holds for tokens of the extents. Valid while array
 // lives.

@@ -34,7 +34,7 @@ struct Arguments {
   std::string layout;
   std::optional<std::string> first_position;
   std::optional<std::string> positions;
-  std::string dtype = "f32";
+  std::optional<std::string> dtype;
   std::string direction = "forward";
   std::optional<std::string> pairing;
   std::optional<std::string> layer;
@@ -98,19 +98,20 @@ void check_arguments(const Arguments& arguments) {
 }
 
 std::vector<Job> read_jobs(const Arguments& arguments, Layout layout) {
-  const DType dtype = parse_dtype(arguments.dtype);
+  TensorForm form{.layout = layout, .dtype = {}};
+  if (arguments.dtype) form.dtype = parse_dtype(*arguments.dtype);
   std::vector<Job> jobs;
   if (arguments.q) {
     jobs.push_back({.name = "q",
                     .input = *arguments.q,
                     .output = *arguments.out_q,
-                    .tensor = read_tensor("--q", *arguments.q, layout, dtype)});
+                    .tensor = read_tensor("--q", *arguments.q, form)});
   }
   if (arguments.k) {
     jobs.push_back({.name = "k",
                     .input = *arguments.k,
                     .output = *arguments.out_k,
-                    .tensor = read_tensor("--k", *arguments.k, layout, dtype)});
+                    .tensor = read_tensor("--k", *arguments.k, form)});
   }
   const Extents& first = jobs.front().tensor.extents;
   const Extents& last = jobs.back().tensor.extents;
@@ -119,6 +120,13 @@ std::vector<Job> read_jobs(const Arguments& arguments, Layout layout) {
                   fmt::format("--q and --k must agree in batch and tokens, got {} and {}",
                               shape_text(jobs.front().tensor.array.shape),
                               shape_text(jobs.back().tensor.array.shape)));
+  }
+  const NpyType first_type = jobs.front().tensor.array.type;
+  const NpyType last_type = jobs.back().tensor.array.type;
+  if (first_type != last_type) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("--q and --k must have the same type, got '{}' and '{}'",
+                              descr_of(first_type), descr_of(last_type)));
   }
   return jobs;
 }
@@ -159,8 +167,9 @@ struct Done {
 std::string text_of(const Arguments& arguments, const Done& done) {
   std::string text;
   for (const Job& job : done.jobs) {
-    text += fmt::format("{}: {} {} {} -> {}\n", job.name, arguments.layout,
-                        shape_text(job.tensor.array.shape), arguments.dtype, job.output);
+    text +=
+        fmt::format("{}: {} {} {} -> {}\n", job.name, arguments.layout,
+                    shape_text(job.tensor.array.shape), to_string(job.tensor.dtype), job.output);
   }
   const std::string places = done.places.array
                                  ? "positions from " + *arguments.positions
@@ -176,7 +185,7 @@ std::string json_of(const Arguments& arguments, const Done& done) {
   json.member("schema_version", 1);
   json.member("direction", arguments.direction);
   json.member("layout", arguments.layout);
-  json.member("dtype", arguments.dtype);
+  json.member("dtype", to_string(done.jobs.front().tensor.dtype));
   json.member("pairing", to_string(done.window.pairing));
   json.member("head_dim", done.window.head_dim);
   json.member("rotary_dim", done.window.rotary_dim);
@@ -216,8 +225,10 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
 
   const TokenPlaces places = read_places(arguments);
   std::vector<Job> jobs = read_jobs(arguments, layout);
+  const Tensor& tensor = jobs.front().tensor;
+  const RowDType rows = tensor.dtype == DType::f64 ? RowDType::f64 : RowDType::f32;
   const Rotations rotations =
-      value_or_fail(make_rotations(frequencies, places.of(jobs.front().tensor.extents, layout)));
+      value_or_fail(make_rotations(frequencies, places.of(tensor.extents, layout), {.rows = rows}));
   for (Job& job : jobs) {
     const HeadsView view = job.tensor.view();
     ok_or_fail(rotate(view, view, rotations, {.direction = direction}),
@@ -244,7 +255,9 @@ void declare_tensors(CLI::App& app, Arguments& arguments) {
                  "tokens, features], thd [tokens, heads, features]")
       ->required()
       ->type_name("L");
-  app.add_option("--dtype", arguments.dtype, "f32 (the default), or bf16: held as uint16")
+  app.add_option("--dtype", arguments.dtype,
+                 "f32, f16 or f64, as the files say by themselves; bf16 (held as uint16) must be "
+                 "said")
       ->type_name("D");
 }
 
@@ -259,7 +272,8 @@ Run declare(CLI::App& app) {
                  "where the first token stands, the others follow (0)")
       ->type_name("N");
   app.add_option("--positions", arguments->positions,
-                 "where each token stands: an int32 or int64 NPY file, [tokens] or [batch, tokens]")
+                 "where each token stands: an NPY file, [tokens] or [batch, tokens], of int32, "
+                 "int64 or, for positions between integers, float64")
       ->type_name("FILE");
   app.add_option("--direction", arguments->direction,
                  "forward (the default); inverse undoes it; transpose is the backward pass")
@@ -289,7 +303,7 @@ constinit const Command rotate_command{
     .usage =
         "  rotary rotate --config CONFIG [--q FILE --out-q FILE] [--k FILE --out-k FILE]\n"
         "                --layout bthd|bhtd|thd [--first-position N | --positions FILE]\n"
-        "                [--dtype f32|bf16] [--direction forward|inverse|transpose]\n"
+        "                [--dtype f32|bf16|f16|f64] [--direction forward|inverse|transpose]\n"
         "                [--pairing half|interleaved] [--layer I | --layer-type T]\n"
         "                [--force] [--json]\n",
     .declare = declare,

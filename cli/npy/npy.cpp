@@ -14,8 +14,10 @@ struct TypeRow {
   std::size_t bytes;
 };
 
-constexpr std::array<TypeRow, 5> types = {{
+constexpr std::array<TypeRow, 7> types = {{
+    {"<f2", 2},
     {"<f4", 4},
+    {"<f8", 8},
     {"<c8", 8},
     {"<u2", 2},
     {"<i4", 4},

@@ -15,11 +15,11 @@
 
 namespace rotary::cli {
 
-enum class NpyType { f32, c64, u16, i32, i64 };  // c64: a complex number of two f32
+enum class NpyType { f16, f32, f64, c64, u16, i32, i64 };  // c64: a complex number of two f32
 
 [[nodiscard]] std::size_t size_in_bytes(NpyType type) noexcept;
 
-// NumPy's name of the type: "<f4", "<c8", "<u2", "<i4", "<i8".
+// NumPy's name of the type: "<f2", "<f4", "<f8", "<c8", "<u2", "<i4", "<i8".
 [[nodiscard]] std::string_view descr_of(NpyType type) noexcept;
 
 struct NpyArray {

@@ -19,6 +19,16 @@ Error malformed(std::string message) {
   return {ErrorCode::malformed_input, "the NPY header " + std::move(message)};
 }
 
+// Bytes of the file as a message shows them: the first few, in ASCII.
+std::string shown(std::string_view bytes) {
+  constexpr std::size_t longest = 60;
+  std::string text(bytes.substr(0, longest));
+  for (char& c : text) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return bytes.size() > longest ? text + "..." : text;
+}
+
 Error unsupported(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
 
 // Reads the subset of Python literals that such a header needs, from left to right, without
@@ -74,29 +84,29 @@ class HeaderText {
 };
 
 Result<NpyType> type_of(std::string_view descr) {
-  for (const NpyType type :
-       {NpyType::f32, NpyType::c64, NpyType::u16, NpyType::i32, NpyType::i64}) {
+  for (const NpyType type : {NpyType::f16, NpyType::f32, NpyType::f64, NpyType::c64, NpyType::u16,
+                             NpyType::i32, NpyType::i64}) {
     if (descr == descr_of(type)) return type;
   }
   if (descr.size() < 2 || std::string_view("<>|=").find(descr[0]) == std::string_view::npos) {
-    return malformed(fmt::format("must have a descr such as '<f4', got '{}'", descr));
+    return malformed(fmt::format("must have a descr such as '<f4', got '{}'", shown(descr)));
   }
   if (descr[1] == 'O') {
     return unsupported("object arrays are Python pickles, which can run code: refused");
   }
   if (descr[0] == '>') {
-    return unsupported(fmt::format("elements must be little-endian, got '{}'; save with {}", descr,
-                                   "array.astype(array.dtype.newbyteorder('<'))"));
+    return unsupported(fmt::format("elements must be little-endian, got '{}'; save with {}",
+                                   shown(descr), "array.astype(array.dtype.newbyteorder('<'))"));
   }
   for (const char digit : descr.substr(2)) {
     if (digit < '0' || digit > '9') {
-      return malformed(fmt::format("must have a descr such as '<f4', got '{}'", descr));
+      return malformed(fmt::format("must have a descr such as '<f4', got '{}'", shown(descr)));
     }
   }
   return unsupported(
-      fmt::format("the type must be one of '<f4', '<u2', '<i4', '<i8', '<c8', got '{}'; convert "
-                  "with array.astype",
-                  descr));
+      fmt::format("the type must be one of '<f2', '<f4', '<f8', '<u2', '<i4', '<i8', '<c8', got "
+                  "'{}'; convert with array.astype",
+                  shown(descr)));
 }
 
 Result<NpyType> parse_descr(HeaderText& text) {
@@ -171,7 +181,7 @@ Result<NpyHeader> parse_npy_header(std::string_view header) {
       shape = *std::move(parsed);
     } else {
       return malformed(fmt::format(
-          "must have the keys descr, fortran_order and shape, once each, got '{}'", *key));
+          "must have the keys descr, fortran_order and shape, once each, got '{}'", shown(*key)));
     }
     if (!text.take(",") && text.peek() != '}') {
       return malformed(fmt::format("must have a comma or '}}' at byte {}", text.offset()));

@@ -30,8 +30,8 @@ TEST(ReadNpy, ReadsEachVersion) {
 }
 
 TEST(ReadNpy, ReadsEachType) {
-  for (const NpyType type :
-       {NpyType::f32, NpyType::c64, NpyType::u16, NpyType::i32, NpyType::i64}) {
+  for (const NpyType type : {NpyType::f16, NpyType::f32, NpyType::f64, NpyType::c64, NpyType::u16,
+                             NpyType::i32, NpyType::i64}) {
     const std::string data(size_in_bytes(type) * 3, '\1');
     const NpyArray array =
         value_of(test::read_text(test::npy_file(test::npy_header(descr_of(type), "(3,)"), data)));

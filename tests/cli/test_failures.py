@@ -127,7 +127,7 @@ class RotateFailureTest(ToolTest):
         self.check(2, ["must be a file"], "--q", "q.npy", "--out-q", "-")
         self.check(2, ["bthd, bhtd, thd, got 'tbhd'"], *q, layout="tbhd")
         self.check(2, ["--direction"], *q, "--direction", "sideways")
-        self.check(2, ["--dtype"], *q, "--dtype", "f16")
+        self.check(2, ["--dtype"], *q, "--dtype", "f8")
         self.check(2, ["0 to 2, got 3"], *q, "--layer", "3")
         self.check(2, ["--layer-type"], *q, "--layer-type", "sliding")
         self.check(2, ["--first-position"], *q, "--first-position", "1.0")
@@ -142,10 +142,22 @@ class RotateFailureTest(ToolTest):
         self.check_q(2, ["16", "15"], np.ascontiguousarray(ones[..., :15]))
         self.check_q(2, ["--dtype bf16"], np.ones((1, 4, 2, 16), np.uint16))
         self.check_q(2, ["'<u2'", "'<f4'"], ones, "--dtype", "bf16")
-        self.check_q(5, ["'<f8'"], ones.astype(np.float64))
+        self.check_q(2, ["'<f2'", "'<f8'", "'<i8'"], ones.astype(np.int64))
+        self.check_q(2, ["'<f8' for --dtype f64, got '<f4'"], ones, "--dtype", "f64")
+        self.check_q(2, ["'<f4' for --dtype f32, got '<f2'"], ones.astype(np.float16),
+                     "--dtype", "f32")
+        self.check_q(5, ["'<f16'"], ones.astype(np.longdouble))
         self.check_q(5, ["newbyteorder"], ones.astype(">f4"))
         self.check_q(5, ["ascontiguousarray"], np.asfortranarray(ones))
         self.check_q(5, ["pickles"], np.array([None], object))
+
+    def test_q_and_k_must_have_the_same_type(self):
+        for wide, narrow in [(np.float64, np.float32), (np.float32, np.float16)]:
+            np.save(self.path / "q.npy", np.ones((1, 4, 2, 16), wide))
+            np.save(self.path / "k.npy", np.ones((1, 4, 1, 16), narrow))
+            types = f"got '{np.dtype(wide).str}' and '{np.dtype(narrow).str}'"
+            self.check(2, ["same type", types], "--q", "q.npy", "--k", "k.npy",
+                       "--out-q", "o.npy", "--out-k", "old.npy", "--force")
 
     def test_q_and_k_must_agree_before_either_is_written(self):
         np.save(self.path / "k.npy", np.ones((1, 5, 1, 16), np.float32))
@@ -160,7 +172,9 @@ class RotateFailureTest(ToolTest):
             (np.arange(5), 2, "[tokens] = [4] or [batch, tokens] = [1, 4], got [5]"),
             (np.zeros((2, 4), np.int64), 2, "got [2, 4]"),
             (np.zeros((4, 1), np.int64), 2, "got [4, 1]"),
-            (np.zeros(4, np.float32), 2, "int32 or int64"),
+            (np.zeros(4, np.float32), 2, "float64 ('<i4', '<i8', '<f8'), got '<f4'"),
+            (np.array([0, 1, np.nan, 3]), 2, "batch 0, token 2"),
+            (np.array([[0, 1, 2, 2.0**63]]), 2, "[-2^63, 2^63), got 9223372036854775808"),
             (np.zeros(4, np.int16), 5, "'<i2'"),
         ]:
             np.save(self.path / "p.npy", positions)

@@ -100,6 +100,8 @@ class RotateTest(ToolTest):
             (per_batch, np.int32),
             (per_batch[0], np.int64),
             (per_batch[:1], np.int32),
+            (per_batch + 0.0, np.float64),
+            (per_batch[0] + [0.5, -0.25, 0.125, 1e-3], np.float64),
         ]:
             self.save("p.npy", positions.astype(dtype))
             more = ["--q", "q.npy", "--out-q", "o.npy", "--force", "--positions", "p.npy"]
@@ -143,6 +145,33 @@ class RotateTest(ToolTest):
         pair_norms = np.hypot(wanted[..., :8], wanted[..., 8:])
         bound = np.concatenate([pair_norms, pair_norms], axis=-1) * 2.0**-8
         self.assertTrue(np.all(np.abs(from_bf16(got) - wanted) <= bound))
+
+    def test_f16(self):
+        x = (self.random_array(2, 5, 3, 16) * 100).astype(np.float16)
+        x[0, 0, 0, :2] = 65504, 2.0**-24
+        names = ["--q", self.save("q.npy", x), "--k", self.save("k.npy", x[:, :, :1])]
+        document = self.rotate(LLAMA, *names, "--out-q", "q2.npy", "--out-k", "k2.npy")
+        self.assertEqual(document["dtype"], "f16")
+        got = self.load("q2.npy")
+        self.assertEqual((got.dtype, got.shape), (np.float16, x.shape))
+        np.testing.assert_array_equal(self.load("k2.npy"), got[:, :, :1])
+        np.testing.assert_array_equal(got[:, 0], x[:, 0])
+        wanted = rotated(x, [np.arange(5)], 16, True)
+        pair_norms = np.hypot(wanted[..., :8], wanted[..., 8:])
+        norms = np.concatenate([pair_norms, pair_norms], axis=-1)
+        bound = norms * 2.0**-11 * (1 + 2.0**-8) + 2.0**-25
+        self.assertTrue(np.all(np.abs(got.astype(np.float64) - wanted) <= bound))
+
+    def test_f64(self):
+        x = self.random.standard_normal((2, 5, 3, 16)) * 10.0**self.random.integers(-200, 200)
+        self.save("q.npy", x)
+        document = self.rotate(LLAMA, "--q", "q.npy", "--out-q", "o.npy", "--dtype", "f64")
+        self.assertEqual(document["dtype"], "f64")
+        got = self.load("o.npy")
+        self.assertEqual((got.dtype, got.shape), (np.float64, x.shape))
+        wanted = rotated(x, [np.arange(5)], 16, True)
+        scale = np.abs(x).max()
+        np.testing.assert_allclose(got / scale, wanted / scale, rtol=0, atol=1e-15)
 
     def test_layer_and_layer_type(self):
         x = self.random_array(1, 4, 1, 16)
