@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DPROGRAM=… -DARGUMENT=… -DEXPECTED=… -P compare_output.cmake: fails unless the program's
-# output equals the file, byte for byte.
-execute_process(COMMAND "${PROGRAM}" "${ARGUMENT}" OUTPUT_VARIABLE output RESULT_VARIABLE result)
+# cmake -DPROGRAM=… -DARGUMENTS=… -DEXPECTED=… -P compare_output.cmake: fails unless the program,
+# given the list of arguments, exits with 0 and its output equals the file, byte for byte.
+execute_process(COMMAND "${PROGRAM}" ${ARGUMENTS} OUTPUT_VARIABLE output RESULT_VARIABLE result)
 file(READ "${EXPECTED}" expected)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} must exit with 0, got ${result}")

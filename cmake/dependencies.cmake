@@ -9,12 +9,17 @@ find_package(hwy CONFIG REQUIRED)
 # keys and depth while reading a config. Tests read golden data with it.
 find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 
+# Part of the C library (glibc, LGPL-2.1+). rotary::threads alone; the core starts no thread.
+find_package(Threads REQUIRED)
+
+if(ROTARY_DEVELOPER OR ROTARY_FUZZ)
+  # libfmt-dev (MIT). Tool: text output; std::format is absent in gcc 12.
+  find_package(fmt 9 CONFIG REQUIRED)
+endif()
+
 if(ROTARY_DEVELOPER)
   # libcli11-dev (BSD-3-Clause). Tool: subcommands and option parsing.
   find_package(CLI11 2.1 CONFIG REQUIRED)
-
-  # libfmt-dev (MIT). Tool: text output; std::format is absent in gcc 12.
-  find_package(fmt 9 CONFIG REQUIRED)
 
   # libmpfr-dev (LGPL-3+). Reference: cos and sin of an angle that no double holds. Linked by tests
   # and rotary-start only.

@@ -4,7 +4,8 @@
 
 A ```console block holds commands after "$ " and their exact output; each is run in the repository
 with the built tool on PATH. A ```cpp block is an example program, word for word; the build compiles
-it and its own test runs it. Usage: documents_test.py REPOSITORY DIRECTORY_OF_THE_TOOL
+it and its own test runs it. docs/guide.md has a test of its own, guide_test.py.
+Usage: documents_test.py REPOSITORY DIRECTORY_OF_THE_TOOL
 """
 
 import os
@@ -16,6 +17,7 @@ import unittest
 
 repository = pathlib.Path(sys.argv[1])
 tool_directory = sys.argv[2]
+GUIDE = repository / "docs/guide.md"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -25,6 +27,8 @@ def documents():
 
 def blocks(language):
     for document in documents():
+        if document == GUIDE:
+            continue
         for match in FENCE.finditer(document.read_text(encoding="utf-8")):
             if match.group(1) == language:
                 yield document.relative_to(repository), match.group(2)
@@ -68,6 +72,43 @@ class Documents(unittest.TestCase):
                 self.assertIn(block, programs, "a cpp block must be a program of examples/")
                 seen += 1
         self.assertGreater(seen, 0, "README.md must show the library")
+
+    def test_the_index_names_every_document(self):
+        index = (repository / "docs/README.md").read_text(encoding="utf-8")
+        linked = set(re.findall(r"\]\(([^)#]+)\)", index))
+        for document in sorted((repository / "docs").rglob("*.md")):
+            name = document.relative_to(repository / "docs").as_posix()
+            if name not in ("README.md", "api/main.md"):
+                self.assertIn(name, linked)
+
+    def test_the_glossary_uses_our_names(self):
+        glossary = (repository / "docs/glossary.md").read_text(encoding="utf-8")
+        headers = "".join(path.read_text() for path in (repository / "include/rotary").iterdir())
+        rows = [line.split("|")[1:-1] for line in glossary.splitlines() if line.startswith("| ")]
+        wide = [row for row in rows if len(row) > 2]
+        self.assertGreater(len(wide), 30)
+        self.assertEqual({len(row) for row in wide}, {7})
+        names = {name for row in wide for name in re.findall(r"`([^`]+)`", row[0])}
+        for name in sorted(names):
+            with self.subTest(name=name):
+                self.assertRegex(headers, rf"\b{name.rpartition('::')[2]}\b")
+
+    def test_every_scaling_rule_is_described(self):
+        header = (repository / "include/rotary/scaling.hpp").read_text(encoding="utf-8")
+        alternatives = re.search(r"using Scaling =\s*std::variant<([^>]*)>;", header)[1]
+        rules = re.findall(r"\w+", alternatives)
+        names = (repository / "src/rotation/scaling/rules.cpp").read_text(encoding="utf-8")
+        for rule in rules:
+            name = re.search(rf"const {rule}&\) const {{ return \"(\w+)\"", names)[1]
+            for document, word in (
+                ("docs/theory/scaling.md", f"`{rule}"),
+                ("docs/glossary.md", f"| `{rule}` |"),
+                ("docs/schema/rotary-spec.schema.json", f'"const": "{name}"'),
+                ("docs/schema/inspect.schema.json", name),
+            ):
+                with self.subTest(rule=rule, document=document):
+                    text = (repository / document).read_text(encoding="utf-8")
+                    self.assertTrue(word in text, f"{document} must say {word}")
 
 
 if __name__ == "__main__":

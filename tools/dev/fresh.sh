@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev fresh: proves the README's two commands on a clone of HEAD inside a bare Debian 12 tree.
+# ./dev fresh: proves the README's two commands, the guide, and that others can use what is
+# installed, on a clone of HEAD inside a bare Debian 12 tree.
 # The mirror and apt's network settings are those of this machine.
 
 fresh_suite=bookworm
@@ -35,6 +36,9 @@ cmd_fresh() {
   fresh_step "clone" fresh_clone
   fresh_step "./dev start" fresh_inside /rotary "./dev start"
   fresh_step "./dev test" fresh_inside /rotary "./dev test"
+  fresh_step "the guide, to the letter" fresh_inside /rotary \
+    "python3 tests/documents/guide_test.py . --install"
+  fresh_step "./dev consumers" fresh_inside /rotary "./dev consumers"
   stage "a fresh machine passes"
 }
 

@@ -14,6 +14,14 @@ packages_test=(python3 python3-numpy python3-jsonschema git clang-format)
 
 packages_tidy=(clang clang-tidy)
 
+# libclang-rt has libFuzzer and the sanitizers of clang (Apache-2.0 with LLVM exception).
+packages_fuzz=(
+  clang libclang-rt-14-dev cmake ninja-build libhwy-dev nlohmann-json3-dev libfmt-dev
+)
+
+# The API reference; Doxygen is GPL-2.0, a tool that nothing links.
+packages_docs=(doxygen python3)
+
 # missing_packages NAME...: prints those that are not installed. Other systems than Debian name
 # their packages differently: there CMake says what it cannot find.
 missing_packages() {

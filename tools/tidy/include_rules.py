@@ -91,7 +91,7 @@ RULES = (
     Rule("cli/", (PUBLIC,), STANDARD, ("CLI/", "fmt/", "zip.h") + SYSTEM, REACH),
     Rule("bench/", (PUBLIC, "reference/"), STANDARD, ("hwy/", "fmt/", "CLI/") + SYSTEM, REACH),
     Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
-    Rule("fuzz/", (PUBLIC, "src/", "cli/"), STANDARD),
+    Rule("fuzz/", (PUBLIC, "cli/", "tests/support/"), STANDARD, (), REACH),
     Rule(
         "tests/", (PUBLIC, "src/", "reference/", "cli/", "bench/"), STANDARD | C_STANDARD,
         ("gtest/", "gmock/", "rapidcheck", "nlohmann/", "mpfr.h", "gmp.h", "zip.h") + SYSTEM,

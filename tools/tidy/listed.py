@@ -6,7 +6,7 @@ import re
 
 from tree import Finding
 
-BUILT = ("src/", "cli/", "reference/", "tests/", "bench/", "examples/")
+BUILT = ("src/", "cli/", "reference/", "tests/", "bench/", "examples/", "fuzz/")
 COMMENT = re.compile(r"#.*")
 HERE = "${CMAKE_CURRENT_SOURCE_DIR}/"
 WORD = re.compile(r"[^\s()\"]+")

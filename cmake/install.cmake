@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` puts where: the libraries, their headers, the tool, the CMake package, the
+# pkg-config files, the licence. Every installed path is relative to the file that holds it, so the
+# installed tree can be moved.
+include(CMakePackageConfigHelpers)
+
+set(rotary_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/rotary")
+get_target_property(rotary_library_type rotary TYPE)
+
+# What C programs link besides a static library.
+set(rotary_cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
+list(FILTER rotary_cxx_runtime INCLUDE REGEX "^(stdc\\+\\+|c\\+\\+|m)$")
+list(TRANSFORM rotary_cxx_runtime REPLACE "(.+)" "\$<LINK_ONLY:\\1>"
+  OUTPUT_VARIABLE rotary_cxx_runtime_items)
+
+set_target_properties(rotary_threads PROPERTIES EXPORT_NAME threads)
+install(TARGETS rotary rotary_threads EXPORT rotaryTargets)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/rotary" TYPE INCLUDE
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(FILES LICENSE README.md TYPE DOC)
+
+if(ROTARY_DEVELOPER)
+  file(RELATIVE_PATH bin_to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+  set_target_properties(rotary_tool PROPERTIES INSTALL_RPATH "\$ORIGIN/${bin_to_lib}")
+  install(TARGETS rotary_tool)
+endif()
+
+# find_package(rotary CONFIG). While the major version is 0, a minor version may break.
+install(EXPORT rotaryTargets NAMESPACE rotary:: DESTINATION "${rotary_package_folder}")
+configure_package_config_file(cmake/rotaryConfig.cmake.in rotaryConfig.cmake
+  INSTALL_DESTINATION "${rotary_package_folder}"
+  NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(rotaryConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(
+  FILES
+    "${CMAKE_CURRENT_BINARY_DIR}/rotaryConfig.cmake"
+    "${CMAKE_CURRENT_BINARY_DIR}/rotaryConfigVersion.cmake"
+  DESTINATION "${rotary_package_folder}")
+
+# pkg-config. Where only a static library is installed, plain --libs must already name all that it
+# needs; libhwy is named by itself, since requiring its package would hand its compile flags on.
+set(rotary_pc_libraries "")
+set(rotary_threads_pc_libraries "")
+if(rotary_library_type STREQUAL "STATIC_LIBRARY")
+  string(JOIN " -l" rotary_pc_libraries "" hwy ${rotary_cxx_runtime})
+  string(JOIN " -l" rotary_threads_pc_libraries " -pthread" ${rotary_cxx_runtime})
+endif()
+file(RELATIVE_PATH pc_to_prefix
+  "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
+file(RELATIVE_PATH prefix_to_lib "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+file(RELATIVE_PATH prefix_to_include "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+foreach(name IN ITEMS rotary rotary-threads)
+  configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${name}.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endforeach()

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""From a model's config.json to rotated NumPy queries and keys, through the C ABI with ctypes.
+
+Run: ROTARY_LIBRARY=/path/to/librotary.so rotate_numpy.py models/llama-3.1-8b.json
+Without ROTARY_LIBRARY the system's librotary is taken.
+"""
+
+import contextlib
+import ctypes
+import ctypes.util
+import os
+import sys
+from ctypes import byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_void_p, sizeof
+
+import numpy as np
+
+DTYPES = {"float32": 1, "float16": 3}  # ROTARY_F32, ROTARY_F16
+
+
+class HeadsView(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), ("data", c_void_p), ("dtype", c_int32),
+                ("reserved", c_int32), ("extents", c_int64 * 4), ("strides", c_int64 * 4)]
+
+
+class Positions(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), ("kind", c_int32), ("reserved", c_int32),
+                ("first", c_int64), ("data", c_void_p), ("batch", c_int64), ("tokens", c_int64),
+                ("batch_stride", c_int64), ("token_stride", c_int64)]
+
+
+class Window(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), ("head_dim", c_int64), ("rotary_dim", c_int64),
+                ("first_feature", c_int64), ("pairing", c_int32), ("reserved", c_int32)]
+
+
+def load():
+    name = os.environ.get("ROTARY_LIBRARY") or ctypes.util.find_library("rotary")
+    if name is None:
+        sys.exit("no librotary on this system: set ROTARY_LIBRARY to its path")
+    library = ctypes.CDLL(name)
+    if library.rotary_abi_version() != 1:
+        sys.exit(f"this program knows ABI 1, got {library.rotary_abi_version()}")
+    library.rotary_last_error.restype = c_char_p
+    library.rotary_status_name.restype = c_char_p
+    library.rotary_model_rotary_of_layer.restype = c_int64
+    library.rotary_frequencies_attention_factor.restype = c_double
+    library.rotary_frequencies_inv_freq.restype = ctypes.POINTER(c_double)
+    return library
+
+
+rotary = load()
+
+
+def check(status):
+    if status != 0:
+        name = rotary.rotary_status_name(status).decode()
+        raise ValueError(f"{name}: {rotary.rotary_last_error().decode()}")
+
+
+@contextlib.contextmanager
+def handle(free, make, *arguments):
+    """What make(*arguments, &handle) makes, freed at the end of the block."""
+    made = c_void_p()
+    check(make(*arguments, byref(made)))
+    try:
+        yield made
+    finally:
+        free(made)
+
+
+def view(array):
+    """[tokens, heads, features] with any strides; the array must outlive the view."""
+    strides = [stride // array.itemsize for stride in array.strides]
+    return byref(HeadsView(sizeof(HeadsView), array.ctypes.data, DTYPES[array.dtype.name], 0,
+                           (1, *array.shape), (0, *strides)))
+
+
+def rotate_with_numpy(x, positions, frequencies, window):
+    """The definition in float64: a pair as a complex number, times A exp(i position inv_freq)."""
+    pairs = window.rotary_dim // 2
+    inv_freq = np.ctypeslib.as_array(rotary.rotary_frequencies_inv_freq(frequencies), (pairs,))
+    factor = rotary.rotary_frequencies_attention_factor(frequencies)
+    half = window.pairing == 1  # ROTARY_PAIRING_HALF
+    x_features = window.first_feature + np.arange(pairs) * (1 if half else 2)
+    y_features = x_features + (pairs if half else 1)
+    rotated = x.astype(np.float64)
+    turned = rotated[..., x_features] + 1j * rotated[..., y_features]
+    turned *= factor * np.exp(1j * positions[:, None, None] * inv_freq)
+    rotated[..., x_features], rotated[..., y_features] = turned.real, turned.imag
+    return rotated, np.abs(turned).max()
+
+
+def agrees(dtype, frequencies, window):
+    """Rotates q and k in place inside a fused QKV projection; whether NumPy says the same."""
+    tokens, heads, kv_heads = 16, 4, 2
+    positions = 1000 + 7 * np.arange(tokens, dtype=np.int64)
+    qkv = np.random.default_rng(1).standard_normal((tokens, heads + 2 * kv_heads, window.head_dim))
+    qkv = qkv.astype(dtype)
+    q, k, v = np.split(qkv, [heads, heads + kv_heads], axis=1)  # views, not copies
+    before = [array.copy() for array in (q, k, v)]
+
+    where = Positions(sizeof(Positions), 3, 0, 0, positions.ctypes.data, 1, tokens, 0, 1)
+    with handle(rotary.rotary_rotations_free, rotary.rotary_rotations_make, frequencies,
+                byref(where), None) as rotations:
+        check(rotary.rotary_rotate_qk(view(q), view(k), rotations, None))
+
+    same = np.array_equal(v, before[2])
+    for name, array, original in zip("qk", (q, k), before):
+        expected, largest = rotate_with_numpy(original, positions, frequencies, window)
+        difference = np.abs(array - expected).max()
+        print(f"{dtype} {name}: largest difference from NumPy in float64 {difference:.1e}")
+        same = same and difference <= 2 * np.finfo(dtype).eps * largest
+    return same
+
+
+def main(path):
+    with open(path, "rb") as file:
+        config = file.read()
+    resolve = (rotary.rotary_model_free, rotary.rotary_model_resolve)
+    with handle(*resolve, config, c_size_t(len(config)), None) as model, handle(
+            rotary.rotary_frequencies_free, rotary.rotary_frequencies_of_model, model,
+            c_int64(rotary.rotary_model_rotary_of_layer(model, c_int64(0)))) as frequencies:
+        window = Window(sizeof(Window))
+        check(rotary.rotary_frequencies_window(frequencies, byref(window)))
+        same = all([agrees(dtype, frequencies, window) for dtype in DTYPES])
+    try:
+        with handle(*resolve, b"{}", c_size_t(2), None):
+            same = False
+    except ValueError as error:
+        print(f"an empty config is refused: {error}")
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

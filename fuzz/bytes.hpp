@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// An input taken apart into numbers. Past its end everything is 0, so every input means something.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace rotary::fuzz {
+
+class Bytes {
+ public:
+  Bytes(const std::uint8_t* data, std::size_t size) : left_(data, size) {}
+
+  [[nodiscard]] std::uint8_t byte() {
+    if (left_.empty()) return 0;
+    const std::uint8_t value = left_.front();
+    left_ = left_.subspan(1);
+    return value;
+  }
+
+  // In [first, last], from one byte: last - first < 256.
+  [[nodiscard]] std::int64_t number(std::int64_t first, std::int64_t last) {
+    return first + byte() % (last - first + 1);
+  }
+
+  // Happens for one byte in so many.
+  [[nodiscard]] bool once_in(int count) { return byte() % count == 1; }
+
+  [[nodiscard]] std::uint64_t bits() {
+    std::uint64_t value = 0;
+    for (int i = 0; i < 8; ++i) value = value << 8U | byte();
+    return value;
+  }
+
+  // Any, small ones included: the first byte says how many follow.
+  [[nodiscard]] std::int64_t integer() {
+    const int size = byte() % 9;
+    std::uint64_t value = 0;
+    for (int i = 0; i < size; ++i) value = value << 8U | byte();
+    if (size == 0 || size == 8) return static_cast<std::int64_t>(value);
+    const bool negative = (value >> (8 * size - 1)) != 0;
+    const std::uint64_t sign = negative ? ~std::uint64_t{0} << (8 * size) : 0;
+    return static_cast<std::int64_t>(value | sign);
+  }
+
+ private:
+  std::span<const std::uint8_t> left_;
+};
+
+}  // namespace rotary::fuzz

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the targets do when something that must hold does not, and what must hold for every error.
+#pragma once
+
+#include <string_view>
+
+#include "rotary/result.hpp"
+
+namespace rotary::fuzz {
+
+// Says what is wrong and ends the process, so that libFuzzer keeps the input.
+[[noreturn]] void fail(std::string_view what, std::string_view got = {});
+
+// Text for people: UTF-8, not empty, at most 1000 bytes whatever the input holds.
+void check_text(std::string_view text);
+
+// A code that exists and such a message.
+void check_error(const Error& error);
+
+}  // namespace rotary::fuzz

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/elements.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "fuzz/check.hpp"
+#include "rotary/numeric_contract.hpp"
+#include "tests/support/bfloat16.hpp"
+#include "tests/support/binary16.hpp"
+#include "tests/support/contract.hpp"
+
+namespace rotary::fuzz {
+namespace {
+
+template <class T>
+T load(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+struct ExactPair {
+  long double x = 0;
+  long double y = 0;
+  long double hypot = 0;
+};
+
+ExactPair exact_pair(const Turn& turn, const Pair& in) {
+  long double cos = turn.cos;
+  long double sin = turn.direction == Direction::forward ? turn.sin : -turn.sin;
+  if (turn.direction == Direction::inverse) {
+    const long double square = static_cast<long double>(turn.attention_factor) *
+                               static_cast<long double>(turn.attention_factor);
+    cos /= square;
+    sin /= square;
+  }
+  const long double x = in.x * cos - in.y * sin;
+  const long double y = in.x * sin + in.y * cos;
+  return {.x = x, .y = y, .hypot = std::sqrt(x * x + y * y)};
+}
+
+// The rows are taken as they are, so the position plays no part.
+test::Rotated rotated(const Turn& turn) {
+  return {.dtype = turn.dtype,
+          .direction = turn.direction,
+          .attention_factor = turn.attention_factor,
+          .position = 0};
+}
+
+}  // namespace
+
+double value_at(DType dtype, const std::byte* element) {
+  switch (dtype) {
+    case DType::f32:
+      return load<float>(element);
+    case DType::bf16:
+      return test::from_bfloat16(load<std::uint16_t>(element));
+    case DType::f16:
+      return test::from_binary16(load<std::uint16_t>(element));
+    case DType::f64:
+      return load<double>(element);
+  }
+  fail("a dtype must be known");
+}
+
+std::uint64_t bits_of(DType dtype, double value) {
+  switch (dtype) {
+    case DType::f32:
+      return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    case DType::bf16:
+      return test::to_bfloat16(static_cast<float>(value));
+    case DType::f16:
+      return test::to_binary16(value);
+    case DType::f64:
+      return std::bit_cast<std::uint64_t>(value);
+  }
+  fail("a dtype must be known");
+}
+
+bool is_within_range(const Turn& turn, const Pair& in) {
+  if (!std::isfinite(in.x) || !std::isfinite(in.y)) return false;
+  const auto hypot = static_cast<double>(exact_pair(turn, in).hypot);
+  if (hypot == 0) return in.x == 0 && in.y == 0;
+  if (turn.dtype == DType::f64) return hypot >= 0x1p-900 && hypot <= 0x1p900;
+  return hypot >= 0x1p-100 && hypot <= 0x1p100;
+}
+
+bool keeps_contract(const Turn& turn, const Pair& in, const Pair& out) {
+  const ExactPair exact = exact_pair(turn, in);
+  const auto by = rotated(turn);
+  const double bound = test::error_bound(by, exact.hypot);
+  return test::error_units(by, out.x, exact.x, exact.hypot) <= bound &&
+         test::error_units(by, out.y, exact.y, exact.hypot) <= bound;
+}
+
+bool agree(const Turn& turn, const Pair& in, const std::array<Pair, 2>& outs) {
+  const auto& [one, other] = outs;
+  // An f16 may be Inf in one and nearly so in the other; each has been checked by itself.
+  if (std::isinf(one.x + other.x) || std::isinf(one.y + other.y)) return true;
+  const ExactPair exact = exact_pair(turn, in);
+  auto by = rotated(turn);
+  by.position = turn.position;
+  const double bound = 2 * test::error_bound(by, exact.hypot) * test::error_unit(turn.dtype) *
+                       static_cast<double>(exact.hypot);
+  return std::abs(one.x - other.x) <= bound && std::abs(one.y - other.y) <= bound;
+}
+
+}  // namespace rotary::fuzz

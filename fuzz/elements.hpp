@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements of every dtype as numbers, and the contract of one rotated pair.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "rotary/rotate.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::fuzz {
+
+// The element's value, exactly.
+[[nodiscard]] double value_at(DType dtype, const std::byte* element);
+
+// The bits of the nearest element, in the lowest bytes.
+[[nodiscard]] std::uint64_t bits_of(DType dtype, double value);
+
+struct Pair {
+  double x = 0;
+  double y = 0;
+};
+
+// What turns a pair: an element of the rows, A cos and A sin, and how it is used.
+struct Turn {
+  DType dtype = DType::f32;
+  Direction direction = Direction::forward;
+  double attention_factor = 1;
+  double cos = 1;
+  double sin = 0;
+  std::int64_t position = 0;
+};
+
+// Whether the contract (rotary/numeric_contract.hpp) speaks of this pair: finite, and no number so
+// large or small that float32 (double for f64) could not hold what lies between.
+[[nodiscard]] bool is_within_range(const Turn& turn, const Pair& in);
+
+// Whether out is the turned pair within the contract's bound. Requires is_within_range.
+[[nodiscard]] bool keeps_contract(const Turn& turn, const Pair& in, const Pair& out);
+
+// Whether two instruction sets' results lie within twice the bound at this position, given that
+// each keeps the contract for its own rows. Requires is_within_range.
+[[nodiscard]] bool agree(const Turn& turn, const Pair& in, const std::array<Pair, 2>& outs);
+
+}  // namespace rotary::fuzz

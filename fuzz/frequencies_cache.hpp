@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frequencies are made once for each number of pairs: making them is most of what a small input
+// would cost.
+#pragma once
+
+#include <cstdint>
+
+#include "rotary/frequencies.hpp"
+#include "rotary/rotary_spec.hpp"
+
+namespace rotary::fuzz {
+
+// Kinds of spec: another base or scaling rule each.
+inline constexpr std::int64_t spec_kinds = 5;
+
+// Valid until the next call.
+[[nodiscard]] const Frequencies& frequencies_of(const HeadWindow& window, std::int64_t kind);
+
+}  // namespace rotary::fuzz

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// One random rotation by every instruction set of this machine: each keeps the contract, gives the
+// same bits for any split, and lies within twice the bound of the simplest set.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string_view>
+
+#include "fuzz/bytes.hpp"
+#include "fuzz/check.hpp"
+#include "fuzz/elements.hpp"
+#include "fuzz/frequencies_cache.hpp"
+#include "fuzz/noise.hpp"
+#include "fuzz/target.hpp"
+#include "rotary/instruction_set.hpp"
+#include "rotary/rotate.hpp"
+
+namespace rotary::fuzz {
+namespace {
+
+constexpr std::int64_t most_elements = 256;
+constexpr std::size_t tensor_bytes = std::size_t{2} * 8 * most_elements + 64;
+constexpr std::size_t rows_bytes = std::size_t{1} << 16;
+
+alignas(64) std::array<std::byte, tensor_bytes> source;
+alignas(64) std::array<std::byte, tensor_bytes> simplest;  // what the simplest set makes of it
+alignas(64) std::array<std::byte, tensor_bytes> whole;
+alignas(64) std::array<std::byte, tensor_bytes> parts;
+alignas(64) std::array<std::byte, tensor_bytes> checked;  // the last result that was looked at
+alignas(64) std::array<std::byte, rows_bytes> row_memory;
+
+struct Case {
+  HeadWindow window;
+  std::int64_t spec_kind = 0;
+  Direction direction = Direction::forward;
+  DType dtype = DType::f32;
+  Extents extents = {};
+  Strides strides = {};
+  std::int64_t shift = 0;  // elements from the start of memory: vectors need no alignment
+  std::int64_t first_position = 0;
+  std::int64_t split = 0;  // tokens of the first part
+  Noise noise = Noise::activations;
+  std::uint64_t seed = 0;
+};
+
+HeadWindow decode_window(Bytes& input) {
+  const std::int64_t pairs = input.number(1, 72);
+  const std::int64_t first = input.once_in(3) ? input.number(0, 9) : 0;
+  const std::int64_t rest = input.once_in(3) ? input.number(0, 9) : 0;
+  return {.head_dim = first + 2 * pairs + rest,
+          .rotary_dim = 2 * pairs,
+          .first_feature = first,
+          .pairing = input.once_in(2) ? Pairing::half : Pairing::interleaved};
+}
+
+Strides decode_strides(Bytes& input, const Extents& extents) {
+  Strides strides = input.once_in(2) ? strides_bhtd(extents) : strides_bthd(extents);
+  if (!input.once_in(4)) return strides;
+  return {.batch = 2 * strides.batch,
+          .token = 2 * strides.token,
+          .head = 2 * strides.head,
+          .feature = 2 * strides.feature};
+}
+
+Case decode(Bytes& input) {
+  Case one{.window = decode_window(input)};
+  one.spec_kind = input.number(0, spec_kinds - 1);
+  one.direction = static_cast<Direction>(input.number(1, 3));
+  one.dtype = static_cast<DType>(input.number(1, 4));
+  Extents& n = one.extents;
+  n = {.batch = input.number(1, 2), .heads = input.number(1, 4), .features = one.window.head_dim};
+  const std::int64_t most_tokens = most_elements / (n.batch * n.heads * n.features);
+  if (most_tokens == 0) n.batch = n.heads = 1;
+  n.tokens = 1 + input.number(0, 255) % std::clamp<std::int64_t>(most_tokens, 1, 96);
+  one.strides = decode_strides(input, n);
+  one.shift = input.number(0, 7);
+  one.first_position = input.integer();
+  const std::int64_t last = std::numeric_limits<std::int64_t>::max() - n.tokens;
+  if (one.first_position > last) one.first_position = last;
+  one.split = input.number(0, 255) % (n.tokens + 1);
+  one.noise = input.once_in(3) ? Noise::any : Noise::activations;
+  one.seed = input.bits();
+  return one;
+}
+
+struct TokenRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+HeadsView view_of(const Case& one, std::span<std::byte> memory, const TokenRange& tokens) {
+  HeadsView view{.dtype = one.dtype, .extents = one.extents, .strides = one.strides};
+  view.extents.tokens = tokens.end - tokens.begin;
+  view.data =
+      memory.data() + (one.shift + tokens.begin * one.strides.token) * size_in_bytes(one.dtype);
+  return view;
+}
+
+Rotations rotations_of(const Case& one, const TokenRange& tokens) {
+  const ConsecutivePositions positions{.first = one.first_position + tokens.begin,
+                                       .tokens = tokens.end - tokens.begin};
+  const RowDType rows = one.dtype == DType::f64 ? RowDType::f64 : RowDType::f32;
+  auto rotations = make_rotations(frequencies_of(one.window, one.spec_kind), positions,
+                                  {.rows = rows, .memory = row_memory});
+  if (!rotations) fail("rotations must be made", rotations.error().message);
+  return *std::move(rotations);
+}
+
+// The caller's pool, as unfriendly as it may be: last index first.
+constexpr Executor backwards{.run =
+                                 [](void*, std::int64_t count, ExecutorTask task, void* state) {
+                                   for (std::int64_t i = count; i > 0; --i) task(state, i - 1);
+                                 },
+                             .concurrency = 3};
+
+// From source into memory.
+void rotate_tokens(const Case& one, std::span<std::byte> memory, const TokenRange& tokens,
+                   const Executor& executor) {
+  const auto status =
+      rotate(view_of(one, memory, tokens), view_of(one, source, tokens), rotations_of(one, tokens),
+             {.direction = one.direction, .executor = executor});
+  if (!status) fail("a legal call must succeed", status.error().message);
+}
+
+bool same_element(DType dtype, const std::byte* a, const std::byte* b) {
+  if (std::memcmp(a, b, static_cast<std::size_t>(size_in_bytes(dtype))) == 0) return true;
+  return std::isnan(value_at(dtype, a)) && std::isnan(value_at(dtype, b));
+}
+
+// Of NaNs, only that it is one.
+void check_same_bits(const Case& one) {
+  if (std::memcmp(whole.data(), parts.data(), whole.size()) == 0) return;
+  const auto size = static_cast<std::size_t>(size_in_bytes(one.dtype));
+  for (std::size_t i = 0; i + size <= whole.size(); i += size) {
+    if (!same_element(one.dtype, whole.data() + i, parts.data() + i)) {
+      fail("a split must not change a bit");
+    }
+  }
+}
+
+void check_splits(const Case& one) {
+  const std::int64_t tokens = one.extents.tokens;
+  parts = source;
+  rotate_tokens(one, parts, {.begin = 0, .end = one.split}, {});
+  rotate_tokens(one, parts, {.begin = one.split, .end = tokens}, {});
+  check_same_bits(one);
+  if (one.extents.batch * tokens < 64) return;
+  parts = source;
+  rotate_tokens(one, parts, {.begin = 0, .end = tokens}, backwards);
+  check_same_bits(one);
+}
+
+// One pair of the tensor, and the rows that turned it.
+struct PairPlace {
+  std::size_t x = 0;  // bytes from the start of memory
+  std::size_t y = 0;
+  Turn turn = {};
+};
+
+Pair pair_at(std::span<const std::byte> memory, const PairPlace& place) {
+  return {.x = value_at(place.turn.dtype, memory.data() + place.x),
+          .y = value_at(place.turn.dtype, memory.data() + place.y)};
+}
+
+void check_pair(const PairPlace& place) {
+  const Pair in = pair_at(source, place);
+  if (!is_within_range(place.turn, in)) return;
+  const Pair out = pair_at(whole, place);
+  if (!keeps_contract(place.turn, in, out)) fail("a pair must be turned within the bound");
+  if (!agree(place.turn, in, {out, pair_at(simplest, place)})) {
+    fail("instruction sets must agree within twice the bound");
+  }
+}
+
+PairPlace place_of(const Case& one, std::int64_t offset, std::int64_t pair) {
+  const HeadWindow& window = one.window;
+  const bool half = window.pairing.get() == Pairing::half;
+  const std::int64_t x = window.first_feature + (half ? pair : 2 * pair);
+  const std::int64_t y = half ? x + window.pairs() : x + 1;
+  const std::int64_t size = size_in_bytes(one.dtype);
+  return {.x = static_cast<std::size_t>((offset + x * one.strides.feature) * size),
+          .y = static_cast<std::size_t>((offset + y * one.strides.feature) * size)};
+}
+
+// Every pair of one token, whose rows are those of the set in use.
+void check_token(const Case& one, const Rotations& rotations, std::int64_t token) {
+  const bool f64 = rotations.row_dtype() == RowDType::f64;
+  Turn turn{.dtype = one.dtype,
+            .direction = one.direction,
+            .attention_factor = rotations.attention_factor(),
+            .position = one.first_position + token};
+  for (std::int64_t pair = 0; pair < one.window.pairs(); ++pair) {
+    const auto at = static_cast<std::size_t>(pair);
+    turn.cos = f64 ? rotations.cos<double>(0, token)[at] : rotations.cos(0, token)[at];
+    turn.sin = f64 ? rotations.sin<double>(0, token)[at] : rotations.sin(0, token)[at];
+    for (std::int64_t b = 0; b < one.extents.batch; ++b) {
+      for (std::int64_t h = 0; h < one.extents.heads; ++h) {
+        const auto& s = one.strides;
+        PairPlace place =
+            place_of(one, one.shift + b * s.batch + token * s.token + h * s.head, pair);
+        place.turn = turn;
+        check_pair(place);
+      }
+    }
+  }
+}
+
+void use(std::string_view instruction_set) {
+  if (const auto status = force_instruction_set(instruction_set); !status) {
+    fail("a supported instruction set must be usable", status.error().message);
+  }
+}
+
+// Most sets give the same bits as another one; what differs is looked at pair by pair.
+void check_instruction_set(const Case& one) {
+  const TokenRange all{.begin = 0, .end = one.extents.tokens};
+  whole = source;
+  rotate_tokens(one, whole, all, {});
+  check_splits(one);
+  if (std::memcmp(whole.data(), checked.data(), whole.size()) == 0) return;
+  const auto rotations = rotations_of(one, all);
+  for (std::int64_t token = 0; token < all.end; ++token) check_token(one, rotations, token);
+  checked = whole;
+}
+
+}  // namespace
+}  // namespace rotary::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace rotary::fuzz;
+  Bytes input(data, size);
+  const Case one = decode(input);
+  fill(source, one.dtype, one.noise, one.seed);
+  const auto sets = rotary::supported_instruction_sets();
+  use(sets.back());
+  simplest = source;
+  rotate_tokens(one, simplest, {.begin = 0, .end = one.extents.tokens}, {});
+  checked = source;
+  for (std::size_t i = sets.size(); i > 0; --i) {
+    use(sets[i - 1]);
+    check_instruction_set(one);
+  }
+  return 0;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A spec as JSON text, as it enters through the C ABI: any bytes give a spec or an error; a spec
+// rotates or its numbers are refused.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "fuzz/check.hpp"
+#include "fuzz/target.hpp"
+#include "fuzz/use_frequencies.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/spec_json.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace rotary;
+  const auto spec = parse_rotary_spec({reinterpret_cast<const char*>(data), size});
+  if (!spec) {
+    fuzz::check_error(spec.error());
+    return 0;
+  }
+  const auto frequencies = make_frequencies(*spec);
+  if (!frequencies) {
+    fuzz::check_error(frequencies.error());
+  } else {
+    fuzz::use_frequencies(*frequencies);
+  }
+  return 0;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/use_frequencies.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "fuzz/check.hpp"
+#include "rotary/numeric_contract.hpp"
+#include "rotary/positions.hpp"
+#include "rotary/rotate.hpp"
+#include "rotary/rotations.hpp"
+
+namespace rotary::fuzz {
+namespace {
+
+constexpr std::int64_t largest_head = 512;  // of those that are rotated: larger ones take long
+constexpr std::int64_t tokens = 2;
+constexpr std::int64_t guard = 16;  // elements before and after the tensor
+constexpr float guard_value = 7;
+
+void check_numbers(const Frequencies& frequencies) {
+  const double factor = frequencies.attention_factor;
+  if (!(factor >= 0x1p-20 && factor <= 0x1p20)) fail("A must be in [2^-20, 2^20]");
+  const auto pairs = static_cast<std::size_t>(frequencies.window.pairs());
+  if (frequencies.inv_freq.size() != pairs || frequencies.turns.size() != pairs) {
+    fail("there must be one frequency for each pair");
+  }
+  for (const double inv_freq : frequencies.inv_freq) {
+    if (!(inv_freq >= 0 && inv_freq < 0x1p40)) fail("inv_freq must be in [0, 2^40)");
+  }
+}
+
+// A tensor of [tokens, 1, head_dim] between guards.
+class Head {
+ public:
+  explicit Head(std::int64_t head_dim)
+      : head_dim_(head_dim),
+        elements_(static_cast<std::size_t>(tokens * head_dim + 2 * guard), guard_value) {
+    for (std::int64_t i = 0; i < tokens * head_dim; ++i) at(i) = value_of(i);
+  }
+
+  [[nodiscard]] HeadsView view() {
+    const Extents extents{.tokens = tokens, .heads = 1, .features = head_dim_};
+    return {.data = &at(0), .extents = extents, .strides = strides_bthd(extents)};
+  }
+
+  [[nodiscard]] static float value_of(std::int64_t i) { return static_cast<float>(i % 7 - 3); }
+
+  [[nodiscard]] float& at(std::int64_t i) { return elements_[static_cast<std::size_t>(i + guard)]; }
+
+  void check_guards() {
+    for (std::int64_t i = 0; i < guard; ++i) {
+      if (at(-1 - i) != guard_value || at(tokens * head_dim_ + i) != guard_value) {
+        fail("rotate must not write beside the tensor");
+      }
+    }
+  }
+
+ private:
+  std::int64_t head_dim_;
+  std::vector<float> elements_;
+};
+
+void check_pair(const std::array<double, 2>& in, const std::array<double, 2>& out, double factor) {
+  const double exact = std::hypot(in[0], in[1]) * factor;
+  const double got = std::hypot(out[0], out[1]);
+  // Each component is within the bound, so their hypot is within √2 of it; the angle's own error
+  // turns a pair and does not stretch it.
+  const double bound = std::sqrt(2.0) * rotate_error_bound(Direction::forward, factor, 0) * 0x1p-24;
+  if (!(std::abs(got - exact) <= bound * exact)) fail("a pair must keep its length times A");
+}
+
+void check_rotated(Head& head, const Frequencies& frequencies) {
+  const HeadWindow& window = frequencies.window;
+  const std::int64_t pairs = window.pairs();
+  const bool half = window.pairing.get() == Pairing::half;
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    const std::int64_t begin = token * window.head_dim;
+    for (std::int64_t f = 0; f < window.head_dim; ++f) {
+      const bool turns = f >= window.first_feature && f < window.first_feature + window.rotary_dim;
+      if (!turns && head.at(begin + f) != Head::value_of(begin + f)) {
+        fail("features outside the window must stay");
+      }
+    }
+    for (std::int64_t pair = 0; pair < pairs; ++pair) {
+      const std::int64_t first = begin + window.first_feature;
+      const std::int64_t x = first + (half ? pair : 2 * pair);
+      const std::int64_t y = first + (half ? pair + pairs : 2 * pair + 1);
+      check_pair({Head::value_of(x), Head::value_of(y)}, {head.at(x), head.at(y)},
+                 frequencies.attention_factor);
+    }
+  }
+}
+
+void rotate_at(const Frequencies& frequencies, const Positions& positions) {
+  const auto rotations = make_rotations(frequencies, positions);
+  if (!rotations) fail("frequencies must make rotations", rotations.error().message);
+  Head head(frequencies.window.head_dim);
+  const HeadsView view = head.view();
+  if (const Status status = rotate(view, view, *rotations); !status) {
+    fail("a head must rotate", status.error().message);
+  }
+  check_rotated(head, frequencies);
+  head.check_guards();
+}
+
+}  // namespace
+
+void use_frequencies(const Frequencies& frequencies) {
+  check_numbers(frequencies);
+  if (frequencies.window.head_dim > largest_head) return;
+  constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+  rotate_at(frequencies, ConsecutivePositions{.first = 131071, .tokens = tokens});
+  const std::array<std::int64_t, tokens> far = {lowest, last};
+  rotate_at(frequencies, positions_of(std::span<const std::int64_t>(far)));
+  const std::array<double, tokens> between = {0.5, -4096.25};
+  rotate_at(frequencies, positions_of(std::span<const double>(between)));
+}
+
+}  // namespace rotary::fuzz

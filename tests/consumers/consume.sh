@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds one consumer as its author would and runs it; each checks its own result.
+# Usage: consume.sh CONSUMER FOLDER [PREFIX]
+#   CONSUMER  a folder beside this script, or python, or tool
+#   FOLDER    where it is built, made anew
+#   PREFIX    where rotary is installed, for those that do not build it from its sources
+set -euo pipefail
+
+repository="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)"
+model="$repository/models/llama-3.1-8b.json"
+consumer="$1" folder="$2" prefix="${3:-}"
+
+main() {
+  # What this repository is built with is not what a consumer is built with.
+  unset CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LD_LIBRARY_PATH CMAKE_PREFIX_PATH PKG_CONFIG_PATH
+  rm -rf -- "$folder"
+  mkdir -p -- "$folder"
+  case "$consumer" in
+    cmake_*) with_cmake -D CMAKE_PREFIX_PATH="$prefix" ;;
+    subdirectory | fetch_content)
+      with_cmake -D CMAKE_BUILD_TYPE=Release -D ROTARY_SOURCE="$repository"
+      ;;
+    pkg_config_c) with_pkg_config ;;
+    python) with_python ;;
+    tool) "$prefix/bin/rotary" inspect "$model" ;;
+    *) echo "consume.sh: no consumer '$consumer'" >&2 && exit 2 ;;
+  esac
+}
+
+# with_cmake DEFINITION...
+with_cmake() {
+  cmake -S "$repository/tests/consumers/$consumer" -B "$folder" -G Ninja "$@"
+  cmake --build "$folder"
+  "$folder/consumer"
+}
+
+with_pkg_config() {
+  cp -- "$repository/tests/consumers/$consumer"/* "$folder"
+  (cd -- "$folder" && PKG_CONFIG_PATH="$(library_folder)/pkgconfig" ./build.sh)
+  LD_LIBRARY_PATH="$(library_folder)" "$folder/consumer"
+}
+
+with_python() {
+  ROTARY_LIBRARY="$(library_folder)/librotary.so" /usr/bin/python3 -B \
+    "$repository/examples/rotate_numpy.py" "$model"
+}
+
+# lib, lib64 or lib/<triplet>, as the system has it.
+library_folder() {
+  dirname -- "$(find "$prefix" -name 'librotary.*' -print -quit)"
+}
+
+main

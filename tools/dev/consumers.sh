@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev consumers: rotary as others get it. A release build, shared and static, is installed, moved,
+# and used by the projects of tests/consumers; two of them take the sources instead.
+
+consumers_folder=build/consumers
+
+cmd_consumers() {
+  install_packages "${packages_build[@]}" "${packages_test[@]}"
+  local consumers=(cmake_cpp cmake_threads cmake_c pkg_config_c)
+  consumers_use shared ON "${consumers[@]}" python
+  consumers_use static OFF "${consumers[@]}"
+  local consumer
+  for consumer in subdirectory fetch_content; do
+    stage "consumers: $consumer"
+    tests/consumers/consume.sh "$consumer" "$consumers_folder/$consumer"
+  done
+  stage "every consumer builds and runs"
+}
+
+# consumers_use KIND BUILD_SHARED_LIBS CONSUMER...
+consumers_use() {
+  local kind="$1" shared="$2" folder="$PWD/$consumers_folder/$1"
+  local library="$consumers_folder/library" installed="$folder/installed" moved="$folder/moved"
+  shift 2
+  stage "consumers: install the $kind library"
+  cmake --preset release -B "$library" -D ROTARY_DEVELOPER=OFF -D BUILD_SHARED_LIBS="$shared"
+  cmake --build "$library"
+  rm -rf -- "$installed" "$moved"
+  cmake --install "$library" --prefix "$installed"
+  # Whatever still looks for the old place fails from here on.
+  mv -- "$installed" "$moved"
+  consumers_refuse_paths "$moved"
+  local consumer
+  for consumer in "$@"; do
+    stage "consumers: $kind, $consumer"
+    tests/consumers/consume.sh "$consumer" "$consumers_folder/$kind/$consumer" "$moved"
+  done
+}
+
+# consumers_refuse_paths PREFIX: no installed file may name a folder of this machine.
+consumers_refuse_paths() {
+  local found
+  found="$(grep --recursive --files-with-matches --fixed-strings -e "$PWD" "$1" || true)"
+  [[ -z "$found" ]] || die "installed files must not contain $PWD, got $found"
+}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev fuzz: the targets of fuzz/, under AddressSanitizer and UndefinedBehaviorSanitizer.
+# docs/how-to/fuzz.md says what each checks.
+
+fuzz_targets=(config instruction_sets npy spec views)
+
+cmd_fuzz() {
+  local seconds=60 runs="" targets=()
+  while (($# > 0)); do
+    case "$1" in
+      --runs)
+        [[ "${2:-}" =~ ^[1-9][0-9]*$ ]] || die "--runs needs a number of inputs, got '${2:-}'"
+        runs="$2"
+        shift
+        ;;
+      [1-9]*)
+        [[ "$1" =~ ^[0-9]+$ ]] || die "fuzz takes a whole number of seconds, got '$1'"
+        seconds="$1"
+        ;;
+      *)
+        [[ " ${fuzz_targets[*]} " == *" $1 "* ]] ||
+          die "fuzz takes [SECONDS | --runs N] [TARGET...], of ${fuzz_targets[*]}; got '$1'"
+        targets+=("$1")
+        ;;
+    esac
+    shift
+  done
+  if ((${#targets[@]} == 0)); then
+    targets=("${fuzz_targets[@]}")
+  fi
+  install_packages "${packages_fuzz[@]}"
+  build fuzz
+  local limit=("-max_total_time=$seconds") target
+  if [[ -n "$runs" ]]; then
+    limit=("-runs=$runs")
+  fi
+  fuzz_found=()
+  for target in "${targets[@]}"; do
+    fuzz_one "$target" "${limit[@]}"
+  done
+  fuzz_summary
+}
+
+# Options of libFuzzer that one target needs: the longest input, and words that it cannot guess.
+fuzz_options() {
+  case "$1" in
+    config | spec) echo -max_len=1024 -dict=fuzz/dictionaries/json.dict ;;
+    npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
+    instruction_sets | views) echo -max_len=64 ;;
+  esac
+}
+
+# fuzz_one TARGET LIMIT: goes on with what earlier runs on this machine have found interesting.
+fuzz_one() {
+  local target="$1" limit="$2" folder="build/fuzz/work/$1" log options begin="$SECONDS"
+  stage "fuzz: $target"
+  mkdir -p "$folder/corpus"
+  log="$folder/log"
+  read -ra options <<<"$(fuzz_options "$target")"
+  rm -f "$folder"/finding-*
+  if "build/fuzz/bin/rotary_fuzz_$target" "$limit" "${options[@]}" -entropic=0 -timeout=10 \
+    -rss_limit_mb=2048 -artifact_prefix="$folder/finding-" -print_final_stats=1 -verbosity=0 \
+    "$folder/corpus" "fuzz/corpus/$target" >"$log" 2>&1; then
+    printf '%s: %s inputs in %d s, no finding\n' "$target" \
+      "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" "$((SECONDS - begin))"
+  else
+    fuzz_found+=("$target")
+    fuzz_explain "$target" "$folder"
+  fi
+}
+
+fuzz_explain() {
+  local target="$1" folder="$2" input
+  grep --text --extended-regexp '^fuzz: |ERROR: |runtime error: |^SUMMARY: ' "$folder/log" || true
+  input="$(find "$folder" -name 'finding-*' -print -quit)"
+  cat <<TEXT
+$target: a finding; all of its output is in $folder/log
+  the input:        ${input:-none was kept}
+  see it again:     build/fuzz/bin/rotary_fuzz_$target $input
+  make it smaller:  build/fuzz/bin/rotary_fuzz_$target -minimize_crash=1 -runs=100000 $input
+  make it a test:   cp $input fuzz/corpus/$target/NAME, see docs/how-to/fuzz.md
+TEXT
+}
+
+fuzz_summary() {
+  if ((${#fuzz_found[@]} > 0)); then
+    stage "findings in: ${fuzz_found[*]}"
+    return 1
+  fi
+  stage "no finding"
+}

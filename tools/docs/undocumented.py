@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Public types and free functions without a comment, from Doxygen's XML: prints them, exits 1.
+
+Members of a type and values of an enum may be clear from the comment of the whole, and so may a
+function be from the one of an overload. Usage: undocumented.py FOLDER_OF_XML
+"""
+
+import pathlib
+import re
+import sys
+import xml.etree.ElementTree as xml
+
+TYPES = ("struct", "class", "concept")
+CLEAR = re.compile(r"^@|_free$")  # enums without a name; what the header says of all handles
+
+
+def documented(element):
+    parts = [element.find(name) for name in ("briefdescription", "detaileddescription")]
+    return any("".join(part.itertext()).strip() for part in parts if part is not None)
+
+
+def undocumented(compound):
+    """Yields the names that lack a comment: the type itself, or functions and enums of a scope."""
+    name = compound.findtext("compoundname")
+    if compound.get("kind") in TYPES:
+        if not documented(compound):
+            yield name
+        return
+    members = [
+        member
+        for member in compound.iter("memberdef")
+        if member.get("kind") in ("function", "enum")
+    ]
+    explained = {member.findtext("name") for member in members if documented(member)}
+    for member in members:
+        member_name = member.findtext("name")
+        if member_name not in explained and not CLEAR.search(member_name):
+            yield member_name
+
+
+def main():
+    paths = sorted(pathlib.Path(sys.argv[1]).glob("*.xml"))
+    compounds = [each for path in paths for each in xml.parse(path).getroot().iter("compounddef")]
+    if not any(compound.get("kind") in TYPES for compound in compounds):
+        print("no type at all: was the filter of the headers stopped?")
+        return 1
+    missing = {name for compound in compounds for name in undocumented(compound)}
+    for name in sorted(missing):
+        print(f"{name}: public, but has no comment")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
