@@ -75,6 +75,7 @@ class TidyTest(unittest.TestCase):
             "reference/x.hpp": ('"rotation/rotate.hpp"', "<fmt/core.h>"),
             "cli/x.hpp": ('"src/rotation/rotate.hpp"', '"../src/kernels/kernels.hpp"'),
             "bench/x.hpp": ('"rotation/rotate.hpp"', "<mpfr.h>"),
+            "fuzz/x.hpp": ('"kernels/kernels.hpp"', '"reference/forms.hpp"', "<fmt/core.h>"),
             "examples/x.hpp": ('"reference/forms.hpp"', "<fmt/core.h>"),
             "tests/x.hpp": ("<hwy/highway.h>",),
         }
@@ -153,6 +154,7 @@ class TidyTest(unittest.TestCase):
         self.assert_finds("docs/x.txt", "a\r\n", "docs/x.txt:1: white space")
         self.assert_finds("docs/x.txt", "a\tb\n", "docs/x.txt:1: a tab")
         self.assert_finds("docs/x.txt", "a", "docs/x.txt:1: the last line")
+        self.assert_clean("fuzz/corpus/npy/x.npy", "a \t")
         self.assert_finds("docs/x.txt", "in /" + "work/a\n", "docs/x.txt:1: /" + "work/ is a path")
         self.assert_finds("docs/x.txt", "//deb.debian" + ".org/\n", "docs/x.txt:1: debian" + ".org")
         self.assert_finds("cli/x.hpp", "// A header\n", "x.hpp:1: the first line is the licence")
