@@ -12,8 +12,7 @@
 constexpr std::size_t tokens = 8, dim = 128, pairs = dim / 2;
 
 int report(const rotary::Error& error) {
-  std::fprintf(stderr, "%s\n", error.message.c_str());
-  return 1;
+  return std::fprintf(stderr, "%s\n", error.message.c_str()), 1;
 }
 
 // Rows first, first + 1, … of a cache as vLLM lays it out: [max_position, dim], each row first
@@ -43,8 +42,9 @@ int main() {
   if (!frequencies) return report(frequencies.error());
   for (const int first : {0, 4000, 131064}) {
     const auto cache = cache_rows(static_cast<std::size_t>(first));
-    const rotary::CosSinView view{
-        .cos = cache.data(), .sin = &cache[pairs], .tokens = tokens, .token_stride = dim};
+    rotary::CosSinView view{.cos = &cache[0], .sin = &cache[pairs], .dtype = rotary::DType::f32};
+    view.tokens = tokens;
+    view.token_stride = dim;
     const auto theirs = make_rotations(frequencies->window, view);
     if (!theirs) return report(theirs.error());
     const auto ours = make_rotations(*frequencies, rotary::ConsecutivePositions{first, tokens});

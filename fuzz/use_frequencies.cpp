@@ -45,7 +45,8 @@ class Head {
 
   [[nodiscard]] HeadsView view() {
     const Extents extents{.tokens = tokens, .heads = 1, .features = head_dim_};
-    return {.data = &at(0), .extents = extents, .strides = strides_bthd(extents)};
+    return {
+        .data = &at(0), .dtype = DType::f32, .extents = extents, .strides = strides_bthd(extents)};
   }
 
   [[nodiscard]] static float value_of(std::int64_t i) { return static_cast<float>(i % 7 - 3); }

@@ -24,14 +24,16 @@ template <PositionNumber Number>
   return 2 * std::numbers::pi * std::abs(static_cast<double>(position)) * 0x1p-65 + 0x1p-50;
 }
 
-// |row element - A cos(p inv_freq)| where exact is that product (or the one with sin).
+// |row element - A cos(p inv_freq)| where exact is that product (or the one with sin). What is
+// rounded is the computed value, which may lie where floats are coarser than at the exact one.
 template <PositionNumber Number>
 [[nodiscard]] double row_error_bound(double exact, double attention_factor,
                                      Number position) noexcept {
-  const auto nearest = std::abs(static_cast<float>(exact));
+  const double before_rounding = attention_factor * angle_error_bound(position);
+  const auto nearest = static_cast<float>(std::abs(exact) + before_rounding);
   const auto next = std::nextafter(nearest, std::numeric_limits<float>::infinity());
   const double half_ulp = (static_cast<double>(next) - static_cast<double>(nearest)) / 2;
-  return half_ulp + attention_factor * angle_error_bound(position);
+  return half_ulp + before_rounding;
 }
 
 // |each component of a rotated float32 pair - exact| in units of 2^-24 * hypot(exact pair), where
@@ -59,10 +61,12 @@ inline constexpr double f16_overflow = 65520;
 
 // The same for an f16 result, where hypot is that of the exact pair: the float32 result rounded
 // once to 11 bits of significand or, where that is coarser (below 2^-14), to a multiple of 2^-24.
-// Holds where f16_overflow is not reached, for every pair of f16 elements.
+// Holds where f16_overflow is not reached, for every pair of f16 elements; 0 for a hypot of 0,
+// which is rotated exactly.
 template <PositionNumber Number>
 [[nodiscard]] double rotate_f16_error_bound(Direction direction, double attention_factor,
                                             Number position, double hypot) noexcept {
+  if (hypot == 0) return 0;
   const double float_units = rotate_error_bound(direction, attention_factor, position);
   const double normal = (1 + float_units * 0x1p-24) * 0x1p13;  // 2^-11 relative = 2^13 units
   const double subnormal = 0x1p-25 / (0x1p-24 * hypot);

@@ -12,9 +12,10 @@
  * and not a crash.
  *
  * Every struct begins with struct_size, its sizeof where the caller was compiled. Initialise with
- * the macro of its name, ROTARY_ROTATE_OPTIONS_INIT and so on, so that members which a later
- * version adds have their defaults; members called reserved stay 0. A library that is older than
- * its caller accepts the longer struct when what it does not know is zero.
+ * the macro of its name, ROTARY_ROTATE_OPTIONS_INIT and so on; members called reserved stay 0. A
+ * member that a later version adds stands at the end, and 0 means what there was before it: a
+ * library that is older than its caller accepts the longer struct when what it does not know is
+ * zero. Of a struct that a function fills only struct_size is read.
  *
  * Not a function of this file throws, prints, aborts or starts a thread. */
 #ifndef ROTARY_ROTARY_H
@@ -123,7 +124,8 @@ ROTARY_API void rotary_model_free(rotary_model* model);
 ROTARY_API int64_t rotary_model_layer_count(const rotary_model* model);
 /* Rotary embeddings of the model, at least 1; most have one that all layers share. */
 ROTARY_API int64_t rotary_model_rotary_count(const rotary_model* model);
-/* Which of them layer 0, 1, … uses; -1 when there is no such layer. */
+/* Which of them layer 0, 1, … uses; -1 when there is no such layer. Other negative values are kept
+ * for layers without a rotary embedding, which this version refuses. */
 ROTARY_API int64_t rotary_model_rotary_of_layer(const rotary_model* model, int64_t layer);
 /* Of what is legal in the config, but suspicious. */
 ROTARY_API int64_t rotary_model_warning_count(const rotary_model* model);
@@ -173,7 +175,8 @@ typedef struct rotary_rotations_options {
   size_t struct_size;
   int32_t rows; /* ROTARY_F32, or ROTARY_F64 for f64 tensors */
   int32_t reserved;
-  void* memory;        /* where the rows go, NULL: memory of their own; outlives the rotations */
+  void* memory;        /* where the rows go, aligned to their element and apart from all that the
+                          call reads; outlives the rotations. NULL: memory of their own */
   size_t memory_bytes; /* of memory; 0 when that is NULL, and then alone */
 } rotary_rotations_options;
 #define ROTARY_ROTATIONS_OPTIONS_INIT \
@@ -195,7 +198,7 @@ typedef struct rotary_cos_sin {
   double attention_factor; /* which cos and sin contain */
 } rotary_cos_sin;
 #define ROTARY_COS_SIN_INIT \
-  { sizeof(rotary_cos_sin), NULL, NULL, ROTARY_F32, 0, 1, 0, 0, 0, 1, 1.0 }
+  { sizeof(rotary_cos_sin), NULL, NULL, 0, 0, 1, 0, 0, 0, 1, 1.0 }
 
 /* Bytes for rotary_rotations_options.memory. */
 ROTARY_API rotary_status rotary_row_bytes(const rotary_window* window, int64_t batch,
@@ -230,7 +233,9 @@ ROTARY_API rotary_status rotary_rotations_rows(const rotary_rotations* rotations
 typedef void (*rotary_task)(void* state, int64_t index);
 /* The caller's thread pool. run calls task(state, index) exactly once for each index in [0, count),
  * on any threads, and returns when all have returned, what they wrote being visible to its caller.
- * run may be NULL: then the calling thread does it all. */
+ * run may be NULL: then the calling thread does it all, as it does when concurrency is below 2 and
+ * for calls of fewer than 64 tokens. run must return normally: a C++ exception out of it ends the
+ * program. */
 typedef struct rotary_executor {
   size_t struct_size;
   void* context;

@@ -27,7 +27,7 @@ struct RotationsOptions {
   RowDType rows = RowDType::f32;
   // Where the rows are put, at least row_bytes(...) of them, aligned to their element. Not owned:
   // it must outlive the Rotations and every copy of them, which share it; nothing that the call
-  // reads may lie in it. Empty: memory of their own.
+  // reads, positions included, may lie in it. Empty: memory of their own.
   std::span<std::byte> memory = {};
 };
 
@@ -38,7 +38,7 @@ struct RotationsOptions {
 struct CosSinView {
   const void* cos = nullptr;
   const void* sin = nullptr;
-  DType dtype = DType::f32;
+  DType dtype = {};  // no default: none of the enumerators, which make_rotations refuses
   std::int64_t batch = 1;
   std::int64_t tokens = 0;
   std::int64_t batch_stride = 0;
@@ -50,6 +50,32 @@ struct CosSinView {
 // Rows of cos and sin: [batch, tokens, pairs], made by make_rotations.
 class Rotations {
  public:
+  Rotations(const Rotations&) = default;
+  Rotations& operator=(const Rotations&) = default;
+  // What was moved from has no tokens.
+  Rotations(Rotations&& other) noexcept
+      : window_(other.window_),
+        attention_factor_(other.attention_factor_),
+        batch_(other.batch_),
+        tokens_(std::exchange(other.tokens_, 0)),
+        lane_stride_(other.lane_stride_),
+        row_dtype_(other.row_dtype_),
+        memory_(other.memory_),
+        owned_(std::move(other.owned_)) {}
+  Rotations& operator=(Rotations&& other) noexcept {
+    if (this == &other) return *this;
+    window_ = other.window_;
+    attention_factor_ = other.attention_factor_;
+    batch_ = other.batch_;
+    tokens_ = std::exchange(other.tokens_, 0);
+    lane_stride_ = other.lane_stride_;
+    row_dtype_ = other.row_dtype_;
+    memory_ = other.memory_;
+    owned_ = std::move(other.owned_);
+    return *this;
+  }
+  ~Rotations() = default;
+
   [[nodiscard]] const HeadWindow& window() const noexcept { return window_; }
   [[nodiscard]] double attention_factor() const noexcept { return attention_factor_; }
   [[nodiscard]] std::int64_t batch() const noexcept { return batch_; }  // 1 serves every batch row
@@ -117,8 +143,9 @@ class Rotations {
 // From somebody else's rows, each element converted to options.rows with at most one rounding, to
 // nearest even. Allocates nothing when options.memory is given. Errors: invalid_argument for a view
 // that is not well-formed; for an element that is not finite; for a pair whose cos² + sin² is not
-// attention_factor² within 2 %, which no rounding of a rotation explains; for memory that is too
-// small or holds elements of the view. out_of_memory.
+// attention_factor² within 2 %, which no rounding of a rotation explains (so a factor that is
+// off by less than 1 % is not noticed); for memory that is too small or holds elements of the view.
+// out_of_memory.
 [[nodiscard]] ROTARY_API Result<Rotations> make_rotations(
     const HeadWindow& window, const CosSinView& rows,
     const RotationsOptions& options = {}) noexcept;

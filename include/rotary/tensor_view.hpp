@@ -86,9 +86,9 @@ struct Strides {
 // f*strides.feature elements. data is aligned to the element size.
 struct ConstHeadsView {
   const void* data = nullptr;
-  DType dtype = DType::f32;
-  Extents extents;
-  Strides strides;
+  DType dtype = {};  // no default: none of the enumerators, which every call refuses
+  Extents extents = {};
+  Strides strides = {};
 
   friend bool operator==(const ConstHeadsView&, const ConstHeadsView&) = default;
 };
@@ -96,9 +96,9 @@ struct ConstHeadsView {
 // The same, to write.
 struct HeadsView {
   void* data = nullptr;
-  DType dtype = DType::f32;
-  Extents extents;
-  Strides strides;
+  DType dtype = {};
+  Extents extents = {};
+  Strides strides = {};
 
   // NOLINTNEXTLINE(google-explicit-constructor): a view to write is also a view to read
   operator ConstHeadsView() const noexcept { return {data, dtype, extents, strides}; }

@@ -11,8 +11,8 @@ constexpr std::size_t largest_struct = 4096;
 
 }  // namespace
 
-Result<std::size_t> known_bytes(std::string_view argument, const void* from,
-                                const StructLayout& layout) {
+Result<std::size_t> struct_size_of(std::string_view argument, const void* from,
+                                   const StructLayout& layout) {
   std::size_t size = 0;
   std::memcpy(&size, from, sizeof size);
   if (size < layout.first_bytes || size > largest_struct) {
@@ -20,6 +20,14 @@ Result<std::size_t> known_bytes(std::string_view argument, const void* from,
                             layout.bytes, " in this version and at least ", layout.first_bytes,
                             "; got ", size);
   }
+  return size;
+}
+
+Result<std::size_t> known_bytes(std::string_view argument, const void* from,
+                                const StructLayout& layout) {
+  const auto given = struct_size_of(argument, from, layout);
+  if (!given) return given;
+  const std::size_t size = *given;
   if (size <= layout.bytes) return size;
   const auto* const bytes = static_cast<const unsigned char*>(from);
   const std::span unknown(bytes + layout.bytes, size - layout.bytes);

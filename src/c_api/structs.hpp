@@ -95,6 +95,10 @@ struct Versioned<rotary_rotate_options> {
                                        sizeof(rotary_rotate_options)};
 };
 
+// struct_size, which *from begins with. Error: invalid_argument for one that no version has.
+[[nodiscard]] Result<std::size_t> struct_size_of(std::string_view argument, const void* from,
+                                                 const StructLayout& layout);
+
 // How many bytes of *from are known here: struct_size, at most layout.bytes. Errors:
 // invalid_argument for a struct_size that no version has, unsupported when what is unknown is used.
 [[nodiscard]] Result<std::size_t> known_bytes(std::string_view argument, const void* from,
@@ -123,13 +127,14 @@ template <class T>
   return read_struct(argument, from);
 }
 
-// As much of value as *to has room for; struct_size stays what it was.
+// As much of value as *to has room for; struct_size stays what it was, and is all that is read.
 template <class T>
 [[nodiscard]] Status write_struct(std::string_view argument, T* to, T value) {
-  const auto before = read_struct(argument, to);
-  if (!before) return before.error();
-  value.struct_size = before->struct_size;
-  std::memcpy(to, &value, std::min(value.struct_size, sizeof(T)));
+  if (to == nullptr) return null_argument(argument);
+  const auto size = struct_size_of(argument, to, Versioned<T>::layout);
+  if (!size) return size.error();
+  value.struct_size = *size;
+  std::memcpy(to, &value, std::min(*size, sizeof(T)));
   return {};
 }
 

@@ -60,7 +60,11 @@ Status check_elements(std::string_view name, const ConstHeadsView& view) {
 }
 
 // 0 is a stride that was forgotten: every token would turn as the first.
-Status check_strides(const CosSinView& rows) {
+Status check_strides(const CosSinView& rows, std::int64_t pairs) {
+  if (pairs > 1 && rows.pair_stride == 0) {
+    return invalid_argument("pair_stride must not be 0 for more than one pair, got ", pairs,
+                            " pairs");
+  }
   if (rows.tokens > 1 && rows.token_stride == 0) {
     return invalid_argument("token_stride must not be 0 for more than one token, got ", rows.tokens,
                             " tokens");
@@ -95,7 +99,7 @@ Status check_source(const HeadWindow& window, const CosSinView& rows,
   const auto bytes = row_bytes(window, rows.batch, rows.tokens, options.rows);
   if (!bytes) return bytes.error();
   if (rows.tokens == 0) return {};
-  if (auto status = check_strides(rows); !status) return status;
+  if (auto status = check_strides(rows, window.pairs()); !status) return status;
   const ConstHeadsView cos = view_of(rows.cos, rows, window.pairs());
   const ConstHeadsView sin = view_of(rows.sin, rows, window.pairs());
   if (auto status = check_elements("cos", cos); !status) return status;

@@ -8,6 +8,7 @@
 #include "base/message.hpp"
 #include "rotary/tensor_view.hpp"
 #include "rotation/overlap.hpp"
+#include "rotation/view_checks.hpp"
 
 namespace rotary {
 namespace {
@@ -83,7 +84,27 @@ Status validate(const PositionArray<Number>& positions) {
   return validate_values(positions);
 }
 
+Status check_memory(const ConsecutivePositions&, const ConstHeadsView&) { return {}; }
+
+template <class Number>
+Status check_memory(const PositionArray<Number>& positions, const ConstHeadsView& memory) {
+  if (positions.batch < 1 || positions.tokens < 1) return {};
+  if (find_overlap(without_unused_strides(view_of(positions)), memory) == Overlap::none) return {};
+  return invalid_argument(
+      "memory must share no element with positions, got memory that overlaps "
+      "them or cannot be told from them");
+}
+
 }  // namespace
+
+Status check_apart(const Positions& positions, std::span<const std::byte> memory) {
+  const auto count = static_cast<std::int64_t>(memory.size() / sizeof(float));
+  const ConstHeadsView view{.data = memory.data(),
+                            .dtype = DType::f32,
+                            .extents = {.tokens = 1, .heads = 1, .features = count},
+                            .strides = {}};
+  return std::visit([&](const auto& each) { return check_memory(each, view); }, positions);
+}
 
 Status validate(const Positions& positions) {
   return std::visit([](const auto& each) { return validate(each); }, positions);

@@ -3,11 +3,17 @@
 // made for the rows (rotations_access.hpp).
 #pragma once
 
+#include <cstddef>
+#include <span>
+
 #include "rotary/positions.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary {
 
 [[nodiscard]] Status validate(const Positions& positions);
+
+// Rows are written while positions are still read. Requires valid positions.
+[[nodiscard]] Status check_apart(const Positions& positions, std::span<const std::byte> memory);
 
 }  // namespace rotary

@@ -48,6 +48,9 @@ Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
   return guarded([&]() -> Status {
     if (auto status = validate(frequencies, positions); !status) return status;
     if (auto status = validate(positions); !status) return status;
+    if (auto status = check_apart(positions, RotationsAccess::memory(rotations)); !status) {
+      return status;
+    }
     const auto kernels = active_kernels();
     if (!kernels) return kernels.error();
     const auto rows = RotationsAccess::reshape(

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "rotary/rotations.hpp"
 
@@ -18,6 +19,11 @@ struct RowsShape {
 };
 
 struct RotationsAccess {
+  // The caller's, or empty.
+  [[nodiscard]] static std::span<const std::byte> memory(const Rotations& rotations) {
+    return rotations.memory_;
+  }
+
   // Without rows yet; memory and row_dtype are those of the options.
   [[nodiscard]] static Result<Rotations> empty(const HeadWindow& window,
                                                const RotationsOptions& options);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/guard.hpp"
@@ -17,11 +18,13 @@ namespace {
 constexpr std::int64_t max_concurrency = 1024;
 
 // By the affinity mask, which hardware_concurrency() does not read everywhere: taskset and
-// container managers set it. A mask that does not fit names more processors than the most.
+// container managers set it. A system of more processors than cpu_set_t holds refuses.
 std::int64_t usable_processors() noexcept {
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return max_concurrency;
+  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) {
+    return std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, max_concurrency);
+  }
   return std::clamp<std::int64_t>(CPU_COUNT(&mask), 1, max_concurrency);
 }
 

@@ -59,9 +59,11 @@ TEST(CosSinRows, OfTransformers) {
       sin.insert(sin.end(), own.sin(0, t).begin(), own.sin(0, t).end());
     }
   }
-  const Rotations read =
-      from(Pairing::half,
-           {.cos = cos.data(), .sin = sin.data(), .tokens = tokens, .token_stride = 2 * pairs});
+  const Rotations read = from(Pairing::half, {.cos = cos.data(),
+                                              .sin = sin.data(),
+                                              .dtype = DType::f32,
+                                              .tokens = tokens,
+                                              .token_stride = 2 * pairs});
   EXPECT_EQ(all_row_bits(read), all_row_bits(own));
   expect_rotates_alike(read, own);
 }
@@ -77,9 +79,11 @@ TEST(CosSinRows, OfVllm) {
     cache.insert(cache.end(), own.sin(0, t).begin(), own.sin(0, t).end());
   }
   const float* const first = cache.data() + 2 * pairs * before;
-  const Rotations read =
-      from(Pairing::half,
-           {.cos = first, .sin = first + pairs, .tokens = tokens, .token_stride = 2 * pairs});
+  const Rotations read = from(Pairing::half, {.cos = first,
+                                              .sin = first + pairs,
+                                              .dtype = DType::f32,
+                                              .tokens = tokens,
+                                              .token_stride = 2 * pairs});
   EXPECT_EQ(all_row_bits(read), all_row_bits(own));
   expect_rotates_alike(read, own);
 }
@@ -97,6 +101,7 @@ TEST(CosSinRows, OfGptJ) {
   }
   const Rotations read = from(Pairing::interleaved, {.cos = cos.data(),
                                                      .sin = sin.data(),
+                                                     .dtype = DType::f32,
                                                      .tokens = tokens,
                                                      .token_stride = 2 * pairs,
                                                      .pair_stride = 2});
@@ -120,8 +125,11 @@ TEST(CosSinRows, OfFloat32AnglesRotateAsFarAsTheirAnglesAre) {
       sin.push_back(std::sin(angle));
     }
   }
-  const Rotations theirs = test::value_of(make_rotations(
-      window, {.cos = cos.data(), .sin = sin.data(), .tokens = 16, .token_stride = 64}));
+  const Rotations theirs = test::value_of(make_rotations(window, {.cos = cos.data(),
+                                                                  .sin = sin.data(),
+                                                                  .dtype = DType::f32,
+                                                                  .tokens = 16,
+                                                                  .token_stride = 64}));
   const Rotations own = test::rotations_of(frequencies, given);
   const test::Tensor src = test::random_tensor(
       {.dtype = DType::f32, .extents = {.tokens = 16, .heads = 2, .features = 128}}, 61);
@@ -296,6 +304,7 @@ TEST(CosSinRows, PadAsOwnRowsDo) {
   ASSERT_GT(own.lane_stride(), pairs);
   const Rotations read = from(Pairing::half, {.cos = own.cos(0, 0).data(),
                                               .sin = own.sin(0, 0).data(),
+                                              .dtype = DType::f32,
                                               .tokens = tokens,
                                               .token_stride = 2 * own.lane_stride()});
   const auto bytes = static_cast<std::size_t>(tokens * 2 * own.lane_stride()) * sizeof(float);
@@ -306,6 +315,7 @@ TEST(CosSinRows, SayWhatTheyAreFor) {
   const Rotations own = own_rows(Pairing::interleaved);
   const Rotations read = from(Pairing::interleaved, {.cos = own.cos(0, 0).data(),
                                                      .sin = own.sin(0, 0).data(),
+                                                     .dtype = DType::f32,
                                                      .batch = 2,
                                                      .tokens = 2,
                                                      .batch_stride = 2 * own.lane_stride(),

@@ -129,7 +129,9 @@ TEST(RowMemory, OfNoTokens) {
       test::value_of(make_rotations(frequencies, ConsecutivePositions{}, {.memory = memory.all()}));
   EXPECT_EQ(rows.tokens(), 0);
   EXPECT_TRUE(memory.untouched());
-  EXPECT_EQ(test::value_of(make_rotations(window, CosSinView{}, {.memory = memory.all()})).tokens(),
+  EXPECT_EQ(test::value_of(
+                make_rotations(window, CosSinView{.dtype = DType::f32}, {.memory = memory.all()}))
+                .tokens(),
             0);
   EXPECT_TRUE(memory.untouched());
   const ConsecutivePositions one{.first = 5, .tokens = 1};
@@ -188,6 +190,29 @@ TEST(RowMemory, IsKeptByRemaking) {
     EXPECT_EQ(all_row_bits(rows), before);
     EXPECT_TRUE(memory.guards_intact());
   }
+}
+
+// Fractional rows are written while the positions are still read.
+TEST(RowMemory, ThatHoldsThePositionsIsRefused) {
+  const auto frequencies = test::frequencies_of(window);
+  std::vector<double> buffer(4096, 0.5);
+  const auto memory = std::as_writable_bytes(std::span(buffer));
+  const auto inside = positions_of(std::span<const double>(buffer).subspan(100, 4));
+  EXPECT_TRUE(test::fails(make_rotations(frequencies, inside, {.memory = memory}),
+                          ErrorCode::invalid_argument, {"memory", "positions"}));
+  auto rotations =
+      test::value_of(make_rotations(frequencies, given(), {.memory = memory.first(8192)}));
+  EXPECT_TRUE(test::fails(remake_rotations(rotations, frequencies, inside),
+                          ErrorCode::invalid_argument, {"memory", "positions"}));
+  const auto beside = positions_of(std::span<const double>(buffer).subspan(2048, 4));
+  EXPECT_TRUE(remake_rotations(rotations, frequencies, beside));
+}
+
+TEST(RowMemory, MovedFromRotationsHaveNoTokens) {
+  auto rotations = test::value_of(make_rotations(test::frequencies_of(window), given()));
+  const Rotations taken = std::move(rotations);
+  EXPECT_EQ(taken.tokens(), 3);
+  EXPECT_EQ(rotations.tokens(), 0);  // NOLINT(bugprone-use-after-move,hicpp-invalid-access-moved)
 }
 
 }  // namespace

@@ -87,6 +87,7 @@ TEST(Split, WithoutRunOnTheCallingThread) {
 TEST(Split, EmptyViewsAreNotCut) {
   CountingExecutor counting(test::run_in_order, 8);
   HeadsView empty;
+  empty.dtype = DType::f32;
   empty.extents = {.batch = std::int64_t{1} << 62, .tokens = 100, .heads = 0, .features = head_dim};
   const RotateOptions options{.executor = counting.executor()};
   test::require(rotate(empty, empty, rotations_of(100), options));
@@ -99,6 +100,7 @@ TEST(Split, QueriesWithoutKeysAreCut) {
   Tensor whole = test::random_tensor({.extents = extents_of(1, 100)}, 53);
   Tensor cut = whole;
   HeadsView no_queries;
+  no_queries.dtype = DType::f32;
   no_queries.extents = {.tokens = 100, .heads = 0, .features = head_dim};
   test::require(rotate(whole.view(), whole.view(), rotations_of(100)));
   test::require(

@@ -232,6 +232,9 @@ TEST(CosSinRowsErrors, ForgottenStrides) {
   view = source.view();
   view.batch_stride = 0;
   expect_refused(view, {"batch_stride must not be 0", "batch of 1 serves"});
+  view = source.view();
+  view.pair_stride = 0;
+  expect_refused(view, {"pair_stride must not be 0"});
 }
 
 }  // namespace

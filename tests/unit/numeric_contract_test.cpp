@@ -6,6 +6,9 @@
 
 #include <limits>
 
+#include "rotary/rotations.hpp"
+#include "support/result.hpp"
+
 namespace rotary {
 namespace {
 
@@ -56,6 +59,20 @@ TEST(NumericContract, Float64IsTwoRoundingsAndTheRow) {
   EXPECT_NEAR(rotate_f64_error_bound(Direction::forward, 1, 0), 2 + 8 * 1.41421, 1e-4);
   EXPECT_NEAR(rotate_f64_error_bound(Direction::inverse, 1.25, 0), 5 + 8 * 1.41421, 1e-4);
   EXPECT_NEAR(rotate_f64_error_bound(Direction::inverse, 1, 0), 2 + 8 * 1.41421, 1e-4);
+}
+
+// Rounded is the computed value, here binades above the exact one: its half ulp counts.
+TEST(NumericContract, RowsWhoseAngleErrorIsLargerThanTheRow) {
+  constexpr std::int64_t position = 35184409153272;
+  constexpr double exact = -0x1.bd70a63c3facp-20;  // sin(position * inv_freq), by MPFR
+  const auto frequencies = test::value_of(
+      make_frequencies(HeadWindow{.head_dim = 2, .rotary_dim = 2, .pairing = Pairing::half},
+                       {0x1.a2b3c575956dep-1}, 1));
+  const auto rotations = test::value_of(
+      make_rotations(frequencies, ConsecutivePositions{.first = position, .tokens = 1}));
+  const double error = std::abs(static_cast<double>(rotations.sin(0, 0)[0]) - exact);
+  EXPECT_LE(error, row_error_bound(exact, 1, position));
+  EXPECT_GT(error, angle_error_bound(position));  // without the rounding it would not hold
 }
 
 }  // namespace
