@@ -52,7 +52,7 @@ fuzz_options() {
 
 # fuzz_one TARGET LIMIT: goes on with what earlier runs on this machine have found interesting.
 fuzz_one() {
-  local target="$1" limit="$2" folder="build/fuzz/work/$1" log options begin="$SECONDS"
+  local target="$1" limit="$2" folder="build/fuzz/learned/$1" log options begin="$SECONDS"
   stage "fuzz: $target"
   mkdir -p "$folder/corpus"
   log="$folder/log"
