@@ -37,9 +37,11 @@ consumers_use() {
   done
 }
 
-# consumers_refuse_paths PREFIX: no installed file may name a folder of this machine.
+# consumers_refuse_paths PREFIX: no installed file may name a folder of this checkout. (The checkout
+# itself may be called /rotary, which include/rotary/ contains.)
 consumers_refuse_paths() {
   local found
-  found="$(grep --recursive --files-with-matches --fixed-strings -e "$PWD" "$1" || true)"
-  [[ -z "$found" ]] || die "installed files must not contain $PWD, got $found"
+  found="$(grep --recursive --files-with-matches --fixed-strings \
+    -e "$PWD/build" -e "$PWD/src" -e "$PWD/include" "$1" || true)"
+  [[ -z "$found" ]] || die "installed files must not name a folder of $PWD, got $found"
 }
