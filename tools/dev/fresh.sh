@@ -36,6 +36,7 @@ cmd_fresh() {
   fresh_step "clone" fresh_clone
   fresh_step "./dev start" fresh_inside /rotary "./dev start"
   fresh_step "./dev test" fresh_inside /rotary "./dev test"
+  fresh_step "./dev tsan" fresh_inside /rotary "./dev tsan"
   fresh_step "the guide, to the letter" fresh_inside /rotary \
     "python3 tests/documents/guide_test.py . --install"
   fresh_step "./dev consumers" fresh_inside /rotary "./dev consumers"
