@@ -46,7 +46,7 @@ fuzz_options() {
   case "$1" in
     config | spec) echo -max_len=1024 -dict=fuzz/dictionaries/json.dict ;;
     npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
-    instruction_sets | views) echo -max_len=64 ;;
+    instruction_sets | views) echo -max_len=64 -len_control=0 ;;
   esac
 }
 
