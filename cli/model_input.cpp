@@ -37,8 +37,16 @@ std::size_t rotary_of_layer(const ModelSpec& model, std::int64_t layer) {
   switch (chosen.encoding) {
     case LayerEncoding::rotary:
       return chosen.rotary;
+    case LayerEncoding::none:
+    case LayerEncoding::alibi:
+    case LayerEncoding::t5_bias:
+    case LayerEncoding::learned:
+    case LayerEncoding::sinusoidal:
+    case LayerEncoding::no_attention:
+      break;
   }
-  throw Failure(ExitCode::internal, "a layer with an unknown encoding");
+  throw Failure(ExitCode::unsupported, fmt::format("layer {} has no rotary embedding: {}", layer,
+                                                   to_string(chosen.encoding)));
 }
 
 std::size_t rotary_of_type(const ModelSpec& model, const std::string& layer_type) {
@@ -90,6 +98,10 @@ std::string pairing_text(const HeadWindow& window) {
                          from);
     case Pairing::interleaved:
       return fmt::format("features 2i and 2i + 1 turn together (rotate_every_two){}", from);
+    case Pairing::interleaved_to_half:
+      return fmt::format(
+          "features 2i and 2i + 1 turn together and become i and i + {} (as in DeepSeek-V3){}",
+          window.pairs(), from);
   }
   return {};
 }

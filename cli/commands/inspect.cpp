@@ -239,14 +239,6 @@ void write_rotary(JsonWriter& json, const Inspection& inspection, std::size_t in
   json.end_object();
 }
 
-std::string_view encoding_name(LayerEncoding encoding) {
-  switch (encoding) {
-    case LayerEncoding::rotary:
-      return "rotary";
-  }
-  throw Failure(ExitCode::internal, "a layer with an unknown encoding");
-}
-
 std::string json_of(const Inspection& inspection) {
   JsonWriter json;
   json.begin_object();
@@ -264,7 +256,7 @@ std::string json_of(const Inspection& inspection) {
   json.begin_array();
   for (const ModelLayer& layer : inspection.model.layers) {
     json.begin_object();
-    json.member("encoding", encoding_name(layer.encoding));
+    json.member("encoding", to_string(layer.encoding));
     json.member("rotary", layer.rotary);
     json.end_object();
   }

@@ -2,12 +2,14 @@
 // RotarySpec: what a model card says about one rotary embedding.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "rotary/export.h"
+#include "rotary/numerics.hpp"
 #include "rotary/result.hpp"
 #include "rotary/scaling.hpp"
 
@@ -21,10 +23,30 @@ enum class Pairing : std::int32_t {
       1,  // (i, i + d/2): rotate_half, "NeoX style"; Llama, Mistral, Qwen, GPT-NeoX in Transformers
   interleaved =
       2,  // (2i, 2i + 1): rotate_every_two, "GPT-J style", complex numbers; RoFormer, GPT-J
+  // Reads (2i, 2i + 1), writes (i, i + d/2): apply_rotary_pos_emb_interleave of DeepSeek-V3 and its
+  // successors in Transformers. Scores are those of interleaved; the cached keys are not.
+  interleaved_to_half = 3,
 };
 
-// "half", "interleaved".
+// Every enumerator, in order.
+inline constexpr std::array all_pairings = {Pairing::half, Pairing::interleaved,
+                                            Pairing::interleaved_to_half};
+
+// "half", "interleaved", "interleaved_to_half".
 [[nodiscard]] ROTARY_API std::string_view to_string(Pairing pairing) noexcept;
+
+// Which way positive positions turn a pair: (x, y) by +φ, or by -φ as in NanoChat.
+enum class Sense : std::int32_t { positive = 1, negative = 2 };
+
+// xPos (Sun et al. 2022, arXiv 2212.10554): pair i of a query is also multiplied, of a key divided,
+// by ζ_i^((position - center) / scale_base), ζ_i = (2i/d + γ) / (1 + γ), γ = 0.4. Scores fade with
+// distance; they are right only where query and key have the same center.
+struct Xpos {
+  double scale_base = 512;  // tokens; finite, > 0
+  double center = 0;        // a position; finite
+
+  friend bool operator==(const Xpos&, const Xpos&) = default;
+};
 
 // A member that must be given: leaving it out of a designated initialiser does not compile.
 template <class T>
@@ -50,6 +72,10 @@ struct RotarySpec {
   Required<double> base;           // rope_theta: finite, > 1
   Required<Pairing> pairing;
   Scaling scaling = NoScaling{};
+  Sense sense = Sense::positive;
+  std::optional<Xpos> xpos = {};
+  Numerics numerics = Numerics::exact;
+  Rounding rounding = Rounding::every_step;  // of this model's class; for Numerics::transformers
 };
 
 // The head's window that a rotation touches: features [first_feature, first_feature + rotary_dim).

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -22,9 +23,14 @@ namespace rotary {
 // The element of the rows. f64 tensors need f64 rows, all others f32 rows.
 enum class RowDType : std::int32_t { f32 = 1, f64 = 4 };
 
-// The element of the rows, and where they lie.
+// Whose rows they are, where queries and keys are treated differently (xPos).
+enum class Role : std::int32_t { query = 1, key = 2 };
+
+// What the rows are for, their element, and where they lie.
 struct RotationsOptions {
   RowDType rows = RowDType::f32;
+  std::optional<Role> role = {};      // must be given for frequencies with xpos
+  std::optional<DType> tensors = {};  // of q and k; must be given for numerics that round to it
   // Where the rows are put, at least row_bytes(...) of them, aligned to their element. Not owned:
   // it must outlive the Rotations and every copy of them, which share it; nothing that the call
   // reads, positions included, may lie in it. Empty: memory of their own.

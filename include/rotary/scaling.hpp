@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -67,9 +68,23 @@ struct Llama3Scaling {
   friend bool operator==(const Llama3Scaling&, const Llama3Scaling&) = default;
 };
 
+// Lengths of a context, in tokens.
+struct ContextRange {
+  std::int64_t first = 1;
+  std::int64_t last = std::numeric_limits<std::int64_t>::max();
+
+  [[nodiscard]] bool contains(std::int64_t context_tokens) const noexcept {
+    return first <= context_tokens && context_tokens <= last;
+  }
+  friend bool operator==(const ContextRange&, const ContextRange&) = default;
+};
+
 using Scaling = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling>;
 
 // "default", "linear", "yarn", "llama3", as the rope_type of model configs; "ntk", which none has.
 [[nodiscard]] ROTARY_API std::string_view rope_type(const Scaling& scaling) noexcept;
+
+// Whether the rule's frequencies change with the length of the context.
+[[nodiscard]] ROTARY_API bool depends_on_context(const Scaling& scaling) noexcept;
 
 }  // namespace rotary

@@ -47,19 +47,39 @@ Result<Frequencies> make_frequencies(const HeadWindow& window, std::vector<doubl
   });
 }
 
-Result<Frequencies> make_frequencies(const RotarySpec& spec) noexcept {
+Result<Frequencies> make_frequencies(const RotarySpec& spec,
+                                     std::optional<std::int64_t> context_tokens) noexcept {
   return guarded([&]() -> Result<Frequencies> {
+    if (context_tokens && *context_tokens < 1) {
+      return invalid_argument("context_tokens must be >= 1, got ", *context_tokens);
+    }
     const auto window = head_window(spec);
     if (!window) return window.error();
-    const UnscaledRotary rotary{.base = spec.base, .rotary_dim = window->rotary_dim};
+    const UnscaledRotary rotary{
+        .base = spec.base, .rotary_dim = window->rotary_dim, .context_tokens = context_tokens};
     if (!std::isfinite(rotary.base) || rotary.base <= 1) {
       return invalid_argument("base (rope_theta) must be finite and > 1, got ", rotary.base);
     }
     const auto check = [&](const auto& rule) { return validate(rule, rotary); };
     if (auto status = std::visit(check, spec.scaling); !status) return std::move(status).error();
     auto scaled = std::visit([&](const auto& rule) { return scale(rule, rotary); }, spec.scaling);
-    return make_frequencies(*window, std::move(scaled.inv_freq), scaled.attention_factor);
+    if (spec.sense != Sense::positive || spec.xpos || spec.numerics != Numerics::exact) {
+      return unsupported("sense negative, xpos and numerics must be left out for now");
+    }
+    auto frequencies =
+        make_frequencies(*window, std::move(scaled.inv_freq), scaled.attention_factor);
+    if (frequencies) frequencies->contexts = scaled.contexts;
+    return frequencies;
   });
+}
+
+bool rotate_alike(const Frequencies& one, const Frequencies& other) noexcept {
+  const HeadWindow& a = one.window;
+  const HeadWindow& b = other.window;
+  return a.head_dim == b.head_dim && a.rotary_dim == b.rotary_dim &&
+         a.first_feature == b.first_feature && a.pairing.get() == b.pairing.get() &&
+         one.inv_freq == other.inv_freq && one.attention_factor == other.attention_factor &&
+         one.xpos == other.xpos && one.numerics == other.numerics && one.rounding == other.rounding;
 }
 
 }  // namespace rotary

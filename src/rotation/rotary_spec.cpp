@@ -13,6 +13,34 @@ std::string_view to_string(Pairing pairing) noexcept {
       return "half";
     case Pairing::interleaved:
       return "interleaved";
+    case Pairing::interleaved_to_half:
+      return "interleaved_to_half";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Numerics numerics) noexcept {
+  switch (numerics) {
+    case Numerics::exact:
+      return "exact";
+    case Numerics::transformers:
+      return "transformers";
+    case Numerics::ggml:
+      return "ggml";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Rounding rounding) noexcept {
+  switch (rounding) {
+    case Rounding::every_step:
+      return "every_step";
+    case Rounding::table:
+      return "table";
+    case Rounding::result:
+      return "result";
+    case Rounding::double_angle:
+      return "double_angle";
   }
   return "unknown";
 }

@@ -16,10 +16,22 @@ struct RopeTypeName {
   std::string_view operator()(const Llama3Scaling&) const { return "llama3"; }
 };
 
+// A rule that does has an overload of its own.
+struct DependsOnContext {
+  template <class Rule>
+  bool operator()(const Rule&) const {
+    return false;
+  }
+};
+
 }  // namespace
 
 std::string_view rope_type(const Scaling& scaling) noexcept {
   return std::visit(RopeTypeName{}, scaling);
+}
+
+bool depends_on_context(const Scaling& scaling) noexcept {
+  return std::visit(DependsOnContext{}, scaling);
 }
 
 std::vector<double> unscaled_inv_freq(const UnscaledRotary& rotary) {
@@ -39,6 +51,12 @@ Status require_positive(std::string_view field, double value) {
 Status require_positive(std::string_view field, std::int64_t value) {
   if (value > 0) return {};
   return invalid_argument(field, " must be > 0, got ", value);
+}
+
+Status require_context(std::string_view rope_type, const UnscaledRotary& rotary) {
+  if (rotary.context_tokens) return {};
+  return invalid_argument("context_tokens must be given, because the frequencies of rope_type ",
+                          rope_type, " depend on the length of the context; got none");
 }
 
 }  // namespace rotary

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "rotary/result.hpp"
@@ -14,13 +16,15 @@ namespace rotary {
 
 // What the frequencies start from.
 struct UnscaledRotary {
-  double base = 0;              // finite, > 1
-  std::int64_t rotary_dim = 0;  // even, >= 2
+  double base = 0;                                  // finite, > 1
+  std::int64_t rotary_dim = 0;                      // even, >= 2
+  std::optional<std::int64_t> context_tokens = {};  // >= 1; see require_context
 };
 
 struct ScaledFrequencies {
   std::vector<double> inv_freq;  // [rotary_dim / 2], radians per position
   double attention_factor = 1;
+  ContextRange contexts = {};  // that give these frequencies
 };
 
 // ω_i = base^(-2i/rotary_dim), i < rotary_dim/2. RoFormer §3.2.2; the denominator is the rotary
@@ -43,5 +47,8 @@ struct ScaledFrequencies {
 // What all rules ask of a factor-like field.
 [[nodiscard]] Status require_positive(std::string_view field, double value);
 [[nodiscard]] Status require_positive(std::string_view field, std::int64_t value);
+
+// What a rule asks whose frequencies depend on the length of the context.
+[[nodiscard]] Status require_context(std::string_view rope_type, const UnscaledRotary& rotary);
 
 }  // namespace rotary

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A factor on the queries of one position, so that attention stays sharp over long contexts.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "rotary/export.h"
+
+namespace rotary {
+
+// 1 at every position.
+struct NoTemperature {
+  friend bool operator==(const NoTemperature&, const NoTemperature&) = default;
+};
+
+// 1 + scale * ln(1 + floor((position + offset) / interval)).
+// Llama 4: scale 0.1, interval 8192, offset 1 (llama4/modeling_llama4.py); Ministral 3, Mistral 4:
+// llama_4_scaling_beta, the original context, offset 0 (ministral3/modeling_ministral3.py).
+struct StepTemperature {
+  double scale = 0;                  // finite, >= 0
+  std::int64_t interval_tokens = 0;  // > 0
+  std::int64_t offset = 0;           // 0 or 1
+
+  friend bool operator==(const StepTemperature&, const StepTemperature&) = default;
+};
+
+// max(1, log_trained(position + 1)): logn attention, Qwen 1's use_logn_attn with seq_length.
+struct LognTemperature {
+  std::int64_t trained_tokens = 0;  // > 1
+
+  friend bool operator==(const LognTemperature&, const LognTemperature&) = default;
+};
+
+using QueryTemperature = std::variant<NoTemperature, StepTemperature, LognTemperature>;
+
+// What the query of this position is multiplied with. Requires the ranges above, position >= 0.
+[[nodiscard]] ROTARY_API double query_factor(const QueryTemperature& temperature,
+                                             std::int64_t position) noexcept;
+
+}  // namespace rotary
