@@ -21,6 +21,7 @@
 #include "cli/files.hpp"
 #include "cli/json_writer.hpp"
 #include "cli/model_input.hpp"
+#include "cli/model_options.hpp"
 #include "cli/utf8.hpp"
 #include "cli/warning.hpp"
 #include "rotary/frequencies.hpp"
@@ -28,32 +29,27 @@
 namespace rotary::cli {
 namespace {
 
-struct Arguments {
-  std::string config;
-  std::optional<std::string> context;
-  std::optional<std::string> pairing;
-};
-
 struct Inspection {
   ModelSpec model;
   std::vector<Frequencies> frequencies;  // one for each of model.rotary
   std::optional<std::int64_t> context_tokens;
 };
 
-Inspection inspect(const Arguments& arguments) {
+// For the context that was asked for, otherwise for the trained one; a model that states neither
+// is asked about its shortest.
+Frequencies frequencies_of(const ModelRotary& rotary, const Inspection& inspection) {
+  const auto context =
+      inspection.context_tokens ? inspection.context_tokens : rotary.trained_context_tokens;
+  return value_or_fail(make_frequencies(rotary.spec, context.value_or(1)), "config");
+}
+
+Inspection inspect(const ModelOptions& options) {
   Inspection inspection;
-  if (arguments.context) {
-    inspection.context_tokens = parse_int64("--context", *arguments.context);
-    if (*inspection.context_tokens < 1) {
-      throw Failure(ExitCode::usage, fmt::format("--context must be at least 1 token, got {}",
-                                                 *inspection.context_tokens));
-    }
-  }
-  inspection.model = read_model(arguments.config, {.pairing = parse_pairing(arguments.pairing),
-                                                   .context_tokens = inspection.context_tokens});
+  const ResolveOptions resolving = resolve_options(options);
+  inspection.context_tokens = resolving.context_tokens;
+  inspection.model = read_model(options.config, resolving);
   for (const ModelRotary& rotary : inspection.model.rotary) {
-    inspection.frequencies.push_back(
-        value_or_fail(make_frequencies(rotary.spec), input_name(arguments.config)));
+    inspection.frequencies.push_back(frequencies_of(rotary, inspection));
   }
   return inspection;
 }
@@ -107,6 +103,17 @@ std::string rule_lines(const Scaling& scaling) {
     text += line("", fmt::format("  {} = {}", name, parameter_text(value)));
   }
   return text;
+}
+
+std::string contexts_text(const ContextRange& contexts) {
+  constexpr std::string_view advice = "; --context shows another";
+  if (contexts.first == contexts.last) {
+    return fmt::format("a context of {} tokens alone{}", contexts.first, advice);
+  }
+  if (contexts.last == ContextRange{}.last) {
+    return fmt::format("contexts of {} tokens and more{}", contexts.first, advice);
+  }
+  return fmt::format("contexts of {} to {} tokens{}", contexts.first, contexts.last, advice);
 }
 
 std::string attention_text(const ModelRotary& rotary, double attention_factor) {
@@ -168,6 +175,9 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   text += line("features", window_text(window));
   text += line("base", fmt::format("{}", rotary.spec.base.get()));
   text += rule_lines(rotary.spec.scaling);
+  if (depends_on_context(rotary.spec.scaling)) {
+    text += line("holds for", contexts_text(frequencies.contexts));
+  }
   text += line("attention factor", attention_text(rotary, frequencies.attention_factor));
   text += line("wavelengths",
                fmt::format("{} tokens (fastest pair) to {} (slowest)",
@@ -214,6 +224,15 @@ void write_turns(JsonWriter& json, const Frequencies& frequencies,
   json.member("pairs_turning_in_context", turning_within(context));
 }
 
+void write_contexts(JsonWriter& json, const ContextRange& contexts) {
+  json.key("contexts");
+  json.begin_object();
+  json.member("first", contexts.first);
+  json.member("last",
+              contexts.last == ContextRange{}.last ? std::nullopt : std::optional(contexts.last));
+  json.end_object();
+}
+
 void write_rotary(JsonWriter& json, const Inspection& inspection, std::size_t index) {
   const ModelRotary& rotary = inspection.model.rotary[index];
   const Frequencies& frequencies = inspection.frequencies[index];
@@ -235,6 +254,7 @@ void write_rotary(JsonWriter& json, const Inspection& inspection, std::size_t in
   }
   json.array("wavelength_tokens", wavelengths);
   json.member("context_tokens", inspection.context_tokens);
+  write_contexts(json, frequencies.contexts);
   write_turns(json, frequencies, rotary.trained_context_tokens, inspection.context_tokens);
   json.end_object();
 }
@@ -267,18 +287,13 @@ std::string json_of(const Inspection& inspection) {
 }
 
 Run declare(CLI::App& app) {
-  const auto arguments = std::make_shared<Arguments>();
-  app.add_option("CONFIG", arguments->config, "a Hugging Face config.json, '-' for standard input")
+  const auto options = std::make_shared<ModelOptions>();
+  app.add_option("CONFIG", options->config,
+                 "a Hugging Face config.json or a params.json, '-' for standard input")
       ->required();
-  app.add_option("--context", arguments->context,
-                 "the context you mean to use, in tokens: counts turns within it, warns when it is "
-                 "longer than the trained one")
-      ->type_name("N");
-  app.add_option("--pairing", arguments->pairing,
-                 "half or interleaved, for a model whose family is not known")
-      ->type_name("P");
-  return [arguments](OutputForm form) {
-    const Inspection inspection = inspect(*arguments);
+  declare_model_options(app, *options);
+  return [options](OutputForm form) {
+    const Inspection inspection = inspect(*options);
     print_warnings("inspect", inspection.model.warnings);
     return form == OutputForm::json ? json_of(inspection) : text_of(inspection);
   };
@@ -294,7 +309,9 @@ constinit const Command inspect_command{
         "  rotary inspect config.json --context 32768\n"
         "  rotary inspect config.json --json | jq '.rotary[0].inv_freq'\n"
         "  curl -s https://example.com/model/config.json | rotary inspect -\n",
-    .usage = "  rotary inspect CONFIG [--context N] [--pairing half|interleaved] [--json]\n",
+    .usage =
+        "  rotary inspect CONFIG [--context N] [--pairing P] [--set KEY=VALUE]...\n"
+        "                 [--numerics exact|transformers|ggml] [--json]\n",
     .declare = declare,
 };
 

@@ -19,6 +19,7 @@
 #include "cli/files.hpp"
 #include "cli/json_writer.hpp"
 #include "cli/model_input.hpp"
+#include "cli/model_options.hpp"
 #include "cli/tensor_input.hpp"
 #include "cli/warning.hpp"
 #include "rotary/frequencies.hpp"
@@ -29,14 +30,13 @@ namespace rotary::cli {
 namespace {
 
 struct Arguments {
-  std::string config;
+  ModelOptions model;
   std::optional<std::string> q, k, out_q, out_k;
   std::string layout;
   std::optional<std::string> first_position;
   std::optional<std::string> positions;
   std::optional<std::string> dtype;
   std::string direction = "forward";
-  std::optional<std::string> pairing;
   std::optional<std::string> layer;
   std::optional<std::string> layer_type;
   bool force = false;
@@ -85,7 +85,7 @@ void check_arguments(const Arguments& arguments) {
   }
   int from_standard_input = 0;
   for (const auto& path :
-       {arguments.q, arguments.k, arguments.positions, std::optional(arguments.config)}) {
+       {arguments.q, arguments.k, arguments.positions, std::optional(arguments.model.config)}) {
     from_standard_input += path == "-" ? 1 : 0;
   }
   if (from_standard_input > 1) {
@@ -216,19 +216,17 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   check_arguments(arguments);
   const Layout layout = parse_layout(arguments.layout);
   const Direction direction = parse_direction(arguments.direction);
-  const ModelSpec model =
-      read_model(arguments.config, {.pairing = parse_pairing(arguments.pairing)});
+  const ModelSpec model = read_model(arguments.model);
   print_warnings("rotate", model.warnings);
   const std::size_t chosen = choose_rotary(model, layer_choice(arguments));
-  const Frequencies frequencies =
-      value_or_fail(make_frequencies(model.rotary[chosen].spec), input_name(arguments.config));
+  const Frequencies frequencies = frequencies_of(model, chosen, arguments.model);
 
   const TokenPlaces places = read_places(arguments);
   std::vector<Job> jobs = read_jobs(arguments, layout);
   const Tensor& tensor = jobs.front().tensor;
   const RowDType rows = tensor.dtype == DType::f64 ? RowDType::f64 : RowDType::f32;
-  const Rotations rotations =
-      value_or_fail(make_rotations(frequencies, places.of(tensor.extents, layout), {.rows = rows}));
+  const Rotations rotations = value_or_fail(make_rotations(
+      frequencies, places.of(tensor.extents, layout), {.rows = rows, .tensors = tensor.dtype}));
   for (Job& job : jobs) {
     const HeadsView view = job.tensor.view();
     ok_or_fail(rotate(view, view, rotations, {.direction = direction}),
@@ -263,8 +261,8 @@ void declare_tensors(CLI::App& app, Arguments& arguments) {
 
 Run declare(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("--config", arguments->config,
-                 "a Hugging Face config.json, '-' for standard input")
+  app.add_option("--config", arguments->model.config,
+                 "a Hugging Face config.json or a params.json, '-' for standard input")
       ->required()
       ->type_name("FILE");
   declare_tensors(app, *arguments);
@@ -278,9 +276,7 @@ Run declare(CLI::App& app) {
   app.add_option("--direction", arguments->direction,
                  "forward (the default); inverse undoes it; transpose is the backward pass")
       ->type_name("D");
-  app.add_option("--pairing", arguments->pairing,
-                 "half or interleaved, for a model whose family is not known")
-      ->type_name("P");
+  declare_model_options(app, arguments->model);
   app.add_option("--layer", arguments->layer, "which layer's rotation, counted from 0")
       ->type_name("I");
   app.add_option("--layer-type", arguments->layer_type,
@@ -304,8 +300,8 @@ constinit const Command rotate_command{
         "  rotary rotate --config CONFIG [--q FILE --out-q FILE] [--k FILE --out-k FILE]\n"
         "                --layout bthd|bhtd|thd [--first-position N | --positions FILE]\n"
         "                [--dtype f32|bf16|f16|f64] [--direction forward|inverse|transpose]\n"
-        "                [--pairing half|interleaved] [--layer I | --layer-type T]\n"
-        "                [--force] [--json]\n",
+        "                [--pairing P] [--context N] [--numerics exact|transformers|ggml]\n"
+        "                [--set KEY=VALUE]... [--layer I | --layer-type T] [--force] [--json]\n",
     .declare = declare,
 };
 

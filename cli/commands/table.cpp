@@ -21,6 +21,7 @@
 #include "cli/files.hpp"
 #include "cli/json_writer.hpp"
 #include "cli/model_input.hpp"
+#include "cli/model_options.hpp"
 #include "cli/npy/npy.hpp"
 #include "cli/npz/npz.hpp"
 #include "cli/position_list.hpp"
@@ -47,11 +48,16 @@ Form parse_form(std::string_view text) {
       {{"half-width", Form::half_width}, {"hf", Form::hf}, {"complex", Form::complex}});
 }
 
+DType parse_tensors(std::string_view text) {
+  return choose<DType>("--dtype", text,
+                       {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}});
+}
+
 struct Arguments {
-  std::string config;
+  ModelOptions model;
   std::string positions;
   std::string form = "half-width";
-  std::optional<std::string> pairing;
+  std::string dtype = "f32";
   std::optional<std::string> layer_type;
   std::optional<std::string> out;
   bool force = false;
@@ -107,23 +113,22 @@ std::vector<std::int64_t> read_positions(const Arguments& arguments, std::int64_
 }
 
 Table make_table(const Arguments& arguments, const ModelSpec& model) {
-  const ModelRotary& rotary =
-      model.rotary[choose_rotary(model, {.layer = {}, .layer_type = arguments.layer_type})];
-  const Frequencies frequencies =
-      value_or_fail(make_frequencies(rotary.spec), input_name(arguments.config));
+  const std::size_t chosen =
+      choose_rotary(model, {.layer = {}, .layer_type = arguments.layer_type});
+  const Frequencies frequencies = frequencies_of(model, chosen, arguments.model);
   const HeadWindow& window = frequencies.window;
   const Form form = parse_form(arguments.form);
   const std::int64_t columns = form == Form::hf ? window.rotary_dim : window.pairs();
   Table table{.form = form,
-              .layer_type = rotary.layer_type,
+              .layer_type = model.rotary[chosen].layer_type,
               .pairing = window.pairing,
               .attention_factor = frequencies.attention_factor,
               .positions = read_positions(arguments, columns),
               .columns = columns,
               .cos = {},
               .sin = {}};
-  const Rotations rotations = value_or_fail(
-      make_rotations(frequencies, positions_of(std::span<const std::int64_t>(table.positions))));
+  const Rotations rotations = value_or_fail(make_rotations(
+      frequencies, positions_of(table.positions), {.tensors = parse_tensors(arguments.dtype)}));
   const auto numbers = static_cast<std::size_t>(table.tokens() * columns);
   table.cos.reserve(numbers);
   table.sin.reserve(numbers);
@@ -223,8 +228,7 @@ std::string json_of(const Table& table, const Arguments& arguments, const ModelS
 
 std::string run_table(const Arguments& arguments, OutputForm output_form) {
   check_arguments(arguments);
-  const ModelSpec model =
-      read_model(arguments.config, {.pairing = parse_pairing(arguments.pairing)});
+  const ModelSpec model = read_model(arguments.model);
   print_warnings("table", model.warnings);
   const Table table = make_table(arguments, model);
   if (arguments.out) {
@@ -239,7 +243,8 @@ std::string run_table(const Arguments& arguments, OutputForm output_form) {
 
 Run declare(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("CONFIG", arguments->config, "a Hugging Face config.json, '-' for standard input")
+  app.add_option("CONFIG", arguments->model.config,
+                 "a Hugging Face config.json or a params.json, '-' for standard input")
       ->required();
   app.add_option("--positions", arguments->positions,
                  "START:STOP (STOP excluded), one position, or several of these between commas")
@@ -253,9 +258,11 @@ Run declare(CLI::App& app) {
   app.add_option("--layer-type", arguments->layer_type,
                  "the config's name for the layers you mean, when a model has several")
       ->type_name("T");
-  app.add_option("--pairing", arguments->pairing,
-                 "half or interleaved, for a model whose family is not known")
-      ->type_name("P");
+  declare_model_options(app, arguments->model);
+  app.add_option("--dtype", arguments->dtype,
+                 "f32 (the default), bf16 or f16: of q and k, to which --numerics transformers "
+                 "rounds the rows of most models")
+      ->type_name("D");
   app.add_option("--out", arguments->out,
                  ".npz: arrays cos and sin (complex: freqs_cis); .npy: one array "
                  "[2, tokens, columns], cos first (complex: [tokens, columns])")
@@ -275,7 +282,9 @@ constinit const Command table_command{
         "  rotary table config.json --positions 4096 --json\n",
     .usage =
         "  rotary table CONFIG --positions LIST [--form half-width|hf|complex]\n"
-        "               [--layer-type T] [--pairing half|interleaved]\n"
+        "               [--layer-type T] [--pairing P] [--context N]\n"
+        "               [--numerics exact|transformers|ggml] [--dtype f32|bf16|f16]\n"
+        "               [--set KEY=VALUE]...\n"
         "               [--out FILE.npz|FILE.npy [--force]] [--json]\n",
     .declare = declare,
 };

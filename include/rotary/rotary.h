@@ -60,7 +60,12 @@ ROTARY_API const char* rotary_last_error(void);
 /* ---- Values ------------------------------------------------------------------------------- */
 
 enum { ROTARY_F32 = 1, ROTARY_BF16 = 2, ROTARY_F16 = 3, ROTARY_F64 = 4 };
-enum { ROTARY_PAIRING_HALF = 1, ROTARY_PAIRING_INTERLEAVED = 2 };
+enum {
+  ROTARY_PAIRING_HALF = 1,
+  ROTARY_PAIRING_INTERLEAVED = 2,
+  ROTARY_PAIRING_INTERLEAVED_TO_HALF = 3
+};
+enum { ROTARY_NUMERICS_EXACT = 1, ROTARY_NUMERICS_TRANSFORMERS = 2, ROTARY_NUMERICS_GGML = 3 };
 enum { ROTARY_FORWARD = 1, ROTARY_INVERSE = 2, ROTARY_TRANSPOSE = 3 };
 
 /* Queries or keys in any layout. Element (b, t, h, f) is at data + b*strides[0] + t*strides[1] +
@@ -109,12 +114,16 @@ typedef struct rotary_resolve_options {
   size_t struct_size;
   int32_t pairing; /* for a family that is not known; 0: the family's */
   int32_t reserved;
-  int64_t context_tokens; /* the context you mean to use, warned about when too long; 0: unstated */
+  int64_t context_tokens; /* the context you mean to use: warned about when too long, and used by
+                             rotary_frequencies_of_model; 0: unstated */
+  int32_t numerics;       /* ROTARY_NUMERICS_…; 0: exact */
+  int32_t reserved_2;
 } rotary_resolve_options;
 #define ROTARY_RESOLVE_OPTIONS_INIT \
-  { sizeof(rotary_resolve_options), 0, 0, 0 }
+  { sizeof(rotary_resolve_options), 0, 0, 0, 0, 0 }
 
-/* A Hugging Face config.json: UTF-8, not necessarily terminated. options may be NULL. */
+/* A Hugging Face config.json, or a params.json: UTF-8, not necessarily terminated. options may be
+ * NULL. */
 ROTARY_API rotary_status rotary_model_resolve(const char* config_json, size_t config_bytes,
                                               const rotary_resolve_options* options,
                                               rotary_model** out);
@@ -122,11 +131,22 @@ ROTARY_API void rotary_model_free(rotary_model* model);
 
 /* 0 when the config does not say. */
 ROTARY_API int64_t rotary_model_layer_count(const rotary_model* model);
-/* Rotary embeddings of the model, at least 1; most have one that all layers share. */
+/* Rotary embeddings of the model; most have one that all layers share, some none. */
 ROTARY_API int64_t rotary_model_rotary_count(const rotary_model* model);
-/* Which of them layer 0, 1, … uses; -1 when there is no such layer. Other negative values are kept
- * for layers without a rotary embedding, which this version refuses. */
+/* Which of them layer 0, 1, … uses; -1 when there is no such layer, -2 when it uses none. */
 ROTARY_API int64_t rotary_model_rotary_of_layer(const rotary_model* model, int64_t layer);
+/* "rotary", "none", "alibi", …; NULL when there is no such layer. */
+ROTARY_API const char* rotary_model_layer_encoding(const rotary_model* model, int64_t layer);
+/* What the query of this position is multiplied with in this layer, 1 in most models; NaN, with an
+ * error, when there is no such layer or position < 0. */
+ROTARY_API double rotary_model_query_factor(const rotary_model* model, int64_t layer,
+                                            int64_t position);
+/* The config's name for the layers that use rotary embedding 0, 1, …; NULL when all do. Lives as
+ * long as the model. */
+ROTARY_API const char* rotary_model_layer_type(const rotary_model* model, int64_t rotary);
+/* What the softmax scale is multiplied with, apart from the attention factor; NaN, with an error,
+ * when there is no such rotary embedding. */
+ROTARY_API double rotary_model_softmax_factor(const rotary_model* model, int64_t rotary);
 /* Of what is legal in the config, but suspicious. */
 ROTARY_API int64_t rotary_model_warning_count(const rotary_model* model);
 /* NULL when there is no such warning; lives as long as the model. */
@@ -136,7 +156,8 @@ ROTARY_API const char* rotary_model_warning(const rotary_model* model, int64_t i
 
 typedef struct rotary_frequencies rotary_frequencies;
 
-/* Of rotary embedding 0, 1, … of the model. */
+/* Of rotary embedding 0, 1, … of the model, for the context that it was resolved with, which must
+ * have been stated when the frequencies depend on it. */
 ROTARY_API rotary_status rotary_frequencies_of_model(const rotary_model* model, int64_t rotary,
                                                      rotary_frequencies** out);
 
@@ -144,7 +165,21 @@ ROTARY_API rotary_status rotary_frequencies_of_model(const rotary_model* model, 
  * keys are those of docs/schema/rotary-spec.schema.json. */
 ROTARY_API rotary_status rotary_frequencies_of_spec(const char* spec_json, size_t spec_bytes,
                                                     rotary_frequencies** out);
+
+/* The same for a context of so many tokens, >= 1: for rules whose frequencies depend on it. */
+ROTARY_API rotary_status rotary_frequencies_of_spec_in_context(const char* spec_json,
+                                                               size_t spec_bytes,
+                                                               int64_t context_tokens,
+                                                               rotary_frequencies** out);
 ROTARY_API void rotary_frequencies_free(rotary_frequencies* frequencies);
+
+/* The lengths of context that have these frequencies: *first to *last, INT64_MAX for any. */
+ROTARY_API rotary_status rotary_frequencies_contexts(const rotary_frequencies* frequencies,
+                                                     int64_t* first, int64_t* last);
+/* 1 when keys that were rotated under one are right for queries rotated under the other, 0 when the
+ * cache must be made again; -1, with an error, for a missing handle. */
+ROTARY_API int32_t rotary_frequencies_alike(const rotary_frequencies* one,
+                                            const rotary_frequencies* other);
 
 /* The features of a head that a rotation touches: [first_feature, first_feature + rotary_dim). */
 typedef struct rotary_window {

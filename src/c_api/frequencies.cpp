@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <string_view>
 
 #include "c_api/handles.hpp"
 #include "c_api/status.hpp"
@@ -11,14 +14,46 @@ using rotary::Status;
 using rotary::c_api::is_given;
 using rotary::c_api::null_argument;
 
+namespace {
+
+Result<rotary::Frequencies> frequencies_of(std::string_view spec_json,
+                                           std::optional<std::int64_t> context_tokens) {
+  if (spec_json.data() == nullptr) return null_argument("spec_json");
+  const auto spec = rotary::parse_rotary_spec(spec_json);
+  if (!spec) return spec.error();
+  return rotary::make_frequencies(*spec, context_tokens);
+}
+
+}  // namespace
+
 rotary_status rotary_frequencies_of_spec(const char* spec_json, size_t spec_bytes,
                                          rotary_frequencies** out) {
-  return rotary::c_api::make(out, [&]() -> Result<rotary::Frequencies> {
-    if (spec_json == nullptr) return null_argument("spec_json");
-    const auto spec = rotary::parse_rotary_spec({spec_json, spec_bytes});
-    if (!spec) return spec.error();
-    return rotary::make_frequencies(*spec);
+  return rotary::c_api::make(out, [&]() { return frequencies_of({spec_json, spec_bytes}, {}); });
+}
+
+rotary_status rotary_frequencies_of_spec_in_context(const char* spec_json, size_t spec_bytes,
+                                                    int64_t context_tokens,
+                                                    rotary_frequencies** out) {
+  return rotary::c_api::make(out, [&]() {
+    return frequencies_of({spec_json, spec_bytes}, context_tokens);
   });
+}
+
+rotary_status rotary_frequencies_contexts(const rotary_frequencies* frequencies, int64_t* first,
+                                          int64_t* last) {
+  return rotary::c_api::run([&]() -> Status {
+    if (frequencies == nullptr) return null_argument("frequencies");
+    if (first == nullptr) return null_argument("first");
+    if (last == nullptr) return null_argument("last");
+    *first = frequencies->value.contexts.first;
+    *last = frequencies->value.contexts.last;
+    return {};
+  });
+}
+
+int32_t rotary_frequencies_alike(const rotary_frequencies* one, const rotary_frequencies* other) {
+  if (!is_given("one", one) || !is_given("other", other)) return -1;
+  return rotary::rotate_alike(one->value, other->value) ? 1 : 0;
 }
 
 void rotary_frequencies_free(rotary_frequencies* frequencies) { delete frequencies; }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "c_api/handles.hpp"
 #include "c_api/status.hpp"
 #include "c_api/structs.hpp"
 
 using rotary::Result;
+using rotary::Status;
 using rotary::c_api::is_given;
 using rotary::c_api::null_argument;
 
@@ -23,12 +28,25 @@ const T* entry(const std::vector<T>& entries, int64_t index) {
   return &entries[static_cast<std::size_t>(index)];
 }
 
+template <class T>
+rotary::Error no_entry(std::string_view name, const std::vector<T>& entries, int64_t index) {
+  if (entries.empty()) {
+    return rotary::invalid_argument(name, " must be one of the model's, which has none; got ",
+                                    index);
+  }
+  return rotary::invalid_argument(name, " must be in 0..", size_of(entries) - 1, ", got ", index);
+}
+
 Result<rotary::ResolveOptions> resolve_options(const rotary_resolve_options* from) {
   const auto options = rotary::c_api::read_options("options", from);
   if (!options) return options.error();
   rotary::ResolveOptions result;
   if (options->pairing != 0) result.pairing = static_cast<rotary::Pairing>(options->pairing);
   if (options->context_tokens != 0) result.context_tokens = options->context_tokens;
+  if (options->reserved_2 != 0) {
+    return rotary::invalid_argument("options.reserved_2 must be 0, got ", options->reserved_2);
+  }
+  if (options->numerics != 0) result.numerics = static_cast<rotary::Numerics>(options->numerics);
   return result;
 }
 
@@ -36,11 +54,13 @@ Result<rotary::ResolveOptions> resolve_options(const rotary_resolve_options* fro
 
 rotary_status rotary_model_resolve(const char* config_json, size_t config_bytes,
                                    const rotary_resolve_options* options, rotary_model** out) {
-  return rotary::c_api::make(out, [&]() -> Result<rotary::ModelSpec> {
+  return rotary::c_api::make(out, [&]() -> Result<rotary_model> {
     if (config_json == nullptr) return null_argument("config_json");
     const auto resolving = resolve_options(options);
     if (!resolving) return resolving.error();
-    return rotary::resolve({config_json, config_bytes}, *resolving);
+    auto spec = rotary::resolve({config_json, config_bytes}, *resolving);
+    if (!spec) return std::move(spec).error();
+    return rotary_model{.spec = *std::move(spec), .context_tokens = resolving->context_tokens};
   });
 }
 
@@ -57,7 +77,46 @@ int64_t rotary_model_rotary_count(const rotary_model* model) {
 int64_t rotary_model_rotary_of_layer(const rotary_model* model, int64_t layer) {
   if (!is_given("model", model)) return -1;
   const auto* const found = entry(model->spec.layers, layer);
-  return found == nullptr ? -1 : static_cast<int64_t>(found->rotary);
+  if (found == nullptr) return -1;
+  return found->encoding == rotary::LayerEncoding::rotary ? static_cast<int64_t>(found->rotary)
+                                                          : -2;
+}
+
+const char* rotary_model_layer_encoding(const rotary_model* model, int64_t layer) {
+  if (!is_given("model", model)) return nullptr;
+  const auto* const found = entry(model->spec.layers, layer);
+  return found == nullptr ? nullptr : rotary::to_string(found->encoding).data();
+}
+
+double rotary_model_query_factor(const rotary_model* model, int64_t layer, int64_t position) {
+  double factor = std::numeric_limits<double>::quiet_NaN();
+  rotary::c_api::run([&]() -> Status {
+    if (model == nullptr) return null_argument("model");
+    const auto* const found = entry(model->spec.layers, layer);
+    if (found == nullptr) return no_entry("layer", model->spec.layers, layer);
+    if (position < 0) return rotary::invalid_argument("position must be >= 0, got ", position);
+    factor = rotary::query_factor(found->query_temperature, position);
+    return {};
+  });
+  return factor;
+}
+
+const char* rotary_model_layer_type(const rotary_model* model, int64_t rotary) {
+  if (!is_given("model", model)) return nullptr;
+  const auto* const found = entry(model->spec.rotary, rotary);
+  return found == nullptr || !found->layer_type ? nullptr : found->layer_type->c_str();
+}
+
+double rotary_model_softmax_factor(const rotary_model* model, int64_t rotary) {
+  double factor = std::numeric_limits<double>::quiet_NaN();
+  rotary::c_api::run([&]() -> Status {
+    if (model == nullptr) return null_argument("model");
+    const auto* const found = entry(model->spec.rotary, rotary);
+    if (found == nullptr) return no_entry("rotary", model->spec.rotary, rotary);
+    factor = found->softmax_factor;
+    return {};
+  });
+  return factor;
 }
 
 int64_t rotary_model_warning_count(const rotary_model* model) {
@@ -75,10 +134,7 @@ rotary_status rotary_frequencies_of_model(const rotary_model* model, int64_t rot
   return rotary::c_api::make(out, [&]() -> Result<rotary::Frequencies> {
     if (model == nullptr) return null_argument("model");
     const auto* const found = entry(model->spec.rotary, rotary);
-    if (found == nullptr) {
-      return rotary::invalid_argument("rotary must be in 0..", size_of(model->spec.rotary) - 1,
-                                      ", got ", rotary);
-    }
-    return rotary::make_frequencies(found->spec);
+    if (found == nullptr) return no_entry("rotary", model->spec.rotary, rotary);
+    return rotary::make_frequencies(found->spec, model->context_tokens);
   });
 }

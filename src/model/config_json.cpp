@@ -117,7 +117,7 @@ Error wrong_type(const ConfigObject& from, std::string_view key, std::string_vie
 
 }  // namespace
 
-Result<Json> parse_config(std::string_view text, std::string_view document) {
+Result<Json> parse_json(std::string_view text, std::string_view document) {
   if (text.size() > max_config_bytes) {
     return malformed_input(document, " must be at most ", max_config_bytes, " bytes, got ",
                            text.size());
@@ -128,7 +128,11 @@ Result<Json> parse_config(std::string_view text, std::string_view document) {
   }
   StrictHandler handler(document);
   Json::sax_parse(text.begin(), text.end(), &handler);
-  auto config = handler.take();
+  return handler.take();
+}
+
+Result<Json> parse_config(std::string_view text, std::string_view document) {
+  auto config = parse_json(text, document);
   if (config && !config->is_object()) {
     return malformed_input(document, " must be a JSON object, got ", describe(*config));
   }

@@ -18,8 +18,11 @@ using Json = nlohmann::json;
 inline constexpr std::size_t max_config_bytes = std::size_t{16} << 20;
 inline constexpr int max_config_depth = 64;
 
-// document: what messages call the text. Error: malformed_input, with the byte offset where it is
-// known.
+// Any JSON value. document: what messages call the text. Error: malformed_input, with the byte
+// offset where it is known.
+[[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view document);
+
+// The same, which must be an object.
 [[nodiscard]] Result<Json> parse_config(std::string_view text,
                                         std::string_view document = "config");
 

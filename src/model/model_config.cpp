@@ -27,8 +27,8 @@ std::string to_lower(std::string_view text) {
   return lower;
 }
 
-// Whether a word of the key (between underscores) begins like one of rotary embedding's:
-// rope_theta, no_rope_layers, mrope_section, attn_rotary_emb; not "properties".
+}  // namespace
+
 bool speaks_of_rope(std::string_view original) {
   const std::string lower = to_lower(original);
   std::string_view key = lower;
@@ -42,6 +42,8 @@ bool speaks_of_rope(std::string_view original) {
     key.remove_prefix(underscore + 1);
   }
 }
+
+namespace {
 
 bool reads(const Family& family, std::string_view key) {
   if (key == "rotary_dim") return family.partial == PartialRotary::dimension || !family.base;

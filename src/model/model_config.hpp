@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/config_json.hpp"
@@ -33,6 +34,10 @@ struct ModelConfig {
   std::vector<LayerTypeRope> ropes;      // at least one; they refer to the config's JSON
   std::vector<std::string> warnings;
 };
+
+// Whether a word of the key (between underscores) begins like one of rotary embedding's:
+// rope_theta, no_rope_layers, mrope_section, attn_rotary_emb; not "properties".
+[[nodiscard]] bool speaks_of_rope(std::string_view key);
 
 // Refuses keys that speak of rope or rotary and are not known; warns about known ones that the
 // family does not read.

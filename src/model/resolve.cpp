@@ -9,6 +9,8 @@
 #include "model/config_json.hpp"
 #include "model/families.hpp"
 #include "model/model_config.hpp"
+#include "model/overrides.hpp"
+#include "model/params_json.hpp"
 #include "model/rope_parameters.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/model_spec.hpp"
@@ -179,9 +181,17 @@ Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& op
       return invalid_argument("pairing must be half or interleaved, got value ",
                               static_cast<std::int32_t>(*options.pairing));
     }
-    const auto json = parse_config(config_json);
-    if (!json) return json.error();
+    if (to_string(options.numerics) == "unknown") {
+      return invalid_argument("numerics must be exact, transformers or ggml, got value ",
+                              static_cast<std::int32_t>(options.numerics));
+    }
+    auto json = parse_config(config_json);
+    if (!json) return std::move(json).error();
+    if (auto status = apply_overrides(*json, options.overrides); !status) {
+      return std::move(status).error();
+    }
     const ConfigObject object{.object = &*json, .path = ""};
+    if (is_params_json(object)) return resolve_params_json(object, options);
     ModelSpec model;
     auto chosen = choose_family(object, options, model.warnings);
     if (!chosen) return std::move(chosen).error();

@@ -28,6 +28,12 @@ static_assert(ROTARY_F64 == value(RowDType::f64));
 static_assert(ROTARY_PAIRING_HALF == value(Pairing::half));
 static_assert(ROTARY_PAIRING_INTERLEAVED == value(Pairing::interleaved));
 
+static_assert(ROTARY_PAIRING_INTERLEAVED_TO_HALF == value(Pairing::interleaved_to_half));
+
+static_assert(ROTARY_NUMERICS_EXACT == value(Numerics::exact));
+static_assert(ROTARY_NUMERICS_TRANSFORMERS == value(Numerics::transformers));
+static_assert(ROTARY_NUMERICS_GGML == value(Numerics::ggml));
+
 static_assert(ROTARY_FORWARD == value(Direction::forward));
 static_assert(ROTARY_INVERSE == value(Direction::inverse));
 static_assert(ROTARY_TRANSPOSE == value(Direction::transpose));
@@ -42,7 +48,8 @@ std::int32_t known_values() {
 
 TEST(CConstants, AreComplete) {
   EXPECT_EQ(known_values<DType>(), ROTARY_F64);
-  EXPECT_EQ(known_values<Pairing>(), ROTARY_PAIRING_INTERLEAVED);
+  EXPECT_EQ(known_values<Numerics>(), ROTARY_NUMERICS_GGML);
+  EXPECT_EQ(known_values<Pairing>(), ROTARY_PAIRING_INTERLEAVED_TO_HALF);
   EXPECT_EQ(std::variant_size_v<Positions>, std::size_t{ROTARY_POSITIONS_F64});
 }
 

@@ -92,8 +92,56 @@ static void test_spec(void) {
   rotary_frequencies_free(frequencies);
 }
 
+/* Llama 4 as Meta writes it: every second layer here is without positions. */
+static void test_layers(void) {
+  static const char params[] =
+      "{\"dim\": 64, \"n_heads\": 4, \"n_layers\": 3, \"multiple_of\": 8, \"rope_theta\": 5e5,"
+      " \"nope_layer_interval\": 2, \"attn_temperature_tuning\": true}";
+  rotary_model* model = NULL;
+  if (!CHECK_OK(rotary_model_resolve(params, sizeof params - 1, NULL, &model))) return;
+  CHECK(rotary_model_rotary_of_layer(model, 0) == 0);
+  CHECK(rotary_model_rotary_of_layer(model, 1) == -2);
+  CHECK(strcmp(rotary_model_layer_encoding(model, 0), "rotary") == 0);
+  CHECK(strcmp(rotary_model_layer_encoding(model, 1), "none") == 0);
+  CHECK(rotary_model_layer_encoding(model, 3) == NULL);
+  CHECK(rotary_model_query_factor(model, 0, 1000000) == 1);
+  CHECK(rotary_model_query_factor(model, 1, 8190) == 1);
+  CHECK(fabs(rotary_model_query_factor(model, 1, 8191) - (1 + 0.1 * log(2))) < 1e-15);
+  CHECK(isnan(rotary_model_query_factor(model, 3, 0)));
+  CHECK(strstr(rotary_last_error(), "layer must be in 0..2, got 3") != NULL);
+  CHECK(isnan(rotary_model_query_factor(model, 0, -1)));
+  CHECK(strstr(rotary_last_error(), "position must be >= 0, got -1") != NULL);
+  CHECK(rotary_model_layer_type(model, 0) == NULL);
+  CHECK(rotary_model_softmax_factor(model, 0) == 1);
+  CHECK(isnan(rotary_model_softmax_factor(model, 1)));
+  CHECK(strstr(rotary_last_error(), "rotary must be in 0..0, got 1") != NULL);
+  rotary_model_free(model);
+}
+
+static void test_contexts(void) {
+  static const char spec[] = "{\"head_dim\": 8, \"base\": 1e4, \"pairing\": \"half\"}";
+  rotary_frequencies* one = frequencies_of(spec);
+  rotary_frequencies* other = NULL;
+  rotary_frequencies* different =
+      frequencies_of("{\"head_dim\": 8, \"base\": 2e4, \"pairing\": \"half\"}");
+  int64_t first = 0;
+  int64_t last = 0;
+  CHECK_OK(rotary_frequencies_of_spec_in_context(spec, sizeof spec - 1, 77, &other));
+  CHECK_OK(rotary_frequencies_contexts(other, &first, &last));
+  CHECK(first == 1 && last == INT64_MAX);
+  CHECK(rotary_frequencies_alike(one, other) == 1);
+  CHECK(rotary_frequencies_alike(one, different) == 0);
+  rotary_frequencies_free(other);
+  CHECK_FAILS(rotary_frequencies_of_spec_in_context(spec, sizeof spec - 1, 0, &other),
+              ROTARY_INVALID_ARGUMENT, "context_tokens must be >= 1, got 0");
+  rotary_frequencies_free(different);
+  rotary_frequencies_free(one);
+}
+
 void test_model(void) {
   test_config();
+  test_layers();
+  test_contexts();
   test_unknown_family();
   test_spec();
 }

@@ -21,6 +21,8 @@ static void test_models(void) {
   CHECK(frequencies == NULL);
   CHECK_NULL(rotary_frequencies_of_spec(NULL, 3, &frequencies), "spec_json");
   CHECK_NULL(rotary_frequencies_of_spec(spec, sizeof spec - 1, NULL), "out");
+  CHECK_NULL(rotary_frequencies_of_spec_in_context(NULL, 3, 1, &frequencies), "spec_json");
+  CHECK_NULL(rotary_frequencies_of_spec_in_context(spec, sizeof spec - 1, 1, NULL), "out");
 }
 
 /* Each sets the error text, which a call that fails otherwise had set before. */
@@ -35,6 +37,14 @@ static void test_accessors(void) {
   CHECK(rotary_model_rotary_count(NULL) == 0);
   check_text("model");
   CHECK(rotary_model_rotary_of_layer(NULL, 0) == -1);
+  check_text("model");
+  CHECK(rotary_model_layer_encoding(NULL, 0) == NULL);
+  check_text("model");
+  CHECK(isnan(rotary_model_query_factor(NULL, 0, 0)));
+  check_text("model");
+  CHECK(rotary_model_layer_type(NULL, 0) == NULL);
+  check_text("model");
+  CHECK(isnan(rotary_model_softmax_factor(NULL, 0)));
   check_text("model");
   CHECK(rotary_model_warning_count(NULL) == 0);
   check_text("model");
@@ -52,6 +62,15 @@ static void test_rotation_functions(rotary_frequencies* frequencies, rotary_rota
   const rotary_positions positions = consecutive(0, 1);
   rotary_rotations* out = rotations;
   size_t bytes = 77;
+  int64_t first = 7;
+  CHECK_NULL(rotary_frequencies_contexts(NULL, &first, &first), "frequencies");
+  CHECK_NULL(rotary_frequencies_contexts(frequencies, NULL, &first), "first");
+  CHECK_NULL(rotary_frequencies_contexts(frequencies, &first, NULL), "last");
+  CHECK(first == 7);
+  CHECK(rotary_frequencies_alike(NULL, frequencies) == -1);
+  check_text("one");
+  CHECK(rotary_frequencies_alike(frequencies, NULL) == -1);
+  check_text("other");
   CHECK_NULL(rotary_frequencies_window(NULL, &window), "frequencies");
   CHECK_NULL(rotary_frequencies_window(frequencies, NULL), "window");
   CHECK_NULL(rotary_row_bytes(NULL, 1, 1, ROTARY_F32, &bytes), "window");

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/overrides.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/message.hpp"
+
+namespace rotary {
+namespace {
+
+// JSON where it is JSON; otherwise the text itself, so that nobody has to quote twice in a shell.
+Json value_of(const std::string& text) {
+  auto value = parse_json(text, "value");
+  return value ? *std::move(value) : Json(text);
+}
+
+Status apply(Json& config, const ConfigOverride& change) {
+  Json* object = &config;
+  std::string_view rest = change.key;
+  while (true) {
+    const auto dot = rest.find('.');
+    const std::string part(rest.substr(0, dot));
+    if (part.empty()) {
+      return invalid_argument("a key to set must be NAME or OBJECT.NAME, got '",
+                              shorten(change.key), "'");
+    }
+    Json& place = (*object)[part];
+    if (dot == std::string_view::npos) {
+      place = value_of(change.value);
+      return {};
+    }
+    if (place.is_null()) place = Json::object();
+    if (!place.is_object()) {
+      return invalid_argument("to set ", shorten(change.key), ", ", shorten(part),
+                              " must be an object, got ", describe(place));
+    }
+    object = &place;
+    rest.remove_prefix(dot + 1);
+  }
+}
+
+}  // namespace
+
+Status apply_overrides(Json& config, std::span<const ConfigOverride> overrides) {
+  for (const ConfigOverride& each : overrides) {
+    if (auto status = apply(config, each); !status) return status;
+  }
+  return {};
+}
+
+}  // namespace rotary

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sources: meta-llama/llama-models models/llama3/args.py, models/llama4/args.py and model.py;
+// meta-llama/llama llama/model.py; mistralai/mistral-inference
+// src/mistral_inference/transformer.py; vllm-project/vllm
+// vllm/transformers_utils/configs/mistral.py.
+#include "model/params_json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/message.hpp"
+#include "model/model_config.hpp"
+#include "model/object_reader.hpp"
+#include "rotary/frequencies.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr std::int64_t max_layers = 100'000;
+
+bool has_any(const ConfigObject& config, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    if (find(config, key) != nullptr) return true;
+  }
+  return false;
+}
+
+bool is_meta(const ConfigObject& config) {
+  return has_any(config, {"multiple_of", "ffn_dim_multiplier", "ffn_exp", "use_scaled_rope",
+                          "nope_layer_interval"});
+}
+
+bool is_llama4(const ConfigObject& config) {
+  return has_any(config, {"moe_args", "nope_layer_interval", "attention_chunk_size"});
+}
+
+// What is read so far: the parts of a ModelSpec with one rotary embedding.
+struct Params {
+  ObjectReader reader;
+  RotarySpec spec;
+  double softmax_factor = 1;
+  std::int64_t nope_head_dim = 0;
+  std::int64_t layers = 0;
+  std::optional<std::int64_t> trained_context_tokens = {};
+  std::vector<std::string> warnings = {};
+};
+
+void read_sizes(Params& params) {
+  const std::int64_t dim = params.reader.required_integer("dim");
+  const std::int64_t heads = params.reader.required_integer("n_heads");
+  params.layers = params.reader.required_integer("n_layers");
+  const auto head_dim = params.reader.integer("head_dim");
+  if (params.reader.error()) return;
+  if (params.layers < 1 || params.layers > max_layers) {
+    params.reader.fail(
+        malformed_input("n_layers must be in 1..", max_layers, ", got ", params.layers));
+  }
+  if (!head_dim && (heads < 1 || dim < 1 || dim % heads != 0)) {
+    params.reader.fail(
+        malformed_input("dim must be a positive multiple of n_heads, got ", dim, " and ", heads));
+    return;
+  }
+  params.spec.head_dim = head_dim ? *head_dim : dim / heads;
+}
+
+// Llama 3.1: 8, 1, 4, 8192 stand in Meta's code, not in the file; Llama 4 Scout: 16, 1, 1, 8192.
+void read_meta_scaling(Params& params) {
+  const bool llama4 = is_llama4(params.reader.from());
+  const auto factor = params.reader.number("rope_scaling_factor");
+  const auto high = params.reader.number("rope_high_freq_factor");
+  if (!params.reader.boolean("use_scaled_rope").value_or(false)) return;
+  params.spec.scaling = Llama3Scaling{.factor = factor.value_or(llama4 ? 16 : 8),
+                                      .low_freq_factor = 1,
+                                      .high_freq_factor = high.value_or(llama4 ? 1 : 4),
+                                      .original_context_tokens = 8192};
+  if (llama4 || factor) return;
+  params.warnings.emplace_back(
+      "use_scaled_rope stands for factor 8, as in Meta's code; the Hugging Face configs of Llama "
+      "3.2 1B and 3B say 32, which this file cannot: set rope_scaling_factor for them");
+}
+
+void read_meta_base(Params& params) {
+  const auto theta = params.reader.number("rope_theta");
+  if (theta) {
+    params.spec.base = *theta;
+    return;
+  }
+  if (is_llama4(params.reader.from()) || has_any(params.reader.from(), {"use_scaled_rope"})) {
+    params.spec.base = 500000.0;
+    params.warnings.emplace_back(
+        "rope_theta is absent: 500000, as in Meta's code for Llama 3 and 4");
+    return;
+  }
+  params.warnings.emplace_back("rope_theta is absent: 10000, as in Meta's code for Llama 1 and 2");
+}
+
+// Llama 4: every nope_layer_interval-th layer has no positions, but a temperature if asked for.
+void read_nope_layers(Params& params, ModelSpec& model) {
+  const auto interval = params.reader.integer("nope_layer_interval");
+  const bool tuned = params.reader.boolean("attn_temperature_tuning").value_or(false);
+  const double interval_tokens = params.reader.number("floor_scale").value_or(8192);
+  const double scale = params.reader.number("attn_scale").value_or(0.1);
+  if (interval && *interval < 1) {
+    params.reader.fail(malformed_input("nope_layer_interval must be >= 1, got ", *interval));
+  }
+  if (!(interval_tokens >= 1) || interval_tokens > 0x1p53 ||
+      interval_tokens != std::floor(interval_tokens)) {
+    params.reader.fail(malformed_input("floor_scale must be a whole number of tokens >= 1, got ",
+                                       interval_tokens));
+  }
+  if (!std::isfinite(scale) || scale < 0) {
+    params.reader.fail(malformed_input("attn_scale must be finite and >= 0, got ", scale));
+  }
+  if (params.reader.error() || !interval) return;
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    if ((i + 1) % static_cast<std::size_t>(*interval) != 0) continue;
+    model.layers[i].encoding = LayerEncoding::none;
+    if (!tuned) continue;
+    model.layers[i].query_temperature = StepTemperature{
+        .scale = scale, .interval_tokens = static_cast<std::int64_t>(interval_tokens), .offset = 1};
+  }
+}
+
+// YaRN's 0.1 ln(factor) + 1.
+double yarn_growth(double factor) { return factor <= 1 ? 1 : 0.1 * std::log(factor) + 1; }
+
+// Under Mistral's own names: beta is beta_fast, alpha is beta_slow.
+void read_mistral_scaling(Params& params) {
+  auto yarn = params.reader.object("yarn");
+  if (!yarn) return;
+  YarnScaling rule;
+  rule.factor = yarn->required_number("factor");
+  rule.original_context_tokens = yarn->required_integer("original_max_position_embeddings");
+  rule.beta_fast = yarn->number("beta").value_or(rule.beta_fast);
+  rule.beta_slow = yarn->number("alpha").value_or(rule.beta_slow);
+  const bool scaled = yarn->boolean("apply_scale").value_or(true);
+  yarn->refuse_other_keys();
+  if (yarn->error()) params.reader.fail(*yarn->error());
+  // With latent attention the growth is in the softmax scale instead, squared.
+  const bool latent = params.nope_head_dim > 0;
+  if (!scaled || latent) rule.attention_factor = 1;
+  if (scaled && latent) params.softmax_factor = std::pow(yarn_growth(rule.factor), 2);
+  params.spec.scaling = rule;
+}
+
+void read_mistral_latent_attention(Params& params) {
+  const auto nope = params.reader.integer("qk_nope_head_dim");
+  const auto turning = params.reader.integer("qk_rope_head_dim");
+  if (nope.has_value() != turning.has_value()) {
+    params.reader.fail(malformed_input(
+        "qk_nope_head_dim and qk_rope_head_dim must be given together, got one of them"));
+  }
+  if (!nope || !turning) return;
+  if (*nope < 0) {
+    params.reader.fail(malformed_input("qk_nope_head_dim must be >= 0, got ", *nope));
+  }
+  params.nope_head_dim = *nope;
+  params.spec.head_dim = *turning;
+}
+
+void read_mistral_temperature(Params& params, ModelSpec& model) {
+  auto scaling = params.reader.object("llama_4_scaling");
+  if (!scaling) return;
+  const StepTemperature rule{
+      .scale = scaling->required_number("beta"),
+      .interval_tokens = scaling->required_integer("original_max_position_embeddings"),
+      .offset = 0};
+  scaling->refuse_other_keys();
+  if (scaling->error()) params.reader.fail(*scaling->error());
+  if (!std::isfinite(rule.scale) || rule.scale < 0 || rule.interval_tokens < 1) {
+    params.reader.fail(malformed_input(
+        "llama_4_scaling must have beta >= 0 and original_max_position_embeddings >= 1, got ",
+        rule.scale, " and ", rule.interval_tokens));
+  }
+  for (ModelLayer& layer : model.layers) layer.query_temperature = rule;
+}
+
+void read_mistral_base(Params& params) {
+  const auto theta = params.reader.number("rope_theta");
+  if (theta) {
+    params.spec.base = *theta;
+    return;
+  }
+  params.reader.fail(unsupported(
+      "rope_theta must be given, because mistral-inference has taken 10000 and, later, 1000000 "
+      "when it is not; got none. Mistral 7B v0.1 has 10000: set rope_theta to what your model "
+      "has"));
+}
+
+void read_context(Params& params) {
+  for (const std::string_view key : {"max_position_embeddings", "max_seq_len"}) {
+    const auto tokens = params.reader.integer(key);
+    if (tokens && *tokens < 1) {
+      params.reader.fail(malformed_input(key, " must be >= 1, got ", *tokens));
+    }
+    if (tokens && !params.trained_context_tokens) params.trained_context_tokens = tokens;
+  }
+}
+
+// Keys about rotary embedding that neither reader knows.
+void refuse_other_rope_keys(Params& params) {
+  constexpr std::array<std::string_view, 4> known = {
+      "rope_theta", "use_scaled_rope", "rope_scaling_factor", "rope_high_freq_factor"};
+  for (const auto& [key, value] : params.reader.from().object->items()) {
+    const bool is_known =
+        std::find(known.begin(), known.end(), key) != known.end() || key == "qk_rope_head_dim";
+    if (is_known || value.is_null() || !speaks_of_rope(key)) continue;
+    params.reader.fail(unsupported(shorten(key),
+                                   " is not understood, and ignoring it could turn "
+                                   "keys wrongly; got ",
+                                   describe(value)));
+  }
+}
+
+Result<ModelSpec> finish(Params params, ModelSpec model, const ResolveOptions& options) {
+  if (params.reader.error()) return *params.reader.error();
+  auto frequencies = make_frequencies(params.spec, options.context_tokens);
+  if (!frequencies) {
+    auto error = std::move(frequencies).error();
+    if (error.code == ErrorCode::out_of_memory) return error;
+    return malformed_input("params.json: ", error.message);
+  }
+  model.rotary.push_back({.layer_type = {},
+                          .spec = params.spec,
+                          .softmax_factor = params.softmax_factor,
+                          .nope_head_dim = params.nope_head_dim,
+                          .sections = {},
+                          .trained_context_tokens = params.trained_context_tokens});
+  model.warnings = std::move(params.warnings);
+  return model;
+}
+
+}  // namespace
+
+bool is_params_json(const ConfigObject& config) {
+  const Json* const type = find(config, "model_type");
+  const bool own_type = type == nullptr || *type == "transformer";
+  return own_type && has_any(config, {"dim"}) && has_any(config, {"n_heads"});
+}
+
+Result<ModelSpec> resolve_params_json(const ConfigObject& config, const ResolveOptions& options) {
+  Params params{.reader = ObjectReader(config),
+                .spec = {.head_dim = 0,
+                         .base = 10000.0,
+                         .pairing = options.pairing.value_or(Pairing::interleaved),
+                         .numerics = options.numerics,
+                         .rounding = Rounding::result}};
+  refuse_other_rope_keys(params);
+  read_sizes(params);
+  read_context(params);
+  ModelSpec model;
+  if (!params.reader.error()) model.layers.resize(static_cast<std::size_t>(params.layers));
+  if (is_meta(config)) {
+    read_meta_base(params);
+    read_meta_scaling(params);
+    read_nope_layers(params, model);
+  } else {
+    read_mistral_base(params);
+    read_mistral_latent_attention(params);
+    read_mistral_scaling(params);
+    read_mistral_temperature(params, model);
+  }
+  return finish(std::move(params), std::move(model), options);
+}
+
+}  // namespace rotary

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// params.json of Meta and Mistral: sizes, base, scaling and temperatures under their own names.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rotary/frequencies.hpp"
+#include "support/resolving.hpp"
+
+namespace rotary {
+namespace {
+
+using test::json_object;
+using test::malformed;
+using test::not_supported;
+using test::resolved;
+using test::warns;
+
+constexpr std::string_view sizes = R"("dim": 256, "n_heads": 4, "n_layers": 4, "norm_eps": 1e-5)";
+
+std::string meta_with(std::string_view members) {
+  return json_object(std::string(sizes) + R"(, "multiple_of": 256, )" + std::string(members));
+}
+
+std::string mistral_with(std::string_view members) {
+  return json_object(std::string(sizes) + R"(, "head_dim": 128, "hidden_dim": 512, )" +
+                     std::string(members));
+}
+
+const ModelRotary& only(const ModelSpec& model) {
+  if (model.rotary.size() != 1) throw std::runtime_error("one rotary embedding expected");
+  return model.rotary.front();
+}
+
+TEST(ParamsJson, MetaTurnsNeighboursInFloat32) {
+  const ModelSpec model = resolved(meta_with(R"("rope_theta": 500000.0)"));
+  const RotarySpec& spec = only(model).spec;
+  EXPECT_EQ(spec.pairing.get(), Pairing::interleaved);
+  EXPECT_EQ(spec.rounding, Rounding::result);
+  EXPECT_EQ(spec.head_dim, 64);
+  EXPECT_EQ(spec.base.get(), 500000);
+  EXPECT_EQ(spec.scaling, Scaling(NoScaling{}));
+  EXPECT_EQ(model.layers.size(), 4U);
+  EXPECT_TRUE(model.warnings.empty());
+}
+
+TEST(ParamsJson, TheBaseOfLlama1And2StandsInMetasCode) {
+  const ModelSpec model = resolved(meta_with(R"("vocab_size": -1)"));
+  EXPECT_EQ(only(model).spec.base.get(), 10000);
+  EXPECT_TRUE(warns(model, "rope_theta is absent: 10000"));
+}
+
+// Encodings of Llama 3.2: the factor 32 of its config.json cannot be said here.
+TEST(ParamsJson, ScaledRopeStandsForTheNumbersOfLlama31) {
+  const ModelSpec model = resolved(meta_with(R"("rope_theta": 5e5, "use_scaled_rope": true)"));
+  EXPECT_EQ(only(model).spec.scaling, Scaling(Llama3Scaling{.factor = 8,
+                                                            .low_freq_factor = 1,
+                                                            .high_freq_factor = 4,
+                                                            .original_context_tokens = 8192}));
+  EXPECT_TRUE(warns(model, "3.2"));
+  const ModelSpec set = resolved(meta_with(R"("rope_theta": 5e5, "use_scaled_rope": true)"),
+                                 {.overrides = {{"rope_scaling_factor", "32"}}});
+  EXPECT_EQ(std::get<Llama3Scaling>(only(set).spec.scaling).factor, 32);
+  EXPECT_TRUE(set.warnings.empty());
+}
+
+TEST(ParamsJson, Llama4LeavesLayersWithoutPositions) {
+  const ModelSpec model = resolved(meta_with(
+      R"("rope_theta": 5e5, "use_scaled_rope": true, "nope_layer_interval": 4, "moe_args": {},
+         "attn_temperature_tuning": true)"));
+  EXPECT_EQ(only(model).spec.scaling, Scaling(Llama3Scaling{.factor = 16,
+                                                            .low_freq_factor = 1,
+                                                            .high_freq_factor = 1,
+                                                            .original_context_tokens = 8192}));
+  EXPECT_EQ(model.layers[2].encoding, LayerEncoding::rotary);
+  EXPECT_EQ(model.layers[2].query_temperature, QueryTemperature(NoTemperature{}));
+  EXPECT_EQ(model.layers[3].encoding, LayerEncoding::none);
+  EXPECT_EQ(model.layers[3].query_temperature,
+            QueryTemperature(StepTemperature{.scale = 0.1, .interval_tokens = 8192, .offset = 1}));
+}
+
+TEST(ParamsJson, MistralsYarnHasItsOwnNames) {
+  constexpr std::string_view yarn =
+      R"("rope_theta": 1e6, "max_position_embeddings": 262144,
+         "yarn": {"factor": 16, "original_max_position_embeddings": 16384,
+                  "beta": 30, "alpha": 2, "apply_scale": false},
+         "llama_4_scaling": {"original_max_position_embeddings": 16384, "beta": 0.1})";
+  const ModelSpec model = resolved(mistral_with(yarn));
+  const ModelRotary& rotary = only(model);
+  EXPECT_EQ(rotary.spec.head_dim, 128);
+  EXPECT_EQ(rotary.trained_context_tokens, 262144);
+  EXPECT_EQ(rotary.spec.scaling, Scaling(YarnScaling{.factor = 16,
+                                                     .original_context_tokens = 16384,
+                                                     .beta_fast = 30,
+                                                     .beta_slow = 2,
+                                                     .attention_factor = 1}));
+  EXPECT_EQ(model.layers[3].query_temperature,
+            QueryTemperature(StepTemperature{.scale = 0.1, .interval_tokens = 16384, .offset = 0}));
+}
+
+TEST(ParamsJson, MistralsScaleGrowsCosAndSinUnlessAttentionIsLatent) {
+  constexpr std::string_view yarn =
+      R"("rope_theta": 1e6, "yarn": {"factor": 16, "original_max_position_embeddings": 16384})";
+  const double growth = 0.1 * std::log(16.0) + 1;
+  const ModelSpec plain = resolved(mistral_with(yarn));
+  EXPECT_DOUBLE_EQ(test::value_of(make_frequencies(only(plain).spec)).attention_factor, growth);
+  EXPECT_EQ(only(plain).softmax_factor, 1);
+  const ModelSpec latent = resolved(
+      mistral_with(std::string(yarn) + R"(, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64)"));
+  EXPECT_EQ(only(latent).spec.head_dim, 64);
+  EXPECT_EQ(only(latent).nope_head_dim, 128);
+  EXPECT_EQ(test::value_of(make_frequencies(only(latent).spec)).attention_factor, 1);
+  EXPECT_DOUBLE_EQ(only(latent).softmax_factor, growth * growth);
+}
+
+TEST(ParamsJson, RefusesWhatTheFileDoesNotSay) {
+  EXPECT_TRUE(not_supported(mistral_with(R"("sliding_window": 4096)"),
+                            {"rope_theta must be given", "10000", "1000000"}));
+  EXPECT_TRUE(malformed(R"({"dim": 256, "n_heads": 4, "multiple_of": 1})", {"n_layers"}));
+  EXPECT_TRUE(malformed(R"({"dim": 250, "n_heads": 4, "n_layers": 1, "multiple_of": 1})",
+                        {"dim must be a positive multiple of n_heads", "250"}));
+}
+
+TEST(ParamsJson, RefusesKeysThatItDoesNotUnderstand) {
+  EXPECT_TRUE(not_supported(meta_with(R"("rope_scaling": {})"), {"rope_scaling"}));
+  EXPECT_TRUE(not_supported(mistral_with(R"("rope_theta": 1e6, "yarn": {"factor": 2, "betta": 1,
+                      "original_max_position_embeddings": 4096})"),
+                            {"yarn.betta", "did you mean beta"}));
+  EXPECT_TRUE(malformed(mistral_with(R"("rope_theta": "1e6")"), {"rope_theta", "number"}));
+  EXPECT_TRUE(malformed(mistral_with(R"("rope_theta": 1e6, "yarn": 4)"), {"yarn", "object"}));
+  EXPECT_TRUE(malformed(meta_with(R"("rope_theta": 5e5, "nope_layer_interval": 0)"),
+                        {"nope_layer_interval", ">= 1"}));
+  EXPECT_TRUE(malformed(mistral_with(R"("rope_theta": 1e6, "qk_rope_head_dim": 64)"),
+                        {"qk_nope_head_dim and qk_rope_head_dim"}));
+}
+
+}  // namespace
+}  // namespace rotary
