@@ -18,7 +18,7 @@ struct NoTemperature {
 // Llama 4: scale 0.1, interval 8192, offset 1 (llama4/modeling_llama4.py); Ministral 3, Mistral 4:
 // llama_4_scaling_beta, the original context, offset 0 (ministral3/modeling_ministral3.py).
 struct StepTemperature {
-  double scale = 0;                  // finite, >= 0
+  double scale = 0;                  // [0, 2^20]
   std::int64_t interval_tokens = 0;  // > 0
   std::int64_t offset = 0;           // 0 or 1
 

@@ -114,9 +114,6 @@ void read_nope_layers(Params& params, ModelSpec& model) {
     params.reader.fail(malformed_input("floor_scale must be a whole number of tokens >= 1, got ",
                                        interval_tokens));
   }
-  if (!std::isfinite(scale) || scale < 0) {
-    params.reader.fail(malformed_input("attn_scale must be finite and >= 0, got ", scale));
-  }
   if (params.reader.error() || !interval) return;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     if ((i + 1) % static_cast<std::size_t>(*interval) != 0) continue;
@@ -173,11 +170,6 @@ void read_mistral_temperature(Params& params, ModelSpec& model) {
       .offset = 0};
   scaling->refuse_other_keys();
   if (scaling->error()) params.reader.fail(*scaling->error());
-  if (!std::isfinite(rule.scale) || rule.scale < 0 || rule.interval_tokens < 1) {
-    params.reader.fail(malformed_input(
-        "llama_4_scaling must have beta >= 0 and original_max_position_embeddings >= 1, got ",
-        rule.scale, " and ", rule.interval_tokens));
-  }
   for (ModelLayer& layer : model.layers) layer.query_temperature = rule;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rotary/query_temperature.hpp"
+#include "model/query_temperature.hpp"
 
 #include <algorithm>
 #include <cmath>
+
+#include "base/message.hpp"
 
 namespace rotary {
 namespace {
@@ -26,7 +28,32 @@ struct FactorAt {
   }
 };
 
+struct Validate {
+  Status operator()(const NoTemperature&) const { return {}; }
+
+  Status operator()(const StepTemperature& rule) const {
+    if (!(rule.scale >= 0 && rule.scale <= 0x1p20)) {
+      return invalid_argument("the scale of a query temperature must be in [0, 2^20], got ",
+                              rule.scale);
+    }
+    if (rule.interval_tokens < 1) {
+      return invalid_argument("the interval of a query temperature must be >= 1 token, got ",
+                              rule.interval_tokens);
+    }
+    if (rule.offset == 0 || rule.offset == 1) return {};
+    return invalid_argument("the offset of a query temperature must be 0 or 1, got ", rule.offset);
+  }
+
+  Status operator()(const LognTemperature& rule) const {
+    if (rule.trained_tokens > 1) return {};
+    return invalid_argument("the trained context of logn attention must be > 1 token, got ",
+                            rule.trained_tokens);
+  }
+};
+
 }  // namespace
+
+Status validate(const QueryTemperature& temperature) { return std::visit(Validate{}, temperature); }
 
 double query_factor(const QueryTemperature& temperature, std::int64_t position) noexcept {
   return std::visit(FactorAt{position}, temperature);

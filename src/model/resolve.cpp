@@ -11,6 +11,7 @@
 #include "model/model_config.hpp"
 #include "model/overrides.hpp"
 #include "model/params_json.hpp"
+#include "model/query_temperature.hpp"
 #include "model/rope_parameters.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/model_spec.hpp"
@@ -169,6 +170,29 @@ void warn_about_context(const ModelConfig& config, const ResolveOptions& options
                                    *config.max_position_embeddings));
 }
 
+Result<ModelSpec> resolve_config(const ConfigObject& object, const ResolveOptions& options) {
+  ModelSpec model;
+  auto chosen = choose_family(object, options, model.warnings);
+  if (!chosen) return std::move(chosen).error();
+  model.model_type = chosen->model_type;
+  auto config = read_model_config(object, chosen->family);
+  if (!config) return std::move(config).error();
+  append(model.warnings, config->warnings);
+  if (auto status = resolve_rotaries(*config, model); !status) return std::move(status).error();
+  resolve_layers(*config, model);
+  warn_about_context(*config, options, model);
+  return model;
+}
+
+Status check_temperatures(const ModelSpec& model) {
+  for (const ModelLayer& layer : model.layers) {
+    if (auto status = validate(layer.query_temperature); !status) {
+      return malformed_input("config: ", status.error().message);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& options) noexcept {
@@ -191,17 +215,10 @@ Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& op
       return std::move(status).error();
     }
     const ConfigObject object{.object = &*json, .path = ""};
-    if (is_params_json(object)) return resolve_params_json(object, options);
-    ModelSpec model;
-    auto chosen = choose_family(object, options, model.warnings);
-    if (!chosen) return std::move(chosen).error();
-    model.model_type = chosen->model_type;
-    auto config = read_model_config(object, chosen->family);
-    if (!config) return std::move(config).error();
-    append(model.warnings, config->warnings);
-    if (auto status = resolve_rotaries(*config, model); !status) return std::move(status).error();
-    resolve_layers(*config, model);
-    warn_about_context(*config, options, model);
+    auto model = is_params_json(object) ? resolve_params_json(object, options)
+                                        : resolve_config(object, options);
+    if (!model) return model;
+    if (auto status = check_temperatures(*model); !status) return std::move(status).error();
     return model;
   });
 }

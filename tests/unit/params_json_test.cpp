@@ -130,6 +130,9 @@ TEST(ParamsJson, RefusesKeysThatItDoesNotUnderstand) {
   EXPECT_TRUE(malformed(mistral_with(R"("rope_theta": 1e6, "yarn": 4)"), {"yarn", "object"}));
   EXPECT_TRUE(malformed(meta_with(R"("rope_theta": 5e5, "nope_layer_interval": 0)"),
                         {"nope_layer_interval", ">= 1"}));
+  EXPECT_TRUE(malformed(meta_with(R"("rope_theta": 5e5, "nope_layer_interval": 2,
+                                      "attn_temperature_tuning": true, "attn_scale": -1)"),
+                        {"scale of a query temperature", "-1"}));
   EXPECT_TRUE(malformed(mistral_with(R"("rope_theta": 1e6, "qk_rope_head_dim": 64)"),
                         {"qk_nope_head_dim and qk_rope_head_dim"}));
 }
