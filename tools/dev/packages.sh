@@ -22,6 +22,9 @@ packages_fuzz=(
 # The API reference; Doxygen is GPL-2.0, a tool that nothing links.
 packages_docs=(doxygen python3)
 
+# pip fetches wheels of transformers (Apache-2.0), which torch (BSD-3-Clause) of Debian runs.
+packages_golden=(python3 python3-pip python3-torch python3-numpy)
+
 # missing_packages NAME...: prints those that are not installed. Other systems than Debian name
 # their packages differently: there CMake says what it cannot find.
 missing_packages() {

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each golden file made again: its own inputs through the code that it names, in one release."""
+
+import re
+
+import numpy as np
+import torch
+
+from compare import FREQUENCY_BOUND, Numbers
+from rotations import rotated_numbers
+
+# Files that no release of transformers can make again.
+NOT_REMADE = {
+    "xpos_torchscale": "of torchscale, which transformers does not contain",
+    "vllm_extras": "of vLLM, which transformers does not contain",
+    "ggml_vs_hf_probe": "of ggml, which transformers does not contain",
+    "yarn_history_v4": "of several releases: ./dev golden --releases",
+    "mrope_index_v4_vs_v5": "of several releases, and of positions, not of angles",
+}
+DEFAULT = re.compile(r"(\w+)\.compute_default_rope_parameters \((\w+)\)")
+
+
+class NoCase(Exception):
+    """A golden file that nothing here makes again, or that does not say what is needed."""
+
+
+def remade(golden, release):
+    """All numbers of the golden file, with what the release makes of its inputs."""
+    if "results" in golden:
+        return frequency_numbers(golden, release)
+    if "calls" in golden:
+        return state_numbers(golden, release)
+    if "q" in golden and "source" in golden:
+        return rotated_numbers(golden, release)
+    raise NoCase("no case makes this file again; tools/golden/cases.py")
+
+
+def frequency_numbers(golden, release):
+    for index, result in enumerate(golden["results"]):
+        config = release.config(golden["family"], golden["config"])
+        inv_freq, factor = frequencies(result, config, release)
+        wanted = np.array(result["inv_freq_f32"])
+        yield Numbers(f"results[{index}].inv_freq_f32", wanted, inv_freq.numpy(), "float32",
+                      FREQUENCY_BOUND * np.abs(wanted))
+        yield exact(f"results[{index}].attention_scaling", result["attention_scaling"], factor)
+        if "softmax_scale_multiplier" in result:
+            scale = release.model(golden["family"], "yarn_apply_mscale").yarn_apply_mscale
+            yield exact(f"results[{index}].softmax_scale_multiplier",
+                        result["softmax_scale_multiplier"], scale(config.rope_parameters, 1.0))
+
+
+def exact(name, wanted, got):
+    """A number that Python computes in double: logarithm and root of the C library, each within a
+    few ulp on any machine."""
+    return Numbers(name, np.array([wanted]), np.array([float(got)]), "float64",
+                   np.array([8 * 2.0**-52 * abs(wanted)]))
+
+
+def frequencies(result, config, release):
+    layer = {} if result.get("layer_type") is None else {"layer_type": result["layer_type"]}
+    if result["rope_type"] == "default":
+        match = DEFAULT.fullmatch(result["function"])
+        if match is None:
+            raise NoCase(f"function must name class and model, got {result['function']}")
+        rotary = getattr(release.model(match[2], match[1]), match[1])
+        return rotary.compute_default_rope_parameters(config, **layer)
+    length = result.get("seq_len")
+    if result.get("seq_len_form") == "tensor_int64":
+        length = torch.tensor(length)
+    function = release.rope_utils["ROPE_INIT_FUNCTIONS"][result["rope_type"]]
+    return function(config, None, seq_len=length, **layer)
+
+
+def state_numbers(golden, release):
+    """The same rotary embedding called with one length after the other."""
+    keys = golden["config"]
+    rotary = release.model("llama", "LlamaRotaryEmbedding").LlamaRotaryEmbedding(
+        release.config("llama", {
+            "head_dim": keys["head_dim"], "hidden_size": keys["head_dim"],
+            "num_attention_heads": 1,
+            "max_position_embeddings": keys["max_position_embeddings"],
+            "rope_parameters": {"rope_type": "dynamic", "factor": keys["factor"],
+                                "rope_theta": keys["theta"]}}))
+    for index, call in enumerate(golden["calls"]):
+        rotary(torch.zeros(1), torch.tensor([[0, call["max_position_id"]]]))
+        wanted = np.array([call["inv_freq_last"]])
+        yield Numbers(f"calls[{index}].inv_freq_last", wanted, rotary.inv_freq[-1:].numpy(),
+                      "float32", FREQUENCY_BOUND * wanted)
+        if "max_seq_len_cached" in call:
+            yield exact(f"calls[{index}].max_seq_len_cached", call["max_seq_len_cached"],
+                        rotary.max_seq_len_cached)

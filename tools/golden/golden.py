@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the golden files again with a published release of transformers and compares them.
+
+    golden.py [--release VERSION] [FOLDER | FILE.json]...
+    golden.py --releases [--check | --write]
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+
+import torch
+
+from cases import NOT_REMADE, NoCase, remade
+from compare import judge
+from history import periods
+from history_cases import CASES
+from history_table import compare_with_document
+from release import Release
+from torch_parts import GIVEN
+from wheels import WheelError, pins, wheel_of
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WHEELS = ROOT / "build/golden/wheels"
+
+
+def main():
+    arguments = parsed(sys.argv[1:])
+    torch.set_num_threads(1)
+    try:
+        if arguments.releases:
+            mode = "check" if arguments.check else "write" if arguments.write else "print"
+            return compare_with_document(histories(), mode)
+        return compare_files(files_of(arguments.paths), release_of(arguments.release))
+    except WheelError as error:
+        print(f"golden: {error}", file=sys.stderr)
+        return 1
+
+
+def parsed(words):
+    parser = argparse.ArgumentParser(prog="dev golden", description=__doc__.split("\n")[0])
+    parser.add_argument("paths", nargs="*", type=pathlib.Path, metavar="FOLDER | FILE.json",
+                        default=[ROOT / "tests/golden"], help="default: tests/golden")
+    parser.add_argument("--release", default=pins()["default"], choices=pins()["sha256"],
+                        metavar="VERSION",
+                        help="a release that releases.json pins, default: %(default)s")
+    parser.add_argument("--releases", action="store_true",
+                        help="what the pinned releases make of the same configs, as a table")
+    table = parser.add_mutually_exclusive_group()
+    table.add_argument("--check", action="store_true",
+                       help="with --releases: docs/theory/transformers-releases.md says the same")
+    table.add_argument("--write", action="store_true",
+                       help="with --releases: write the table there")
+    arguments = parser.parse_args(words)
+    if (arguments.check or arguments.write) and not arguments.releases:
+        parser.error("--check and --write need --releases")
+    return arguments
+
+
+def release_of(version):
+    return Release(version, wheel_of(version, WHEELS), GIVEN)
+
+
+def histories():
+    releases = [release_of(version) for version in pins()["sha256"]]
+    return [(case, periods(case, releases)) for case in CASES]
+
+
+def files_of(paths):
+    for path in paths:
+        yield from sorted(path.glob("*.json")) if path.is_dir() else [path]
+
+
+def compare_files(paths, release):
+    print(f"transformers {release.version} on torch {torch.__version__}")
+    counts = {"remade": 0, "not remade": 0, "changed": 0}
+    for path in paths:
+        kind, text = verdict_on(path, release)
+        counts[kind] += 1
+        print(f"{path.stem:44} {text}", flush=True)
+    print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
+    if counts["remade"] + counts["changed"] == 0:
+        print("golden: no golden file was found", file=sys.stderr)
+        return 1
+    return 1 if counts["changed"] else 0
+
+
+def verdict_on(path, release):
+    name = path.stem.removeprefix("golden_")
+    if name in NOT_REMADE:
+        return "not remade", f"not remade: {NOT_REMADE[name]}"
+    try:
+        verdict = judge(remade(json.loads(path.read_text(encoding="utf-8")), release))
+    except NoCase as error:
+        return "changed", f"CHANGED: {error}"
+    return ("changed" if verdict.changed else "remade"), verdict.text()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

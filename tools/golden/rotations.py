@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""q and k of a golden file through the rotary embedding and the rotation of one model."""
+
+import dataclasses
+import re
+
+import numpy as np
+import torch
+
+from compare import FREQUENCY_BOUND, Numbers, rotated_bound, table_bound
+
+MODEL = re.compile(r"transformers/models/(\w+)/")
+# Models that turn features 2i and 2i + 1 together; the others i and i + rotary_dim/2.
+ADJACENT = {"glm4", "gptj", "roformer", "deepseek_v2", "llama4"}
+# Rope parameters of the files that do not hold their config.
+ROPE_PARAMETERS = {
+    "deepseek_v2": {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 40,
+                    "original_max_position_embeddings": 4096, "beta_fast": 32, "beta_slow": 1,
+                    "mscale": 0.707, "mscale_all_dim": 0.707},
+    "llama4": {"rope_type": "default", "rope_theta": 500000.0},
+    "gemma4": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
+               "rope_theta": 1000000.0},
+}
+OUTPUTS = {"q": "q_out", "k": "k_out", "v": "v_out_if_rotary_value"}
+
+
+@dataclasses.dataclass
+class Rotation:
+    """What a model does with positions and tensors."""
+
+    tables: object  # a tensor -> {name in the golden file: table of the positions}
+    turn: object  # tensors, tables -> turned tensors
+    inv_freq: np.ndarray
+    factor: float = 1.0
+
+
+def rotated_numbers(golden, release):
+    model = MODEL.search(next(iter(golden["source"].values())))[1]
+    rotation = MAKERS.get(model, by_rotary_class)(golden, release, model)
+    for dtype, prefix, inputs, held in runs(golden):
+        tables = rotation.tables(inputs["q"])
+        turned = rotation.turn(list(inputs.values()), tables)
+        for name in tables.keys() & held.keys():
+            yield Numbers(prefix + name, as_array(held[name]), doubles(tables[name]), dtype,
+                          bound_of_table(name, golden, rotation))
+        for (key, tensor), result in zip(inputs.items(), turned):
+            bound = bound_of_turned(tensor, dtype, (golden, rotation, model in ADJACENT))
+            wanted = as_array(held[OUTPUTS[key]])
+            yield Numbers(prefix + OUTPUTS[key], wanted, doubles(result), dtype, bound)
+
+
+def runs(golden):
+    """(dtype, prefix of the names, inputs, what holds the outputs) of each dtype in the file."""
+    inputs = {key: as_tensor(golden[key], "float32") for key in OUTPUTS if key in golden}
+    yield "float32", "", inputs, golden
+    for dtype, held in golden.get("half_precision", {}).items():
+        # Without inputs of their own, the float32 ones rounded once.
+        halves = {key: as_tensor(held.get(f"{key}_in", golden[key]), dtype)
+                  for key in inputs if OUTPUTS[key] in held}
+        yield dtype, f"half_precision.{dtype}.", halves, held
+
+
+def by_rotary_class(golden, release, model):
+    """A class that makes cos and sin (or complex numbers) and a function that applies them."""
+    source = golden["source"]
+    class_name = next(name for name in source if name.endswith("RotaryEmbedding"))
+    apply_name = next(name for name in source if name.startswith("apply_"))
+    code = release.model(model, class_name, apply_name)
+    rotary = getattr(code, class_name)(config_of(golden, release, model))
+    apply = getattr(code, apply_name)
+
+    def tables(tensor):
+        made = rotary(tensor, torch.tensor([golden["positions"]]))
+        if isinstance(made, tuple):
+            return {"cos": made[0], "sin": made[1]}
+        return {"freqs_cis_real": made.real, "freqs_cis_imag": made.imag}
+
+    def turn(tensors, made):
+        if "cos" in made:
+            return apply(*tensors, made["cos"], made["sin"])
+        return apply(*tensors, torch.complex(made["freqs_cis_real"], made["freqs_cis_imag"]))
+
+    return Rotation(tables, turn, doubles(rotary.inv_freq), rotary.attention_scaling)
+
+
+def config_of(golden, release, model):
+    if "config" in golden:
+        return release.config(model, golden["config"])
+    return release.config(model, {
+        "head_dim": golden["q"]["shape"][-1],
+        "hidden_size": golden["q"]["shape"][-1],
+        "num_attention_heads": 1,
+        "max_position_embeddings": max(golden["positions"]) + 1,
+        "rope_parameters": dict(ROPE_PARAMETERS[model]),
+    })
+
+
+def gemma4(golden, release, model):
+    """One tensor at a time, and a layer type for each table."""
+    code = release.model(model, "Gemma4TextRotaryEmbedding", "apply_rotary_pos_emb")
+    config = config_of(golden, release, model)
+    layer = "full_attention"
+    config.layer_types = [layer]
+    config.rope_parameters = {layer: config.rope_parameters}
+    rotary = code.Gemma4TextRotaryEmbedding(config)
+    inv_freq = rotary.full_attention_inv_freq
+
+    def tables(tensor):
+        cos, sin = rotary(tensor, torch.tensor([golden["positions"]]), layer)
+        return {"cos": cos, "sin": sin, "inv_freq": inv_freq}
+
+    def turn(tensors, made):
+        return [code.apply_rotary_pos_emb(tensor, made["cos"], made["sin"]) for tensor in tensors]
+
+    return Rotation(tables, turn, doubles(inv_freq))
+
+
+def gptj(golden, release, model):
+    """A table for each position; the attention layer cuts the rotary features off, as here."""
+    code = release.model(model, "create_sinusoidal_positions", "apply_rotary_pos_emb")
+    rotary_dim = golden["rotary_dim"]
+    rows = code.create_sinusoidal_positions(max(golden["positions"]) + 1, rotary_dim)
+    sin, cos = rows[golden["positions"]][None].chunk(2, dim=-1)
+
+    def turn(tensors, made):
+        for tensor in tensors:
+            turned = code.apply_rotary_pos_emb(
+                tensor[..., :rotary_dim], made["sin"], made["cos"])
+            yield torch.cat([turned, tensor[..., rotary_dim:]], dim=-1)
+
+    return Rotation(lambda tensor: {"sin": sin, "cos": cos}, turn, powers(rotary_dim))
+
+
+def roformer(golden, release, model):
+    code = release.model(model, "RoFormerSinusoidalPositionalEmbedding", "RoFormerSelfAttention")
+    dim = golden["q"]["shape"][-1]
+    positions = golden["positions"]
+    embedding = code.RoFormerSinusoidalPositionalEmbedding(max(positions) + 1, dim)
+    rows = embedding.create_weight()[positions][None, None]
+
+    def turn(tensors, made):
+        return code.RoFormerSelfAttention.apply_rotary_position_embeddings(
+            made["table_rows"], *tensors)
+
+    return Rotation(lambda tensor: {"table_rows": rows}, turn, powers(dim))
+
+
+MAKERS = {"gemma4": gemma4, "gptj": gptj, "roformer": roformer}
+
+
+def powers(rotary_dim):
+    """What the makers without a rotary class compute in one expression; for the bounds alone."""
+    return 10000.0 ** (-np.arange(0, rotary_dim, 2) / rotary_dim)
+
+
+def bound_of_table(name, golden, rotation):
+    """Of frequencies; of cos and sin [tokens, 1], as the fastest pair has it."""
+    if name == "inv_freq":
+        return FREQUENCY_BOUND * rotation.inv_freq
+    positions = np.array(golden["positions"], float)[:, None]
+    return table_bound(positions, rotation.inv_freq.max(), rotation.factor)
+
+
+def bound_of_turned(tensor, dtype, made_by):
+    """A bound of each feature; features that do not turn keep their bits."""
+    golden, rotation, adjacent = made_by
+    x, pairs = doubles(tensor), len(rotation.inv_freq)
+    first = np.arange(pairs) * 2 if adjacent else np.arange(pairs)
+    second = first + (1 if adjacent else pairs)
+    axis = golden["layout"].split()[0].rstrip(",").split(",").index("T")
+    shape = [1] * x.ndim
+    shape[axis] = -1
+    positions = np.array(golden["positions"], float).reshape(shape)
+    table = table_bound(positions, rotation.inv_freq, rotation.factor)
+    bound = np.zeros(x.shape)
+    bound[..., first] = bound[..., second] = rotated_bound(
+        table, np.hypot(x[..., first], x[..., second]), rotation.factor, dtype)
+    return bound
+
+
+def as_array(tensor):
+    return np.array(tensor["data"], float).reshape(tensor["shape"])
+
+
+def as_tensor(tensor, dtype):
+    numbers = torch.tensor(tensor["data"], dtype=torch.float32).reshape(tensor["shape"])
+    return numbers.to(getattr(torch, dtype))
+
+
+def doubles(tensor):
+    return tensor.detach().double().numpy()

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published wheels of transformers: which releases, fetched once, verified by their SHA-256."""
+
+import hashlib
+import json
+import pathlib
+import subprocess
+import sys
+
+PINS = pathlib.Path(__file__).with_name("releases.json")
+
+
+class WheelError(Exception):
+    """A wheel that is not there or is another one than the pinned one."""
+
+
+def pins():
+    return json.loads(PINS.read_text(encoding="utf-8"))
+
+
+def wheel_of(version, folder):
+    """The path of the release's wheel in the folder; downloaded when it is not there."""
+    wanted = pins()["sha256"].get(version)
+    if wanted is None:
+        raise WheelError(f"releases.json must pin the release, got {version}")
+    path = folder / f"transformers-{version}-py3-none-any.whl"
+    if not path.exists():
+        download(version, folder)
+    got = hashlib.sha256(path.read_bytes()).hexdigest()
+    if got != wanted:
+        raise WheelError(f"{path} must have SHA-256 {wanted}, got {got}; delete it to fetch again")
+    return path
+
+
+def download(version, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"download transformers {version}", file=sys.stderr)
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
+               "--only-binary=:all:", "--dest", str(folder), f"transformers=={version}"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode != 0:
+        raise WheelError(f"pip could not download transformers {version}: {result.stderr.strip()}")
