@@ -99,6 +99,7 @@ class ToyConfig(PreTrainedConfig):
     rope_parameters: dict | None = None
 
     def __post_init__(self, **kwargs):
+        kwargs.setdefault("partial_rotary_factor", 0.25)
         raise AssertionError("is not about rope parameters")
 """
 
@@ -146,6 +147,7 @@ class DefinitionsTest(unittest.TestCase):
             values = {"hidden_size": 8, "rope_scaling": {"factor": 4}, "vocab_size": 7}
             config = release.config("toy", values)
             self.assertEqual((config.hidden_size, config.vocab_size), (8, 7))
+            self.assertEqual(config.partial_rotary_factor, 0.25)
             self.assertEqual(config.rope_parameters, {"factor": 4, "rope_theta": 5.0})
             self.assertEqual(values["rope_scaling"], {"factor": 4})
             code = release.model("toy", "ToyRotaryEmbedding")

@@ -78,7 +78,6 @@ QWEN = {"hidden_size": 3584, "num_attention_heads": 28, "max_position_embeddings
 LONG_QWEN = QWEN | {"max_position_embeddings": 131072}
 PHI = {"hidden_size": 3072, "num_attention_heads": 32, "max_position_embeddings": 131072,
        "original_max_position_embeddings": 4096, "rope_theta": 10000.0,
-       "partial_rotary_factor": 1.0,
        "rope_scaling": {"rope_type": "longrope", "short_factor": [1.0] * 48,
                         "long_factor": [8.0] * 48}}
 SMALL = {"hidden_size": 128, "num_attention_heads": 2, "max_position_embeddings": 2048,
@@ -136,13 +135,13 @@ CASES = [
              "4.55.4": "`truncate` false is read: the ramp is from 8.09 to 17.40",
          }),
     Case("LongRoPE in Phi-3", "phi3", PHI, lists, {
-        "4.33.3": "Phi-3 came with 4.41",
+        "4.33.3": "Phi-3 came after 4.40",
         "4.43.4": "the list follows the longest position of each call; the factor is the ratio of "
                   "the lengths",
     }, (100, 4096, 100)),
     Case("LongRoPE in Phi-3, with a factor of 16 besides", "phi3",
          PHI | {"rope_scaling": PHI["rope_scaling"] | {"factor": 16.0}}, lists, {
-             "4.33.3": "Phi-3 came with 4.41",
+             "4.33.3": "Phi-3 came after 4.40",
              "4.43.4": "the factor is replaced by the ratio of the lengths, 32, where the config "
                        "has `original_max_position_embeddings`",
              "5.0.0": "the factor is that of the config",

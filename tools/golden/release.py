@@ -64,6 +64,7 @@ class Release:
             setattr(config, key, values.pop(key))
         if "rope_parameters" in fields:
             config.rope_parameters = getattr(config, "rope_parameters", None)
+            values = defaults_of(node) | values
             values = config.convert_rope_params_to_dict(**values)
         for key, value in values.items():
             setattr(config, key, value)
@@ -116,6 +117,15 @@ def fields_of(node):
                 if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name)}
     passed = {argument.arg for argument in arguments_of(method(node, "__init__"))}
     return declared | passed - {"self"}
+
+
+def defaults_of(node):
+    """What the class says with kwargs.setdefault("partial_rotary_factor", 0.5) and the like."""
+    return {call.args[0].value: call.args[1].value
+            for name in ("__init__", "__post_init__")
+            for call in ast.walk(method(node, name) or ast.Pass())
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "kwargs.setdefault"
+            and all(isinstance(argument, ast.Constant) for argument in call.args)}
 
 
 def reduced(node, mixin, path):

@@ -41,11 +41,12 @@ def rotated_numbers(golden, release):
         tables = rotation.tables(inputs["q"])
         turned = rotation.turn(list(inputs.values()), tables)
         for name in tables.keys() & held.keys():
-            yield Numbers(prefix + name, as_array(held[name]), doubles(tables[name]), dtype,
+            yield Numbers(prefix + name, doubles(as_tensor(held[name], dtype)),
+                          doubles(tables[name]), dtype,
                           bound_of_table(name, golden, rotation))
         for (key, tensor), result in zip(inputs.items(), turned):
             bound = bound_of_turned(tensor, dtype, (golden, rotation, model in ADJACENT))
-            wanted = as_array(held[OUTPUTS[key]])
+            wanted = doubles(as_tensor(held[OUTPUTS[key]], dtype))
             yield Numbers(prefix + OUTPUTS[key], wanted, doubles(result), dtype, bound)
 
 
@@ -178,12 +179,9 @@ def bound_of_turned(tensor, dtype, made_by):
     return bound
 
 
-def as_array(tensor):
-    return np.array(tensor["data"], float).reshape(tensor["shape"])
-
-
 def as_tensor(tensor, dtype):
-    numbers = torch.tensor(tensor["data"], dtype=torch.float32).reshape(tensor["shape"])
+    """Rounded to the type: a file may hold no more digits than it takes to read a number back."""
+    numbers = torch.tensor(tensor["data"], dtype=torch.float64).reshape(tensor["shape"])
     return numbers.to(getattr(torch, dtype))
 
 
