@@ -48,7 +48,7 @@ def frequency_numbers(golden, release):
     for index, result in enumerate(golden["results"]):
         config = release.config(golden["family"], golden["config"])
         inv_freq, factor = frequencies(result, config, release)
-        wanted = np.array(result["inv_freq_f32"])
+        wanted = np.array(result["inv_freq_f32"], np.float32)
         yield Numbers(f"results[{index}].inv_freq_f32", wanted, inv_freq.numpy(), "float32",
                       FREQUENCY_BOUND * np.abs(wanted))
         yield exact(f"results[{index}].attention_scaling", result["attention_scaling"], factor)

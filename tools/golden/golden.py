@@ -56,6 +56,9 @@ def parsed(words):
     arguments = parser.parse_args(words)
     if (arguments.check or arguments.write) and not arguments.releases:
         parser.error("--check and --write need --releases")
+    for path in arguments.paths:
+        if not path.exists():
+            parser.error(f"{path} must be a folder or a file, got neither")
     return arguments
 
 
@@ -98,6 +101,8 @@ def verdict_on(path, release):
         return "changed", f"CHANGED: {error}"
     except Exception as error:  # the wheel's code is others': whatever it raises is a finding
         return "changed", f"CHANGED: fails with {type(error).__name__}: {error}"
+    if verdict.count == 0 and not verdict.changed:
+        return "changed", "CHANGED: holds no number that is made again"
     return ("changed" if verdict.changed else "remade"), verdict.text()
 
 
