@@ -22,6 +22,8 @@ constexpr std::string_view root_examples =
       the cos and sin rows, the first thing to compare when porting a model
   rotary rotate --config config.json --layout bthd --q q.npy --out-q q_rotated.npy
       rotate queries or keys that NumPy saved
+  rotary models search gemma
+      configs of public models that every command takes by name
   rotary explain --values 0.5,-1,1.5,2 --position 3 --pairing interleaved
       rotary embedding, step by step, on numbers you can check by hand
 )";

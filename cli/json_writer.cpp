@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -31,6 +32,17 @@ void JsonWriter::value(double number) {
 void JsonWriter::value(std::string_view text) {
   separate();
   quoted(text);
+}
+
+void JsonWriter::document(std::string_view json) {
+  separate();
+  while (!json.empty()) {
+    const std::size_t end = std::min(json.find('\n'), json.size());  // no string of JSON has one
+    std::string_view line = json.substr(0, end);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    text_ += line;
+    json.remove_prefix(std::min(end + 1, json.size()));
+  }
 }
 
 std::string JsonWriter::finish() && {

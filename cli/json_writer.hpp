@@ -38,6 +38,10 @@ class JsonWriter {
     }
   }
 
+  // A whole JSON document as a value. Only the white space around its lines is left out, so that
+  // this document stays on one.
+  void document(std::string_view json);
+
   template <class T>
   void member(std::string_view name, const T& member_value) {
     key(name);

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "cli/arguments.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
+#include "cli/model_cards.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -58,6 +61,21 @@ std::size_t rotary_of_type(const ModelSpec& model, const std::string& layer_type
                             layer_types_text(model), layer_type));
 }
 
+// Text that names nothing in the file system may be a card's name; a path with folders is none.
+bool may_be_card(const std::string& path) {
+  std::error_code error;
+  return path != "-" && path.find('/') == std::string::npos &&
+         std::filesystem::symlink_status(path, error).type() ==
+             std::filesystem::file_type::not_found;
+}
+
+std::string read_config(const std::string& path_or_card) {
+  if (!may_be_card(path_or_card)) return read_file(path_or_card, most_config_bytes);
+  if (const ModelCard* card = find_model_card(path_or_card)) return std::string(card->json);
+  throw Failure(ExitCode::io, fmt::format("{}: No such file, and no model card has this name{}",
+                                          path_or_card, near_card_names_text(path_or_card)));
+}
+
 }  // namespace
 
 std::optional<Pairing> parse_pairing(const std::optional<std::string>& text) {
@@ -66,9 +84,8 @@ std::optional<Pairing> parse_pairing(const std::optional<std::string>& text) {
                          {{"half", Pairing::half}, {"interleaved", Pairing::interleaved}});
 }
 
-ModelSpec read_model(const std::string& path, const ResolveOptions& options) {
-  const std::string text = read_file(path, most_config_bytes);
-  return value_or_fail(resolve(text, options), input_name(path));
+ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options) {
+  return value_or_fail(resolve(read_config(path_or_card), options), input_name(path_or_card));
 }
 
 std::size_t choose_rotary(const ModelSpec& model, const LayerChoice& choice) {

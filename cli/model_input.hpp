@@ -16,8 +16,13 @@ namespace rotary::cli {
 // "half" or "interleaved"; absent for no text. Usage failure for anything else.
 [[nodiscard]] std::optional<Pairing> parse_pairing(const std::optional<std::string>& text);
 
-// The model that the config file at path ("-": standard input) describes.
-[[nodiscard]] ModelSpec read_model(const std::string& path, const ResolveOptions& options);
+// What the help of every command says of CONFIG.
+inline constexpr std::string_view config_help =
+    "a Hugging Face config.json, '-' for standard input, or a model card's name (rotary models)";
+
+// The model that the config file at the path ("-": standard input) describes or, where there is no
+// such file, the model card of that name.
+[[nodiscard]] ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options);
 
 // At most one of the two: an index into the model's layers, or the config's name for some of them.
 struct LayerChoice {

@@ -29,12 +29,10 @@ extern const Command inspect_command;
 extern const Command table_command;
 extern const Command rotate_command;
 extern const Command explain_command;
+extern const Command models_command;
 
-inline constexpr std::array<const Command*, 4> commands = {
-    &inspect_command,
-    &table_command,
-    &rotate_command,
-    &explain_command,
+inline constexpr std::array<const Command*, 5> commands = {
+    &inspect_command, &table_command, &rotate_command, &explain_command, &models_command,
 };
 
 }  // namespace rotary::cli

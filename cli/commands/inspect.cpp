@@ -289,7 +289,7 @@ std::string json_of(const Inspection& inspection) {
 Run declare(CLI::App& app) {
   const auto options = std::make_shared<ModelOptions>();
   app.add_option("CONFIG", options->config,
-                 "a Hugging Face config.json or a params.json, '-' for standard input")
+                 std::string(config_help))
       ->required();
   declare_model_options(app, *options);
   return [options](OutputForm form) {
@@ -307,6 +307,7 @@ constinit const Command inspect_command{
     .examples =
         "  rotary inspect config.json\n"
         "  rotary inspect config.json --context 32768\n"
+        "  rotary inspect llama-3.1-8b\n"
         "  rotary inspect config.json --json | jq '.rotary[0].inv_freq'\n"
         "  curl -s https://example.com/model/config.json | rotary inspect -\n",
     .usage =

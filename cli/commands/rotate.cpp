@@ -262,7 +262,7 @@ void declare_tensors(CLI::App& app, Arguments& arguments) {
 Run declare(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
   app.add_option("--config", arguments->model.config,
-                 "a Hugging Face config.json or a params.json, '-' for standard input")
+                 std::string(config_help))
       ->required()
       ->type_name("FILE");
   declare_tensors(app, *arguments);

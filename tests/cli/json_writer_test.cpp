@@ -69,6 +69,15 @@ TEST(JsonWriter, EscapesText) {
   EXPECT_EQ(written(std::string_view("é√😀")), "\"é√😀\"\n");
 }
 
+TEST(JsonWriter, TakesAWholeDocumentOntoItsLine) {
+  JsonWriter json;
+  json.begin_array();
+  json.document("{\n  \"a  b\": [\n    1, 2\n  ]\n}\n");
+  json.document("3");
+  json.end_array();
+  EXPECT_EQ(std::move(json).finish(), "[{\"a  b\": [1, 2]},3]\n");
+}
+
 TEST(JsonWriter, ReplacesBytesThatAreNotUtf8) {
   EXPECT_EQ(written(std::string_view("a\xFF"
                                      "b\xC3")),

@@ -5,7 +5,7 @@ import re
 
 from tool import ToolTest
 
-COMMANDS = ["inspect", "table", "rotate", "explain"]
+COMMANDS = ["inspect", "table", "rotate", "explain", "models"]
 
 
 class HelpTest(ToolTest):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every .cpp and .c is built: the CMakeLists.txt of its folder or of one above names it."""
+"""Every .cpp and .c is built, and every model card embedded: the CMakeLists.txt of its folder or of
+one above names it."""
 
 import pathlib
 import re
@@ -20,7 +21,8 @@ def check_listed(tree):
     }
     for path in map(pathlib.PurePosixPath, tree.paths):
         is_source = path.suffix in (".cpp", ".c") and str(path).startswith(BUILT)
-        if is_source and not is_listed(path, words):
+        is_card = path.suffix == ".json" and str(path).startswith("models/")
+        if (is_source or is_card) and not is_listed(path, words):
             yield Finding(str(path), 1, "no CMakeLists.txt lists this file")
 
 

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/model_cards.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+#include "cli/ascii.hpp"
+
+namespace rotary::cli {
+namespace {
+
+constexpr std::size_t most_near_names = 5;
+constexpr std::size_t longest_text = 100;    // longer than any name; the distance is quadratic
+constexpr std::size_t shortest_overlap = 4;  // letters and digits: "phi3" is one, "t5" says little
+
+// Letters and digits alone, in lower case.
+std::string bare(std::string_view text) {
+  if (text.ends_with(".json")) text.remove_suffix(5);
+  std::string kept;
+  for (const char each : text.substr(0, longest_text)) {
+    const char lower = ascii_lower(each);
+    if ((lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9')) kept += lower;
+  }
+  return kept;
+}
+
+// Insertions, deletions and replacements from one to the other (Levenshtein), a row at a time.
+std::size_t edit_distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+bool is_part(std::string_view part, std::string_view whole) {
+  return part.size() >= shortest_overlap && whole.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+const ModelCard* find_model_card(std::string_view name) noexcept {
+  const std::span<const ModelCard> cards = model_cards();
+  const auto found = std::ranges::lower_bound(cards, name, {}, &ModelCard::name);
+  return found != cards.end() && found->name == name ? &*found : nullptr;
+}
+
+std::vector<std::string_view> near_card_names(std::string_view text) {
+  const std::string wanted = bare(text);
+  std::vector<std::pair<std::size_t, std::string_view>> near;
+  for (const ModelCard& card : model_cards()) {
+    const std::string name = bare(card.name);
+    const std::size_t distance = edit_distance(wanted, name);
+    if (distance <= name.size() / 3 || is_part(name, wanted) || is_part(wanted, name)) {
+      near.emplace_back(distance, card.name);
+    }
+  }
+  std::ranges::sort(near);
+  std::vector<std::string_view> names;
+  for (const auto& [distance, name] : near) {
+    if (names.size() < most_near_names) names.push_back(name);
+  }
+  return names;
+}
+
+std::string near_card_names_text(std::string_view text) {
+  const std::vector<std::string_view> names = near_card_names(text);
+  return names.empty() ? "; `rotary models` lists the names"
+                       : fmt::format("; the nearest names: {}", fmt::join(names, ", "));
+}
+
+}  // namespace rotary::cli

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cards inside the tool, as functions; test_models.py looks into each of them.
+#include "cli/model_cards.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "cli/model_input.hpp"
+
+namespace rotary::cli {
+namespace {
+
+bool is_near(std::string_view text, std::string_view name) {
+  const std::vector<std::string_view> names = near_card_names(text);
+  return std::ranges::find(names, name) != names.end();
+}
+
+TEST(ModelCards, AreSortedAndFoundByName) {
+  const auto cards = model_cards();
+  ASSERT_GE(cards.size(), 30u);
+  EXPECT_EQ(std::ranges::adjacent_find(cards, std::ranges::greater_equal(), &ModelCard::name),
+            cards.end());
+  for (const ModelCard& card : cards) EXPECT_EQ(find_model_card(card.name), &card) << card.name;
+  EXPECT_EQ(find_model_card(""), nullptr);
+  EXPECT_EQ(find_model_card("llama-3.1-8"), nullptr);
+  EXPECT_EQ(find_model_card("zzz"), nullptr);
+}
+
+TEST(ModelCards, HoldTheFileAndWhatIsTakenFromIt) {
+  const ModelCard* card = find_model_card("llama-3.1-8b");
+  ASSERT_NE(card, nullptr);
+  EXPECT_EQ(card->model_type, "llama");
+  EXPECT_TRUE(card->source.starts_with("mlc-ai/mlc-llm at 79d603f0")) << card->source;
+  EXPECT_TRUE(card->json.starts_with("{\n  \"_source\": \"mlc-ai/mlc-llm at ")) << card->json;
+  EXPECT_TRUE(card->json.ends_with("}\n"));
+}
+
+TEST(ModelCards, NearNamesIgnoreCaseSeparatorsAndSlips) {
+  EXPECT_TRUE(is_near("Llama_3.1_8B", "llama-3.1-8b"));
+  EXPECT_TRUE(is_near("llama-3.1-8b.json", "llama-3.1-8b"));
+  EXPECT_TRUE(is_near("lama-3.1-8b", "llama-3.1-8b"));
+  EXPECT_TRUE(is_near("meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"));
+  EXPECT_TRUE(is_near("kimi", "kimi-k2"));
+  EXPECT_EQ(near_card_names("llama-3.1-8b").front(), "llama-3.1-8b");
+}
+
+TEST(ModelCards, NearNamesAreFewOrNone) {
+  EXPECT_LE(near_card_names("qwen").size(), 5u);
+  EXPECT_TRUE(near_card_names("").empty());
+  EXPECT_TRUE(near_card_names("xyzzy").empty());
+  EXPECT_TRUE(near_card_names(std::string(1 << 20, '\xff')).empty());
+  EXPECT_EQ(near_card_names_text("xyzzy"), "; `rotary models` lists the names");
+  EXPECT_EQ(near_card_names_text("kimik2"), "; the nearest names: kimi-k2");
+}
+
+TEST(ReadModel, TakesTheNameOfACard) {
+  EXPECT_EQ(read_model("llama-3.1-8b", {}).layers.size(), 32u);
+}
+
+TEST(ReadModel, SaysWhichNamesAreNear) {
+  try {
+    static_cast<void>(read_model("kimik2", {}));
+    ADD_FAILURE() << "was accepted";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.exit_code(), ExitCode::io);
+    EXPECT_STREQ(failure.what(),
+                 "kimik2: No such file, and no model card has this name; the nearest names: "
+                 "kimi-k2");
+  }
+}
+
+}  // namespace
+}  // namespace rotary::cli

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model cards: what rotary models says of them, and that each one is what a card must be."""
+
+import json
+import os
+import pathlib
+import re
+
+from tool import LLAMA, ToolTest
+
+CARDS = pathlib.Path(os.environ["ROTARY_CARDS"])
+
+# owner/name at a whole commit, then the path.
+SOURCE = re.compile(r"^[\w.-]+/[\w.-]+ at [0-9a-f]{40}, \S+")
+
+# Families, and single cards, that do not resolve yet. Remove what does; the set goes with the last.
+NOT_YET_KNOWN = set(
+    """
+    baichuan bart bert bloom chatglm cohere dbrx deepseek deepseek_v2 deepseek_v3 deepseek_v32
+    deepseek_v4 esm exaone4 falcon gemma gemma2 gemma3 gemma3_text gemma4 glm4v glm4v_moe gpt2
+    gpt_bigcode gpt_oss helium internlm internlm2 kimi_k2 lfm2_vl llama4 minicpm minicpm3 minimax_m1
+    ministral3 mixtral mllama molmo mpt nemotron olmo2 olmo3 opt orion persimmon phi phi-msft
+    phi3 phi3_v qwen qwen2_5_vl qwen2_moe qwen2_vl qwen3 qwen3_5 qwen3_5_moe qwen3_next qwen3_vl
+    qwen3_vl_moe stablelm starcoder2 t5 whisper smollm2-135m smollm2-360m
+    """.split()
+) | {None}  # the forms of params.json
+
+
+class CardsTest(ToolTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.cards = {path.stem: path.read_text() for path in CARDS.glob("*.json")}
+
+    def test_the_tool_has_every_card_of_the_folder(self):
+        self.assertGreaterEqual(len(self.cards), 30)
+        names = [model["name"] for model in self.run_json("models", "models")["models"]]
+        self.assertEqual(names, sorted(self.cards))
+
+    def test_each_card_names_its_source(self):
+        for name, text in self.cards.items():
+            with self.subTest(card=name):
+                card = json.loads(text)
+                self.assertEqual(next(iter(card)), "_source")
+                self.assertRegex(card["_source"], SOURCE)
+
+    def test_values_from_knowledge_are_named(self):
+        for name, text in self.cards.items():
+            with self.subTest(card=name):
+                card = json.loads(text)
+                self.assertLessEqual(set(card.get("_unverified", [])), set(card))
+
+    def test_each_card_resolves(self):
+        for model in self.run_json("models", "models")["models"]:
+            with self.subTest(card=model["name"]):
+                if "_unverified" in json.loads(self.cards[model["name"]]):
+                    continue
+                if not {model["model_type"], model["name"]} & NOT_YET_KNOWN:
+                    self.assertIsNone(model["error"])
+
+    def test_the_tool_reads_each_source_and_type(self):
+        for model in self.run_json("models", "models")["models"]:
+            card = json.loads(self.cards[model["name"]])
+            self.assertEqual(model["source"], card["_source"])
+            self.assertEqual(model["model_type"], card.get("model_type"))
+
+
+class ModelsTest(ToolTest):
+    def names(self, *arguments):
+        return [model["name"] for model in self.run_json("models", "models", *arguments)["models"]]
+
+    def test_the_table(self):
+        lines = self.run_ok("models").splitlines()
+        self.assertEqual(
+            lines[0].split(), ["name", "model_type", "context", "base", "rope_type", "layers"]
+        )
+        [line] = [line for line in lines if line.startswith("llama-3.1-8b ")]
+        self.assertEqual(
+            line.split(), ["llama-3.1-8b", "llama", "131072", "500000", "llama3", "32"]
+        )
+        self.assertEqual(len({len(line) for line in lines}), 1, "the last column is aligned right")
+
+    def test_a_summary(self):
+        [model] = self.run_json("models", "models", "show", "llama-3.1-8b")["models"]
+        self.assertEqual(model["trained_context_tokens"], 131072)
+        self.assertEqual(model["layers"], 32)
+        self.assertEqual(model["encodings"], ["rotary"])
+        self.assertEqual(
+            model["rotary"], [{"layer_type": None, "base": 500000, "rope_type": "llama3"}]
+        )
+        self.assertEqual(model["config"], json.loads((CARDS / "llama-3.1-8b.json").read_text()))
+
+    def test_show_prints_the_card(self):
+        text = self.run_ok("models", "show", "llama-3.1-8b")
+        self.assertEqual(text, (CARDS / "llama-3.1-8b.json").read_text())
+
+    def test_search_looks_into_names_types_and_sources(self):
+        every = self.names()
+        for part, some in [("LLAMA-3.1", "llama-3.1-70b"), ("gpt_NeoX", "redpajama-incite-3b"),
+                           ("Model_Preset.py", "codellama-7b"), ("gpt2", "gpt2-medium")]:
+            found = self.names("search", part)
+            self.assertIn(some, found)
+            self.assertLess(len(found), len(every))
+            self.assertEqual(found, [name for name in every if name in found])
+        self.assertEqual(self.names("search", ""), every)
+        self.assertEqual(self.names("search", "no such text"), [])
+        self.assertEqual(len(self.run_ok("models", "search", "no such text").splitlines()), 1)
+
+    def test_refusals(self):
+        for arguments, part in [
+            (["list"], "search, show, got 'list'"),
+            (["search"], "rotary models search TEXT"),
+            (["show"], "rotary models show NAME"),
+            (["show", "kimik2"], "no model card is called 'kimik2'; the nearest names: kimi-k2"),
+            (["show", "xyzzy"], "`rotary models` lists the names"),
+            (["show", "gpt2", "more"], "not expected: more"),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.assert_fails(2, [part], "models", *arguments)
+
+
+class NamesTest(ToolTest):
+    def test_commands_take_the_name_of_a_card(self):
+        self.assertTrue(self.run_ok("inspect", "llama-3.1-8b").startswith("llama, 32 layers"))
+        self.run_ok("table", "llama-3.1-8b", "--positions", "0:2")
+
+    def test_a_file_wins(self):
+        self.write_config(LLAMA, name="llama-3.1-8b")
+        self.assertTrue(self.run_ok("inspect", "llama-3.1-8b").startswith("llama, 3 layers"))
+
+    def test_when_there_is_neither(self):
+        self.assert_fails(
+            4, ["kimik2: No such file, and no model card", "kimi-k2"], "inspect", "kimik2"
+        )
+        result = self.run_tool("inspect", "models/llama-3.1-8b")
+        self.assertEqual(result.returncode, 4)
+        self.assertNotIn(b"card", result.stderr)
