@@ -18,10 +18,11 @@ NOT_YET_KNOWN = set(
     """
     baichuan bart bert bloom chatglm cohere dbrx deepseek deepseek_v2 deepseek_v3 deepseek_v32
     deepseek_v4 esm exaone4 falcon gemma gemma2 gemma3 gemma3_text gemma4 glm4v glm4v_moe gpt2
-    gpt_bigcode gpt_oss helium internlm internlm2 kimi_k2 lfm2_vl llama4 minicpm minicpm3 minimax_m1
-    ministral3 mixtral mllama molmo mpt nemotron olmo2 olmo3 opt orion persimmon phi phi-msft
-    phi3 phi3_v qwen qwen2_5_vl qwen2_moe qwen2_vl qwen3 qwen3_5 qwen3_5_moe qwen3_next qwen3_vl
-    qwen3_vl_moe stablelm starcoder2 t5 whisper smollm2-135m smollm2-360m
+    gpt_bigcode gpt_oss helium hunyuan internlm internlm2 kimi_k2 lfm2_vl llama4 minicpm
+    minicpm3 minimax_m1 ministral3 mixtral mllama molmo mpt nemotron olmo2 olmo3 opt orion
+    persimmon phi phi-msft phi3 phi3_v qwen qwen2_5_vl qwen2_moe qwen2_vl qwen3 qwen3_5
+    qwen3_5_moe qwen3_next qwen3_vl qwen3_vl_moe stablelm starcoder2 t5 whisper smollm2-135m
+    smollm2-360m
     """.split()
 ) | {None}  # the forms of params.json
 
