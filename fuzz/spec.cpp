@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::check_error(spec.error());
     return 0;
   }
-  const auto frequencies = make_frequencies(*spec);
+  const auto frequencies = make_frequencies(*spec, std::int64_t{131072});
   if (!frequencies) {
     fuzz::check_error(frequencies.error());
   } else {

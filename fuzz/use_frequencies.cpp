@@ -29,6 +29,7 @@ void check_numbers(const Frequencies& frequencies) {
   if (frequencies.inv_freq.size() != pairs || frequencies.turns.size() != pairs) {
     fail("there must be one frequency for each pair");
   }
+  if (frequencies.contexts.first > frequencies.contexts.last) fail("some context must be right");
   for (const double inv_freq : frequencies.inv_freq) {
     if (!(inv_freq >= 0 && inv_freq < 0x1p40)) fail("inv_freq must be in [0, 2^40)");
   }

@@ -179,6 +179,17 @@ Result<std::optional<std::string>> read_string(const ConfigObject& from, std::st
   return std::optional(value->get<std::string>());
 }
 
+Result<std::optional<std::vector<double>>> read_numbers(const ConfigObject& from,
+                                                        std::string_view key) {
+  const Json* const value = find(from, key);
+  if (value == nullptr) return std::optional<std::vector<double>>();
+  const bool is_list =
+      value->is_array() &&
+      std::all_of(value->begin(), value->end(), [](const Json& each) { return each.is_number(); });
+  if (!is_list) return wrong_type(from, key, "an array of numbers");
+  return std::optional(value->get<std::vector<double>>());
+}
+
 std::string shorten(std::string_view text, std::size_t longest) {
   std::size_t end = std::min(text.size(), longest);
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {

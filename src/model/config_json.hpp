@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rotary/result.hpp"
 
@@ -43,6 +44,8 @@ struct ConfigObject {
                                                                std::string_view key);
 [[nodiscard]] Result<std::optional<bool>> read_boolean(const ConfigObject& from,
                                                        std::string_view key);
+[[nodiscard]] Result<std::optional<std::vector<double>>> read_numbers(const ConfigObject& from,
+                                                                      std::string_view key);
 [[nodiscard]] Result<std::optional<std::string>> read_string(const ConfigObject& from,
                                                              std::string_view key);
 

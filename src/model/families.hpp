@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "model/rope_parameters.hpp"
 #include "rotary/rotary_spec.hpp"
 
 namespace rotary {
@@ -36,7 +37,8 @@ struct Family {
   double fraction = 1;          // when the config gives none
   std::int64_t rotary_dim = 0;  // for PartialRotary::dimension, when the config gives none
   PartialRotary partial = PartialRotary::fraction_if_scaled;
-  bool reads_head_dim = true;         // false: always hidden size / heads
+  bool reads_head_dim = true;  // false: always hidden size / heads
+  RopeDialect rope_dialect = RopeDialect::transformers;
   bool reads_rope_parameters = true;  // false: base fixed, no scaling
   ConfigKeys keys = {};
 };

@@ -213,7 +213,7 @@ Status read_ropes(const ConfigObject& config, ModelConfig& result) {
     dictionary = *std::move(found);
   }
   RopeContext context{.max_position_embeddings = result.max_position_embeddings,
-                      .original_max_position_embeddings = {}};
+                      .dialect = result.family.rope_dialect};
   const auto& entries = *dictionary.object;
   const bool nested =
       !entries.empty() && std::all_of(entries.begin(), entries.end(),
@@ -222,6 +222,7 @@ Status read_ropes(const ConfigObject& config, ModelConfig& result) {
     const auto original = read_integer(config, "original_max_position_embeddings");
     if (!original) return original.error();
     context.original_max_position_embeddings = *original;
+    context.partial_rotary_factor = result.partial_rotary_factor;
     result.ropes.push_back(
         LayerTypeRope{.layer_type = {}, .dictionary = dictionary, .context = context});
     return {};

@@ -67,6 +67,8 @@ Result<std::optional<std::int64_t>> rotary_dimension(const ModelConfig& config,
                                                      const RopeParameters& rope,
                                                      std::vector<std::string>& warnings) {
   const Family& family = config.family;
+  if (rope.partial_rotary_factor_says == PartialRotaryFactor::is_of_the_rule)
+    return std::optional<std::int64_t>();  // the whole head
   if (family.partial == PartialRotary::dimension)
     return std::optional(config.rotary_dim.value_or(family.rotary_dim));
   if (config.rotary_dim) return config.rotary_dim;
@@ -99,7 +101,14 @@ Result<double> base_of(const ModelConfig& config, const RopeParameters& rope,
       "rope_theta must be given, because no default is known for this model_type; got none");
 }
 
+// Any length will do to check a rule; the one in question is the best.
+std::int64_t context_to_check(const ModelConfig& config, const ResolveOptions& options) {
+  if (options.context_tokens) return *options.context_tokens;
+  return config.max_position_embeddings.value_or(1);
+}
+
 Result<ModelRotary> resolve_rotary(const ModelConfig& config, const RopeParameters& rope,
+                                   const ResolveOptions& options,
                                    std::vector<std::string>& warnings) {
   const auto base = base_of(config, rope, warnings);
   if (!base) return base.error();
@@ -115,7 +124,8 @@ Result<ModelRotary> resolve_rotary(const ModelConfig& config, const RopeParamete
                      .softmax_factor = 1,
                      .trained_context_tokens = config.max_position_embeddings};
   // The rules state their own requirements; here a broken one is the config's fault.
-  if (auto frequencies = make_frequencies(rotary.spec); !frequencies) {
+  if (auto frequencies = make_frequencies(rotary.spec, context_to_check(config, options));
+      !frequencies) {
     auto error = std::move(frequencies).error();
     if (error.code == ErrorCode::out_of_memory) return error;
     return malformed_input("config: ", error.message);
@@ -128,12 +138,13 @@ void append(std::vector<std::string>& warnings, const std::vector<std::string>& 
 }
 
 // One entry for each dictionary of the config: one for all layers, or one for each layer type.
-Status resolve_rotaries(const ModelConfig& config, ModelSpec& model) {
+Status resolve_rotaries(const ModelConfig& config, const ResolveOptions& options,
+                        ModelSpec& model) {
   for (const LayerTypeRope& each : config.ropes) {
     const auto rope = read_rope_parameters(each.dictionary, each.context);
     if (!rope) return rope.error();
     append(model.warnings, rope->warnings);
-    auto rotary = resolve_rotary(config, *rope, model.warnings);
+    auto rotary = resolve_rotary(config, *rope, options, model.warnings);
     if (!rotary) return std::move(rotary).error();
     rotary->layer_type = each.layer_type;
     model.rotary.push_back(*std::move(rotary));
@@ -178,7 +189,9 @@ Result<ModelSpec> resolve_config(const ConfigObject& object, const ResolveOption
   auto config = read_model_config(object, chosen->family);
   if (!config) return std::move(config).error();
   append(model.warnings, config->warnings);
-  if (auto status = resolve_rotaries(*config, model); !status) return std::move(status).error();
+  if (auto status = resolve_rotaries(*config, options, model); !status) {
+    return std::move(status).error();
+  }
   resolve_layers(*config, model);
   warn_about_context(*config, options, model);
   return model;

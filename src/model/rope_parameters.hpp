@@ -13,17 +13,30 @@
 
 namespace rotary {
 
-// What the rules need from outside the dictionary.
-struct RopeContext {
-  std::optional<std::int64_t> max_position_embeddings;
-  std::optional<std::int64_t>
-      original_max_position_embeddings;  // given beside the dictionary: it wins
+// Families whose own code reads the dictionary otherwise than modeling_rope_utils.py does.
+enum class RopeDialect {
+  transformers,  // no difference
+  hunyuan,       // "dynamic" with alpha is NTK-aware scaling with that alpha
+  phi3,  // "yarn" with short_factor and long_factor is LongRoPE with YaRN's attention factor
 };
+
+// What the rules need from outside the dictionary. The second and third, given beside it, win.
+struct RopeContext {
+  std::optional<std::int64_t> max_position_embeddings = {};
+  std::optional<std::int64_t> original_max_position_embeddings = {};
+  std::optional<double> partial_rotary_factor = {};
+  RopeDialect dialect = RopeDialect::transformers;
+};
+
+// What partial_rotary_factor says: how much of the head the rule is applied to, or something
+// within a rule that is applied to all of it.
+enum class PartialRotaryFactor { sets_rotary_dim, is_of_the_rule };
 
 struct RopeParameters {
   Scaling scaling = NoScaling{};
   std::optional<double> rope_theta;
   std::optional<double> partial_rotary_factor;
+  PartialRotaryFactor partial_rotary_factor_says = PartialRotaryFactor::sets_rotary_dim;
   std::vector<std::string> warnings;
 };
 

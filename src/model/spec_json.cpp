@@ -26,14 +26,12 @@ struct ConfigKey {
   std::string_view in_a_spec;
 };
 
-constexpr std::array config_keys = {
-    ConfigKey{"", "rope_theta", "base"},
-    ConfigKey{"", "partial_rotary_factor", "rotary_dim"},
-    ConfigKey{"", "rope_scaling", "scaling"},
-    ConfigKey{"", "rope_parameters", "scaling"},
-    ConfigKey{"scaling.", "rope_theta", "base, beside scaling"},
-    ConfigKey{"scaling.", "partial_rotary_factor", "rotary_dim, beside scaling"},
-    ConfigKey{"scaling.", "type", "rope_type"}};
+constexpr std::array config_keys = {ConfigKey{"", "rope_theta", "base"},
+                                    ConfigKey{"", "partial_rotary_factor", "rotary_dim"},
+                                    ConfigKey{"", "rope_scaling", "scaling"},
+                                    ConfigKey{"", "rope_parameters", "scaling"},
+                                    ConfigKey{"scaling.", "rope_theta", "base, beside scaling"},
+                                    ConfigKey{"scaling.", "type", "rope_type"}};
 
 // Absent and null are two things here, unlike in a config: null is no value of any key.
 Status refuse_null(const ConfigObject& from) {
