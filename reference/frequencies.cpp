@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <optional>
 #include <variant>
 
 namespace rotary::reference {
@@ -19,6 +20,7 @@ constexpr long double two_pi = 2 * std::numbers::pi_v<long double>;
 struct Rope {
   long double base = 0;
   std::int64_t rotary_dim = 0;
+  std::int64_t context_tokens = 0;  // 0: not given
 
   [[nodiscard]] std::int64_t pairs() const { return rotary_dim / 2; }
   [[nodiscard]] long double theta(std::int64_t i) const {
@@ -48,8 +50,8 @@ Frequencies scale(const LinearScaling& rule, const Rope& rope) {
 Frequencies scale(const NtkScaling& rule, const Rope& rope) {
   const auto d = static_cast<long double>(rope.rotary_dim);
   const long double alpha = rule.alpha;
-  const Rope stretched{.base = rope.base * std::pow(alpha, d / (d - 2)),
-                       .rotary_dim = rope.rotary_dim};
+  Rope stretched = rope;
+  stretched.base = rope.base * std::pow(alpha, d / (d - 2));
   return scale(NoScaling{}, stretched);
 }
 
@@ -114,9 +116,10 @@ Frequencies scale(const Llama3Scaling& rule, const Rope& rope) {
 
 }  // namespace
 
-Frequencies frequencies(const RotarySpec& spec) {
+Frequencies frequencies(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {
   const Rope rope{.base = spec.base.get(),
-                  .rotary_dim = spec.rotary_dim.value_or(spec.head_dim - spec.first_feature)};
+                  .rotary_dim = spec.rotary_dim.value_or(spec.head_dim - spec.first_feature),
+                  .context_tokens = context_tokens.value_or(0)};
   return std::visit([&](const auto& rule) { return scale(rule, rope); }, spec.scaling);
 }
 

@@ -2,6 +2,8 @@
 // The frequencies of a RotarySpec in long double, each scaling rule straight from its definition.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "rotary/rotary_spec.hpp"
@@ -13,7 +15,9 @@ struct Frequencies {
   long double attention_factor = 1;
 };
 
-// Requires a spec that breaks no requirement stated with its fields.
-[[nodiscard]] Frequencies frequencies(const RotarySpec& spec);
+// Requires a spec that breaks no requirement stated with its fields, and the length of the context
+// where its rule depends on it.
+[[nodiscard]] Frequencies frequencies(const RotarySpec& spec,
+                                      std::optional<std::int64_t> context_tokens = {});
 
 }  // namespace rotary::reference

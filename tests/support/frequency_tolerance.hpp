@@ -6,24 +6,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <variant>
 
 #include "rotary/rotary_spec.hpp"
 
 namespace rotary::test {
 
-struct BlendMagnification {
-  double operator()(const YarnScaling& rule) const { return std::max(1.0, rule.factor); }
-  double operator()(const Llama3Scaling& rule) const { return std::max(1.0, rule.factor); }
+// What a rule adds to the rounding of base^(-2i/d), in units of 2^-52.
+struct RuleRounding {
+  const RotarySpec& spec;
+  std::optional<std::int64_t> context_tokens;
+
+  double operator()(const YarnScaling& rule) const { return 4 * std::max(1.0, rule.factor); }
+  double operator()(const Llama3Scaling& rule) const { return 4 * std::max(1.0, rule.factor); }
   template <class Rule>
   double operator()(const Rule& /*unblended*/) const {
     return 0;
   }
 };
 
-[[nodiscard]] inline double frequency_tolerance(const RotarySpec& spec) {
-  const double blend = std::visit(BlendMagnification{}, spec.scaling);
-  return (4 + std::log(spec.base.get()) + 4 * blend) * 0x1p-52;
+// context_tokens: as given to make_frequencies.
+[[nodiscard]] inline double frequency_tolerance(const RotarySpec& spec,
+                                                std::optional<std::int64_t> context_tokens = {}) {
+  const double rule = std::visit(RuleRounding{spec, context_tokens}, spec.scaling);
+  return (4 + std::log(spec.base.get()) + rule) * 0x1p-52;
 }
 
 }  // namespace rotary::test

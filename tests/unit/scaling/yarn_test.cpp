@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// YaRN: the ramp and the attention factor.
+#include "support/scaling_rules.hpp"
+
+namespace rotary {
+namespace {
+
+using test::expect_as_reference;
+using test::expect_as_reference_for_many_specs;
+using test::expect_positive;
+using test::expect_refused;
+using test::spec_with;
+using test::with;
+
+TEST(YarnRule, AsReference) {
+  expect_as_reference_for_many_specs(YarnScaling{.factor = 4, .original_context_tokens = 32768});
+  expect_as_reference_for_many_specs(YarnScaling{.factor = 32, .original_context_tokens = 4096});
+  expect_as_reference_for_many_specs(YarnScaling{
+      .factor = 32, .original_context_tokens = 4096, .ramp = YarnRamp::fractional});  // gpt-oss
+  expect_as_reference_for_many_specs(
+      YarnScaling{.factor = 0.5, .original_context_tokens = 8192, .beta_fast = 16, .beta_slow = 2});
+}
+
+// A context shorter than one turn, one longer than any pair's, and a ramp of no width.
+TEST(YarnRule, WithRampsOutsideThePairs) {
+  for (const YarnRamp ramp : {YarnRamp::whole_pairs, YarnRamp::fractional}) {
+    for (const std::int64_t context : {std::int64_t{1}, std::int64_t{5}, std::int64_t{1} << 40}) {
+      expect_as_reference_for_many_specs(
+          YarnScaling{.factor = 8, .original_context_tokens = context, .ramp = ramp});
+    }
+    expect_as_reference_for_many_specs(YarnScaling{.factor = 8,
+                                                   .original_context_tokens = 4096,
+                                                   .beta_fast = 8,
+                                                   .beta_slow = 8,
+                                                   .ramp = ramp});
+  }
+}
+
+TEST(YarnRule, AttentionFactor) {
+  const auto factor_of = [](const YarnScaling& rule) {
+    const RotarySpec spec = spec_with(10000, 64, rule);
+    expect_as_reference(spec);
+    return test::frequencies_with(rule).attention_factor;
+  };
+  const double growth = 0.1 * std::log(40.0) + 1;
+  EXPECT_DOUBLE_EQ(factor_of({.factor = 40, .original_context_tokens = 4096}), growth);
+  EXPECT_EQ(factor_of({.factor = 1, .original_context_tokens = 4096}), 1);
+  EXPECT_EQ(factor_of({.factor = 0.5, .original_context_tokens = 4096}), 1);
+  EXPECT_EQ(factor_of({.factor = 40, .original_context_tokens = 4096, .attention_factor = 0.75}),
+            0.75);
+  EXPECT_EQ(factor_of({.factor = 40,
+                       .original_context_tokens = 4096,
+                       .attention_factor = 0.75,
+                       .mscale = 2,
+                       .mscale_all_dim = 1}),
+            0.75);
+  // DeepSeek-V3: both given and equal.
+  EXPECT_EQ(
+      factor_of({.factor = 40, .original_context_tokens = 4096, .mscale = 1, .mscale_all_dim = 1}),
+      1);
+  EXPECT_DOUBLE_EQ(
+      factor_of(
+          {.factor = 40, .original_context_tokens = 4096, .mscale = 0.707, .mscale_all_dim = 1}),
+      (0.0707 * std::log(40.0) + 1) / growth);
+  // One alone, or one that is 0, counts as none given.
+  EXPECT_DOUBLE_EQ(factor_of({.factor = 40, .original_context_tokens = 4096, .mscale = 3}), growth);
+  EXPECT_DOUBLE_EQ(factor_of({.factor = 40, .original_context_tokens = 4096, .mscale_all_dim = 3}),
+                   growth);
+  EXPECT_DOUBLE_EQ(
+      factor_of({.factor = 40, .original_context_tokens = 4096, .mscale = 0, .mscale_all_dim = 3}),
+      growth);
+}
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+YarnScaling yarn() { return {.factor = 4, .original_context_tokens = 4096}; }
+
+TEST(YarnRule, Refusals) {
+  expect_positive("factor", [](double v) { return with(yarn(), &YarnScaling::factor, v); });
+  expect_positive("beta_slow", [](double v) { return with(yarn(), &YarnScaling::beta_slow, v); });
+  for (const std::int64_t context : {0, -1}) {
+    expect_refused(with(yarn(), &YarnScaling::original_context_tokens, context),
+                   {"original", "> 0", "got " + std::to_string(context)});
+  }
+  expect_refused(with(yarn(), &YarnScaling::beta_fast, 0.5),
+                 {"beta_fast must be >= beta_slow", "0.5", "1"});
+  expect_refused(with(yarn(), &YarnScaling::beta_fast, nan), {"beta_fast", "nan"});
+  expect_refused(with(yarn(), &YarnScaling::beta_fast, infinity), {"beta_fast", "inf"});
+  expect_refused(with(yarn(), &YarnScaling::ramp, static_cast<YarnRamp>(7)), {"ramp", "7"});
+}
+
+TEST(YarnRule, AttentionFactorRefusals) {
+  using Given = std::optional<double>;
+  for (const double value : {0.0, -1.0, nan, infinity}) {
+    expect_refused(with(yarn(), &YarnScaling::attention_factor, Given(value)),
+                   {"attention_factor", "got"});
+  }
+  YarnScaling rule = yarn();
+  rule.mscale = nan;
+  rule.mscale_all_dim = 1;
+  expect_refused(rule, {"mscale", "nan"});
+  rule.mscale = -1000;  // 0.1 m ln 4 + 1 < 0
+  expect_refused(rule, {"attention_factor", "got"});
+}
+
+}  // namespace
+}  // namespace rotary
