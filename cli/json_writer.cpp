@@ -45,6 +45,12 @@ void JsonWriter::document(std::string_view json) {
   }
 }
 
+void JsonWriter::value(std::span<const double> numbers) {
+  begin_array();
+  for (const double number : numbers) value(number);
+  end_array();
+}
+
 std::string JsonWriter::finish() && {
   text_ += '\n';
   return std::move(text_);

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,7 @@ class JsonWriter {
   void null();
   void value(double number);
   void value(std::string_view text);
+  void value(std::span<const double> numbers);
   template <std::integral Integer>
   requires(!std::same_as<Integer, bool>) void value(Integer number) {
     integer(static_cast<std::int64_t>(number));

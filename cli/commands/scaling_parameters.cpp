@@ -2,6 +2,7 @@
 #include "cli/commands/scaling_parameters.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <optional>
 
@@ -50,6 +51,10 @@ Parameters scaling_parameters(const Scaling& scaling) {
 }
 
 std::string parameter_text(const ParameterValue& value) {
+  if (const auto* const list = std::get_if<std::vector<double>>(&value); list && list->size() > 8) {
+    return fmt::format("[{}, {}, … {}], {} numbers", list->front(), (*list)[1], list->back(),
+                       list->size());
+  }
   return std::visit([](const auto& held) { return fmt::format("{}", held); }, value);
 }
 

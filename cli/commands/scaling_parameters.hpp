@@ -14,12 +14,13 @@
 
 namespace rotary::cli {
 
-using ParameterValue = std::variant<double, std::int64_t, std::string_view>;
+using ParameterValue = std::variant<double, std::int64_t, std::string_view, std::vector<double>>;
 
 // In the order in which the rule states them; optional ones only when given.
 [[nodiscard]] std::vector<std::pair<std::string_view, ParameterValue>> scaling_parameters(
     const Scaling& scaling);
 
+// A list of more than 8 numbers shows the first, the last and how many.
 [[nodiscard]] std::string parameter_text(const ParameterValue& value);
 
 }  // namespace rotary::cli
