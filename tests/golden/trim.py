@@ -16,8 +16,8 @@ import sys
 PROVENANCE = ("name", "produced_by", "torch", "source", "config_origin", "note")
 TENSOR_FIELDS = ("config", "positions", "layout", "rotary_dim", "theta", "q", "k", "q_out", "k_out")
 FREQUENCY_FIELDS = ("family", "config")
-RESULT_FIELDS = ("rope_type", "function", "head_dim", "rotary_dim", "attention_scaling",
-                 "inv_freq_f32", "inv_freq_f64_reference")
+RESULT_FIELDS = ("seq_len", "seq_len_form", "rope_type", "function", "head_dim", "rotary_dim",
+                 "attention_scaling", "inv_freq_f32", "inv_freq_f64_reference")
 
 
 def as_float32(value):
