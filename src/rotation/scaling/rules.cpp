@@ -43,6 +43,13 @@ std::vector<double> unscaled_inv_freq(const UnscaledRotary& rotary) {
   return inv_freq;
 }
 
+UnscaledRotary with_ntk_base(const UnscaledRotary& rotary, double growth) {
+  const auto d = static_cast<double>(rotary.rotary_dim);
+  UnscaledRotary slower = rotary;
+  slower.base = rotary.base * std::pow(growth, d / (d - 2));
+  return slower;
+}
+
 Status require_positive(std::string_view field, double value) {
   if (std::isfinite(value) && value > 0) return {};
   return invalid_argument(field, " must be finite and > 0, got ", value);
@@ -51,6 +58,13 @@ Status require_positive(std::string_view field, double value) {
 Status require_positive(std::string_view field, std::int64_t value) {
   if (value > 0) return {};
   return invalid_argument(field, " must be > 0, got ", value);
+}
+
+Status require_ntk_dimension(const UnscaledRotary& rotary) {
+  if (rotary.rotary_dim >= 4) return {};
+  return invalid_argument(
+      "NTK scaling needs rotary_dim >= 4, because its exponent is d/(d-2); got ",
+      rotary.rotary_dim);
 }
 
 Status require_context(std::string_view rope_type, const UnscaledRotary& rotary) {

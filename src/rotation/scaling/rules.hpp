@@ -31,6 +31,10 @@ struct ScaledFrequencies {
 // dimension, not head_dim and not the model's width.
 [[nodiscard]] std::vector<double> unscaled_inv_freq(const UnscaledRotary& rotary);
 
+// With base * growth^(d/(d-2)) for base: the slowest pair then turns exactly growth times slower,
+// and the fastest does not change. bloc97 2023, "NTK-aware".
+[[nodiscard]] UnscaledRotary with_ntk_base(const UnscaledRotary& rotary, double growth);
+
 [[nodiscard]] Status validate(const NoScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const LinearScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const NtkScaling& rule, const UnscaledRotary& rotary);
@@ -47,6 +51,9 @@ struct ScaledFrequencies {
 // What all rules ask of a factor-like field.
 [[nodiscard]] Status require_positive(std::string_view field, double value);
 [[nodiscard]] Status require_positive(std::string_view field, std::int64_t value);
+
+// What rules ask that use with_ntk_base.
+[[nodiscard]] Status require_ntk_dimension(const UnscaledRotary& rotary);
 
 // What a rule asks whose frequencies depend on the length of the context.
 [[nodiscard]] Status require_context(std::string_view rope_type, const UnscaledRotary& rotary);
