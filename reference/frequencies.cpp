@@ -114,6 +114,19 @@ Frequencies scale(const Llama3Scaling& rule, const Rope& rope) {
   return {.inv_freq = for_each_pair(rope, theta)};
 }
 
+// emozilla 2023, "Dynamically Scaled RoPE further increases performance of long context LLaMA with
+// zero fine-tuning"; Transformers' _compute_dynamic_ntk_parameters: alpha is (s l / L) - (s - 1),
+// for a context of l tokens, at least L.
+Frequencies scale(const DynamicNtkScaling& rule, const Rope& rope) {
+  const auto d = static_cast<long double>(rope.rotary_dim);
+  const auto trained = static_cast<long double>(rule.original_context_tokens);
+  const long double length = std::max(static_cast<long double>(rope.context_tokens), trained);
+  const long double s = rule.factor;
+  Rope stretched = rope;
+  stretched.base = rope.base * std::pow(s * length / trained - (s - 1), d / (d - 2));
+  return scale(NoScaling{}, stretched);
+}
+
 }  // namespace
 
 Frequencies frequencies(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {

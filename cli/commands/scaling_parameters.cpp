@@ -44,6 +44,13 @@ Parameters parameters_of(const Llama3Scaling& rule) {
   };
 }
 
+Parameters parameters_of(const DynamicNtkScaling& rule) {
+  return {
+      {"factor", rule.factor},
+      {"original_max_position_embeddings", rule.original_context_tokens},
+  };
+}
+
 }  // namespace
 
 Parameters scaling_parameters(const Scaling& scaling) {

@@ -68,6 +68,17 @@ struct Llama3Scaling {
   friend bool operator==(const Llama3Scaling&, const Llama3Scaling&) = default;
 };
 
+// Dynamic NTK: NTK-aware with a base that grows with the length L of the context, counted as at
+// least the original one: base' = base * (factor L / original - (factor - 1))^(d/(d-2)).
+// Transformers' _compute_dynamic_ntk_parameters; bloc97 and emozilla 2023. Needs rotary_dim >= 4.
+// Depends on the length of the context.
+struct DynamicNtkScaling {
+  double factor = 0;                         // finite, > 0
+  std::int64_t original_context_tokens = 0;  // > 0; a config's max_position_embeddings
+
+  friend bool operator==(const DynamicNtkScaling&, const DynamicNtkScaling&) = default;
+};
+
 // Lengths of a context, in tokens.
 struct ContextRange {
   std::int64_t first = 1;
@@ -79,9 +90,10 @@ struct ContextRange {
   friend bool operator==(const ContextRange&, const ContextRange&) = default;
 };
 
-using Scaling = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling>;
+using Scaling = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
+                             DynamicNtkScaling>;
 
-// "default", "linear", "yarn", "llama3", as the rope_type of model configs; "ntk", which none has.
+// As the rope_type of model configs, "yarn"; of rules that no config has a name of ours, "ntk".
 [[nodiscard]] ROTARY_API std::string_view rope_type(const Scaling& scaling) noexcept;
 
 // Whether the rule's frequencies change with the length of the context.

@@ -38,10 +38,52 @@ Scaling read_llama3(DictionaryReader& reader) {
   return rule;
 }
 
-constexpr std::array rope_types = {RopeType{"default", read_default},
-                                   RopeType{"linear", read_linear},
-                                   RopeType{"ntk", read_ntk, UsedIn::specs},
-                                   RopeType{"yarn", read_yarn}, RopeType{"llama3", read_llama3}};
+// HunYuan's "dynamic" with alpha: a fixed base. The other keys of its files do nothing.
+Scaling read_hunyuan(DictionaryReader& reader, double alpha) {
+  std::vector<std::string_view> ignored;
+  for (const std::string_view key :
+       {"factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"}) {
+    if (reader.number(key)) ignored.push_back(key);
+  }
+  if (!ignored.empty()) {
+    reader.warn(message(reader.from().path, "alpha makes the base a fixed one; ", join(ignored),
+                        " beside it do nothing, as in Transformers"));
+  }
+  return NtkScaling{.alpha = alpha};
+}
+
+// A config's original context is max_position_embeddings, a spec's has its own name.
+std::int64_t dynamic_original(DictionaryReader& reader) {
+  constexpr std::string_view original = "original_max_position_embeddings";
+  if (reader.document() == Document::spec) return reader.required_integer(original);
+  reader.explain(original, "max_position_embeddings is the original context of this rule");
+  if (reader.context().original_max_position_embeddings) {
+    reader.warn(message(original,
+                        " is ignored: max_position_embeddings is the original context "
+                        "of rope_type dynamic"));
+  }
+  if (reader.context().max_position_embeddings) return *reader.context().max_position_embeddings;
+  reader.fail(
+      malformed_input("max_position_embeddings must be given for rope_type dynamic, got none"));
+  return 0;
+}
+
+Scaling read_dynamic(DictionaryReader& reader) {
+  if (reader.context().dialect == RopeDialect::hunyuan) {
+    if (const auto alpha = reader.number("alpha"); alpha && *alpha != 0)
+      return read_hunyuan(reader, *alpha);
+  }
+  reader.explain("alpha", "with it, dynamic means another rule in HunYuan's families alone");
+  const DynamicNtkScaling rule{.factor = reader.required_number("factor"),
+                               .original_context_tokens = dynamic_original(reader)};
+  reader.warn_below_one(rule.factor);
+  return rule;
+}
+
+constexpr std::array rope_types = {
+    RopeType{"default", read_default},        RopeType{"linear", read_linear},
+    RopeType{"ntk", read_ntk, UsedIn::specs}, RopeType{"yarn", read_yarn},
+    RopeType{"llama3", read_llama3},          RopeType{"dynamic", read_dynamic}};
 
 bool accepts(Document document, const RopeType& rope_type) {
   return document == Document::spec || rope_type.used_in == UsedIn::configs_and_specs;

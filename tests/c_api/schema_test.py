@@ -75,7 +75,7 @@ def related(spec):
     return (
         2 <= rotary_dim <= spec["head_dim"] - first
         and rotary_dim % 2 == 0
-        and (scaling.get("rope_type") != "ntk" or rotary_dim >= 4)
+        and (scaling.get("rope_type") not in ("ntk", "dynamic") or rotary_dim >= 4)
         and fast >= slow
         and scaling.get("high_freq_factor", 1) >= scaling.get("low_freq_factor", 1)
     )

@@ -21,6 +21,13 @@ struct RuleRounding {
 
   double operator()(const YarnScaling& rule) const { return 4 * std::max(1.0, rule.factor); }
   double operator()(const Llama3Scaling& rule) const { return 4 * std::max(1.0, rule.factor); }
+  // The growth g = factor L / original - (factor - 1) is rounded thrice, and raised to d/(d-2) <= 2
+  // by a pow that adds (2 ln g + 2) / 2; base' is then ln g larger in the last pow.
+  double operator()(const DynamicNtkScaling& rule) const {
+    const auto original = static_cast<double>(rule.original_context_tokens);
+    const double length = std::max(static_cast<double>(context_tokens.value_or(1)), original);
+    return 2 + 2 * std::log(1 + rule.factor * (length - original) / original);
+  }
   template <class Rule>
   double operator()(const Rule& /*unblended*/) const {
     return 0;

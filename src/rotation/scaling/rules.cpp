@@ -14,6 +14,7 @@ struct RopeTypeName {
   std::string_view operator()(const NtkScaling&) const { return "ntk"; }
   std::string_view operator()(const YarnScaling&) const { return "yarn"; }
   std::string_view operator()(const Llama3Scaling&) const { return "llama3"; }
+  std::string_view operator()(const DynamicNtkScaling&) const { return "dynamic"; }
 };
 
 // A rule that does has an overload of its own.
@@ -22,6 +23,7 @@ struct DependsOnContext {
   bool operator()(const Rule&) const {
     return false;
   }
+  bool operator()(const DynamicNtkScaling&) const { return true; }
 };
 
 }  // namespace
