@@ -16,9 +16,10 @@ nlohmann::json read_golden(std::string_view name) {
   return nlohmann::json::parse(file);
 }
 
-RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type) {
+RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type,
+                         const ResolveOptions& options) {
   config["model_type"] = model_type;
-  const ModelSpec model = value_of(resolve(config.dump()));
+  const ModelSpec model = value_of(resolve(config.dump(), options));
   if (model.rotary.size() != 1) throw std::runtime_error("one rotary embedding expected");
   return model.rotary.front().spec;
 }

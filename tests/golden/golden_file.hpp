@@ -15,7 +15,8 @@ namespace rotary::test {
 [[nodiscard]] nlohmann::json read_golden(std::string_view name);
 
 // The file's config under a model_type, resolved.
-[[nodiscard]] RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type);
+[[nodiscard]] RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type,
+                                       const ResolveOptions& options = {});
 
 // {"shape", "dtype": "float32", "data"} in the layout "B,H,T,D" or "B,T,H,D".
 [[nodiscard]] Tensor read_tensor(const nlohmann::json& tensor, std::string_view layout);
