@@ -28,7 +28,7 @@ Result<RopeParameters> read_rope_parameters(const ConfigObject& from, const Rope
   RopeParameters parameters;
   const std::string name = read_rope_type(reader);
   if (reader.error()) return *std::move(reader.error());
-  const auto rope_type = find_rope_type(from, Document::config, name);
+  const auto rope_type = find_rope_type(reader, name);
   if (!rope_type) return rope_type.error();
   parameters.rope_theta = reader.number("rope_theta");
   parameters.partial_rotary_factor = reader.number("partial_rotary_factor");
@@ -46,7 +46,7 @@ Result<Scaling> read_spec_scaling(const ConfigObject& from) {
   const auto name = reader.text("rope_type");
   if (reader.error()) return *std::move(reader.error());
   if (!name) return malformed_input(from.path, "rope_type must be given, got none");
-  const auto rope_type = find_rope_type(from, Document::spec, *name);
+  const auto rope_type = find_rope_type(reader, *name);
   if (!rope_type) return rope_type.error();
   const Scaling scaling = (*rope_type)->read(reader);
   reader.explain("partial_rotary_factor", "a spec says rotary_dim, beside scaling");

@@ -85,21 +85,24 @@ constexpr std::array rope_types = {
     RopeType{"ntk", read_ntk, UsedIn::specs}, RopeType{"yarn", read_yarn},
     RopeType{"llama3", read_llama3},          RopeType{"dynamic", read_dynamic}};
 
-bool accepts(Document document, const RopeType& rope_type) {
-  return document == Document::spec || rope_type.used_in == UsedIn::configs_and_specs;
+bool accepts(const DictionaryReader& reader, const RopeType& rope_type) {
+  if (rope_type.dialect && *rope_type.dialect != reader.context().dialect) return false;
+  const auto other = reader.document() == Document::spec ? UsedIn::configs : UsedIn::specs;
+  return rope_type.used_in != other;
 }
 
 }  // namespace
 
-Result<const RopeType*> find_rope_type(const ConfigObject& from, Document document,
-                                       std::string_view name) {
+Result<const RopeType*> find_rope_type(const DictionaryReader& reader, std::string_view name) {
+  const RopeType* found = nullptr;
   std::vector<std::string_view> accepted;
   for (const RopeType& each : rope_types) {
-    if (!accepts(document, each)) continue;
-    if (each.name == name) return &each;
-    accepted.push_back(each.name);
+    if (!accepts(reader, each)) continue;
+    if (each.name == name && (found == nullptr || each.dialect)) found = &each;
+    if (!each.dialect) accepted.push_back(each.name);
   }
-  return unsupported(from.path, "rope_type must be one of ", join(accepted), "; got ",
+  if (found != nullptr) return found;
+  return unsupported(reader.from().path, "rope_type must be one of ", join(accepted), "; got ",
                      describe(std::string(name)));
 }
 

@@ -3,6 +3,7 @@
 // is refused by name. Defaults and precedence follow modeling_rope_utils.py of Transformers 5.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "model/dictionary_reader.hpp"
@@ -10,18 +11,19 @@
 
 namespace rotary {
 
-// Every rule has its form in a spec; configs use fewer.
-enum class UsedIn { configs_and_specs, specs };
+// Every rule has its form in a spec; configs use fewer, some under more than one name.
+enum class UsedIn { configs_and_specs, specs, configs };
 
 struct RopeType {
-  std::string_view name;  // rope_type() of the rule
+  std::string_view name;  // rope_type() of the rule, or another name of it in configs
   Scaling (*read)(DictionaryReader&);
   UsedIn used_in = UsedIn::configs_and_specs;
   PartialRotaryFactor partial_rotary_factor = PartialRotaryFactor::sets_rotary_dim;
+  std::optional<RopeDialect> dialect = {};  // the one in which the name means this, before others
 };
 
-// from: the dictionary that has this rope_type, for the message. Error: unsupported.
-[[nodiscard]] Result<const RopeType*> find_rope_type(const ConfigObject& from, Document document,
+// Error: unsupported.
+[[nodiscard]] Result<const RopeType*> find_rope_type(const DictionaryReader& reader,
                                                      std::string_view name);
 
 // Those with a file of their own.
