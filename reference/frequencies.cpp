@@ -127,6 +127,28 @@ Frequencies scale(const DynamicNtkScaling& rule, const Rope& rope) {
   return scale(NoScaling{}, stretched);
 }
 
+// Ding et al. 2024 (arXiv 2402.13753), §2 and §3: theta_i / lambda_i, the lambdas of the long list
+// for a context beyond the one that the model was trained on. A as in microsoft/LongRoPE,
+// rope/longrope.py, policy "su": sqrt(1 + ln s / ln L).
+Frequencies scale(const LongRopeScaling& rule, const Rope& rope) {
+  const bool extended = rule.lists == LongRopeSwitch::by_context
+                            ? rope.context_tokens > rule.original_context_tokens
+                            : rule.lists == LongRopeSwitch::always_long;
+  const std::vector<double>& lambda = extended ? rule.long_factor : rule.short_factor;
+  const auto trained = static_cast<long double>(rule.original_context_tokens);
+  const long double s = std::max(rule.factor, 1.0);
+  Frequencies result;
+  for (std::int64_t i = 0; i < rope.pairs(); ++i) {
+    const long double stretch = lambda.at(static_cast<std::size_t>(i));
+    result.inv_freq.push_back(rope.theta(i) / stretch);
+  }
+  result.attention_factor = std::sqrt(1 + std::log(s) / std::log(trained));
+  if (rule.attention_factor) result.attention_factor = *rule.attention_factor;
+  if (extended && rule.long_mscale) result.attention_factor = *rule.long_mscale;
+  if (!extended && rule.short_mscale) result.attention_factor = *rule.short_mscale;
+  return result;
+}
+
 }  // namespace
 
 Frequencies frequencies(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {

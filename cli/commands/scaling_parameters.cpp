@@ -51,6 +51,26 @@ Parameters parameters_of(const DynamicNtkScaling& rule) {
   };
 }
 
+std::string_view switch_name(LongRopeSwitch lists) {
+  return lists == LongRopeSwitch::always_long ? "always_long" : "always_short";
+}
+
+Parameters parameters_of(const LongRopeScaling& rule) {
+  Parameters parameters = {
+      {"short_factor", rule.short_factor},
+      {"long_factor", rule.long_factor},
+      {"original_max_position_embeddings", rule.original_context_tokens},
+      {"factor", rule.factor},
+  };
+  if (rule.lists != LongRopeSwitch::by_context) {
+    parameters.emplace_back("switch", switch_name(rule.lists));
+  }
+  add_if_given(parameters, "attention_factor", rule.attention_factor);
+  add_if_given(parameters, "short_mscale", rule.short_mscale);
+  add_if_given(parameters, "long_mscale", rule.long_mscale);
+  return parameters;
+}
+
 }  // namespace
 
 Parameters scaling_parameters(const Scaling& scaling) {

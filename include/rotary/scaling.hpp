@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "rotary/export.h"
 
@@ -79,6 +80,29 @@ struct DynamicNtkScaling {
   friend bool operator==(const DynamicNtkScaling&, const DynamicNtkScaling&) = default;
 };
 
+// Which of LongRoPE's two lists is used. Transformers compares the tokens so far with the original
+// context, at each forward pass; vLLM and llama.cpp the most tokens that will ever be, once.
+enum class LongRopeSwitch : std::int32_t { by_context = 1, always_short = 2, always_long = 3 };
+
+// LongRoPE: ω_i / list_i, of the long list where the context is longer than the original one, of
+// the short list otherwise. Ding et al. 2024 (arXiv 2402.13753); Transformers'
+// _compute_longrope_parameters. Depends on the length of the context, unless lists says otherwise.
+struct LongRopeScaling {
+  std::vector<double> short_factor = {};     // [rotary_dim / 2], finite, > 0
+  std::vector<double> long_factor = {};      // [rotary_dim / 2], finite, > 0
+  std::int64_t original_context_tokens = 0;  // > 1
+  double factor = 0;                         // finite, > 0: the longest context / the original one
+  LongRopeSwitch lists = LongRopeSwitch::by_context;
+  // The factor A on cos and sin, each in [2^-20, 2^20]: the mscale of the list that is used, where
+  // it is given (PhiMoE); else attention_factor; else sqrt(1 + ln(factor) / ln(original)), and 1
+  // for factor <= 1.
+  std::optional<double> attention_factor = {};
+  std::optional<double> short_mscale = {};
+  std::optional<double> long_mscale = {};
+
+  friend bool operator==(const LongRopeScaling&, const LongRopeScaling&) = default;
+};
+
 // Lengths of a context, in tokens.
 struct ContextRange {
   std::int64_t first = 1;
@@ -91,7 +115,7 @@ struct ContextRange {
 };
 
 using Scaling = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
-                             DynamicNtkScaling>;
+                             DynamicNtkScaling, LongRopeScaling>;
 
 // As the rope_type of model configs, "yarn"; of rules that no config has a name of ours, "ntk".
 [[nodiscard]] ROTARY_API std::string_view rope_type(const Scaling& scaling) noexcept;

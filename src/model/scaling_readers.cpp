@@ -81,9 +81,16 @@ Scaling read_dynamic(DictionaryReader& reader) {
 }
 
 constexpr std::array rope_types = {
-    RopeType{"default", read_default},        RopeType{"linear", read_linear},
-    RopeType{"ntk", read_ntk, UsedIn::specs}, RopeType{"yarn", read_yarn},
-    RopeType{"llama3", read_llama3},          RopeType{"dynamic", read_dynamic}};
+    RopeType{"default", read_default},
+    RopeType{"linear", read_linear},
+    RopeType{"ntk", read_ntk, UsedIn::specs},
+    RopeType{"yarn", read_yarn},
+    RopeType{"llama3", read_llama3},
+    RopeType{"dynamic", read_dynamic},
+    RopeType{"longrope", read_longrope},
+    RopeType{"su", read_longrope, UsedIn::configs},
+    RopeType{"yarn", read_phi3_yarn, UsedIn::configs, PartialRotaryFactor::sets_rotary_dim,
+             RopeDialect::phi3}};
 
 bool accepts(const DictionaryReader& reader, const RopeType& rope_type) {
   if (rope_type.dialect && *rope_type.dialect != reader.context().dialect) return false;

@@ -27,6 +27,8 @@ struct RopeType {
                                                      std::string_view name);
 
 // Those with a file of their own.
+[[nodiscard]] Scaling read_longrope(DictionaryReader& reader);
+[[nodiscard]] Scaling read_phi3_yarn(DictionaryReader& reader);  // "yarn" in RopeDialect::phi3
 [[nodiscard]] Scaling read_yarn(DictionaryReader& reader);
 
 }  // namespace rotary

@@ -66,14 +66,14 @@ std::string without_dots(std::string name) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Transformers, FrequenciesGolden,
-                         testing::Values("invfreq_llama2_7b", "invfreq_llama3.1_8b",
-                                         "invfreq_llama3.2_1b", "invfreq_yarn_llama2_7b_128k",
-                                         "invfreq_qwen2.5_7b_yarn4",
-                                         "invfreq_longchat_7b_32k_linear8", "invfreq_gpt_neox_20b",
-                                         "invfreq_internlm2.5_7b_dynamic2",
-                                         "invfreq_vicuna_dynamic4_head128"),
-                         [](const auto& golden) { return without_dots(golden.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Transformers, FrequenciesGolden,
+    testing::Values("invfreq_llama2_7b", "invfreq_llama3.1_8b", "invfreq_llama3.2_1b",
+                    "invfreq_yarn_llama2_7b_128k", "invfreq_qwen2.5_7b_yarn4",
+                    "invfreq_longchat_7b_32k_linear8", "invfreq_gpt_neox_20b",
+                    "invfreq_internlm2.5_7b_dynamic2", "invfreq_vicuna_dynamic4_head128",
+                    "invfreq_phi3.5_mini_longrope", "invfreq_phi3_vision_128k_su"),
+    [](const auto& golden) { return without_dots(golden.param); });
 
 }  // namespace
 }  // namespace rotary

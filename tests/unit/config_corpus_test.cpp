@@ -120,6 +120,8 @@ TEST(ConfigCorpus, ScalingRules) {
        malformed,
        {"high_freq_factor must be >= low_freq_factor", "1 and"}},
       {"llama3_low_missing", malformed, {"rope_scaling.low_freq_factor must be given"}},
+      {"longrope", malformed, {"short_factor must have one entry for each pair, 32; got 2"}},
+      {"su_factors_of_wrong_length", malformed, {"short_factor", "32; got 1"}},
       {"rope_scaling_array", malformed, {"rope_scaling must be an object", "got []"}},
       {"rope_scaling_string", malformed, {"rope_scaling must be an object", "got \"linear\""}},
   });

@@ -15,6 +15,7 @@ struct RopeTypeName {
   std::string_view operator()(const YarnScaling&) const { return "yarn"; }
   std::string_view operator()(const Llama3Scaling&) const { return "llama3"; }
   std::string_view operator()(const DynamicNtkScaling&) const { return "dynamic"; }
+  std::string_view operator()(const LongRopeScaling&) const { return "longrope"; }
 };
 
 // A rule that does has an overload of its own.
@@ -22,6 +23,9 @@ struct DependsOnContext {
   template <class Rule>
   bool operator()(const Rule&) const {
     return false;
+  }
+  bool operator()(const LongRopeScaling& rule) const {
+    return rule.lists == LongRopeSwitch::by_context;
   }
   bool operator()(const DynamicNtkScaling&) const { return true; }
 };

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// LongRoPE: two lists, what chooses between them, and the attention factor.
+#include <vector>
+
+#include "model/rope_parameters.hpp"
+#include "support/resolving.hpp"
+#include "support/scaling_rules.hpp"
+
+namespace rotary {
+namespace {
+
+using test::expect_positive;
+using test::expect_refused;
+using test::with;
+
+// A list that grows from first by step, one entry for each of so many pairs.
+std::vector<double> list_of(std::size_t pairs, double first, double step) {
+  std::vector<double> list;
+  for (std::size_t i = 0; i < pairs; ++i) list.push_back(first + step * static_cast<double>(i));
+  return list;
+}
+
+LongRopeScaling rule_of(std::size_t pairs) {
+  return {.short_factor = list_of(pairs, 1, 0.03),
+          .long_factor = list_of(pairs, 1.08, 0.9),
+          .original_context_tokens = 4096,
+          .factor = 32};
+}
+
+const LongRopeScaling phi = rule_of(32);
+
+Frequencies frequencies_of(const LongRopeScaling& rule, test::Context context) {
+  return test::frequencies_with(rule, context);
+}
+
+TEST(LongRopeRule, AsReference) {
+  for (const std::size_t pairs : {1, 2, 10, 48, 64, 256}) {
+    for (const double base : {1.0000001, 2.0, 10000.0, 1e11}) {
+      for (const LongRopeSwitch lists : {LongRopeSwitch::by_context, LongRopeSwitch::always_short,
+                                         LongRopeSwitch::always_long}) {
+        for (const std::int64_t context : {1, 4096, 4097, 131072}) {
+          const Scaling rule = with(rule_of(pairs), &LongRopeScaling::lists, lists);
+          test::expect_as_reference(
+              test::spec_with(base, static_cast<std::int64_t>(2 * pairs), rule), context);
+        }
+      }
+    }
+  }
+}
+
+TEST(LongRopeRule, TheContextChoosesTheList) {
+  EXPECT_TRUE(depends_on_context(phi));
+  const Frequencies within = frequencies_of(phi, 4096);
+  const Frequencies beyond = frequencies_of(phi, 4097);
+  EXPECT_EQ(within.contexts, (ContextRange{.first = 1, .last = 4096}));
+  EXPECT_EQ(beyond.contexts, ContextRange{.first = 4097});
+  const auto unscaled = test::frequencies_with(NoScaling{}).inv_freq;
+  for (std::size_t i = 0; i < unscaled.size(); ++i) {
+    EXPECT_EQ(within.inv_freq[i], unscaled[i] / phi.short_factor[i]);
+    EXPECT_EQ(beyond.inv_freq[i], unscaled[i] / phi.long_factor[i]);
+  }
+  EXPECT_TRUE(rotate_alike(within, frequencies_of(phi, 1)));
+  EXPECT_TRUE(rotate_alike(beyond, frequencies_of(phi, 131072)));
+  EXPECT_FALSE(rotate_alike(within, beyond));
+}
+
+TEST(LongRopeRule, OrTheCallerDoes) {
+  const auto always_short = with(phi, &LongRopeScaling::lists, LongRopeSwitch::always_short);
+  const auto always_long = with(phi, &LongRopeScaling::lists, LongRopeSwitch::always_long);
+  EXPECT_FALSE(depends_on_context(always_short));
+  EXPECT_FALSE(depends_on_context(always_long));
+  EXPECT_TRUE(rotate_alike(frequencies_of(always_short, {}), frequencies_of(phi, 1)));
+  EXPECT_TRUE(rotate_alike(frequencies_of(always_long, 1), frequencies_of(phi, 131072)));
+  EXPECT_EQ(frequencies_of(always_long, 1).contexts, ContextRange{});
+}
+
+TEST(LongRopeRule, AttentionFactor) {
+  const auto factor_of = [](const LongRopeScaling& rule, std::int64_t context) {
+    test::expect_as_reference(test::spec_with(10000, 64, rule), context);
+    return frequencies_of(rule, context).attention_factor;
+  };
+  using Given = std::optional<double>;
+  const double grown = std::sqrt(1 + std::log(32.0) / std::log(4096.0));
+  EXPECT_DOUBLE_EQ(factor_of(phi, 1), grown);  // of the short list too
+  EXPECT_DOUBLE_EQ(factor_of(phi, 131072), grown);
+  EXPECT_EQ(factor_of(with(phi, &LongRopeScaling::factor, 1.0), 131072), 1);
+  EXPECT_EQ(factor_of(with(phi, &LongRopeScaling::factor, 0.5), 131072), 1);
+  auto given = with(phi, &LongRopeScaling::attention_factor, Given(1.5));
+  EXPECT_EQ(factor_of(given, 1), 1.5);
+  // PhiMoE: one for each list.
+  given.long_mscale = 1.25;
+  EXPECT_EQ(factor_of(given, 4096), 1.5);
+  EXPECT_EQ(factor_of(given, 4097), 1.25);
+  given.short_mscale = 1.125;
+  EXPECT_EQ(factor_of(given, 4096), 1.125);
+}
+
+TEST(LongRopeRule, Refusals) {
+  using Given = std::optional<double>;
+  expect_refused(phi, {"context_tokens must be given", "longrope", "got none"});
+  expect_refused(with(phi, &LongRopeScaling::short_factor, list_of(31, 1, 0)),
+                 {"short_factor must have one entry for each pair, 32; got 31"}, 1);
+  expect_refused(with(phi, &LongRopeScaling::long_factor, {}),
+                 {"long_factor must have one entry for each pair, 32; got 0"}, 1);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const double bad : {0.0, -1.0, infinity, std::numeric_limits<double>::quiet_NaN()}) {
+    auto rule = phi;
+    rule.long_factor[7] = bad;
+    expect_refused(rule, {"long_factor must be finite and > 0", "for pair 7"}, 1);
+    expect_refused(with(phi, &LongRopeScaling::attention_factor, Given(bad)),
+                   {"attention_factor must be in [2^-20, 2^20]"}, 1);
+    expect_refused(with(phi, &LongRopeScaling::short_mscale, Given(bad)), {"short_mscale"}, 1);
+    expect_refused(with(phi, &LongRopeScaling::long_mscale, Given(bad)), {"long_mscale"}, 1);
+  }
+  for (const std::int64_t original : {0, 1}) {
+    expect_refused(with(phi, &LongRopeScaling::original_context_tokens, original),
+                   {"original_max_position_embeddings must be > 1, got"}, 1);
+  }
+  expect_positive(
+      "factor", [](double v) { return with(phi, &LongRopeScaling::factor, v); }, 1);
+  expect_refused(with(phi, &LongRopeScaling::lists, static_cast<LongRopeSwitch>(9)),
+                 {"lists must be by_context, always_short or always_long", "9"}, 1);
+}
+
+TEST(LongRopeRule, InASpec) {
+  const std::string members = R"({"rope_type": "longrope", "short_factor": [1, 1.5],
+      "long_factor": [1, 8], "original_max_position_embeddings": 4096, "factor": 32)";
+  LongRopeScaling rule{.short_factor = {1, 1.5},
+                       .long_factor = {1, 8},
+                       .original_context_tokens = 4096,
+                       .factor = 32};
+  EXPECT_EQ(test::scaling_of_text(members + "}"), Scaling(rule));
+  rule.attention_factor = 1.5;
+  rule.short_mscale = 1.25;
+  rule.long_mscale = 1.125;
+  rule.lists = LongRopeSwitch::always_long;
+  EXPECT_EQ(test::scaling_of_text(members + R"(, "attention_factor": 1.5, "short_mscale": 1.25,
+      "long_mscale": 1.125, "switch": "always_long"})"),
+            Scaling(rule));
+  EXPECT_TRUE(test::malformed_spec(
+      members + R"(, "switch": "long"})",
+      {"switch must be by_context, always_short or always_long", "got \"long\""}));
+  EXPECT_TRUE(test::malformed_spec(R"({"rope_type": "longrope", "short_factor": [1, "2"]})",
+                                   {"scaling.short_factor must be an array of numbers"}));
+  EXPECT_TRUE(test::malformed_spec(R"({"rope_type": "longrope", "short_factor": [1],
+      "long_factor": [1], "original_max_position_embeddings": 4096})",
+                                   {"scaling.factor must be given"}));
+}
+
+// Of head_dim 4: two pairs.
+std::string config_with(std::string_view beside, std::string_view scaling) {
+  std::string config = R"({"model_type": "llama", "head_dim": 4, "num_hidden_layers": 1,
+      "max_position_embeddings": 131072)";
+  config.append(beside).append(R"(, "rope_scaling": {"short_factor": [1, 1.5],)");
+  return config.append(R"( "long_factor": [1, 8], )").append(scaling).append("}}");
+}
+
+LongRopeScaling resolved_rule(const std::string& config) {
+  return std::get<LongRopeScaling>(test::resolved_rotary(config).scaling);
+}
+
+TEST(LongRopeRule, InAConfig) {
+  const LongRopeScaling expected{.short_factor = {1, 1.5},
+                                 .long_factor = {1, 8},
+                                 .original_context_tokens = 4096,
+                                 .factor = 32};
+  constexpr std::string_view beside = R"(, "original_max_position_embeddings": 4096)";
+  constexpr std::string_view inside = R"(, "original_max_position_embeddings": 4096)";
+  EXPECT_EQ(resolved_rule(config_with(beside, R"("type": "longrope")")), expected);
+  EXPECT_EQ(resolved_rule(config_with(beside, R"("type": "su")")), expected);  // Phi-3, April 2024
+  EXPECT_EQ(resolved_rule(config_with("", R"("rope_type": "longrope")" + std::string(inside))),
+            expected);
+  const auto phimoe = resolved_rule(
+      config_with(beside, R"("type": "longrope", "short_mscale": 1.25, "long_mscale": 1.125)"));
+  EXPECT_EQ(phimoe.short_mscale, 1.25);
+  EXPECT_EQ(phimoe.long_mscale, 1.125);
+}
+
+TEST(LongRopeRule, FactorOfAConfig) {
+  constexpr std::string_view beside = R"(, "original_max_position_embeddings": 4096)";
+  const auto other = test::resolved(config_with(beside, R"("type": "longrope", "factor": 16)"));
+  EXPECT_EQ(std::get<LongRopeScaling>(other.rotary.front().spec.scaling).factor, 16);
+  EXPECT_TRUE(test::warns(other, "factor 16 is not max_position_embeddings"));
+  EXPECT_TRUE(
+      test::resolved(config_with(beside, R"("type": "su", "factor": 32)")).warnings.empty());
+  EXPECT_TRUE(test::malformed(R"({"model_type": "llama", "head_dim": 4, "rope_scaling": {
+      "type": "longrope", "short_factor": [1, 1], "long_factor": [1, 1],
+      "original_max_position_embeddings": 4096}})",
+                              {"factor must be given", "max_position_embeddings"}));
+}
+
+TEST(LongRopeRule, ListsOfAConfigThatDoNotFit) {
+  EXPECT_TRUE(test::malformed(R"({"model_type": "llama", "head_dim": 64,
+      "max_position_embeddings": 4096, "rope_scaling": {"type": "su", "short_factor": [1, 1],
+      "long_factor": [1], "original_max_position_embeddings": 2048}})",
+                              {"short_factor must have one entry for each pair, 32; got 2"}));
+  EXPECT_TRUE(test::not_supported(config_with("", R"("type": "longrope", "switch": "always_long")"),
+                                  {"switch is not a key of rope_type 'longrope'"}));
+}
+
+Result<RopeParameters> parameters_of(std::string_view members, RopeDialect dialect) {
+  const Json object = test::value_of(parse_config(test::json_object(members)));
+  return read_rope_parameters({.object = &object, .path = "rope_scaling."},
+                              {.max_position_embeddings = 131072,
+                               .original_max_position_embeddings = 4096,
+                               .dialect = dialect});
+}
+
+// Phi-3's "yarn" is not YaRN: LongRoPE's lists with YaRN's attention factor.
+TEST(LongRopeRule, IsWhatPhi3CallsYarn) {
+  constexpr std::string_view members =
+      R"("type": "yarn", "short_factor": [1, 1.5], "long_factor": [1, 8])";
+  const auto read = test::value_of(parameters_of(members, RopeDialect::phi3));
+  const auto rule = std::get<LongRopeScaling>(read.scaling);
+  EXPECT_EQ(rule.long_factor, (std::vector<double>{1, 8}));
+  EXPECT_EQ(rule.factor, 32);
+  EXPECT_DOUBLE_EQ(rule.attention_factor.value(), 0.1 * std::log(32.0) + 1);
+  ASSERT_EQ(read.warnings.size(), 1U);
+  EXPECT_NE(read.warnings.front().find("0.1 ln(factor) + 1"), std::string::npos);
+  EXPECT_TRUE(test::fails(parameters_of(members, RopeDialect::transformers), ErrorCode::unsupported,
+                          {"long_factor is not a key of rope_type 'yarn'"}));
+}
+
+}  // namespace
+}  // namespace rotary
