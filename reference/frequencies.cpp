@@ -149,6 +149,17 @@ Frequencies scale(const LongRopeScaling& rule, const Rope& rope) {
   return result;
 }
 
+// Barbero et al. 2024 (arXiv 2410.06205), §6: p-RoPE keeps the fraction p of the highest
+// frequencies and makes the others 0. In Gemma 4 p counts features of a head, two for each pair.
+Frequencies scale(const ProportionalScaling& rule, const Rope& rope) {
+  const double turning_features =  // a product of doubles, as in Python: 0.3 of 20 are 6
+      rule.turning_fraction * static_cast<double>(rope.rotary_dim);
+  return {.inv_freq = for_each_pair(rope, [&](std::int64_t i) {
+            const auto features_so_far = static_cast<double>(2 * (i + 1));
+            return features_so_far <= turning_features ? rope.theta(i) / rule.factor : 0.0L;
+          })};
+}
+
 }  // namespace
 
 Frequencies frequencies(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {

@@ -71,6 +71,10 @@ Parameters parameters_of(const LongRopeScaling& rule) {
   return parameters;
 }
 
+Parameters parameters_of(const ProportionalScaling& rule) {
+  return {{"partial_rotary_factor", rule.turning_fraction}, {"factor", rule.factor}};
+}
+
 }  // namespace
 
 Parameters scaling_parameters(const Scaling& scaling) {

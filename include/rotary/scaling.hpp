@@ -103,6 +103,16 @@ struct LongRopeScaling {
   friend bool operator==(const LongRopeScaling&, const LongRopeScaling&) = default;
 };
 
+// Proportional (Gemma 4; p-RoPE, Barbero et al. 2024, arXiv 2410.06205): of the d/2 pairs of the
+// whole head the first floor(turning_fraction d / 2) keep ω_i / factor, the others stand still. Not
+// partial rotary embedding, where fewer features turn as if they were the whole head.
+struct ProportionalScaling {
+  double turning_fraction = 0;  // in (0, 1]; a config's partial_rotary_factor
+  double factor = 1;            // finite, > 0
+
+  friend bool operator==(const ProportionalScaling&, const ProportionalScaling&) = default;
+};
+
 // Lengths of a context, in tokens.
 struct ContextRange {
   std::int64_t first = 1;
@@ -115,7 +125,7 @@ struct ContextRange {
 };
 
 using Scaling = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
-                             DynamicNtkScaling, LongRopeScaling>;
+                             DynamicNtkScaling, LongRopeScaling, ProportionalScaling>;
 
 // As the rope_type of model configs, "yarn"; of rules that no config has a name of ours, "ntk".
 [[nodiscard]] ROTARY_API std::string_view rope_type(const Scaling& scaling) noexcept;

@@ -80,6 +80,21 @@ Scaling read_dynamic(DictionaryReader& reader) {
   return rule;
 }
 
+// The fraction is the rule's own: it does not make rotary_dim smaller.
+Scaling read_proportional(DictionaryReader& reader) {
+  constexpr std::string_view fraction = "partial_rotary_factor";
+  ProportionalScaling rule;
+  if (reader.document() == Document::spec) {
+    rule.turning_fraction = reader.required_number(fraction);
+  } else {
+    const auto inside = reader.number(fraction);
+    rule.turning_fraction = reader.context().partial_rotary_factor.value_or(inside.value_or(1));
+  }
+  rule.factor = reader.number("factor").value_or(1);
+  reader.warn_below_one(rule.factor);
+  return rule;
+}
+
 constexpr std::array rope_types = {
     RopeType{"default", read_default},
     RopeType{"linear", read_linear},
@@ -90,7 +105,9 @@ constexpr std::array rope_types = {
     RopeType{"longrope", read_longrope},
     RopeType{"su", read_longrope, UsedIn::configs},
     RopeType{"yarn", read_phi3_yarn, UsedIn::configs, PartialRotaryFactor::sets_rotary_dim,
-             RopeDialect::phi3}};
+             RopeDialect::phi3},
+    RopeType{"proportional", read_proportional, UsedIn::configs_and_specs,
+             PartialRotaryFactor::is_of_the_rule}};
 
 bool accepts(const DictionaryReader& reader, const RopeType& rope_type) {
   if (rope_type.dialect && *rope_type.dialect != reader.context().dialect) return false;

@@ -16,6 +16,7 @@ struct RopeTypeName {
   std::string_view operator()(const Llama3Scaling&) const { return "llama3"; }
   std::string_view operator()(const DynamicNtkScaling&) const { return "dynamic"; }
   std::string_view operator()(const LongRopeScaling&) const { return "longrope"; }
+  std::string_view operator()(const ProportionalScaling&) const { return "proportional"; }
 };
 
 // A rule that does has an overload of its own.

@@ -42,6 +42,7 @@ struct ScaledFrequencies {
 [[nodiscard]] Status validate(const Llama3Scaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const DynamicNtkScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const LongRopeScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] Status validate(const ProportionalScaling& rule, const UnscaledRotary& rotary);
 
 // Require a rule that validate() accepts.
 [[nodiscard]] ScaledFrequencies scale(const NoScaling& rule, const UnscaledRotary& rotary);
@@ -51,6 +52,8 @@ struct ScaledFrequencies {
 [[nodiscard]] ScaledFrequencies scale(const Llama3Scaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const DynamicNtkScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const LongRopeScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] ScaledFrequencies scale(const ProportionalScaling& rule,
+                                      const UnscaledRotary& rotary);
 
 // What all rules ask of a factor-like field.
 [[nodiscard]] Status require_positive(std::string_view field, double value);

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proportional: the slow pairs of the whole head stand still, the others keep their frequencies, or
+// turn factor times slower. Barbero et al. 2024, arXiv 2410.06205 (p-RoPE); Transformers'
+// _compute_proportional_rope_parameters, for Gemma 4.
+#include <algorithm>
+#include <cmath>
+
+#include "base/message.hpp"
+#include "rotation/scaling/rules.hpp"
+
+namespace rotary {
+
+Status validate(const ProportionalScaling& rule, const UnscaledRotary&) {
+  if (!(rule.turning_fraction > 0) || rule.turning_fraction > 1) {
+    return invalid_argument("partial_rotary_factor must be in (0, 1], got ", rule.turning_fraction);
+  }
+  return require_positive("factor", rule.factor);
+}
+
+ScaledFrequencies scale(const ProportionalScaling& rule, const UnscaledRotary& rotary) {
+  auto inv_freq = unscaled_inv_freq(rotary);
+  for (double& frequency : inv_freq) frequency /= rule.factor;
+  const auto turning = static_cast<std::ptrdiff_t>(
+      std::floor(rule.turning_fraction * static_cast<double>(rotary.rotary_dim) / 2));
+  std::fill(inv_freq.begin() + turning, inv_freq.end(), 0.0);
+  return {.inv_freq = std::move(inv_freq)};
+}
+
+}  // namespace rotary
