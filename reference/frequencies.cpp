@@ -160,6 +160,20 @@ Frequencies scale(const ProportionalScaling& rule, const Rope& rope) {
           })};
 }
 
+// Su Jianlin 2023, kexue.fm/archives/9706: n theta_m / lambda_m with lambda_1 … lambda_{d/2} =
+// exp(a m^b) and a (d/2)^b = ln k; in the first form k^(2 m / d) for every m.
+Frequencies scale(const MixedNtkScaling& rule, const Rope& rope) {
+  const long double ln_k = std::log(static_cast<long double>(rule.factor));
+  const auto half = static_cast<long double>(rope.pairs());
+  return {.inv_freq = for_each_pair(rope, [&](std::int64_t i) {
+            const auto m = static_cast<long double>(i + 1);
+            if (!rule.mixed_b) return rope.theta(i) * std::exp(-ln_k * m / half);
+            const long double b = *rule.mixed_b;
+            const long double a = ln_k / std::pow(half, b);
+            return rope.theta(i) * std::exp(-a * std::pow(m, b));
+          })};
+}
+
 }  // namespace
 
 Frequencies frequencies(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {

@@ -75,6 +75,12 @@ Parameters parameters_of(const ProportionalScaling& rule) {
   return {{"partial_rotary_factor", rule.turning_fraction}, {"factor", rule.factor}};
 }
 
+Parameters parameters_of(const MixedNtkScaling& rule) {
+  Parameters parameters = {{"factor", rule.factor}};
+  add_if_given(parameters, "mixed_b", rule.mixed_b);
+  return parameters;
+}
+
 }  // namespace
 
 Parameters scaling_parameters(const Scaling& scaling) {

@@ -113,6 +113,16 @@ struct ProportionalScaling {
   friend bool operator==(const ProportionalScaling&, const ProportionalScaling&) = default;
 };
 
+// Su Jianlin's NTK-RoPE with fixed digits (kexue.fm 9706), as vLLM's rope_type "ntk" computes it.
+// Without mixed_b: (base factor)^(-2i/d) / factor^(2/d). With it the stretch grows from pair to
+// pair: ω_i / factor^(((i+1) / (d/2))^mixed_b), which is the whole factor in the last.
+struct MixedNtkScaling {
+  double factor = 0;                   // finite, > 0
+  std::optional<double> mixed_b = {};  // finite, >= 0; Su proposes 0.625
+
+  friend bool operator==(const MixedNtkScaling&, const MixedNtkScaling&) = default;
+};
+
 // Lengths of a context, in tokens.
 struct ContextRange {
   std::int64_t first = 1;
@@ -124,8 +134,9 @@ struct ContextRange {
   friend bool operator==(const ContextRange&, const ContextRange&) = default;
 };
 
-using Scaling = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
-                             DynamicNtkScaling, LongRopeScaling, ProportionalScaling>;
+using Scaling =
+    std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
+                 DynamicNtkScaling, LongRopeScaling, ProportionalScaling, MixedNtkScaling>;
 
 // As the rope_type of model configs, "yarn"; of rules that no config has a name of ours, "ntk".
 [[nodiscard]] ROTARY_API std::string_view rope_type(const Scaling& scaling) noexcept;

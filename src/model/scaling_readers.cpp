@@ -95,6 +95,11 @@ Scaling read_proportional(DictionaryReader& reader) {
   return rule;
 }
 
+Scaling read_mixed_ntk(DictionaryReader& reader) {
+  return MixedNtkScaling{.factor = reader.required_number("factor"),
+                         .mixed_b = reader.number("mixed_b")};
+}
+
 constexpr std::array rope_types = {
     RopeType{"default", read_default},
     RopeType{"linear", read_linear},
@@ -107,7 +112,8 @@ constexpr std::array rope_types = {
     RopeType{"yarn", read_phi3_yarn, UsedIn::configs, PartialRotaryFactor::sets_rotary_dim,
              RopeDialect::phi3},
     RopeType{"proportional", read_proportional, UsedIn::configs_and_specs,
-             PartialRotaryFactor::is_of_the_rule}};
+             PartialRotaryFactor::is_of_the_rule},
+    RopeType{"mixed_ntk", read_mixed_ntk, UsedIn::specs}};
 
 bool accepts(const DictionaryReader& reader, const RopeType& rope_type) {
   if (rope_type.dialect && *rope_type.dialect != reader.context().dialect) return false;

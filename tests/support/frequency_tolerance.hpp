@@ -28,6 +28,10 @@ struct RuleRounding {
     const double length = std::max(static_cast<double>(context_tokens.value_or(1)), original);
     return 2 + 2 * std::log(1 + rule.factor * (length - original) / original);
   }
+  // The stretch is a power of factor, whose exponent (at most 1) is a pow itself.
+  double operator()(const MixedNtkScaling& rule) const {
+    return 2 + (2 + rule.mixed_b.value_or(0)) * std::abs(std::log(rule.factor));
+  }
   template <class Rule>
   double operator()(const Rule& /*unblended*/) const {
     return 0;

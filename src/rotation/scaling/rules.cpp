@@ -17,6 +17,7 @@ struct RopeTypeName {
   std::string_view operator()(const DynamicNtkScaling&) const { return "dynamic"; }
   std::string_view operator()(const LongRopeScaling&) const { return "longrope"; }
   std::string_view operator()(const ProportionalScaling&) const { return "proportional"; }
+  std::string_view operator()(const MixedNtkScaling&) const { return "mixed_ntk"; }
 };
 
 // A rule that does has an overload of its own.
