@@ -2,42 +2,22 @@
 // YaRN. Peng et al. 2023, arXiv 2309.00071 §3, in the form that Transformers computes
 // (_compute_yarn_parameters): a ramp over the pair index between the pair that turns beta_fast
 // times within the original context (kept) and the one that turns beta_slow times (stretched by
-// factor). The upper end is clamped to d - 1 although only d/2 pairs exist: every implementation
-// does so.
-#include <algorithm>
+// factor).
 #include <cmath>
-#include <numbers>
 
 #include "base/message.hpp"
 #include "rotation/scaling/rules.hpp"
+#include "rotation/scaling/turn_ramp.hpp"
 
 namespace rotary {
 namespace {
 
-// The (fractional) pair that makes this many turns within the original context:
-// base^(-2i/d) * original / 2π = turns, solved for i.
-double pair_that_turns(double turns, const YarnScaling& rule, const UnscaledRotary& rotary) {
-  const auto original = static_cast<double>(rule.original_context_tokens);
-  return static_cast<double>(rotary.rotary_dim) *
-         std::log(original / (turns * 2 * std::numbers::pi)) / (2 * std::log(rotary.base));
-}
-
-struct Ramp {
-  double low = 0;   // pairs up to here are kept
-  double high = 0;  // pairs from here on are stretched
-};
-
-Ramp ramp_of(const YarnScaling& rule, const UnscaledRotary& rotary) {
-  double low = pair_that_turns(rule.beta_fast, rule, rotary);
-  double high = pair_that_turns(rule.beta_slow, rule, rotary);
-  if (rule.ramp == YarnRamp::whole_pairs) {
-    low = std::floor(low);
-    high = std::ceil(high);
-  }
-  low = std::max(low, 0.0);
-  high = std::min(high, static_cast<double>(rotary.rotary_dim - 1));
-  if (low == high) high += 0.001;  // as Transformers: a step instead of a division by zero
-  return {.low = low, .high = high};
+TurnRamp ramp_of(const YarnScaling& rule, const UnscaledRotary& rotary) {
+  const TurnRange turns{.fast = rule.beta_fast,
+                        .slow = rule.beta_slow,
+                        .original_context_tokens = rule.original_context_tokens};
+  const bool is_whole = rule.ramp == YarnRamp::whole_pairs;
+  return turn_ramp(turns, rotary, is_whole ? RampEnds::whole_pairs : RampEnds::fractional);
 }
 
 // g(m) of the paper's eq. 22, with the multiplier m of DeepSeek's configs.
@@ -78,11 +58,10 @@ Status validate(const YarnScaling& rule, const UnscaledRotary&) {
 }
 
 ScaledFrequencies scale(const YarnScaling& rule, const UnscaledRotary& rotary) {
-  const Ramp ramp = ramp_of(rule, rotary);
+  const TurnRamp ramp = ramp_of(rule, rotary);
   auto inv_freq = unscaled_inv_freq(rotary);
   for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
-    const double stretched =
-        std::clamp((static_cast<double>(pair) - ramp.low) / (ramp.high - ramp.low), 0.0, 1.0);
+    const double stretched = ramp.at(pair);
     inv_freq[pair] = inv_freq[pair] / rule.factor * stretched + inv_freq[pair] * (1 - stretched);
   }
   return {.inv_freq = std::move(inv_freq), .attention_factor = attention_factor_of(rule)};
