@@ -174,6 +174,28 @@ Frequencies scale(const MixedNtkScaling& rule, const Rope& rope) {
           })};
 }
 
+// bloc97 2023, "NTK-By-Parts"; jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding: a mask that is 1
+// for pairs with many turns and 0 for those with few, once between NTK-aware and linear and once
+// between the original frequencies and that. Each end is the whole pair outside of the range.
+Frequencies scale(const NtkByPartsScaling& rule, const Rope& rope) {
+  const YarnScaling context{.original_context_tokens = rule.original_context_tokens};
+  const auto mask = [&](std::int64_t i, long double many, long double few) {
+    const long double last = static_cast<long double>(rope.rotary_dim - 1);
+    const long double begin = std::max(std::floor(pair_with_turns(context, rope, many)), 0.0L);
+    long double end = std::min(std::ceil(pair_with_turns(context, rope, few)), last);
+    if (begin == end) end += 0.001L;
+    return 1 - std::clamp((static_cast<long double>(i) - begin) / (end - begin), 0.0L, 1.0L);
+  };
+  const auto ntk = scale(NtkScaling{.alpha = rule.factor}, rope).inv_freq;
+  return {.inv_freq = for_each_pair(rope, [&](std::int64_t i) {
+            const long double of_ntk = mask(i, 1.25L, 0.75L) * rule.ntk_factor;
+            const long double of_base = mask(i, 16, 2) * rule.extrapolation_factor;
+            const long double mixed = rope.theta(i) / rule.factor * (1 - of_ntk) +
+                                      ntk[static_cast<std::size_t>(i)] * of_ntk;
+            return mixed * (1 - of_base) + rope.theta(i) * of_base;
+          })};
+}
+
 }  // namespace
 
 Frequencies frequencies(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {

@@ -81,6 +81,15 @@ Parameters parameters_of(const MixedNtkScaling& rule) {
   return parameters;
 }
 
+Parameters parameters_of(const NtkByPartsScaling& rule) {
+  return {
+      {"factor", rule.factor},
+      {"original_max_position_embeddings", rule.original_context_tokens},
+      {"ntk_factor", rule.ntk_factor},
+      {"extrapolation_factor", rule.extrapolation_factor},
+  };
+}
+
 }  // namespace
 
 Parameters scaling_parameters(const Scaling& scaling) {

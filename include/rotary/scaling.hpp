@@ -123,6 +123,19 @@ struct MixedNtkScaling {
   friend bool operator==(const MixedNtkScaling&, const MixedNtkScaling&) = default;
 };
 
+// NTK-by-parts, YaRN's predecessor (bloc97 2023; LlamaPartNTKScaledRotaryEmbedding of
+// jquesnelle/yarn). By turns within the original context: ω_i from 16, ω_i / factor up to 0.75, the
+// frequency of NtkScaling{factor} from 1.25 to 2, linear ramps over the pairs between. Needs
+// rotary_dim >= 4.
+struct NtkByPartsScaling {
+  double factor = 0;                         // finite, > 0
+  std::int64_t original_context_tokens = 0;  // > 0
+  double ntk_factor = 1;                     // in [0, 1]: how much of NtkScaling there is
+  double extrapolation_factor = 1;           // in [0, 1]: how much the fast pairs are kept
+
+  friend bool operator==(const NtkByPartsScaling&, const NtkByPartsScaling&) = default;
+};
+
 // Lengths of a context, in tokens.
 struct ContextRange {
   std::int64_t first = 1;
@@ -134,9 +147,9 @@ struct ContextRange {
   friend bool operator==(const ContextRange&, const ContextRange&) = default;
 };
 
-using Scaling =
-    std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
-                 DynamicNtkScaling, LongRopeScaling, ProportionalScaling, MixedNtkScaling>;
+using Scaling = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
+                             DynamicNtkScaling, LongRopeScaling, ProportionalScaling,
+                             MixedNtkScaling, NtkByPartsScaling>;
 
 // As the rope_type of model configs, "yarn"; of rules that no config has a name of ours, "ntk".
 [[nodiscard]] ROTARY_API std::string_view rope_type(const Scaling& scaling) noexcept;

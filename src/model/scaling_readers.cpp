@@ -100,6 +100,14 @@ Scaling read_mixed_ntk(DictionaryReader& reader) {
                          .mixed_b = reader.number("mixed_b")};
 }
 
+Scaling read_ntk_by_parts(DictionaryReader& reader) {
+  return NtkByPartsScaling{
+      .factor = reader.required_number("factor"),
+      .original_context_tokens = reader.original_context(),
+      .ntk_factor = reader.number("ntk_factor").value_or(1),
+      .extrapolation_factor = reader.number("extrapolation_factor").value_or(1)};
+}
+
 constexpr std::array rope_types = {
     RopeType{"default", read_default},
     RopeType{"linear", read_linear},
@@ -113,7 +121,8 @@ constexpr std::array rope_types = {
              RopeDialect::phi3},
     RopeType{"proportional", read_proportional, UsedIn::configs_and_specs,
              PartialRotaryFactor::is_of_the_rule},
-    RopeType{"mixed_ntk", read_mixed_ntk, UsedIn::specs}};
+    RopeType{"mixed_ntk", read_mixed_ntk, UsedIn::specs},
+    RopeType{"ntk_by_parts", read_ntk_by_parts, UsedIn::specs}};
 
 bool accepts(const DictionaryReader& reader, const RopeType& rope_type) {
   if (rope_type.dialect && *rope_type.dialect != reader.context().dialect) return false;

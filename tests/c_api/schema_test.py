@@ -17,6 +17,8 @@ RULES = {
     for rule in SCHEMA["$defs"].values()
     if "rope_type" in rule.get("properties", {})
 }
+# Rules that need a rotary_dim of 4.
+FOUR = ("ntk", "dynamic", "ntk_by_parts")
 # Values of every JSON type, and numbers around every bound that the schema has.
 VALUES = [
     None, True, False, "half", "interleaved", "8", "", [], {}, -1, 0, 1, 2, 3, 0.5, 1.5, 7, 8.0,
@@ -75,7 +77,7 @@ def related(spec):
     return (
         2 <= rotary_dim <= spec["head_dim"] - first
         and rotary_dim % 2 == 0
-        and (scaling.get("rope_type") not in ("ntk", "dynamic") or rotary_dim >= 4)
+        and (scaling.get("rope_type") not in FOUR or rotary_dim >= 4)
         and fast >= slow
         and all(2 * len(each) == rotary_dim for each in scaling.values() if isinstance(each, list))
         and scaling.get("high_freq_factor", 1) >= scaling.get("low_freq_factor", 1)

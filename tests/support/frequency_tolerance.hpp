@@ -32,6 +32,10 @@ struct RuleRounding {
   double operator()(const MixedNtkScaling& rule) const {
     return 2 + (2 + rule.mixed_b.value_or(0)) * std::abs(std::log(rule.factor));
   }
+  // Two blends of frequencies that are factor apart, and the base of NTK-aware scaling.
+  double operator()(const NtkByPartsScaling& rule) const {
+    return 8 * std::max(1.0, rule.factor) + 2 + 2 * std::abs(std::log(rule.factor));
+  }
   template <class Rule>
   double operator()(const Rule& /*unblended*/) const {
     return 0;
