@@ -76,10 +76,27 @@ long double yarn_attention_factor(const YarnScaling& rule) {
   return yarn_temperature(rule.factor, mscale) / yarn_temperature(rule.factor, mscale_all_dim);
 }
 
+// Peng et al. 2023, §3.2 as printed: gamma(r) is 0 for r < alpha, 1 for r > beta and linear in r
+// between, with r = L / lambda, lambda = 2 pi / theta; h(theta) = (1 - gamma) theta / s + gamma
+// theta.
+Frequencies yarn_by_turns(const YarnScaling& rule, const Rope& rope) {
+  const auto context = static_cast<long double>(rule.original_context_tokens);
+  const long double alpha = rule.beta_slow;
+  const long double beta = rule.beta_fast;
+  const auto theta = [&](std::int64_t i) {
+    const long double wavelength = two_pi / rope.theta(i);
+    const long double r = context / wavelength;
+    const long double gamma = r < alpha ? 0 : r > beta ? 1 : (r - alpha) / (beta - alpha);
+    return (1 - gamma) * rope.theta(i) / rule.factor + gamma * rope.theta(i);
+  };
+  return {.inv_freq = for_each_pair(rope, theta), .attention_factor = yarn_attention_factor(rule)};
+}
+
 // Peng et al. 2023, §3.2 "NTK-by-parts": (1 - gamma) theta / s + gamma theta. The ramp runs over
 // the pair's number, not its wavelength, and is clamped to [0, d - 1] although there are d/2 pairs:
 // so _compute_yarn_parameters, which every checkpoint was trained with.
 Frequencies scale(const YarnScaling& rule, const Rope& rope) {
+  if (rule.ramp == YarnRamp::turns) return yarn_by_turns(rule, rope);
   long double low = pair_with_turns(rule, rope, rule.beta_fast);
   long double high = pair_with_turns(rule, rope, rule.beta_slow);
   if (rule.ramp == YarnRamp::whole_pairs) {

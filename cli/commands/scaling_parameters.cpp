@@ -29,6 +29,7 @@ Parameters parameters_of(const YarnScaling& rule) {
       {"beta_slow", rule.beta_slow},
   };
   if (rule.ramp == YarnRamp::fractional) parameters.emplace_back("ramp", "fractional");
+  if (rule.ramp == YarnRamp::turns) parameters.emplace_back("ramp", "turns");
   add_if_given(parameters, "attention_factor", rule.attention_factor);
   add_if_given(parameters, "mscale", rule.mscale);
   add_if_given(parameters, "mscale_all_dim", rule.mscale_all_dim);

@@ -36,9 +36,12 @@ struct NtkScaling {
   friend bool operator==(const NtkScaling&, const NtkScaling&) = default;
 };
 
-// Whether YaRN's ramp starts and ends on whole pairs (floor, ceil; the rule of Transformers) or
-// between them (gpt-oss: "truncate": false).
-enum class YarnRamp : std::int32_t { whole_pairs = 1, fractional = 2 };
+// What YaRN's ramp is linear in.
+enum class YarnRamp : std::int32_t {
+  whole_pairs = 1,  // the pair's index, from and to whole pairs: Transformers, every checkpoint
+  fractional = 2,   // the pair's index, the ends not rounded; gpt-oss: "truncate": false
+  turns = 3,        // the number of turns itself, the paper's γ(r) of §3.2; no config says so
+};
 
 // YaRN. Peng et al. 2023 (arXiv 2309.00071), as computed by Transformers' _compute_yarn_parameters.
 // Pairs that turn more than beta_fast times within the original context keep ω_i, those that turn

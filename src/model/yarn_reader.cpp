@@ -17,6 +17,30 @@ void warn_about_ratio(DictionaryReader& reader, const YarnScaling& rule) {
                       ratio, "; factor is used"));
 }
 
+// truncate of configs, which a spec understands too; ramp, of specs alone, has a name for each.
+YarnRamp read_ramp(DictionaryReader& reader) {
+  const ConfigObject& from = reader.from();
+  if (from.object->contains("truncate") && find(from, "truncate") == nullptr) {
+    reader.fail(malformed_input(from.path, "truncate must be true or false, got null"));
+  }
+  const auto truncate = reader.boolean("truncate");
+  const auto by_truncate = truncate.value_or(true) ? YarnRamp::whole_pairs : YarnRamp::fractional;
+  if (reader.document() == Document::config) return by_truncate;
+  const auto name = reader.text("ramp");
+  if (!name) return by_truncate;
+  if (truncate) {
+    reader.fail(malformed_input(from.path, "ramp and truncate must not both be given, got ramp ",
+                                describe(*name), " and truncate ", *truncate ? "true" : "false"));
+  }
+  if (*name == "turns") return YarnRamp::turns;
+  if (*name == "fractional") return YarnRamp::fractional;
+  if (*name != "whole_pairs") {
+    reader.fail(malformed_input(from.path, "ramp must be whole_pairs, fractional or turns, got ",
+                                describe(*name)));
+  }
+  return YarnRamp::whole_pairs;
+}
+
 }  // namespace
 
 Scaling read_yarn(DictionaryReader& reader) {
@@ -45,10 +69,10 @@ Scaling read_yarn(DictionaryReader& reader) {
                         "; Transformers warns unless it is a float"));
   }
   reader.boolean("finetuned");  // of the YaRN authors' own models: says how, not what
-  if (reader.from().object->contains("truncate") && find(reader.from(), "truncate") == nullptr) {
-    reader.fail(malformed_input(reader.from().path, "truncate must be true or false, got null"));
-  }
-  if (!reader.boolean("truncate").value_or(true)) rule.ramp = YarnRamp::fractional;
+  reader.explain("attn_factor",
+                 "it is vLLM's, where it multiplies the computed factor; attention_factor, which "
+                 "replaces it, is Transformers' name");
+  rule.ramp = read_ramp(reader);
   return rule;
 }
 

@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "invfreq_longchat_7b_32k_linear8", "invfreq_gpt_neox_20b",
                     "invfreq_internlm2.5_7b_dynamic2", "invfreq_vicuna_dynamic4_head128",
                     "invfreq_phi3.5_mini_longrope", "invfreq_phi3_vision_128k_su",
-                    "invfreq_gemma4_full_proportional"),
+                    "invfreq_gemma4_full_proportional", "invfreq_gpt_oss_20b"),
     [](const auto& golden) { return without_dots(golden.param); });
 
 }  // namespace

@@ -19,7 +19,14 @@ struct RuleRounding {
   const RotarySpec& spec;
   std::optional<std::int64_t> context_tokens;
 
-  double operator()(const YarnScaling& rule) const { return 4 * std::max(1.0, rule.factor); }
+  // With a ramp over turns the weight inherits what rounding does to the frequency, times the turns
+  // per width of the ramp.
+  double operator()(const YarnScaling& rule) const {
+    const double magnified = std::max(1.0, rule.factor);
+    if (rule.ramp != YarnRamp::turns) return 4 * magnified;
+    const double of_frequency = 4 + std::log(spec.base.get());
+    return magnified * (4 + of_frequency * rule.beta_fast / (rule.beta_fast - rule.beta_slow));
+  }
   double operator()(const Llama3Scaling& rule) const { return 4 * std::max(1.0, rule.factor); }
   // The growth g = factor L / original - (factor - 1) is rounded thrice, and raised to d/(d-2) <= 2
   // by a pow that adds (2 ln g + 2) / 2; base' is then ln g larger in the last pow.

@@ -2,8 +2,10 @@
 // YaRN. Peng et al. 2023, arXiv 2309.00071 §3, in the form that Transformers computes
 // (_compute_yarn_parameters): a ramp over the pair index between the pair that turns beta_fast
 // times within the original context (kept) and the one that turns beta_slow times (stretched by
-// factor).
+// factor). The paper's own ramp is linear in the turns instead.
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "base/message.hpp"
 #include "rotation/scaling/rules.hpp"
@@ -12,12 +14,30 @@
 namespace rotary {
 namespace {
 
-TurnRamp ramp_of(const YarnScaling& rule, const UnscaledRotary& rotary) {
+std::vector<double> ramp_over_pairs(const YarnScaling& rule, const UnscaledRotary& rotary) {
   const TurnRange turns{.fast = rule.beta_fast,
                         .slow = rule.beta_slow,
                         .original_context_tokens = rule.original_context_tokens};
   const bool is_whole = rule.ramp == YarnRamp::whole_pairs;
-  return turn_ramp(turns, rotary, is_whole ? RampEnds::whole_pairs : RampEnds::fractional);
+  const TurnRamp ramp =
+      turn_ramp(turns, rotary, is_whole ? RampEnds::whole_pairs : RampEnds::fractional);
+  std::vector<double> stretched(static_cast<std::size_t>(rotary.rotary_dim / 2));
+  for (std::size_t pair = 0; pair < stretched.size(); ++pair) stretched[pair] = ramp.at(pair);
+  return stretched;
+}
+
+// 1 - γ(r) of the paper, r the turns of a pair within the original context.
+double stretched_by_turns(const YarnScaling& rule, double inv_freq) {
+  const double turns =
+      static_cast<double>(rule.original_context_tokens) * inv_freq / (2 * std::numbers::pi);
+  if (turns >= rule.beta_fast) return 0;
+  if (turns <= rule.beta_slow) return 1;
+  return (rule.beta_fast - turns) / (rule.beta_fast - rule.beta_slow);
+}
+
+std::vector<double> ramp_over_turns(const YarnScaling& rule, std::vector<double> inv_freq) {
+  for (double& each : inv_freq) each = stretched_by_turns(rule, each);
+  return inv_freq;
 }
 
 // g(m) of the paper's eq. 22, with the multiplier m of DeepSeek's configs.
@@ -45,9 +65,14 @@ Status validate(const YarnScaling& rule, const UnscaledRotary&) {
     return invalid_argument("beta_fast must be >= beta_slow, got ", rule.beta_fast, " and ",
                             rule.beta_slow);
   }
-  if (rule.ramp != YarnRamp::whole_pairs && rule.ramp != YarnRamp::fractional) {
-    return invalid_argument("ramp must be whole_pairs or fractional, got value ",
-                            static_cast<std::int32_t>(rule.ramp));
+  switch (rule.ramp) {
+    case YarnRamp::whole_pairs:
+    case YarnRamp::fractional:
+    case YarnRamp::turns:
+      break;
+    default:
+      return invalid_argument("ramp must be whole_pairs, fractional or turns, got value ",
+                              static_cast<std::int32_t>(rule.ramp));
   }
   for (const double mscale : {rule.mscale.value_or(0), rule.mscale_all_dim.value_or(0)}) {
     if (!std::isfinite(mscale)) return invalid_argument("mscale must be finite, got ", mscale);
@@ -58,11 +83,12 @@ Status validate(const YarnScaling& rule, const UnscaledRotary&) {
 }
 
 ScaledFrequencies scale(const YarnScaling& rule, const UnscaledRotary& rotary) {
-  const TurnRamp ramp = ramp_of(rule, rotary);
   auto inv_freq = unscaled_inv_freq(rotary);
+  const auto stretched = rule.ramp == YarnRamp::turns ? ramp_over_turns(rule, inv_freq)
+                                                      : ramp_over_pairs(rule, rotary);
   for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
-    const double stretched = ramp.at(pair);
-    inv_freq[pair] = inv_freq[pair] / rule.factor * stretched + inv_freq[pair] * (1 - stretched);
+    inv_freq[pair] =
+        inv_freq[pair] / rule.factor * stretched[pair] + inv_freq[pair] * (1 - stretched[pair]);
   }
   return {.inv_freq = std::move(inv_freq), .attention_factor = attention_factor_of(rule)};
 }

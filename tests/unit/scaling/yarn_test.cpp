@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // YaRN: the ramp and the attention factor.
+#include "support/resolving.hpp"
 #include "support/scaling_rules.hpp"
 
 namespace rotary {
@@ -19,6 +20,71 @@ TEST(YarnRule, AsReference) {
       .factor = 32, .original_context_tokens = 4096, .ramp = YarnRamp::fractional});  // gpt-oss
   expect_as_reference_for_many_specs(
       YarnScaling{.factor = 0.5, .original_context_tokens = 8192, .beta_fast = 16, .beta_slow = 2});
+}
+
+// The paper's ramp. beta_fast = beta_slow is a step, where a pair on it is as rounding has it.
+TEST(YarnRule, LinearInTheTurns) {
+  for (const double factor : {0.5, 4.0, 32.0}) {
+    for (const std::int64_t context :
+         {std::int64_t{1}, std::int64_t{4096}, std::int64_t{1} << 40}) {
+      expect_as_reference_for_many_specs(YarnScaling{
+          .factor = factor, .original_context_tokens = context, .ramp = YarnRamp::turns});
+    }
+  }
+  const YarnScaling paper{.factor = 4, .original_context_tokens = 4096, .ramp = YarnRamp::turns};
+  const auto got = test::frequencies_with(paper).inv_freq;
+  const auto kept = test::frequencies_with(NoScaling{}).inv_freq;
+  const auto pairs = test::frequencies_with(with(paper, &YarnScaling::ramp, YarnRamp::fractional));
+  EXPECT_EQ(got[10], kept[10]);            // 36.7 turns
+  EXPECT_EQ(got[23], kept[23] / 4);        // 0.87
+  EXPECT_LT(got[16], pairs.inv_freq[16]);  // 6.5: a fifth of the way by turns, half by pairs
+  const YarnScaling step{.factor = 4,
+                         .original_context_tokens = 4096,
+                         .beta_fast = 8,
+                         .beta_slow = 8,
+                         .ramp = YarnRamp::turns};
+  const auto cut = test::frequencies_with(step).inv_freq;
+  EXPECT_EQ(cut[15], kept[15]);      // 8.7
+  EXPECT_EQ(cut[16], kept[16] / 4);  // 6.5
+}
+
+TEST(YarnRule, RampInASpec) {
+  const auto ramp_of = [](std::string_view members) {
+    std::string text = R"({"rope_type": "yarn", "factor": 4,
+        "original_max_position_embeddings": 4096)";
+    return text.append(members).append("}");
+  };
+  const auto read = [&](std::string_view members) {
+    return std::get<YarnScaling>(test::scaling_of_text(ramp_of(members))).ramp;
+  };
+  EXPECT_EQ(read(""), YarnRamp::whole_pairs);
+  EXPECT_EQ(read(R"(, "ramp": "turns")"), YarnRamp::turns);
+  EXPECT_EQ(read(R"(, "ramp": "fractional")"), YarnRamp::fractional);
+  EXPECT_EQ(read(R"(, "ramp": "whole_pairs")"), YarnRamp::whole_pairs);
+  EXPECT_EQ(read(R"(, "truncate": false)"), YarnRamp::fractional);
+  EXPECT_TRUE(test::malformed_spec(ramp_of(R"(, "ramp": "linear")"),
+                                   {"scaling.ramp must be whole_pairs, fractional or turns"}));
+  EXPECT_TRUE(test::malformed_spec(ramp_of(R"(, "ramp": "turns", "truncate": false)"),
+                                   {"ramp and truncate must not both be given"}));
+}
+
+// The keys of other dialects are refused by name; a config has no ramp.
+TEST(YarnRule, KeysOfOthersInAConfig) {
+  for (const std::string_view key :
+       {"attn_factor", "apply_yarn_scaling", "extrapolation_factor", "ramp"}) {
+    const std::string member = test::member(key, "1");
+    const std::string config = test::llama_with(
+        R"("rope_scaling": {"type": "yarn", "factor": 2,
+            "original_max_position_embeddings": 2048, )" +
+        member + "}");
+    EXPECT_TRUE(test::not_supported(config, {std::string(key), "is not a key of rope_type 'yarn'",
+                                             "which accepts", "attention_factor"}))
+        << key;
+  }
+  EXPECT_TRUE(test::not_supported(
+      test::llama_with(R"("rope_scaling": {"type": "yarn", "factor": 2, "attn_factor": 1,
+          "original_max_position_embeddings": 2048})"),
+      {"attention_factor, which replaces it, is Transformers' name"}));
 }
 
 // A context shorter than one turn, one longer than any pair's, and a ramp of no width.
