@@ -213,6 +213,20 @@ Frequencies scale(const NtkByPartsScaling& rule, const Rope& rope) {
           })};
 }
 
+// arXiv 2602.05258: the last n frequencies times (1 + cos t) / 2, t in n equal steps from 0 to pi
+// (torch.linspace, whose one step is 0), or times 0.
+Frequencies scale(const ClippedScaling& rule, const Rope& rope) {
+  const std::int64_t n = rule.clipped_pairs;
+  return {.inv_freq = for_each_pair(rope, [&](std::int64_t i) {
+            const std::int64_t step = i - (rope.pairs() - n);
+            if (step < 0) return rope.theta(i);
+            if (rule.edge == ClippedEdge::hard) return 0.0L;
+            const auto steps = static_cast<long double>(std::max<std::int64_t>(n - 1, 1));
+            const long double t = two_pi / 2 * (static_cast<long double>(step) / steps);
+            return rope.theta(i) * (1 + std::cos(t)) / 2;
+          })};
+}
+
 }  // namespace
 
 Frequencies frequencies(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {

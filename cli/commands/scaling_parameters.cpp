@@ -91,6 +91,11 @@ Parameters parameters_of(const NtkByPartsScaling& rule) {
   };
 }
 
+Parameters parameters_of(const ClippedScaling& rule) {
+  return {{"clipped_pairs", rule.clipped_pairs},
+          {"edge", rule.edge == ClippedEdge::hard ? "hard" : "cosine"}};
+}
+
 }  // namespace
 
 Parameters scaling_parameters(const Scaling& scaling) {

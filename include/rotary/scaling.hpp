@@ -139,6 +139,19 @@ struct NtkByPartsScaling {
   friend bool operator==(const NtkByPartsScaling&, const NtkByPartsScaling&) = default;
 };
 
+// How a clipped rule ends: a cosine from the last frequency that is kept down to 0, or at once.
+enum class ClippedEdge : std::int32_t { cosine = 1, hard = 2 };
+
+// Clipped RoPE: the slowest pairs are slowed down further or stand still, the others keep ω_i. Of n
+// = clipped_pairs the first to the last get ω_i (1 + cos t) / 2, t from 0 to π in equal steps, or
+// 0. arXiv 2602.05258 (use_cope and use_hardclip of its authors' code, with n = 20).
+struct ClippedScaling {
+  std::int64_t clipped_pairs = 0;  // in [1, rotary_dim / 2]
+  ClippedEdge edge = ClippedEdge::cosine;
+
+  friend bool operator==(const ClippedScaling&, const ClippedScaling&) = default;
+};
+
 // Lengths of a context, in tokens.
 struct ContextRange {
   std::int64_t first = 1;
@@ -152,7 +165,7 @@ struct ContextRange {
 
 using Scaling = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
                              DynamicNtkScaling, LongRopeScaling, ProportionalScaling,
-                             MixedNtkScaling, NtkByPartsScaling>;
+                             MixedNtkScaling, NtkByPartsScaling, ClippedScaling>;
 
 // As the rope_type of model configs, "yarn"; of rules that no config has a name of ours, "ntk".
 [[nodiscard]] ROTARY_API std::string_view rope_type(const Scaling& scaling) noexcept;

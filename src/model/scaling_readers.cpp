@@ -108,6 +108,18 @@ Scaling read_ntk_by_parts(DictionaryReader& reader) {
       .extrapolation_factor = reader.number("extrapolation_factor").value_or(1)};
 }
 
+Scaling read_clipped(DictionaryReader& reader) {
+  ClippedScaling rule{.clipped_pairs = reader.required_integer("clipped_pairs")};
+  const auto edge = reader.text("edge");
+  if (edge == "hard") {
+    rule.edge = ClippedEdge::hard;
+  } else if (edge && *edge != "cosine") {
+    reader.fail(
+        malformed_input(reader.from().path, "edge must be cosine or hard, got ", describe(*edge)));
+  }
+  return rule;
+}
+
 constexpr std::array rope_types = {
     RopeType{"default", read_default},
     RopeType{"linear", read_linear},
@@ -122,7 +134,8 @@ constexpr std::array rope_types = {
     RopeType{"proportional", read_proportional, UsedIn::configs_and_specs,
              PartialRotaryFactor::is_of_the_rule},
     RopeType{"mixed_ntk", read_mixed_ntk, UsedIn::specs},
-    RopeType{"ntk_by_parts", read_ntk_by_parts, UsedIn::specs}};
+    RopeType{"ntk_by_parts", read_ntk_by_parts, UsedIn::specs},
+    RopeType{"clipped", read_clipped, UsedIn::specs}};
 
 bool accepts(const DictionaryReader& reader, const RopeType& rope_type) {
   if (rope_type.dialect && *rope_type.dialect != reader.context().dialect) return false;

@@ -79,6 +79,7 @@ def related(spec):
         and rotary_dim % 2 == 0
         and (scaling.get("rope_type") not in FOUR or rotary_dim >= 4)
         and fast >= slow
+        and 2 * scaling.get("clipped_pairs", 1) <= rotary_dim
         and all(2 * len(each) == rotary_dim for each in scaling.values() if isinstance(each, list))
         and scaling.get("high_freq_factor", 1) >= scaling.get("low_freq_factor", 1)
     )

@@ -43,6 +43,12 @@ struct RuleRounding {
   double operator()(const NtkByPartsScaling& rule) const {
     return 8 * std::max(1.0, rule.factor) + 2 + 2 * std::abs(std::log(rule.factor));
   }
+  // The reference's 1 + cos t, in long double, cancels to (π/(n - 1))² / 4 at the last pair but
+  // one; the sine is rounded thrice and squared.
+  double operator()(const ClippedScaling& rule) const {
+    const auto steps = static_cast<double>(rule.clipped_pairs);
+    return 6 + steps * steps * 0x1p-12;
+  }
   template <class Rule>
   double operator()(const Rule& /*unblended*/) const {
     return 0;

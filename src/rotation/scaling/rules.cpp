@@ -19,6 +19,7 @@ struct RopeTypeName {
   std::string_view operator()(const ProportionalScaling&) const { return "proportional"; }
   std::string_view operator()(const MixedNtkScaling&) const { return "mixed_ntk"; }
   std::string_view operator()(const NtkByPartsScaling&) const { return "ntk_by_parts"; }
+  std::string_view operator()(const ClippedScaling&) const { return "clipped"; }
 };
 
 // A rule that does has an overload of its own.

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clipped RoPE: the slow pairs, which never completed a turn in training, are slowed down or stand
+// still. arXiv 2602.05258; modeling_cope.py of hrlics/CoPE.
+#include <cmath>
+#include <numbers>
+
+#include "base/message.hpp"
+#include "rotation/scaling/rules.hpp"
+
+namespace rotary {
+namespace {
+
+// (1 + cos t) / 2 at the clipped pair, t = π clipped / (n - 1), as the square of a sine that counts
+// from the other end: near π, 1 + cos t would cancel.
+double kept_part(std::int64_t clipped, const ClippedScaling& rule) {
+  if (rule.edge == ClippedEdge::hard) return 0;
+  if (rule.clipped_pairs == 1) return 1;
+  const auto last = static_cast<double>(rule.clipped_pairs - 1);
+  const double sine =
+      std::sin(std::numbers::pi / 2 * ((last - static_cast<double>(clipped)) / last));
+  return sine * sine;
+}
+
+}  // namespace
+
+Status validate(const ClippedScaling& rule, const UnscaledRotary& rotary) {
+  const std::int64_t pairs = rotary.rotary_dim / 2;
+  if (rule.clipped_pairs < 1 || rule.clipped_pairs > pairs) {
+    return invalid_argument("clipped_pairs must be in [1, ", pairs, "], got ", rule.clipped_pairs);
+  }
+  if (rule.edge == ClippedEdge::cosine || rule.edge == ClippedEdge::hard) return {};
+  return invalid_argument("edge must be cosine or hard, got value ",
+                          static_cast<std::int32_t>(rule.edge));
+}
+
+ScaledFrequencies scale(const ClippedScaling& rule, const UnscaledRotary& rotary) {
+  auto inv_freq = unscaled_inv_freq(rotary);
+  const auto first = inv_freq.size() - static_cast<std::size_t>(rule.clipped_pairs);
+  for (std::size_t pair = first; pair < inv_freq.size(); ++pair) {
+    inv_freq[pair] *= kept_part(static_cast<std::int64_t>(pair - first), rule);
+  }
+  return {.inv_freq = std::move(inv_freq)};
+}
+
+}  // namespace rotary
