@@ -227,6 +227,14 @@ Frequencies scale(const ClippedScaling& rule, const Rope& rope) {
           })};
 }
 
+// Sun et al. 2023 (arXiv 2307.08621), in torchscale: 1 / 10000^linspace(0, 1, d/2).
+Frequencies scale(const RetNetScaling& /*rule*/, const Rope& rope) {
+  const auto intervals = static_cast<long double>(rope.pairs() - 1);
+  return {.inv_freq = for_each_pair(rope, [&](std::int64_t i) {
+            return std::pow(rope.base, -static_cast<long double>(i) / intervals);
+          })};
+}
+
 }  // namespace
 
 Frequencies frequencies(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {

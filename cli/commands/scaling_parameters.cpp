@@ -96,6 +96,8 @@ Parameters parameters_of(const ClippedScaling& rule) {
           {"edge", rule.edge == ClippedEdge::hard ? "hard" : "cosine"}};
 }
 
+Parameters parameters_of(const RetNetScaling&) { return {}; }
+
 }  // namespace
 
 Parameters scaling_parameters(const Scaling& scaling) {

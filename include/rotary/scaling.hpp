@@ -152,6 +152,12 @@ struct ClippedScaling {
   friend bool operator==(const ClippedScaling&, const ClippedScaling&) = default;
 };
 
+// The exponents of RetNet (Sun et al. 2023, arXiv 2307.08621): base^(-i / (d/2 - 1)), so that the
+// last pair has exactly 1 / base. Needs rotary_dim >= 4.
+struct RetNetScaling {
+  friend bool operator==(const RetNetScaling&, const RetNetScaling&) = default;
+};
+
 // Lengths of a context, in tokens.
 struct ContextRange {
   std::int64_t first = 1;
@@ -165,7 +171,7 @@ struct ContextRange {
 
 using Scaling = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
                              DynamicNtkScaling, LongRopeScaling, ProportionalScaling,
-                             MixedNtkScaling, NtkByPartsScaling, ClippedScaling>;
+                             MixedNtkScaling, NtkByPartsScaling, ClippedScaling, RetNetScaling>;
 
 // As the rope_type of model configs, "yarn"; of rules that no config has a name of ours, "ntk".
 [[nodiscard]] ROTARY_API std::string_view rope_type(const Scaling& scaling) noexcept;

@@ -120,6 +120,8 @@ Scaling read_clipped(DictionaryReader& reader) {
   return rule;
 }
 
+Scaling read_retnet(DictionaryReader&) { return RetNetScaling{}; }
+
 constexpr std::array rope_types = {
     RopeType{"default", read_default},
     RopeType{"linear", read_linear},
@@ -135,7 +137,8 @@ constexpr std::array rope_types = {
              PartialRotaryFactor::is_of_the_rule},
     RopeType{"mixed_ntk", read_mixed_ntk, UsedIn::specs},
     RopeType{"ntk_by_parts", read_ntk_by_parts, UsedIn::specs},
-    RopeType{"clipped", read_clipped, UsedIn::specs}};
+    RopeType{"clipped", read_clipped, UsedIn::specs},
+    RopeType{"retnet", read_retnet, UsedIn::specs}};
 
 bool accepts(const DictionaryReader& reader, const RopeType& rope_type) {
   if (rope_type.dialect && *rope_type.dialect != reader.context().dialect) return false;

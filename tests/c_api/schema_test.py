@@ -18,7 +18,7 @@ RULES = {
     if "rope_type" in rule.get("properties", {})
 }
 # Rules that need a rotary_dim of 4.
-FOUR = ("ntk", "dynamic", "ntk_by_parts")
+FOUR = ("ntk", "dynamic", "ntk_by_parts", "retnet")
 # Values of every JSON type, and numbers around every bound that the schema has.
 VALUES = [
     None, True, False, "half", "interleaved", "8", "", [], {}, -1, 0, 1, 2, 3, 0.5, 1.5, 7, 8.0,

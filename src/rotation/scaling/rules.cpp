@@ -20,6 +20,7 @@ struct RopeTypeName {
   std::string_view operator()(const MixedNtkScaling&) const { return "mixed_ntk"; }
   std::string_view operator()(const NtkByPartsScaling&) const { return "ntk_by_parts"; }
   std::string_view operator()(const ClippedScaling&) const { return "clipped"; }
+  std::string_view operator()(const RetNetScaling&) const { return "retnet"; }
 };
 
 // A rule that does has an overload of its own.
