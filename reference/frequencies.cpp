@@ -235,6 +235,11 @@ Frequencies scale(const RetNetScaling& /*rule*/, const Rope& rope) {
           })};
 }
 
+Frequencies scale(const ExplicitScaling& rule, const Rope& /*rope*/) {
+  return {.inv_freq = {rule.inv_freq.begin(), rule.inv_freq.end()},
+          .attention_factor = rule.attention_factor};
+}
+
 }  // namespace
 
 Frequencies frequencies(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {

@@ -98,6 +98,10 @@ Parameters parameters_of(const ClippedScaling& rule) {
 
 Parameters parameters_of(const RetNetScaling&) { return {}; }
 
+Parameters parameters_of(const ExplicitScaling& rule) {
+  return {{"inv_freq", rule.inv_freq}, {"attention_factor", rule.attention_factor}};
+}
+
 }  // namespace
 
 Parameters scaling_parameters(const Scaling& scaling) {

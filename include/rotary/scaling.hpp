@@ -158,6 +158,15 @@ struct RetNetScaling {
   friend bool operator==(const RetNetScaling&, const RetNetScaling&) = default;
 };
 
+// Frequencies that are known as numbers: those of another program, of a paper's search, of a
+// trained parameter. The base of the spec is not used.
+struct ExplicitScaling {
+  std::vector<double> inv_freq = {};  // [rotary_dim / 2], radians per position; -2^40 < each < 2^40
+  double attention_factor = 1;        // A, in [2^-20, 2^20]
+
+  friend bool operator==(const ExplicitScaling&, const ExplicitScaling&) = default;
+};
+
 // Lengths of a context, in tokens.
 struct ContextRange {
   std::int64_t first = 1;
@@ -169,9 +178,10 @@ struct ContextRange {
   friend bool operator==(const ContextRange&, const ContextRange&) = default;
 };
 
-using Scaling = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
-                             DynamicNtkScaling, LongRopeScaling, ProportionalScaling,
-                             MixedNtkScaling, NtkByPartsScaling, ClippedScaling, RetNetScaling>;
+using Scaling =
+    std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
+                 DynamicNtkScaling, LongRopeScaling, ProportionalScaling, MixedNtkScaling,
+                 NtkByPartsScaling, ClippedScaling, RetNetScaling, ExplicitScaling>;
 
 // As the rope_type of model configs, "yarn"; of rules that no config has a name of ours, "ntk".
 [[nodiscard]] ROTARY_API std::string_view rope_type(const Scaling& scaling) noexcept;

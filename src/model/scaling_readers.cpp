@@ -122,6 +122,11 @@ Scaling read_clipped(DictionaryReader& reader) {
 
 Scaling read_retnet(DictionaryReader&) { return RetNetScaling{}; }
 
+Scaling read_explicit(DictionaryReader& reader) {
+  return ExplicitScaling{.inv_freq = reader.required_numbers("inv_freq"),
+                         .attention_factor = reader.number("attention_factor").value_or(1)};
+}
+
 constexpr std::array rope_types = {
     RopeType{"default", read_default},
     RopeType{"linear", read_linear},
@@ -138,7 +143,8 @@ constexpr std::array rope_types = {
     RopeType{"mixed_ntk", read_mixed_ntk, UsedIn::specs},
     RopeType{"ntk_by_parts", read_ntk_by_parts, UsedIn::specs},
     RopeType{"clipped", read_clipped, UsedIn::specs},
-    RopeType{"retnet", read_retnet, UsedIn::specs}};
+    RopeType{"retnet", read_retnet, UsedIn::specs},
+    RopeType{"explicit", read_explicit, UsedIn::specs}};
 
 bool accepts(const DictionaryReader& reader, const RopeType& rope_type) {
   if (rope_type.dialect && *rope_type.dialect != reader.context().dialect) return false;

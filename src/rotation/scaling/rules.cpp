@@ -21,6 +21,7 @@ struct RopeTypeName {
   std::string_view operator()(const NtkByPartsScaling&) const { return "ntk_by_parts"; }
   std::string_view operator()(const ClippedScaling&) const { return "clipped"; }
   std::string_view operator()(const RetNetScaling&) const { return "retnet"; }
+  std::string_view operator()(const ExplicitScaling&) const { return "explicit"; }
 };
 
 // A rule that does has an overload of its own.

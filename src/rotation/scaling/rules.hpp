@@ -47,6 +47,7 @@ struct ScaledFrequencies {
 [[nodiscard]] Status validate(const NtkByPartsScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const ClippedScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const RetNetScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] Status validate(const ExplicitScaling& rule, const UnscaledRotary& rotary);
 
 // Require a rule that validate() accepts.
 [[nodiscard]] ScaledFrequencies scale(const NoScaling& rule, const UnscaledRotary& rotary);
@@ -62,6 +63,7 @@ struct ScaledFrequencies {
 [[nodiscard]] ScaledFrequencies scale(const NtkByPartsScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const ClippedScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const RetNetScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] ScaledFrequencies scale(const ExplicitScaling& rule, const UnscaledRotary& rotary);
 
 // What all rules ask of a factor-like field.
 [[nodiscard]] Status require_positive(std::string_view field, double value);
