@@ -288,9 +288,7 @@ std::string json_of(const Inspection& inspection) {
 
 Run declare(CLI::App& app) {
   const auto options = std::make_shared<ModelOptions>();
-  app.add_option("CONFIG", options->config,
-                 std::string(config_help))
-      ->required();
+  app.add_option("CONFIG", options->config, std::string(config_help))->required();
   declare_model_options(app, *options);
   return [options](OutputForm form) {
     const Inspection inspection = inspect(*options);

@@ -261,8 +261,7 @@ void declare_tensors(CLI::App& app, Arguments& arguments) {
 
 Run declare(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("--config", arguments->model.config,
-                 std::string(config_help))
+  app.add_option("--config", arguments->model.config, std::string(config_help))
       ->required()
       ->type_name("FILE");
   declare_tensors(app, *arguments);

@@ -243,9 +243,7 @@ std::string run_table(const Arguments& arguments, OutputForm output_form) {
 
 Run declare(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("CONFIG", arguments->model.config,
-                 std::string(config_help))
-      ->required();
+  app.add_option("CONFIG", arguments->model.config, std::string(config_help))->required();
   app.add_option("--positions", arguments->positions,
                  "START:STOP (STOP excluded), one position, or several of these between commas")
       ->required()
