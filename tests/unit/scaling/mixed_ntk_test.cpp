@@ -40,7 +40,7 @@ TEST(MixedNtkRule, Refusals) {
     expect_refused(MixedNtkScaling{.factor = 4, .mixed_b = bad},
                    {"mixed_b must be finite and >= 0, got"});
   }
-  expect_refused(MixedNtkScaling{.factor = 1e-4}, {"base * factor finite and > 1", "0.0001"});
+  expect_refused(MixedNtkScaling{.factor = 1e-4}, {"base * factor finite and > 1", "1e-04"});
   expect_refused(test::spec_with(1e300, 64, MixedNtkScaling{.factor = 1e300}), {"base * factor"});
 }
 

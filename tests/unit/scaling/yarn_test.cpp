@@ -68,6 +68,25 @@ TEST(YarnRule, RampInASpec) {
                                    {"ramp and truncate must not both be given"}));
 }
 
+// In a config null is absent: the factor is computed. A whole number is used, with Transformers'
+// warning.
+TEST(YarnRule, AttentionFactorInAConfig) {
+  const auto read = [](std::string_view value) {
+    return test::resolved(test::llama_with(R"("rope_scaling": {"type": "yarn", "factor": 2,
+        "original_max_position_embeddings": 2048, )" +
+                                           test::member("attention_factor", value) + "}"));
+  };
+  const auto factor_of = [](const ModelSpec& model) {
+    return std::get<YarnScaling>(model.rotary.front().spec.scaling).attention_factor;
+  };
+  EXPECT_EQ(factor_of(read("null")), std::nullopt);
+  EXPECT_TRUE(read("null").warnings.empty());
+  EXPECT_EQ(factor_of(read("1.0")), 1);
+  EXPECT_TRUE(read("1.0").warnings.empty());
+  EXPECT_EQ(factor_of(read("1")), 1);
+  EXPECT_TRUE(test::warns(read("1"), "attention_factor is an integer, 1"));
+}
+
 // The keys of other dialects are refused by name; a config has no ramp.
 TEST(YarnRule, KeysOfOthersInAConfig) {
   for (const std::string_view key :
