@@ -77,8 +77,9 @@ struct ResolveOptions {
   std::vector<ConfigOverride> overrides = {};  // applied in order before anything is read
 };
 
-// Reads a Hugging Face config.json (the bytes, UTF-8), old and new forms of its keys.
-// Families: llama, mistral, qwen2, gpt_neox, gptj; any other needs options.pairing.
+// Reads a Hugging Face config.json (the bytes, UTF-8), old and new forms of its keys; of a model of
+// images or sound, the language model's config within. The families are those of known_families()
+// (rotary/families.hpp); any other needs options.pairing.
 // Refuses what it does not understand. Errors name the key, the requirement and what was got:
 // malformed_input for bad JSON (duplicate keys and depth beyond 64 included), missing or mistyped
 // values; unsupported for an unknown family, rope_type or rope key; invalid_argument for options.

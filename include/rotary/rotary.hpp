@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rotary/executor.hpp"
+#include "rotary/families.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/instruction_set.hpp"
 #include "rotary/model_spec.hpp"

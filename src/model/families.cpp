@@ -4,46 +4,56 @@
 #include <algorithm>
 #include <array>
 
+#include "base/guard.hpp"
+#include "model/wrappers.hpp"
+#include "rotary/families.hpp"
+
 namespace rotary {
 namespace {
 
-constexpr std::array families = {
-    // llama/modeling_llama.py: compute_default_rope_parameters does not read the fraction; the
-    // scaled
-    // rules of modeling_rope_utils.py do. The same for mistral and qwen2.
-    Family{.model_type = "llama", .pairing = Pairing::half, .base = 10000},
-    Family{.model_type = "mistral", .pairing = Pairing::half, .base = 10000},
-    Family{.model_type = "qwen2", .pairing = Pairing::half, .base = 10000},
-    // gpt_neox/configuration_gpt_neox.py: rotary_pct 0.25, rotary_emb_base 10000; outside the
-    // dictionary it reads no other names.
-    Family{.model_type = "gpt_neox",
-           .pairing = Pairing::half,
-           .base = 10000,
-           .base_key = "rotary_emb_base",
-           .fraction_key = "rotary_pct",
-           .fraction = 0.25,
-           .partial = PartialRotary::fraction},
-    // gptj/modeling_gptj.py: create_sinusoidal_positions has the base 10000 in its code.
-    Family{.model_type = "gptj",
-           .pairing = Pairing::interleaved,
-           .base = 10000,
-           .rotary_dim = 64,
-           .partial = PartialRotary::dimension,
-           .reads_head_dim = false,
-           .reads_rope_parameters = false,
-           .keys = {.hidden_size = "n_embd",
-                    .heads = "n_head",
-                    .layers = "n_layer",
-                    .positions = "n_positions"}},
-};
+using Topic = std::span<const Family> (*)();
+
+constexpr std::array<Topic, 9> topics = {
+    llama_like_families, partial_families,        interleaved_families,
+    latent_families,     layered_families,        two_base_families,
+    multimodal_families, other_encoding_families, remote_code_families};
+
+FamilyInfo info(const Family& family) {
+  FamilyInfo shown{.model_type = family.model_type,
+                   .encoding = family.encoding,
+                   .pairing = {},
+                   .base = {},
+                   .text_model_type = {},
+                   .note = family.note,
+                   .source = family.source.empty() ? family.model_type : family.source};
+  if (shown.source == "-") shown.source = {};
+  if (family.encoding != LayerEncoding::rotary) return shown;
+  shown.pairing = family.pairing;
+  shown.base = family.two_bases ? std::optional(family.two_bases->full) : family.base;
+  return shown;
+}
+
+FamilyInfo info(const Wrapper& wrapper) {
+  return {.model_type = wrapper.model_type,
+          .encoding = LayerEncoding::rotary,
+          .pairing = {},
+          .base = {},
+          .text_model_type = wrapper.text_model_type,
+          .note = {},
+          .source = wrapper.model_type};
+}
 
 }  // namespace
 
 const Family* find_family(std::string_view model_type) {
-  const auto* const found = std::find_if(families.begin(), families.end(), [&](const Family& each) {
-    return each.model_type == model_type;
-  });
-  return found == families.end() ? nullptr : found;
+  for (const Topic topic : topics) {
+    const auto rows = topic();
+    const auto found = std::find_if(rows.begin(), rows.end(), [&](const Family& each) {
+      return each.model_type == model_type;
+    });
+    if (found != rows.end()) return &*found;
+  }
+  return nullptr;
 }
 
 Family unknown_family(Pairing pairing) {
@@ -52,14 +62,31 @@ Family unknown_family(Pairing pairing) {
           .base = std::nullopt,
           .other_base_key = "rotary_emb_base",
           .other_fraction_key = "rotary_pct",
-          .partial = PartialRotary::fraction};
+          .partial = PartialRotary::fraction,
+          .rotary_dim_key = RotaryDimKey::stands_in,
+          .sections = SectionKeys::accepted};
 }
 
-std::string known_families() {
-  std::string names;
-  for (const Family& each : families)
-    names.append(names.empty() ? "" : ", ").append(each.model_type);
+std::vector<std::string_view> family_names() {
+  std::vector<std::string_view> names;
+  for (const Topic topic : topics) {
+    for (const Family& each : topic()) names.push_back(each.model_type);
+  }
+  for (const Wrapper& each : wrappers()) names.push_back(each.model_type);
   return names;
+}
+
+Result<std::vector<FamilyInfo>> known_families() noexcept {
+  return guarded([]() -> Result<std::vector<FamilyInfo>> {
+    std::vector<FamilyInfo> families;
+    for (const Topic topic : topics) {
+      for (const Family& each : topic()) families.push_back(info(each));
+    }
+    for (const Wrapper& each : wrappers()) families.push_back(info(each));
+    std::sort(families.begin(), families.end(),
+              [](const FamilyInfo& a, const FamilyInfo& b) { return a.model_type < b.model_type; });
+    return families;
+  });
 }
 
 }  // namespace rotary

@@ -1,254 +1,216 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/model_config.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
 
 #include "base/message.hpp"
+#include "model/layer_types.hpp"
+#include "model/rope_keys.hpp"
 
 namespace rotary {
 namespace {
 
 constexpr std::int64_t max_layers = 100'000;
-constexpr std::size_t max_layer_types = 16;  // models have two or three
 
-const Json& empty_dictionary() {
-  static const Json empty = Json::object();
-  return empty;
+// The name under which the config has a value: the family's, or else the usual one.
+std::string_view present(const ConfigObject& config, std::string_view own, std::string_view usual) {
+  return find(config, own) == nullptr && find(config, usual) != nullptr ? usual : own;
 }
 
-std::string to_lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
-
-}  // namespace
-
-bool speaks_of_rope(std::string_view original) {
-  const std::string lower = to_lower(original);
-  std::string_view key = lower;
-  constexpr std::array<std::string_view, 4> beginnings = {"rope", "rotary", "mrope", "xdrope"};
-  while (true) {
-    for (const std::string_view each : beginnings) {
-      if (key.substr(0, each.size()) == each) return true;
-    }
-    const auto underscore = key.find('_');
-    if (underscore == std::string_view::npos) return false;
-    key.remove_prefix(underscore + 1);
+Status read_encoding(const ConfigObject& config, ModelConfig& result) {
+  const Family& family = result.family;
+  result.encoding = family.encoding;
+  if (family.read_encoding != nullptr) {
+    const auto encoding = family.read_encoding(config, result.warnings);
+    if (!encoding) return encoding.error();
+    result.encoding = *encoding;
   }
+  // What does not rotate has no use for these keys.
+  if (result.encoding != LayerEncoding::rotary) return {};
+  return check_rope_keys(config, family, result.warnings);
 }
 
-namespace {
-
-bool reads(const Family& family, std::string_view key) {
-  if (key == "rotary_dim") return family.partial == PartialRotary::dimension || !family.base;
-  if (!family.reads_rope_parameters) return false;
-  return key == "rope_scaling" || key == "rope_parameters" || key == family.base_key ||
-         key == family.fraction_key || key == family.other_base_key ||
-         key == family.other_fraction_key;
+Status read_layers(const ConfigObject& config, ModelConfig& result) {
+  const Family& family = result.family;
+  const auto key = present(config, family.keys.layers, ConfigKeys().layers);
+  const auto layers = read_integer(config, key);
+  if (!layers) return layers.error();
+  if (*layers && (**layers < 1 || **layers > max_layers)) {
+    return malformed_input(config.path, key, " must be in 1..", max_layers, ", got ", **layers);
+  }
+  result.layers = *layers;
+  auto types = read_layer_types(config, family, result.layers);
+  if (!types) return std::move(types).error();
+  result.layer_types = *std::move(types);
+  if (!result.layers && !result.layer_types.empty())
+    result.layers = static_cast<std::int64_t>(result.layer_types.size());
+  if (!result.layers && result.encoding != LayerEncoding::rotary) {
+    return malformed_input(config.path, key, " must be given, got none");
+  }
+  return {};
 }
 
-// Switches with the value that says what is so anyway.
-struct Switch {
-  std::string_view key;
-  bool harmless;
-};
-constexpr std::array<Switch, 3> switches = {Switch{"rotary", true}, Switch{"use_rope", true},
-                                            Switch{"use_mrope", false}};
-
-bool is_harmless(std::string_view key, const Json& value) {
-  return std::any_of(switches.begin(), switches.end(), [&](const Switch& each) {
-    return each.key == key && value.is_boolean() && value.get<bool>() == each.harmless;
-  });
+// hidden size / heads, which must be whole.
+Status divide_heads(const ConfigObject& config, ModelConfig& result) {
+  const ConfigKeys& keys = result.family.keys;
+  const ConfigKeys usual;
+  const auto size_key = present(config, keys.hidden_size, usual.hidden_size);
+  const auto heads_key = present(config, keys.heads, usual.heads);
+  const auto hidden_size = read_integer(config, size_key);
+  if (!hidden_size) return hidden_size.error();
+  const auto heads = read_integer(config, heads_key);
+  if (!heads) return heads.error();
+  if (!*hidden_size || !*heads) {
+    const bool is_wrapped = find(config, "text_config") != nullptr;
+    return malformed_input(config.path, keys.head_dim, ", or ", size_key, " and ", heads_key,
+                           ", must be given, got neither",
+                           is_wrapped ? "; this config keeps its language model in text_config: "
+                                        "pass that object alone"
+                                      : "");
+  }
+  if (**heads < 1 || **hidden_size < 1 || **hidden_size % **heads != 0) {
+    return malformed_input(config.path, size_key, " must be a positive multiple of ", heads_key,
+                           ", got ", **hidden_size, " and ", **heads);
+  }
+  result.head_dim = **hidden_size / **heads * result.family.head_dim_multiple;
+  return {};
 }
 
-// Keys about rotary embedding that this family does not read: known ones are warned about, others
-// refused.
-Status check_rope_keys(const ConfigObject& config, ModelConfig& result) {
-  constexpr std::array<std::string_view, 7> known = {
-      "rope_theta", "rope_scaling",    "rope_parameters", "partial_rotary_factor",
-      "rotary_pct", "rotary_emb_base", "rotary_dim"};
-  for (const auto& [key, value] : config.object->items()) {
-    if (!speaks_of_rope(key) || value.is_null() || reads(result.family, key)) continue;
-    if (is_harmless(key, value)) continue;
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      return unsupported(shorten(key),
-                         " is not understood, and ignoring it could turn keys wrongly; got ",
-                         describe(value));
-    }
-    result.warnings.push_back(
-        message(key, " is ignored: the family ", result.family.model_type, " does not read it"));
+// The tensor that turns is the head; what the config calls head_dim is another.
+Status read_latent_dims(const ConfigObject& config, ModelConfig& result) {
+  const auto rope_dim = read_integer(config, "qk_rope_head_dim");
+  if (!rope_dim) return rope_dim.error();
+  const auto nope_dim = read_integer(config, "qk_nope_head_dim");
+  if (!nope_dim) return nope_dim.error();
+  result.head_dim = rope_dim->value_or(result.family.latent->rope_dim);
+  result.nope_head_dim = nope_dim->value_or(result.family.latent->nope_dim);
+  if (result.nope_head_dim < 0) {
+    return malformed_input(config.path, "qk_nope_head_dim must be >= 0, got ",
+                           result.nope_head_dim);
   }
   return {};
 }
 
 Status read_head_dim(const ConfigObject& config, ModelConfig& result) {
-  const auto& keys = result.family.keys;
-  const auto head_dim = read_integer(config, "head_dim");
+  const Family& family = result.family;
+  if (result.encoding != LayerEncoding::rotary) return {};
+  if (family.latent) return read_latent_dims(config, result);
+  const auto key = present(config, family.keys.head_dim, ConfigKeys().head_dim);
+  const auto head_dim = read_integer(config, key);
   if (!head_dim) return head_dim.error();
-  if (*head_dim && result.family.reads_head_dim) {
+  if (*head_dim && family.reads_head_dim) {
     result.head_dim = **head_dim;
-    return {};
+  } else if (family.head_dim != 0 && !config.object->contains(key)) {
+    result.head_dim = family.head_dim;
+  } else {
+    if (*head_dim) {
+      result.warnings.push_back(message(config.path, "head_dim is ignored: the family ",
+                                        family.model_type, " divides ", family.keys.hidden_size,
+                                        " by ", family.keys.heads));
+    }
+    if (auto status = divide_heads(config, result); !status) return status;
   }
-  if (*head_dim) {
-    result.warnings.push_back(message("head_dim is ignored: the family ", result.family.model_type,
-                                      " divides ", keys.hidden_size, " by ", keys.heads));
-  }
-  const auto hidden_size = read_integer(config, keys.hidden_size);
-  if (!hidden_size) return hidden_size.error();
-  const auto heads = read_integer(config, keys.heads);
-  if (!heads) return heads.error();
-  if (!*hidden_size || !*heads) {
-    const bool nested = find(config, "text_config") != nullptr;
-    return malformed_input("head_dim, or ", keys.hidden_size, " and ", keys.heads,
-                           ", must be given, got neither",
-                           nested ? "; this config keeps its language model in text_config: pass "
-                                    "that object alone"
-                                  : "");
-  }
-  if (**heads < 1 || **hidden_size < 1 || **hidden_size % **heads != 0) {
-    return malformed_input(keys.hidden_size, " must be a positive multiple of ", keys.heads,
-                           ", got ", **hidden_size, " and ", **heads);
-  }
-  result.head_dim = **hidden_size / **heads;
+  result.full_head_dim = result.head_dim;
+  if (family.full_head_dim_key.empty()) return {};
+  const auto full_head_dim = read_integer(config, family.full_head_dim_key);
+  if (!full_head_dim) return full_head_dim.error();
+  result.full_head_dim = full_head_dim->value_or(family.full_head_dim);
   return {};
 }
 
 // The first of two keys that is present.
-template <class T>
 Status read_either(const ConfigObject& config, std::array<std::string_view, 2> keys,
-                   Result<std::optional<T>> (*reader)(const ConfigObject&, std::string_view),
-                   ModelConfig& result, std::optional<T>& into) {
+                   ModelConfig& result, std::optional<double>& into) {
   for (const std::string_view key : keys) {
     if (key.empty()) continue;
-    const auto value = reader(config, key);
+    const auto value = read_number(config, key);
     if (!value) return value.error();
     if (into && *value && **value != *into) {
-      result.warnings.push_back(message(keys[0], " and ", keys[1], " differ, ", *into, " and ",
-                                        **value, "; the former is used"));
+      result.warnings.push_back(message(config.path, keys[0], " and ", config.path, keys[1],
+                                        " differ, ", *into, " and ", **value,
+                                        "; the former is used"));
     }
     if (!into) into = *value;
   }
   return {};
 }
 
-Status read_numbers(const ConfigObject& config, ModelConfig& result) {
-  const Family& family = result.family;
-  const auto layers = read_integer(config, family.keys.layers);
-  if (!layers) return layers.error();
-  if (*layers && (**layers < 1 || **layers > max_layers)) {
-    return malformed_input(family.keys.layers, " must be in 1..", max_layers, ", got ", **layers);
-  }
-  result.layers = *layers;
-  const auto positions = read_integer(config, family.keys.positions);
+Status read_lengths(const ConfigObject& config, ModelConfig& result) {
+  const auto key = present(config, result.family.keys.positions, ConfigKeys().positions);
+  const auto positions = read_integer(config, key);
   if (!positions) return positions.error();
   if (*positions && **positions < 1) {
-    return malformed_input(family.keys.positions, " must be >= 1, got ", **positions);
+    return malformed_input(config.path, key, " must be >= 1, got ", **positions);
   }
   result.max_position_embeddings = *positions;
-  if (reads(family, "rotary_dim")) {
-    if (config.object->contains("rotary_dim") && find(config, "rotary_dim") == nullptr) {
-      return malformed_input("rotary_dim must be an integer, got null");
-    }
-    const auto rotary_dim = read_integer(config, "rotary_dim");
-    if (!rotary_dim) return rotary_dim.error();
-    result.rotary_dim = *rotary_dim;
-  }
-  if (!family.reads_rope_parameters) return {};
-  if (auto status = read_either<double>(config, {family.base_key, family.other_base_key},
-                                        read_number, result, result.rope_theta);
-      !status) {
-    return status;
-  }
-  return read_either<double>(config, {family.fraction_key, family.other_fraction_key}, read_number,
-                             result, result.partial_rotary_factor);
-}
-
-Status read_layer_types(const ConfigObject& config, ModelConfig& result) {
-  const Json* const types = find(config, "layer_types");
-  if (types == nullptr) return {};
-  const bool is_text =
-      types->is_array() &&
-      std::all_of(types->begin(), types->end(), [](const Json& each) { return each.is_string(); });
-  if (!is_text)
-    return malformed_input("layer_types must be an array of strings, got ", describe(*types));
-  result.layer_types = types->get<std::vector<std::string>>();
-  if (result.layers && static_cast<std::int64_t>(types->size()) != *result.layers) {
-    return malformed_input("layer_types must have one entry for each layer, ", *result.layers,
-                           "; got ", types->size());
-  }
+  const auto original = read_integer(config, "original_max_position_embeddings");
+  if (!original) return original.error();
+  result.original_max_position_embeddings = *original;
   return {};
 }
 
-// The dictionary in force: rope_scaling, the older name, replaces rope_parameters unless it is
-// empty.
-Result<ConfigObject> find_dictionary(const ConfigObject& config, ModelConfig& result) {
-  ConfigObject found{.object = &empty_dictionary(), .path = ""};
-  for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
-    const Json* const value = find(config, key);
-    if (value == nullptr) continue;
-    if (!value->is_object())
-      return malformed_input(key, " must be an object, got ", describe(*value));
-    if (value->empty()) continue;
-    if (!found.object->empty() && *found.object != *value) {
-      result.warnings.push_back(
-          "rope_scaling and rope_parameters differ; rope_scaling is used, as Transformers does");
-    }
-    found = ConfigObject{.object = value, .path = message(key, ".")};
+Status read_rotary_dim(const ConfigObject& config, ModelConfig& result) {
+  if (!reads_key(result.family, "rotary_dim")) return {};
+  if (config.object->contains("rotary_dim") && find(config, "rotary_dim") == nullptr &&
+      result.family.partial == PartialRotary::dimension) {
+    return malformed_input(config.path, "rotary_dim must be an integer, got null");
   }
-  return found;
+  const auto rotary_dim = read_integer(config, "rotary_dim");
+  if (!rotary_dim) return rotary_dim.error();
+  result.rotary_dim = *rotary_dim;
+  return {};
 }
 
-// A dictionary of dictionaries holds one for each layer type.
-Status read_ropes(const ConfigObject& config, ModelConfig& result) {
-  ConfigObject dictionary{.object = &empty_dictionary(), .path = ""};
-  if (result.family.reads_rope_parameters) {
-    auto found = find_dictionary(config, result);
-    if (!found) return std::move(found).error();
-    dictionary = *std::move(found);
+// The base beside the dictionary, unless it is that of one layer type.
+Status read_base(const ConfigObject& config, ModelConfig& result) {
+  const Family& family = result.family;
+  const bool is_beside =
+      result.encoding == LayerEncoding::rotary && family.reads_rope_parameters && !family.two_bases;
+  const bool is_list = family.labels != RopeLabels::layer_types;
+  if (!is_beside || is_list) return {};
+  ConfigObject object = config;
+  if (const Json* const inner = find(config, family.base_object); inner != nullptr)
+    object = {.object = inner, .path = message(config.path, family.base_object, ".")};
+  if (!object.object->is_object()) {
+    return malformed_input(config.path, family.base_object, " must be an object, got ",
+                           describe(*object.object));
   }
-  RopeContext context{.max_position_embeddings = result.max_position_embeddings,
-                      .dialect = result.family.rope_dialect};
-  const auto& entries = *dictionary.object;
-  const bool nested =
-      !entries.empty() && std::all_of(entries.begin(), entries.end(),
-                                      [](const Json& each) { return each.is_object(); });
-  if (!nested) {
-    const auto original = read_integer(config, "original_max_position_embeddings");
-    if (!original) return original.error();
-    context.original_max_position_embeddings = *original;
-    context.partial_rotary_factor = result.partial_rotary_factor;
-    result.ropes.push_back(
-        LayerTypeRope{.layer_type = {}, .dictionary = dictionary, .context = context});
-    return {};
-  }
-  if (entries.size() > max_layer_types) {
-    return malformed_input(dictionary.path.substr(0, dictionary.path.size() - 1),
-                           " must have at most ", max_layer_types, " layer types, got ",
-                           entries.size());
-  }
-  const auto& types = result.layer_types;
-  for (const auto& [key, value] : entries.items()) {
-    if (std::find(types.begin(), types.end(), key) == types.end()) {
-      return malformed_input(dictionary.path, shorten(key),
-                             " must be one of layer_types, got a name that is not in it");
-    }
-    result.ropes.push_back(
-        {.layer_type = key,
-         .dictionary = {.object = &value, .path = message(dictionary.path, shorten(key), ".")},
-         .context = context});
-  }
-  for (const std::string& type : types) {
-    if (!entries.contains(type)) {
-      return malformed_input(dictionary.path, shorten(type),
-                             " must be given, because layer_types names it; got none");
-    }
-  }
+  if (auto status =
+          read_either(object, {family.base_key, family.other_base_key}, result, result.rope_theta);
+      !status)
+    return status;
+  if (family.base_ratio_key.empty()) return {};
+  const auto ratio = read_number(config, family.base_ratio_key);
+  if (!ratio) return ratio.error();
+  if (*ratio) result.rope_theta = result.rope_theta.value_or(family.base.value_or(0)) * **ratio;
+  return {};
+}
+
+Status read_numbers_of_rope(const ConfigObject& config, ModelConfig& result) {
+  const Family& family = result.family;
+  if (auto status = read_rotary_dim(config, result); !status) return status;
+  if (auto status = read_base(config, result); !status) return status;
+  if (!family.reads_rope_parameters) return {};
+  return read_either(config, {family.fraction_key, family.other_fraction_key}, result,
+                     result.partial_rotary_factor);
+}
+
+Status read_pairing(const ConfigObject& config, ModelConfig& result) {
+  Family& family = result.family;
+  if (family.interleave_key.empty()) return {};
+  const auto interleaves = read_boolean(config, family.interleave_key);
+  if (!interleaves) return interleaves.error();
+  if (*interleaves) family.pairing = **interleaves ? family.interleaved_pairing : Pairing::half;
+  return {};
+}
+
+Status read_layout(const ConfigObject& config, ModelConfig& result) {
+  if (result.encoding != LayerEncoding::rotary) return {};
+  auto layout = read_rope_layout(config, result.family, result.layer_types, result.warnings);
+  if (!layout) return std::move(layout).error();
+  result.layout = *std::move(layout);
   return {};
 }
 
@@ -256,9 +218,10 @@ Status read_ropes(const ConfigObject& config, ModelConfig& result) {
 
 Result<ModelConfig> read_model_config(const ConfigObject& config, const Family& family) {
   ModelConfig result;
+  result.object = config;
   result.family = family;
-  for (const auto step :
-       {check_rope_keys, read_head_dim, read_numbers, read_layer_types, read_ropes}) {
+  for (const auto step : {read_encoding, read_head_dim, read_layers, read_lengths,
+                          read_numbers_of_rope, read_pairing, read_layout}) {
     if (auto status = step(config, result); !status) return std::move(status).error();
   }
   return result;

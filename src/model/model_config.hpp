@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a config says beside its rope dictionary, under the names that its family uses.
+// What a config says beside its rope dictionaries, under the names that its family uses.
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,28 @@
 
 #include "model/config_json.hpp"
 #include "model/families.hpp"
-#include "model/rope_parameters.hpp"
+#include "model/rope_layout.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary {
 
-// One rope dictionary, with the layers that it is for.
-struct LayerTypeRope {
-  std::optional<std::string> layer_type;  // absent: all layers
-  ConfigObject dictionary;
-  RopeContext context;
-};
-
 struct ModelConfig {
+  ConfigObject object;
   Family family;
+  LayerEncoding encoding = LayerEncoding::rotary;  // of its attention layers
   std::int64_t head_dim = 0;
+  std::int64_t full_head_dim = 0;  // of full layers
+  std::int64_t nope_head_dim = 0;  // as in ModelRotary
   std::optional<std::int64_t> layers;
   std::optional<std::int64_t> max_position_embeddings;
+  std::optional<std::int64_t> original_max_position_embeddings;
   std::optional<double> rope_theta;
   std::optional<double> partial_rotary_factor;
   std::optional<std::int64_t> rotary_dim;
-  std::vector<std::string> layer_types;  // as many as layers, when the config has them
-  std::vector<LayerTypeRope> ropes;      // at least one; they refer to the config's JSON
+  std::vector<std::string> layer_types;  // as many as layers, when they are known
+  RopeLayout layout;                     // of a rotary model
   std::vector<std::string> warnings;
 };
-
-// Whether a word of the key (between underscores) begins like one of rotary embedding's:
-// rope_theta, no_rope_layers, mrope_section, attn_rotary_emb; not "properties".
-[[nodiscard]] bool speaks_of_rope(std::string_view key);
 
 // Refuses keys that speak of rope or rotary and are not known; warns about known ones that the
 // family does not read.

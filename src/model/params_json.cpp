@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/message.hpp"
-#include "model/model_config.hpp"
 #include "model/object_reader.hpp"
+#include "model/rope_keys.hpp"
 #include "rotary/frequencies.hpp"
 
 namespace rotary {

@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "support/result.hpp"
@@ -16,10 +17,13 @@ nlohmann::json read_golden(std::string_view name) {
   return nlohmann::json::parse(file);
 }
 
-RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type,
-                         const ResolveOptions& options) {
-  config["model_type"] = model_type;
-  const ModelSpec model = value_of(resolve(config.dump(), options));
+ModelSpec resolved_model(nlohmann::json config, std::string_view model_type) {
+  config.emplace("model_type", model_type);
+  return value_of(resolve(config.dump()));
+}
+
+RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type) {
+  const ModelSpec model = resolved_model(std::move(config), model_type);
   if (model.rotary.size() != 1) throw std::runtime_error("one rotary embedding expected");
   return model.rotary.front().spec;
 }

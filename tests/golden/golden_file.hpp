@@ -14,9 +14,11 @@ namespace rotary::test {
 
 [[nodiscard]] nlohmann::json read_golden(std::string_view name);
 
-// The file's config under a model_type, resolved.
-[[nodiscard]] RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type,
-                                       const ResolveOptions& options = {});
+// The file's config under a model_type, which one in the config overrides, resolved.
+[[nodiscard]] ModelSpec resolved_model(nlohmann::json config, std::string_view model_type);
+
+// The same, of a model with one rotary embedding.
+[[nodiscard]] RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type);
 
 // {"shape", "dtype": "float32", "data"} in the layout "B,H,T,D" or "B,T,H,D".
 [[nodiscard]] Tensor read_tensor(const nlohmann::json& tensor, std::string_view layout);

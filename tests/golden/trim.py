@@ -18,6 +18,7 @@ TENSOR_FIELDS = ("config", "positions", "layout", "rotary_dim", "theta", "q", "k
 FREQUENCY_FIELDS = ("family", "config")
 RESULT_FIELDS = ("seq_len", "seq_len_form", "rope_type", "function", "head_dim", "rotary_dim",
                  "attention_scaling", "inv_freq_f32", "inv_freq_f64_reference")
+OPTIONAL_RESULT_FIELDS = ("layer_type", "softmax_scale_multiplier")
 
 
 def as_float32(value):
@@ -40,6 +41,9 @@ def trim_tensor(tensor):
 
 def trim_result(result):
     trimmed = {field: result[field] for field in RESULT_FIELDS}
+    for field in OPTIONAL_RESULT_FIELDS:
+        if result.get(field) is not None:
+            trimmed[field] = result[field]
     trimmed["inv_freq_f32"] = [shortest(value) for value in trimmed["inv_freq_f32"]]
     return trimmed
 

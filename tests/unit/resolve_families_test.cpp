@@ -130,7 +130,9 @@ TEST(ResolveFamilies, AnUnknownFamilyNeedsAPairing) {
   const std::string_view config =
       R"({"model_type": "frontier", "head_dim": 64, "rope_theta": 20000, "num_hidden_layers": 3})";
   EXPECT_TRUE(test::not_supported(
-      config, {"model_type", "llama, mistral, qwen2, gpt_neox, gptj", "frontier", "--pairing"}));
+      config, {"model_type", "docs/families.md", "got 'frontier'.", "--pairing"}));
+  EXPECT_TRUE(test::not_supported(R"({"model_type": "gemma3_txt", "head_dim": 64})",
+                                  {"got 'gemma3_txt'; did you mean gemma3_text?"}));
   EXPECT_TRUE(test::not_supported(R"({"head_dim": 64, "rope_theta": 20000})",
                                   {"model_type", "got none", "--pairing"}));
   const ModelSpec model = resolved(config, {.pairing = Pairing::interleaved});

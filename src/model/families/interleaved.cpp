@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Neighbours turn together: rotate_every_two, complex numbers, or rotate_half of x[..., 0::2] and
+// x[..., 1::2]. Some keep a table of half the width doubled like Llama's and take its first half
+// (GLM, Ernie, Helium, Moonshine): the frequencies are the usual ones.
+#include <array>
+
+#include "model/families.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr ConfigKeys gpt_keys = {
+    .hidden_size = "n_embd", .heads = "n_head", .layers = "n_layer", .positions = "n_positions"};
+
+// gptj/modeling_gptj.py and codegen's: create_sinusoidal_positions has the base in its code.
+constexpr Family gptj(std::string_view model_type) {
+  return {.model_type = model_type,
+          .pairing = Pairing::interleaved,
+          .base = 10000,
+          .rotary_dim = 64,
+          .partial = PartialRotary::dimension,
+          .reads_head_dim = false,
+          .reads_rope_parameters = false,
+          .keys = gpt_keys};
+}
+
+constexpr Family glm(std::string_view model_type) {
+  return {.model_type = model_type,
+          .pairing = Pairing::interleaved,
+          .base = 10000,
+          .fraction = 0.5,
+          .partial = PartialRotary::fraction,
+          .head_dim = 128};
+}
+
+constexpr Family ernie(std::string_view model_type, std::int64_t head_dim) {
+  return {.model_type = model_type,
+          .pairing = Pairing::interleaved,
+          .base = 500000,
+          .rounding = Rounding::result,
+          .head_dim = head_dim};
+}
+
+constexpr std::array families = {
+    gptj("gptj"),
+    gptj("codegen"),
+    glm("glm"),
+    glm("glm4"),
+    ernie("ernie4_5", 128),
+    ernie("ernie4_5_moe", 0),
+    Family{
+        .model_type = "helium", .pairing = Pairing::interleaved, .base = 100000, .head_dim = 128},
+    // cohere/modeling_cohere.py: q and k are float32, cos and sin are not.
+    Family{.model_type = "cohere",
+           .pairing = Pairing::interleaved,
+           .base = 500000,
+           .rounding = Rounding::table},
+    Family{.model_type = "blt_global_transformer",
+           .pairing = Pairing::interleaved,
+           .base = 500000,
+           .source = "blt"},
+    Family{.model_type = "openai_privacy_filter",
+           .pairing = Pairing::interleaved,
+           .base = 150000,
+           .head_dim = 64,
+           .default_rope =
+               R"({"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
+                   "truncate": false, "original_max_position_embeddings": 4096})",
+           .note = "without rope_parameters its class has scaling of its own"},
+    Family{.model_type = "moonshine",
+           .pairing = Pairing::interleaved,
+           .base = 10000,
+           .fraction = 0.9,
+           .partial = PartialRotary::fraction,
+           .keys = {.heads = "decoder_num_attention_heads", .layers = "decoder_num_hidden_layers"},
+           .note = "the decoder's layers; the encoder's rotate alike"},
+    // roformer/modeling_roformer.py: the table is made in double; the base is in its code.
+    Family{.model_type = "roformer",
+           .pairing = Pairing::interleaved,
+           .base = 10000,
+           .rounding = Rounding::double_angle,
+           .reads_rope_parameters = false},
+};
+
+}  // namespace
+
+std::span<const Family> interleaved_families() { return families; }
+
+}  // namespace rotary

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multi-head latent attention: the turning features of a head are a tensor of their own, the last
+// qk_rope_head_dim of a query head. The softmax scale grows with mscale_all_dim
+// (yarn_apply_mscale).
+#include <array>
+
+#include "model/families.hpp"
+
+namespace rotary {
+namespace {
+
+// deepseek_v3/modeling_deepseek_v3.py: apply_rotary_pos_emb_interleave.
+constexpr Family deepseek_v3(std::string_view model_type, double base, std::int64_t nope_dim) {
+  return {.model_type = model_type,
+          .pairing = Pairing::interleaved_to_half,
+          .base = base,
+          .latent = LatentAttention{.rope_dim = 64, .nope_dim = nope_dim}};
+}
+
+// The same, where rope_interleave: false says rotate_half.
+constexpr Family with_switch(Family family) {
+  family.interleave_key = "rope_interleave";
+  return family;
+}
+
+constexpr std::string_view mistral4_rope =
+    R"({"type": "yarn", "rope_theta": 10000.0, "factor": 128.0,
+        "original_max_position_embeddings": 8192, "beta_fast": 32.0, "beta_slow": 1.0,
+        "mscale_all_dim": 1.0, "mscale": 1.0, "llama_4_scaling_beta": 0.1})";
+
+constexpr Family mistral4() {
+  Family family = with_switch(deepseek_v3("mistral4", 10000, 64));
+  family.default_rope = mistral4_rope;
+  family.temperature = TemperatureKeys::llama_4_scaling_beta;
+  family.note = "queries grow with the position (llama_4_scaling_beta)";
+  return family;
+}
+
+// Served by DeepSeek-V3's class; its own configuration file is not in Transformers.
+constexpr Family kimi_k2() {
+  Family family = with_switch(deepseek_v3("kimi_k2", 10000, 128));
+  family.base.reset();
+  family.source = "deepseek_v3";
+  return family;
+}
+
+constexpr Family deepseek_v32() {
+  Family family = deepseek_v3("deepseek_v32", 10000, 128);
+  family.note = "its indexer turns halves of its first 64 features, which is not shown";
+  return family;
+}
+
+constexpr std::array families = {
+    // deepseek_v2/modeling_deepseek_v2.py: complex numbers in float32.
+    Family{.model_type = "deepseek_v2",
+           .pairing = Pairing::interleaved,
+           .base = 10000,
+           .rounding = Rounding::result,
+           .latent = LatentAttention{}},
+    with_switch(deepseek_v3("deepseek_v3", 10000, 128)),
+    deepseek_v32(),
+    kimi_k2(),
+    with_switch(deepseek_v3("glm4_moe_lite", 10000, 192)),
+    deepseek_v3("glm_moe_dsa", 10000, 192),
+    deepseek_v3("longcat_flash", 1e7, 128),
+    with_switch(deepseek_v3("youtu", 10000, 128)),
+    with_switch(deepseek_v3("axk1", 10000, 128)),
+    deepseek_v3("axk2", 10000, 128),
+    mistral4(),
+    Family{.model_type = "minicpm3",
+           .base = 10000,
+           .latent = LatentAttention{.rope_dim = 32, .nope_dim = 64}},
+};
+
+}  // namespace
+
+std::span<const Family> latent_families() { return families; }
+
+}  // namespace rotary

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Families of which some layers do not rotate, or have no attention.
+#include <array>
+
+#include "model/encoding_choice.hpp"
+#include "model/families.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr LayerPattern every_fourth_full(std::string_view key) {
+  return {.interval_key = key, .interval = 4};
+}
+
+constexpr LayerPattern every_fourth_attends(std::string_view key) {
+  return {.interval_key = key, .interval = 4, .other_type = "linear_attention"};
+}
+
+// What Transformers makes of a config that lists no layers.
+constexpr LayerPattern none_attends = {.interval = 1, .full_type = "linear_attention"};
+constexpr LayerPattern listed = {.interval = must_be_listed};
+
+constexpr std::string_view sliding_note = "only layers with a sliding window rotate";
+
+constexpr std::array families = {
+    // smollm3/configuration_smollm3.py, llama4's: no_rope_layers is 1 where a layer rotates;
+    // absent,
+    // every no_rope_layer_interval-th (4) does not.
+    Family{.model_type = "smollm3",
+           .base = 2e6,
+           .rotary_layers = RotaryLayers::no_rope_layers,
+           .note = "every fourth layer does not rotate"},
+    Family{.model_type = "llama4_text",
+           .pairing = Pairing::interleaved,
+           .base = 500000,
+           .rounding = Rounding::result,
+           .head_dim = 128,
+           .rotary_layers = RotaryLayers::no_rope_layers,
+           .temperature = TemperatureKeys::llama4,
+           .note = "every fourth layer does not rotate; there queries grow with the position",
+           .source = "llama4"},
+    Family{.model_type = "cohere2",
+           .pairing = Pairing::interleaved,
+           .base = 10000,
+           .rounding = Rounding::table,
+           .pattern = every_fourth_full("sliding_window_pattern"),
+           .rotary_layers = RotaryLayers::sliding,
+           .note = sliding_note},
+    Family{.model_type = "exaone4",
+           .base = 10000,
+           .pattern = every_fourth_full("sliding_window_pattern"),
+           .rotary_layers = RotaryLayers::sliding_if_windowed,
+           .note = sliding_note},
+    Family{.model_type = "exaone_moe",
+           .base = 10000,
+           .pattern = every_fourth_full("sliding_window_pattern"),
+           .rotary_layers = RotaryLayers::sliding_if_windowed,
+           .note = sliding_note},
+    Family{.model_type = "afmoe",
+           .base = 10000,
+           .head_dim = 128,
+           .pattern = every_fourth_full("global_attn_every_n_layers"),
+           .rotary_layers = RotaryLayers::sliding,
+           .note = sliding_note},
+    Family{.model_type = "granite_swa",
+           .base = 10000,
+           .rotary_layers = RotaryLayers::layer_rope_theta,
+           .note = "layer_rope_theta gives each layer its base; 0: does not rotate"},
+    Family{.model_type = "granitemoe_swa",
+           .base = 10000,
+           .rotary_layers = RotaryLayers::layer_rope_theta,
+           .note = "layer_rope_theta gives each layer its base; 0: does not rotate"},
+    Family{.model_type = "granitemoehybrid",
+           .base = 10000,
+           .read_encoding = rope_or_none,
+           .pattern = none_attends,
+           .note = "rotates if position_embedding_type is rope; some layers have no attention"},
+    // qwen3_next/configuration_qwen3_next.py: partial_rotary_factor 0.25.
+    Family{.model_type = "qwen3_next",
+           .base = 10000,
+           .fraction = 0.25,
+           .partial = PartialRotary::fraction,
+           .head_dim = 256,
+           .pattern = every_fourth_attends("full_attention_interval"),
+           .note = "three layers of four have no attention"},
+    Family{.model_type = "olmo_hybrid",
+           .base = 10000,
+           .rounding = Rounding::result,
+           .pattern = every_fourth_attends(""),
+           .note = "three layers of four have no attention"},
+    // lfm2/configuration_lfm2.py: layer_types, or full_attn_idxs.
+    Family{.model_type = "lfm2", .base = 1e6, .note = "some layers are convolutions"},
+    Family{.model_type = "lfm2_moe", .base = 1e6, .note = "some layers are convolutions"},
+    // minimax/modeling_minimax.py turns the whole head. vLLM and llama.cpp turn rotary_dim of it.
+    Family{.model_type = "minimax",
+           .base = 1e6,
+           .rotary_dim_key = RotaryDimKey::disputed,
+           .pattern = {.interval = 2, .full = FullLayer::first, .other_type = "linear_attention"},
+           .note = "some layers are linear attention; implementations disagree on rotary_dim"},
+    // bamba/configuration_bamba.py: the fraction 0.5 is in its code.
+    Family{.model_type = "bamba",
+           .base = 10000,
+           .fraction_key = "",
+           .fraction = 0.5,
+           .partial = PartialRotary::fraction,
+           .pattern = none_attends,
+           .note = "only the layers of attn_layer_indices have attention"},
+    // zamba2/configuration_zamba2.py: a head has 2 * hidden_size / num_attention_heads features.
+    Family{.model_type = "zamba2",
+           .base = 10000,
+           .read_encoding = mem_rope_or_none,
+           .head_dim_multiple = 2,
+           .pattern = listed,
+           .keys = {.head_dim = "attention_head_dim"},
+           .note = "only hybrid layers have attention; they rotate if use_mem_rope"},
+    Family{.model_type = "jamba",
+           .encoding = LayerEncoding::none,
+           .pattern = listed,
+           .note = "attention without positions among Mamba layers"},
+    Family{.model_type = "nemotron_h",
+           .encoding = LayerEncoding::none,
+           .pattern = listed,
+           .note = "attention without positions among Mamba layers"},
+    Family{.model_type = "mamba", .encoding = LayerEncoding::no_attention},
+    Family{.model_type = "mamba2", .encoding = LayerEncoding::no_attention},
+    Family{.model_type = "falcon_mamba", .encoding = LayerEncoding::no_attention},
+};
+
+}  // namespace
+
+std::span<const Family> layered_families() { return families; }
+
+}  // namespace rotary

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Families whose attention is Llama's: rotate_half, the whole head for rope_type default, the
+// fraction for the scaled rules. The base is the default_theta of the configuration class.
+#include <array>
+
+#include "model/families.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr Family llama_like(std::string_view model_type, double base, std::int64_t head_dim = 0) {
+  return {.model_type = model_type, .base = base, .head_dim = head_dim};
+}
+
+constexpr Family with_source(Family family, std::string_view source) {
+  family.source = source;
+  return family;
+}
+
+// cos, sin, products and sum in float32, rounded once: no .to(dtype) in the rotary class.
+constexpr Family in_float32(Family family) {
+  family.rounding = Rounding::result;
+  return family;
+}
+
+constexpr Family with_default_rope(Family family, std::string_view rope_parameters) {
+  family.default_rope = rope_parameters;
+  family.note = "without rope_parameters its class has scaling of its own";
+  return family;
+}
+
+constexpr std::string_view gpt_oss_rope =
+    R"({"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
+        "truncate": false, "original_max_position_embeddings": 4096})";
+
+constexpr std::string_view apertus_rope =
+    R"({"rope_type": "llama3", "rope_theta": 12000000.0, "factor": 8.0,
+        "original_max_position_embeddings": 8192, "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0})";
+
+constexpr std::string_view cwm_rope =
+    R"({"rope_type": "llama3", "rope_theta": 1000000.0, "factor": 16.0, "high_freq_factor": 4.0,
+        "low_freq_factor": 1.0, "original_max_position_embeddings": 8192})";
+
+constexpr std::string_view ministral3_rope =
+    R"({"type": "yarn", "rope_theta": 1000000.0, "factor": 16.0,
+        "original_max_position_embeddings": 16384, "beta_fast": 32.0, "beta_slow": 1.0,
+        "mscale_all_dim": 1.0, "mscale": 1.0, "llama_4_scaling_beta": 0.1})";
+
+constexpr std::array families = {
+    llama_like("llama", 10000),
+    llama_like("mistral", 10000),
+    llama_like("ministral", 10000),
+    llama_like("mixtral", 1e6),
+    llama_like("qwen2", 10000),
+    llama_like("qwen2_moe", 10000),
+    llama_like("qwen3", 10000, 128),
+    llama_like("qwen3_moe", 10000),
+    llama_like("gemma", 10000, 256),
+    llama_like("gemma2", 10000, 256),
+    llama_like("vaultgemma", 10000, 256),
+    llama_like("arcee", 10000),
+    llama_like("bitnet", 500000),
+    llama_like("chameleon", 10000),
+    llama_like("csm", 500000),
+    llama_like("diffllama", 10000),
+    llama_like("doge", 10000),
+    llama_like("dots1", 10000),
+    llama_like("eurobert", 10000),
+    llama_like("falcon_h1", 10000),
+    llama_like("granite", 10000),
+    llama_like("granitemoe", 10000),
+    llama_like("granitemoeshared", 10000),
+    llama_like("hy_v3", 11158840, 128),
+    llama_like("hyperclovax", 10000),
+    llama_like("jais2", 10000),
+    llama_like("jina_embeddings_v3", 20000),
+    llama_like("moshi", 10000),
+    llama_like("olmoe", 10000),
+    llama_like("seed_oss", 10000, 128),
+    llama_like("starcoder2", 10000),
+    in_float32(llama_like("olmo", 10000)),
+    in_float32(llama_like("olmo2", 10000)),
+    in_float32(llama_like("flex_olmo", 500000)),
+    with_default_rope(llama_like("apertus", 12e6), apertus_rope),
+    with_default_rope(llama_like("cwm", 1e6, 128), cwm_rope),
+    with_default_rope(llama_like("gpt_oss", 150000, 64), gpt_oss_rope),
+    with_source(llama_like("aria_text", 10000), "aria"),
+    with_source(llama_like("emu3_text_model", 1e6), "emu3"),
+    with_source(llama_like("mllama_text_model", 500000), "mllama"),
+    Family{.model_type = "ministral3",
+           .base = 10000,
+           .head_dim = 128,
+           .default_rope = ministral3_rope,
+           .temperature = TemperatureKeys::llama_4_scaling_beta,
+           .note = "queries grow with the position (llama_4_scaling_beta)"},
+    // jetmoe/configuration_jetmoe.py: head_dim is kv_channels.
+    Family{.model_type = "jetmoe",
+           .base = 10000,
+           .head_dim = 128,
+           .keys = {.head_dim = "kv_channels"}},
+    // The names of configuration_dbrx.py; rope_theta is in attn_config.
+    Family{.model_type = "dbrx",
+           .base = 10000,
+           .base_object = "attn_config",
+           .keys = {.hidden_size = "d_model",
+                    .heads = "n_heads",
+                    .layers = "n_layers",
+                    .positions = "max_seq_len"}},
+    // gpt_neox_japanese/configuration_gpt_neox_japanese.py: rotary_pct is 1 by default.
+    Family{.model_type = "gpt_neox_japanese",
+           .base = 10000,
+           .base_key = "rotary_emb_base",
+           .fraction_key = "rotary_pct"},
+    // nanochat/modeling_nanochat.py: rotate_half is cat(x2, -x1), so positions turn backwards.
+    Family{.model_type = "nanochat",
+           .base = 10000,
+           .sense = Sense::negative,
+           .note = "positive positions turn by a negative angle"},
+    Family{.model_type = "hunyuan_v1_dense",
+           .base = 10000,
+           .rope_dialect = RopeDialect::hunyuan,
+           .note = "rope_type dynamic with alpha is a fixed NTK-aware scaling"},
+    Family{.model_type = "hunyuan_v1_moe",
+           .base = 10000,
+           .rope_dialect = RopeDialect::hunyuan,
+           .note = "rope_type dynamic with alpha is a fixed NTK-aware scaling"},
+    Family{.model_type = "phimoe", .base = 1e6, .rope_dialect = RopeDialect::phi3},
+    // nomic_bert: the older names are those of its own code, before Transformers had the family.
+    Family{.model_type = "nomic_bert",
+           .base = 1000,
+           .other_base_key = "rotary_emb_base",
+           .other_fraction_key = "rotary_emb_fraction",
+           .interleave_key = "rotary_emb_interleaved",
+           .interleaved_pairing = Pairing::interleaved,
+           .keys = {.hidden_size = "n_embd",
+                    .heads = "n_head",
+                    .layers = "n_layer",
+                    .positions = "n_positions"}},
+};
+
+}  // namespace
+
+std::span<const Family> llama_like_families() { return families; }
+
+}  // namespace rotary

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The language models of vision models: one table of frequencies, whose pairs follow the axes of an
+// image's positions as mrope_section says. Over text the axes are alike, and so is what is here.
+#include <array>
+
+#include "model/families.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr Family whole_head(std::string_view model_type, double base, std::int64_t head_dim,
+                            std::string_view source) {
+  return {.model_type = model_type,
+          .base = base,
+          .head_dim = head_dim,
+          .sections = SectionKeys::accepted,
+          .source = source};
+}
+
+constexpr Family qwen3_5(std::string_view model_type, std::string_view source) {
+  return {.model_type = model_type,
+          .base = 10000,
+          .fraction = 0.25,
+          .partial = PartialRotary::fraction,
+          .head_dim = 256,
+          .sections = SectionKeys::accepted,
+          .pattern = {.interval_key = "full_attention_interval",
+                      .interval = 4,
+                      .other_type = "linear_attention"},
+          .note = "three layers of four have no attention",
+          .source = source};
+}
+
+constexpr Family glm4v(std::string_view model_type, Pairing pairing, double fraction,
+                       std::string_view source) {
+  return {.model_type = model_type,
+          .pairing = pairing,
+          .base = 10000,
+          .fraction = fraction,
+          .partial = PartialRotary::fraction,
+          .sections = SectionKeys::accepted,
+          .source = source};
+}
+
+constexpr std::array families = {
+    whole_head("qwen2_vl_text", 1e6, 0, "qwen2_vl"),
+    whole_head("qwen2_5_vl_text", 1e6, 0, "qwen2_5_vl"),
+    whole_head("qwen2_5_omni_text", 1e6, 0, "qwen2_5_omni"),
+    whole_head("qwen3_vl_text", 500000, 128, "qwen3_vl"),
+    whole_head("qwen3_vl_moe_text", 500000, 0, "qwen3_vl_moe"),
+    whole_head("qwen3_omni_moe_text", 1e6, 0, "qwen3_omni_moe"),
+    whole_head("paddleocr_vl_text", 500000, 128, "paddleocr_vl"),
+    qwen3_5("qwen3_5_text", "qwen3_5"),
+    qwen3_5("qwen3_5_moe_text", "qwen3_5_moe"),
+    glm4v("glm4v_text", Pairing::interleaved, 1, "glm4v"),
+    glm4v("glm4v_moe_text", Pairing::half, 0.5, "glm4v_moe"),
+    glm4v("glm_ocr_text", Pairing::interleaved, 1, "glm_ocr"),
+    glm4v("glm_image_text", Pairing::half, 1, "glm_image"),
+    Family{.model_type = "ernie4_5_vl_moe_text",
+           .pairing = Pairing::interleaved,
+           .base = 500000,
+           .rounding = Rounding::result,
+           .sections = SectionKeys::accepted,
+           .note = "mrope_section is in the order height, width, time",
+           .source = "ernie4_5_vl_moe"},
+};
+
+}  // namespace
+
+std::span<const Family> multimodal_families() { return families; }
+
+}  // namespace rotary

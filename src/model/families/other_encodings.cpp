@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Families that do not rotate, or only if their config says so: positions enter by name.
+#include <array>
+
+#include "model/encoding_choice.hpp"
+#include "model/families.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr ConfigKeys gpt_keys = {
+    .hidden_size = "n_embd", .heads = "n_head", .layers = "n_layer", .positions = "n_positions"};
+constexpr ConfigKeys encoder_keys = {.hidden_size = "d_model", .layers = "encoder_layers"};
+constexpr ConfigKeys t5_keys = {.hidden_size = "d_model", .layers = "num_layers"};
+
+constexpr Family encoded(std::string_view model_type, LayerEncoding encoding,
+                         ConfigKeys keys = {}) {
+  return {.model_type = model_type, .encoding = encoding, .keys = keys};
+}
+
+// BERT and its like: position_embedding_type, where absolute is a learned vector.
+constexpr Family bert(std::string_view model_type) {
+  return {
+      .model_type = model_type, .encoding = LayerEncoding::learned, .read_encoding = absolute_only};
+}
+
+constexpr std::array families = {
+    encoded("bloom", LayerEncoding::alibi, {.heads = "n_head", .layers = "n_layer"}),
+    Family{.model_type = "mpt",
+           .encoding = LayerEncoding::alibi,
+           .read_encoding = mpt_encoding,
+           .keys = {.hidden_size = "d_model", .heads = "n_heads", .layers = "n_layers"}},
+    // falcon/modeling_falcon.py: alibi, which is false in its class.
+    Family{.model_type = "falcon",
+           .base = 10000,
+           .read_encoding = alibi_or_rotary,
+           .keys = {.heads = "n_head", .layers = "n_layer"},
+           .note = "alibi: true has linear biases instead"},
+    encoded("t5", LayerEncoding::t5_bias, t5_keys),
+    encoded("mt5", LayerEncoding::t5_bias, t5_keys),
+    encoded("umt5", LayerEncoding::t5_bias, t5_keys),
+    encoded("gpt2", LayerEncoding::learned, gpt_keys),
+    encoded("gpt_bigcode", LayerEncoding::learned, gpt_keys),
+    encoded("gpt_neo", LayerEncoding::learned, {.heads = "num_heads", .layers = "num_layers"}),
+    encoded("opt", LayerEncoding::learned),
+    encoded("biogpt", LayerEncoding::learned),
+    encoded("bart", LayerEncoding::learned, encoder_keys),
+    bert("bert"),
+    bert("roberta"),
+    bert("xlm-roberta"),
+    bert("camembert"),
+    bert("electra"),
+    bert("albert"),
+    Family{.model_type = "distilbert",
+           .encoding = LayerEncoding::learned,
+           .read_encoding = sinusoidal_or_learned,
+           .keys = {.hidden_size = "dim", .heads = "n_heads", .layers = "n_layers"}},
+    encoded("marian", LayerEncoding::sinusoidal, encoder_keys),
+    encoded("pegasus", LayerEncoding::sinusoidal, encoder_keys),
+    encoded("xglm", LayerEncoding::sinusoidal,
+            {.hidden_size = "d_model", .heads = "attention_heads", .layers = "num_layers"}),
+    // esm/modeling_esm.py: absolute (a learned vector) unless position_embedding_type is rotary;
+    // q and k are float32, cos and sin are not. Its queries are scaled before they turn.
+    Family{.model_type = "esm",
+           .base = 10000,
+           .read_encoding = rotary_or_learned,
+           .rounding = Rounding::table,
+           .note = "rotates if position_embedding_type is rotary, as in ESM-2"},
+};
+
+}  // namespace
+
+std::span<const Family> other_encoding_families() { return families; }
+
+}  // namespace rotary

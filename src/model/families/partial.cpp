@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// rotate_half on a part of the head, also for rope_type default. The fraction is what
+// configuration_*.py sets when a config has none.
+#include <array>
+
+#include "model/families.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr Family partial(std::string_view model_type, double base, double fraction) {
+  return {.model_type = model_type,
+          .base = base,
+          .fraction = fraction,
+          .partial = PartialRotary::fraction};
+}
+
+constexpr std::array families = {
+    partial("glm4_moe", 10000, 0.5),
+    partial("nemotron", 10000, 0.5),
+    // gpt_neox/configuration_gpt_neox.py: rotary_pct 0.25, rotary_emb_base 10000; outside the
+    // dictionary it reads no other names.
+    Family{.model_type = "gpt_neox",
+           .base = 10000,
+           .base_key = "rotary_emb_base",
+           .fraction_key = "rotary_pct",
+           .fraction = 0.25,
+           .partial = PartialRotary::fraction},
+    Family{.model_type = "phi",
+           .base = 10000,
+           .fraction = 0.5,
+           .partial = PartialRotary::fraction,
+           .rotary_dim_key = RotaryDimKey::stands_in,
+           .keys = {.hidden_size = "n_embd",
+                    .heads = "n_head",
+                    .layers = "n_layer",
+                    .positions = "n_positions"}},
+    Family{.model_type = "phi3",
+           .base = 10000,
+           .partial = PartialRotary::fraction,
+           .rope_dialect = RopeDialect::phi3,
+           .note = "rope_type su and yarn are LongRoPE"},
+    Family{.model_type = "phi4_multimodal",
+           .base = 10000,
+           .partial = PartialRotary::fraction,
+           .rope_dialect = RopeDialect::phi3,
+           .note = "rope_type su and yarn are LongRoPE"},
+    Family{.model_type = "stablelm",
+           .base = 10000,
+           .other_fraction_key = "rope_pct",
+           .fraction = 0.25,
+           .partial = PartialRotary::fraction},
+    // Released with the base 25000, which Transformers 5 no longer has as its default: no guess.
+    Family{.model_type = "persimmon",
+           .fraction = 0.5,
+           .partial = PartialRotary::fraction,
+           .note = "rope_theta must be given: Transformers 4 and 5 differ in its default"},
+    Family{.model_type = "solar_open",
+           .base = 1e6,
+           .partial = PartialRotary::fraction,
+           .head_dim = 128},
+    // Its own code has rotary_dim 64 of 128; Transformers 5 reads a fraction.
+    Family{.model_type = "minimax_m2",
+           .base = 5e6,
+           .partial = PartialRotary::fraction,
+           .rotary_dim_key = RotaryDimKey::stands_in,
+           .head_dim = 128},
+    Family{.model_type = "minimax_m3_vl_text",
+           .base = 5e6,
+           .partial = PartialRotary::fraction,
+           .rotary_dim_key = RotaryDimKey::stands_in,
+           .head_dim = 128,
+           .source = "minimax_m3_vl"},
+};
+
+}  // namespace
+
+std::span<const Family> partial_families() { return families; }
+
+}  // namespace rotary

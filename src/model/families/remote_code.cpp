@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Families whose modeling code comes with the model and is not in Transformers. What is here is
+// what vLLM and llama.cpp agree on; where they have no default either, the config must give it.
+#include <array>
+
+#include "model/encoding_choice.hpp"
+#include "model/families.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr std::string_view remote = "-";
+
+constexpr Family llama_like(std::string_view model_type, std::optional<double> base) {
+  return {.model_type = model_type, .base = base, .source = remote};
+}
+
+constexpr std::array families = {
+    llama_like("internlm2", 10000),
+    llama_like("deepseek", 10000),
+    llama_like("orion", 10000),
+    llama_like("aquila", 10000),
+    llama_like("minicpm", 10000),
+    llama_like("bailing_moe", {}),
+    Family{.model_type = "bailing_moe_v2",
+           .base = {},
+           .partial = PartialRotary::fraction,
+           .source = remote},
+    Family{.model_type = "exaone", .base = {}, .keys = {.layers = "num_layers"}, .source = remote},
+    // Baichuan 7B rotates and 13B has linear biases, and no key says which.
+    Family{.model_type = "baichuan",
+           .base = 10000,
+           .read_encoding = baichuan_encoding,
+           .note = "7B rotates, 13B has linear biases; told apart by hidden_size",
+           .source = remote},
+    // Qwen 1: kv_channels features in a head; the length it was trained on is seq_length.
+    Family{.model_type = "qwen",
+           .base = 10000,
+           .base_key = "rotary_emb_base",
+           .fraction_key = "rotary_pct",
+           .partial = PartialRotary::fraction,
+           .temperature = TemperatureKeys::use_logn_attn,
+           .keys = {.positions = "seq_length", .head_dim = "kv_channels"},
+           .note = "queries grow with the logarithm of the position (use_logn_attn)",
+           .source = remote},
+    // ChatGLM 2 and 3, GLM-4-9B of 2024: half of kv_channels turn, with the base 10000 rope_ratio.
+    Family{.model_type = "chatglm",
+           .pairing = Pairing::interleaved,
+           .base = 10000,
+           .base_ratio_key = "rope_ratio",
+           .fraction = 0.5,
+           .partial = PartialRotary::fraction,
+           .keys = {.layers = "num_layers", .positions = "seq_length", .head_dim = "kv_channels"},
+           .note = "the base is 10000 rope_ratio",
+           .source = remote},
+    Family{.model_type = "openelm",
+           .base = 10000,
+           .base_key = "rope_freq_constant",
+           .keys = {.hidden_size = "model_dim",
+                    .layers = "num_transformer_layers",
+                    .positions = "max_context_length"},
+           .source = remote},
+    Family{.model_type = "neobert",
+           .pairing = Pairing::interleaved,
+           .base = 10000,
+           .keys = {.positions = "max_length"},
+           .source = remote},
+};
+
+}  // namespace
+
+std::span<const Family> remote_code_families() { return families; }
+
+}  // namespace rotary

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Families whose layer types turn with bases or fractions of their own. configuration_*.py fills
+// what the config's rope_parameters leave out.
+#include <array>
+
+#include "model/families.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr LayerPattern every_sixth_full = {.interval_key = "sliding_window_pattern", .interval = 6};
+
+constexpr Family gemma3(std::string_view model_type, std::string_view source) {
+  return {.model_type = model_type,
+          .base = {},
+          .head_dim = 256,
+          .two_bases = TwoBases{.full_key = "rope_theta",
+                                .full = 1e6,
+                                .sliding_key = "rope_local_base_freq",
+                                .sliding = 10000},
+          .pattern = every_sixth_full,
+          .note = "sliding layers have the base 10000 and no scaling",
+          .source = source};
+}
+
+constexpr Family gemma3n() {
+  Family family = gemma3("gemma3n_text", "gemma3n");
+  family.pattern = {.interval = 5};
+  return family;
+}
+
+// modernbert/modeling_modernbert.py: q and k are float32, cos and sin are not.
+constexpr Family modernbert(std::string_view model_type, std::string_view source) {
+  return {.model_type = model_type,
+          .rounding = Rounding::table,
+          .two_bases = TwoBases{.full_key = "global_rope_theta",
+                                .full = 160000,
+                                .sliding_key = "local_rope_theta",
+                                .sliding = 10000,
+                                .scaled = ScaledLayers::all},
+          .pattern = {.interval_key = "global_attn_every_n_layers",
+                      .interval = 3,
+                      .full = FullLayer::first},
+          .note = "global and local layers have bases of their own",
+          .source = source};
+}
+
+constexpr std::string_view gemma4_rope =
+    R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+        "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
+                           "rope_theta": 1000000.0}})";
+
+constexpr Family gemma4(std::string_view model_type, std::string_view source) {
+  return {.model_type = model_type,
+          .base = 10000,
+          .head_dim = 256,
+          .full_head_dim_key = "global_head_dim",
+          .full_head_dim = 512,
+          .default_rope = gemma4_rope,
+          .pattern = every_sixth_full,
+          .note = "full layers have heads of global_head_dim features",
+          .source = source};
+}
+
+constexpr std::string_view laguna_rope =
+    R"({"full_attention": {"rope_type": "default", "rope_theta": 500000.0,
+                           "partial_rotary_factor": 0.5},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0,
+                              "partial_rotary_factor": 1.0}})";
+
+constexpr std::string_view mellum_rope =
+    R"({"full_attention": {"rope_type": "default", "rope_theta": 500000.0},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}})";
+
+constexpr std::string_view zaya_rope =
+    R"({"hybrid": {"rope_type": "default", "rope_theta": 5000000.0, "partial_rotary_factor": 0.5},
+        "hybrid_sliding": {"rope_type": "default", "rope_theta": 10000.0,
+                           "partial_rotary_factor": 0.5}})";
+
+constexpr Family per_type(std::string_view model_type, std::string_view rope,
+                          std::string_view only_type) {
+  return {.model_type = model_type,
+          .base = 10000,
+          .partial = PartialRotary::fraction,
+          .head_dim = 128,
+          .default_rope = rope,
+          .pattern = {.interval = 1, .full_type = only_type},
+          .note = "full and sliding layers have bases and fractions of their own"};
+}
+
+constexpr std::array families = {
+    gemma3("gemma3_text", "gemma3"),
+    gemma3n(),
+    gemma3("t5gemma2_text", "t5gemma2"),
+    gemma3("t5gemma2_decoder", "t5gemma2"),
+    gemma4("gemma4_text", "gemma4"),
+    gemma4("gemma4_unified_text", "gemma4_unified"),
+    gemma4("diffusion_gemma_text", "diffusion_gemma"),
+    modernbert("modernbert", "modernbert"),
+    modernbert("modernbert-decoder", "modernbert_decoder"),
+    Family{.model_type = "olmo3",
+           .rounding = Rounding::result,
+           .two_bases = TwoBases{.full_key = "rope_theta",
+                                 .full = 500000,
+                                 .sliding_key = "rope_theta",
+                                 .sliding = 500000},
+           .pattern = {.interval = 4},
+           .note = "scaling is for the full layers alone"},
+    // swa_rope_theta is the name in the model's own code.
+    Family{.model_type = "mimo_v2_flash",
+           .fraction = 0.334,
+           .partial = PartialRotary::fraction,
+           .head_dim = 192,
+           .two_bases = TwoBases{.full_key = "rope_theta",
+                                 .full = 5e6,
+                                 .sliding_key = "swa_rope_theta",
+                                 .sliding = 10000},
+           .pattern = {.interval = 6, .full = FullLayer::last_and_zero},
+           .note = "a third of the head turns; sliding layers have the base 10000"},
+    per_type("laguna", laguna_rope, "full_attention"),
+    per_type("mellum", mellum_rope, "full_attention"),
+    per_type("zaya", zaya_rope, "hybrid"),
+    Family{.model_type = "step3p5",
+           .base = 10000,
+           .partial = PartialRotary::fraction,
+           .head_dim = 128,
+           .labels = RopeLabels::per_layer_lists,
+           .note = "rope_theta and partial_rotary_factors may be lists, one entry for each layer",
+           .source = "step3p7"},
+    // deepseek_v4/modeling_deepseek_v4.py: the last features of a head turn, in float32 with cos
+    // and sin of the activations' dtype; the attention's output is turned back.
+    Family{.model_type = "deepseek_v4",
+           .pairing = Pairing::interleaved,
+           .base = 10000,
+           .rounding = Rounding::table,
+           .fraction = 0.125,
+           .partial = PartialRotary::fraction,
+           .head_dim = 512,
+           .window = Window::trailing,
+           .labels = RopeLabels::main_and_compress,
+           .pattern = {.interval = 1, .full_type = "compressed_sparse_attention"},
+           .note = "the last 64 of 512 features turn; the attention's output is turned back"},
+};
+
+}  // namespace
+
+std::span<const Family> two_base_families() { return families; }
+
+}  // namespace rotary

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kind of each layer of a model, under the names of layer_types in Transformers 5.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/config_json.hpp"
+#include "model/families.hpp"
+#include "rotary/result.hpp"
+
+namespace rotary {
+
+// One entry for each layer: from the config's list under any of its names, else by the family's
+// pattern; empty when neither says. layers: how many the config says.
+[[nodiscard]] Result<std::vector<std::string>> read_layer_types(const ConfigObject& config,
+                                                                const Family& family,
+                                                                std::optional<std::int64_t> layers);
+
+// Whether a layer of this type has attention: all but convolutions, feed-forward layers and what
+// mixes tokens by recurrence.
+[[nodiscard]] bool has_attention(std::string_view layer_type);
+
+}  // namespace rotary

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/wrappers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/message.hpp"
+#include "model/rope_keys.hpp"
+
+namespace rotary {
+namespace {
+
+// From sub_configs and __post_init__ of the configuration files in Transformers; internvl_chat,
+// kimi_vl and deepseek_vl_v2 from the configs of models that come with their code.
+constexpr std::array list = {
+    Wrapper{"aria", "aria_text"},
+    Wrapper{"audioflamingo3", "qwen2"},
+    Wrapper{"aya_vision", "cohere2"},
+    Wrapper{"blip-2", "opt"},
+    Wrapper{"cohere2_vision", "cohere2"},
+    Wrapper{"colpali", "gemma"},
+    Wrapper{"deepseek_vl", "llama"},
+    Wrapper{"deepseek_vl_hybrid", "llama"},
+    Wrapper{"deepseek_vl_v2", "deepseek_v2", "language_config"},
+    Wrapper{"diffusion_gemma", "diffusion_gemma_text"},
+    Wrapper{"emu3", "emu3_text_model"},
+    Wrapper{"ernie4_5_vl_moe", "ernie4_5_vl_moe_text"},
+    Wrapper{"exaone4_5", "exaone4"},
+    Wrapper{"fast_vlm", "qwen2"},
+    Wrapper{"florence2", "bart"},
+    Wrapper{"fuyu", "persimmon"},
+    Wrapper{"gemma3", "gemma3_text"},
+    Wrapper{"gemma3n", "gemma3n_text"},
+    Wrapper{"gemma4", "gemma4_text"},
+    Wrapper{"gemma4_unified", "gemma4_unified_text"},
+    Wrapper{"glm46v", "glm4v_text"},
+    Wrapper{"glm4v", "glm4v_text"},
+    Wrapper{"glm4v_moe", "glm4v_moe_text"},
+    Wrapper{"glm_image", "glm_image_text"},
+    Wrapper{"glm_ocr", "glm_ocr_text"},
+    Wrapper{"glmasr", "llama"},
+    Wrapper{"got_ocr2", "qwen2"},
+    Wrapper{"granite_speech", "granite"},
+    Wrapper{"idefics2", "mistral"},
+    Wrapper{"idefics3", "llama"},
+    Wrapper{"instructblip", "opt"},
+    Wrapper{"internvl", "qwen2"},
+    Wrapper{"internvl_chat", "", "llm_config"},
+    Wrapper{"janus", "llama"},
+    Wrapper{"kimi_k25", "deepseek_v3"},
+    Wrapper{"kimi_vl", "deepseek_v3"},
+    Wrapper{"lfm2_vl", "lfm2"},
+    Wrapper{"lighton_ocr", "qwen3"},
+    Wrapper{"llama4", "llama4_text"},
+    Wrapper{"llava", "llama"},
+    Wrapper{"llava_next", "llama"},
+    Wrapper{"llava_next_video", "llama"},
+    Wrapper{"llava_onevision", "qwen2"},
+    Wrapper{"minicpmv4_6", "qwen3_5_text"},
+    Wrapper{"minimax_m3_vl", "minimax_m3_vl_text"},
+    Wrapper{"mistral3", "mistral"},
+    Wrapper{"mllama", "mllama_text_model"},
+    Wrapper{"modernvbert", "modernbert"},
+    Wrapper{"musicflamingo", "qwen2"},
+    Wrapper{"ovis2", "qwen2"},
+    Wrapper{"paddleocr_vl", "paddleocr_vl_text"},
+    Wrapper{"paligemma", "gemma"},
+    Wrapper{"perception_lm", "llama"},
+    Wrapper{"qianfan_ocr", "qwen3"},
+    Wrapper{"qwen2_5_omni", "qwen2_5_omni_thinker", "thinker_config"},
+    Wrapper{"qwen2_5_omni_thinker", "qwen2_5_omni_text"},
+    Wrapper{"qwen2_5_vl", "qwen2_5_vl_text"},
+    Wrapper{"qwen2_audio", "qwen2"},
+    Wrapper{"qwen2_vl", "qwen2_vl_text"},
+    Wrapper{"qwen3_5", "qwen3_5_text"},
+    Wrapper{"qwen3_5_moe", "qwen3_5_moe_text"},
+    Wrapper{"qwen3_asr", "qwen3"},
+    Wrapper{"qwen3_omni_moe", "qwen3_omni_moe_thinker", "thinker_config"},
+    Wrapper{"qwen3_omni_moe_thinker", "qwen3_omni_moe_text"},
+    Wrapper{"qwen3_vl", "qwen3_vl_text"},
+    Wrapper{"qwen3_vl_moe", "qwen3_vl_moe_text"},
+    Wrapper{"shieldgemma2", "gemma3_text"},
+    Wrapper{"smolvlm", "llama"},
+    Wrapper{"step3p7", "step3p5"},
+    Wrapper{"t5gemma2_encoder", "t5gemma2_text"},
+    Wrapper{"vibevoice_asr", "qwen2"},
+    Wrapper{"video_llama_3", "qwen2"},
+    Wrapper{"video_llava", "llama"},
+    Wrapper{"vipllava", "llama"},
+    Wrapper{"voxtral", "llama"},
+};
+
+const Wrapper* find_wrapper(std::string_view model_type) {
+  const auto* const found = std::find_if(
+      list.begin(), list.end(), [&](const Wrapper& each) { return each.model_type == model_type; });
+  return found == list.end() ? nullptr : found;
+}
+
+// Rope keys around the language model's config do nothing; they matter where they disagree with it.
+void warn_about_outer_keys(const ConfigObject& outer, const ConfigObject& inner,
+                           std::vector<std::string>& warnings) {
+  for (const auto& [key, value] : outer.object->items()) {
+    if (value.is_null() || !speaks_of_rope(key)) continue;
+    const Json* const within = find(inner, key);
+    if (within != nullptr && *within == value) continue;
+    warnings.push_back(message(outer.path, shorten(key), " is ignored: the language model's is in ",
+                               inner.path.substr(0, inner.path.size() - 1)));
+  }
+}
+
+// qwen2_vl holds a qwen2_vl_text, so its older, flat form is understood; llava holds any model.
+bool has_own_language_model(const Wrapper& wrapper) {
+  const std::string_view text = wrapper.text_model_type;
+  return text.substr(0, wrapper.model_type.size()) == wrapper.model_type;
+}
+
+Result<std::string> model_type_of(const ConfigObject& config, std::string_view assumed) {
+  const auto model_type = read_string(config, "model_type");
+  if (!model_type) return model_type.error();
+  return model_type->value_or(std::string(assumed));
+}
+
+}  // namespace
+
+std::span<const Wrapper> wrappers() { return list; }
+
+Result<LanguageConfig> find_language_config(const ConfigObject& config,
+                                            std::vector<std::string>& warnings) {
+  auto model_type = model_type_of(config, "");
+  if (!model_type) return std::move(model_type).error();
+  LanguageConfig found{.object = config, .model_type = *model_type, .family = *model_type};
+  while (const Wrapper* const wrapper = find_wrapper(found.family)) {
+    const Json* const inner = find(found.object, wrapper->key);
+    if (inner == nullptr && has_own_language_model(*wrapper)) {
+      found.family = wrapper->text_model_type;
+      continue;
+    }
+    if (inner == nullptr || !inner->is_object()) {
+      return malformed_input(found.object.path, wrapper->key, " must be an object, because a ",
+                             wrapper->model_type, " keeps its language model's config there; got ",
+                             inner == nullptr ? std::string("none") : describe(*inner));
+    }
+    const ConfigObject deeper{.object = inner,
+                              .path = message(found.object.path, wrapper->key, ".")};
+    warn_about_outer_keys(found.object, deeper, warnings);
+    model_type = model_type_of(deeper, wrapper->text_model_type);
+    if (!model_type) return std::move(model_type).error();
+    found = {.object = deeper, .model_type = *model_type, .family = *model_type};
+  }
+  return found;
+}
+
+}  // namespace rotary
