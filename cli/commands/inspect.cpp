@@ -16,6 +16,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/layers_text.hpp"
 #include "cli/commands/scaling_parameters.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
@@ -76,21 +77,12 @@ std::string line(std::string_view label, const std::string& text) {
   return fmt::format("  {:<18}{}\n", label, text);
 }
 
-// "layers 0-31" or "layers 0, 2-5".
-std::string layers_text(const ModelSpec& model, std::size_t rotary) {
-  std::vector<std::string> runs;
-  for (std::size_t first = 0; first < model.layers.size(); ++first) {
-    if (model.layers[first].rotary != rotary) continue;
-    std::size_t last = first;
-    while (last + 1 < model.layers.size() && model.layers[last + 1].rotary == rotary) ++last;
-    runs.push_back(first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
-    first = last;
+std::string window_text(const HeadWindow& window, std::int64_t nope_head_dim) {
+  if (window.rotary_dim == window.head_dim) {
+    const std::string others =
+        nope_head_dim == 0 ? "" : fmt::format(", after {} of the head that do not", nope_head_dim);
+    return fmt::format("all {} turn{}", window.head_dim, others);
   }
-  return runs.empty() ? "" : fmt::format("layers {}", fmt::join(runs, ", "));
-}
-
-std::string window_text(const HeadWindow& window) {
-  if (window.rotary_dim == window.head_dim) return fmt::format("all {} turn", window.head_dim);
   return fmt::format("{} of {} turn: {} to {}; the others pass unchanged", window.rotary_dim,
                      window.head_dim, window.first_feature,
                      window.first_feature + window.rotary_dim - 1);
@@ -168,11 +160,17 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   std::string text;
   if (rotary.layer_type) {
     text += fmt::format("\n{}: {}\n", printable(*rotary.layer_type),
-                        layers_text(inspection.model, index));
+                        layers_with_rotary(inspection.model, index));
   }
   text += '\n';
   text += line("pairing", fmt::format("{}: {}", to_string(window.pairing), pairing_text(window)));
-  text += line("features", window_text(window));
+  text += line("features", window_text(window, rotary.nope_head_dim));
+  if (rotary.spec.sense == Sense::negative)
+    text += line("sense", "negative: positive positions turn by a negative angle");
+  if (!rotary.sections.empty()) {
+    text += line("sections", fmt::format("{} pairs for the axes of an image; one number in text",
+                                         fmt::join(rotary.sections, ", ")));
+  }
   text += line("base", fmt::format("{}", rotary.spec.base.get()));
   text += rule_lines(rotary.spec.scaling);
   if (depends_on_context(rotary.spec.scaling)) {
@@ -193,13 +191,19 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   return text + pairs_table(frequencies, rotary.trained_context_tokens);
 }
 
+std::string count_text(std::size_t embeddings) {
+  if (embeddings == 0) return ", no rotary embedding\n";
+  if (embeddings == 1) return ", one rotary embedding\n";
+  return fmt::format(", {} rotary embeddings\n", embeddings);
+}
+
 std::string text_of(const Inspection& inspection) {
   const ModelSpec& model = inspection.model;
   std::string text =
       model.model_type.empty() ? "model of unknown type" : printable(model.model_type);
   if (!model.layers.empty()) text += fmt::format(", {} layers", model.layers.size());
-  text += model.rotary.size() == 1 ? ", one rotary embedding\n"
-                                   : fmt::format(", {} rotary embeddings\n", model.rotary.size());
+  text += count_text(model.rotary.size());
+  text += layers_text(model);
   for (std::size_t i = 0; i < model.rotary.size(); ++i) text += rotary_text(inspection, i);
   return text;
 }
@@ -242,6 +246,9 @@ void write_rotary(JsonWriter& json, const Inspection& inspection, std::size_t in
   json.member("rotary_dim", frequencies.window.rotary_dim);
   json.member("first_feature", frequencies.window.first_feature);
   json.member("pairing", to_string(frequencies.window.pairing));
+  json.member("sense", rotary.spec.sense == Sense::negative ? "negative" : "positive");
+  json.member("nope_head_dim", rotary.nope_head_dim);
+  json.array("sections", rotary.sections);
   json.member("base", rotary.spec.base.get());
   json.member("rope_type", rope_type(rotary.spec.scaling));
   write_scaling(json, rotary.spec.scaling);
@@ -272,15 +279,7 @@ std::string json_of(const Inspection& inspection) {
     write_rotary(json, inspection, i);
   }
   json.end_array();
-  json.key("layers");
-  json.begin_array();
-  for (const ModelLayer& layer : inspection.model.layers) {
-    json.begin_object();
-    json.member("encoding", to_string(layer.encoding));
-    json.member("rotary", layer.rotary);
-    json.end_object();
-  }
-  json.end_array();
+  write_layers(json, inspection.model);
   json.array("warnings", inspection.model.warnings);
   json.end_object();
   return std::move(json).finish();

@@ -131,9 +131,11 @@ ROTARY_API void rotary_model_free(rotary_model* model);
 
 /* 0 when the config does not say. */
 ROTARY_API int64_t rotary_model_layer_count(const rotary_model* model);
-/* Rotary embeddings of the model; most have one that all layers share, some none. */
+/* Rotary embeddings of the model: most have one that all layers share; 0 when no layer rotates. */
 ROTARY_API int64_t rotary_model_rotary_count(const rotary_model* model);
-/* Which of them layer 0, 1, … uses; -1 when there is no such layer, -2 when it uses none. */
+/* Which of them layer 0, 1, … uses; -1 when there is no such layer. A layer without one: -2 no
+ * positions (NoPE), -3 ALiBi, -4 T5's biases, -5 learned vectors, -6 sinusoidal vectors, -7 no
+ * attention. */
 ROTARY_API int64_t rotary_model_rotary_of_layer(const rotary_model* model, int64_t layer);
 /* "rotary", "none", "alibi", …; NULL when there is no such layer. */
 ROTARY_API const char* rotary_model_layer_encoding(const rotary_model* model, int64_t layer);

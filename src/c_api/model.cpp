@@ -78,8 +78,9 @@ int64_t rotary_model_rotary_of_layer(const rotary_model* model, int64_t layer) {
   if (!is_given("model", model)) return -1;
   const auto* const found = entry(model->spec.layers, layer);
   if (found == nullptr) return -1;
-  return found->encoding == rotary::LayerEncoding::rotary ? static_cast<int64_t>(found->rotary)
-                                                          : -2;
+  if (found->encoding != rotary::LayerEncoding::rotary)
+    return -static_cast<int64_t>(found->encoding);
+  return static_cast<int64_t>(found->rotary);
 }
 
 const char* rotary_model_layer_encoding(const rotary_model* model, int64_t layer) {
@@ -133,6 +134,8 @@ rotary_status rotary_frequencies_of_model(const rotary_model* model, int64_t rot
                                           rotary_frequencies** out) {
   return rotary::c_api::make(out, [&]() -> Result<rotary::Frequencies> {
     if (model == nullptr) return null_argument("model");
+    if (model->spec.rotary.empty())
+      return rotary::unsupported("the model must have a rotary embedding, got none");
     const auto* const found = entry(model->spec.rotary, rotary);
     if (found == nullptr) return no_entry("rotary", model->spec.rotary, rotary);
     return rotary::make_frequencies(found->spec, model->context_tokens);

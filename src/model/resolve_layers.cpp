@@ -101,15 +101,25 @@ Result<QueryTemperature> temperature_of_beta(const ModelConfig& config) {
       .scale = rope.llama_4_scaling_beta, .interval_tokens = **original, .offset = 0});
 }
 
+// attn_temperature_tuning: true, as when absent; published configs also have 4 for it.
+Result<bool> tunes_temperature(const ConfigObject& config) {
+  constexpr std::string_view key = "attn_temperature_tuning";
+  const Json* const value = find(config, key);
+  if (value != nullptr && value->is_number()) return *value != 0;
+  const auto is_on = read_boolean(config, key);
+  if (!is_on) return is_on.error();
+  return is_on->value_or(true);
+}
+
 // Of the layers that do not rotate. The defaults are those of configuration_llama4.py.
 Result<QueryTemperature> temperature_of_llama4(const ModelConfig& config) {
-  const auto is_on = read_boolean(config.object, "attn_temperature_tuning");
+  const auto is_on = tunes_temperature(config.object);
   if (!is_on) return is_on.error();
   const auto interval = read_integer(config.object, "floor_scale");
   if (!interval) return interval.error();
   const auto scale = read_number(config.object, "attn_scale");
   if (!scale) return scale.error();
-  if (!is_on->value_or(true)) return QueryTemperature();
+  if (!*is_on) return QueryTemperature();
   const StepTemperature rule{
       .scale = scale->value_or(0.1), .interval_tokens = interval->value_or(8192), .offset = 1};
   if (rule.interval_tokens < 1 || !(rule.scale >= 0)) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/message.hpp"
+#include "model/layer_types.hpp"
 #include "model/rope_lists.hpp"
 
 namespace rotary {
@@ -63,7 +64,8 @@ LayerTypeRope labelled(std::string label, Json dictionary, const std::string& pa
           .sections = {}};
 }
 
-// One dictionary for each label; every label must be a type of some layer, and each type have one.
+// One dictionary for each label; every label must be a type of some layer, and each type that has
+// attention must have one.
 Result<RopeLayout> nested(const Dictionary& dictionary, const Family& family,
                           const std::vector<std::string>& labels) {
   const std::string name = dictionary.path.substr(0, dictionary.path.size() - 1);
@@ -83,6 +85,10 @@ Result<RopeLayout> nested(const Dictionary& dictionary, const Family& family,
     layout.ropes.push_back(labelled(key, value, dictionary.path));
   }
   for (const std::string& label : labels) {
+    if (!has_attention(label)) {
+      layout.of_layer.push_back(0);
+      continue;
+    }
     const auto found = std::find_if(layout.ropes.begin(), layout.ropes.end(),
                                     [&](const auto& each) { return each.layer_type == label; });
     if (found == layout.ropes.end()) {

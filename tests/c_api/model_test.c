@@ -54,6 +54,23 @@ static void test_config(void) {
   rotary_frequencies_free(frequencies);
 }
 
+static void test_layers_without_rotary_embedding(void) {
+  static const char nope[] =
+      "{\"model_type\": \"smollm3\", \"head_dim\": 16, \"num_hidden_layers\": 4}";
+  static const char alibi[] = "{\"model_type\": \"bloom\", \"n_layer\": 1}";
+  rotary_model* model = NULL;
+  rotary_frequencies* frequencies = NULL;
+  if (!CHECK_OK(rotary_model_resolve(nope, sizeof nope - 1, NULL, &model))) return;
+  CHECK(rotary_model_rotary_of_layer(model, 2) == 0);
+  CHECK(rotary_model_rotary_of_layer(model, 3) == -2);
+  rotary_model_free(model);
+  if (!CHECK_OK(rotary_model_resolve(alibi, sizeof alibi - 1, NULL, &model))) return;
+  CHECK(rotary_model_rotary_count(model) == 0);
+  CHECK(rotary_model_rotary_of_layer(model, 0) == -3);
+  CHECK(rotary_frequencies_of_model(model, 0, &frequencies) == ROTARY_UNSUPPORTED);
+  rotary_model_free(model);
+}
+
 static void test_unknown_family(void) {
   static const char unknown[] = "{\"model_type\": \"new\", \"head_dim\": 8, \"rope_theta\": 1e4}";
   rotary_resolve_options options = ROTARY_RESOLVE_OPTIONS_INIT;
@@ -143,5 +160,6 @@ void test_model(void) {
   test_layers();
   test_contexts();
   test_unknown_family();
+  test_layers_without_rotary_embedding();
   test_spec();
 }

@@ -53,6 +53,89 @@ class InspectTest(ToolTest):
         self.assertIn("full_attention: layers 0, 2\n", text)
         self.assertIn("sliding_attention: layers 1\n", text)
 
+    def test_layers_that_do_not_rotate(self):
+        config = LLAMA | {"model_type": "llama4_text", "head_dim": 16, "num_hidden_layers": 48}
+        document = self.inspect(config)
+        self.assertEqual(document["layers"][0], {"encoding": "rotary", "rotary": 0})
+        temperature = {"rule": "step", "scale": 0.1, "interval_tokens": 8192, "offset": 1}
+        self.assertEqual(
+            document["layers"][3], {"encoding": "none", "query_temperature": temperature}
+        )
+        text = self.run_ok("inspect", self.write_config(config))
+        for part in [
+            "llama4_text, 48 layers, one rotary embedding\n",
+            "  rotary            layers 0-2, 4-6, 8-10,",
+            "                    36-38, 40-42, 44-46\n",
+            "  none (NoPE)       layers 3, 7, 11,",
+            "                    queries times 1 + 0.1 ln(1 + floor((position + 1) / 8192))\n",
+        ]:
+            self.assertIn(part, text)
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), 88, line)
+
+    def test_layers_without_attention(self):
+        config = LLAMA | {"model_type": "qwen3_next", "num_hidden_layers": 4}
+        kinds = [layer["encoding"] for layer in self.inspect(config)["layers"]]
+        self.assertEqual(kinds, ["no_attention"] * 3 + ["rotary"])
+        text = self.run_ok("inspect", self.write_config(config))
+        self.assertIn("  no attention      layers 0-2\n  rotary            layers 3\n", text)
+
+    def test_a_model_that_does_not_rotate(self):
+        config = {"model_type": "bloom", "n_layer": 2}
+        document = self.inspect(config)
+        self.assertEqual(document["rotary"], [])
+        self.assertEqual(document["layers"], [{"encoding": "alibi"}] * 2)
+        text = self.run_ok("inspect", self.write_config(config))
+        self.assertEqual(
+            text, "bloom, 2 layers, no rotary embedding\n\n  linear biases     layers 0-1\n"
+        )
+
+    def test_queries_that_grow_with_the_logarithm(self):
+        config = LLAMA | {"model_type": "qwen", "use_logn_attn": True, "seq_length": 2048}
+        del config["rope_theta"]
+        document = self.inspect(config)
+        self.assertEqual(
+            document["layers"][2],
+            {
+                "encoding": "rotary",
+                "rotary": 0,
+                "query_temperature": {"rule": "logn", "trained_tokens": 2048},
+            },
+        )
+        text = self.run_ok("inspect", self.write_config(config))
+        self.assertIn("queries times max(1, ln(position + 1) / ln 2048)\n", text)
+
+    def test_latent_attention(self):
+        config = LLAMA | {
+            "model_type": "deepseek_v2",
+            "rope_scaling": {"type": "yarn", "factor": 40, "mscale": 0.707,
+                             "mscale_all_dim": 0.707, "original_max_position_embeddings": 4096},
+        }
+        [rotary] = self.inspect(config)["rotary"]
+        self.assertEqual((rotary["head_dim"], rotary["nope_head_dim"]), (64, 128))
+        self.assertAlmostEqual(rotary["softmax_factor"], 1.5896261651208736, places=15)
+        text = self.run_ok("inspect", self.write_config(config))
+        self.assertIn("all 64 turn, after 128 of the head that do not\n", text)
+        self.assertIn("softmax scale times 1.58963\n", text)
+
+    def test_axes_of_images(self):
+        config = LLAMA | {
+            "model_type": "qwen2_vl",
+            "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]},
+        }
+        [rotary] = self.inspect(config)["rotary"]
+        self.assertEqual(rotary["sections"], [2, 3, 3])
+        self.assertEqual(rotary["sense"], "positive")
+        text = self.run_ok("inspect", self.write_config(config))
+        self.assertIn("2, 3, 3 pairs for the axes of an image", text)
+
+    def test_a_config_within_a_config(self):
+        document = self.inspect({"model_type": "llava", "text_config": LLAMA})
+        self.assertEqual(document["model_type"], "llama")
+        wrong = LLAMA | {"rope_theta": "x"}
+        name = self.write_config({"model_type": "llava", "text_config": wrong})
+        self.assert_fails(3, ["text_config.rope_theta"], "inspect", name)
+
     def test_without_a_count_of_layers(self):
         config = {key: value for key, value in LLAMA.items() if key != "num_hidden_layers"}
         document = self.inspect(config)

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,17 @@ namespace rotary::test {
 [[nodiscard]] inline std::string llama_with(std::string_view members) {
   std::string config = R"({"model_type": "llama", "hidden_size": 128, "num_attention_heads": 2,)"
                        R"( "num_hidden_layers": 2, "max_position_embeddings": 4096)";
+  if (!members.empty()) config.append(", ").append(members);
+  return config + "}";
+}
+
+// A model of this type with head_dim 64, four layers and these further members.
+[[nodiscard]] inline std::string model_with(std::string_view model_type,
+                                            std::string_view members = {}) {
+  std::string config = R"({"model_type": ")";
+  config.append(model_type)
+      .append(R"(", "hidden_size": 128, "num_attention_heads": 2, "head_dim": 64,)")
+      .append(R"( "num_hidden_layers": 4, "max_position_embeddings": 4096)");
   if (!members.empty()) config.append(", ").append(members);
   return config + "}";
 }
@@ -48,6 +60,42 @@ namespace rotary::test {
   const ModelSpec model = resolved(config);
   if (model.rotary.size() != 1) throw std::runtime_error("one rotary embedding expected");
   return model.rotary.front().spec;
+}
+
+// The encoding of each layer: R for rotary with the index of its embedding, N for none, - for no
+// attention, and the first letter of the others' names: "R0 R0 R0 N".
+[[nodiscard]] inline std::string layers_of(const ModelSpec& model) {
+  std::string text;
+  for (const ModelLayer& layer : model.layers) {
+    if (!text.empty()) text += ' ';
+    switch (layer.encoding) {
+      case LayerEncoding::rotary:
+        text += "R" + std::to_string(layer.rotary);
+        break;
+      case LayerEncoding::none:
+        text += "N";
+        break;
+      case LayerEncoding::no_attention:
+        text += "-";
+        break;
+      case LayerEncoding::alibi:
+      case LayerEncoding::t5_bias:
+      case LayerEncoding::learned:
+      case LayerEncoding::sinusoidal:
+        text += to_string(layer.encoding).substr(0, 1);
+        break;
+    }
+  }
+  return text;
+}
+
+// The rotary embedding of the layers of this type.
+[[nodiscard]] inline const ModelRotary& rotary_for(const ModelSpec& model,
+                                                   std::string_view layer_type) {
+  for (const ModelRotary& each : model.rotary) {
+    if (each.layer_type == layer_type) return each;
+  }
+  throw std::runtime_error("no rotary embedding for " + std::string(layer_type));
 }
 
 [[nodiscard]] inline bool warns(const ModelSpec& model, std::string_view about) {

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of families: that it holds together, and that docs/families.md shows what it says.
+#include "rotary/families.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rotary/frequencies.hpp"
+#include "support/resolving.hpp"
+
+namespace rotary {
+namespace {
+
+std::vector<FamilyInfo> families() { return test::value_of(known_families()); }
+
+// Enough for any family to resolve: the count of layers under every name, types where they must be.
+std::string config_of(const FamilyInfo& family) {
+  const std::set<std::string_view> with_listed_layers = {"jamba", "nemotron_h", "zamba2"};
+  std::string members = test::member("model_type", test::json_text(family.model_type));
+  members.append(R"(, "hidden_size": 4096, "num_attention_heads": 64, "head_dim": 80,
+      "n_layer": 4, "num_hidden_layers": 4, "n_layers": 4, "num_layers": 4, "encoder_layers": 4,
+      "num_transformer_layers": 4, "decoder_num_hidden_layers": 4, "rope_theta": 20000)");
+  if (with_listed_layers.contains(family.model_type))
+    members.append(R"(, "layers_block_type": ["mamba", "hybrid", "mamba", "hybrid"])");
+  return test::json_object(members);
+}
+
+TEST(Families, EachHasOneRow) {
+  std::set<std::string_view> names;
+  for (const FamilyInfo& each : families()) {
+    EXPECT_TRUE(names.insert(each.model_type).second) << each.model_type;
+  }
+  EXPECT_GE(names.size(), 190U);
+  for (const FamilyInfo& each : families()) {
+    if (!each.text_model_type.empty()) {
+      EXPECT_TRUE(names.contains(each.text_model_type)) << each.model_type;
+    }
+  }
+}
+
+TEST(Families, EachResolves) {
+  for (const FamilyInfo& family : families()) {
+    if (!family.text_model_type.empty() || family.model_type == "internvl_chat") continue;
+    SCOPED_TRACE(family.model_type);
+    const auto model = resolve(config_of(family));
+    if (!model) {
+      // Whose class has a rule that is not built.
+      EXPECT_NE(model.error().message.find("rope_type must be one of"), std::string::npos)
+          << model.error().message;
+      continue;
+    }
+    ASSERT_EQ(model->layers.size(), 4U);
+    for (const ModelRotary& rotary : model->rotary) {
+      EXPECT_EQ(rotary.spec.pairing.get(), family.pairing);
+      EXPECT_GT(rotary.spec.base.get(), 1);
+    }
+  }
+}
+
+std::string base_text(const std::optional<double>& base) {
+  if (!base) return "must be given";
+  std::ostringstream text;
+  text.precision(17);
+  text << *base;
+  return text.str();
+}
+
+std::string row_of(const FamilyInfo& family) {
+  std::string row = "| `" + std::string(family.model_type) + "` | ";
+  if (!family.text_model_type.empty() || family.model_type == "internvl_chat") {
+    row.append("around a language model | | |");
+    if (!family.text_model_type.empty())
+      row.append(" `").append(family.text_model_type).append("` unless it says otherwise");
+    return row.append(" |");
+  }
+  if (family.pairing) {
+    row.append(to_string(*family.pairing)).append(" | ").append(base_text(family.base));
+  } else {
+    row.append(to_string(family.encoding)).append(" |");
+  }
+  row.append(" | ").append(family.source.empty() ? "" : "`").append(family.source);
+  row.append(family.source.empty() ? "its own code" : "`").append(" | ");
+  return row.append(family.note).append(" |");
+}
+
+TEST(Families, ThePageShowsTheTable) {
+  std::ifstream file(ROTARY_FAMILIES_PAGE);
+  ASSERT_TRUE(file) << ROTARY_FAMILIES_PAGE;
+  std::vector<std::string> shown;
+  for (std::string line; std::getline(file, line);) {
+    if (line.substr(0, 3) == "| `") shown.push_back(line);
+  }
+  std::vector<std::string> wanted;
+  for (const FamilyInfo& each : families()) wanted.push_back(row_of(each));
+  ASSERT_EQ(shown.size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(shown[i], wanted[i]);
+}
+
+}  // namespace
+}  // namespace rotary

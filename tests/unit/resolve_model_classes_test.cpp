@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// What single model classes do their own way: latent attention, a config within a config, axes of
+// images, other names for old keys.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/resolving.hpp"
+
+namespace rotary {
+namespace {
+
+using test::layers_of;
+using test::malformed;
+using test::model_with;
+using test::not_supported;
+using test::resolved;
+using test::resolved_rotary;
+using test::warns;
+
+TEST(LatentAttention, TheTurningTensorIsTheHead) {
+  const ModelSpec model = resolved(
+      R"({"model_type": "kimi_k2", "hidden_size": 7168, "num_attention_heads": 64, "head_dim": 112,
+          "num_hidden_layers": 1, "rope_theta": 50000, "qk_rope_head_dim": 32,
+          "qk_nope_head_dim": 96})");
+  const ModelRotary& rotary = model.rotary.front();
+  EXPECT_EQ(rotary.spec.head_dim, 32);
+  EXPECT_EQ(rotary.nope_head_dim, 96);
+  EXPECT_EQ(rotary.spec.base.get(), 50000);
+  EXPECT_EQ(rotary.softmax_factor, 1);
+  EXPECT_TRUE(model.warnings.empty());
+  EXPECT_EQ(resolved(model_with("glm4_moe_lite")).rotary.front().nope_head_dim, 192);
+  EXPECT_EQ(resolved(model_with("minicpm3")).rotary.front().spec.head_dim, 32);
+  EXPECT_EQ(resolved_rotary(model_with("minicpm3")).pairing.get(), Pairing::half);
+}
+
+TEST(LatentAttention, RopeInterleaveFalseMeansHalves) {
+  EXPECT_EQ(resolved_rotary(model_with("deepseek_v3", R"("rope_interleave": false)")).pairing.get(),
+            Pairing::half);
+  EXPECT_EQ(resolved_rotary(model_with("deepseek_v3", R"("rope_interleave": true)")).pairing.get(),
+            Pairing::interleaved_to_half);
+  EXPECT_TRUE(warns(resolved(model_with("deepseek_v2", R"("rope_interleave": true)")),
+                    "rope_interleave is ignored"));
+}
+
+// yarn_apply_mscale holds for every rule with a factor; without one Transformers 5 fails.
+TEST(LatentAttention, SoftmaxFactorOfAnyRule) {
+  const double g = 0.1 * std::log(8.0) + 1;
+  EXPECT_NEAR(resolved(model_with("deepseek_v3", R"("rope_scaling": {"rope_type": "yarn",
+                  "factor": 8, "mscale": 1, "mscale_all_dim": 1.0})"))
+                  .rotary.front()
+                  .softmax_factor,
+              g * g, 1e-15);
+  EXPECT_EQ(resolved(model_with("deepseek_v3", R"("rope_scaling": {"rope_type": "yarn",
+                "factor": 8, "mscale_all_dim": 0})"))
+                .rotary.front()
+                .softmax_factor,
+            1);
+  EXPECT_TRUE(malformed(model_with("deepseek_v3", R"("qk_nope_head_dim": -1)"),
+                        {"qk_nope_head_dim", "got -1"}));
+}
+
+TEST(Wrappers, TheLanguageModelIsInTextConfig) {
+  const std::string inner = model_with("", R"("rope_theta": 7)");
+  const auto wrapped = [](std::string_view type, std::string_view key, std::string_view config) {
+    return test::json_object(test::member("model_type", test::json_text(type)) + ", " +
+                             test::member(key, config));
+  };
+  for (const auto& [type, inner_type] :
+       {std::pair<std::string_view, std::string_view>{"llava", "llama"},
+        {"mistral3", "ministral3"},
+        {"kimi_k25", "deepseek_v3"},
+        {"gemma3", "gemma3_text"}}) {
+    SCOPED_TRACE(type);
+    EXPECT_EQ(resolved(wrapped(type, "text_config", model_with(inner_type))).model_type,
+              inner_type);
+  }
+  // An inner config without a model_type gets the one of its wrapper's class.
+  const ModelSpec model = resolved(
+      wrapped("aya_vision", "text_config",
+              R"({"hidden_size": 128, "num_attention_heads": 2, "num_hidden_layers": 4})"));
+  EXPECT_EQ(model.model_type, "cohere2");
+  EXPECT_EQ(layers_of(model), "R0 R0 R0 N");
+  // Two levels.
+  const std::string thinker = wrapped("qwen2_5_omni_thinker", "text_config",
+                                      model_with("qwen2_5_omni_text", R"("rope_theta": 7)"));
+  EXPECT_EQ(resolved_rotary(wrapped("qwen2_5_omni", "thinker_config", thinker)).base.get(), 7);
+}
+
+TEST(Wrappers, MessagesHaveThePath) {
+  EXPECT_TRUE(malformed(R"({"model_type": "llava", "text_config": {"model_type": "llama",
+                            "head_dim": 64, "rope_theta": "x"}})",
+                        {"text_config.rope_theta must be a number"}));
+  EXPECT_TRUE(malformed(R"({"model_type": "llava", "text_config": {"model_type": "llama",
+                            "head_dim": 64, "rope_scaling": {"type": "linear"}}})",
+                        {"text_config.rope_scaling.factor must be given"}));
+  EXPECT_TRUE(not_supported(R"({"model_type": "llava", "text_config": {"model_type": "other"}})",
+                            {"text_config.model_type", "'other'"}));
+  EXPECT_TRUE(malformed(R"({"model_type": "llava", "hidden_size": 128})",
+                        {"text_config must be an object", "none"}));
+  EXPECT_TRUE(malformed(R"({"model_type": "llava", "text_config": 3})", {"text_config", "got 3"}));
+}
+
+TEST(Wrappers, KeysAroundTheLanguageModelDoNothing) {
+  const ModelSpec model = resolved(R"({"model_type": "llava", "rope_theta": 5, "rope_scaling": null,
+                   "text_config": {"model_type": "llama", "head_dim": 64, "rope_theta": 7,
+                                   "num_hidden_layers": 1}})");
+  EXPECT_EQ(model.rotary.front().spec.base.get(), 7);
+  EXPECT_TRUE(warns(model, "rope_theta is ignored: the language model's is in text_config"));
+  EXPECT_EQ(model.warnings.size(), 1U);
+}
+
+// Qwen2-VL's published config is flat.
+TEST(Wrappers, AFlatConfigOfAFamilyWithItsOwnLanguageModel) {
+  const ModelSpec model = resolved(model_with("qwen2_vl", R"("rope_theta": 1000000.0,
+      "rope_scaling": {"type": "mrope", "mrope_section": [8, 12, 12]})"));
+  EXPECT_EQ(model.model_type, "qwen2_vl");
+  EXPECT_EQ(model.rotary.front().sections, (std::vector<std::int64_t>{8, 12, 12}));
+  EXPECT_EQ(model.rotary.front().spec.scaling, Scaling(NoScaling{}));
+  EXPECT_TRUE(warns(model, "mrope_section"));
+  EXPECT_EQ(model.warnings.size(), 1U);
+}
+
+TEST(Sections, MustAddUpToThePairs) {
+  const auto config = [](std::string_view sections) {
+    return model_with("qwen3_vl_text",
+                      R"("rope_parameters": {"rope_type": "default", "mrope_interleaved": true,
+                         "mrope_section": )" +
+                          std::string(sections) + "}");
+  };
+  EXPECT_EQ(resolved(config("[12, 10, 10]")).rotary.front().sections.size(), 3U);
+  EXPECT_TRUE(malformed(config("[24, 20, 20]"), {"mrope_section", "32", "got 64"}));
+  EXPECT_TRUE(malformed(config("[12, 10.5, 9.5]"), {"mrope_section", "10.5"}));
+  EXPECT_TRUE(malformed(config("[-1, 20, 13]"), {"mrope_section", "-1"}));
+  EXPECT_TRUE(malformed(config("3"), {"mrope_section", "array of numbers"}));
+}
+
+TEST(OldNames, OfTheBaseAndTheFraction) {
+  EXPECT_EQ(resolved_rotary(model_with("stablelm", R"("rope_pct": 0.5)")).rotary_dim, 32);
+  EXPECT_EQ(resolved_rotary(model_with("openelm", R"("rope_freq_constant": 20000,
+                                                      "rope_max_length": 4096)"))
+                .base.get(),
+            20000);
+  const RotarySpec chatglm = resolved_rotary(model_with(
+      "chatglm", R"("num_layers": 2, "kv_channels": 128, "rope_ratio": 500, "seq_length": 131072,
+                    "original_rope": true)"));
+  EXPECT_EQ(chatglm.base.get(), 5e6);
+  EXPECT_EQ(chatglm.head_dim, 128);
+  EXPECT_EQ(chatglm.rotary_dim, 64);
+  EXPECT_TRUE(not_supported(model_with("chatglm", R"("original_rope": false)"), {"original_rope"}));
+  const RotarySpec nomic = resolved_rotary(
+      R"({"model_type": "nomic_bert", "n_embd": 768, "n_head": 12, "n_layer": 12,
+          "rotary_emb_base": 1000, "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": false,
+          "rotary_emb_scale_base": null, "rotary_scaling_factor": null})");
+  EXPECT_EQ(nomic.head_dim, 64);
+  EXPECT_EQ(nomic.base.get(), 1000);
+  EXPECT_EQ(nomic.pairing.get(), Pairing::half);
+  EXPECT_EQ(
+      resolved_rotary(model_with("dbrx", R"("attn_config": {"rope_theta": 500000})")).base.get(),
+      500000);
+}
+
+TEST(OldNames, RotaryDimStandsInForTheFraction) {
+  const ModelSpec old = resolved(
+      R"({"model_type": "phi", "n_embd": 2560, "n_head": 32, "n_layer": 32, "rotary_dim": 32})");
+  EXPECT_EQ(old.rotary.front().spec.rotary_dim, 32);
+  EXPECT_TRUE(warns(old, "rotary_dim 32 is used"));
+  const ModelSpec both =
+      resolved(model_with("phi", R"("rotary_dim": 16, "partial_rotary_factor": 0.5)"));
+  EXPECT_EQ(both.rotary.front().spec.rotary_dim, 32);
+  EXPECT_TRUE(warns(both, "rotary_dim 16 is ignored"));
+}
+
+// Transformers' own port turns the whole head, other engines what the config says.
+TEST(Disagreements, MinimaxRotaryDim) {
+  const ModelSpec model = resolved(model_with("minimax", R"("rotary_dim": 32)"));
+  EXPECT_EQ(model.rotary.front().spec.rotary_dim.value_or(64), 64);
+  EXPECT_TRUE(warns(model, "vLLM and llama.cpp turn 32"));
+}
+
+TEST(Disagreements, PersimmonMustGiveItsBase) {
+  EXPECT_TRUE(malformed(model_with("persimmon"), {"rope_theta must be given"}));
+  EXPECT_EQ(resolved_rotary(model_with("persimmon", R"("rope_theta": 25000)")).rotary_dim, 32);
+}
+
+TEST(Classes, SenseAndRounding) {
+  EXPECT_EQ(resolved_rotary(model_with("nanochat")).sense, Sense::negative);
+  EXPECT_EQ(resolved_rotary(model_with("llama")).sense, Sense::positive);
+  EXPECT_EQ(resolved_rotary(model_with("llama")).rounding, Rounding::every_step);
+  EXPECT_EQ(resolved_rotary(model_with("olmo2")).rounding, Rounding::result);
+  EXPECT_EQ(resolved_rotary(model_with("cohere")).rounding, Rounding::table);
+  EXPECT_EQ(resolved_rotary(model_with("roformer")).rounding, Rounding::double_angle);
+}
+
+TEST(Classes, NumericsAreTheCallers) {
+  const ModelSpec model = resolved(model_with("llama"), {.numerics = Numerics::transformers});
+  EXPECT_EQ(model.rotary.front().spec.numerics, Numerics::transformers);
+}
+
+TEST(Classes, AClassMayHaveScalingOfItsOwn) {
+  const ModelSpec model = resolved(model_with("gpt_oss"));
+  const auto& rule = std::get<YarnScaling>(model.rotary.front().spec.scaling);
+  EXPECT_EQ(rule.factor, 32);
+  EXPECT_EQ(rule.ramp, YarnRamp::fractional);
+  EXPECT_EQ(model.rotary.front().spec.base.get(), 150000);
+  EXPECT_TRUE(warns(model, "rope_parameters is absent"));
+}
+
+// Phi-3's "yarn" is LongRoPE, so it must never become YaRN.
+TEST(Classes, Phi3YarnIsNotYarn) {
+  const auto model = resolve(
+      model_with("phi3", R"("rope_scaling": {"type": "yarn", "factor": 4, "short_factor": [1],
+                                  "original_max_position_embeddings": 1024})"));
+  EXPECT_FALSE(model);
+}
+
+}  // namespace
+}  // namespace rotary

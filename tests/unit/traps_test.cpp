@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistakes that implementations have made with configs, each resolved right, refused or warned
+// about here. What goes wrong otherwise, and where it did, stands above each.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "rotary/frequencies.hpp"
+#include "support/resolving.hpp"
+
+namespace rotary {
+namespace {
+
+using test::layers_of;
+using test::llama_with;
+using test::model_with;
+using test::not_supported;
+using test::resolved;
+using test::resolved_rotary;
+using test::rotary_for;
+using test::warns;
+
+Frequencies frequencies_of(const RotarySpec& spec) {
+  return test::value_of(make_frequencies(spec));
+}
+
+YarnScaling yarn_of(const RotarySpec& spec) { return std::get<YarnScaling>(spec.scaling); }
+
+std::string yarn_with(std::string_view members) {
+  return llama_with(R"("rope_scaling": {"rope_type": "yarn", "factor": 4,
+                       "original_max_position_embeddings": 1024, )" +
+                    std::string(members) + "}");
+}
+
+// The exponent of pair i is 2i/d, not i/d.
+TEST(Traps, ExponentsCountFeatures) {
+  const Frequencies got = frequencies_of(resolved_rotary(llama_with("")));
+  EXPECT_DOUBLE_EQ(got.inv_freq[1], std::pow(10000.0, -2.0 / 64));
+}
+
+// d is rotary_dim: not the head, not hidden_size / heads, which is 7168 / 128 = 56 in DeepSeek-V3.
+TEST(Traps, TheDenominatorIsRotaryDim) {
+  const Frequencies partial =
+      frequencies_of(resolved_rotary(model_with("gpt_neox", R"("rotary_pct": 0.25)")));
+  ASSERT_EQ(partial.inv_freq.size(), 8U);
+  EXPECT_DOUBLE_EQ(partial.inv_freq[1], std::pow(10000.0, -2.0 / 16));
+
+  RotarySpec latent = resolved_rotary(
+      R"({"model_type": "deepseek_v3", "hidden_size": 7168, "num_attention_heads": 128,
+          "qk_rope_head_dim": 64, "num_hidden_layers": 2})");
+  EXPECT_EQ(latent.head_dim, 64);
+  latent.pairing = Pairing::interleaved;
+  EXPECT_DOUBLE_EQ(frequencies_of(latent).inv_freq[1], std::pow(10000.0, -2.0 / 64));
+}
+
+// The first pair is number 0: RoFormer's paper counts from 1 and subtracts it again.
+TEST(Traps, TheFirstPairTurnsOneRadianPerToken) {
+  EXPECT_EQ(frequencies_of(resolved_rotary(llama_with(""))).inv_freq[0], 1);
+}
+
+// Transformers 4.51 to 4.55 replaced the factor by max_position_embeddings / original: 1 for the
+// config in Qwen2.5's model card, so that YaRN was off, and 1.25 for Qwen3.
+TEST(Traps, TheFactorAsWrittenWins) {
+  const auto config = [](std::string_view positions) {
+    return R"({"model_type": "qwen2", "head_dim": 128, "num_hidden_layers": 2,
+               "max_position_embeddings": )" +
+           std::string(positions) + R"(, "rope_scaling": {"type": "yarn", "factor": 4.0,
+               "original_max_position_embeddings": 32768}})";
+  };
+  EXPECT_EQ(yarn_of(resolved_rotary(config("32768"))).factor, 4);
+  const ModelSpec longer = resolved(config("40960"));
+  EXPECT_EQ(yarn_of(longer.rotary.front().spec).factor, 4);
+  EXPECT_TRUE(warns(longer, "1.25"));
+}
+
+// gpt-oss is trained with "truncate": false; whole pairs change frequencies by up to 76 %.
+TEST(Traps, TruncateFalseIsHonoured) {
+  EXPECT_EQ(yarn_of(resolved_rotary(yarn_with(R"("truncate": false)"))).ramp, YarnRamp::fractional);
+  const std::string nested =
+      model_with("qwen3", R"("layer_types": ["full_attention", "full_attention", "full_attention",
+                                             "full_attention"],
+          "rope_parameters": {"full_attention": {"rope_type": "yarn", "factor": 4,
+              "original_max_position_embeddings": 1024, "truncate": false}})");
+  const ModelSpec model = resolved(nested);
+  EXPECT_EQ(yarn_of(model.rotary.front().spec).ramp, YarnRamp::fractional);
+  EXPECT_TRUE(warns(model, "rope_parameters.full_attention.truncate"));  // where others ignore it
+  EXPECT_FALSE(warns(resolved(yarn_with(R"("truncate": false)")), "truncate"));
+}
+
+// attention_factor replaces A, vLLM's attn_factor multiplied it, and both mscale keys must be
+// there.
+TEST(Traps, NamesOfTheAttentionFactor) {
+  const double g = 0.1 * std::log(4.0) + 1;
+  const auto factor_of = [](std::string_view members) {
+    return frequencies_of(resolved_rotary(yarn_with(members))).attention_factor;
+  };
+  EXPECT_TRUE(not_supported(yarn_with(R"("attn_factor": 1.5)"), {"rope_scaling.attn_factor"}));
+  EXPECT_EQ(factor_of(R"("attention_factor": 1.5)"), 1.5);
+  EXPECT_TRUE(warns(resolved(yarn_with(R"("attention_factor": 1)")), "attention_factor"));
+  EXPECT_DOUBLE_EQ(factor_of(R"("mscale_all_dim": 0.5)"), g);
+  EXPECT_DOUBLE_EQ(factor_of(R"("mscale": 0, "mscale_all_dim": 1)"), g);
+  EXPECT_DOUBLE_EQ(factor_of(R"("mscale": 1, "mscale_all_dim": 1)"), 1);
+}
+
+// DeepSeek's softmax scale grows by g², apart from A; Transformers 4.57 left it out for V2. Its
+// pairings differ, too: V2's cached keys stay interleaved, V3's become halves.
+TEST(Traps, DeepseekSoftmaxFactorIsNotTheAttentionFactor) {
+  const auto config = [](std::string_view family) {
+    return model_with(family, R"("rope_scaling": {"type": "yarn", "factor": 40, "mscale": 0.707,
+        "mscale_all_dim": 0.707, "original_max_position_embeddings": 4096})");
+  };
+  const double g = 0.1 * 0.707 * std::log(40.0) + 1;
+  const ModelSpec v2 = resolved(config("deepseek_v2"));
+  EXPECT_NEAR(v2.rotary.front().softmax_factor, g * g, 1e-15);
+  EXPECT_EQ(frequencies_of(v2.rotary.front().spec).attention_factor, 1);
+  EXPECT_EQ(v2.rotary.front().spec.pairing.get(), Pairing::interleaved);
+  EXPECT_EQ(resolved(config("deepseek_v3")).rotary.front().spec.pairing.get(),
+            Pairing::interleaved_to_half);
+  EXPECT_EQ(resolved(config("llama")).rotary.front().softmax_factor, 1);
+}
+
+// The ramp ends at pair d - 1 at most, although there are d/2: with a small base no pair is fully
+// interpolated.
+TEST(Traps, TheRampIsClampedToFeaturesNotPairs) {
+  const RotarySpec spec = resolved_rotary(
+      llama_with(R"("rope_theta": 100, "rope_scaling": {"rope_type": "yarn", "factor": 4,
+                    "original_max_position_embeddings": 65536})"));
+  const Frequencies got = frequencies_of(spec);
+  const double unscaled = std::pow(100.0, -62.0 / 64);
+  EXPECT_GT(got.inv_freq.back(), unscaled / 4 * 1.01);
+}
+
+// The scaled rules honour the fraction for every family, rope_type default for some.
+TEST(Traps, ThePartialFactorThatDefaultIgnores) {
+  constexpr std::string_view half = R"("partial_rotary_factor": 0.5)";
+  const ModelSpec llama = resolved(llama_with(half));
+  EXPECT_FALSE(llama.rotary.front().spec.rotary_dim.has_value());
+  EXPECT_TRUE(warns(llama, "partial_rotary_factor 0.5 is ignored"));
+  EXPECT_EQ(resolved_rotary(yarn_with(R"("partial_rotary_factor": 0.5)")).rotary_dim, 32);
+  EXPECT_EQ(resolved_rotary(model_with("glm4_moe", half)).rotary_dim, 32);
+}
+
+// A null head_dim makes Transformers 5 fail for yarn; it means hidden_size / heads.
+TEST(Traps, HeadDimMayBeNull) {
+  EXPECT_EQ(resolved_rotary(llama_with(R"("head_dim": null, "rope_scaling": {"rope_type": "yarn",
+                "factor": 4, "original_max_position_embeddings": 1024})"))
+                .head_dim,
+            64);
+}
+
+// They keep a table doubled like Llama's and read its first half: a table that repeats each value
+// would halve the frequencies.
+TEST(Traps, GlmErnieAndHeliumHaveTheUsualFrequencies) {
+  for (const std::string_view family : {"glm", "glm4", "ernie4_5", "ernie4_5_moe", "helium"}) {
+    SCOPED_TRACE(family);
+    const RotarySpec spec =
+        resolved_rotary(model_with(family, R"("rope_theta": 10000, "partial_rotary_factor": 1.0)"));
+    EXPECT_EQ(spec.pairing.get(), Pairing::interleaved);
+    const Frequencies got = frequencies_of(spec);
+    ASSERT_EQ(got.inv_freq.size(), 32U);
+    EXPECT_DOUBLE_EQ(got.inv_freq[1], std::pow(10000.0, -2.0 / 64));
+  }
+}
+
+// In no_rope_layers 1 means that the layer rotates.
+TEST(Traps, OneInNoRopeLayersMeansRope) {
+  for (const std::string_view family : {"smollm3", "llama4_text"}) {
+    SCOPED_TRACE(family);
+    EXPECT_EQ(layers_of(resolved(model_with(family))), "R0 R0 R0 N");
+    EXPECT_EQ(layers_of(resolved(model_with(family, R"("no_rope_layers": [0, 1, 1, 0])"))),
+              "N R0 R0 N");
+    EXPECT_EQ(layers_of(resolved(model_with(family, R"("no_rope_layer_interval": 2)"))),
+              "R0 N R0 N");
+  }
+}
+
+// 1e11 is beyond a 32-bit integer; a base may be written as an integer or as a fraction.
+TEST(Traps, LargeBases) {
+  for (const std::string_view base : {"100000000000", "100000000000.0", "1e11"}) {
+    EXPECT_EQ(resolved_rotary(model_with("falcon_h1", test::member("rope_theta", base))).base.get(),
+              1e11);
+  }
+  EXPECT_EQ(resolved_rotary(model_with("hy_v3")).base.get(), 11158840);
+  EXPECT_EQ(resolved_rotary(model_with("qwen2", R"("rope_theta": 10000000)")).base.get(), 1e7);
+}
+
+// Transformers 5 takes rope_theta away while it fills the full layers' base and leaves the sliding
+// ones the class's 500000. Both turn with what the config says.
+TEST(Traps, Olmo3SlidingLayersHaveTheConfigsBase) {
+  const ModelSpec model = resolved(model_with("olmo3", R"("rope_theta": 20000, "rope_scaling":
+      {"rope_type": "yarn", "factor": 8, "original_max_position_embeddings": 512})"));
+  EXPECT_EQ(rotary_for(model, "sliding_attention").spec.base.get(), 20000);
+  EXPECT_EQ(rotary_for(model, "full_attention").spec.base.get(), 20000);
+  EXPECT_EQ(rotary_for(model, "sliding_attention").spec.scaling, Scaling(NoScaling{}));
+  EXPECT_EQ(yarn_of(rotary_for(model, "full_attention").spec).factor, 8);
+  EXPECT_TRUE(warns(model, "Transformers 5 gives them"));
+  EXPECT_FALSE(warns(resolved(model_with("olmo3", R"("rope_theta": 500000)")), "Transformers 5"));
+}
+
+// Whether q and k are normalised before or after they turn changes nothing of how they turn.
+TEST(Traps, NormsOfQueriesAndKeysAreNotPositions) {
+  const RotarySpec with = resolved_rotary(model_with("llama4_text", R"("use_qk_norm": true)"));
+  const RotarySpec without = resolved_rotary(model_with("llama4_text", R"("use_qk_norm": false)"));
+  EXPECT_EQ(frequencies_of(with).inv_freq, frequencies_of(without).inv_freq);
+}
+
+// What GGUF and its readers do with an absent type (linear), with dynamic (dropped) and with the
+// betas (not read) does not hold for a config.json.
+TEST(Traps, NothingOfTheDictionaryIsDropped) {
+  EXPECT_TRUE(not_supported(llama_with(R"("rope_scaling": {"factor": 2})"),
+                            {"rope_scaling.factor", "rope_type is absent"}));
+  const auto dynamic = resolve(llama_with(R"("rope_scaling": {"type": "dynamic", "factor": 2})"));
+  EXPECT_FALSE(dynamic && std::holds_alternative<NoScaling>(dynamic->rotary.front().spec.scaling));
+  const YarnScaling rule =
+      yarn_of(resolved_rotary(yarn_with(R"("beta_fast": 16, "beta_slow": 2)")));
+  EXPECT_EQ(rule.beta_fast, 16);
+  EXPECT_EQ(rule.beta_slow, 2);
+}
+
+}  // namespace
+}  // namespace rotary
