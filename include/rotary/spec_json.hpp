@@ -17,11 +17,10 @@ namespace rotary {
 // head_dim, base and pairing must be given; rotary_dim, first_feature and scaling may be; null is
 // no value. scaling has its rope_type, which must be given, and the keys that this rule has in a
 // config's rope_parameters with the meaning they have there, {"rope_type": "ntk", "alpha": 8}
-// besides. Not in scaling: rope_theta, which is base, and partial_rotary_factor, which is rotary_dim
-// of every rule but proportional, whose own it is.
-// Errors name the key, the requirement and what was got: malformed_input for bad JSON (as resolve),
-// unknown, missing or mistyped keys; unsupported for an unknown rope_type. Values are checked
-// against the rule by make_frequencies.
+// besides. Not in scaling: rope_theta, which is base, and partial_rotary_factor, which is
+// rotary_dim of every rule but proportional, whose own it is. Errors name the key, the requirement
+// and what was got: malformed_input for bad JSON (as resolve), unknown, missing or mistyped keys;
+// unsupported for an unknown rope_type. Values are checked against the rule by make_frequencies.
 [[nodiscard]] ROTARY_API Result<RotarySpec> parse_rotary_spec(std::string_view json) noexcept;
 
 }  // namespace rotary

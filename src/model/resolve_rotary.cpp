@@ -204,7 +204,8 @@ Result<ModelRotary> resolve_rotary(const ModelConfig& config, const LayerTypeRop
                      .sections = rope.sections,
                      .trained_context_tokens = config.max_position_embeddings};
   if (auto status = check_sections(rope, turning / 2); !status) return std::move(status).error();
-  if (auto status = validate(rotary.spec, context_to_check(config, options)); !status) return std::move(status).error();
+  if (auto status = validate(rotary.spec, context_to_check(config, options)); !status)
+    return std::move(status).error();
   return rotary;
 }
 

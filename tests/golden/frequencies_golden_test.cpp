@@ -97,7 +97,18 @@ std::string without_dots(std::string name) {
 
 INSTANTIATE_TEST_SUITE_P(
     Transformers, FrequenciesGolden,
-    testing::Values("invfreq_deepseek_v2_236b_variant_mscale_0.707_1.0", "invfreq_deepseek_v2_lite", "invfreq_esm2_650m", "invfreq_falcon_7b", "invfreq_gemma2_9b", "invfreq_gemma3_1b", "invfreq_gemma3_27b", "invfreq_gemma4_full_proportional", "invfreq_gemma4_sliding", "invfreq_glm4_9b", "invfreq_gpt_neox_20b", "invfreq_gpt_oss_20b", "invfreq_internlm2.5_7b_dynamic2", "invfreq_llama2_7b", "invfreq_llama3.1_8b", "invfreq_llama3.2_1b", "invfreq_llama3_8b", "invfreq_llama4_scout_text", "invfreq_longchat_7b_32k_linear8", "invfreq_mimo_v2_flash", "invfreq_mistral_7b_v0.1", "invfreq_phi3.5_mini_longrope", "invfreq_phi3_vision_128k_su", "invfreq_phi_2", "invfreq_qwen2.5_7b", "invfreq_qwen2.5_7b_yarn4", "invfreq_qwen2_vl_7b", "invfreq_stablelm_2_1.6b", "invfreq_vicuna_dynamic4_head128", "invfreq_yarn_llama2_7b_128k"),
+    testing::Values("invfreq_deepseek_v2_236b_variant_mscale_0.707_1.0", "invfreq_deepseek_v2_lite",
+                    "invfreq_esm2_650m", "invfreq_falcon_7b", "invfreq_gemma2_9b",
+                    "invfreq_gemma3_1b", "invfreq_gemma3_27b", "invfreq_gemma4_full_proportional",
+                    "invfreq_gemma4_sliding", "invfreq_glm4_9b", "invfreq_gpt_neox_20b",
+                    "invfreq_gpt_oss_20b", "invfreq_internlm2.5_7b_dynamic2", "invfreq_llama2_7b",
+                    "invfreq_llama3.1_8b", "invfreq_llama3.2_1b", "invfreq_llama3_8b",
+                    "invfreq_llama4_scout_text", "invfreq_longchat_7b_32k_linear8",
+                    "invfreq_mimo_v2_flash", "invfreq_mistral_7b_v0.1",
+                    "invfreq_phi3.5_mini_longrope", "invfreq_phi3_vision_128k_su", "invfreq_phi_2",
+                    "invfreq_qwen2.5_7b", "invfreq_qwen2.5_7b_yarn4", "invfreq_qwen2_vl_7b",
+                    "invfreq_stablelm_2_1.6b", "invfreq_vicuna_dynamic4_head128",
+                    "invfreq_yarn_llama2_7b_128k"),
     [](const auto& golden) { return without_dots(golden.param); });
 
 }  // namespace
