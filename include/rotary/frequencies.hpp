@@ -7,13 +7,16 @@
 #include <vector>
 
 #include "rotary/export.h"
+#include "rotary/ggml_angles.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
 
 namespace rotary {
 
 // inv_freq is the truth that every error bound of this library refers to; turns and steps
-// are derived from it by make_frequencies.
+// are derived from it by make_frequencies. Under Numerics::transformers it is the float32 that the
+// model computes with (but for Rounding::double_angle); under Numerics::ggml it is what the angles
+// come to before float32 rounds them, so YaRN's ramp there is that of whole pairs.
 struct Frequencies {
   HeadWindow window;
   std::vector<double> inv_freq;      // [pairs], radians per position
@@ -26,14 +29,15 @@ struct Frequencies {
   std::optional<Xpos> xpos = {};
   Numerics numerics = Numerics::exact;
   Rounding rounding = Rounding::every_step;
+  std::optional<GgmlAngles> ggml = {};  // for Numerics::ggml, which turns by these
 };
 
 // context_tokens: the length of the context, >= 1, for rules whose frequencies depend on it
 // (depends_on_context), and ignored by the others. What counts as its length is the server's
 // choice: the tokens so far (Transformers, at each forward pass) or the most that will ever be
 // (vLLM, llama.cpp). Errors: invalid_argument when the spec breaks a requirement stated with its
-// fields, when the rule needs a context length and has none, or when it gives an attention factor
-// outside [2^-20, 2^20].
+// fields, when the rule needs a context length and has none, when it gives an attention factor
+// outside [2^-20, 2^20], or when ggml's operation cannot express it under Numerics::ggml.
 [[nodiscard]] ROTARY_API Result<Frequencies> make_frequencies(
     const RotarySpec& spec, std::optional<std::int64_t> context_tokens = {}) noexcept;
 

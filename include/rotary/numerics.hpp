@@ -4,6 +4,7 @@
 // served: docs/theory/numerics.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -17,6 +18,10 @@ enum class Numerics : std::int32_t {
   ggml = 3,          // llama.cpp: float32 angles, each the last one times base^(-2/d)
 };
 
+// Every enumerator, in order.
+inline constexpr std::array all_numerics = {Numerics::exact, Numerics::transformers,
+                                            Numerics::ggml};
+
 // Where a class of Hugging Face Transformers rounds to the dtype of q and k, after the float32
 // angle.
 enum class Rounding : std::int32_t {
@@ -25,6 +30,10 @@ enum class Rounding : std::int32_t {
   result = 3,        // nothing before the float32 result: OLMo 2, Ernie 4.5, DeepSeek-V2, Llama 4
   double_angle = 4,  // as every_step, but angle, cos and sin are made in double: RoFormer
 };
+
+// Every enumerator, in order.
+inline constexpr std::array all_roundings = {Rounding::every_step, Rounding::table,
+                                             Rounding::result, Rounding::double_angle};
 
 // "exact", "transformers", "ggml".
 [[nodiscard]] ROTARY_API std::string_view to_string(Numerics numerics) noexcept;

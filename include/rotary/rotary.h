@@ -215,9 +215,13 @@ typedef struct rotary_rotations_options {
   void* memory;        /* where the rows go, aligned to their element and apart from all that the
                           call reads; outlives the rotations. NULL: memory of their own */
   size_t memory_bytes; /* of memory; 0 when that is NULL, and then alone */
+  int32_t tensors;     /* dtype of q and k, ROTARY_F32 …, or 0: any that the rows are for. Must be
+                          given where the spec has "numerics": "transformers" and "rounding" other
+                          than "result" */
+  int32_t reserved_end;
 } rotary_rotations_options;
 #define ROTARY_ROTATIONS_OPTIONS_INIT \
-  { sizeof(rotary_rotations_options), ROTARY_F32, 0, NULL, 0 }
+  { sizeof(rotary_rotations_options), ROTARY_F32, 0, NULL, 0, 0, 0 }
 
 /* cos and sin of pair i of token t: cos + b*batch_stride + t*token_stride + i*pair_stride elements,
  * likewise sin. */

@@ -5,6 +5,7 @@
 #include "rotary/executor.hpp"
 #include "rotary/families.hpp"
 #include "rotary/frequencies.hpp"
+#include "rotary/ggml_angles.hpp"
 #include "rotary/instruction_set.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/numeric_contract.hpp"

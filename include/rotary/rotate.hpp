@@ -34,15 +34,20 @@ struct RotateOptions {
 // memory, as in a fused QKV, are legal; sharing is decided exactly where strides nest, and refused
 // where it cannot be decided). Elements of dst are distinct.
 //
-// f64 tensors need rotations of f64 rows, all others of f32 rows. Arithmetic is float32 (double for
+// f64 tensors need rotations of f64 rows, all others of f32 rows; where the rotations were made for
+// one dtype (RotationsOptions::tensors), all tensors have it. Arithmetic is float32 (double for
 // f64) with one rounding to nearest even on store: a float32 result is within
 // rotate_error_bound(...) units of 2^-24 * hypot(exact pair) of the exact map
-// (numeric_contract.hpp, which also bounds the other dtypes). The same position and pair give the
-// same bits on one instruction set, whatever the layout, batch, split or number of threads (of
-// NaNs, that it is one). NaN and Inf stay in their pair. Allocates nothing on success. Starts no
-// thread; options.executor is called at most once, and not for fewer than 64 tokens (of all batch
-// rows together), which would wait longer for each other than they take. On an error nothing has
-// been written.
+// (numeric_contract.hpp, which also bounds the other dtypes). Rotations of Numerics::transformers
+// whose Rounding is every_step or double_angle round bf16 and f16 after each product, too, as those
+// models do; transpose is then the backward pass of the same recipe. Numerics other than exact have
+// no inverse of an attention factor: Direction::inverse needs one of 1.
+//
+// The same position and pair give the same bits on one instruction set, whatever the layout, batch,
+// split or number of threads (of NaNs, that it is one). NaN and Inf stay in their pair. Allocates
+// nothing on success. Starts no thread; options.executor is called at most once, and not for fewer
+// than 64 tokens (of all batch rows together), which would wait longer for each other than they
+// take. On an error nothing has been written.
 //
 // Errors: invalid_argument, with the requirement and what was got; unsupported when the environment
 // variable ROTARY_INSTRUCTION_SET names a set that cannot run here.

@@ -29,8 +29,10 @@ enum class Role : std::int32_t { query = 1, key = 2 };
 // What the rows are for, their element, and where they lie.
 struct RotationsOptions {
   RowDType rows = RowDType::f32;
-  std::optional<Role> role = {};      // must be given for frequencies with xpos
-  std::optional<DType> tensors = {};  // of q and k; must be given for numerics that round to it
+  std::optional<Role> role = {};  // must be given for frequencies with xpos
+  // Of q and k. Given: rotate() refuses any other. Must be given for numerics that round cos and
+  // sin to it: transformers, but for Rounding::result.
+  std::optional<DType> tensors = {};
   // Where the rows are put, at least row_bytes(...) of them, aligned to their element. Not owned:
   // it must outlive the Rotations and every copy of them, which share it; nothing that the call
   // reads, positions included, may lie in it. Empty: memory of their own.
@@ -66,6 +68,9 @@ class Rotations {
         tokens_(std::exchange(other.tokens_, 0)),
         lane_stride_(other.lane_stride_),
         row_dtype_(other.row_dtype_),
+        tensors_(other.tensors_),
+        numerics_(other.numerics_),
+        rounding_(other.rounding_),
         memory_(other.memory_),
         owned_(std::move(other.owned_)) {}
   Rotations& operator=(Rotations&& other) noexcept {
@@ -76,6 +81,9 @@ class Rotations {
     tokens_ = std::exchange(other.tokens_, 0);
     lane_stride_ = other.lane_stride_;
     row_dtype_ = other.row_dtype_;
+    tensors_ = other.tensors_;
+    numerics_ = other.numerics_;
+    rounding_ = other.rounding_;
     memory_ = other.memory_;
     owned_ = std::move(other.owned_);
     return *this;
@@ -87,6 +95,11 @@ class Rotations {
   [[nodiscard]] std::int64_t batch() const noexcept { return batch_; }  // 1 serves every batch row
   [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_; }
   [[nodiscard]] RowDType row_dtype() const noexcept { return row_dtype_; }
+  // Of the tensors that these may rotate; absent: all that row_dtype() is for.
+  [[nodiscard]] std::optional<DType> tensors() const noexcept { return tensors_; }
+  // Of the frequencies; exact for somebody else's rows. rounding() counts under transformers.
+  [[nodiscard]] Numerics numerics() const noexcept { return numerics_; }
+  [[nodiscard]] Rounding rounding() const noexcept { return rounding_; }
 
   // A*cos and A*sin of the angles of one token, [pairs] each. Real is float for f32 rows, double
   // for f64 rows; the other one gives an empty span. Require 0 <= batch < batch() and 0 <= token <
@@ -127,6 +140,9 @@ class Rotations {
   std::int64_t tokens_ = 0;
   std::int64_t lane_stride_ = 0;
   RowDType row_dtype_ = RowDType::f32;
+  std::optional<DType> tensors_;
+  Numerics numerics_ = Numerics::exact;
+  Rounding rounding_ = Rounding::every_step;
   std::span<std::byte> memory_;   // the caller's, or empty
   std::vector<std::byte> owned_;  // used when memory_ is empty
 };
@@ -139,9 +155,11 @@ class Rotations {
 // At any int64 position p: each element is A*cos(p*inv_freq) or A*sin(p*inv_freq) formed in
 // double and, for f32 rows, rounded once,
 //     |error| <= 1/2 ulp(result) + A * (2π |p| 2^-65 + 2^-50),
-// see docs/numeric-contract.md, also for positions between integers. Allocates nothing when
-// options.memory is given. Errors: invalid_argument when frequencies or positions are inconsistent
-// or leave int64, or memory is too small; out_of_memory.
+// see docs/numeric-contract.md, also for positions between integers. That is Numerics::exact; other
+// numerics round as docs/theory/numerics.md says and are for f32 rows alone: transformers rounds a
+// position to float32, ggml takes int32 positions. Allocates nothing when options.memory is given.
+// Errors: invalid_argument when frequencies or positions are inconsistent or leave int64 (ggml:
+// int32), options.tensors is not given where it must be, or memory is too small; out_of_memory.
 [[nodiscard]] ROTARY_API Result<Rotations> make_rotations(
     const Frequencies& frequencies, const Positions& positions,
     const RotationsOptions& options = {}) noexcept;
@@ -156,9 +174,9 @@ class Rotations {
     const HeadWindow& window, const CosSinView& rows,
     const RotationsOptions& options = {}) noexcept;
 
-// As make_rotations, into rotations made before, whose row_dtype and memory they keep: a step with
-// no more rows than an earlier one allocates nothing. On an error rotations are as they were;
-// invalid_argument when they lie in memory of the caller that is too small.
+// As make_rotations, into rotations made before, whose row_dtype, tensors and memory they keep: a
+// step with no more rows than an earlier one allocates nothing. On an error rotations are as they
+// were; invalid_argument when they lie in memory of the caller that is too small.
 [[nodiscard]] ROTARY_API Status remake_rotations(Rotations& rotations,
                                                  const Frequencies& frequencies,
                                                  const Positions& positions) noexcept;

@@ -2,6 +2,7 @@
 #include "c_api/values.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "base/message.hpp"
@@ -105,8 +106,13 @@ Result<RotationsOptions> rotations_options(const rotary_rotations_options* from)
                             options->memory == nullptr ? "NULL" : "a pointer", " and ",
                             options->memory_bytes);
   }
+  if (options->reserved_end != 0) {
+    return invalid_argument("options.reserved_end must be 0, got ", options->reserved_end);
+  }
+  const auto tensors = static_cast<DType>(options->tensors);
   return RotationsOptions{
       .rows = static_cast<RowDType>(options->rows),
+      .tensors = options->tensors == 0 ? std::nullopt : std::optional(tensors),
       .memory = {static_cast<std::byte*>(options->memory), options->memory_bytes}};
 }
 

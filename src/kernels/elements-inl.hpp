@@ -38,6 +38,11 @@ struct Arithmetic<double> {
   using Real = double;
 };
 
+// T, computed with as where there is nothing wider: each product, and not only what is stored, is
+// rounded to T. In float32 in between, as where T has no arithmetic of its own.
+template <class T>
+struct EveryStep : T {};
+
 // What elements T are computed with, and what their rows of cos and sin hold.
 template <class T>
 using RealOf = typename Arithmetic<T>::Real;
@@ -122,6 +127,18 @@ HWY_INLINE hn::Vec<HalfWidth<D>> round_to_f16(D d, hn::Vec<D> value) {
 }
 
 #endif
+
+// The nearest number that the element type has.
+template <class D>
+HWY_INLINE hn::Vec<D> rounded(D d, hn::Vec<D> value, BFloat16) {
+  const hn::RebindToUnsigned<D> du;
+  return hn::BitCast(d, hn::And(round_to_bf16(d, value), hn::Set(du, 0xFFFF0000U)));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> rounded(D d, hn::Vec<D> value, Float16) {
+  return widen_f16(d, round_to_f16(d, value));
+}
 
 template <class D>
 HWY_INLINE hn::Vec<D> load(D d, const hn::TFromD<D>* from) {

@@ -61,12 +61,15 @@ using MakeRows = void (*)(const RowsJob& job);
 using MakePhaseRow = void (*)(const PhaseRowJob& job);
 using Rotate = void (*)(const RotateJob& job);
 
-// One for each dtype of the elements.
+// One for each dtype of the elements: rounds once, on store, or (every_step) each product and each
+// sum to that dtype, for rows whose elements are numbers of it.
 struct RotateKernels {
   Rotate f32;
   Rotate bf16;
   Rotate f16;
   Rotate f64;
+  Rotate bf16_every_step;
+  Rotate f16_every_step;
 };
 
 struct KernelTable {

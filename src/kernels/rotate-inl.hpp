@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rotates pairs: x' = x c - y s, y' = x s + y c. RoFormer (arXiv 2104.09864) eq. 34. In
-// double for f64 elements, in float32 for all others.
+// double for f64 elements, in float32 for all others, rounded once or after each operation.
 //
 // The loop order follows memory. Where the heads of a token lie together ([T,H,D]) the row's
 // vectors stay in registers over all heads of the token; where the tokens of a head do ([H,T,D]) a
@@ -60,6 +60,26 @@ HWY_INLINE void keep_in_register([[maybe_unused]] V& value) {
 #endif
 }
 
+// x' and y', to be rounded when they are stored.
+template <class T>
+struct Turn {
+  template <class D, class V = hn::Vec<D>>
+  static HWY_INLINE PairVectors<D> of(D, V x, V y, V cos, V sin) {
+    return {hn::NegMulAdd(y, sin, hn::Mul(x, cos)), hn::MulAdd(x, sin, hn::Mul(y, cos))};
+  }
+};
+
+// A product of two T in float32 is exact for bf16 (16 bits) and f16 (22 bits), so each is rounded
+// once; the sum is rounded to float32, and then on store, as float32 hardware does it for T.
+template <class T>
+struct Turn<EveryStep<T>> {
+  template <class D, class V = hn::Vec<D>>
+  static HWY_INLINE PairVectors<D> of(D d, V x, V y, V cos, V sin) {
+    const auto product = [d](V a, V b) { return rounded(d, hn::Mul(a, b), T{}); };
+    return {hn::Sub(product(x, cos), product(y, sin)), hn::Add(product(y, cos), product(x, sin))};
+  }
+};
+
 // Pairs [pair, pair + Vectors * Lanes(d)) of every head of one token.
 template <class Pairing, std::size_t Vectors, class D, class T>
 HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T> token, std::int64_t pair) {
@@ -82,8 +102,7 @@ HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T> token, std
       keep_in_register(in[v].y);
     }
     for (std::size_t v = 0; v < Vectors; ++v) {
-      const PairVectors<D> out{hn::NegMulAdd(in[v].y, sin[v], hn::Mul(in[v].x, cos[v])),
-                               hn::MulAdd(in[v].x, sin[v], hn::Mul(in[v].y, cos[v]))};
+      const auto out = Turn<T>::of(d, in[v].x, in[v].y, cos[v], sin[v]);
       Pairing::store_pairs(d, out, dst, pair + static_cast<std::int64_t>(v) * lanes, token.pairs);
     }
     src += token.src_head_stride;
@@ -168,7 +187,9 @@ template <class Pairing>
 constexpr RotateKernels rotate_kernels{.f32 = rotate<Pairing, float>,
                                        .bf16 = rotate<Pairing, BFloat16>,
                                        .f16 = rotate<Pairing, Float16>,
-                                       .f64 = rotate<Pairing, double>};
+                                       .f64 = rotate<Pairing, double>,
+                                       .bf16_every_step = rotate<Pairing, EveryStep<BFloat16>>,
+                                       .f16_every_step = rotate<Pairing, EveryStep<Float16>>};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels

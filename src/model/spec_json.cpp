@@ -15,8 +15,9 @@
 namespace rotary {
 namespace {
 
-constexpr std::array<std::string_view, 6> keys = {"head_dim", "rotary_dim", "first_feature",
-                                                  "base",     "pairing",    "scaling"};
+constexpr std::array<std::string_view, 8> keys = {"head_dim", "rotary_dim", "first_feature",
+                                                  "base",     "pairing",    "scaling",
+                                                  "numerics", "rounding"};
 
 // What a config says under another name, and often inside the dictionary. A spec has one place for
 // each, so that two cannot disagree.
@@ -79,6 +80,20 @@ Result<Pairing> read_pairing(const ConfigObject& spec) {
   return malformed_input("pairing must be half or interleaved, got ", describe(*name));
 }
 
+// The enumerator of this name; absent: the first of all.
+template <class Enum, std::size_t Count>
+Result<Enum> read_name(const ConfigObject& spec, std::string_view key,
+                       const std::array<Enum, Count>& all) {
+  const auto name = read_string(spec, key);
+  if (!name) return name.error();
+  if (!*name) return all.front();
+  std::array<std::string_view, Count> names;
+  std::transform(all.begin(), all.end(), names.begin(), [](Enum each) { return to_string(each); });
+  const auto found = std::find(names.begin(), names.end(), **name);
+  if (found != names.end()) return all[static_cast<std::size_t>(found - names.begin())];
+  return malformed_input(key, " must be one of ", join(names), ", got ", describe(**name));
+}
+
 Result<Scaling> read_scaling(const ConfigObject& spec) {
   const Json* const value = find(spec, "scaling");
   if (value == nullptr) return Scaling(NoScaling{});
@@ -107,12 +122,18 @@ Result<RotarySpec> read_spec(const ConfigObject& spec) {
   if (!pairing) return pairing.error();
   const auto scaling = read_scaling(spec);
   if (!scaling) return scaling.error();
+  const auto numerics = read_name(spec, "numerics", all_numerics);
+  if (!numerics) return numerics.error();
+  const auto rounding = read_name(spec, "rounding", all_roundings);
+  if (!rounding) return rounding.error();
   return RotarySpec{.head_dim = *head_dim,
                     .rotary_dim = *rotary_dim,
                     .first_feature = first_feature->value_or(0),
                     .base = *base,
                     .pairing = *pairing,
-                    .scaling = *scaling};
+                    .scaling = *scaling,
+                    .numerics = *numerics,
+                    .rounding = *rounding};
 }
 
 }  // namespace

@@ -5,20 +5,24 @@
 #include <cstddef>
 #include <cstring>
 
+#include "rotation/recipe.hpp"
 #include "rotation/strided_features.hpp"
 
 namespace rotary {
 namespace {
 
-kernels::Rotate kernel_for(const kernels::KernelTable& table, Pairing pairing, DType dtype) {
+kernels::Rotate kernel_for(const kernels::KernelTable& table, const Rotations& rotations,
+                           DType dtype) {
+  const Pairing pairing = rotations.window().pairing;
   const auto& kernels = pairing == Pairing::half ? table.rotate_half : table.rotate_interleaved;
+  const bool every_step = rounds_products(rotations.numerics(), rotations.rounding());
   switch (dtype) {
     case DType::f32:
       break;
     case DType::bf16:
-      return kernels.bf16;
+      return every_step ? kernels.bf16_every_step : kernels.bf16;
     case DType::f16:
-      return kernels.f16;
+      return every_step ? kernels.f16_every_step : kernels.f16;
     case DType::f64:
       return kernels.f64;
   }
@@ -110,7 +114,7 @@ void apply_to_row(const RowPart& part, const Rotations& rotations, Direction dir
                   const kernels::KernelTable& kernels) {
   const auto& [dst, src] = part.transfer;
   const HeadWindow& window = rotations.window();
-  const auto kernel = kernel_for(kernels, window.pairing, dst.dtype);
+  const auto kernel = kernel_for(kernels, rotations, dst.dtype);
   auto job = job_for(part, rotations);
   set_scales(direction, rotations.attention_factor(), job);
   if (src.strides.feature == 1 && dst.strides.feature == 1) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of each DType, one at a time, as the double that each is exactly. For rows, which are
-// few; tensors go through kernels/.
+// Elements of each DType, one at a time, as the double that each is exactly, and rounding to what
+// 16 bits hold. For rows, which are few; tensors go through kernels/.
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 namespace rotary {
 
@@ -34,6 +36,28 @@ struct Float16 {
   }
   const std::uint64_t wide_exponent = exponent == 0x1F ? 0x7FF : exponent - 15 + 1023;
   return std::bit_cast<double>((sign << 63) | (wide_exponent << 52) | (fraction << 42));
+}
+
+// The nearest bf16, ties to even. Of a finite value.
+[[nodiscard]] inline float rounded_to_bf16(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t odd = (bits >> 16) & 1;
+  return std::bit_cast<float>((bits + 0x7FFF + odd) & 0xFFFF0000U);
+}
+
+// The nearest f16, ties to even: 11 bits of significand, below 2^-14 a multiple of 2^-24 (which is
+// what adding 1/2 rounds to), Inf from 65520 on. Of a finite value.
+[[nodiscard]] inline float rounded_to_f16(float value) noexcept {
+  const float magnitude = std::fabs(value);
+  float rounded = std::numeric_limits<float>::infinity();
+  if (magnitude < 0x1p-14F) {
+    rounded = (magnitude + 0.5F) - 0.5F;
+  } else if (magnitude < 65520) {
+    const auto bits = std::bit_cast<std::uint32_t>(magnitude);
+    const std::uint32_t odd = (bits >> 13) & 1;
+    rounded = std::bit_cast<float>((bits + 0xFFF + odd) & 0xFFFFE000U);
+  }
+  return std::copysign(rounded, value);
 }
 
 // Element i from here.

@@ -9,10 +9,37 @@
 #include "base/message.hpp"
 #include "rotation/head_window.hpp"
 #include "rotation/phase_steps.hpp"
+#include "rotation/recipe.hpp"
 #include "rotation/scaling/rules.hpp"
 #include "rotation/turns.hpp"
 
 namespace rotary {
+
+namespace {
+
+// Makes of what the rule gives what the spec's numerics turn by.
+Result<std::optional<GgmlAngles>> apply_numerics(const RotarySpec& spec,
+                                                 const UnscaledRotary& rotary,
+                                                 ScaledFrequencies& scaled) {
+  if (auto status = validate(spec.numerics, spec.rounding); !status) {
+    return std::move(status).error();
+  }
+  if (spec.numerics == Numerics::transformers && spec.rounding != Rounding::double_angle) {
+    round_like_transformers(spec.scaling, rotary, scaled.inv_freq);
+  }
+  if (spec.numerics != Numerics::ggml) return std::optional<GgmlAngles>();
+  auto angles = ggml_angles(spec.scaling, rotary, scaled);
+  if (!angles) return std::move(angles).error();
+  return std::optional<GgmlAngles>(*std::move(angles));
+}
+
+// rounding says nothing where numerics do not round by it.
+bool round_alike(const Frequencies& one, const Frequencies& other) {
+  return one.numerics == other.numerics && one.ggml == other.ggml &&
+         (one.numerics != Numerics::transformers || one.rounding == other.rounding);
+}
+
+}  // namespace
 
 Status validate_inv_freq(const HeadWindow& window, std::span<const double> inv_freq) {
   if (static_cast<std::int64_t>(inv_freq.size()) != window.pairs()) {
@@ -63,12 +90,18 @@ Result<Frequencies> make_frequencies(const RotarySpec& spec,
     const auto check = [&](const auto& rule) { return validate(rule, rotary); };
     if (auto status = std::visit(check, spec.scaling); !status) return std::move(status).error();
     auto scaled = std::visit([&](const auto& rule) { return scale(rule, rotary); }, spec.scaling);
-    if (spec.sense != Sense::positive || spec.xpos || spec.numerics != Numerics::exact) {
-      return unsupported("sense negative, xpos and numerics must be left out for now");
+    if (spec.sense != Sense::positive || spec.xpos) {
+      return unsupported("sense negative and xpos must be left out for now");
     }
+    auto ggml = apply_numerics(spec, rotary, scaled);
+    if (!ggml) return std::move(ggml).error();
     auto frequencies =
         make_frequencies(*window, std::move(scaled.inv_freq), scaled.attention_factor);
-    if (frequencies) frequencies->contexts = scaled.contexts;
+    if (!frequencies) return frequencies;
+    frequencies->contexts = scaled.contexts;
+    frequencies->numerics = spec.numerics;
+    frequencies->rounding = spec.rounding;
+    frequencies->ggml = *std::move(ggml);
     return frequencies;
   });
 }
@@ -79,7 +112,7 @@ bool rotate_alike(const Frequencies& one, const Frequencies& other) noexcept {
   return a.head_dim == b.head_dim && a.rotary_dim == b.rotary_dim &&
          a.first_feature == b.first_feature && a.pairing.get() == b.pairing.get() &&
          one.inv_freq == other.inv_freq && one.attention_factor == other.attention_factor &&
-         one.xpos == other.xpos && one.numerics == other.numerics && one.rounding == other.rounding;
+         one.xpos == other.xpos && round_alike(one, other);
 }
 
 }  // namespace rotary

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rotation/position_checks.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <variant>
 
 #include "base/message.hpp"
@@ -57,24 +59,32 @@ Status validate_data(const PositionArray<Number>& positions) {
   return {};
 }
 
+// Every value must satisfy accepts, or the error says the requirement. A stride of 0 repeats one
+// value, which is looked at once: counts may be any.
+template <class Number, class Accepts>
+Status check_values(const PositionArray<Number>& positions, Accepts accepts,
+                    std::string_view requirement) {
+  const std::int64_t tokens = positions.token_stride == 0 ? 1 : positions.tokens;
+  for (std::int64_t batch = 0; batch < positions.batch; ++batch) {
+    for (std::int64_t token = 0; token < tokens; ++token) {
+      const Number position =
+          positions.data[batch * positions.batch_stride + token * positions.token_stride];
+      if (accepts(position)) continue;
+      return invalid_argument("positions must be ", requirement, ", got ", position, " for batch ",
+                              batch, ", token ", token);
+    }
+  }
+  return {};
+}
+
 template <class Integer>
 Status validate_values(const PositionArray<Integer>&) {
   return {};
 }
 
-// A stride of 0 repeats one value, which is looked at once: counts may be any.
 Status validate_values(const PositionArray<double>& positions) {
-  const std::int64_t tokens = positions.token_stride == 0 ? 1 : positions.tokens;
-  for (std::int64_t batch = 0; batch < positions.batch; ++batch) {
-    for (std::int64_t token = 0; token < tokens; ++token) {
-      const double position =
-          positions.data[batch * positions.batch_stride + token * positions.token_stride];
-      if (position >= -0x1p63 && position < 0x1p63) continue;
-      return invalid_argument("positions must be finite and in [-2^63, 2^63), got ", position,
-                              " for batch ", batch, ", token ", token);
-    }
-  }
-  return {};
+  const auto fits = [](double position) { return position >= -0x1p63 && position < 0x1p63; };
+  return check_values(positions, fits, "finite and in [-2^63, 2^63)");
 }
 
 template <class Number>
@@ -82,6 +92,33 @@ Status validate(const PositionArray<Number>& positions) {
   if (positions.batch < 1 || positions.tokens < 1) return {};
   if (auto status = validate_data(positions); !status) return status;
   return validate_values(positions);
+}
+
+bool is_int32(std::int64_t position) {
+  return position >= std::numeric_limits<std::int32_t>::min() &&
+         position <= std::numeric_limits<std::int32_t>::max();
+}
+
+bool is_int32(double position) {
+  return position >= -0x1p31 && position < 0x1p31 && position == std::trunc(position);
+}
+
+constexpr std::string_view int32_positions = "integers within int32 for numerics ggml";
+
+Status check_int32(const ConsecutivePositions& positions) {
+  if (positions.tokens < 1) return {};
+  if (is_int32(positions.first) && is_int32(positions.first + (positions.tokens - 1))) return {};
+  return invalid_argument("positions must be ", int32_positions, ", got ", positions.tokens,
+                          " tokens from ", positions.first);
+}
+
+Status check_int32(const PositionArray<std::int32_t>&) { return {}; }
+
+template <class Number>
+Status check_int32(const PositionArray<Number>& positions) {
+  if (positions.batch < 1 || positions.tokens < 1) return {};
+  const auto fits = [](Number position) { return is_int32(position); };
+  return check_values(positions, fits, int32_positions);
 }
 
 Status check_memory(const ConsecutivePositions&, const ConstHeadsView&) { return {}; }
@@ -104,6 +141,10 @@ Status check_apart(const Positions& positions, std::span<const std::byte> memory
                             .extents = {.tokens = 1, .heads = 1, .features = count},
                             .strides = {}};
   return std::visit([&](const auto& each) { return check_memory(each, view); }, positions);
+}
+
+Status check_int32(const Positions& positions) {
+  return std::visit([](const auto& each) { return check_int32(each); }, positions);
 }
 
 Status validate(const Positions& positions) {

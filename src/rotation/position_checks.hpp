@@ -13,6 +13,9 @@ namespace rotary {
 
 [[nodiscard]] Status validate(const Positions& positions);
 
+// Each position is an integer within int32, for what computes with such. Requires valid positions.
+[[nodiscard]] Status check_int32(const Positions& positions);
+
 // Rows are written while positions are still read. Requires valid positions.
 [[nodiscard]] Status check_apart(const Positions& positions, std::span<const std::byte> memory);
 

@@ -8,6 +8,7 @@
 
 #include "rotation/fractional_phase.hpp"
 #include "rotation/phase_steps.hpp"
+#include "rotation/recipe_rows.hpp"
 #include "rotation/turns.hpp"
 
 namespace rotary {
@@ -139,6 +140,10 @@ class RowsWriter {
 
 void write_rows(const RowsMemory& memory, const Frequencies& frequencies,
                 const Positions& positions, const kernels::KernelTable& kernels) noexcept {
+  if (frequencies.numerics != Numerics::exact) {
+    write_recipe_rows(memory, frequencies, positions);
+    return;
+  }
   const RowsWriter writer(memory, frequencies, kernels);
   std::visit([&](const auto& each) { writer.write(each); }, positions);
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernel makes the rows of which positions: consecutive integers run by run, positions
-// between integers one by one.
+// Who makes the rows of which positions: for numerics exact a kernel, consecutive integers run by
+// run, positions between integers one by one; for the others recipe_rows.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "kernels/kernels.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/rotations.hpp"
+#include "rotary/tensor_view.hpp"
 
 namespace rotary {
 
@@ -16,6 +18,7 @@ namespace rotary {
 struct RowsMemory {
   std::byte* rows;
   RowDType dtype;
+  std::optional<DType> tensors;  // what recipes round to
 };
 
 // Requires what make_rotations checks, and memory for the rows. Allocates nothing.

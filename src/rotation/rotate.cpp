@@ -15,12 +15,21 @@
 namespace rotary {
 namespace {
 
-Status check(Direction direction) {
+// What undoes A R divides by A^2, which no model computes: there is no recipe for it to follow.
+Status check_inverse(const Rotations& rotations) {
+  if (rotations.numerics() == Numerics::exact || rotations.attention_factor() == 1) return {};
+  return invalid_argument("direction inverse needs an attention_factor of 1 under numerics ",
+                          to_string(rotations.numerics()), ", got ", rotations.attention_factor(),
+                          "; transpose is the backward pass");
+}
+
+Status check(Direction direction, const Rotations& rotations) {
   switch (direction) {
     case Direction::forward:
-    case Direction::inverse:
     case Direction::transpose:
       return {};
+    case Direction::inverse:
+      return check_inverse(rotations);
   }
   return invalid_argument("direction must be forward, inverse or transpose, got value ",
                           static_cast<std::int32_t>(direction));
@@ -45,7 +54,7 @@ Status check_source(const ConstHeadsView& src, const ConstHeadsView& dst,
 Status rotate(HeadsView dst, ConstHeadsView src, const Rotations& rotations,
               RotateOptions options) noexcept {
   return guarded([&]() -> Status {
-    if (auto status = check(options.direction); !status) return status;
+    if (auto status = check(options.direction, rotations); !status) return status;
     dst = without_unused_strides(dst);
     src = without_unused_strides(src);
     if (auto status = check_view("dst", dst, rotations); !status) return status;
@@ -62,7 +71,7 @@ Status rotate(HeadsView dst, ConstHeadsView src, const Rotations& rotations,
 Status rotate_qk(HeadsView q, HeadsView k, const Rotations& rotations,
                  RotateOptions options) noexcept {
   return guarded([&]() -> Status {
-    if (auto status = check(options.direction); !status) return status;
+    if (auto status = check(options.direction, rotations); !status) return status;
     q = without_unused_strides(q);
     k = without_unused_strides(k);
     if (auto status = check_view("q", q, rotations); !status) return status;

@@ -11,6 +11,7 @@
 #include "rotation/phase_steps.hpp"
 #include "rotation/position_checks.hpp"
 #include "rotation/position_rows.hpp"
+#include "rotation/recipe.hpp"
 #include "rotation/rotations_access.hpp"
 
 namespace rotary {
@@ -48,6 +49,7 @@ Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
   return guarded([&]() -> Status {
     if (auto status = validate(frequencies, positions); !status) return status;
     if (auto status = validate(positions); !status) return status;
+    if (auto status = check_recipe(frequencies, positions, rotations); !status) return status;
     if (auto status = check_apart(positions, RotationsAccess::memory(rotations)); !status) {
       return status;
     }
@@ -57,9 +59,13 @@ Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
         rotations, {.window = frequencies.window,
                     .attention_factor = frequencies.attention_factor,
                     .batch = std::visit([](const auto& p) { return batch_of(p); }, positions),
-                    .tokens = std::visit([](const auto& p) { return p.tokens; }, positions)});
+                    .tokens = std::visit([](const auto& p) { return p.tokens; }, positions),
+                    .numerics = frequencies.numerics,
+                    .rounding = frequencies.rounding});
     if (!rows) return rows.error();
-    write_rows({.rows = *rows, .dtype = rotations.row_dtype()}, frequencies, positions, **kernels);
+    const RowsMemory memory{
+        .rows = *rows, .dtype = rotations.row_dtype(), .tensors = rotations.tensors()};
+    write_rows(memory, frequencies, positions, **kernels);
     return {};
   });
 }

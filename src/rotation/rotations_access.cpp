@@ -19,6 +19,18 @@ Status check(RowDType rows) {
   return invalid_argument("rows must be f32 or f64, got value ", static_cast<std::int32_t>(rows));
 }
 
+Status check_tensors(const RotationsOptions& options) {
+  if (!options.tensors) return {};
+  if (size_in_bytes(*options.tensors) == 0) {
+    return invalid_argument("tensors must be f32, bf16, f16 or f64, got value ",
+                            static_cast<std::int32_t>(*options.tensors));
+  }
+  const bool want_f64 = *options.tensors == DType::f64;
+  if (want_f64 == (options.rows == RowDType::f64)) return {};
+  return invalid_argument("rows must be ", want_f64 ? "f64" : "f32", " for tensors of ",
+                          to_string(*options.tensors), ", got ", want_f64 ? "f32" : "f64");
+}
+
 Status check_counts(std::int64_t batch, std::int64_t tokens) {
   if (batch < 1) return invalid_argument("batch must be at least 1, got ", batch);
   if (tokens < 0) return invalid_argument("tokens must be at least 0, got ", tokens);
@@ -52,6 +64,7 @@ Result<std::size_t> row_bytes(const HeadWindow& window, std::int64_t batch, std:
 Result<Rotations> RotationsAccess::empty(const HeadWindow& window,
                                          const RotationsOptions& options) {
   if (auto status = check(options.rows); !status) return std::move(status).error();
+  if (auto status = check_tensors(options); !status) return std::move(status).error();
   const auto misaligned = reinterpret_cast<std::uintptr_t>(options.memory.data()) %
                           static_cast<std::uintptr_t>(element_bytes(options.rows));
   if (!options.memory.empty() && misaligned != 0) {
@@ -61,6 +74,7 @@ Result<Rotations> RotationsAccess::empty(const HeadWindow& window,
   }
   Rotations rotations(window);
   rotations.row_dtype_ = options.rows;
+  rotations.tensors_ = options.tensors;
   rotations.memory_ = options.memory;
   return rotations;
 }
@@ -82,6 +96,8 @@ Result<std::byte*> RotationsAccess::reshape(Rotations& rotations, const RowsShap
   rotations.batch_ = shape.batch;
   rotations.tokens_ = shape.tokens;
   rotations.lane_stride_ = lane_stride_for(shape.window.pairs());
+  rotations.numerics_ = shape.numerics;
+  rotations.rounding_ = shape.rounding;
   return memory;
 }
 

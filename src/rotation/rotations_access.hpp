@@ -16,6 +16,8 @@ struct RowsShape {
   double attention_factor = 1;
   std::int64_t batch = 1;
   std::int64_t tokens = 0;
+  Numerics numerics = Numerics::exact;
+  Rounding rounding = Rounding::every_step;
 };
 
 struct RotationsAccess {
@@ -24,7 +26,7 @@ struct RotationsAccess {
     return rotations.memory_;
   }
 
-  // Without rows yet; memory and row_dtype are those of the options.
+  // Without rows yet; memory, row_dtype and tensors are those of the options.
   [[nodiscard]] static Result<Rotations> empty(const HeadWindow& window,
                                                const RotationsOptions& options);
 

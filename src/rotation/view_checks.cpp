@@ -20,11 +20,17 @@ std::string describe(const Strides& s) {
 
 namespace {
 
-// f64 elements turn by f64 rows, all others by f32 rows.
+// f64 elements turn by f64 rows, all others by f32 rows; some rows are for one dtype alone.
 Status check_dtype(std::string_view name, DType dtype, const Rotations& rotations) {
   if (size_in_bytes(dtype) == 0) {
     return invalid_argument(name, ": dtype must be f32, bf16, f16 or f64, got value ",
                             static_cast<std::int32_t>(dtype));
+  }
+  const auto made_for = rotations.tensors();
+  if (made_for && *made_for != dtype) {
+    return invalid_argument(name, ": dtype must be ", to_string(*made_for),
+                            ", which the rotations were made for (tensors in RotationsOptions); ",
+                            "got ", to_string(dtype));
   }
   const bool wants_f64 = dtype == DType::f64;
   if (wants_f64 == (rotations.row_dtype() == RowDType::f64)) return {};

@@ -55,5 +55,13 @@ TEST(CLayout, PlacesOfVersion1) {
   EXPECT_EQ(offsetof(rotary_rotate_options, executor), 16U);
 }
 
+// As long as what came later is part of a struct, so is its place.
+TEST(CLayout, PlacesOfLaterMembers) {
+  if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers are those of 64-bit machines";
+  EXPECT_EQ(offsetof(rotary_rotations_options, tensors), 32U);
+  EXPECT_EQ(offsetof(rotary_rotations_options, reserved_end), 36U);
+  EXPECT_EQ(sizeof(rotary_rotations_options), 40U);
+}
+
 }  // namespace
 }  // namespace rotary

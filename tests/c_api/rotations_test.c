@@ -27,6 +27,28 @@ static int same_rows(const rotary_rotations* a, const rotary_rotations* b) {
   return 1;
 }
 
+/* Numerics enter through the spec, the dtype that their table is rounded to through the options. */
+static void test_numerics(void) {
+  rotary_frequencies* const frequencies = frequencies_of(
+      "{\"head_dim\": 4, \"base\": 10000, \"pairing\": \"half\","
+      " \"numerics\": \"transformers\", \"rounding\": \"every_step\"}");
+  rotary_rotations_options options = ROTARY_ROTATIONS_OPTIONS_INIT;
+  rotary_positions positions = consecutive(1, 1);
+  rotary_rotations* rotations = NULL;
+  rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
+  CHECK_FAILS(rotary_rotations_make(frequencies, &positions, &options, &rotations),
+              ROTARY_INVALID_ARGUMENT, "tensors");
+  options.tensors = 9;
+  CHECK_FAILS(rotary_rotations_make(frequencies, &positions, &options, &rotations),
+              ROTARY_INVALID_ARGUMENT, "got value 9");
+  options.tensors = ROTARY_BF16;
+  CHECK_OK(rotary_rotations_make(frequencies, &positions, &options, &rotations));
+  CHECK_OK(rotary_rotations_rows(rotations, &rows));
+  CHECK(((const float*)rows.cos)[0] == 0.5390625F); /* cos 1 = 0.54030…, as bf16 */
+  rotary_rotations_free(rotations);
+  rotary_frequencies_free(frequencies);
+}
+
 static void test_memory(const rotary_frequencies* frequencies) {
   static double memory[64];
   rotary_window window = ROTARY_WINDOW_INIT;
@@ -110,6 +132,7 @@ static void test_of_cos_sin(const rotary_frequencies* frequencies, int32_t dtype
 
 void test_rotations(void) {
   rotary_frequencies* const frequencies = frequencies_of(spec);
+  test_numerics();
   test_memory(frequencies);
   test_remake(frequencies);
   test_rows(frequencies);

@@ -73,6 +73,7 @@ typedef struct versioned {
   const char* name;
   const void* valid;
   size_t size;
+  size_t first_size; /* of version 1 */
   rotary_status (*use)(const void* value);
 } versioned;
 
@@ -94,7 +95,8 @@ static void test_sizes(const versioned* each) {
   memcpy(bytes, each->valid, each->size);
   if (!CHECK_OK(use_with(each, bytes, each->size))) return;
   CHECK_FAILS(use_with(each, bytes, 0), ROTARY_INVALID_ARGUMENT, each->name);
-  CHECK_FAILS(use_with(each, bytes, each->size - 1), ROTARY_INVALID_ARGUMENT, each->name);
+  CHECK_OK(use_with(each, bytes, each->first_size));
+  CHECK_FAILS(use_with(each, bytes, each->first_size - 1), ROTARY_INVALID_ARGUMENT, each->name);
   CHECK_FAILS(use_with(each, bytes, SIZE_MAX), ROTARY_INVALID_ARGUMENT, "struct_size");
 }
 
@@ -113,13 +115,22 @@ static void test_later_members(const versioned* each) {
   CHECK_FAILS(use_with(each, bytes, each->size + 1), ROTARY_UNSUPPORTED, each->name);
 }
 
-/* Of the structs that have a member called reserved. */
-static void test_reserved(const versioned* each, size_t offset) {
+static void test_refused(const versioned* each, size_t offset, const char* message) {
   char bytes[most_bytes];
   memset(bytes, 0, sizeof bytes);
   memcpy(bytes, each->valid, each->size);
   bytes[offset] = 1;
-  CHECK_FAILS(use_with(each, bytes, each->size), ROTARY_INVALID_ARGUMENT, "reserved must be 0");
+  CHECK_FAILS(use_with(each, bytes, each->size), ROTARY_INVALID_ARGUMENT, message);
+}
+
+/* Of the structs that have a member called reserved. */
+static void test_reserved(const versioned* each, size_t offset) {
+  test_refused(each, offset, "reserved must be 0");
+}
+
+/* Of those that end with one, so that what comes next does not lie where padding was. */
+static void test_reserved_end(const versioned* each, size_t offset) {
+  test_refused(each, offset, "reserved_end must be 0");
 }
 
 /* Of a struct that is filled only struct_size is read, and what a later version adds stays as the
@@ -153,14 +164,16 @@ void test_structs(void) {
   CHECK_OK(rotary_frequencies_window(frequencies, &window));
   CHECK_OK(rotary_rotations_rows(rotations, &rows));
 
-#define VERSIONED(type, value, use) \
-  { #type, &(value), sizeof(type), use }
+#define VERSIONED_SINCE(type, value, first_size, use) \
+  { #type, &(value), sizeof(type), first_size, use }
+#define VERSIONED(type, value, use) VERSIONED_SINCE(type, value, sizeof(type), use)
   const versioned all[] = {
       VERSIONED(rotary_heads_view, view, use_view),
       VERSIONED(rotary_positions, positions, use_positions),
       VERSIONED(rotary_resolve_options, resolving, use_resolve_options),
       VERSIONED(rotary_window, window, use_window),
-      VERSIONED(rotary_rotations_options, making, use_rotations_options),
+      VERSIONED_SINCE(rotary_rotations_options, making, offsetof(rotary_rotations_options, tensors),
+                      use_rotations_options),
       VERSIONED(rotary_cos_sin, rows, use_cos_sin),
       VERSIONED(rotary_executor, executor, use_executor),
       VERSIONED(rotary_rotate_options, rotating, use_rotate_options),
@@ -179,6 +192,7 @@ void test_structs(void) {
   test_reserved(&all[2], offsetof(rotary_resolve_options, reserved));
   test_reserved(&all[3], offsetof(rotary_window, reserved));
   test_reserved(&all[4], offsetof(rotary_rotations_options, reserved));
+  test_reserved_end(&all[4], offsetof(rotary_rotations_options, reserved_end));
   test_reserved(&all[5], offsetof(rotary_cos_sin, reserved));
   test_reserved(&all[7], offsetof(rotary_rotate_options, reserved));
   test_filled_as_far_as_known();

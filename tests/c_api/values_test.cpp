@@ -118,11 +118,14 @@ TEST(CValues, RotationsOptions) {
   rotary_rotations_options options = ROTARY_ROTATIONS_OPTIONS_INIT;
   EXPECT_EQ(value_of(c_api::rotations_options(&options)).rows, RowDType::f32);
   EXPECT_TRUE(value_of(c_api::rotations_options(nullptr)).memory.empty());
+  EXPECT_EQ(value_of(c_api::rotations_options(&options)).tensors, std::nullopt);
   options.rows = ROTARY_F64;
+  options.tensors = ROTARY_F64;
   options.memory = &memory;
   options.memory_bytes = sizeof memory;
   const RotationsOptions got = value_of(c_api::rotations_options(&options));
   EXPECT_EQ(got.rows, RowDType::f64);
+  EXPECT_EQ(got.tensors, DType::f64);
   EXPECT_EQ(static_cast<void*>(got.memory.data()), &memory);
   EXPECT_EQ(got.memory.size(), sizeof memory);
 }

@@ -20,7 +20,7 @@ namespace rotary::test {
 // The same, of a model with one rotary embedding.
 [[nodiscard]] RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type);
 
-// {"shape", "dtype": "float32", "data"} in the layout "B,H,T,D" or "B,T,H,D".
+// {"shape", "dtype", "data"}, as a tensor of f32, in the layout "B,H,T,D" or "B,T,H,D".
 [[nodiscard]] Tensor read_tensor(const nlohmann::json& tensor, std::string_view layout);
 
 }  // namespace rotary::test

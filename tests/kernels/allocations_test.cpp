@@ -62,6 +62,25 @@ TEST(Allocations, OfTheDecodeStepAreNone) {
   }
 }
 
+TEST(Allocations, OfOtherNumericsAreNone) {
+  for (const Numerics numerics : {Numerics::transformers, Numerics::ggml}) {
+    const Frequencies frequencies =
+        test::value_of(make_frequencies({.head_dim = 50,
+                                         .base = 10000.0,
+                                         .pairing = Pairing::half,
+                                         .scaling = LinearScaling{.factor = 4},
+                                         .numerics = numerics}));
+    const ConsecutivePositions positions{.first = 9, .tokens = 3};
+    Rotations rotations =
+        test::value_of(make_rotations(frequencies, positions, {.tensors = DType::bf16}));
+    EXPECT_EQ(allocations_of([&] { return remake_rotations(rotations, frequencies, positions); }),
+              0U);
+    Tensor q = test::random_tensor(
+        {.dtype = DType::bf16, .extents = {.tokens = 3, .heads = 5, .features = 50}}, 41);
+    EXPECT_EQ(allocations_of([&] { return rotate(q.view(), q.view(), rotations); }), 0U);
+  }
+}
+
 // Rows in the caller's memory, of every kind of positions and of somebody else's rows.
 TEST(Allocations, OfRowsInCallersMemoryAreNone) {
   const HeadWindow window{

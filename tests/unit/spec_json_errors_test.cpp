@@ -53,14 +53,23 @@ TEST(SpecJsonErrors, MissingKeys) {
 }
 
 TEST(SpecJsonErrors, UnknownKeys) {
-  EXPECT_TRUE(malformed(spec_and(R"("numerics": 1)"),
-                        {"numerics is not a key",
+  EXPECT_TRUE(malformed(spec_and(R"("dialect": 1)"),
+                        {"dialect is not a key",
                          "accepts head_dim, rotary_dim, first_feature, base, pairing, scaling"}));
   EXPECT_TRUE(
       malformed(with_scaling(R"({"rope_type": "linear", "factor": 2, "alpha": 3})"),
                 {"scaling.alpha is not a key of rope_type 'linear'", "accepts rope_type, factor"}));
   EXPECT_TRUE(malformed(with_scaling(R"({"rope_type": "default", "factor": 2})"),
                         {"scaling.factor is not a key of rope_type 'default'"}));
+}
+
+TEST(SpecJsonErrors, UnknownNames) {
+  EXPECT_TRUE(malformed(spec_and(R"("numerics": "Exact")"),
+                        {"numerics must be one of exact, transformers, ggml, got", "Exact"}));
+  EXPECT_TRUE(
+      malformed(spec_and(R"("rounding": "once")"),
+                {"rounding must be one of every_step, table, result, double_angle, got", "once"}));
+  EXPECT_TRUE(malformed(spec_and(R"("numerics": 1)"), {"numerics must be a string"}));
 }
 
 TEST(SpecJsonErrors, MisspeltKeys) {

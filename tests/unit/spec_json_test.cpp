@@ -34,6 +34,8 @@ void expect_equal(const RotarySpec& actual, const RotarySpec& expected) {
   EXPECT_EQ(actual.base.get(), expected.base.get());
   EXPECT_EQ(actual.pairing.get(), expected.pairing.get());
   EXPECT_EQ(actual.scaling, expected.scaling);
+  EXPECT_EQ(actual.numerics, expected.numerics);
+  EXPECT_EQ(actual.rounding, expected.rounding);
 }
 
 TEST(SpecJson, WhatMustBeGiven) {
@@ -45,13 +47,29 @@ TEST(SpecJson, WhatMustBeGiven) {
 TEST(SpecJson, EveryMember) {
   expect_equal(value_of(parse_rotary_spec(R"({"scaling": {"rope_type": "linear", "factor": 2.5},
       "pairing": "interleaved", "base": 1e4, "first_feature": 448, "rotary_dim": 64.0,
-      "head_dim": 512})")),
+      "head_dim": 512, "numerics": "transformers", "rounding": "table"})")),
                {.head_dim = 512,
                 .rotary_dim = 64,
                 .first_feature = 448,
                 .base = 10000.0,
                 .pairing = Pairing::interleaved,
-                .scaling = LinearScaling{.factor = 2.5}});
+                .scaling = LinearScaling{.factor = 2.5},
+                .numerics = Numerics::transformers,
+                .rounding = Rounding::table});
+}
+
+TEST(SpecJson, EveryName) {
+  const auto with = [](std::string_view key, std::string_view name) {
+    std::string text = R"({"head_dim": 64, "base": 10000, "pairing": "half", ")";
+    text.append(key).append(R"(": ")").append(name).append(R"("})");
+    return value_of(parse_rotary_spec(text));
+  };
+  for (const Numerics numerics : all_numerics) {
+    EXPECT_EQ(with("numerics", to_string(numerics)).numerics, numerics);
+  }
+  for (const Rounding rounding : all_roundings) {
+    EXPECT_EQ(with("rounding", to_string(rounding)).rounding, rounding);
+  }
 }
 
 TEST(SpecJson, TheExamplesOfTheHeader) {

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sources: LlamaRotaryEmbedding and apply_rotary_pos_emb (src/transformers/models/llama/
+// modeling_llama.py), create_weight of modeling_roformer.py, both at c49429ed; rope_yarn and
+// ggml_rope_cache_init (ggml/src/ggml-cpu/ops.cpp), ggml_rope_yarn_corr_dims (ggml/src/ggml.c) of
+// llama.cpp at 34af94cd.
+#include "reference/recipes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace rotary::reference {
+namespace {
+
+struct Format {
+  int significand_bits;  // the hidden one included
+  int least_exponent;    // of normal numbers 2^e * 1.xxx
+  int largest_exponent;
+};
+
+Format format_of(DType dtype) {
+  switch (dtype) {
+    case DType::bf16:
+      return {8, -126, 127};
+    case DType::f16:
+      return {11, -14, 15};
+    case DType::f32:
+    case DType::f64:
+      break;
+  }
+  return {24, -126, 127};
+}
+
+float f32(long double value) { return nearest(DType::f32, value); }
+
+}  // namespace
+
+float nearest(DType dtype, long double value) {
+  if (value == 0 || !std::isfinite(value)) return static_cast<float>(value);
+  const Format format = format_of(dtype);
+  const int exponent = std::max(std::ilogb(value), format.least_exponent);
+  const int last_bit = exponent - (format.significand_bits - 1);
+  // A whole number of last bits; the rounding mode is to nearest, ties to even.
+  const long double rounded = std::ldexp(std::rint(std::ldexp(value, -last_bit)), last_bit);
+  if (std::abs(rounded) >= std::ldexp(1.0L, format.largest_exponent + 1)) {
+    return std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(value));
+  }
+  return std::copysign(static_cast<float>(rounded), static_cast<float>(value));
+}
+
+RecipeRow transformers_row(const TransformersClass& rope, double position) {
+  const DType table = rope.rounding == Rounding::result ? DType::f32 : rope.dtype;
+  const float scaling = f32(rope.attention_scaling);
+  RecipeRow row;
+  for (const double inv_freq : rope.inv_freq) {
+    // freqs = inv_freq @ position_ids.float(); RoFormer's table is made by numpy in float64.
+    const double freq = rope.rounding == Rounding::double_angle
+                            ? position * inv_freq
+                            : f32(static_cast<long double>(f32(position)) * f32(inv_freq));
+    const float cos = f32(std::cos(static_cast<long double>(freq)));
+    const float sin = f32(std::sin(static_cast<long double>(freq)));
+    row.cos.push_back(nearest(table, f32(static_cast<long double>(cos) * scaling)));
+    row.sin.push_back(nearest(table, f32(static_cast<long double>(sin) * scaling)));
+  }
+  return row;
+}
+
+CorrDims ggml_corr_dims(const GgmlRope& rope) {
+  const auto corr_dim = [&](float n_rot) {
+    const float pi = f32(3.14159265358979323846L);
+    const float turn = f32(f32(n_rot * 2.0L) * static_cast<long double>(pi));
+    const float ratio = f32(static_cast<long double>(f32(rope.n_ctx_orig)) / turn);
+    const float upper = f32(static_cast<long double>(f32(rope.n_dims)) *
+                            f32(std::log(static_cast<long double>(ratio))));
+    const float lower = f32(2.0L * f32(std::log(static_cast<long double>(rope.freq_base))));
+    return f32(static_cast<long double>(upper) / lower);
+  };
+  return {
+      .start = std::max(0.0F, std::floor(corr_dim(rope.beta_fast))),
+      .end = std::min(static_cast<float>(rope.n_dims) - 1, std::ceil(corr_dim(rope.beta_slow)))};
+}
+
+RecipeRow ggml_row(const GgmlRope& rope, std::int32_t position) {
+  const auto times = [](float a, float b) { return f32(static_cast<long double>(a) * b); };
+  const auto plus = [](float a, float b) { return f32(static_cast<long double>(a) + b); };
+  const auto [start, end] = ggml_corr_dims(rope);
+  const float exponent = f32(-2.0L / rope.n_dims);
+  const float theta_scale =
+      f32(std::pow(static_cast<long double>(rope.freq_base), static_cast<long double>(exponent)));
+  float mscale = rope.attn_factor;
+  if (rope.ext_factor != 0) {
+    const float inverse = f32(1.0L / rope.freq_scale);
+    const float grown = times(0.1F, f32(std::log(static_cast<long double>(inverse))));
+    mscale = times(mscale, plus(1, grown));
+  }
+  RecipeRow row;
+  float theta = f32(position);
+  for (int i0 = 0; i0 < rope.n_dims; i0 += 2) {
+    const float ff =
+        rope.freq_factors.empty() ? 1 : rope.freq_factors[static_cast<std::size_t>(i0) / 2];
+    const float theta_extrap = f32(static_cast<long double>(theta) / ff);
+    const float theta_interp = times(rope.freq_scale, theta_extrap);
+    float angle = theta_interp;
+    if (rope.ext_factor != 0) {
+      const float distance = plus(static_cast<float>(i0 / 2), -start);
+      const float width = std::max(0.001F, plus(end, -start));
+      const float y = f32(static_cast<long double>(distance) / width);
+      const float ramp = plus(1, -std::min(1.0F, std::max(0.0F, y)));
+      const float mix = times(ramp, rope.ext_factor);
+      angle = plus(times(theta_interp, plus(1, -mix)), times(theta_extrap, mix));
+    }
+    row.cos.push_back(times(f32(std::cos(static_cast<long double>(angle))), mscale));
+    row.sin.push_back(times(f32(std::sin(static_cast<long double>(angle))), mscale));
+    theta = times(theta, theta_scale);
+  }
+  return row;
+}
+
+std::vector<float> rotate_rounding_every_step(std::span<const float> head, const HeadWindow& window,
+                                              const RecipeRow& row, DType dtype,
+                                              Direction direction) {
+  std::vector<float> rotated(head.begin(), head.end());
+  const auto times = [&](float a, float b) {
+    return nearest(dtype, f32(static_cast<long double>(a) * b));
+  };
+  const auto plus = [&](float a, float b) {
+    return nearest(dtype, f32(static_cast<long double>(a) + b));
+  };
+  const auto half = static_cast<std::size_t>(window.pairs());
+  const auto begin = static_cast<std::size_t>(window.first_feature);
+  for (std::size_t i = 0; i < half; ++i) {
+    const bool adjacent = window.pairing.get() == Pairing::interleaved;
+    const std::size_t a = begin + (adjacent ? 2 * i : i);
+    const std::size_t b = adjacent ? a + 1 : a + half;
+    const float sin = direction == Direction::transpose ? -row.sin[i] : row.sin[i];
+    rotated[a] = plus(times(head[a], row.cos[i]), times(-head[b], sin));
+    rotated[b] = plus(times(head[b], row.cos[i]), times(head[a], sin));
+  }
+  return rotated;
+}
+
+}  // namespace rotary::reference

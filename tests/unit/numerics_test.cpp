@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Numerics::transformers and ggml ask of a spec, of rotations and of tensors.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "rotary/rotary.hpp"
+#include "support/error_matchers.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::fails;
+using test::value_of;
+
+constexpr auto invalid = ErrorCode::invalid_argument;
+constexpr ConsecutivePositions some{.first = 0, .tokens = 2};
+
+RotarySpec spec_of(Numerics numerics, Rounding rounding = Rounding::every_step,
+                   const Scaling& scaling = NoScaling{}) {
+  return {.head_dim = 8,
+          .base = 10000.0,
+          .pairing = Pairing::half,
+          .scaling = scaling,
+          .numerics = numerics,
+          .rounding = rounding};
+}
+
+Frequencies frequencies_of(Numerics numerics, Rounding rounding = Rounding::every_step) {
+  return value_of(make_frequencies(spec_of(numerics, rounding)));
+}
+
+TEST(Numerics, TransformersPublishesItsFloat32Frequencies) {
+  for (const double frequency : frequencies_of(Numerics::transformers).inv_freq) {
+    EXPECT_EQ(frequency, static_cast<float>(frequency));
+  }
+  EXPECT_EQ(frequencies_of(Numerics::transformers, Rounding::double_angle).inv_freq,
+            frequencies_of(Numerics::exact).inv_freq);
+}
+
+TEST(Numerics, GgmlPublishesTheRampOfWholePairs) {
+  YarnScaling yarn{.factor = 32, .original_context_tokens = 4096, .ramp = YarnRamp::fractional};
+  RotarySpec spec{.head_dim = 64,
+                  .base = 150000.0,
+                  .pairing = Pairing::half,
+                  .scaling = yarn,
+                  .numerics = Numerics::ggml};
+  const auto published = value_of(make_frequencies(spec)).inv_freq;
+  yarn.ramp = YarnRamp::whole_pairs;
+  spec.scaling = yarn;
+  spec.numerics = Numerics::exact;
+  const auto whole_pairs = value_of(make_frequencies(spec)).inv_freq;
+  for (std::size_t i = 0; i < published.size(); ++i) {
+    EXPECT_NEAR(published[i], whole_pairs[i], whole_pairs[i] * 1e-14) << "pair " << i;
+  }
+}
+
+TEST(Numerics, UnknownEnumerators) {
+  EXPECT_TRUE(fails(make_frequencies(spec_of(static_cast<Numerics>(9))), invalid,
+                    {"numerics must be exact, transformers or ggml", "got value 9"}));
+  EXPECT_TRUE(fails(make_frequencies(spec_of(Numerics::exact, static_cast<Rounding>(0))), invalid,
+                    {"rounding must be every_step, table, result or double_angle", "value 0"}));
+  Frequencies frequencies = frequencies_of(Numerics::exact);
+  frequencies.numerics = static_cast<Numerics>(7);
+  EXPECT_TRUE(fails(make_rotations(frequencies, some), invalid, {"numerics", "got value 7"}));
+}
+
+TEST(Numerics, TensorsMustBeGivenWhereTheTableIsRoundedToThem) {
+  for (const Rounding rounding : {Rounding::every_step, Rounding::table, Rounding::double_angle}) {
+    const Frequencies frequencies = frequencies_of(Numerics::transformers, rounding);
+    EXPECT_TRUE(fails(make_rotations(frequencies, some), invalid,
+                      {"tensors", "must be given", to_string(rounding), "got none"}));
+    EXPECT_TRUE(make_rotations(frequencies, some, {.tensors = DType::f16}));
+  }
+  EXPECT_TRUE(make_rotations(frequencies_of(Numerics::transformers, Rounding::result), some));
+  EXPECT_TRUE(make_rotations(frequencies_of(Numerics::ggml), some));
+}
+
+TEST(Numerics, TensorsAndRowsMustFit) {
+  const Frequencies exact = frequencies_of(Numerics::exact);
+  EXPECT_TRUE(fails(make_rotations(exact, some, {.tensors = DType::f64}), invalid,
+                    {"rows must be f64 for tensors of f64, got f32"}));
+  EXPECT_TRUE(fails(make_rotations(exact, some, {.rows = RowDType::f64, .tensors = DType::bf16}),
+                    invalid, {"rows must be f32 for tensors of bf16, got f64"}));
+  EXPECT_TRUE(fails(make_rotations(exact, some, {.tensors = static_cast<DType>(9)}), invalid,
+                    {"tensors must be f32, bf16, f16 or f64, got value 9"}));
+  for (const Numerics numerics : {Numerics::transformers, Numerics::ggml}) {
+    EXPECT_TRUE(fails(make_rotations(frequencies_of(numerics), some,
+                                     {.rows = RowDType::f64, .tensors = DType::f64}),
+                      invalid, {"rows must be f32 for numerics", to_string(numerics), "got f64"}));
+  }
+}
+
+// Of two tokens and one head, in zeros.
+struct Zeros {
+  std::vector<std::uint64_t> memory = std::vector<std::uint64_t>(16);
+  HeadsView view(DType dtype) {
+    const Extents extents{.batch = 1, .tokens = 2, .heads = 1, .features = 8};
+    return {.data = memory.data(),
+            .dtype = dtype,
+            .extents = extents,
+            .strides = strides_bthd(extents)};
+  }
+};
+
+TEST(Numerics, RotateTakesTheTensorsThatTheRotationsAreFor) {
+  Zeros zeros;
+  for (const Numerics numerics : all_numerics) {
+    const Rotations rotations =
+        value_of(make_rotations(frequencies_of(numerics), some, {.tensors = DType::bf16}));
+    const HeadsView right = zeros.view(DType::bf16);
+    const HeadsView wrong = zeros.view(DType::f16);
+    EXPECT_TRUE(rotate(right, right, rotations));
+    EXPECT_TRUE(fails(rotate(wrong, wrong, rotations), invalid,
+                      {"dst: dtype must be bf16", "tensors", "got f16"}));
+    EXPECT_TRUE(fails(rotate_qk(wrong, wrong, rotations), invalid, {"q: dtype must be bf16"}));
+  }
+}
+
+TEST(Numerics, InverseNeedsAnAttentionFactorOf1) {
+  Zeros zeros;
+  const HeadsView view = zeros.view(DType::f32);
+  for (const Numerics numerics : {Numerics::transformers, Numerics::ggml}) {
+    for (const double factor : {1.0, 1.25}) {
+      const YarnScaling yarn{
+          .factor = 2, .original_context_tokens = 64, .attention_factor = factor};
+      const Rotations rotations = value_of(
+          make_rotations(value_of(make_frequencies(spec_of(numerics, Rounding::table, yarn))), some,
+                         {.tensors = DType::f32}));
+      const Status status = rotate(view, view, rotations, {.direction = Direction::inverse});
+      EXPECT_EQ(static_cast<bool>(status), factor == 1);
+      EXPECT_TRUE(rotate(view, view, rotations, {.direction = Direction::transpose}));
+      if (factor == 1) continue;
+      EXPECT_TRUE(fails(status, invalid,
+                        {"inverse", "attention_factor of 1", to_string(numerics), "got 1.25"}));
+    }
+  }
+}
+
+TEST(Numerics, RemakingKeepsTheTensorsAndTakesTheNumerics) {
+  Rotations rotations =
+      value_of(make_rotations(frequencies_of(Numerics::exact), some, {.tensors = DType::f16}));
+  EXPECT_EQ(rotations.numerics(), Numerics::exact);
+  const auto table = frequencies_of(Numerics::transformers, Rounding::table);
+  test::require(remake_rotations(rotations, table, some));
+  EXPECT_EQ(rotations.numerics(), Numerics::transformers);
+  EXPECT_EQ(rotations.rounding(), Rounding::table);
+  EXPECT_EQ(rotations.tensors(), DType::f16);
+  const Rotations moved = std::move(rotations);
+  EXPECT_EQ(moved.numerics(), Numerics::transformers);
+  EXPECT_EQ(moved.rounding(), Rounding::table);
+  EXPECT_EQ(moved.tensors(), DType::f16);
+
+  Rotations any = value_of(make_rotations(frequencies_of(Numerics::exact), some));
+  EXPECT_TRUE(fails(remake_rotations(any, table, some), invalid, {"tensors", "got none"}));
+  EXPECT_EQ(any.numerics(), Numerics::exact);
+}
+
+TEST(Numerics, RotateAlike) {
+  const auto exact = frequencies_of(Numerics::exact);
+  const auto ggml = frequencies_of(Numerics::ggml);
+  const auto table = frequencies_of(Numerics::transformers, Rounding::table);
+  EXPECT_TRUE(rotate_alike(exact, frequencies_of(Numerics::exact, Rounding::table)));
+  EXPECT_TRUE(rotate_alike(ggml, frequencies_of(Numerics::ggml, Rounding::table)));
+  EXPECT_TRUE(rotate_alike(table, frequencies_of(Numerics::transformers, Rounding::table)));
+  EXPECT_FALSE(rotate_alike(table, frequencies_of(Numerics::transformers, Rounding::result)));
+  EXPECT_FALSE(rotate_alike(exact, ggml));
+  auto other = ggml;
+  other.ggml->freq_scale = 0.5F;
+  EXPECT_FALSE(rotate_alike(ggml, other));
+}
+
+TEST(Numerics, GgmlTakesInt32Positions) {
+  const Frequencies ggml = frequencies_of(Numerics::ggml);
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  EXPECT_TRUE(make_rotations(ggml, ConsecutivePositions{.first = most - 1, .tokens = 2}));
+  EXPECT_TRUE(make_rotations(ggml, ConsecutivePositions{.first = most + 1, .tokens = 0}));
+  EXPECT_TRUE(fails(make_rotations(ggml, ConsecutivePositions{.first = most, .tokens = 2}), invalid,
+                    {"integers within int32", "2 tokens from 2147483647"}));
+  EXPECT_TRUE(fails(make_rotations(ggml, ConsecutivePositions{.first = -most - 2, .tokens = 1}),
+                    invalid, {"integers within int32"}));
+  const std::vector<std::int64_t> wide = {most, most + 1};
+  EXPECT_TRUE(fails(make_rotations(ggml, positions_of(wide)), invalid,
+                    {"integers within int32", "2147483648", "batch 0, token 1"}));
+  for (const double bad : {0.5, 2147483648.0, -2147483649.0}) {
+    const std::vector<double> between = {3.0, bad};
+    EXPECT_TRUE(fails(make_rotations(ggml, positions_of(between)), invalid,
+                      {"integers within int32 for numerics ggml", "batch 0, token 1"}));
+  }
+  const std::vector<double> whole = {-2147483648.0, 2147483647.0};
+  EXPECT_TRUE(make_rotations(ggml, positions_of(whole)));
+}
+
+TEST(Numerics, WhatGgmlCannotExpress) {
+  RotarySpec spec = spec_of(Numerics::ggml);
+  for (const double base : {1e300, 1 + 1e-12}) {
+    spec.base = base;
+    EXPECT_TRUE(fails(make_frequencies(spec), invalid, {"base", "float32", "numerics ggml"}));
+  }
+  spec.base = 10000.0;
+  spec.scaling = YarnScaling{.factor = 2, .original_context_tokens = std::int64_t{1} << 31};
+  EXPECT_TRUE(fails(make_frequencies(spec), invalid,
+                    {"original_max_position_embeddings", "int32", "got 2147483648"}));
+  Frequencies frequencies = frequencies_of(Numerics::ggml);
+  frequencies.ggml->freq_factors = {1, 2};
+  EXPECT_TRUE(fails(make_rotations(frequencies, some), invalid, {"freq_factors", "4", "got 2"}));
+  frequencies.ggml.reset();
+  EXPECT_TRUE(fails(make_rotations(frequencies, some), invalid, {"frequencies.ggml", "none"}));
+}
+
+TEST(Numerics, TransformersNeedsAFrequencyForEachPair) {
+  Frequencies frequencies = frequencies_of(Numerics::exact);
+  frequencies.numerics = Numerics::transformers;
+  frequencies.inv_freq.pop_back();
+  EXPECT_TRUE(fails(make_rotations(frequencies, some, {.tensors = DType::f32}), invalid,
+                    {"inv_freq must have one entry for each pair, 4", "got 3"}));
+}
+
+}  // namespace
+}  // namespace rotary
