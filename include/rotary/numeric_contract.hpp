@@ -91,4 +91,13 @@ template <PositionNumber Number>
   return (roundings + rows) * (1 + 0x1p-20);
 }
 
+// |float32 component under Numerics::transformers - the one that the model's class computes|,
+// relative to hypot(pair of q or k): the two float32 angles are within 4 * 2^-23 of each other,
+// relative, and the roundings after them within 2^-21. For bf16 and f16 one unit in the last place
+// of the result is added. position >= 0.
+[[nodiscard]] inline double transformers_agreement(double attention_factor, double position,
+                                                   double inv_freq) noexcept {
+  return 0x1p-21 + 4 * 0x1p-23 * attention_factor * position * inv_freq;
+}
+
 }  // namespace rotary

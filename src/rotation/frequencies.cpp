@@ -24,6 +24,12 @@ Result<std::optional<GgmlAngles>> apply_numerics(const RotarySpec& spec,
   if (auto status = validate(spec.numerics, spec.rounding); !status) {
     return std::move(status).error();
   }
+  if (spec.xpos && spec.numerics != Numerics::exact) {
+    return unsupported("xpos needs numerics exact, got ", to_string(spec.numerics));
+  }
+  if (spec.sense != Sense::positive && spec.numerics == Numerics::ggml) {
+    return unsupported("numerics ggml needs sense positive, which is all that its operation has");
+  }
   if (spec.numerics == Numerics::transformers && spec.rounding != Rounding::double_angle) {
     round_like_transformers(spec.scaling, rotary, scaled.inv_freq);
   }
@@ -90,11 +96,11 @@ Result<Frequencies> make_frequencies(const RotarySpec& spec,
     const auto check = [&](const auto& rule) { return validate(rule, rotary); };
     if (auto status = std::visit(check, spec.scaling); !status) return std::move(status).error();
     auto scaled = std::visit([&](const auto& rule) { return scale(rule, rotary); }, spec.scaling);
+    auto ggml = apply_numerics(spec, rotary, scaled);
+    if (!ggml) return std::move(ggml).error();
     if (spec.sense != Sense::positive || spec.xpos) {
       return unsupported("sense negative and xpos must be left out for now");
     }
-    auto ggml = apply_numerics(spec, rotary, scaled);
-    if (!ggml) return std::move(ggml).error();
     auto frequencies =
         make_frequencies(*window, std::move(scaled.inv_freq), scaled.attention_factor);
     if (!frequencies) return frequencies;

@@ -71,7 +71,8 @@ class Float32Frequency {
 void round_like_transformers(const Scaling& scaling, const UnscaledRotary& rotary,
                              std::vector<double>& inv_freq) {
   for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
-    inv_freq[pair] = std::visit(Float32Frequency(rotary, pair, inv_freq[pair]), scaling);
+    const Float32Frequency frequency(rotary, pair, std::abs(inv_freq[pair]));
+    inv_freq[pair] = std::copysign(std::visit(frequency, scaling), inv_freq[pair]);
   }
 }
 

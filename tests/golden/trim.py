@@ -4,9 +4,10 @@
 
     trim.py SOURCE.json > TRIMMED.json
 
-Three kinds of source: rotated tensors (config, positions, q, k and what became of them), frequencies
-(config and inv_freq) and ggml_vs_hf_probe (the largest differences of cos). Numbers of float32 tensors are written with the fewest digits
-that read back as the same float32, those of half_precision runs as the same bfloat16 or float16.
+Three kinds of source: rotated tensors (config, positions, q, k and what became of them),
+frequencies (config and inv_freq) and ggml_vs_hf_probe (the largest differences of cos). Numbers of
+float32 tensors are written with the fewest digits that read back as the same float32, those of
+half_precision runs as the same bfloat16 or float16.
 """
 
 import json

@@ -213,6 +213,19 @@ TEST(Numerics, WhatGgmlCannotExpress) {
   EXPECT_TRUE(fails(make_rotations(frequencies, some), invalid, {"frequencies.ggml", "none"}));
 }
 
+TEST(Numerics, VariantsThatARecipeDoesNotHave) {
+  constexpr auto unsupported = ErrorCode::unsupported;
+  for (const Numerics numerics : {Numerics::transformers, Numerics::ggml}) {
+    RotarySpec spec = spec_of(numerics);
+    spec.xpos = Xpos{};
+    EXPECT_TRUE(fails(make_frequencies(spec), unsupported,
+                      {"xpos needs numerics exact, got", to_string(numerics)}));
+  }
+  RotarySpec spec = spec_of(Numerics::ggml);
+  spec.sense = Sense::negative;
+  EXPECT_TRUE(fails(make_frequencies(spec), unsupported, {"ggml needs sense positive"}));
+}
+
 TEST(Numerics, TransformersNeedsAFrequencyForEachPair) {
   Frequencies frequencies = frequencies_of(Numerics::exact);
   frequencies.numerics = Numerics::transformers;
