@@ -67,12 +67,20 @@ class Head {
   std::vector<float> elements_;
 };
 
-void check_pair(const std::array<double, 2>& in, const std::array<double, 2>& out, double factor) {
-  const double exact = std::hypot(in[0], in[1]) * factor;
+// Of a component, in units of 2^-24 * hypot. Rows of other numerics than exact round cos, A (ggml:
+// four times) and their product, where exact rounds once.
+double component_bound(const Frequencies& frequencies) {
+  const double exact = rotate_error_bound(Direction::forward, frequencies.attention_factor, 0);
+  return frequencies.numerics == Numerics::exact ? exact : exact + 5 * (1 + 0x1p-20);
+}
+
+void check_pair(const std::array<double, 2>& in, const std::array<double, 2>& out,
+                const Frequencies& frequencies) {
+  const double exact = std::hypot(in[0], in[1]) * frequencies.attention_factor;
   const double got = std::hypot(out[0], out[1]);
   // Each component is within the bound, so their hypot is within √2 of it; the angle's own error
   // turns a pair and does not stretch it.
-  const double bound = std::sqrt(2.0) * rotate_error_bound(Direction::forward, factor, 0) * 0x1p-24;
+  const double bound = std::sqrt(2.0) * component_bound(frequencies) * 0x1p-24;
   if (!(std::abs(got - exact) <= bound * exact)) fail("a pair must keep its length times A");
 }
 
@@ -92,14 +100,13 @@ void check_rotated(Head& head, const Frequencies& frequencies) {
       const std::int64_t first = begin + window.first_feature;
       const std::int64_t x = first + (half ? pair : 2 * pair);
       const std::int64_t y = first + (half ? pair + pairs : 2 * pair + 1);
-      check_pair({Head::value_of(x), Head::value_of(y)}, {head.at(x), head.at(y)},
-                 frequencies.attention_factor);
+      check_pair({Head::value_of(x), Head::value_of(y)}, {head.at(x), head.at(y)}, frequencies);
     }
   }
 }
 
 void rotate_at(const Frequencies& frequencies, const Positions& positions) {
-  const auto rotations = make_rotations(frequencies, positions);
+  const auto rotations = make_rotations(frequencies, positions, {.tensors = DType::f32});
   if (!rotations) fail("frequencies must make rotations", rotations.error().message);
   Head head(frequencies.window.head_dim);
   const HeadsView view = head.view();
@@ -115,11 +122,15 @@ void rotate_at(const Frequencies& frequencies, const Positions& positions) {
 void use_frequencies(const Frequencies& frequencies) {
   check_numbers(frequencies);
   if (frequencies.window.head_dim > largest_head) return;
-  constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
-  constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
   rotate_at(frequencies, ConsecutivePositions{.first = 131071, .tokens = tokens});
-  const std::array<std::int64_t, tokens> far = {lowest, last};
-  rotate_at(frequencies, positions_of(std::span<const std::int64_t>(far)));
+  const auto rotate_far = [&]<class Number>(Number) {
+    using Limits = std::numeric_limits<Number>;
+    const std::array<Number, tokens> far = {Limits::min(), Limits::max()};
+    rotate_at(frequencies, positions_of(std::span<const Number>(far)));
+  };
+  rotate_far(std::int32_t{});
+  if (frequencies.numerics == Numerics::ggml) return;  // takes no other positions
+  rotate_far(std::int64_t{});
   const std::array<double, tokens> between = {0.5, -4096.25};
   rotate_at(frequencies, positions_of(std::span<const double>(between)));
 }

@@ -55,9 +55,9 @@ class AnglesOfRule {
     angles->ramp_low = std::max(0.0F, std::floor(pair_that_turns(rule, rule.beta_fast)));
     angles->ramp_high = std::min(dimension_ - 1, std::ceil(pair_that_turns(rule, rule.beta_slow)));
     angles->mscale = yarn_mscale(angles->freq_scale);
-    if (!std::isfinite(angles->mscale)) {
-      return invalid_argument("1 + 0.1 ln(factor) must not be 0 for numerics ggml, got factor ",
-                              rule.factor);
+    if (!std::isfinite(angles->mscale) || angles->freq_scale >= 0x1p40F) {
+      return invalid_argument("factor must be finite and > 2^-40 as a float32, and 1 + 0.1 ",
+                              "ln(factor) not 0, for numerics ggml; got ", rule.factor);
     }
     publish_ramp(*angles, rule.factor);
     return angles;

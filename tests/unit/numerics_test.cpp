@@ -206,6 +206,14 @@ TEST(Numerics, WhatGgmlCannotExpress) {
   spec.scaling = YarnScaling{.factor = 2, .original_context_tokens = std::int64_t{1} << 31};
   EXPECT_TRUE(fails(make_frequencies(spec), invalid,
                     {"original_max_position_embeddings", "int32", "got 2147483648"}));
+  // Below 2^-40 no pair of this ramp is stretched, but 0 * Inf would be.
+  for (const double factor : {1e300, 1e-38}) {
+    spec.scaling = YarnScaling{.factor = factor,
+                               .original_context_tokens = 1 << 30,
+                               .beta_slow = 1e-3,
+                               .attention_factor = 1};
+    EXPECT_TRUE(fails(make_frequencies(spec), invalid, {"factor must be finite and > 2^-40"}));
+  }
   Frequencies frequencies = frequencies_of(Numerics::ggml);
   frequencies.ggml->freq_factors = {1, 2};
   EXPECT_TRUE(fails(make_rotations(frequencies, some), invalid, {"freq_factors", "4", "got 2"}));
