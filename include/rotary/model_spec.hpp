@@ -55,8 +55,8 @@ struct ModelLayer {
 
 // What a config says about positions.
 struct ModelSpec {
-  std::string model_type;  // empty when the config has none
-  std::vector<ModelRotary> rotary;
+  std::string model_type;             // empty when the config has none
+  std::vector<ModelRotary> rotary;    // empty when no layer rotates
   std::vector<ModelLayer> layers;     // empty when the config does not say how many
   std::vector<std::string> warnings;  // legal, but suspicious: worth a person's look
 };

@@ -168,8 +168,10 @@ Status read_base(const ConfigObject& config, ModelConfig& result) {
   const Family& family = result.family;
   const bool is_beside =
       result.encoding == LayerEncoding::rotary && family.reads_rope_parameters && !family.two_bases;
-  const bool is_list = family.labels != RopeLabels::layer_types;
-  if (!is_beside || is_list) return {};
+  const Json* const given = find(config, family.base_key);
+  const bool is_list =
+      family.labels == RopeLabels::per_layer_lists && given != nullptr && given->is_array();
+  if (!is_beside || is_list || family.labels == RopeLabels::main_and_compress) return {};
   ConfigObject object = config;
   if (const Json* const inner = find(config, family.base_object); inner != nullptr)
     object = {.object = inner, .path = message(config.path, family.base_object, ".")};
@@ -193,8 +195,18 @@ Status read_numbers_of_rope(const ConfigObject& config, ModelConfig& result) {
   if (auto status = read_rotary_dim(config, result); !status) return status;
   if (auto status = read_base(config, result); !status) return status;
   if (!family.reads_rope_parameters) return {};
-  return read_either(config, {family.fraction_key, family.other_fraction_key}, result,
-                     result.partial_rotary_factor);
+  if (auto status = read_either(config, {family.fraction_key, family.other_fraction_key}, result,
+                                result.partial_rotary_factor);
+      !status)
+    return status;
+  if (family.labels != RopeLabels::main_and_compress || result.partial_rotary_factor) return {};
+  const auto turning = read_integer(config, "qk_rope_head_dim");
+  if (!turning) return turning.error();
+  if (*turning) {
+    result.partial_rotary_factor =
+        static_cast<double>(**turning) / static_cast<double>(result.head_dim);
+  }
+  return {};
 }
 
 Status read_pairing(const ConfigObject& config, ModelConfig& result) {

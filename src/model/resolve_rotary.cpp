@@ -74,8 +74,15 @@ Result<Dimension> rotary_dimension(const ModelConfig& config, const RopeParamete
     auto dimension = stand_in(config, *config.rotary_dim, given.has_value(), warnings);
     if (!dimension || *dimension) return dimension;
   }
-  // The tensor that turns has been cut out of the head already.
-  if (family.latent) return Dimension();
+  if (family.latent) {  // the tensor that turns has been cut out of the head already
+    const double cut =
+        static_cast<double>(head_dim) / static_cast<double>(head_dim + config.nope_head_dim);
+    if (given && *given != 1 && *given != cut) {
+      warnings.push_back(message(config.object.path, "partial_rotary_factor ", *given,
+                                 " is ignored: all of qk_rope_head_dim, ", head_dim, ", turns"));
+    }
+    return Dimension();
+  }
   if (given && *given != 1 && family.partial == PartialRotary::fraction_if_scaled &&
       std::holds_alternative<NoScaling>(rope.scaling)) {
     warnings.push_back(message(config.object.path, "partial_rotary_factor ", *given,

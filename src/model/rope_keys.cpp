@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/message.hpp"
+#include "model/encoding_choice.hpp"
 
 namespace rotary {
 namespace {
@@ -95,7 +96,7 @@ bool reads_key(const Family& family, std::string_view key) {
            family.rotary_dim_key != RotaryDimKey::ignored;
   }
   if (key == family.interleave_key) return true;
-  if (key == "use_mem_rope") return family.read_encoding != nullptr;
+  if (key == "use_mem_rope") return family.read_encoding == mem_rope_or_none;
   if (family.latent && key == "qk_rope_head_dim") return true;
   if (reads_layer_key(family, key) || reads_label_key(family, key)) return true;
   if (!family.reads_rope_parameters) return false;

@@ -2,6 +2,7 @@
 #include "model/rope_layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -21,9 +22,27 @@ struct Dictionary {
   std::string path;  // "" when the config has none
 };
 
+// Of classes that name their types themselves, so that a model may have layers of some alone.
+bool may_be_unused(const Family& family, std::string_view label) {
+  constexpr std::array<std::string_view, 4> labels = {full, sliding, "hybrid", "hybrid_sliding"};
+  const bool names_them = family.two_bases || !family.default_rope.empty();
+  return names_them && std::find(labels.begin(), labels.end(), label) != labels.end();
+}
+
 bool is_nested(const Json& dictionary) {
   return !dictionary.empty() && std::all_of(dictionary.begin(), dictionary.end(),
                                             [](const Json& each) { return each.is_object(); });
+}
+
+// A layer type with null is one without a dictionary.
+void drop_null_types(Json& dictionary) {
+  Json typed = Json::object();
+  for (const auto& [key, value] : dictionary.items()) {
+    if (value.is_null()) continue;
+    if (!value.is_object()) return;
+    typed[key] = value;
+  }
+  dictionary = std::move(typed);
 }
 
 // The dictionary in force: rope_scaling, the older name, replaces rope_parameters unless it is
@@ -46,6 +65,7 @@ Result<Dictionary> find_dictionary(const ConfigObject& config, const Family& fam
     }
     found = {.json = *value, .path = message(config.path, key, ".")};
   }
+  drop_null_types(found.json);
   if (found.json.empty() && !family.default_rope.empty()) {
     found = {.json = Json::parse(family.default_rope),
              .path = message(config.path, "rope_parameters.")};
@@ -73,12 +93,10 @@ Result<RopeLayout> nested(const Dictionary& dictionary, const Family& family,
     return malformed_input(name, " must have at most ", max_layer_types, " layer types, got ",
                            dictionary.json.size());
   }
-  // A class with two types may have layers of one alone.
-  const bool may_be_unused = family.two_bases || !family.default_rope.empty();
   RopeLayout layout{.ropes = {}, .of_layer = {}, .is_nested = true};
   for (const auto& [key, value] : dictionary.json.items()) {
     const bool is_used = std::find(labels.begin(), labels.end(), key) != labels.end();
-    if (!is_used && !may_be_unused) {
+    if (!is_used && !may_be_unused(family, key)) {
       return malformed_input(dictionary.path, shorten(key),
                              " must be one of layer_types, got a name that is not in it");
     }

@@ -47,15 +47,21 @@ Result<Json> expand_lists(const ConfigObject& config, const Json& dictionary,
                           const std::vector<std::string>& layer_types) {
   Json dictionaries = Json::object();
   const Json* const base = find(config, "rope_theta");
-  if (base == nullptr || !base->is_array() || has_dictionary(dictionary, "full_attention"))
+  const bool has_bases = base != nullptr && base->is_array();
+  const bool has_fractions = find(config, "partial_rotary_factors") != nullptr;
+  if ((!has_bases && !has_fractions) || has_dictionary(dictionary, "full_attention"))
     return dictionaries;
   if (layer_types.empty()) {
     return malformed_input(config.path,
-                           "layer_types must be given, because rope_theta is a list; got none");
+                           "layer_types must be given, because rope_theta or "
+                           "partial_rotary_factors is a list; got none");
   }
   for (const std::string& type : layer_types) dictionaries[type] = {{"rope_type", "default"}};
-  if (auto status = spread(config, "rope_theta", "rope_theta", layer_types, dictionaries); !status)
-    return std::move(status).error();
+  if (has_bases) {
+    if (auto status = spread(config, "rope_theta", "rope_theta", layer_types, dictionaries);
+        !status)
+      return std::move(status).error();
+  }
   if (auto status = spread(config, "partial_rotary_factors", "partial_rotary_factor", layer_types,
                            dictionaries);
       !status)

@@ -12,7 +12,7 @@
 namespace rotary {
 
 // Step-3.5: rope_theta and partial_rotary_factors hold one entry for each layer, rope_scaling is
-// for full layers. A dictionary for each layer type; empty when rope_theta is no list, or when
+// for full layers. A dictionary for each layer type; empty when neither is a list, or when
 // `dictionary` is nested already.
 [[nodiscard]] Result<Json> expand_lists(const ConfigObject& config, const Json& dictionary,
                                         const std::vector<std::string>& layer_types);

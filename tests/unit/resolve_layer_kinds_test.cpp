@@ -95,6 +95,16 @@ TEST(LayerKinds, Gemma3Nested) {
   EXPECT_EQ(rotary_for(model, "sliding_attention").spec.base.get(), 30000);
 }
 
+TEST(LayerKinds, TypesOfAClassThatNamesThem) {
+  const ModelSpec model = resolved(model_with("gemma3_text", R"("rope_parameters": {
+      "full_attention": {"rope_type": "linear", "factor": 8}, "sliding_attention": null})"));
+  EXPECT_EQ(rotary_for(model, "full_attention").spec.base.get(), 1e6);
+  EXPECT_EQ(rotary_for(model, "sliding_attention").spec.base.get(), 10000);
+  EXPECT_TRUE(malformed(model_with("gemma3_text", R"("rope_parameters": {
+                            "full_attention": {}, "global_attention": {"rope_theta": 5}})"),
+                        {"rope_parameters.global_attention", "layer_types"}));
+}
+
 TEST(LayerKinds, ModernbertScalesBoth) {
   const ModelSpec model = resolved(
       model_with("modernbert", R"("global_rope_theta": 160000.0, "local_rope_theta": 10000.0,
@@ -152,6 +162,13 @@ TEST(LayerKinds, ListsOfBasesAndFractions) {
       model_with("step3p5",
                  R"("layer_types": ["a", "a", "a", "a"], "rope_theta": [1e4, 1e4, 1e5, 1e4])"),
       {"rope_theta", "the same in all layers of type a"}));
+  EXPECT_EQ(resolved(model_with("step3p5", R"("rope_theta": 20000)")).rotary[0].spec.base.get(),
+            20000);
+  const ModelSpec fractions = resolved(model_with("step3p5", R"("rope_theta": 20000,
+      "layer_types": ["full_attention", "full_attention", "full_attention", "full_attention"],
+      "partial_rotary_factors": [0.5, 0.5, 0.5, 0.5])"));
+  EXPECT_EQ(fractions.rotary[0].spec.rotary_dim, 32);
+  EXPECT_EQ(fractions.rotary[0].spec.base.get(), 20000);
   EXPECT_TRUE(malformed(model_with("step3p5", R"("rope_theta": [1e4, 1e4, 1e4, 1e4])"),
                         {"layer_types must be given"}));
 }
@@ -174,6 +191,11 @@ TEST(LayerKinds, DeepseekV4TurnsTheEndOfTheHead) {
   EXPECT_EQ(std::get<YarnScaling>(compress.spec.scaling).attention_factor, 1);
   EXPECT_EQ(model.rotary[model.layers[0].rotary].layer_type, "main");
   EXPECT_EQ(model.rotary[model.layers[2].rotary].layer_type, "compress");
+
+  const ModelSpec short_end = resolved(model_with("deepseek_v4", R"("qk_rope_head_dim": 16)"));
+  EXPECT_EQ(layers_of(short_end), "R0 R0 R0 R0");
+  EXPECT_EQ(short_end.rotary.front().layer_type, "compress");
+  EXPECT_EQ(short_end.rotary.front().spec.first_feature, 48);
 }
 
 TEST(LayerKinds, LayersWithoutAttention) {

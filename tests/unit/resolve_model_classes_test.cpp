@@ -34,6 +34,16 @@ TEST(LatentAttention, TheTurningTensorIsTheHead) {
   EXPECT_EQ(resolved_rotary(model_with("minicpm3")).pairing.get(), Pairing::half);
 }
 
+TEST(LatentAttention, AFractionDoesNothing) {
+  EXPECT_TRUE(warns(resolved(model_with("deepseek_v3", R"("partial_rotary_factor": 0.5)")),
+                    "all of qk_rope_head_dim, 64, turns"));
+  const ModelSpec mistral = resolved(model_with("mistral4", R"("rope_parameters": {
+      "type": "yarn", "rope_theta": 10000.0, "factor": 128.0, "llama_4_scaling_beta": 0.1,
+      "original_max_position_embeddings": 8192, "partial_rotary_factor": 0.5})"));
+  EXPECT_FALSE(warns(mistral, "partial_rotary_factor"));
+  EXPECT_EQ(mistral.rotary.front().spec.rotary_dim.value_or(64), 64);
+}
+
 TEST(LatentAttention, RopeInterleaveFalseMeansHalves) {
   EXPECT_EQ(resolved_rotary(model_with("deepseek_v3", R"("rope_interleave": false)")).pairing.get(),
             Pairing::half);
