@@ -57,18 +57,28 @@ Result<LayerTypes> from_numbers(const ConfigObject& config, const NumberedTypes&
   return types;
 }
 
-// The indices of the layers that attend.
-Result<LayerTypes> from_indices(const ConfigObject& config, std::string_view key,
+// The indices of the layers that are of another type than the rest.
+struct IndexedType {
+  std::string_view key;
+  std::string_view type;
+  std::string_view other_type;
+};
+constexpr std::array<IndexedType, 3> indexed = {
+    IndexedType{"attn_layer_indices", full, linear}, IndexedType{"full_attn_idxs", full, linear},
+    IndexedType{"cross_attention_layers", cross_attention, full}};
+
+Result<LayerTypes> from_indices(const ConfigObject& config, const IndexedType& meaning,
                                 std::int64_t layers) {
+  const std::string_view key = meaning.key;
   const auto indices = read_numbers(config, key);
   if (!indices) return indices.error();
-  LayerTypes types(static_cast<std::size_t>(layers), std::string(linear));
+  LayerTypes types(static_cast<std::size_t>(layers), std::string(meaning.other_type));
   for (const double index : indices->value_or(std::vector<double>())) {
     if (!(index >= 0) || index >= static_cast<double>(layers)) {
       return malformed_input(config.path, key, " must hold indices of layers, 0 to ", layers - 1,
                              "; got ", index);
     }
-    types[static_cast<std::size_t>(index)] = full;
+    types[static_cast<std::size_t>(index)] = meaning.type;
   }
   return types;
 }
@@ -169,8 +179,8 @@ Result<LayerTypes> find_types(const ConfigObject& config, const Family& family,
   }
   if (find(config, "hybrid_override_pattern") != nullptr) return from_letters(config);
   if (!layers) return LayerTypes();
-  for (const std::string_view key : {"attn_layer_indices", "full_attn_idxs"}) {
-    if (find(config, key) != nullptr) return from_indices(config, key, *layers);
+  for (const IndexedType& each : indexed) {
+    if (find(config, each.key) != nullptr) return from_indices(config, each, *layers);
   }
   if (find(config, "attn_layer_period") != nullptr) return from_period(config, *layers);
   return from_pattern(config, family.pattern, *layers);

@@ -14,6 +14,9 @@
 
 namespace rotary {
 
+// Of a layer whose queries look at an image, where text positions mean nothing (Llama 3.2 Vision).
+inline constexpr std::string_view cross_attention = "cross_attention";
+
 // One entry for each layer: from the config's list under any of its names, else by the family's
 // pattern; empty when neither says. layers: how many the config says.
 [[nodiscard]] Result<std::vector<std::string>> read_layer_types(const ConfigObject& config,

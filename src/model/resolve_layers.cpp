@@ -185,6 +185,10 @@ bool attends(const ModelConfig& config, std::size_t layer) {
   return layer >= config.layer_types.size() || has_attention(config.layer_types[layer]);
 }
 
+bool is_cross_attention(const ModelConfig& config, std::size_t layer) {
+  return layer < config.layer_types.size() && config.layer_types[layer] == cross_attention;
+}
+
 }  // namespace
 
 Status resolve_layers(const ModelConfig& config, ModelSpec& model) {
@@ -212,7 +216,7 @@ Status resolve_layers(const ModelConfig& config, ModelSpec& model) {
       layer.encoding = LayerEncoding::no_attention;
     } else if (!is_rotary) {
       layer.encoding = config.encoding;
-    } else if (rotates[i]) {
+    } else if (rotates[i] && !is_cross_attention(config, i)) {
       layer.rotary = i < ropes.size() ? ropes[i] : 0;
       layer.query_temperature = temperatures.rotating;
     } else {

@@ -211,6 +211,12 @@ TEST(LayerKinds, LayersWithoutAttention) {
   EXPECT_EQ(layers_of(resolved(model_with("mamba"))), "- - - -");
 }
 
+TEST(LayerKinds, LayersThatLookAtAnImageDoNotRotate) {
+  EXPECT_EQ(
+      layers_of(resolved(model_with("mllama_text_model", R"("cross_attention_layers": [1, 3])"))),
+      "R0 N R0 N");
+}
+
 TEST(LayerKinds, HybridModelsSayWhetherTheyRotate) {
   constexpr std::string_view types = R"("layer_types": ["mamba", "attention", "mamba", "mamba"])";
   const std::string none = model_with("granitemoehybrid", types);
