@@ -28,9 +28,10 @@ struct Switch {
   std::string_view key;
   bool harmless;
 };
-constexpr std::array<Switch, 6> switches = {
-    Switch{"rotary", true},        Switch{"use_rope", true},      Switch{"use_mrope", false},
-    Switch{"original_rope", true}, Switch{"rotary_value", false}, Switch{"use_mem_rope", false}};
+constexpr std::array<Switch, 7> switches = {
+    Switch{"rotary", true},           Switch{"use_rope", true},      Switch{"use_mrope", false},
+    Switch{"original_rope", true},    Switch{"rotary_value", false}, Switch{"use_mem_rope", false},
+    Switch{"rope_interleaved", false}};
 
 bool is_harmless(std::string_view key, const Json& value) {
   return std::any_of(switches.begin(), switches.end(), [&](const Switch& each) {

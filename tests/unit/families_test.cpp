@@ -25,7 +25,8 @@ std::string config_of(const FamilyInfo& family) {
   std::string members = test::member("model_type", test::json_text(family.model_type));
   members.append(R"(, "hidden_size": 4096, "num_attention_heads": 64, "head_dim": 80,
       "n_layer": 4, "num_hidden_layers": 4, "n_layers": 4, "num_layers": 4, "encoder_layers": 4,
-      "num_transformer_layers": 4, "decoder_num_hidden_layers": 4, "rope_theta": 20000)");
+      "num_transformer_layers": 4, "decoder_num_hidden_layers": 4, "rope_theta": 20000,
+      "rotary_dim": 40)");
   if (with_listed_layers.contains(family.model_type))
     members.append(R"(, "layers_block_type": ["mamba", "hybrid", "mamba", "hybrid"])");
   return test::json_object(members);

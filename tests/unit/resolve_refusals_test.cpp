@@ -50,6 +50,8 @@ TEST(ResolveRefusals, UnknownTopLevelKeyAboutRotaryEmbedding) {
   EXPECT_TRUE(resolve(llama_with(R"("properties": 1, "europe": 2)")));  // no word of them
   // Switches in published configs, GPT-J's and Qwen2.5's: harmless one way, refused the other.
   EXPECT_TRUE(resolve(llama_with(R"("rotary": true, "use_mrope": false)")));
+  EXPECT_TRUE(resolve(llama_with(R"("rope_interleaved": false)")));
+  EXPECT_TRUE(not_supported(llama_with(R"("rope_interleaved": true)"), {"rope_interleaved"}));
   EXPECT_TRUE(not_supported(llama_with(R"("rotary": false)"), {"rotary", "false"}));
   EXPECT_TRUE(not_supported(llama_with(R"("use_mrope": true)"), {"use_mrope", "true"}));
 }

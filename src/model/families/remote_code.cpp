@@ -16,6 +16,7 @@ constexpr Family llama_like(std::string_view model_type, std::optional<double> b
 }
 
 constexpr std::array families = {
+    llama_like("internlm", 10000),
     llama_like("internlm2", 10000),
     llama_like("deepseek", 10000),
     llama_like("orion", 10000),
@@ -59,6 +60,23 @@ constexpr std::array families = {
            .keys = {.hidden_size = "model_dim",
                     .layers = "num_transformer_layers",
                     .positions = "max_context_length"},
+           .source = remote},
+    // Phi 1.5 and 2 before Transformers had them: the base is in their code.
+    Family{.model_type = "phi-msft",
+           .base = 10000,
+           .partial = PartialRotary::dimension,
+           .reads_rope_parameters = false,
+           .keys = {.hidden_size = "n_embd",
+                    .heads = "n_head",
+                    .layers = "n_layer",
+                    .positions = "n_positions"},
+           .note = "rotary_dim must be given",
+           .source = remote},
+    Family{.model_type = "phi3_v",
+           .base = 10000,
+           .partial = PartialRotary::fraction,
+           .rope_dialect = RopeDialect::phi3,
+           .note = "rope_type su and yarn are LongRoPE",
            .source = remote},
     Family{.model_type = "neobert",
            .pairing = Pairing::interleaved,
