@@ -11,22 +11,33 @@ namespace {
 
 using Complex = std::complex<long double>;
 
-std::vector<Complex> as_complex(std::span<const long double> features, Pairing pairing) {
+// Where the real and the imaginary part of each number stand.
+enum class Parts { in_halves, side_by_side };
+
+std::vector<Complex> as_complex(std::span<const long double> features, Parts parts) {
   const std::size_t pairs = features.size() / 2;
   std::vector<Complex> numbers(pairs);
   for (std::size_t i = 0; i < pairs; ++i) {
-    numbers[i] = pairing == Pairing::half ? Complex(features[i], features[pairs + i])
-                                          : Complex(features[2 * i], features[2 * i + 1]);
+    numbers[i] = parts == Parts::in_halves ? Complex(features[i], features[pairs + i])
+                                           : Complex(features[2 * i], features[2 * i + 1]);
   }
   return numbers;
 }
 
-void store(std::span<long double> features, std::span<const Complex> numbers, Pairing pairing) {
+void store(std::span<long double> features, std::span<const Complex> numbers, Parts parts) {
   const std::size_t pairs = numbers.size();
   for (std::size_t i = 0; i < pairs; ++i) {
-    (pairing == Pairing::half ? features[i] : features[2 * i]) = numbers[i].real();
-    (pairing == Pairing::half ? features[pairs + i] : features[2 * i + 1]) = numbers[i].imag();
+    (parts == Parts::in_halves ? features[i] : features[2 * i]) = numbers[i].real();
+    (parts == Parts::in_halves ? features[pairs + i] : features[2 * i + 1]) = numbers[i].imag();
   }
+}
+
+// Of a model's own vectors, and of what its rotation makes of them.
+Parts before(Pairing pairing) {
+  return pairing == Pairing::half ? Parts::in_halves : Parts::side_by_side;
+}
+Parts after(Pairing pairing) {
+  return pairing == Pairing::interleaved ? Parts::side_by_side : Parts::in_halves;
 }
 
 }  // namespace
@@ -37,7 +48,8 @@ std::vector<long double> rotate_by_complex_numbers(std::span<const long double> 
   std::vector<long double> result(x.begin(), x.end());
   const auto turning = std::span(result).subspan(static_cast<std::size_t>(window.first_feature),
                                                  static_cast<std::size_t>(window.rotary_dim));
-  auto numbers = as_complex(turning, window.pairing);
+  const bool forward = rotation.direction == Direction::forward;
+  auto numbers = as_complex(turning, forward ? before(window.pairing) : after(window.pairing));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const Complex turn(rotation.angles[i].cos, rotation.angles[i].sin);
     switch (rotation.direction) {
@@ -52,7 +64,7 @@ std::vector<long double> rotate_by_complex_numbers(std::span<const long double> 
         break;
     }
   }
-  store(turning, numbers, window.pairing);
+  store(turning, numbers, forward ? after(window.pairing) : before(window.pairing));
   return result;
 }
 

@@ -2,7 +2,10 @@
 // x * cos + rotated(x) * sin, RoFormer (arXiv 2104.09864) eq. 34. Version 5 has its last pair
 // right,
 // (-x_d, x_{d-1}); the copy that circulates with (-x_{d-1}, x_d) is no rotation. rotated(x) is
-// rotate_every_two for pairing interleaved and rotate_half for pairing half.
+// rotate_every_two for pairing interleaved and rotate_half for pairing half. interleaved_to_half
+// puts the even features before the odd ones and goes on as half does
+// (apply_rotary_pos_emb_interleave of DeepSeek-V3 in huggingface/transformers).
+#include <algorithm>
 #include <cstddef>
 
 #include "reference/forms.hpp"
@@ -40,6 +43,46 @@ std::vector<CosSin> one_for_each_feature(std::span<const CosSin> angles, Pairing
   return result;
 }
 
+// (x1, x3, …, x_{d-1}, x2, x4, …, x_d)
+std::vector<long double> even_before_odd(std::span<const long double> x) {
+  std::vector<long double> result;
+  for (std::size_t i = 0; i < x.size(); i += 2) result.push_back(x[i]);
+  for (std::size_t i = 1; i < x.size(); i += 2) result.push_back(x[i]);
+  return result;
+}
+
+// What even_before_odd makes this of.
+std::vector<long double> even_between_odd(std::span<const long double> x) {
+  std::vector<long double> result;
+  for (std::size_t i = 0; i < x.size() / 2; ++i) {
+    result.push_back(x[i]);
+    result.push_back(x[x.size() / 2 + i]);
+  }
+  return result;
+}
+
+std::vector<long double> turn(std::span<const long double> x, Pairing pairing,
+                              const HeadRotation& rotation) {
+  const auto rotated = pairing == Pairing::half ? rotate_half(x) : rotate_every_two(x);
+  const auto angles = one_for_each_feature(rotation.angles, pairing);
+  const long double sign = rotation.direction == Direction::forward ? 1 : -1;
+  const long double scale = rotation.direction == Direction::inverse ? 1 / rotation.attention_factor
+                                                                     : rotation.attention_factor;
+  std::vector<long double> result;
+  for (std::size_t f = 0; f < x.size(); ++f) {
+    result.push_back(scale * (x[f] * angles[f].cos + sign * rotated[f] * angles[f].sin));
+  }
+  return result;
+}
+
+std::vector<long double> turn_to_half(std::span<const long double> x,
+                                      const HeadRotation& rotation) {
+  if (rotation.direction == Direction::forward) {
+    return turn(even_before_odd(x), Pairing::half, rotation);
+  }
+  return even_between_odd(turn(x, Pairing::half, rotation));
+}
+
 }  // namespace
 
 std::vector<long double> rotate_by_elements(std::span<const long double> x,
@@ -49,16 +92,9 @@ std::vector<long double> rotate_by_elements(std::span<const long double> x,
   const auto turning = x.subspan(static_cast<std::size_t>(window.first_feature),
                                  static_cast<std::size_t>(window.rotary_dim));
   const Pairing pairing = window.pairing;
-  const auto rotated = pairing == Pairing::half ? rotate_half(turning) : rotate_every_two(turning);
-  const auto angles = one_for_each_feature(rotation.angles, pairing);
-  const long double sign = rotation.direction == Direction::forward ? 1 : -1;
-  const long double scale = rotation.direction == Direction::inverse ? 1 / rotation.attention_factor
-                                                                     : rotation.attention_factor;
-
-  for (std::size_t f = 0; f < turning.size(); ++f) {
-    result[static_cast<std::size_t>(window.first_feature) + f] =
-        scale * (turning[f] * angles[f].cos + sign * rotated[f] * angles[f].sin);
-  }
+  const auto turned = pairing == Pairing::interleaved_to_half ? turn_to_half(turning, rotation)
+                                                              : turn(turning, pairing, rotation);
+  std::copy(turned.begin(), turned.end(), result.begin() + window.first_feature);
   return result;
 }
 

@@ -246,7 +246,12 @@ Frequencies frequencies(const RotarySpec& spec, std::optional<std::int64_t> cont
   const Rope rope{.base = spec.base.get(),
                   .rotary_dim = spec.rotary_dim.value_or(spec.head_dim - spec.first_feature),
                   .context_tokens = context_tokens.value_or(0)};
-  return std::visit([&](const auto& rule) { return scale(rule, rope); }, spec.scaling);
+  auto scaled = std::visit([&](const auto& rule) { return scale(rule, rope); }, spec.scaling);
+  // A pair that turns the other way: sin(-φ) = -sin φ.
+  if (spec.sense == Sense::negative) {
+    for (long double& theta : scaled.inv_freq) theta *= -1;
+  }
+  return scaled;
 }
 
 }  // namespace rotary::reference

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // R^d_{Theta,m} of RoFormer (arXiv 2104.09864), eq. 15: really built and really multiplied. The
-// paper pairs neighbours; pairing half is the same matrix with rows and columns permuted.
+// paper pairs neighbours; pairing half is the same matrix with rows and columns permuted, and
+// interleaved_to_half with its rows alone.
 #include <cstddef>
 
 #include "reference/forms.hpp"
@@ -26,18 +27,21 @@ SquareMatrix rotation_matrix(const HeadWindow& window, std::span<const CosSin> a
   const auto d = static_cast<std::size_t>(window.rotary_dim);
   SquareMatrix matrix(d);
   for (std::size_t i = 0; i < d / 2; ++i) {
-    const bool neighbours = window.pairing.get() == Pairing::interleaved;
-    const std::size_t first = neighbours ? 2 * i : i;
-    const std::size_t second = neighbours ? 2 * i + 1 : i + d / 2;
-    matrix.at(first, first) = angles[i].cos;
-    matrix.at(first, second) = -angles[i].sin;
-    matrix.at(second, first) = angles[i].sin;
-    matrix.at(second, second) = angles[i].cos;
+    const bool from_neighbours = window.pairing.get() != Pairing::half;
+    const std::size_t x = from_neighbours ? 2 * i : i;
+    const std::size_t y = from_neighbours ? 2 * i + 1 : i + d / 2;
+    const bool to_neighbours = window.pairing.get() == Pairing::interleaved;
+    const std::size_t first = to_neighbours ? 2 * i : i;
+    const std::size_t second = to_neighbours ? 2 * i + 1 : i + d / 2;
+    matrix.at(first, x) = angles[i].cos;
+    matrix.at(first, y) = -angles[i].sin;
+    matrix.at(second, x) = angles[i].sin;
+    matrix.at(second, y) = angles[i].cos;
   }
   return matrix;
 }
 
-// R is orthogonal: its inverse is its transpose.
+// R is orthogonal, permuted or not: its inverse is its transpose.
 SquareMatrix transposed(SquareMatrix matrix) {
   SquareMatrix result(matrix.size());
   for (std::size_t row = 0; row < matrix.size(); ++row) {

@@ -87,6 +87,23 @@ AngleRows::AngleRows(const Positions& positions, std::span<const double> inv_fre
   }
 }
 
+AngleRows::AngleRows(const Positions& positions, std::span<const double> inv_freq,
+                     const XposRole& xpos)
+    : AngleRows(positions, inv_freq) {
+  const auto pairs = static_cast<std::int64_t>(pairs_);
+  auto row = rows_.begin();
+  for (std::int64_t b = 0; b < batch_; ++b) {
+    for (std::int64_t t = 0; t < tokens_; ++t) {
+      for (std::int64_t pair = 0; pair < pairs; ++pair, ++row) {
+        const long double factor =
+            xpos_factor(xpos, {.pair = pair, .pairs = pairs}, position_at(positions, b, t));
+        row->cos *= factor;
+        row->sin *= factor;
+      }
+    }
+  }
+}
+
 std::span<const CosSin> AngleRows::at(std::int64_t batch, std::int64_t token) const {
   const std::int64_t row = (batch_ == 1 ? 0 : batch) * tokens_ + token;
   return std::span(rows_).subspan(static_cast<std::size_t>(row) * pairs_, pairs_);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reference/angle.hpp"
+#include "reference/xpos.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/rotary_spec.hpp"
 #include "rotary/rotate.hpp"
@@ -22,6 +23,8 @@ class AngleRows {
  public:
   // inv_freq: one for each pair. Requires positions that stay within int64.
   AngleRows(const Positions& positions, std::span<const double> inv_freq);
+  // Times the factors of xPos.
+  AngleRows(const Positions& positions, std::span<const double> inv_freq, const XposRole& xpos);
 
   // The row [pairs] of one token; a batch of 1 serves every batch row.
   [[nodiscard]] std::span<const CosSin> at(std::int64_t batch, std::int64_t token) const;

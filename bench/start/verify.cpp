@@ -9,7 +9,7 @@
 namespace rotary::bench {
 namespace {
 
-// The other feature of the pair that a rotating feature belongs to.
+// The other feature of the pair that a rotated feature belongs to.
 std::int64_t partner(const HeadWindow& window, std::int64_t feature) {
   const std::int64_t i = feature - window.first_feature;
   if (window.pairing == Pairing::interleaved) return window.first_feature + (i ^ 1);

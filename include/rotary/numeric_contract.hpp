@@ -24,22 +24,37 @@ template <PositionNumber Number>
   return 2 * std::numbers::pi * std::abs(static_cast<double>(position)) * 0x1p-65 + 0x1p-50;
 }
 
-// |row element - A cos(p inv_freq)| where exact is that product (or the one with sin). What is
-// rounded is the computed value, which may lie where floats are coarser than at the exact one.
-template <PositionNumber Number>
-[[nodiscard]] double row_error_bound(double exact, double attention_factor,
-                                     Number position) noexcept {
-  const double before_rounding = attention_factor * angle_error_bound(position);
+// Error of a float32 row element whose double is off by before_rounding. What is rounded is the
+// computed value, which may lie where floats are coarser than at the exact one.
+[[nodiscard]] inline double rounded_row_error(double exact, double before_rounding) noexcept {
   const auto nearest = static_cast<float>(std::abs(exact) + before_rounding);
   const auto next = std::nextafter(nearest, std::numeric_limits<float>::infinity());
   const double half_ulp = (static_cast<double>(next) - static_cast<double>(nearest)) / 2;
   return half_ulp + before_rounding;
 }
 
+// |row element - A cos(p inv_freq)| where exact is that product (or the one with sin).
+template <PositionNumber Number>
+[[nodiscard]] double row_error_bound(double exact, double attention_factor,
+                                     Number position) noexcept {
+  return rounded_row_error(exact, attention_factor * angle_error_bound(position));
+}
+
+// Of the factor by which xPos multiplies a row, and of that product in double, relative.
+inline constexpr double xpos_factor_error = 0x1p-51;
+
+// The same for a row of xPos, where attention_factor is A times the factor of pair and position.
+template <PositionNumber Number>
+[[nodiscard]] double xpos_row_error_bound(double exact, double attention_factor,
+                                          Number position) noexcept {
+  return rounded_row_error(exact,
+                           attention_factor * (angle_error_bound(position) + xpos_factor_error));
+}
+
 // |each component of a rotated float32 pair - exact| in units of 2^-24 * hypot(exact pair), where
 // the exact pair is the real linear map of the float32 input; hypot in [2^-100, 2^100]. Three
 // roundings meet in the worst case: the row's, a product's, the sum's (the inverse of A != 1 also
-// rounds 1/A^2 and its product with the row).
+// rounds 1/A^2 and its product with the row). By rows of xPos it is the same.
 template <PositionNumber Number>
 [[nodiscard]] double rotate_error_bound(Direction direction, double attention_factor,
                                         Number position) noexcept {
@@ -98,6 +113,17 @@ template <PositionNumber Number>
 [[nodiscard]] inline double transformers_agreement(double attention_factor, double position,
                                                    double inv_freq) noexcept {
   return 0x1p-21 + 4 * 0x1p-23 * attention_factor * position * inv_freq;
+}
+
+// The two for double rows of xPos, where attention_factor is A times the factor.
+template <PositionNumber Number>
+[[nodiscard]] double xpos_row_f64_error_bound(double attention_factor, Number position) noexcept {
+  return attention_factor * (angle_error_bound(position) + xpos_factor_error);
+}
+template <PositionNumber Number>
+[[nodiscard]] double xpos_rotate_f64_error_bound(Direction direction, Number position) noexcept {
+  const double factor = std::numbers::sqrt2 * xpos_factor_error * 0x1p53;
+  return rotate_f64_error_bound(direction, 1, position) + factor * (1 + 0x1p-20);
 }
 
 }  // namespace rotary

@@ -35,12 +35,17 @@ inline constexpr std::array all_pairings = {Pairing::half, Pairing::interleaved,
 // "half", "interleaved", "interleaved_to_half".
 [[nodiscard]] ROTARY_API std::string_view to_string(Pairing pairing) noexcept;
 
-// Which way positive positions turn a pair: (x, y) by +φ, or by -φ as in NanoChat.
+// Which way positive positions turn a pair: (x, y) by +φ, or by -φ as in NanoChat, where every
+// inv_freq is negative.
 enum class Sense : std::int32_t { positive = 1, negative = 2 };
+
+// "positive", "negative".
+[[nodiscard]] ROTARY_API std::string_view to_string(Sense sense) noexcept;
 
 // xPos (Sun et al. 2022, arXiv 2212.10554): pair i of a query is also multiplied, of a key divided,
 // by ζ_i^((position - center) / scale_base), ζ_i = (2i/d + γ) / (1 + γ), γ = 0.4. Scores fade with
-// distance; they are right only where query and key have the same center.
+// distance; they are right only where query and key have the same center. Query and key need rows
+// of their own (Role).
 struct Xpos {
   double scale_base = 512;  // tokens; finite, > 0
   double center = 0;        // a position; finite

@@ -25,8 +25,10 @@ constexpr KernelTable table{.instruction_set = instruction_set,
                             .make_rows_f64 = make_rows_f64,
                             .make_phase_row_f32 = make_phase_row_f32,
                             .make_phase_row_f64 = make_phase_row_f64,
-                            .rotate_half = rotate_kernels<Half>,
-                            .rotate_interleaved = rotate_kernels<Interleaved>};
+                            .rotate_half = rotate_kernels<Half, Half>,
+                            .rotate_interleaved = rotate_kernels<Interleaved, Interleaved>,
+                            .rotate_interleaved_to_half = rotate_kernels<Interleaved, Half>,
+                            .rotate_half_to_interleaved = rotate_kernels<Half, Interleaved>};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels

@@ -38,7 +38,7 @@ struct PhaseRowJob {
 };
 
 // Tokens and heads of one batch row. Elements are of the kernel's dtype; strides count elements and
-// the feature stride is 1. src may equal dst.
+// the feature stride is 1. src may equal dst where the kernel writes pairs to where it read them.
 struct RotateJob {
   const void* src;  // the first rotated feature of token 0, head 0
   void* dst;
@@ -61,8 +61,9 @@ using MakeRows = void (*)(const RowsJob& job);
 using MakePhaseRow = void (*)(const PhaseRowJob& job);
 using Rotate = void (*)(const RotateJob& job);
 
-// One for each dtype of the elements: rounds once, on store, or (every_step) each product and each
-// sum to that dtype, for rows whose elements are numbers of it.
+// One for each dtype of the elements, of pairs that are read and written in one order each: rounds
+// once, on store, or (every_step) each product and each sum to that dtype, for rows whose elements
+// are numbers of it.
 struct RotateKernels {
   Rotate f32;
   Rotate bf16;
@@ -80,6 +81,8 @@ struct KernelTable {
   MakePhaseRow make_phase_row_f64;
   RotateKernels rotate_half;
   RotateKernels rotate_interleaved;
+  RotateKernels rotate_interleaved_to_half;
+  RotateKernels rotate_half_to_interleaved;
 };
 
 // More than Highway has targets for one architecture.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores vectors of pairs as two vectors of what is computed with, x of the first
-// features and y of the second: what differs between pairings, and nothing else. A partial vector
+// features and y of the second: what differs between orders of the features, and nothing else. A
+// partial vector
 // (a capped tag) touches exactly its own elements. Compiled once for each instruction set
 // (kernel_targets.cpp).
 

@@ -6,7 +6,8 @@
 // vectors stay in registers over all heads of the token; where the tokens of a head do ([H,T,D]) a
 // block of tokens is done head by head, so its rows stay in the first-level cache. Either way each
 // pair sees the same operations, tails included (shorter vectors, not scalar code), so the bits do
-// not depend on layout, batch or split. Compiled once for each instruction set
+// not depend on layout, batch or split. From and To say which features of a head a pair is read
+// from and written to (pair_io-inl.hpp). Compiled once for each instruction set
 // (kernel_targets.cpp).
 
 #if defined(ROTARY_KERNELS_ROTATE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -81,7 +82,7 @@ struct Turn<EveryStep<T>> {
 };
 
 // Pairs [pair, pair + Vectors * Lanes(d)) of every head of one token.
-template <class Pairing, std::size_t Vectors, class D, class T>
+template <class From, class To, std::size_t Vectors, class D, class T>
 HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T> token, std::int64_t pair) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
   hn::Vec<D> cos[Vectors];
@@ -97,13 +98,13 @@ HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T> token, std
     // All loads of a head before its first store: 10 % faster than one pair of vectors at a time.
     PairVectors<D> in[Vectors];
     for (std::size_t v = 0; v < Vectors; ++v) {
-      in[v] = Pairing::load_pairs(d, src, pair + static_cast<std::int64_t>(v) * lanes, token.pairs);
+      in[v] = From::load_pairs(d, src, pair + static_cast<std::int64_t>(v) * lanes, token.pairs);
       keep_in_register(in[v].x);
       keep_in_register(in[v].y);
     }
     for (std::size_t v = 0; v < Vectors; ++v) {
       const auto out = Turn<T>::of(d, in[v].x, in[v].y, cos[v], sin[v]);
-      Pairing::store_pairs(d, out, dst, pair + static_cast<std::int64_t>(v) * lanes, token.pairs);
+      To::store_pairs(d, out, dst, pair + static_cast<std::int64_t>(v) * lanes, token.pairs);
     }
     src += token.src_head_stride;
     dst += token.dst_head_stride;
@@ -111,44 +112,44 @@ HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T> token, std
 }
 
 // The pairs that are left, fewer than 2 * Lanes(d): at most one vector of each halved length.
-template <class Pairing, class D, class T>
+template <class From, class To, class D, class T>
 HWY_INLINE void rotate_tail(D d, Row<RealOf<T>> row, TokenHeads<T> token, std::int64_t pair) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
   if (token.pairs - pair >= lanes) {
-    rotate_vectors<Pairing, 1>(d, row, token, pair);
+    rotate_vectors<From, To, 1>(d, row, token, pair);
     pair += lanes;
   }
   if constexpr (lanes > 1) {
-    if (pair < token.pairs) rotate_tail<Pairing>(hn::Half<D>(), row, token, pair);
+    if (pair < token.pairs) rotate_tail<From, To>(hn::Half<D>(), row, token, pair);
   }
 }
 
 // Pairs [pair, …) once fewer than four vectors are left. Not inlined: it would take registers from
 // the loop that matters.
-template <class Pairing, class T>
+template <class From, class To, class T>
 HWY_NOINLINE void rotate_rest(Row<RealOf<T>> row, TokenHeads<T> token, std::int64_t pair) {
   const hn::ScalableTag<RealOf<T>> d;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
   for (; token.pairs - pair >= 2 * lanes; pair += lanes) {
-    rotate_vectors<Pairing, 1>(d, row, token, pair);
+    rotate_vectors<From, To, 1>(d, row, token, pair);
   }
-  rotate_tail<Pairing>(d, row, token, pair);
+  rotate_tail<From, To>(d, row, token, pair);
 }
 
-template <class Pairing, class T>
+template <class From, class To, class T>
 HWY_INLINE void rotate_token(Row<RealOf<T>> row, TokenHeads<T> token) {
   const hn::ScalableTag<RealOf<T>> d;
   constexpr std::size_t vectors = 4;  // eight registers of cos and sin
   constexpr auto step = static_cast<std::int64_t>(vectors * hn::MaxLanes(d));
   std::int64_t pair = 0;
   for (; token.pairs - pair >= step; pair += step) {
-    rotate_vectors<Pairing, vectors>(d, row, token, pair);
+    rotate_vectors<From, To, vectors>(d, row, token, pair);
   }
-  if (pair < token.pairs) rotate_rest<Pairing>(row, token, pair);
+  if (pair < token.pairs) rotate_rest<From, To>(row, token, pair);
 }
 
 // The job by value: a store could otherwise change it, as far as a compiler knows.
-template <class Pairing, class T>
+template <class From, class To, class T>
 HWY_INLINE void rotate_all(const RotateJob job) {
   using Real = RealOf<T>;
   const auto* const src = static_cast<const T*>(job.src);
@@ -162,7 +163,7 @@ HWY_INLINE void rotate_all(const RotateJob job) {
     for (std::int64_t head = 0; head < job.heads; head += heads_at_once) {
       for (std::int64_t t = begin; t < end; ++t) {
         const Real* const cos = rows + t * job.row_stride;
-        rotate_token<Pairing, T>(
+        rotate_token<From, To, T>(
             {.cos = cos,
              .sin = cos + job.lane_stride,
              .cos_scale = static_cast<Real>(job.cos_scale),
@@ -178,18 +179,18 @@ HWY_INLINE void rotate_all(const RotateJob job) {
   }
 }
 
-template <class Pairing, class T>
+template <class From, class To, class T>
 void rotate(const RotateJob& job) {
-  rotate_all<Pairing, T>(job);
+  rotate_all<From, To, T>(job);
 }
 
-template <class Pairing>
-constexpr RotateKernels rotate_kernels{.f32 = rotate<Pairing, float>,
-                                       .bf16 = rotate<Pairing, BFloat16>,
-                                       .f16 = rotate<Pairing, Float16>,
-                                       .f64 = rotate<Pairing, double>,
-                                       .bf16_every_step = rotate<Pairing, EveryStep<BFloat16>>,
-                                       .f16_every_step = rotate<Pairing, EveryStep<Float16>>};
+template <class From, class To>
+constexpr RotateKernels rotate_kernels{.f32 = rotate<From, To, float>,
+                                       .bf16 = rotate<From, To, BFloat16>,
+                                       .f16 = rotate<From, To, Float16>,
+                                       .f64 = rotate<From, To, double>,
+                                       .bf16_every_step = rotate<From, To, EveryStep<BFloat16>>,
+                                       .f16_every_step = rotate<From, To, EveryStep<Float16>>};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels

@@ -2,6 +2,7 @@
 // The order of precedence is that of RotaryEmbeddingConfigMixin in Transformers 5
 // (modeling_rope_utils.py); where it would warn or ignore what it does not understand, this
 // refuses.
+#include <algorithm>
 #include <utility>
 
 #include "base/guard.hpp"
@@ -108,9 +109,9 @@ Status check_options(const ResolveOptions& options) {
   if (options.context_tokens && *options.context_tokens < 1) {
     return invalid_argument("context_tokens must be >= 1, got ", *options.context_tokens);
   }
-  if (options.pairing && *options.pairing != Pairing::half &&
-      *options.pairing != Pairing::interleaved) {
-    return invalid_argument("pairing must be half or interleaved, got value ",
+  const auto last = all_pairings.end();
+  if (options.pairing && std::find(all_pairings.begin(), last, *options.pairing) == last) {
+    return invalid_argument("pairing must be half, interleaved or interleaved_to_half, got value ",
                             static_cast<std::int32_t>(*options.pairing));
   }
   if (to_string(options.numerics) == "unknown") {

@@ -5,16 +5,16 @@
 #include <cstddef>
 #include <cstring>
 
+#include "rotation/pair_order.hpp"
+#include "rotation/permute_in_place.hpp"
 #include "rotation/recipe.hpp"
 #include "rotation/strided_features.hpp"
 
 namespace rotary {
 namespace {
 
-kernels::Rotate kernel_for(const kernels::KernelTable& table, const Rotations& rotations,
+kernels::Rotate kernel_for(const kernels::RotateKernels& kernels, const Rotations& rotations,
                            DType dtype) {
-  const Pairing pairing = rotations.window().pairing;
-  const auto& kernels = pairing == Pairing::half ? table.rotate_half : table.rotate_interleaved;
   const bool every_step = rounds_products(rotations.numerics(), rotations.rounding());
   switch (dtype) {
     case DType::f32:
@@ -110,25 +110,44 @@ void copy_features(const RowPart& part, std::int64_t begin, std::int64_t end) {
   }
 }
 
-void apply_to_row(const RowPart& part, const Rotations& rotations, Direction direction,
-                  const kernels::KernelTable& kernels) {
+struct Turning {
+  const Rotations& rotations;
+  Direction direction;
+  const kernels::KernelTable& kernels;
+};
+
+bool is_in_place(const Transfer& transfer) {
+  return transfer.dst.data == transfer.src.data && transfer.dst.strides == transfer.src.strides;
+}
+
+void turn_pairs(const RowPart& part, const Turning& turning) {
   const auto& [dst, src] = part.transfer;
-  const HeadWindow& window = rotations.window();
-  const auto kernel = kernel_for(kernels, rotations, dst.dtype);
+  const auto& [rotations, direction, kernels] = turning;
+  const PairOrder order = pair_order(rotations.window().pairing, direction);
+  const auto kernel = kernel_for(kernels_for(kernels, order), rotations, dst.dtype);
   auto job = job_for(part, rotations);
   set_scales(direction, rotations.attention_factor(), job);
-  if (src.strides.feature == 1 && dst.strides.feature == 1) {
+  const StridedRotation strided{
+      .job = job,
+      .kernel_of_halves = kernel_for(kernels.rotate_half, rotations, dst.dtype),
+      .order = order,
+      .element_bytes = size_in_bytes(dst.dtype),
+      .row_element_bytes = rotations.row_dtype() == RowDType::f64 ? 8 : 4,
+      .src_feature_stride = src.strides.feature,
+      .dst_feature_stride = dst.strides.feature};
+  if (order.read != order.written && is_in_place(part.transfer)) {
+    permute_in_place(strided, kernel);
+  } else if (src.strides.feature == 1 && dst.strides.feature == 1) {
     kernel(job);
   } else {
-    rotate_strided_features({.job = job,
-                             .kernel = kernel,
-                             .pairing = window.pairing,
-                             .element_bytes = size_in_bytes(dst.dtype),
-                             .row_element_bytes = rotations.row_dtype() == RowDType::f64 ? 8 : 4,
-                             .src_feature_stride = src.strides.feature,
-                             .dst_feature_stride = dst.strides.feature});
+    rotate_strided_features(strided);
   }
-  if (dst.data == src.data && dst.strides == src.strides) return;
+}
+
+void apply_to_row(const RowPart& part, const Turning& turning) {
+  turn_pairs(part, turning);
+  if (is_in_place(part.transfer)) return;
+  const HeadWindow& window = turning.rotations.window();
   copy_features(part, 0, window.first_feature);
   copy_features(part, window.first_feature + window.rotary_dim, window.head_dim);
 }
@@ -143,8 +162,8 @@ void apply_rotations(const Transfer& transfer, const Rotations& rotations, Direc
     const std::int64_t batch = token / n.tokens;
     const std::int64_t row_begin = batch * n.tokens;
     const std::int64_t end = std::min(range.end, row_begin + n.tokens);
-    apply_to_row({transfer, batch, token - row_begin, end - row_begin}, rotations, direction,
-                 kernels);
+    apply_to_row({transfer, batch, token - row_begin, end - row_begin},
+                 {rotations, direction, kernels});
     token = end;
   }
 }

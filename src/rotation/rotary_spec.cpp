@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rotary/rotary_spec.hpp"
 
+#include <algorithm>
+
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "rotation/head_window.hpp"
@@ -15,6 +17,16 @@ std::string_view to_string(Pairing pairing) noexcept {
       return "interleaved";
     case Pairing::interleaved_to_half:
       return "interleaved_to_half";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Sense sense) noexcept {
+  switch (sense) {
+    case Sense::positive:
+      return "positive";
+    case Sense::negative:
+      return "negative";
   }
   return "unknown";
 }
@@ -46,10 +58,10 @@ std::string_view to_string(Rounding rounding) noexcept {
 }
 
 Status validate(const HeadWindow& window) {
-  const Pairing pairing = window.pairing;
-  if (pairing != Pairing::half && pairing != Pairing::interleaved) {
-    return invalid_argument("pairing must be half or interleaved, got value ",
-                            static_cast<std::int32_t>(pairing));
+  const auto last = all_pairings.end();
+  if (std::find(all_pairings.begin(), last, window.pairing.get()) == last) {
+    return invalid_argument("pairing must be half, interleaved or interleaved_to_half, got value ",
+                            static_cast<std::int32_t>(window.pairing.get()));
   }
   if (window.head_dim < 2 || window.head_dim > max_head_dim) {
     return invalid_argument("head_dim must be in 2..", max_head_dim, ", got ", window.head_dim);

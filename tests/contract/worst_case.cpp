@@ -143,7 +143,7 @@ void search_rotated(const Round& round, Direction direction, const Tensor& src, 
     const std::int64_t position = round.positions[static_cast<std::size_t>(head.index.token)];
     by.position = static_cast<long double>(position);
     for (std::int64_t i = 0; i < pairs; ++i) {
-      const auto [first, second] = test::features_of_pair(window, i);
+      const auto [first, second] = test::features_read(window, direction, i);
       const auto [units, bound] =
           test::pair_error(by, {dst.at(head.index, first), dst.at(head.index, second)},
                            {head.exact[static_cast<std::size_t>(first)],

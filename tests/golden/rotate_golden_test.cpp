@@ -50,7 +50,7 @@ void expect_agreement(const Tensor& got, const Tensor& wanted, const Tensor& src
     }
   });
   for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
-    const auto [first, second] = test::features_of_pair(window, pair);
+    const auto [first, second] = test::features_read(window, Direction::forward, pair);
     const Extents heads{.batch = got.extents().batch,
                         .tokens = got.extents().tokens,
                         .heads = got.extents().heads,

@@ -150,7 +150,7 @@ TEST(FractionalPositions, AddUpToWholeOnes) {
 TEST(FractionalPositions, RotateQueriesWithinTheBound) {
   const std::vector<double> positions = {0.5, -0.25, 8191.75, 131071.3, 0x1p31 + 0.5, 12};
   const Positions given = positions_of(std::span(positions), 2);
-  for (const Pairing pairing : test::all_pairings) {
+  for (const Pairing pairing : all_pairings) {
     const HeadWindow window{
         .head_dim = 50, .rotary_dim = 42, .first_feature = 3, .pairing = pairing};
     const Frequencies frequencies = test::frequencies_of(window, 1.25);

@@ -50,7 +50,7 @@ Whole rotate_at_once(DType dtype, Pairing pairing) {
 template <class Visit>
 void for_each_whole(Visit visit) {
   for (const DType dtype : test::all_dtypes) {
-    for (const Pairing pairing : test::all_pairings) {
+    for (const Pairing pairing : all_pairings) {
       SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward));
       visit(rotate_at_once(dtype, pairing));
     }

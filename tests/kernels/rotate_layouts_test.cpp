@@ -24,7 +24,7 @@ HeadWindow window_with(Pairing pairing) {
 // Visits dtype x pairing x direction with a random source in bthd.
 template <class Visit>
 void for_each_case(Visit visit) {
-  for (const Pairing pairing : test::all_pairings) {
+  for (const Pairing pairing : all_pairings) {
     const Frequencies frequencies = test::frequencies_of(window_with(pairing), 1.25);
     const test::Oracle oracle(frequencies, positions);
     for (const DType dtype : test::all_dtypes) {

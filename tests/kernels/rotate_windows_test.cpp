@@ -43,7 +43,7 @@ void expect_right(const Case& given, std::uint64_t seed) {
 
 TEST(RotateWindows, EveryRotaryDim) {
   for (std::int64_t rotary_dim = 2; rotary_dim <= 2 * 64 + 2; rotary_dim += 2) {
-    for (const Pairing pairing : test::all_pairings) {
+    for (const Pairing pairing : all_pairings) {
       for (const DType dtype : test::all_dtypes) {
         SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward) + " rotary_dim " +
                      std::to_string(rotary_dim));
@@ -63,7 +63,7 @@ TEST(RotateWindows, EveryFirstFeature) {
   constexpr std::int64_t head_dim = 45;
   for (const std::int64_t rotary_dim : {2, 12, 34}) {
     for (std::int64_t first = 0; first + rotary_dim <= head_dim; ++first) {
-      for (const Pairing pairing : test::all_pairings) {
+      for (const Pairing pairing : all_pairings) {
         for (const DType dtype : test::all_dtypes) {
           SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward) + " rotary_dim " +
                        std::to_string(rotary_dim) + " first_feature " + std::to_string(first));
@@ -94,12 +94,56 @@ TEST(RotateWindows, EveryTokenAndHeadCount) {
   }
 }
 
+// DeepSeek's attention turns the last 64 of 192 features of a query head, and a key's part that
+// all heads share lies in a tensor of one head. A window at the end of the head and a view of the
+// slice are two ways to say the same.
+TEST(RotateWindows, ATrailingWindowIsASliceOfItsOwn) {
+  constexpr std::int64_t nope = 128;
+  constexpr std::int64_t rope = 64;
+  constexpr ConsecutivePositions positions{.first = 4000, .tokens = 5};
+  for (const Pairing pairing : all_pairings) {
+    const HeadWindow trailing{
+        .head_dim = nope + rope, .rotary_dim = rope, .first_feature = nope, .pairing = pairing};
+    const HeadWindow whole{
+        .head_dim = rope, .rotary_dim = rope, .first_feature = 0, .pairing = pairing};
+    for (const DType dtype : test::all_dtypes) {
+      SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward));
+      const RowDType rows = test::rows_for(dtype);
+      const Rotations of_slice = test::rotations_of(test::frequencies_of(whole), positions, rows);
+      Tensor in_window = test::random_tensor(
+          {.dtype = dtype, .extents = {.tokens = 5, .heads = 4, .features = nope + rope}}, 5);
+      Tensor in_slice = in_window;
+      test::require(rotate(in_window.view(), in_window.view(),
+                           test::rotations_of(test::frequencies_of(trailing), positions, rows)));
+      HeadsView slice = in_slice.view();
+      slice.data = static_cast<std::byte*>(slice.data) + nope * size_in_bytes(dtype);
+      slice.extents.features = rope;
+      test::require(rotate(slice, slice, of_slice));
+      ASSERT_EQ(in_slice.bytes(), in_window.bytes());
+
+      // A key: one head, and the same rows.
+      Tensor key = test::random_tensor(
+          {.dtype = dtype, .extents = {.tokens = 5, .heads = 1, .features = rope}}, 6);
+      Tensor query = test::random_tensor(
+          {.dtype = dtype, .extents = {.tokens = 5, .heads = 4, .features = nope + rope}}, 5);
+      Tensor key_alone = key;
+      test::require(rotate(key_alone.view(), key_alone.view(), of_slice));
+      HeadsView query_slice = query.view();
+      query_slice.data = static_cast<std::byte*>(query_slice.data) + nope * size_in_bytes(dtype);
+      query_slice.extents.features = rope;
+      test::require(rotate_qk(query_slice, key.view(), of_slice));
+      ASSERT_EQ(key.bytes(), key_alone.bytes());
+      ASSERT_EQ(query.bytes(), in_window.bytes());
+    }
+  }
+}
+
 // Elements of any magnitude, extreme positions and factors: the bound is relative to the pair.
 TEST(RotateWindows, AnyMagnitudeAtExtremePositions) {
   const std::vector<std::int64_t> far = {-1, 131071, (std::int64_t{1} << 31) + 5,
                                          -(std::int64_t{1} << 35), (std::int64_t{1} << 40) + 3};
   const Positions positions = positions_of(std::span(far));
-  for (const Pairing pairing : test::all_pairings) {
+  for (const Pairing pairing : all_pairings) {
     for (const double factor : {1.0, 1.3465735902799727, 0.3, 0x1p-20, 0x1p20}) {
       const HeadWindow window{
           .head_dim = 66, .rotary_dim = 66, .first_feature = 0, .pairing = pairing};

@@ -13,8 +13,6 @@
 
 namespace rotary::test {
 
-enum class Role { query, key };
-
 struct Request {
   std::span<const float> head;  // [head_dim]
   std::int64_t position = 0;

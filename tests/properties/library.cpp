@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "properties/implementation.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/rotations.hpp"
@@ -8,8 +10,9 @@ namespace rotary::test {
 
 RotateHead library(const RotarySpec& spec) {
   return [frequencies = value_of(make_frequencies(spec))](const Request& request) {
-    const Rotations rotations = value_of(
-        make_rotations(frequencies, ConsecutivePositions{.first = request.position, .tokens = 1}));
+    const auto role = frequencies.xpos ? std::optional(request.role) : std::nullopt;
+    const Rotations rotations = value_of(make_rotations(
+        frequencies, ConsecutivePositions{.first = request.position, .tokens = 1}, {.role = role}));
     std::vector<float> head(request.head.begin(), request.head.end());
     const Extents extents{
         .tokens = 1, .heads = 1, .features = static_cast<std::int64_t>(head.size())};

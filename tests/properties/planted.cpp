@@ -54,14 +54,19 @@ Implementation planted(Bug bug) {
                       .first_feature = spec.first_feature,
                       .pairing = spec.pairing};
     if (bug == Bug::half_where_interleaved_was_meant) window.pairing = Pairing::half;
+    const bool keeps_order = bug == Bug::order_kept_where_it_should_change;
+    if (keeps_order && window.pairing.get() == Pairing::interleaved_to_half) {
+      window.pairing = Pairing::interleaved;
+    }
     return [bug, spec, window](const Request& request) {
       std::vector<float> head(request.head.begin(), request.head.end());
       for (std::int64_t i = 0; i < window.pairs(); ++i) {
-        const auto [first, second] = features_of_pair(window, i);
+        const auto [read_x, read_y] = features_read(window, request.direction, i);
+        const double x0 = request.head[static_cast<std::size_t>(read_x)];
+        const double y0 = request.head[static_cast<std::size_t>(read_y)];
+        const auto [first, second] = features_written(window, request.direction, i);
         float& x = head[static_cast<std::size_t>(first)];
         float& y = head[static_cast<std::size_t>(second)];
-        const double x0 = x;
-        const double y0 = y;
         const Turn turn = turn_of(bug, spec, i, request);
         const bool swapped = bug == Bug::last_pair_swapped && i + 1 == window.pairs();
         const double sign = bug == Bug::one_sin_with_the_wrong_sign ? -1 : 1;

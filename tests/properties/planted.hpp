@@ -17,7 +17,8 @@ enum class Bug {
   attention_factor_missing,
   attention_factor_on_cos_only,
   half_where_interleaved_was_meant,
-  inverse_keeps_the_factor,  // A R^T where R^-1 / A was meant
+  order_kept_where_it_should_change,  // interleaved where interleaved_to_half was meant
+  inverse_keeps_the_factor,           // A R^T where R^-1 / A was meant
   transpose_is_forward,
 };
 

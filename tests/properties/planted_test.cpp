@@ -22,8 +22,8 @@ std::vector<Sample> samples() {
     made.push_back(make_sample({.pairs = random.integer(2, 20),
                                 .features_before = random.integer(0, 3),
                                 .features_after = random.integer(0, 3),
-                                .pairing = i % 2 == 0 ? Pairing::half : Pairing::interleaved,
-                                .attention_factor = i % 3 == 0 ? 1.0 : 1.25,
+                                .pairing = all_pairings[static_cast<std::size_t>(i) % 3],
+                                .attention_factor = i % 4 == 0 ? 1.0 : 1.25,
                                 .position = random.integer(-1000, 1000),
                                 .other_position = random.integer(-1000, 1000),
                                 .shift = random.integer(1, 1000),
@@ -80,6 +80,11 @@ TEST(PlantedBugs, AttentionFactorMissingOrOnCosOnly) {
 TEST(PlantedBugs, HalfWhereInterleavedWasMeant) {
   expect_rejected(Bug::half_where_interleaved_was_meant,
                   {"half_is_permuted_interleaved", "agrees_with_reference"});
+}
+
+TEST(PlantedBugs, OrderKeptWhereItShouldChange) {
+  expect_rejected(Bug::order_kept_where_it_should_change,
+                  {"to_half_is_interleaved_then_permuted", "agrees_with_reference"});
 }
 
 TEST(PlantedBugs, WrongDirections) {

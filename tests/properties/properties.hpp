@@ -22,7 +22,8 @@ using Broken = std::optional<std::string>;
 [[nodiscard]] Broken depends_on_distance_alone(const Implementation& implementation,
                                                const Sample& sample);
 
-// R(m) R(n) = A R(m + n), where R includes A.
+// R(m) R(n) = A R(m + n), where R includes A; of interleaved_to_half, whose R also permutes, with
+// the order put back between the two.
 [[nodiscard]] Broken composes(const Implementation& implementation, const Sample& sample);
 
 // inverse undoes forward.
@@ -35,6 +36,11 @@ using Broken = std::optional<std::string>;
 // half on features in the order (0, 2, 4, …, 1, 3, 5, …) is interleaved, bit for bit.
 [[nodiscard]] Broken half_is_permuted_interleaved(const Implementation& implementation,
                                                   const Sample& sample);
+
+// interleaved_to_half is interleaved, then the features in the order (0, 2, 4, …, 1, 3, 5, …), bit
+// for bit.
+[[nodiscard]] Broken to_half_is_interleaved_then_permuted(const Implementation& implementation,
+                                                          const Sample& sample);
 
 // R is the reference's R: what no other property can see is a consistent wrong angle.
 [[nodiscard]] Broken agrees_with_reference(const Implementation& implementation,
@@ -52,6 +58,7 @@ inline constexpr std::array all_properties = {
     Property{"inverse_undoes", inverse_undoes},
     Property{"transpose_is_adjoint", transpose_is_adjoint},
     Property{"half_is_permuted_interleaved", half_is_permuted_interleaved},
+    Property{"to_half_is_interleaved_then_permuted", to_half_is_interleaved_then_permuted},
     Property{"agrees_with_reference", agrees_with_reference}};
 
 }  // namespace rotary::test

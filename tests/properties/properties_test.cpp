@@ -16,11 +16,11 @@ SampleShape generate_shape() {
                            rc::gen::inRange<std::int64_t>(-far, far + 1))
                 .as(name);
   };
-  const bool interleaved = *rc::gen::arbitrary<bool>().as("interleaved");
+  const auto pairing = *rc::gen::inRange<std::size_t>(0, all_pairings.size()).as("pairing");
   return {.pairs = *rc::gen::inRange<std::int64_t>(1, 70).as("pairs"),
           .features_before = *rc::gen::inRange<std::int64_t>(0, 6).as("features before"),
           .features_after = *rc::gen::inRange<std::int64_t>(0, 6).as("features after"),
-          .pairing = interleaved ? Pairing::interleaved : Pairing::half,
+          .pairing = all_pairings[pairing],
           .base = *rc::gen::element(10000.0, 2.0, 500000.0, 1e7).as("base"),
           .attention_factor = *rc::gen::element(1.0, 1.3465735902799727, 0.5).as("A"),
           .position = position("position"),
@@ -42,6 +42,9 @@ RC_GTEST_PROP(Properties, InverseUndoes, ()) { expect_of_library(inverse_undoes)
 RC_GTEST_PROP(Properties, TransposeIsAdjoint, ()) { expect_of_library(transpose_is_adjoint); }
 RC_GTEST_PROP(Properties, HalfIsPermutedInterleaved, ()) {
   expect_of_library(half_is_permuted_interleaved);
+}
+RC_GTEST_PROP(Properties, ToHalfIsInterleavedThenPermuted, ()) {
+  expect_of_library(to_half_is_interleaved_then_permuted);
 }
 RC_GTEST_PROP(Properties, AgreesWithReference, ()) { expect_of_library(agrees_with_reference); }
 

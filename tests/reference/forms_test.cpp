@@ -51,7 +51,7 @@ constexpr std::array windows = {Window{2, 2, 0},  Window{4, 4, 0},  Window{16, 1
 template <class Visit>
 void for_each_window_and_direction(Visit visit) {
   for (const Window& size : windows) {
-    for (const Pairing pairing : {Pairing::half, Pairing::interleaved}) {
+    for (const Pairing pairing : all_pairings) {
       const HeadWindow window{.head_dim = size.head_dim,
                               .rotary_dim = size.rotary_dim,
                               .first_feature = size.first_feature,
@@ -98,6 +98,10 @@ TEST(Forms, WorkedExample) {
       .head_dim = 4, .rotary_dim = 4, .first_feature = 0, .pairing = Pairing::interleaved};
   const HeadWindow halves{
       .head_dim = 4, .rotary_dim = 4, .first_feature = 0, .pairing = Pairing::half};
+  const HeadWindow to_halves{
+      .head_dim = 4, .rotary_dim = 4, .first_feature = 0, .pairing = Pairing::interleaved_to_half};
+  expect_near(rotate_by_elements(x, to_halves, rotation),
+              {-0.353876L, 1.439334L, 1.060553L, 2.044093L}, 5e-7L);
   expect_near(rotate_by_elements(x, neighbours, rotation),
               {-0.353876L, 1.060553L, 1.439334L, 2.044093L}, 5e-7L);
   expect_near(rotate_by_elements(x, halves, rotation),

@@ -13,7 +13,8 @@
 
 namespace rotary::test {
 
-inline constexpr std::array all_pairings = {Pairing::half, Pairing::interleaved};
+// Those whose rotation leaves each pair where it was.
+inline constexpr std::array order_keeping_pairings = {Pairing::half, Pairing::interleaved};
 inline constexpr std::array all_dtypes = {DType::f32, DType::bf16, DType::f16, DType::f64};
 inline constexpr std::array all_directions = {Direction::forward, Direction::inverse,
                                               Direction::transpose};

@@ -18,6 +18,7 @@ struct Rotated {
   Direction direction = Direction::forward;
   double attention_factor = 1;
   long double position = 0;
+  bool by_xpos = false;
 };
 
 // The unit of errors, relative to hypot(exact pair): the unit roundoff of what is computed with.
@@ -36,7 +37,8 @@ struct Rotated {
       return rotate_f16_error_bound(by.direction, by.attention_factor, by.position,
                                     static_cast<double>(hypot));
     case DType::f64:
-      return rotate_f64_error_bound(by.direction, by.attention_factor, by.position);
+      return by.by_xpos ? xpos_rotate_f64_error_bound(by.direction, by.position)
+                        : rotate_f64_error_bound(by.direction, by.attention_factor, by.position);
   }
   return 0;
 }

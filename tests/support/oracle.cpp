@@ -30,11 +30,21 @@ testing::AssertionResult passes_others(const ConstHeadsView& dst, const ConstHea
 
 }  // namespace
 
-std::pair<std::int64_t, std::int64_t> features_of_pair(const HeadWindow& window,
-                                                       std::int64_t pair) noexcept {
+std::pair<std::int64_t, std::int64_t> features_read(const HeadWindow& window, Direction direction,
+                                                    std::int64_t pair) noexcept {
+  const Pairing pairing = window.pairing;
+  const bool permutes = pairing == Pairing::interleaved_to_half;
+  const bool in_halves = permutes ? direction != Direction::forward : pairing == Pairing::half;
   const std::int64_t begin = window.first_feature;
-  if (window.pairing.get() == Pairing::half) return {begin + pair, begin + window.pairs() + pair};
+  if (in_halves) return {begin + pair, begin + window.pairs() + pair};
   return {begin + 2 * pair, begin + 2 * pair + 1};
+}
+
+std::pair<std::int64_t, std::int64_t> features_written(const HeadWindow& window,
+                                                       Direction direction,
+                                                       std::int64_t pair) noexcept {
+  const bool forward = direction == Direction::forward;
+  return features_read(window, forward ? Direction::inverse : Direction::forward, pair);
 }
 
 bool turns(const HeadWindow& window, std::int64_t feature) noexcept {
@@ -53,23 +63,24 @@ testing::AssertionResult Oracle::accepts(const ConstHeadsView& dst, const ConstH
     const Rotated by{.dtype = dst.dtype,
                      .direction = direction,
                      .attention_factor = factor,
-                     .position = position};
+                     .position = position,
+                     .by_xpos = frequencies_.xpos.has_value()};
     for (std::int64_t pair = 0; pair < window.pairs() && result; ++pair) {
-      const auto [first, second] = features_of_pair(window, pair);
+      const auto [x, y] = features_read(window, direction, pair);
+      const auto [first, second] = features_written(window, direction, pair);
       const PairError at =
           pair_error(by, {element(dst, head.index, first), element(dst, head.index, second)},
                      {head.exact[static_cast<std::size_t>(first)],
                       head.exact[static_cast<std::size_t>(second)]});
       if (at.units <= at.bound) continue;
-      result = testing::AssertionFailure()
-               << at.units << " units where the bound is " << at.bound << ": batch "
-               << head.index.batch << " token " << head.index.token << " head " << head.index.head
-               << " pair " << pair << " position " << std::setprecision(21) << position
-               << std::hexfloat << " inv_freq "
-               << frequencies_.inv_freq[static_cast<std::size_t>(pair)] << " A " << factor
-               << " input (" << element(src, head.index, first) << ", "
-               << element(src, head.index, second) << ") got (" << element(dst, head.index, first)
-               << ", " << element(dst, head.index, second) << ")";
+      result =
+          testing::AssertionFailure()
+          << at.units << " units where the bound is " << at.bound << ": batch " << head.index.batch
+          << " token " << head.index.token << " head " << head.index.head << " pair " << pair
+          << " position " << std::setprecision(21) << position << std::hexfloat << " inv_freq "
+          << frequencies_.inv_freq[static_cast<std::size_t>(pair)] << " A " << factor << " input ("
+          << element(src, head.index, x) << ", " << element(src, head.index, y) << ") got ("
+          << element(dst, head.index, first) << ", " << element(dst, head.index, second) << ")";
     }
     if (result) result = passes_others(dst, src, head.index, window);
   };

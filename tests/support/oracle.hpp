@@ -16,8 +16,13 @@
 
 namespace rotary::test {
 
-// Features of pair i, counted from the start of the head.
-[[nodiscard]] std::pair<std::int64_t, std::int64_t> features_of_pair(const HeadWindow& window,
+// Features of pair i, counted from the start of the head: in what is rotated, and in the result.
+// They differ for interleaved_to_half.
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> features_read(const HeadWindow& window,
+                                                                  Direction direction,
+                                                                  std::int64_t pair) noexcept;
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> features_written(const HeadWindow& window,
+                                                                     Direction direction,
                                                                      std::int64_t pair) noexcept;
 
 [[nodiscard]] bool turns(const HeadWindow& window, std::int64_t feature) noexcept;
@@ -28,6 +33,11 @@ class Oracle {
       : frequencies_(std::move(frequencies)),
         positions_(std::move(positions)),
         rows_(positions_, frequencies_.inv_freq) {}
+  // Of frequencies with xpos.
+  Oracle(Frequencies frequencies, Positions positions, Role role)
+      : frequencies_(std::move(frequencies)),
+        positions_(std::move(positions)),
+        rows_(positions_, frequencies_.inv_freq, {.xpos = *frequencies_.xpos, .role = role}) {}
 
   // dst must be the rotation of src within the bound; other features must be src's bits.
   [[nodiscard]] testing::AssertionResult accepts(const ConstHeadsView& dst,

@@ -50,7 +50,7 @@ TEST(RotateOnThreads, GivesTheSameBytes) {
   const Threads threads = test::value_of(Threads::start(concurrency));
   test::CountingExecutor other_threads(test::run_on_other_threads, concurrency);
   for (const DType dtype : test::all_dtypes) {
-    for (const Pairing pairing : test::all_pairings) {
+    for (const Pairing pairing : all_pairings) {
       const Rotations rotations = rotations_for(dtype, pairing);
       const Tensor src = test::random_tensor({.dtype = dtype, .extents = extents}, 70);
       for (const Layout layout : test::all_layouts) {

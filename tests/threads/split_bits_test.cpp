@@ -54,7 +54,7 @@ Example make_example(DType dtype, Pairing pairing, std::int64_t batch, std::int6
 template <class Visit>
 void for_each_example(Visit visit) {
   for (const DType dtype : test::all_dtypes) {
-    for (const Pairing pairing : test::all_pairings) {
+    for (const Pairing pairing : all_pairings) {
       for (const std::int64_t batch : batches) {
         for (const std::int64_t tokens : token_counts) {
           SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward) + ", batch " +

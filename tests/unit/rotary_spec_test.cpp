@@ -78,7 +78,7 @@ TEST(HeadWindow, RefusesAHeadWithoutAPair) {
 }
 
 TEST(HeadWindow, RefusesAPairingThatDoesNotExist) {
-  for (const std::int32_t value : {0, 3, -1}) {
+  for (const std::int32_t value : {0, 4, -1}) {
     RotarySpec spec = spec_with(128, {}, 0);
     spec.pairing = static_cast<Pairing>(value);
     expect_refused(spec, {"pairing", "half", "interleaved", "got", std::to_string(value)});
@@ -88,6 +88,9 @@ TEST(HeadWindow, RefusesAPairingThatDoesNotExist) {
 TEST(Names, OfPairingsAndRules) {
   EXPECT_EQ(to_string(Pairing::half), "half");
   EXPECT_EQ(to_string(Pairing::interleaved), "interleaved");
+  EXPECT_EQ(to_string(Pairing::interleaved_to_half), "interleaved_to_half");
+  EXPECT_EQ(to_string(Sense::positive), "positive");
+  EXPECT_EQ(to_string(Sense::negative), "negative");
   EXPECT_EQ(rope_type(NoScaling{}), "default");
   EXPECT_EQ(rope_type(LinearScaling{}), "linear");
   EXPECT_EQ(rope_type(NtkScaling{}), "ntk");

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The factors of xPos in long double: Sun et al. 2022 (arXiv 2212.10554), §3.2, as
+// microsoft/torchscale computes them (torchscale/component/xpos_relative_position.py at 4d1e0e82).
+#pragma once
+
+#include <cstdint>
+
+#include "rotary/rotary_spec.hpp"
+#include "rotary/rotations.hpp"
+
+namespace rotary::reference {
+
+// Whose rows, and by which rule.
+struct XposRole {
+  Xpos xpos;
+  Role role = Role::query;
+};
+
+struct PairOf {
+  std::int64_t pair = 0;
+  std::int64_t pairs = 1;
+};
+
+// What multiplies cos and sin of this pair at this position.
+[[nodiscard]] long double xpos_factor(const XposRole& of, const PairOf& pair, long double position);
+
+}  // namespace rotary::reference
