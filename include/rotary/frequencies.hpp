@@ -19,14 +19,14 @@ namespace rotary {
 // come to before float32 rounds them, so YaRN's ramp there is that of whole pairs.
 struct Frequencies {
   HeadWindow window;
-  std::vector<double> inv_freq;      // [pairs], radians per position
+  std::vector<double> inv_freq;      // [pairs], radians per position; negative: turns by -φ
   std::vector<std::uint64_t> turns;  // [pairs], turns per position in units of 2^-64, modulo 1
   std::vector<double> steps;         // for make_rotations: cos and sin of the first positions
   double attention_factor = 1;       // A: multiplies cos and sin, so a score grows by A^2
   // Where the rule depends on the length of the context: the lengths that give these frequencies.
   ContextRange contexts = {};
   // As in the spec; make_rotations applies them.
-  std::optional<Xpos> xpos = {};
+  std::optional<Xpos> xpos = {};  // rows are made for each Role
   Numerics numerics = Numerics::exact;
   Rounding rounding = Rounding::every_step;
   std::optional<GgmlAngles> ggml = {};  // for Numerics::ggml, which turns by these

@@ -43,7 +43,8 @@ SplitPosition split_position(double position) noexcept {
 std::uint64_t phase_of(const SplitPosition& position, const Turns& turns) noexcept {
   const std::uint64_t whole = position.whole * turns.fraction;
   const std::uint64_t part = part_of(turns, position.significand, position.right_shift);
-  return position.negative ? whole - part : whole + part;
+  const std::uint64_t phase = position.negative ? whole - part : whole + part;
+  return turns.negative ? 0 - phase : phase;
 }
 
 }  // namespace rotary

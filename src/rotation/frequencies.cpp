@@ -53,12 +53,24 @@ Status validate_inv_freq(const HeadWindow& window, std::span<const double> inv_f
                             "; got ", inv_freq.size());
   }
   for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
-    if (inv_freq[pair] >= 0 && inv_freq[pair] < max_inv_freq) continue;
-    return invalid_argument("inv_freq must be in [0, 2^40), got ", inv_freq[pair], " for pair ",
+    if (std::abs(inv_freq[pair]) < max_inv_freq) continue;
+    return invalid_argument("inv_freq must be in (-2^40, 2^40), got ", inv_freq[pair], " for pair ",
                             pair);
   }
   return {};
 }
+
+namespace {
+
+Status validate_sense(const RotarySpec& spec) {
+  if (spec.sense != Sense::positive && spec.sense != Sense::negative) {
+    return invalid_argument("sense must be positive or negative, got value ",
+                            static_cast<std::int32_t>(spec.sense));
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<Frequencies> make_frequencies(const HeadWindow& window, std::vector<double> inv_freq,
                                      double attention_factor) noexcept {
@@ -93,13 +105,15 @@ Result<Frequencies> make_frequencies(const RotarySpec& spec,
     if (!std::isfinite(rotary.base) || rotary.base <= 1) {
       return invalid_argument("base (rope_theta) must be finite and > 1, got ", rotary.base);
     }
+    if (auto status = validate_sense(spec); !status) return std::move(status).error();
     const auto check = [&](const auto& rule) { return validate(rule, rotary); };
     if (auto status = std::visit(check, spec.scaling); !status) return std::move(status).error();
     auto scaled = std::visit([&](const auto& rule) { return scale(rule, rotary); }, spec.scaling);
     auto ggml = apply_numerics(spec, rotary, scaled);
     if (!ggml) return std::move(ggml).error();
-    if (spec.sense != Sense::positive || spec.xpos) {
-      return unsupported("sense negative and xpos must be left out for now");
+    if (spec.xpos) return unsupported("xpos must be left out for now");
+    if (spec.sense == Sense::negative) {
+      for (double& inv_freq : scaled.inv_freq) inv_freq = 0 - inv_freq;  // a pair of 0 keeps its 0
     }
     auto frequencies =
         make_frequencies(*window, std::move(scaled.inv_freq), scaled.attention_factor);

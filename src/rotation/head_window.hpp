@@ -19,7 +19,7 @@ inline constexpr std::int64_t max_head_dim = std::int64_t{1} << 16;
 // A and 1/A² times any cos stay well within float32: 2^-20 <= A <= 2^20.
 [[nodiscard]] Status validate_attention_factor(double attention_factor);
 
-// One for each pair, each in [0, 2^40).
+// One for each pair, each in (-2^40, 2^40).
 [[nodiscard]] Status validate_inv_freq(const HeadWindow& window, std::span<const double> inv_freq);
 
 }  // namespace rotary

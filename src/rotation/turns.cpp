@@ -27,7 +27,7 @@ uint128 times_inverse_two_pi(std::uint64_t significand) noexcept {
 
 Turns turns_of(double inv_freq) noexcept {
   int exponent = 0;
-  const double fraction = std::frexp(inv_freq, &exponent);  // inv_freq = fraction * 2^exponent
+  const double fraction = std::frexp(std::abs(inv_freq), &exponent);  // times 2^exponent
   const auto significand = static_cast<std::uint64_t>(std::ldexp(fraction, 53));
   const uint128 product = times_inverse_two_pi(significand);  // in units of 2^(exponent-53-64) turn
   const int right_shift = 53 - exponent;                      // to units of 2^-64 turn; at least 13
@@ -35,7 +35,8 @@ Turns turns_of(double inv_freq) noexcept {
   const uint128 half = static_cast<uint128>(1) << (right_shift - 1);
   const uint128 units = (product + half) >> right_shift;
   return {.whole = static_cast<std::uint64_t>(units >> 64),
-          .fraction = static_cast<std::uint64_t>(units)};
+          .fraction = static_cast<std::uint64_t>(units),
+          .negative = inv_freq < 0};
 }
 
 }  // namespace rotary

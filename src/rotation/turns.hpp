@@ -9,19 +9,21 @@ namespace rotary {
 
 inline constexpr double max_inv_freq = 0x1p40;
 
-// whole + fraction * 2^-64 turns.
+// ±(whole + fraction * 2^-64) turns.
 struct Turns {
   std::uint64_t whole = 0;  // below 2^38
   std::uint64_t fraction = 0;
+  bool negative = false;
 };
 
-// inv_freq / 2π, rounded to the nearest 2^-64 (error at most 1/2 + 2^-80 units of that).
-// Requires 0 <= inv_freq < max_inv_freq.
+// inv_freq / 2π, rounded to the nearest 2^-64 (error at most 1/2 + 2^-80 units of that): of
+// -inv_freq the same with the other sign. Requires |inv_freq| < max_inv_freq.
 [[nodiscard]] Turns turns_of(double inv_freq) noexcept;
 
-// Its fraction: what a step of one whole position turns, but for whole turns.
+// What a step of one whole position turns, but for whole turns: modulo 1, in units of 2^-64.
 [[nodiscard]] inline std::uint64_t turns_per_position(double inv_freq) noexcept {
-  return turns_of(inv_freq).fraction;
+  const Turns turns = turns_of(inv_freq);
+  return turns.negative ? 0 - turns.fraction : turns.fraction;
 }
 
 }  // namespace rotary

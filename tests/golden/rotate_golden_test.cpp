@@ -37,7 +37,7 @@ nlohmann::json config_of(const nlohmann::json& file) {
 // Up to position 1000: 1e-4. Beyond: the error of a float32 angle made of a float32 frequency.
 double tolerance_at(std::int64_t position, double inv_freq, double attention_factor, double hypot) {
   if (position <= 1000) return 1e-4;
-  const double angle = static_cast<double>(position) * inv_freq;
+  const double angle = static_cast<double>(position) * std::abs(inv_freq);
   return (0x1p-21 + 4 * 0x1p-23 * attention_factor * angle) * hypot;
 }
 
@@ -50,17 +50,18 @@ void expect_agreement(const Tensor& got, const Tensor& wanted, const Tensor& src
     }
   });
   for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
-    const auto [first, second] = test::features_read(window, Direction::forward, pair);
+    const auto [x, y] = test::features_read(window, Direction::forward, pair);
+    const auto [first, second] = test::features_written(window, Direction::forward, pair);
     const Extents heads{.batch = got.extents().batch,
                         .tokens = got.extents().tokens,
                         .heads = got.extents().heads,
                         .features = 1};
-    test::for_each_element(heads, [&, first = first, second = second](const HeadIndex& index,
-                                                                      std::int64_t) {
+    test::for_each_element(heads, [&, x = x, y = y, first = first, second = second](
+                                      const HeadIndex& index, std::int64_t) {
       const std::int64_t position = positions[static_cast<std::size_t>(index.token)];
       const double tolerance = tolerance_at(
           position, frequencies.inv_freq[static_cast<std::size_t>(pair)],
-          frequencies.attention_factor, std::hypot(src.at(index, first), src.at(index, second)));
+          frequencies.attention_factor, std::hypot(src.at(index, x), src.at(index, y)));
       for (const std::int64_t f : {first, second}) {
         ASSERT_NEAR(got.at(index, f), wanted.at(index, f), tolerance)
             << "position " << position << " head " << index.head << " feature " << f;
@@ -69,9 +70,10 @@ void expect_agreement(const Tensor& got, const Tensor& wanted, const Tensor& src
   }
 }
 
-TEST_P(RotateGolden, AgreesOnQAndK) {
-  const auto file = test::read_golden(GetParam().name);
-  const RotarySpec spec = test::resolved_spec(config_of(file), GetParam().model_type);
+// q_out and k_out of the file are what the spec makes of q and k. arranged: puts the features of an
+// output of the file where the spec has them.
+template <class Arranged>
+void expect_outputs(const nlohmann::json& file, const RotarySpec& spec, Arranged arranged) {
   const Frequencies frequencies = test::value_of(make_frequencies(spec));
   const auto positions = file.at("positions").get<std::vector<std::int64_t>>();
   const Rotations rotations = test::rotations_of(frequencies, positions_of(std::span(positions)));
@@ -82,10 +84,53 @@ TEST_P(RotateGolden, AgreesOnQAndK) {
   Tensor q_turned = q;
   Tensor k_turned = k;
   test::require(rotate_qk(q_turned.view(), k_turned.view(), rotations));
-  expect_agreement(q_turned, test::read_tensor(file.at("q_out"), layout), q, frequencies,
+  expect_agreement(q_turned, arranged(test::read_tensor(file.at("q_out"), layout)), q, frequencies,
                    positions);
-  expect_agreement(k_turned, test::read_tensor(file.at("k_out"), layout), k, frequencies,
+  expect_agreement(k_turned, arranged(test::read_tensor(file.at("k_out"), layout)), k, frequencies,
                    positions);
+}
+
+const auto as_they_are = [](const Tensor& tensor) { return tensor; };
+
+TEST_P(RotateGolden, AgreesOnQAndK) {
+  const auto file = test::read_golden(GetParam().name);
+  expect_outputs(file, test::resolved_spec(config_of(file), GetParam().model_type), as_they_are);
+}
+
+// NanoChat's rotate_half is cat(x2, -x1).
+TEST(RotateGoldenSpecs, NanoChatTurnsTheOtherWay) {
+  expect_outputs(
+      test::read_golden("nanochat_negative_rotation"),
+      {.head_dim = 64, .base = 10000.0, .pairing = Pairing::half, .sense = Sense::negative},
+      as_they_are);
+}
+
+// q_pe and k_pe of DeepSeek-V2-Lite: 64 features, both mscales alike, so A = 1.
+RotarySpec deepseek(Pairing pairing) {
+  return {
+      .head_dim = 64,
+      .base = 10000.0,
+      .pairing = pairing,
+      .scaling = YarnScaling{
+          .factor = 40, .original_context_tokens = 4096, .mscale = 0.707, .mscale_all_dim = 0.707}};
+}
+
+TEST(RotateGoldenSpecs, DeepseekV2KeepsTheOrder) {
+  expect_outputs(test::read_golden("deepseek_v2_complex_interleaved"),
+                 deepseek(Pairing::interleaved), as_they_are);
+}
+
+// DeepSeek-V3 turns the same pairs by the same angles, and puts the even features first.
+TEST(RotateGoldenSpecs, DeepseekV3PutsTheEvenFeaturesFirst) {
+  expect_outputs(
+      test::read_golden("deepseek_v2_complex_interleaved"), deepseek(Pairing::interleaved_to_half),
+      [](const Tensor& in_order) {
+        Tensor permuted = in_order;
+        test::for_each_element(in_order.extents(), [&](const HeadIndex& index, std::int64_t f) {
+          permuted.set_bits(index, f % 2 == 0 ? f / 2 : 32 + f / 2, in_order.bits_at(index, f));
+        });
+        return permuted;
+      });
 }
 
 INSTANTIATE_TEST_SUITE_P(Transformers, RotateGolden,

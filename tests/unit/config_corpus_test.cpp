@@ -106,7 +106,7 @@ TEST(ConfigCorpus, ScalingRules) {
       {"factor_null", malformed, {"rope_scaling.factor must be given", "got none"}},
       {"factor_missing", malformed, {"rope_scaling.factor must be given", "got none"}},
       {"factor_misspelt", unsupported, {"rope_scaling.factr is not a key", "mean factor?"}},
-      {"factor_makes_inv_freq_huge", malformed, {"inv_freq must be in [0, 2^40)", "got 1e+13"}},
+      {"factor_makes_inv_freq_huge", malformed, {"inv_freq must be in (-2^40, 2^40)", "got 1e+13"}},
       {"yarn_beta_fast_below_beta_slow", malformed, {"beta_fast must be >= beta_slow", "1 and 32"}},
       {"yarn_beta_negative", malformed, {"beta_slow", "> 0", "got -1"}},
       {"yarn_original_zero", malformed, {"original_max_position_embeddings", "> 0", "got 0"}},

@@ -33,6 +33,12 @@ TEST(FrequenciesErrors, Base) {
   expect_refused(spec_with(0.5, NoScaling{}), {"0.5"});
 }
 
+TEST(FrequenciesErrors, SenseThatDoesNotExist) {
+  RotarySpec spec = spec_with(10000, NoScaling{});
+  spec.sense = static_cast<Sense>(3);
+  expect_refused(spec, {"sense must be positive or negative", "got value 3"});
+}
+
 TEST(FrequenciesErrors, WindowOfTheSpec) {
   RotarySpec spec = spec_with(10000, NoScaling{});
   spec.rotary_dim = 63;
@@ -52,7 +58,9 @@ TEST(FrequenciesErrors, ExplicitList) {
   refused({1}, 1, {"one", "each pair", "2", "got 1"});
   refused({1, 1, 1}, 1, {"2", "got 3"});
   refused({}, 1, {"2", "got 0"});
-  for (const double bad : {nan, infinity, -1.0, 0x1p40}) refused({1, bad}, 1, {"inv_freq", "got"});
+  for (const double bad : {nan, infinity, -infinity, -0x1p40, 0x1p40}) {
+    refused({1, bad}, 1, {"inv_freq", "got"});
+  }
   for (const double bad : {nan, infinity, -infinity, -1.0, 0.0, 0x1p-21, 0x1p21}) {
     refused({1, 1}, bad, {"attention_factor", "got"});
   }
