@@ -63,9 +63,10 @@ enum { ROTARY_F32 = 1, ROTARY_BF16 = 2, ROTARY_F16 = 3, ROTARY_F64 = 4 };
 enum {
   ROTARY_PAIRING_HALF = 1,
   ROTARY_PAIRING_INTERLEAVED = 2,
-  ROTARY_PAIRING_INTERLEAVED_TO_HALF = 3
+  ROTARY_PAIRING_INTERLEAVED_TO_HALF = 3 /* reads interleaved, writes half: DeepSeek-V3 */
 };
 enum { ROTARY_NUMERICS_EXACT = 1, ROTARY_NUMERICS_TRANSFORMERS = 2, ROTARY_NUMERICS_GGML = 3 };
+enum { ROTARY_ROLE_QUERY = 1, ROTARY_ROLE_KEY = 2 };
 enum { ROTARY_FORWARD = 1, ROTARY_INVERSE = 2, ROTARY_TRANSPOSE = 3 };
 
 /* Queries or keys in any layout. Element (b, t, h, f) is at data + b*strides[0] + t*strides[1] +
@@ -211,9 +212,9 @@ typedef struct rotary_rotations rotary_rotations;
 typedef struct rotary_rotations_options {
   size_t struct_size;
   int32_t rows; /* ROTARY_F32, or ROTARY_F64 for f64 tensors */
-  int32_t reserved;
-  void* memory;        /* where the rows go, aligned to their element and apart from all that the
-                          call reads; outlives the rotations. NULL: memory of their own */
+  int32_t role; /* of a spec with xpos, whose rows differ: ROTARY_ROLE_QUERY or _KEY; else 0 */
+  void* memory; /* where the rows go, aligned to their element and apart from all that the
+                   call reads; outlives the rotations. NULL: memory of their own */
   size_t memory_bytes; /* of memory; 0 when that is NULL, and then alone */
   int32_t tensors;     /* dtype of q and k, ROTARY_F32 …, or 0: any that the rows are for. Must be
                           given where the spec has "numerics": "transformers" and "rounding" other

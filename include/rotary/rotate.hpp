@@ -15,7 +15,7 @@ namespace rotary {
 // Of the linear map A*R(position) that forward applies:
 enum class Direction : std::int32_t {
   forward = 1,    // A R
-  inverse = 2,    // R^-1 / A: undoes forward
+  inverse = 2,    // R^-1 / A: undoes forward; an error for rotations with a role, which xPos makes
   transpose = 3,  // A R^T: the backward pass, gradients of q from gradients of q'
 };
 
@@ -26,7 +26,8 @@ struct RotateOptions {
 };
 
 // Rotates features [first_feature, first_feature + rotary_dim) of every head of src into dst and
-// copies the others.
+// copies the others. Where the pairing is interleaved_to_half forward also changes the order of
+// the features, and inverse and transpose change it back.
 //
 // dst and src have the same dtype and extents; extents.features is the window's head_dim,
 // extents.tokens is rotations.tokens(), extents.batch is rotations.batch() unless that is 1. In
@@ -49,14 +50,17 @@ struct RotateOptions {
 // than 64 tokens (of all batch rows together), which would wait longer for each other than they
 // take. On an error nothing has been written.
 //
-// Errors: invalid_argument, with the requirement and what was got; unsupported when the environment
-// variable ROTARY_INSTRUCTION_SET names a set that cannot run here.
+// Errors: invalid_argument, with the requirement and what was got, also for direction inverse of
+// rotations with a role: a query that xPos made A s R q becomes A^2 q by the transpose with the
+// key's rows of the same positions, A R^T / s; unsupported when the environment variable
+// ROTARY_INSTRUCTION_SET names a set that cannot run here.
 [[nodiscard]] ROTARY_API Status rotate(HeadsView dst, ConstHeadsView src,
                                        const Rotations& rotations,
                                        RotateOptions options = {}) noexcept;
 
 // Rotates q and k in place: the decode step in one call. The two may differ in heads, not in batch
-// or tokens, and share no element. On an error neither has been written.
+// or tokens, and share no element. Refuses rotations with a role, which serve one of the two. On an
+// error neither has been written.
 [[nodiscard]] ROTARY_API Status rotate_qk(HeadsView q, HeadsView k, const Rotations& rotations,
                                           RotateOptions options = {}) noexcept;
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,10 +27,13 @@ enum class RowDType : std::int32_t { f32 = 1, f64 = 4 };
 // Whose rows they are, where queries and keys are treated differently (xPos).
 enum class Role : std::int32_t { query = 1, key = 2 };
 
+// "query", "key".
+[[nodiscard]] ROTARY_API std::string_view to_string(Role role) noexcept;
+
 // What the rows are for, their element, and where they lie.
 struct RotationsOptions {
   RowDType rows = RowDType::f32;
-  std::optional<Role> role = {};  // must be given for frequencies with xpos
+  std::optional<Role> role = {};  // must be given for frequencies with xpos, and for no other
   // Of q and k. Given: rotate() refuses any other. Must be given for numerics that round cos and
   // sin to it: transformers, but for Rounding::result.
   std::optional<DType> tensors = {};
@@ -71,6 +75,7 @@ class Rotations {
         tensors_(other.tensors_),
         numerics_(other.numerics_),
         rounding_(other.rounding_),
+        role_(other.role_),
         memory_(other.memory_),
         owned_(std::move(other.owned_)) {}
   Rotations& operator=(Rotations&& other) noexcept {
@@ -84,6 +89,7 @@ class Rotations {
     tensors_ = other.tensors_;
     numerics_ = other.numerics_;
     rounding_ = other.rounding_;
+    role_ = other.role_;
     memory_ = other.memory_;
     owned_ = std::move(other.owned_);
     return *this;
@@ -100,10 +106,12 @@ class Rotations {
   // Of the frequencies; exact for somebody else's rows. rounding() counts under transformers.
   [[nodiscard]] Numerics numerics() const noexcept { return numerics_; }
   [[nodiscard]] Rounding rounding() const noexcept { return rounding_; }
+  // Whose rows they are where queries and keys have their own (xPos); absent: they serve both.
+  [[nodiscard]] std::optional<Role> role() const noexcept { return role_; }
 
-  // A*cos and A*sin of the angles of one token, [pairs] each. Real is float for f32 rows, double
-  // for f64 rows; the other one gives an empty span. Require 0 <= batch < batch() and 0 <= token <
-  // tokens().
+  // A*cos and A*sin of the angles of one token, [pairs] each, times the factor of xPos if there is
+  // one. Real is float for f32 rows, double for f64 rows; the other one gives an empty span.
+  // Require 0 <= batch < batch() and 0 <= token < tokens().
   template <class Real = float>
   [[nodiscard]] std::span<const Real> cos(std::int64_t batch, std::int64_t token) const noexcept {
     return row<Real>(batch, token, 0);
@@ -143,6 +151,7 @@ class Rotations {
   std::optional<DType> tensors_;
   Numerics numerics_ = Numerics::exact;
   Rounding rounding_ = Rounding::every_step;
+  std::optional<Role> role_;
   std::span<std::byte> memory_;   // the caller's, or empty
   std::vector<std::byte> owned_;  // used when memory_ is empty
 };
@@ -157,9 +166,12 @@ class Rotations {
 //     |error| <= 1/2 ulp(result) + A * (2π |p| 2^-65 + 2^-50),
 // see docs/numeric-contract.md, also for positions between integers. That is Numerics::exact; other
 // numerics round as docs/theory/numerics.md says and are for f32 rows alone: transformers rounds a
-// position to float32, ggml takes int32 positions. Allocates nothing when options.memory is given.
-// Errors: invalid_argument when frequencies or positions are inconsistent or leave int64 (ggml:
-// int32), options.tensors is not given where it must be, or memory is too small; out_of_memory.
+// position to float32, ggml takes int32 positions. Of frequencies with xpos, A is that of the pair
+// and position, A*ζ^((p - center) / scale_base) for a query and A divided by it for a key, and
+// 2^-50 becomes 2^-50 + xpos_factor_error. Allocates nothing when options.memory is given. Errors:
+// invalid_argument when frequencies or positions are inconsistent or leave int64 (ggml: int32), a
+// role or options.tensors is missing or has no use, the factor of xPos leaves [2^-60, 2^60] (about
+// 17,000 positions from the center for a scale_base of 512), or memory is too small; out_of_memory.
 [[nodiscard]] ROTARY_API Result<Rotations> make_rotations(
     const Frequencies& frequencies, const Positions& positions,
     const RotationsOptions& options = {}) noexcept;
@@ -168,15 +180,15 @@ class Rotations {
 // nearest even. Allocates nothing when options.memory is given. Errors: invalid_argument for a view
 // that is not well-formed; for an element that is not finite; for a pair whose cos² + sin² is not
 // attention_factor² within 2 %, which no rounding of a rotation explains (so a factor that is
-// off by less than 1 % is not noticed); for memory that is too small or holds elements of the view.
-// out_of_memory.
+// off by less than 1 % is not noticed); for a role, since rows of xPos are no rotation; for memory
+// that is too small or holds elements of the view. out_of_memory.
 [[nodiscard]] ROTARY_API Result<Rotations> make_rotations(
     const HeadWindow& window, const CosSinView& rows,
     const RotationsOptions& options = {}) noexcept;
 
-// As make_rotations, into rotations made before, whose row_dtype, tensors and memory they keep: a
-// step with no more rows than an earlier one allocates nothing. On an error rotations are as they
-// were; invalid_argument when they lie in memory of the caller that is too small.
+// As make_rotations, into rotations made before, whose row_dtype, role, tensors and memory they
+// keep: a step with no more rows than an earlier one allocates nothing. On an error rotations are
+// as they were; invalid_argument when they lie in memory of the caller that is too small.
 [[nodiscard]] ROTARY_API Status remake_rotations(Rotations& rotations,
                                                  const Frequencies& frequencies,
                                                  const Positions& positions) noexcept;

@@ -110,8 +110,11 @@ Result<RotationsOptions> rotations_options(const rotary_rotations_options* from)
     return invalid_argument("options.reserved_end must be 0, got ", options->reserved_end);
   }
   const auto tensors = static_cast<DType>(options->tensors);
+  std::optional<Role> role;
+  if (options->role != 0) role = static_cast<Role>(options->role);
   return RotationsOptions{
       .rows = static_cast<RowDType>(options->rows),
+      .role = role,
       .tensors = options->tensors == 0 ? std::nullopt : std::optional(tensors),
       .memory = {static_cast<std::byte*>(options->memory), options->memory_bytes}};
 }

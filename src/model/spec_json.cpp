@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -15,9 +17,10 @@
 namespace rotary {
 namespace {
 
-constexpr std::array<std::string_view, 8> keys = {"head_dim", "rotary_dim", "first_feature",
-                                                  "base",     "pairing",    "scaling",
-                                                  "numerics", "rounding"};
+constexpr std::array<std::string_view, 10> keys = {
+    "head_dim", "rotary_dim", "first_feature", "base",     "pairing",
+    "scaling",  "sense",      "xpos",          "numerics", "rounding"};
+constexpr std::array<std::string_view, 2> xpos_keys = {"scale_base", "center"};
 
 // What a config says under another name, and often inside the dictionary. A spec has one place for
 // each, so that two cannot disagree.
@@ -52,11 +55,12 @@ Status refuse_config_keys(const ConfigObject& from) {
   return {};
 }
 
-Status refuse_other_keys(const ConfigObject& spec) {
-  for (const auto& [key, value] : spec.object->items()) {
-    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-    return malformed_input(shorten(key), " is not a key of a spec, which accepts ", join(keys),
-                           did_you_mean(key, keys));
+Status refuse_other_keys(const ConfigObject& from, std::string_view owner,
+                         std::span<const std::string_view> accepted) {
+  for (const auto& [key, value] : from.object->items()) {
+    if (std::find(accepted.begin(), accepted.end(), key) != accepted.end()) continue;
+    return malformed_input(from.path, shorten(key), " is not a key of ", owner, ", which accepts ",
+                           join(accepted), did_you_mean(key, accepted));
   }
   return {};
 }
@@ -74,10 +78,42 @@ Result<T> read_required(const ConfigObject& spec, std::string_view key,
 Result<Pairing> read_pairing(const ConfigObject& spec) {
   const auto name = read_required(spec, "pairing", read_string);
   if (!name) return name.error();
-  for (const Pairing pairing : {Pairing::half, Pairing::interleaved}) {
+  for (const Pairing pairing : all_pairings) {
     if (*name == to_string(pairing)) return pairing;
   }
-  return malformed_input("pairing must be half or interleaved, got ", describe(*name));
+  return malformed_input("pairing must be half, interleaved or interleaved_to_half, got ",
+                         describe(*name));
+}
+
+Result<Sense> read_sense(const ConfigObject& spec) {
+  const auto name = read_string(spec, "sense");
+  if (!name) return name.error();
+  if (!*name) return Sense::positive;
+  for (const Sense sense : {Sense::positive, Sense::negative}) {
+    if (**name == to_string(sense)) return sense;
+  }
+  return malformed_input("sense must be positive or negative, got ", describe(**name));
+}
+
+Result<std::optional<Xpos>> read_xpos(const ConfigObject& spec) {
+  const Json* const value = find(spec, "xpos");
+  if (value == nullptr) return std::optional<Xpos>();
+  if (!value->is_object()) {
+    return malformed_input("xpos must be an object, got ", describe(*value));
+  }
+  const ConfigObject from{.object = value, .path = "xpos."};
+  if (auto status = refuse_null(from); !status) return std::move(status).error();
+  if (auto status = refuse_other_keys(from, "xpos", xpos_keys); !status) {
+    return std::move(status).error();
+  }
+  const auto scale_base = read_number(from, "scale_base");
+  if (!scale_base) return scale_base.error();
+  const auto center = read_number(from, "center");
+  if (!center) return center.error();
+  Xpos xpos;
+  xpos.scale_base = scale_base->value_or(xpos.scale_base);
+  xpos.center = center->value_or(xpos.center);
+  return std::optional(xpos);
 }
 
 // The enumerator of this name; absent: the first of all.
@@ -107,8 +143,11 @@ Result<Scaling> read_scaling(const ConfigObject& spec) {
 }
 
 Result<RotarySpec> read_spec(const ConfigObject& spec) {
-  for (const auto check : {refuse_null, refuse_config_keys, refuse_other_keys}) {
+  for (const auto check : {refuse_null, refuse_config_keys}) {
     if (auto status = check(spec); !status) return std::move(status).error();
+  }
+  if (auto status = refuse_other_keys(spec, "a spec", keys); !status) {
+    return std::move(status).error();
   }
   const auto head_dim = read_required(spec, "head_dim", read_integer);
   if (!head_dim) return head_dim.error();
@@ -126,12 +165,18 @@ Result<RotarySpec> read_spec(const ConfigObject& spec) {
   if (!numerics) return numerics.error();
   const auto rounding = read_name(spec, "rounding", all_roundings);
   if (!rounding) return rounding.error();
+  const auto sense = read_sense(spec);
+  if (!sense) return sense.error();
+  const auto xpos = read_xpos(spec);
+  if (!xpos) return xpos.error();
   return RotarySpec{.head_dim = *head_dim,
                     .rotary_dim = *rotary_dim,
                     .first_feature = first_feature->value_or(0),
                     .base = *base,
                     .pairing = *pairing,
                     .scaling = *scaling,
+                    .sense = *sense,
+                    .xpos = *xpos,
                     .numerics = *numerics,
                     .rounding = *rounding};
 }

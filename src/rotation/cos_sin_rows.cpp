@@ -95,6 +95,12 @@ Status check_source(const HeadWindow& window, const CosSinView& rows,
     return invalid_argument("dtype must be f32, bf16, f16 or f64, got value ",
                             static_cast<std::int32_t>(rows.dtype));
   }
+  if (options.role) {
+    return invalid_argument(
+        "role must be left out for rows of somebody else, which must be rotations and those of "
+        "xPos are not; got ",
+        to_string(*options.role));
+  }
   if (auto status = validate_attention_factor(rows.attention_factor); !status) return status;
   const auto bytes = row_bytes(window, rows.batch, rows.tokens, options.rows);
   if (!bytes) return bytes.error();

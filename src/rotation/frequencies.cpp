@@ -12,6 +12,7 @@
 #include "rotation/recipe.hpp"
 #include "rotation/scaling/rules.hpp"
 #include "rotation/turns.hpp"
+#include "rotation/xpos_factor.hpp"
 
 namespace rotary {
 
@@ -62,12 +63,16 @@ Status validate_inv_freq(const HeadWindow& window, std::span<const double> inv_f
 
 namespace {
 
-Status validate_sense(const RotarySpec& spec) {
+Status validate_sense_and_xpos(const RotarySpec& spec) {
   if (spec.sense != Sense::positive && spec.sense != Sense::negative) {
     return invalid_argument("sense must be positive or negative, got value ",
                             static_cast<std::int32_t>(spec.sense));
   }
-  return {};
+  if (!spec.xpos) return {};
+  if (spec.numerics != Numerics::exact) {
+    return unsupported("xpos needs numerics exact, got ", to_string(spec.numerics));
+  }
+  return validate(*spec.xpos);
 }
 
 }  // namespace
@@ -105,13 +110,12 @@ Result<Frequencies> make_frequencies(const RotarySpec& spec,
     if (!std::isfinite(rotary.base) || rotary.base <= 1) {
       return invalid_argument("base (rope_theta) must be finite and > 1, got ", rotary.base);
     }
-    if (auto status = validate_sense(spec); !status) return std::move(status).error();
+    if (auto status = validate_sense_and_xpos(spec); !status) return std::move(status).error();
     const auto check = [&](const auto& rule) { return validate(rule, rotary); };
     if (auto status = std::visit(check, spec.scaling); !status) return std::move(status).error();
     auto scaled = std::visit([&](const auto& rule) { return scale(rule, rotary); }, spec.scaling);
     auto ggml = apply_numerics(spec, rotary, scaled);
     if (!ggml) return std::move(ggml).error();
-    if (spec.xpos) return unsupported("xpos must be left out for now");
     if (spec.sense == Sense::negative) {
       for (double& inv_freq : scaled.inv_freq) inv_freq = 0 - inv_freq;  // a pair of 0 keeps its 0
     }
@@ -122,6 +126,7 @@ Result<Frequencies> make_frequencies(const RotarySpec& spec,
     frequencies->numerics = spec.numerics;
     frequencies->rounding = spec.rounding;
     frequencies->ggml = *std::move(ggml);
+    frequencies->xpos = spec.xpos;
     return frequencies;
   });
 }

@@ -10,6 +10,7 @@
 #include "rotation/phase_steps.hpp"
 #include "rotation/recipe_rows.hpp"
 #include "rotation/turns.hpp"
+#include "rotation/xpos_rows.hpp"
 
 namespace rotary {
 namespace {
@@ -142,6 +143,10 @@ void write_rows(const RowsMemory& memory, const Frequencies& frequencies,
                 const Positions& positions, const kernels::KernelTable& kernels) noexcept {
   if (frequencies.numerics != Numerics::exact) {
     write_recipe_rows(memory, frequencies, positions);
+    return;
+  }
+  if (frequencies.xpos) {
+    write_xpos_rows(memory, frequencies, positions, kernels);
     return;
   }
   const RowsWriter writer(memory, frequencies, kernels);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who makes the rows of which positions: for numerics exact a kernel, consecutive integers run by
-// run, positions between integers one by one; for the others recipe_rows.
+// run, positions between integers one by one, and those of xPos in xpos_rows; for the other
+// numerics recipe_rows.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +15,12 @@
 
 namespace rotary {
 
-// Where rows go: [batch][tokens][cos, sin][lane_stride] elements of this type.
+// Where rows go, [batch][tokens][cos, sin][lane_stride] elements of this type, and whose they are.
 struct RowsMemory {
   std::byte* rows;
   RowDType dtype;
   std::optional<DType> tensors;  // what recipes round to
+  std::optional<Role> role;
 };
 
 // Requires what make_rotations checks, and memory for the rows. Allocates nothing.

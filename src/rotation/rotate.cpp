@@ -15,8 +15,17 @@
 namespace rotary {
 namespace {
 
-// What undoes A R divides by A^2, which no model computes: there is no recipe for it to follow.
+// Rows with a role are those of xPos. What undoes A R divides by A^2, which no model computes:
+// there is no recipe for it to follow.
 Status check_inverse(const Rotations& rotations) {
+  if (rotations.role()) {
+    const Role role = *rotations.role();
+    const Role other = role == Role::query ? Role::key : Role::query;
+    return invalid_argument("direction inverse must be of rotations, got rows of xPos for role ",
+                            to_string(role),
+                            "; what they made is undone by direction transpose with rows for role ",
+                            to_string(other), " at the same positions, but for attention_factor^2");
+  }
   if (rotations.numerics() == Numerics::exact || rotations.attention_factor() == 1) return {};
   return invalid_argument("direction inverse needs an attention_factor of 1 under numerics ",
                           to_string(rotations.numerics()), ", got ", rotations.attention_factor(),
@@ -72,6 +81,11 @@ Status rotate_qk(HeadsView q, HeadsView k, const Rotations& rotations,
                  RotateOptions options) noexcept {
   return guarded([&]() -> Status {
     if (auto status = check(options.direction, rotations); !status) return status;
+    if (rotations.role()) {
+      return invalid_argument("rotations must serve q and k alike, got rows of xPos for role ",
+                              to_string(*rotations.role()),
+                              ": call rotate for each with rows of its own");
+    }
     q = without_unused_strides(q);
     k = without_unused_strides(k);
     if (auto status = check_view("q", q, rotations); !status) return status;

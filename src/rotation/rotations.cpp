@@ -13,11 +13,24 @@
 #include "rotation/position_rows.hpp"
 #include "rotation/recipe.hpp"
 #include "rotation/rotations_access.hpp"
+#include "rotation/xpos_factor.hpp"
 
 namespace rotary {
+
+std::string_view to_string(Role role) noexcept {
+  switch (role) {
+    case Role::query:
+      return "query";
+    case Role::key:
+      return "key";
+  }
+  return "unknown";
+}
+
 namespace {
 
-// Positions between integers are reckoned from inv_freq itself, others from what is derived of it.
+// Positions between integers and those of xPos are reckoned from inv_freq itself, others from what
+// is derived of it.
 Status validate(const Frequencies& frequencies, const Positions& positions) {
   if (auto status = validate(frequencies.window); !status) return status;
   const std::int64_t pairs = frequencies.window.pairs();
@@ -29,11 +42,28 @@ Status validate(const Frequencies& frequencies, const Positions& positions) {
     return invalid_argument("frequencies.steps must be those of make_frequencies, ",
                             phase_step_count(pairs), " entries; got ", frequencies.steps.size());
   }
-  if (std::holds_alternative<PositionArray<double>>(positions)) {
+  if (frequencies.xpos || std::holds_alternative<PositionArray<double>>(positions)) {
     auto status = validate_inv_freq(frequencies.window, frequencies.inv_freq);
     if (!status) return status;
   }
   return validate_attention_factor(frequencies.attention_factor);
+}
+
+Status check_xpos(const Frequencies& frequencies, const Positions& positions,
+                  std::optional<Role> role) {
+  if (!frequencies.xpos) {
+    if (!role) return {};
+    return invalid_argument(
+        "role must be left out for frequencies without xpos, whose rows serve queries and keys "
+        "alike; got ",
+        to_string(*role));
+  }
+  if (!role) {
+    return invalid_argument(
+        "role must be query or key for frequencies with xpos, whose rows differ; got none");
+  }
+  if (auto status = validate(*frequencies.xpos); !status) return status;
+  return check_xpos_range(*frequencies.xpos, positions);
 }
 
 std::int64_t batch_of(const ConsecutivePositions&) { return 1; }
@@ -50,6 +80,7 @@ Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
     if (auto status = validate(frequencies, positions); !status) return status;
     if (auto status = validate(positions); !status) return status;
     if (auto status = check_recipe(frequencies, positions, rotations); !status) return status;
+    if (auto status = check_xpos(frequencies, positions, rotations.role()); !status) return status;
     if (auto status = check_apart(positions, RotationsAccess::memory(rotations)); !status) {
       return status;
     }
@@ -63,8 +94,10 @@ Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
                     .numerics = frequencies.numerics,
                     .rounding = frequencies.rounding});
     if (!rows) return rows.error();
-    const RowsMemory memory{
-        .rows = *rows, .dtype = rotations.row_dtype(), .tensors = rotations.tensors()};
+    const RowsMemory memory{.rows = *rows,
+                            .dtype = rotations.row_dtype(),
+                            .tensors = rotations.tensors(),
+                            .role = rotations.role()};
     write_rows(memory, frequencies, positions, **kernels);
     return {};
   });

@@ -31,6 +31,12 @@ Status check_tensors(const RotationsOptions& options) {
                           to_string(*options.tensors), ", got ", want_f64 ? "f32" : "f64");
 }
 
+Status check(std::optional<Role> role) {
+  if (!role || *role == Role::query || *role == Role::key) return {};
+  return invalid_argument("role must be query or key, got value ",
+                          static_cast<std::int32_t>(*role));
+}
+
 Status check_counts(std::int64_t batch, std::int64_t tokens) {
   if (batch < 1) return invalid_argument("batch must be at least 1, got ", batch);
   if (tokens < 0) return invalid_argument("tokens must be at least 0, got ", tokens);
@@ -65,6 +71,7 @@ Result<Rotations> RotationsAccess::empty(const HeadWindow& window,
                                          const RotationsOptions& options) {
   if (auto status = check(options.rows); !status) return std::move(status).error();
   if (auto status = check_tensors(options); !status) return std::move(status).error();
+  if (auto status = check(options.role); !status) return std::move(status).error();
   const auto misaligned = reinterpret_cast<std::uintptr_t>(options.memory.data()) %
                           static_cast<std::uintptr_t>(element_bytes(options.rows));
   if (!options.memory.empty() && misaligned != 0) {
@@ -75,6 +82,7 @@ Result<Rotations> RotationsAccess::empty(const HeadWindow& window,
   Rotations rotations(window);
   rotations.row_dtype_ = options.rows;
   rotations.tensors_ = options.tensors;
+  rotations.role_ = options.role;
   rotations.memory_ = options.memory;
   return rotations;
 }

@@ -26,7 +26,7 @@ struct RotationsAccess {
     return rotations.memory_;
   }
 
-  // Without rows yet; memory, row_dtype and tensors are those of the options.
+  // Without rows yet; memory, row_dtype, role and tensors are those of the options.
   [[nodiscard]] static Result<Rotations> empty(const HeadWindow& window,
                                                const RotationsOptions& options);
 

@@ -35,7 +35,7 @@ static void test_model_values(void) {
   rotary_resolve_options options = ROTARY_RESOLVE_OPTIONS_INIT;
   rotary_model* model = NULL;
   rotary_frequencies* frequencies = NULL;
-  options.pairing = 3;
+  options.pairing = 4;
   CHECK_INVALID(rotary_model_resolve(config, sizeof config - 1, &options, &model), "pairing");
   options.pairing = 0;
   options.context_tokens = -1;
@@ -87,6 +87,13 @@ static void test_rows(const rotary_frequencies* frequencies) {
   CHECK_INVALID(rotary_rotations_make(frequencies, &positions, &options, &rotations),
                 "rows must be f32 or f64");
   options.rows = ROTARY_F32;
+  options.role = 3;
+  CHECK_INVALID(rotary_rotations_make(frequencies, &positions, &options, &rotations),
+                "role must be query or key, got value 3");
+  options.role = ROTARY_ROLE_KEY;
+  CHECK_INVALID(rotary_rotations_make(frequencies, &positions, &options, &rotations),
+                "role must be left out");
+  options.role = 0;
   options.memory = memory;
   CHECK_INVALID(rotary_rotations_make(frequencies, &positions, &options, &rotations),
                 "memory and memory_bytes");

@@ -27,8 +27,10 @@ static_assert(ROTARY_F64 == value(RowDType::f64));
 
 static_assert(ROTARY_PAIRING_HALF == value(Pairing::half));
 static_assert(ROTARY_PAIRING_INTERLEAVED == value(Pairing::interleaved));
-
 static_assert(ROTARY_PAIRING_INTERLEAVED_TO_HALF == value(Pairing::interleaved_to_half));
+
+static_assert(ROTARY_ROLE_QUERY == value(Role::query));
+static_assert(ROTARY_ROLE_KEY == value(Role::key));
 
 static_assert(ROTARY_NUMERICS_EXACT == value(Numerics::exact));
 static_assert(ROTARY_NUMERICS_TRANSFORMERS == value(Numerics::transformers));
@@ -50,6 +52,7 @@ TEST(CConstants, AreComplete) {
   EXPECT_EQ(known_values<DType>(), ROTARY_F64);
   EXPECT_EQ(known_values<Numerics>(), ROTARY_NUMERICS_GGML);
   EXPECT_EQ(known_values<Pairing>(), ROTARY_PAIRING_INTERLEAVED_TO_HALF);
+  EXPECT_EQ(known_values<Role>(), ROTARY_ROLE_KEY);
   EXPECT_EQ(std::variant_size_v<Positions>, std::size_t{ROTARY_POSITIONS_F64});
 }
 

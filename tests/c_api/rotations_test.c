@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows: into the caller's memory, into rotations made before, from somebody else. */
+#include <math.h>
 #include <string.h>
 
 #include "check.h"
@@ -109,6 +110,39 @@ static void test_rows(const rotary_frequencies* frequencies) {
   rotary_rotations_free(rotations);
 }
 
+/* xPos of one pair, 512 positions from the center: 2/7 for the query, 7/2 for the key. */
+static void test_roles(void) {
+  rotary_frequencies* const frequencies = frequencies_of(
+      "{\"head_dim\": 2, \"base\": 10000, \"pairing\": \"interleaved\", \"xpos\": {}}");
+  const rotary_positions positions = consecutive(512, 1);
+  rotary_rotations_options options = ROTARY_ROTATIONS_OPTIONS_INIT;
+  rotary_rotations* rotations = NULL;
+  float q[2] = {1, 0};
+  float k[2] = {1, 0};
+  const int64_t extents[3] = {1, 1, 2};
+  const rotary_heads_view view = view_of(q, ROTARY_F32, extents);
+  const rotary_heads_view other = view_of(k, ROTARY_F32, extents);
+  const int32_t roles[2] = {ROTARY_ROLE_QUERY, ROTARY_ROLE_KEY};
+  CHECK_FAILS(rotary_rotations_make(frequencies, &positions, NULL, &rotations),
+              ROTARY_INVALID_ARGUMENT, "role must be query or key");
+  for (int i = 0; i < 2; ++i) {
+    rotary_rotate_options rotating = ROTARY_ROTATE_OPTIONS_INIT;
+    const double wanted = i == 0 ? 2.0 / 7 : 7.0 / 2;
+    options.role = roles[i];
+    CHECK_OK(rotary_rotations_make(frequencies, &positions, &options, &rotations));
+    q[0] = 1;
+    q[1] = 0;
+    CHECK_FAILS(rotary_rotate_qk(&view, &other, rotations, NULL), ROTARY_INVALID_ARGUMENT, "role");
+    rotating.direction = ROTARY_INVERSE;
+    CHECK_FAILS(rotary_rotate(&view, &view, rotations, &rotating), ROTARY_INVALID_ARGUMENT,
+                "direction inverse");
+    CHECK_OK(rotary_rotate(&view, &view, rotations, NULL));
+    CHECK(fabs(hypot((double)q[0], (double)q[1]) - wanted) < 1e-6);
+    rotary_rotations_free(rotations);
+  }
+  rotary_frequencies_free(frequencies);
+}
+
 static void test_of_cos_sin(const rotary_frequencies* frequencies, int32_t dtype) {
   rotary_window window = ROTARY_WINDOW_INIT;
   rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
@@ -138,5 +172,6 @@ void test_rotations(void) {
   test_rows(frequencies);
   test_of_cos_sin(frequencies, ROTARY_F32);
   test_of_cos_sin(frequencies, ROTARY_F64);
+  test_roles();
   rotary_frequencies_free(frequencies);
 }

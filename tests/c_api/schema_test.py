@@ -55,12 +55,18 @@ def without(spec, path, key):
     return result
 
 
+def schema_of(spec, path):
+    if path == "scaling":
+        return RULES[spec["scaling"]["rope_type"]]
+    return SCHEMA["properties"]["xpos"] if path == "xpos" else SCHEMA
+
+
 def variants(spec):
     """The spec with one key more, one less, or another value for one."""
     yield spec
-    for path in ("", "scaling") if "scaling" in spec else ("",):
+    for path in ["", *(path for path in ("scaling", "xpos") if path in spec)]:
         present = spec[path] if path else spec
-        properties = RULES[present["rope_type"]]["properties"] if path else SCHEMA["properties"]
+        properties = schema_of(spec, path)["properties"]
         for key in present:
             yield without(spec, path, key)
         for key in [*properties, "unknown", "rope_theta", "type"]:
@@ -118,7 +124,10 @@ class SchemaTest(unittest.TestCase):
 
     def test_keys_are_those_of_the_reader(self):
         spec = SCHEMA["examples"][0]
-        lists = [(changed(spec, "", "no_such_key", 1), SCHEMA)]
+        lists = [
+            (changed(spec, "", "no_such_key", 1), SCHEMA),
+            (changed(spec, "", "xpos", {"no_such_key": 1}), SCHEMA["properties"]["xpos"]),
+        ]
         for name, rule in RULES.items():
             scaling = {"rope_type": name, "no_such_key": 1}
             lists.append((changed(spec, "", "scaling", scaling), rule))

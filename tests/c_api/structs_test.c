@@ -191,7 +191,6 @@ void test_structs(void) {
   test_reserved(&all[1], offsetof(rotary_positions, reserved));
   test_reserved(&all[2], offsetof(rotary_resolve_options, reserved));
   test_reserved(&all[3], offsetof(rotary_window, reserved));
-  test_reserved(&all[4], offsetof(rotary_rotations_options, reserved));
   test_reserved_end(&all[4], offsetof(rotary_rotations_options, reserved_end));
   test_reserved(&all[5], offsetof(rotary_cos_sin, reserved));
   test_reserved(&all[7], offsetof(rotary_rotate_options, reserved));

@@ -38,7 +38,7 @@ TEST(Allocations, AreCounted) {
 }
 
 TEST(Allocations, OfTheDecodeStepAreNone) {
-  for (const Pairing pairing : test::all_pairings) {
+  for (const Pairing pairing : all_pairings) {
     const HeadWindow window{
         .head_dim = 50, .rotary_dim = 42, .first_feature = 3, .pairing = pairing};
     const Frequencies frequencies = test::frequencies_of(window, 1.25);
@@ -81,6 +81,22 @@ TEST(Allocations, OfOtherNumericsAreNone) {
   }
 }
 
+// A head whose features change their order, and more of them than go through the buffer for it.
+TEST(Allocations, OfALongHeadThatIsReorderedInPlaceAreNone) {
+  const HeadWindow window{.head_dim = 3000,
+                          .rotary_dim = 3000,
+                          .first_feature = 0,
+                          .pairing = Pairing::interleaved_to_half};
+  const Rotations rotations = test::rotations_of(test::frequencies_of(window),
+                                                 ConsecutivePositions{.first = 0, .tokens = 2});
+  Tensor q = test::random_tensor({.extents = {.tokens = 2, .heads = 2, .features = 3000}}, 41);
+  for (const Direction direction : test::all_directions) {
+    EXPECT_EQ(allocations_of(
+                  [&] { return rotate(q.view(), q.view(), rotations, {.direction = direction}); }),
+              0U);
+  }
+}
+
 // Rows in the caller's memory, of every kind of positions and of somebody else's rows.
 TEST(Allocations, OfRowsInCallersMemoryAreNone) {
   const HeadWindow window{
@@ -102,6 +118,14 @@ TEST(Allocations, OfRowsInCallersMemoryAreNone) {
       Rotations own = test::rotations_of(frequencies, positions, rows);
       EXPECT_EQ(allocations_of([&] { return remake_rotations(own, frequencies, positions); }), 0U);
     }
+    Frequencies xpos = frequencies;
+    xpos.xpos = Xpos{.center = 8};
+    const std::vector<double> near = {0.5, 7, 8, 8.25, -900, 900.5};
+    EXPECT_EQ(allocations_of([&] {
+                return make_rotations(xpos, positions_of(std::span(near), 2),
+                                      {.rows = rows, .role = Role::key, .memory = memory});
+              }),
+              0U);
     const Rotations own = test::rotations_of(frequencies, positions_of(std::span(doubles)), rows);
     const bool wide = rows == RowDType::f64;
     const CosSinView view{.cos = own.data(),

@@ -56,6 +56,8 @@ TEST(SpecJsonErrors, UnknownKeys) {
   EXPECT_TRUE(malformed(spec_and(R"("dialect": 1)"),
                         {"dialect is not a key",
                          "accepts head_dim, rotary_dim, first_feature, base, pairing, scaling"}));
+  EXPECT_TRUE(malformed(spec_and(R"("xpos": {"base": 512})"),
+                        {"xpos.base is not a key of xpos", "accepts scale_base, center"}));
   EXPECT_TRUE(
       malformed(with_scaling(R"({"rope_type": "linear", "factor": 2, "alpha": 3})"),
                 {"scaling.alpha is not a key of rope_type 'linear'", "accepts rope_type, factor"}));
@@ -70,6 +72,19 @@ TEST(SpecJsonErrors, UnknownNames) {
       malformed(spec_and(R"("rounding": "once")"),
                 {"rounding must be one of every_step, table, result, double_angle, got", "once"}));
   EXPECT_TRUE(malformed(spec_and(R"("numerics": 1)"), {"numerics must be a string"}));
+}
+
+TEST(SpecJsonErrors, SenseAndXpos) {
+  EXPECT_TRUE(malformed(spec_and(R"("sense": "backwards")"),
+                        {"sense must be positive or negative", "got", "backwards"}));
+  EXPECT_TRUE(malformed(spec_and(R"("sense": -1)"), {"sense", "got -1"}));
+  EXPECT_TRUE(malformed(spec_and(R"("sense": null)"), {"sense", "got null"}));
+  EXPECT_TRUE(malformed(spec_and(R"("xpos": true)"), {"xpos must be an object, got true"}));
+  EXPECT_TRUE(malformed(spec_and(R"("xpos": null)"), {"xpos", "got null"}));
+  EXPECT_TRUE(malformed(spec_and(R"("xpos": {"center": "0"})"), {"xpos.center", "got"}));
+  EXPECT_TRUE(
+      malformed(spec_and(R"("xpos": {"scale_base": null})"), {"xpos.scale_base", "got null"}));
+  EXPECT_TRUE(malformed(spec_and(R"("xpos": {"scale_bsae": 1})"), {"did you mean scale_base?"}));
 }
 
 TEST(SpecJsonErrors, MisspeltKeys) {

@@ -36,6 +36,8 @@ void expect_equal(const RotarySpec& actual, const RotarySpec& expected) {
   EXPECT_EQ(actual.scaling, expected.scaling);
   EXPECT_EQ(actual.numerics, expected.numerics);
   EXPECT_EQ(actual.rounding, expected.rounding);
+  EXPECT_EQ(actual.sense, expected.sense);
+  EXPECT_EQ(actual.xpos, expected.xpos);
 }
 
 TEST(SpecJson, WhatMustBeGiven) {
@@ -47,13 +49,16 @@ TEST(SpecJson, WhatMustBeGiven) {
 TEST(SpecJson, EveryMember) {
   expect_equal(value_of(parse_rotary_spec(R"({"scaling": {"rope_type": "linear", "factor": 2.5},
       "pairing": "interleaved", "base": 1e4, "first_feature": 448, "rotary_dim": 64.0,
-      "head_dim": 512, "numerics": "transformers", "rounding": "table"})")),
+      "head_dim": 512, "sense": "negative", "xpos": {"center": -3.5, "scale_base": 1024},
+      "numerics": "transformers", "rounding": "table"})")),
                {.head_dim = 512,
                 .rotary_dim = 64,
                 .first_feature = 448,
                 .base = 10000.0,
                 .pairing = Pairing::interleaved,
                 .scaling = LinearScaling{.factor = 2.5},
+                .sense = Sense::negative,
+                .xpos = Xpos{.scale_base = 1024, .center = -3.5},
                 .numerics = Numerics::transformers,
                 .rounding = Rounding::table});
 }
@@ -70,6 +75,23 @@ TEST(SpecJson, EveryName) {
   for (const Rounding rounding : all_roundings) {
     EXPECT_EQ(with("rounding", to_string(rounding)).rounding, rounding);
   }
+}
+
+TEST(SpecJson, EveryPairingAndSense) {
+  for (const Pairing pairing : all_pairings) {
+    for (const Sense sense : {Sense::positive, Sense::negative}) {
+      std::string text = R"({"head_dim": 8, "base": 1e4, "pairing": ")";
+      text.append(to_string(pairing)).append(R"(", "sense": ")").append(to_string(sense));
+      expect_equal(value_of(parse_rotary_spec(text + "\"}")),
+                   {.head_dim = 8, .base = 10000.0, .pairing = pairing, .sense = sense});
+    }
+  }
+}
+
+TEST(SpecJson, XposHasDefaults) {
+  expect_equal(
+      value_of(parse_rotary_spec(R"({"head_dim": 8, "base": 1e4, "pairing": "half", "xpos": {}})")),
+      {.head_dim = 8, .base = 10000.0, .pairing = Pairing::half, .xpos = Xpos{}});
 }
 
 TEST(SpecJson, TheExamplesOfTheHeader) {
