@@ -81,7 +81,9 @@ std::string read_config(const std::string& path_or_card) {
 std::optional<Pairing> parse_pairing(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   return choose<Pairing>("--pairing", *text,
-                         {{"half", Pairing::half}, {"interleaved", Pairing::interleaved}});
+                         {{"half", Pairing::half},
+                          {"interleaved", Pairing::interleaved},
+                          {"interleaved_to_half", Pairing::interleaved_to_half}});
 }
 
 ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options) {

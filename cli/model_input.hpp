@@ -13,7 +13,8 @@
 
 namespace rotary::cli {
 
-// "half" or "interleaved"; absent for no text. Usage failure for anything else.
+// "half", "interleaved" or "interleaved_to_half"; absent for no text. Usage failure for anything
+// else.
 [[nodiscard]] std::optional<Pairing> parse_pairing(const std::optional<std::string>& text);
 
 // What the help of every command says of CONFIG.

@@ -51,6 +51,23 @@ test::Rotated rotated(const Turn& turn) {
 
 }  // namespace
 
+PairFeatures features_of(const HeadWindow& window, Direction direction, std::int64_t pair) {
+  const std::int64_t first = window.first_feature;
+  const std::int64_t half_x = first + pair;
+  const std::int64_t half_y = half_x + window.pairs();
+  const std::int64_t even = first + 2 * pair;
+  switch (window.pairing.get()) {
+    case Pairing::half:
+      return {half_x, half_y, half_x, half_y};
+    case Pairing::interleaved:
+      return {even, even + 1, even, even + 1};
+    case Pairing::interleaved_to_half:
+      if (direction == Direction::forward) return {even, even + 1, half_x, half_y};
+      return {half_x, half_y, even, even + 1};
+  }
+  fail("a pairing must be known");
+}
+
 double value_at(DType dtype, const std::byte* element) {
   switch (dtype) {
     case DType::f32:

@@ -22,6 +22,18 @@ struct Pair {
   double y = 0;
 };
 
+// Features of pair i of a head, in what is rotated and in the result: they differ where the pairing
+// is interleaved_to_half.
+struct PairFeatures {
+  std::int64_t read_x = 0;
+  std::int64_t read_y = 0;
+  std::int64_t written_x = 0;
+  std::int64_t written_y = 0;
+};
+
+[[nodiscard]] PairFeatures features_of(const HeadWindow& window, Direction direction,
+                                       std::int64_t pair);
+
 // What turns a pair: an element of the rows, A cos and A sin, and how it is used.
 struct Turn {
   DType dtype = DType::f32;

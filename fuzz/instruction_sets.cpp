@@ -55,7 +55,7 @@ HeadWindow decode_window(Bytes& input) {
   return {.head_dim = first + 2 * pairs + rest,
           .rotary_dim = 2 * pairs,
           .first_feature = first,
-          .pairing = input.once_in(2) ? Pairing::half : Pairing::interleaved};
+          .pairing = all_pairings[static_cast<std::size_t>(input.number(0, 2))]};
 }
 
 Strides decode_strides(Bytes& input, const Extents& extents) {
@@ -155,36 +155,43 @@ void check_splits(const Case& one) {
   check_same_bits(one);
 }
 
+// Bytes from the start of memory.
+struct PairBytes {
+  std::size_t x = 0;
+  std::size_t y = 0;
+};
+
 // One pair of the tensor, and the rows that turned it.
 struct PairPlace {
-  std::size_t x = 0;  // bytes from the start of memory
-  std::size_t y = 0;
+  PairBytes read;
+  PairBytes written;
   Turn turn = {};
 };
 
-Pair pair_at(std::span<const std::byte> memory, const PairPlace& place) {
-  return {.x = value_at(place.turn.dtype, memory.data() + place.x),
-          .y = value_at(place.turn.dtype, memory.data() + place.y)};
+Pair pair_at(std::span<const std::byte> memory, DType dtype, const PairBytes& place) {
+  return {.x = value_at(dtype, memory.data() + place.x),
+          .y = value_at(dtype, memory.data() + place.y)};
 }
 
 void check_pair(const PairPlace& place) {
-  const Pair in = pair_at(source, place);
+  const DType dtype = place.turn.dtype;
+  const Pair in = pair_at(source, dtype, place.read);
   if (!is_within_range(place.turn, in)) return;
-  const Pair out = pair_at(whole, place);
+  const Pair out = pair_at(whole, dtype, place.written);
   if (!keeps_contract(place.turn, in, out)) fail("a pair must be turned within the bound");
-  if (!agree(place.turn, in, {out, pair_at(simplest, place)})) {
+  if (!agree(place.turn, in, {out, pair_at(simplest, dtype, place.written)})) {
     fail("instruction sets must agree within twice the bound");
   }
 }
 
 PairPlace place_of(const Case& one, std::int64_t offset, std::int64_t pair) {
-  const HeadWindow& window = one.window;
-  const bool half = window.pairing.get() == Pairing::half;
-  const std::int64_t x = window.first_feature + (half ? pair : 2 * pair);
-  const std::int64_t y = half ? x + window.pairs() : x + 1;
-  const std::int64_t size = size_in_bytes(one.dtype);
-  return {.x = static_cast<std::size_t>((offset + x * one.strides.feature) * size),
-          .y = static_cast<std::size_t>((offset + y * one.strides.feature) * size)};
+  const PairFeatures at = features_of(one.window, one.direction, pair);
+  const auto bytes = [&](std::int64_t feature) {
+    return static_cast<std::size_t>((offset + feature * one.strides.feature) *
+                                    size_in_bytes(one.dtype));
+  };
+  return {.read = {.x = bytes(at.read_x), .y = bytes(at.read_y)},
+          .written = {.x = bytes(at.written_x), .y = bytes(at.written_y)}};
 }
 
 // Every pair of one token, whose rows are those of the set in use.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fuzz/check.hpp"
+#include "fuzz/elements.hpp"
 #include "rotary/numeric_contract.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/rotate.hpp"
@@ -31,7 +32,7 @@ void check_numbers(const Frequencies& frequencies) {
   }
   if (frequencies.contexts.first > frequencies.contexts.last) fail("some context must be right");
   for (const double inv_freq : frequencies.inv_freq) {
-    if (!(inv_freq >= 0 && inv_freq < 0x1p40)) fail("inv_freq must be in [0, 2^40)");
+    if (!(std::abs(inv_freq) < 0x1p40)) fail("inv_freq must be in (-2^40, 2^40)");
   }
 }
 
@@ -84,10 +85,16 @@ void check_pair(const std::array<double, 2>& in, const std::array<double, 2>& ou
   if (!(std::abs(got - exact) <= bound * exact)) fail("a pair must keep its length times A");
 }
 
-void check_rotated(Head& head, const Frequencies& frequencies) {
-  const HeadWindow& window = frequencies.window;
-  const std::int64_t pairs = window.pairs();
-  const bool half = window.pairing.get() == Pairing::half;
+// What a pair's length grows by: A, and with xPos what its row has.
+double factor_of(const Rotations& rotations, std::int64_t token, std::int64_t pair) {
+  if (!rotations.role()) return rotations.attention_factor();
+  const auto at = static_cast<std::size_t>(pair);
+  return std::hypot(static_cast<double>(rotations.cos(0, token)[at]),
+                    static_cast<double>(rotations.sin(0, token)[at]));
+}
+
+void check_rotated(Head& head, const Rotations& rotations) {
+  const HeadWindow& window = rotations.window();
   for (std::int64_t token = 0; token < tokens; ++token) {
     const std::int64_t begin = token * window.head_dim;
     for (std::int64_t f = 0; f < window.head_dim; ++f) {
@@ -96,25 +103,46 @@ void check_rotated(Head& head, const Frequencies& frequencies) {
         fail("features outside the window must stay");
       }
     }
-    for (std::int64_t pair = 0; pair < pairs; ++pair) {
-      const std::int64_t first = begin + window.first_feature;
-      const std::int64_t x = first + (half ? pair : 2 * pair);
-      const std::int64_t y = first + (half ? pair + pairs : 2 * pair + 1);
-      check_pair({Head::value_of(x), Head::value_of(y)}, {head.at(x), head.at(y)}, frequencies);
+    for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
+      const PairFeatures at = features_of(window, Direction::forward, pair);
+      check_pair({Head::value_of(begin + at.read_x), Head::value_of(begin + at.read_y)},
+                 {head.at(begin + at.written_x), head.at(begin + at.written_y)},
+                 factor_of(rotations, token, pair));
     }
   }
+}
+
+void rotate_by(const Rotations& rotations) {
+  Head head(rotations.window().head_dim);
+  const HeadsView view = head.view();
+  if (const Status status = rotate(view, view, rotations); !status) {
+    fail("a head must rotate", status.error().message);
+  }
+  check_rotated(head, rotations);
+  head.check_guards();
 }
 
 void rotate_at(const Frequencies& frequencies, const Positions& positions) {
   const auto rotations = make_rotations(frequencies, positions, {.tensors = DType::f32});
   if (!rotations) fail("frequencies must make rotations", rotations.error().message);
-  Head head(frequencies.window.head_dim);
-  const HeadsView view = head.view();
-  if (const Status status = rotate(view, view, *rotations); !status) {
-    fail("a head must rotate", status.error().message);
+  rotate_by(*rotations);
+}
+
+// Positions may be too far from the center, which is an error.
+void rotate_by_xpos(const Frequencies& frequencies) {
+  const double center = frequencies.xpos->center;
+  for (const std::array<double, tokens>& places :
+       {std::array{center, center + 0.5}, {0.0, 131071.0}, {center - 1000, center + 16000}}) {
+    for (const Role role : {Role::query, Role::key}) {
+      const auto rotations = make_rotations(
+          frequencies, positions_of(std::span<const double>(places)), {.role = role});
+      if (rotations) {
+        rotate_by(*rotations);
+      } else {
+        check_error(rotations.error());
+      }
+    }
   }
-  check_rotated(head, frequencies);
-  head.check_guards();
 }
 
 }  // namespace
@@ -122,6 +150,10 @@ void rotate_at(const Frequencies& frequencies, const Positions& positions) {
 void use_frequencies(const Frequencies& frequencies) {
   check_numbers(frequencies);
   if (frequencies.window.head_dim > largest_head) return;
+  if (frequencies.xpos) {
+    rotate_by_xpos(frequencies);
+    return;
+  }
   rotate_at(frequencies, ConsecutivePositions{.first = 131071, .tokens = tokens});
   const auto rotate_far = [&]<class Number>(Number) {
     using Limits = std::numeric_limits<Number>;

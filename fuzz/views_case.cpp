@@ -66,7 +66,7 @@ HeadWindow decode_window(Bytes& input) {
   return {.head_dim = head_dim,
           .rotary_dim = 2 * pairs,
           .first_feature = first,
-          .pairing = input.once_in(2) ? Pairing::half : Pairing::interleaved};
+          .pairing = all_pairings[static_cast<std::size_t>(input.number(0, 2))]};
 }
 
 // Somewhere in the buffer where all of the view lies inside; false when there is no such place.

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include "fuzz/check.hpp"
 #include "fuzz/elements.hpp"
@@ -26,12 +25,6 @@ Turn turn_of(const ViewsCase& views, const Rotations& rotations, const HeadIndex
   return turn;
 }
 
-std::pair<std::int64_t, std::int64_t> features_of(const HeadWindow& window, std::int64_t pair) {
-  const std::int64_t first = window.first_feature;
-  if (window.pairing.get() == Pairing::half) return {first + pair, first + pair + window.pairs()};
-  return {first + 2 * pair, first + 2 * pair + 1};
-}
-
 // Where each element of one destination and its source lies, before and after.
 struct Transfer {
   ConstHeadsView dst;
@@ -48,13 +41,12 @@ struct Transfer {
 };
 
 void check_pair(const Transfer& transfer, const Turn& turn, const HeadIndex& index,
-                std::pair<std::int64_t, std::int64_t> features) {
-  const auto [first, second] = features;
-  const Pair in{.x = value_at(turn.dtype, transfer.source(index, first)),
-                .y = value_at(turn.dtype, transfer.source(index, second))};
+                const PairFeatures& features) {
+  const Pair in{.x = value_at(turn.dtype, transfer.source(index, features.read_x)),
+                .y = value_at(turn.dtype, transfer.source(index, features.read_y))};
   if (!is_within_range(turn, in)) return;
-  const Pair out{.x = value_at(turn.dtype, transfer.result(index, first)),
-                 .y = value_at(turn.dtype, transfer.result(index, second))};
+  const Pair out{.x = value_at(turn.dtype, transfer.result(index, features.written_x)),
+                 .y = value_at(turn.dtype, transfer.result(index, features.written_y))};
   if (!keeps_contract(turn, in, out)) fail("a pair must be turned within the bound");
 }
 
@@ -74,7 +66,7 @@ void check(const Transfer& transfer, const ViewsCase& views, const Rotations& ro
     for (std::int64_t pair = 0; pair < views.window.pairs(); ++pair) {
       Turn turn = turn_of(views, rotations, index, pair);
       turn.dtype = transfer.dst.dtype;
-      check_pair(transfer, turn, index, features_of(views.window, pair));
+      check_pair(transfer, turn, index, features_of(views.window, views.direction, pair));
     }
     check_passed(transfer, views.window, index);
   });

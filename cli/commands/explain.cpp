@@ -48,7 +48,8 @@ struct Question {
 };
 
 struct Pair {
-  std::size_t first_feature, second_feature;
+  std::size_t first_feature, second_feature;  // where the pair stands
+  std::size_t first_result, second_result;    // and where what it becomes is written
   double inv_freq, angle_radians, cos, sin;
 };
 
@@ -79,15 +80,18 @@ Question read_question(const Arguments& arguments) {
 
 std::vector<Pair> pairs_at(const Frequencies& frequencies, std::int64_t position) {
   const auto pair_count = static_cast<std::size_t>(frequencies.window.pairs());
-  const bool half = frequencies.window.pairing.get() == Pairing::half;
+  const bool from_halves = frequencies.window.pairing.get() == Pairing::half;
+  const bool to_halves = frequencies.window.pairing.get() != Pairing::interleaved;
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < pair_count; ++i) {
     // position * turns wraps to the fraction of a turn that is left, exactly, at any position.
     const std::uint64_t turned = static_cast<std::uint64_t>(position) * frequencies.turns[i];
     const double reduced_radians =
         static_cast<double>(static_cast<std::int64_t>(turned)) * 0x1p-63 * std::numbers::pi;
-    pairs.push_back({.first_feature = half ? i : 2 * i,
-                     .second_feature = half ? i + pair_count : 2 * i + 1,
+    pairs.push_back({.first_feature = from_halves ? i : 2 * i,
+                     .second_feature = from_halves ? i + pair_count : 2 * i + 1,
+                     .first_result = to_halves ? i : 2 * i,
+                     .second_result = to_halves ? i + pair_count : 2 * i + 1,
                      .inv_freq = frequencies.inv_freq[i],
                      .angle_radians = static_cast<double>(position) * frequencies.inv_freq[i],
                      .cos = std::cos(reduced_radians),
@@ -101,8 +105,8 @@ std::vector<double> turned(const std::vector<double>& values, const std::vector<
   for (const Pair& pair : pairs) {
     const double x = values[pair.first_feature];
     const double y = values[pair.second_feature];
-    result[pair.first_feature] = x * pair.cos - y * pair.sin;
-    result[pair.second_feature] = x * pair.sin + y * pair.cos;
+    result[pair.first_result] = x * pair.cos - y * pair.sin;
+    result[pair.second_result] = x * pair.sin + y * pair.cos;
   }
   return result;
 }
@@ -196,9 +200,13 @@ std::string angles_and_rotations(const Question& question, const Answer& answer)
   fmt::format_to(out, "\n5  Turn each pair: (x cos - y sin, x sin + y cos)\n");
   for (std::size_t i = 0; i < answer.pairs.size(); ++i) {
     const Pair& pair = answer.pairs[i];
-    fmt::format_to(out, "     pair {}   ({}, {}) -> ({:.6f}, {:.6f})\n", i,
+    fmt::format_to(out, "     pair {}   ({}, {}) -> ({:.6f}, {:.6f})", i,
                    question.values[pair.first_feature], question.values[pair.second_feature],
-                   answer.result[pair.first_feature], answer.result[pair.second_feature]);
+                   answer.result[pair.first_result], answer.result[pair.second_result]);
+    if (question.pairing == Pairing::interleaved_to_half) {
+      fmt::format_to(out, " as x{} and x{}", pair.first_result, pair.second_result);
+    }
+    text += '\n';
   }
   return text;
 }
@@ -233,6 +241,7 @@ std::string json_of(const Question& question, const Answer& answer) {
   for (const Pair& pair : answer.pairs) {
     json.begin_object();
     json.array("features", std::vector{pair.first_feature, pair.second_feature});
+    json.array("result_features", std::vector{pair.first_result, pair.second_result});
     json.member("inv_freq", pair.inv_freq);
     json.member("angle_radians", pair.angle_radians);
     json.member("cos", pair.cos);
@@ -258,7 +267,7 @@ Run declare(CLI::App& app) {
       ->required()
       ->type_name("N");
   app.add_option("--pairing", arguments->pairing,
-                 "half or interleaved: which features turn together")
+                 "half, interleaved or interleaved_to_half: which features turn together")
       ->required()
       ->type_name("P");
   app.add_option("--base", arguments->base, "rope_theta (10000)")->type_name("B");
@@ -278,8 +287,8 @@ constinit const Command explain_command{
         "  rotary explain --values 0.5,-1,1.5,2 --position 3 --pairing interleaved\n"
         "  rotary explain --values 1,0,0,0,0,0 --position -7 --pairing half --base 500000\n",
     .usage =
-        "  rotary explain --values X,Y,... --position N --pairing half|interleaved\n"
-        "                 [--base B] [--json]\n",
+        "  rotary explain --values X,Y,... --position N\n"
+        "                 --pairing half|interleaved|interleaved_to_half [--base B] [--json]\n",
     .declare = declare,
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -55,11 +56,12 @@ Inspection inspect(const ModelOptions& options) {
   return inspection;
 }
 
+// Whichever way the pair turns.
 double turns_within(double inv_freq, std::int64_t tokens) {
-  return inv_freq * static_cast<double>(tokens) / (2 * std::numbers::pi);
+  return std::abs(inv_freq) * static_cast<double>(tokens) / (2 * std::numbers::pi);
 }
 
-double wavelength_tokens(double inv_freq) { return 2 * std::numbers::pi / inv_freq; }
+double wavelength_tokens(double inv_freq) { return 2 * std::numbers::pi / std::abs(inv_freq); }
 
 std::int64_t pairs_that_turn(const Frequencies& frequencies, std::int64_t tokens) {
   return std::ranges::count_if(frequencies.inv_freq, [tokens](double inv_freq) {
@@ -156,7 +158,8 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   const ModelRotary& rotary = inspection.model.rotary[index];
   const Frequencies& frequencies = inspection.frequencies[index];
   const HeadWindow& window = frequencies.window;
-  const auto [slowest, fastest] = std::ranges::minmax(frequencies.inv_freq);
+  const auto [slowest, fastest] = std::ranges::minmax(
+      frequencies.inv_freq, {}, [](double inv_freq) { return std::abs(inv_freq); });
   std::string text;
   if (rotary.layer_type) {
     text += fmt::format("\n{}: {}\n", printable(*rotary.layer_type),
@@ -164,9 +167,10 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   }
   text += '\n';
   text += line("pairing", fmt::format("{}: {}", to_string(window.pairing), pairing_text(window)));
+  if (rotary.spec.sense == Sense::negative) {
+    text += line("sense", "negative: pairs turn by -position x |inv_freq|");
+  }
   text += line("features", window_text(window, rotary.nope_head_dim));
-  if (rotary.spec.sense == Sense::negative)
-    text += line("sense", "negative: positive positions turn by a negative angle");
   if (!rotary.sections.empty()) {
     text += line("sections", fmt::format("{} pairs for the axes of an image; one number in text",
                                          fmt::join(rotary.sections, ", ")));
@@ -246,7 +250,7 @@ void write_rotary(JsonWriter& json, const Inspection& inspection, std::size_t in
   json.member("rotary_dim", frequencies.window.rotary_dim);
   json.member("first_feature", frequencies.window.first_feature);
   json.member("pairing", to_string(frequencies.window.pairing));
-  json.member("sense", rotary.spec.sense == Sense::negative ? "negative" : "positive");
+  json.member("sense", to_string(rotary.spec.sense));
   json.member("nope_head_dim", rotary.nope_head_dim);
   json.array("sections", rotary.sections);
   json.member("base", rotary.spec.base.get());

@@ -151,12 +151,7 @@ std::int64_t context_to_check(const ModelConfig& config, const ResolveOptions& o
 }
 
 // The rules state their own requirements; here a broken one is the config's fault.
-Status validate(const RotarySpec& resolved, std::int64_t context_tokens) {
-  RotarySpec spec = resolved;
-  // Until make_frequencies takes these.
-  if (spec.pairing.get() == Pairing::interleaved_to_half) spec.pairing = Pairing::interleaved;
-  spec.sense = Sense::positive;
-  spec.numerics = Numerics::exact;
+Status validate(const RotarySpec& spec, std::int64_t context_tokens) {
   const auto frequencies = make_frequencies(spec, context_tokens);
   if (frequencies) return {};
   const Error& error = frequencies.error();

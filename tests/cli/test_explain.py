@@ -10,10 +10,12 @@ def expected(values, position, pairing, base, exponent_step):
     d = len(values)
     result = [0.0] * d
     for i in range(d // 2):
-        x, y = (i, i + d // 2) if pairing == "half" else (2 * i, 2 * i + 1)
+        halves, neighbours = (i, i + d // 2), (2 * i, 2 * i + 1)
+        x, y = halves if pairing == "half" else neighbours
+        to_x, to_y = neighbours if pairing == "interleaved" else halves
         angle = position * base ** (-exponent_step * i / d)
-        result[x] = values[x] * math.cos(angle) - values[y] * math.sin(angle)
-        result[y] = values[x] * math.sin(angle) + values[y] * math.cos(angle)
+        result[to_x] = values[x] * math.cos(angle) - values[y] * math.sin(angle)
+        result[to_y] = values[x] * math.sin(angle) + values[y] * math.cos(angle)
     return result
 
 
@@ -47,6 +49,7 @@ class ExplainTest(ToolTest):
             ([1.0, 2.0], 1, "half", 10000.0),
             ([0.25, -3.0, 7.5, 0.0, -0.125, 1e-3], -17, "half", 500000.0),
             ([0.25, -3.0, 7.5, 0.0, -0.125, 1e-3], -17, "interleaved", 500000.0),
+            ([0.25, -3.0, 7.5, 0.0, -0.125, 1e-3], -17, "interleaved_to_half", 500000.0),
             ([float(i) for i in range(64)], 1000, "interleaved", 10000.0),
         ]
         for values, position, pairing, base in cases:
@@ -76,7 +79,7 @@ class ExplainTest(ToolTest):
             (["1,1e39", "0", "half"], "fit float32"),
             (["1,2", "1.5", "half"], "integer in [-2^63, 2^63), got '1.5'"),
             (["1,2", "9223372036854775808", "half"], "--position must be an integer"),
-            (["1,2", "0", "both"], "half, interleaved, got 'both'"),
+            (["1,2", "0", "both"], "interleaved_to_half, got 'both'"),
         ]
         for (values, position, pairing), part in cases:
             arguments = ["--values", values, "--position", position, "--pairing", pairing]

@@ -21,7 +21,10 @@ class UsageTest(ToolTest):
             (["inspect", name, "--bogus"], "not expected: --bogus"),
             (["inspect", name, "--context", "0"], "at least 1 token, got 0"),
             (["inspect", name, "--context", "1e5"], "--context must be an integer"),
-            (["inspect", name, "--pairing", "neox"], "half, interleaved, got 'neox'"),
+            (
+                ["inspect", name, "--pairing", "neox"],
+                "half, interleaved, interleaved_to_half, got 'neox'",
+            ),
             (["inspect", name, "--pairing"], "--pairing"),
             (["table", name], "--positions is required"),
         ]:

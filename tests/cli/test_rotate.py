@@ -195,6 +195,19 @@ class RotateTest(ToolTest):
         wanted = rotated(x, [np.arange(4)], 16, False)
         np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
 
+    def test_interleaved_to_half_moves_features_and_inverse_moves_them_back(self):
+        x = self.random_array(1, 4, 1, 16)
+        self.save("q.npy", x)
+        pairing = ["--pairing", "interleaved_to_half"]
+        document = self.rotate(LLAMA, "--q", "q.npy", "--out-q", "o.npy", *pairing)
+        self.assertEqual(document["pairing"], "interleaved_to_half")
+        interleaved = rotated(x, [np.arange(4)], 16, False)
+        wanted = np.concatenate([interleaved[..., 0::2], interleaved[..., 1::2]], axis=-1)
+        np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
+        back = ["--direction", "inverse", *pairing]
+        self.rotate(LLAMA, "--q", "o.npy", "--out-q", "back.npy", *back)
+        np.testing.assert_allclose(self.load("back.npy"), x, rtol=0, atol=2e-6)
+
     def test_inputs_from_standard_input(self):
         self.save("q.npy", self.random_array(1, 4, 1, 16))
         command = ["rotate", "--layout", "bthd", "--out-q", "o.npy", "--force"]
