@@ -10,7 +10,8 @@ namespace rotary {
 namespace {
 
 // deepseek_v3/modeling_deepseek_v3.py: apply_rotary_pos_emb_interleave.
-constexpr Family deepseek_v3(std::string_view model_type, double base, std::int64_t nope_dim) {
+constexpr Family deepseek_v3(std::string_view model_type, std::optional<double> base,
+                             std::int64_t nope_dim) {
   return {.model_type = model_type,
           .pairing = Pairing::interleaved_to_half,
           .base = base,
@@ -38,8 +39,7 @@ constexpr Family mistral4() {
 
 // Served by DeepSeek-V3's class; its own configuration file is not in Transformers.
 constexpr Family kimi_k2() {
-  Family family = with_switch(deepseek_v3("kimi_k2", 10000, 128));
-  family.base.reset();
+  Family family = with_switch(deepseek_v3("kimi_k2", {}, 128));
   family.source = "deepseek_v3";
   return family;
 }
