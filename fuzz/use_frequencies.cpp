@@ -68,29 +68,33 @@ class Head {
   std::vector<float> elements_;
 };
 
-// Of a component, in units of 2^-24 * hypot. Rows of other numerics than exact round cos, A (ggml:
-// four times) and their product, where exact rounds once.
-double component_bound(const Frequencies& frequencies) {
-  const double exact = rotate_error_bound(Direction::forward, frequencies.attention_factor, 0);
-  return frequencies.numerics == Numerics::exact ? exact : exact + 5 * (1 + 0x1p-20);
-}
-
-void check_pair(const std::array<double, 2>& in, const std::array<double, 2>& out,
-                const Frequencies& frequencies) {
-  const double exact = std::hypot(in[0], in[1]) * frequencies.attention_factor;
-  const double got = std::hypot(out[0], out[1]);
-  // Each component is within the bound, so their hypot is within √2 of it; the angle's own error
-  // turns a pair and does not stretch it.
-  const double bound = std::sqrt(2.0) * component_bound(frequencies) * 0x1p-24;
-  if (!(std::abs(got - exact) <= bound * exact)) fail("a pair must keep its length times A");
-}
-
 // What a pair's length grows by: A, and with xPos what its row has.
 double factor_of(const Rotations& rotations, std::int64_t token, std::int64_t pair) {
   if (!rotations.role()) return rotations.attention_factor();
   const auto at = static_cast<std::size_t>(pair);
   return std::hypot(static_cast<double>(rotations.cos(0, token)[at]),
                     static_cast<double>(rotations.sin(0, token)[at]));
+}
+
+// Of a component, in units of 2^-24 * hypot. Rows of other numerics than exact round cos, A (ggml:
+// four times) and their product, where exact rounds once.
+double component_bound(const Rotations& rotations, double factor) {
+  const double exact = rotate_error_bound(Direction::forward, factor, 0);
+  return rotations.numerics() == Numerics::exact ? exact : exact + 5 * (1 + 0x1p-20);
+}
+
+struct Grown {
+  double factor;  // what the length of a pair must be multiplied with
+  double bound;   // of a component, in units of 2^-24 * hypot
+};
+
+void check_pair(const std::array<double, 2>& in, const std::array<double, 2>& out, Grown grown) {
+  const double exact = std::hypot(in[0], in[1]) * grown.factor;
+  const double got = std::hypot(out[0], out[1]);
+  // Each component is within the bound, so their hypot is within √2 of it; the angle's own error
+  // turns a pair and does not stretch it.
+  const double bound = std::sqrt(2.0) * grown.bound * 0x1p-24;
+  if (!(std::abs(got - exact) <= bound * exact)) fail("a pair must keep its length times A");
 }
 
 void check_rotated(Head& head, const Rotations& rotations) {
@@ -105,9 +109,10 @@ void check_rotated(Head& head, const Rotations& rotations) {
     }
     for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
       const PairFeatures at = features_of(window, Direction::forward, pair);
+      const double factor = factor_of(rotations, token, pair);
       check_pair({Head::value_of(begin + at.read_x), Head::value_of(begin + at.read_y)},
                  {head.at(begin + at.written_x), head.at(begin + at.written_y)},
-                 factor_of(rotations, token, pair));
+                 {.factor = factor, .bound = component_bound(rotations, factor)});
     }
   }
 }

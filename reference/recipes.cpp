@@ -128,13 +128,19 @@ std::vector<float> rotate_rounding_every_step(std::span<const float> head, const
   };
   const auto half = static_cast<std::size_t>(window.pairs());
   const auto begin = static_cast<std::size_t>(window.first_feature);
+  const bool is_transpose = direction == Direction::transpose;
+  // Of a model that reads neighbours and writes halves the transpose reads halves.
+  const bool changes_order = window.pairing.get() == Pairing::interleaved_to_half;
+  const bool neighbours = window.pairing.get() == Pairing::interleaved;
+  const bool reads_neighbours = changes_order ? !is_transpose : neighbours;
+  const bool writes_neighbours = changes_order ? is_transpose : neighbours;
   for (std::size_t i = 0; i < half; ++i) {
-    const bool adjacent = window.pairing.get() == Pairing::interleaved;
-    const std::size_t a = begin + (adjacent ? 2 * i : i);
-    const std::size_t b = adjacent ? a + 1 : a + half;
-    const float sin = direction == Direction::transpose ? -row.sin[i] : row.sin[i];
-    rotated[a] = plus(times(head[a], row.cos[i]), times(-head[b], sin));
-    rotated[b] = plus(times(head[b], row.cos[i]), times(head[a], sin));
+    const float x = head[begin + (reads_neighbours ? 2 * i : i)];
+    const float y = head[begin + (reads_neighbours ? 2 * i + 1 : half + i)];
+    const float sin = is_transpose ? -row.sin[i] : row.sin[i];
+    rotated[begin + (writes_neighbours ? 2 * i : i)] = plus(times(x, row.cos[i]), times(-y, sin));
+    rotated[begin + (writes_neighbours ? 2 * i + 1 : half + i)] =
+        plus(times(y, row.cos[i]), times(x, sin));
   }
   return rotated;
 }

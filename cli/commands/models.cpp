@@ -17,6 +17,7 @@
 #include "cli/arguments.hpp"
 #include "cli/ascii.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/families.hpp"
 #include "cli/failure.hpp"
 #include "cli/json_writer.hpp"
 #include "cli/model_cards.hpp"
@@ -25,7 +26,7 @@
 namespace rotary::cli {
 namespace {
 
-enum class Action { list, search, show };
+enum class Action { list, search, show, families };
 
 struct Arguments {
   std::optional<std::string> action;
@@ -44,17 +45,11 @@ std::vector<Entry> entries_of(const std::vector<const ModelCard*>& cards) {
   return entries;
 }
 
-bool contains(std::string_view text, std::string_view part) {
-  const auto same = [](char a, char b) { return ascii_lower(a) == ascii_lower(b); };
-  return part.empty() ||
-         std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
-}
-
 std::vector<const ModelCard*> cards_with(std::string_view part) {
   std::vector<const ModelCard*> found;
   for (const ModelCard& card : model_cards()) {
-    if (contains(card.name, part) || contains(card.model_type, part) ||
-        contains(card.source, part)) {
+    if (contains_ignoring_case(card.name, part) || contains_ignoring_case(card.model_type, part) ||
+        contains_ignoring_case(card.source, part)) {
       found.push_back(&card);
     }
   }
@@ -187,9 +182,10 @@ std::string json_of(const std::vector<Entry>& entries, Action action) {
 
 Action action_of(const Arguments& arguments) {
   if (!arguments.action) return Action::list;
-  const auto action = choose<Action>("ACTION", *arguments.action,
-                                     {{"search", Action::search}, {"show", Action::show}});
-  if (!arguments.text) {
+  const auto action = choose<Action>(
+      "ACTION", *arguments.action,
+      {{"search", Action::search}, {"show", Action::show}, {"families", Action::families}});
+  if (!arguments.text && action != Action::families) {
     throw Failure(ExitCode::usage,
                   fmt::format("`rotary models {0}` needs {1}: rotary models {0} {1}",
                               *arguments.action, action == Action::show ? "NAME" : "TEXT"));
@@ -199,6 +195,10 @@ Action action_of(const Arguments& arguments) {
 
 std::string run_models(const Arguments& arguments, OutputForm form) {
   const Action action = action_of(arguments);
+  if (action == Action::families) {
+    const std::string part = arguments.text.value_or("");
+    return form == OutputForm::json ? families_json(part) : families_text(part);
+  }
   const std::vector<const ModelCard*> cards = action == Action::show
                                                   ? std::vector{&card_named(*arguments.text)}
                                                   : cards_with(arguments.text.value_or(""));
@@ -209,10 +209,11 @@ std::string run_models(const Arguments& arguments, OutputForm form) {
 
 Run declare(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("ACTION", arguments->action, "search or show; without it every card is listed");
+  app.add_option("ACTION", arguments->action,
+                 "search, show or families; without it every card is listed");
   app.add_option("TEXT", arguments->text,
                  "of search: part of a name, a model_type or a source, in any case; of show: the "
-                 "card's name");
+                 "card's name; of families: part of a model_type");
   return [arguments](OutputForm form) { return run_models(*arguments, form); };
 }
 
@@ -225,12 +226,14 @@ constinit const Command models_command{
         "  rotary models\n"
         "  rotary models search qwen\n"
         "  rotary models show llama-3.1-8b\n"
+        "  rotary models families gemma\n"
         "  rotary inspect llama-3.1-8b\n"
         "  rotary models --json | jq -r '.models[] | select(.error == null).name'\n",
     .usage =
         "  rotary models [--json]\n"
         "  rotary models search TEXT [--json]\n"
-        "  rotary models show NAME [--json]\n",
+        "  rotary models show NAME [--json]\n"
+        "  rotary models families [TEXT] [--json]\n",
     .declare = declare,
 };
 

@@ -28,10 +28,15 @@ struct Switch {
   std::string_view key;
   bool harmless;
 };
-constexpr std::array<Switch, 7> switches = {
-    Switch{"rotary", true},           Switch{"use_rope", true},      Switch{"use_mrope", false},
-    Switch{"original_rope", true},    Switch{"rotary_value", false}, Switch{"use_mem_rope", false},
-    Switch{"rope_interleaved", false}};
+constexpr std::array<Switch, 9> switches = {Switch{"rotary", true},
+                                            Switch{"use_rope", true},
+                                            Switch{"use_mrope", false},
+                                            Switch{"original_rope", true},
+                                            Switch{"rotary_value", false},
+                                            Switch{"use_mem_rope", false},
+                                            Switch{"rope_interleaved", false},
+                                            Switch{"use_rotary_pos_emb", true},
+                                            Switch{"position_embedding_xdrope", false}};
 
 bool is_harmless(std::string_view key, const Json& value) {
   return std::any_of(switches.begin(), switches.end(), [&](const Switch& each) {

@@ -13,7 +13,7 @@ static void test_text(void) {
   static const char mistyped[] = "{\"head_dim\": \"4\", \"base\": 10000, \"pairing\": \"half\"}";
   static const char rule[] =
       "{\"head_dim\": 4, \"base\": 10000, \"pairing\": \"half\", \"scaling\": {\"rope_type\":"
-      " \"longrope\"}}";
+      " \"no_rule\"}}";
   static const char odd[] = "{\"head_dim\": 5, \"base\": 10000, \"pairing\": \"half\"}";
   rotary_model* model = NULL;
   rotary_frequencies* frequencies = NULL;
@@ -24,7 +24,7 @@ static void test_text(void) {
   CHECK_FAILS(rotary_frequencies_of_spec(mistyped, sizeof mistyped - 1, &frequencies),
               ROTARY_MALFORMED_INPUT, "head_dim");
   CHECK_FAILS(rotary_frequencies_of_spec(rule, sizeof rule - 1, &frequencies), ROTARY_UNSUPPORTED,
-              "longrope");
+              "no_rule");
   CHECK_INVALID(rotary_frequencies_of_spec(odd, sizeof odd - 1, &frequencies), "rotary_dim");
   CHECK(model == NULL && frequencies == NULL);
 }

@@ -10,7 +10,8 @@ int main(void) {
   static char line[1 << 16];
   while (fgets(line, sizeof line, stdin) != NULL) {
     rotary_frequencies* frequencies;
-    const rotary_status status = rotary_frequencies_of_spec(line, strlen(line), &frequencies);
+    const rotary_status status =
+        rotary_frequencies_of_spec_in_context(line, strlen(line), 4096, &frequencies);
     rotary_frequencies_free(frequencies);
     printf("%s: %s\n", rotary_status_name(status), status == ROTARY_OK ? "" : rotary_last_error());
   }

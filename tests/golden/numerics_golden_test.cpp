@@ -122,7 +122,7 @@ void compare(const Run& run, const Tensor& src, const Tensor& got, const Tensor&
   const HeadWindow& window = run.frequencies.window;
   const auto partner = [&](std::int64_t f) {
     for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
-      const auto [x, y] = test::features_of_pair(window, pair);
+      const auto [x, y] = test::features_read(window, Direction::forward, pair);
       if (f == x || f == y) return std::pair{static_cast<std::size_t>(pair), f == x ? y : x};
     }
     return std::pair{std::size_t{0}, f};

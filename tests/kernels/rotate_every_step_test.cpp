@@ -69,7 +69,7 @@ Tensor expected(const Tensor& src, const Rotations& rotations, Direction directi
 template <class Visit>
 void for_each_case(Visit visit) {
   for (const DType dtype : {DType::bf16, DType::f16}) {
-    for (const Pairing pairing : {Pairing::half, Pairing::interleaved}) {
+    for (const Pairing pairing : all_pairings) {
       for (const Rounding rounding : {Rounding::every_step, Rounding::double_angle}) {
         SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward));
         SCOPED_TRACE(to_string(rounding));

@@ -57,6 +57,11 @@ constexpr std::array families = {
            .keys = {.hidden_size = "dim", .heads = "n_heads", .layers = "n_layers"}},
     encoded("marian", LayerEncoding::sinusoidal, encoder_keys),
     encoded("pegasus", LayerEncoding::sinusoidal, encoder_keys),
+    // whisper/modeling_whisper.py: a learned vector in the decoder, a fixed one in the encoder.
+    Family{.model_type = "whisper",
+           .encoding = LayerEncoding::learned,
+           .keys = {.hidden_size = "d_model", .layers = "decoder_layers"},
+           .note = "its decoder; the encoder has sinusoidal vectors"},
     encoded("xglm", LayerEncoding::sinusoidal,
             {.hidden_size = "d_model", .heads = "attention_heads", .layers = "num_layers"}),
     // esm/modeling_esm.py: absolute (a learned vector) unless position_embedding_type is rotary;

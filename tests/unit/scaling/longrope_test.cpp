@@ -34,7 +34,7 @@ Frequencies frequencies_of(const LongRopeScaling& rule, test::Context context) {
 }
 
 TEST(LongRopeRule, AsReference) {
-  for (const std::size_t pairs : {1, 2, 10, 48, 64, 256}) {
+  for (const std::size_t pairs : {1U, 2U, 10U, 48U, 64U, 256U}) {
     for (const double base : {1.0000001, 2.0, 10000.0, 1e11}) {
       for (const LongRopeSwitch lists : {LongRopeSwitch::by_context, LongRopeSwitch::always_short,
                                          LongRopeSwitch::always_long}) {
