@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every command that reads a config takes: --set, --context, --numerics, params.json."""
 
+import numpy as np
+
 from tool import LLAMA, YARN, ToolTest
 
 PARAMS = {
@@ -62,6 +64,50 @@ class ModelOptionsTest(ToolTest):
             2, ["transformers"], "inspect", self.write_config(LLAMA), "--numerics", "torch")
         self.assertEqual(
             self.table(LLAMA, "--numerics", "exact")["cos"], self.table(LLAMA)["cos"])
+
+    def test_a_rule_that_depends_on_the_context_needs_it(self):
+        config = LLAMA | {"rope_scaling": {"type": "dynamic", "factor": 2}}
+        name = self.write_config(config)
+        says = ["--context is required", "dynamic"]
+        self.assert_fails(2, says, "table", name, "--positions", "1")
+        short = self.table(config, "--context", 2048)
+        self.assertEqual(short["cos"], self.table(LLAMA)["cos"])
+        self.assertNotEqual(self.table(config, "--context", 4096)["cos"], short["cos"])
+        [rotary] = self.inspect(config)["rotary"]  # for the trained context
+        self.assertEqual(rotary["contexts"], {"first": 1, "last": 2048})
+        [rotary] = self.inspect(config, "--context", 5000)["rotary"]
+        self.assertEqual(rotary["contexts"], {"first": 5000, "last": 5000})
+
+    def test_rows_of_transformers_are_numbers_of_the_dtype(self):
+        rows = np.array(self.table(LLAMA, "--numerics", "transformers", "--dtype", "bf16")["cos"])
+        bits = rows.astype(np.float32).view(np.uint32)
+        self.assertTrue(np.all(bits & 0xFFFF == 0))
+        wide = np.array(self.table(LLAMA, "--numerics", "transformers")["cos"])
+        np.testing.assert_allclose(rows, wide, atol=2.0**-8)
+        self.assertFalse(np.all(wide.astype(np.float32).view(np.uint32) & 0xFFFF == 0))
+
+    def test_bf16_as_transformers_rounds(self):
+        """rotate_half in bfloat16: cos, sin, both products and their sum are rounded."""
+
+        def rounded(values):
+            bits = np.asarray(values, np.float32).view(np.uint32)
+            return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).view(np.float32)
+
+        generator = np.random.default_rng(5)
+        q = rounded(generator.standard_normal((7, 2, 16)).astype(np.float32))
+        np.save(self.path / "q.npy", (q.view(np.uint32) >> 16).astype(np.uint16))
+        self.run_ok(
+            "rotate", "--config", self.write_config(LLAMA), "--layout", "thd", "--dtype", "bf16",
+            "--numerics", "transformers", "--first-position", 100000, "--q", "q.npy", "--out-q",
+            "out.npy")
+        got = (np.load(self.path / "out.npy").astype(np.uint32) << 16).view(np.float32)
+        inv_freq = (1 / np.float32(10000) ** (np.arange(0, 16, 2, dtype=np.float32) / 16))
+        positions = np.arange(100000, 100007, dtype=np.float32)
+        angle = np.tile((positions[:, None] * inv_freq.astype(np.float32))[:, None, :], (1, 1, 2))
+        cos, sin = (rounded(of(angle.astype(np.float64))) for of in (np.cos, np.sin))
+        half = np.concatenate([-q[..., 8:], q[..., :8]], axis=-1)
+        wanted = rounded(rounded(q * cos) + rounded(half * sin))
+        self.assertGreaterEqual(np.mean(got == wanted), 0.99)
 
     def test_frequencies_of_a_static_rule_hold_for_every_context(self):
         [rotary] = self.inspect(YARN)["rotary"]

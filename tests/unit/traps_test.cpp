@@ -150,6 +150,40 @@ TEST(Traps, HeadDimMayBeNull) {
             64);
 }
 
+// Dynamic NTK has no frequencies of its own before the length of the context is known, its original
+// context is max_position_embeddings, and keys of another length are turned otherwise.
+TEST(Traps, DynamicNtkIsOfOneLength) {
+  const RotarySpec spec =
+      resolved_rotary(llama_with(R"("rope_scaling": {"type": "dynamic", "factor": 2})"));
+  EXPECT_EQ(std::get<DynamicNtkScaling>(spec.scaling).original_context_tokens, 4096);
+  EXPECT_TRUE(test::fails(make_frequencies(spec), ErrorCode::invalid_argument,
+                          {"context_tokens must be given", "dynamic"}));
+  const Frequencies within = test::value_of(make_frequencies(spec, 4096));
+  EXPECT_EQ(within.inv_freq, frequencies_of(resolved_rotary(llama_with(""))).inv_freq);
+  EXPECT_TRUE(rotate_alike(within, test::value_of(make_frequencies(spec, 7))));
+  const Frequencies beyond = test::value_of(make_frequencies(spec, 4097));
+  EXPECT_EQ(beyond.contexts, (ContextRange{.first = 4097, .last = 4097}));
+  EXPECT_FALSE(rotate_alike(within, beyond));
+  EXPECT_FALSE(rotate_alike(beyond, test::value_of(make_frequencies(spec, 4098))));
+}
+
+// LongRoPE changes its list at the original context, and both lists have the factor on cos and sin.
+TEST(Traps, LongRopeHasTwoLists) {
+  const RotarySpec spec = resolved_rotary(
+      R"({"model_type": "phi3", "head_dim": 4, "max_position_embeddings": 131072,
+          "original_max_position_embeddings": 4096, "rope_theta": 10000, "num_hidden_layers": 2,
+          "rope_scaling": {"type": "su", "short_factor": [1, 2], "long_factor": [3, 4]}})");
+  EXPECT_TRUE(test::fails(make_frequencies(spec), ErrorCode::invalid_argument,
+                          {"context_tokens must be given", "longrope"}));
+  const Frequencies brief = test::value_of(make_frequencies(spec, 4096));
+  const Frequencies lengthy = test::value_of(make_frequencies(spec, 4097));
+  EXPECT_DOUBLE_EQ(brief.inv_freq[0], 1);
+  EXPECT_DOUBLE_EQ(lengthy.inv_freq[0], 1.0 / 3);
+  EXPECT_DOUBLE_EQ(brief.attention_factor, std::sqrt(1 + std::log(32.0) / std::log(4096.0)));
+  EXPECT_EQ(brief.attention_factor, lengthy.attention_factor);
+  EXPECT_FALSE(rotate_alike(brief, lengthy));
+}
+
 // They keep a table doubled like Llama's and read its first half: a table that repeats each value
 // would halve the frequencies.
 TEST(Traps, GlmErnieAndHeliumHaveTheUsualFrequencies) {
