@@ -108,6 +108,11 @@ std::size_t choose_rotary(const ModelSpec& model, const LayerChoice& choice) {
   return 0;
 }
 
+std::string numerics_text(const RotarySpec& spec) {
+  if (spec.numerics != Numerics::transformers) return std::string(to_string(spec.numerics));
+  return fmt::format("{}, rounding {}", to_string(spec.numerics), to_string(spec.rounding));
+}
+
 std::string pairing_text(const HeadWindow& window) {
   const std::string from =
       window.first_feature == 0 ? "" : fmt::format(", from feature {}", window.first_feature);

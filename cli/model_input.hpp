@@ -35,6 +35,9 @@ struct LayerChoice {
 // or when there is no choice and the model has several.
 [[nodiscard]] std::size_t choose_rotary(const ModelSpec& model, const LayerChoice& choice);
 
+// "transformers, rounding every_step"; rounding belongs to transformers alone.
+[[nodiscard]] std::string numerics_text(const RotarySpec& spec);
+
 // "features i and i + 64 turn together (rotate_half)".
 [[nodiscard]] std::string pairing_text(const HeadWindow& window);
 

@@ -52,8 +52,9 @@ void declare_model_options(CLI::App& app, ModelOptions& options) {
                  "whose arithmetic: exact (the default), transformers or ggml (llama.cpp)")
       ->type_name("A");
   app.add_option("--set", options.settings,
-                 "another value for a key of the config, such as rope_scaling.factor=8; may be "
-                 "repeated")
+                 "another value for a key of the config, as JSON (what is no JSON is text): "
+                 "rope_theta=5e5, rope_scaling.factor=8, "
+                 "'rope_scaling={\"type\": \"linear\", \"factor\": 8}'; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
 }

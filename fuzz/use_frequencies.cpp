@@ -129,6 +129,10 @@ void rotate_by(const Rotations& rotations) {
 
 void rotate_at(const Frequencies& frequencies, const Positions& positions) {
   const auto rotations = make_rotations(frequencies, positions, {.tensors = DType::f32});
+  if (!rotations && frequencies.contexts.last < ContextRange{}.last) {
+    check_error(rotations.error());  // beyond the context
+    return;
+  }
   if (!rotations) fail("frequencies must make rotations", rotations.error().message);
   rotate_by(*rotations);
 }
@@ -159,6 +163,7 @@ void use_frequencies(const Frequencies& frequencies) {
     rotate_by_xpos(frequencies);
     return;
   }
+  rotate_at(frequencies, ConsecutivePositions{.first = 0, .tokens = tokens});
   rotate_at(frequencies, ConsecutivePositions{.first = 131071, .tokens = tokens});
   const auto rotate_far = [&]<class Number>(Number) {
     using Limits = std::numeric_limits<Number>;

@@ -17,17 +17,19 @@
 namespace rotary::cli {
 namespace {
 
-std::vector<FamilyInfo> families_with(std::string_view part) {
-  std::vector<FamilyInfo> families = value_or_fail(known_families());
-  std::erase_if(families, [part](const FamilyInfo& family) {
-    return !contains_ignoring_case(family.model_type, part);
-  });
-  return families;
-}
-
 std::string encoding_text(const FamilyInfo& family) {
   if (!family.text_model_type.empty()) return fmt::format("around {}", family.text_model_type);
   return std::string(family.pairing ? to_string(*family.pairing) : to_string(family.encoding));
+}
+
+std::vector<FamilyInfo> families_with(std::string_view part) {
+  std::vector<FamilyInfo> families = value_or_fail(known_families());
+  std::erase_if(families, [part](const FamilyInfo& family) {
+    return !contains_ignoring_case(family.model_type, part) &&
+           !contains_ignoring_case(encoding_text(family), part) &&
+           !contains_ignoring_case(family.note, part);
+  });
+  return families;
 }
 
 std::string base_text(const FamilyInfo& family) {

@@ -7,7 +7,7 @@
 
 namespace rotary::cli {
 
-// Of the families with part in their model_type, in any case; "" is all of them.
+// Of the families with part in their model_type, encoding or note, in any case; "" is all of them.
 [[nodiscard]] std::string families_text(std::string_view part);
 [[nodiscard]] std::string families_json(std::string_view part);
 

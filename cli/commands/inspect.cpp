@@ -177,6 +177,9 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   }
   text += line("base", fmt::format("{}", rotary.spec.base.get()));
   text += rule_lines(rotary.spec.scaling);
+  if (rotary.spec.numerics != Numerics::exact) {
+    text += line("numerics", numerics_text(rotary.spec));
+  }
   if (depends_on_context(rotary.spec.scaling)) {
     text += line("holds for", contexts_text(frequencies.contexts));
   }
@@ -253,6 +256,8 @@ void write_rotary(JsonWriter& json, const Inspection& inspection, std::size_t in
   json.member("sense", to_string(rotary.spec.sense));
   json.member("nope_head_dim", rotary.nope_head_dim);
   json.array("sections", rotary.sections);
+  json.member("numerics", to_string(rotary.spec.numerics));
+  json.member("rounding", to_string(rotary.spec.rounding));
   json.member("base", rotary.spec.base.get());
   json.member("rope_type", rope_type(rotary.spec.scaling));
   write_scaling(json, rotary.spec.scaling);

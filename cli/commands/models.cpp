@@ -21,6 +21,7 @@
 #include "cli/failure.hpp"
 #include "cli/json_writer.hpp"
 #include "cli/model_cards.hpp"
+#include "cli/warning.hpp"
 #include "rotary/model_spec.hpp"
 
 namespace rotary::cli {
@@ -202,6 +203,11 @@ std::string run_models(const Arguments& arguments, OutputForm form) {
   const std::vector<const ModelCard*> cards = action == Action::show
                                                   ? std::vector{&card_named(*arguments.text)}
                                                   : cards_with(arguments.text.value_or(""));
+  if (cards.empty()) {
+    print_warnings("models", std::vector{fmt::format("no card has '{}' in its name, model_type or "
+                                                     "source",
+                                                     *arguments.text)});
+  }
   if (form == OutputForm::json) return json_of(entries_of(cards), action);
   if (action == Action::show) return std::string(cards.front()->json);
   return table_of(entries_of(cards));
@@ -213,7 +219,7 @@ Run declare(CLI::App& app) {
                  "search, show or families; without it every card is listed");
   app.add_option("TEXT", arguments->text,
                  "of search: part of a name, a model_type or a source, in any case; of show: the "
-                 "card's name; of families: part of a model_type");
+                 "card's name; of families: part of a model_type, an encoding or a note");
   return [arguments](OutputForm form) { return run_models(*arguments, form); };
 }
 

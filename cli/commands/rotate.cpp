@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -161,6 +162,7 @@ struct Done {
   const TokenPlaces& places;
   const HeadWindow& window;
   const ModelSpec& model;
+  const RotarySpec& spec;
   std::string_view instruction_set;
 };
 
@@ -174,9 +176,12 @@ std::string text_of(const Arguments& arguments, const Done& done) {
   const std::string places = done.places.array
                                  ? "positions from " + *arguments.positions
                                  : fmt::format("first position {}", done.places.first);
-  return text + fmt::format("{}, {}, {} pairing, {} of {} features, {}\n", arguments.direction,
-                            places, to_string(done.window.pairing), done.window.rotary_dim,
-                            done.window.head_dim, done.instruction_set);
+  const std::string context =
+      arguments.model.context ? fmt::format("context {}, ", *arguments.model.context) : "";
+  return text + fmt::format("{}, {}, {}{} pairing, {} of {} features, numerics {}, {}\n",
+                            arguments.direction, places, context, to_string(done.window.pairing),
+                            done.window.rotary_dim, done.window.head_dim, numerics_text(done.spec),
+                            done.instruction_set);
 }
 
 std::string json_of(const Arguments& arguments, const Done& done) {
@@ -190,6 +195,8 @@ std::string json_of(const Arguments& arguments, const Done& done) {
   json.member("head_dim", done.window.head_dim);
   json.member("rotary_dim", done.window.rotary_dim);
   json.member("first_feature", done.window.first_feature);
+  json.member("numerics", to_string(done.spec.numerics));
+  json.member("rounding", to_string(done.spec.rounding));
   json.key("positions");
   json.begin_object();
   json.member("first", done.places.array ? std::nullopt : std::optional(done.places.first));
@@ -212,6 +219,30 @@ std::string json_of(const Arguments& arguments, const Done& done) {
   return std::move(json).finish();
 }
 
+// What the model also does to queries, and this command does not.
+void warn_about_queries(const Arguments& arguments, const ModelSpec& model, std::size_t chosen) {
+  if (!arguments.q) return;
+  const bool is_tempered = std::ranges::any_of(model.layers, [&](const ModelLayer& layer) {
+    return layer.encoding == LayerEncoding::rotary && layer.rotary == chosen &&
+           layer.query_temperature != QueryTemperature(NoTemperature{});
+  });
+  if (!is_tempered) return;
+  print_warnings("rotate", std::vector<std::string>{
+                               "the model also multiplies its queries by a factor that grows with "
+                               "the position (rotary inspect shows it), which is not done here"});
+}
+
+// Whole heads of a model with latent attention, of which a slice turns.
+void check_head(const Job& job, const ModelRotary& rotary) {
+  const std::int64_t features = job.tensor.extents.features;
+  const std::int64_t whole = rotary.nope_head_dim + rotary.spec.head_dim;
+  if (rotary.nope_head_dim == 0 || features != whole) return;
+  throw Failure(ExitCode::usage,
+                fmt::format("--{0} must hold the {1} features that turn, got whole heads of {2}: "
+                            "save {0}[..., {3}:], which follow the {3} that do not turn",
+                            job.name, rotary.spec.head_dim, whole, rotary.nope_head_dim));
+}
+
 std::string run_rotate(const Arguments& arguments, OutputForm form) {
   check_arguments(arguments);
   const Layout layout = parse_layout(arguments.layout);
@@ -219,6 +250,7 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   const ModelSpec model = read_model(arguments.model);
   print_warnings("rotate", model.warnings);
   const std::size_t chosen = choose_rotary(model, layer_choice(arguments));
+  warn_about_queries(arguments, model, chosen);
   const Frequencies frequencies = frequencies_of(model, chosen, arguments.model);
 
   const TokenPlaces places = read_places(arguments);
@@ -228,6 +260,7 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   const Rotations rotations = value_or_fail(make_rotations(
       frequencies, places.of(tensor.extents, layout), {.rows = rows, .tensors = tensor.dtype}));
   for (Job& job : jobs) {
+    check_head(job, model.rotary[chosen]);
     const HeadsView view = job.tensor.view();
     ok_or_fail(rotate(view, view, rotations, {.direction = direction}),
                "--" + std::string(job.name));
@@ -236,6 +269,7 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
                   .places = places,
                   .window = frequencies.window,
                   .model = model,
+                  .spec = model.rotary[chosen].spec,
                   .instruction_set = value_or_fail(instruction_set())};
   write_outputs(jobs, arguments.overwrite());
   return form == OutputForm::json ? json_of(arguments, done) : text_of(arguments, done);

@@ -57,7 +57,7 @@ struct Arguments {
   ModelOptions model;
   std::string positions;
   std::string form = "half-width";
-  std::string dtype = "f32";
+  std::optional<std::string> dtype;
   std::optional<std::string> layer_type;
   std::optional<std::string> out;
   bool force = false;
@@ -86,6 +86,9 @@ bool ends_with(const std::optional<std::string>& path, std::string_view ending) 
 }
 
 void check_arguments(const Arguments& arguments) {
+  if (arguments.dtype && arguments.model.numerics.value_or("exact") != "transformers") {
+    throw Failure(ExitCode::usage, "--dtype is for --numerics transformers, which rounds to it");
+  }
   if (!arguments.out) return;
   if (!ends_with(arguments.out, ".npz") && !ends_with(arguments.out, ".npy")) {
     throw Failure(ExitCode::usage,
@@ -127,8 +130,9 @@ Table make_table(const Arguments& arguments, const ModelSpec& model) {
               .columns = columns,
               .cos = {},
               .sin = {}};
-  const Rotations rotations = value_or_fail(make_rotations(
-      frequencies, positions_of(table.positions), {.tensors = parse_tensors(arguments.dtype)}));
+  const Rotations rotations =
+      value_or_fail(make_rotations(frequencies, positions_of(table.positions),
+                                   {.tensors = parse_tensors(arguments.dtype.value_or("f32"))}));
   const auto numbers = static_cast<std::size_t>(table.tokens() * columns);
   table.cos.reserve(numbers);
   table.sin.reserve(numbers);

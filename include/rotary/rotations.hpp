@@ -170,6 +170,7 @@ class Rotations {
 // and position, A*ζ^((p - center) / scale_base) for a query and A divided by it for a key, and
 // 2^-50 becomes 2^-50 + xpos_factor_error. Allocates nothing when options.memory is given. Errors:
 // invalid_argument when frequencies or positions are inconsistent or leave int64 (ggml: int32), a
+// position lies beyond the contexts that the frequencies hold for (Frequencies::contexts), a
 // role or options.tensors is missing or has no use, the factor of xPos leaves [2^-60, 2^60] (about
 // 17,000 positions from the center for a scale_base of 512), or memory is too small; out_of_memory.
 [[nodiscard]] ROTARY_API Result<Rotations> make_rotations(

@@ -15,8 +15,8 @@ namespace rotary {
 //   {"head_dim": 128, "base": 500000, "pairing": "half",
 //    "scaling": {"rope_type": "linear", "factor": 8}}
 // head_dim, base and pairing must be given; rotary_dim, first_feature, scaling, "sense": "positive"
-// or "negative", and "xpos": {"scale_base": 512, "center": 0} may be; null is no value. scaling
-// has its rope_type, which must be given, and the keys that this rule has in a
+// or "negative", "xpos": {"scale_base": 512, "center": 0}, "numerics" and "rounding" may be; null
+// is no value. scaling has its rope_type, which must be given, and the keys that this rule has in a
 // config's rope_parameters with the meaning they have there, {"rope_type": "ntk", "alpha": 8}
 // besides. Not in scaling: rope_theta, which is base, and partial_rotary_factor, which is
 // rotary_dim of every rule but proportional, whose own it is. Errors name the key, the requirement

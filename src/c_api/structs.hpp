@@ -46,10 +46,10 @@ struct Versioned<rotary_positions> {
 template <>
 struct Versioned<rotary_resolve_options> {
   static constexpr rotary_resolve_options defaults = ROTARY_RESOLVE_OPTIONS_INIT;
-  static constexpr StructLayout layout{
-      "rotary_resolve_options",
-      offsetof(rotary_resolve_options, reserved_2) + sizeof(rotary_resolve_options::reserved_2),
-      sizeof(rotary_resolve_options)};
+  static constexpr StructLayout layout{"rotary_resolve_options",
+                                       offsetof(rotary_resolve_options, context_tokens) +
+                                           sizeof(rotary_resolve_options::context_tokens),
+                                       sizeof(rotary_resolve_options)};
 };
 
 template <>

@@ -11,11 +11,12 @@ namespace rotary {
 std::int64_t DictionaryReader::original_context() {
   constexpr std::string_view key = "original_max_position_embeddings";
   const auto inside = integer(key);
-  if (const auto original = context_.original_max_position_embeddings
-                                ? context_.original_max_position_embeddings
-                                : inside) {
-    return *original;
+  const auto beside = context_.original_max_position_embeddings;
+  if (inside && beside && *inside != *beside) {
+    warn(message(key, " is given twice, ", *beside, " beside the rope parameters and ", *inside,
+                 " among them; the former is used, as Transformers does"));
   }
+  if (const auto original = beside ? beside : inside) return *original;
   if (!context_.max_position_embeddings) {
     fail(malformed_input(from_.path, key, " must be given, got none",
                          document_ == Document::config ? " (and no max_position_embeddings)" : ""));

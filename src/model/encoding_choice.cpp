@@ -26,7 +26,10 @@ Result<LayerEncoding> by_switch(const ConfigObject& config, std::string_view key
 Result<LayerEncoding> rope_or_none(const ConfigObject& config, std::vector<std::string>&) {
   const auto type = read_string(config, type_key);
   if (!type) return type.error();
-  return *type == "rope" ? LayerEncoding::rotary : LayerEncoding::none;
+  const std::string name = type->value_or("nope");
+  if (name == "rope") return LayerEncoding::rotary;
+  if (name == "nope") return LayerEncoding::none;
+  return unsupported(config.path, type_key, " must be rope or nope, got '", shorten(name), "'");
 }
 
 Result<LayerEncoding> mem_rope_or_none(const ConfigObject& config, std::vector<std::string>&) {
@@ -69,6 +72,11 @@ Result<LayerEncoding> mpt_encoding(const ConfigObject& config, std::vector<std::
   const ConfigObject object{.object = attention, .path = message(config.path, "attn_config.")};
   const auto alibi = read_boolean(object, "alibi");
   if (!alibi) return alibi.error();
+  const auto rope = read_boolean(object, "rope");
+  if (!rope) return rope.error();
+  if (rope->value_or(false)) {
+    return unsupported(object.path, "rope must be false, as in Transformers; got true");
+  }
   if (alibi->value_or(true)) return LayerEncoding::alibi;
   return unsupported(object.path, "alibi must be true, as in Transformers; got false");
 }
@@ -88,6 +96,15 @@ Result<LayerEncoding> baichuan_encoding(const ConfigObject& config,
                              **hidden_size, " is that of the model ",
                              rotates ? "with rotary embedding" : "with linear biases"));
   return rotates ? LayerEncoding::rotary : LayerEncoding::alibi;
+}
+
+Result<LayerEncoding> chatglm_encoding(const ConfigObject& config, std::vector<std::string>&) {
+  const auto two_axes = read_boolean(config, "position_encoding_2d");
+  if (!two_axes) return two_axes.error();
+  if (!two_axes->value_or(false)) return LayerEncoding::rotary;
+  return unsupported(config.path,
+                     "position_encoding_2d must be false: positions of two axes, as in the first "
+                     "ChatGLM, are not supported; got true");
 }
 
 }  // namespace rotary

@@ -37,4 +37,8 @@ namespace rotary {
 [[nodiscard]] Result<LayerEncoding> baichuan_encoding(const ConfigObject& config,
                                                       std::vector<std::string>& warnings);
 
+// ChatGLM 2 and later; the first, of the same model_type, turns by two positions.
+[[nodiscard]] Result<LayerEncoding> chatglm_encoding(const ConfigObject& config,
+                                                     std::vector<std::string>& warnings);
+
 }  // namespace rotary

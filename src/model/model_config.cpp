@@ -70,7 +70,10 @@ Status divide_heads(const ConfigObject& config, ModelConfig& result) {
                                         "pass that object alone"
                                       : "");
   }
-  if (**heads < 1 || **hidden_size < 1 || **hidden_size % **heads != 0) {
+  if (**heads < 1) {
+    return malformed_input(config.path, heads_key, " must be >= 1, got ", **heads);
+  }
+  if (**hidden_size < 1 || **hidden_size % **heads != 0) {
     return malformed_input(config.path, size_key, " must be a positive multiple of ", heads_key,
                            ", got ", **hidden_size, " and ", **heads);
   }

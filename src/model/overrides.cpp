@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/overrides.hpp"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,7 +17,16 @@ Json value_of(const std::string& text) {
   return value ? *std::move(value) : Json(text);
 }
 
+// As deep as a config may be: what follows walks it level by level.
+Status check_depth(const ConfigOverride& change) {
+  const auto levels = 2 + std::count(change.key.begin(), change.key.end(), '.');
+  if (levels <= max_config_depth / 2) return {};
+  return invalid_argument("a key to set must lead through at most ", max_config_depth / 2 - 2,
+                          " objects, got ", levels - 2, ": ", shorten(change.key));
+}
+
 Status apply(Json& config, const ConfigOverride& change) {
+  if (auto status = check_depth(change); !status) return status;
   Json* object = &config;
   std::string_view rest = change.key;
   while (true) {

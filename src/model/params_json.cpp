@@ -74,7 +74,15 @@ void read_meta_scaling(Params& params) {
   const bool llama4 = is_llama4(params.reader.from());
   const auto factor = params.reader.number("rope_scaling_factor");
   const auto high = params.reader.number("rope_high_freq_factor");
-  if (!params.reader.boolean("use_scaled_rope").value_or(false)) return;
+  if (!params.reader.boolean("use_scaled_rope").value_or(false)) {
+    if (factor || high) {
+      params.reader.fail(
+          malformed_input("use_scaled_rope must be true for rope_scaling_factor and "
+                          "rope_high_freq_factor to count, "
+                          "got false"));
+    }
+    return;
+  }
   params.spec.scaling = Llama3Scaling{.factor = factor.value_or(llama4 ? 16 : 8),
                                       .low_freq_factor = 1,
                                       .high_freq_factor = high.value_or(llama4 ? 1 : 4),
@@ -210,6 +218,31 @@ void refuse_other_rope_keys(Params& params) {
   }
 }
 
+// Keys of the other maker: a file that has them is not understood, and no half of it is.
+void refuse_keys_of_others(Params& params) {
+  constexpr std::array<std::string_view, 4> of_mistral = {"yarn", "llama_4_scaling",
+                                                          "qk_nope_head_dim", "qk_rope_head_dim"};
+  constexpr std::array<std::string_view, 5> of_meta = {
+      "rope_scaling_factor", "rope_high_freq_factor", "attn_temperature_tuning", "floor_scale",
+      "attn_scale"};
+  const ConfigObject& config = params.reader.from();
+  const bool meta = is_meta(config);
+  const auto refuse = [&](std::string_view key) {
+    if (find(config, key) == nullptr) return;
+    params.reader.fail(unsupported(key, " is not a key of a params.json of ",
+                                   meta ? "Meta, which this is by its multiple_of or like keys"
+                                        : "Mistral, which this is without multiple_of",
+                                   "; got ", describe(*find(config, key))));
+  };
+  for (const std::string_view key : of_mistral) {
+    if (meta) refuse(key);
+  }
+  for (const std::string_view key : of_meta) {
+    if (!meta) refuse(key);
+  }
+  if (!meta && has_any(config, {"inter_dim"})) refuse("qk_rope_head_dim");  // DeepSeek's own form
+}
+
 Result<ModelSpec> finish(Params params, ModelSpec model, const ResolveOptions& options) {
   if (params.reader.error()) return *params.reader.error();
   auto frequencies = make_frequencies(params.spec, options.context_tokens);
@@ -243,7 +276,13 @@ Result<ModelSpec> resolve_params_json(const ConfigObject& config, const ResolveO
                          .pairing = options.pairing.value_or(Pairing::interleaved),
                          .numerics = options.numerics,
                          .rounding = Rounding::result}};
+  if (options.pairing && *options.pairing != Pairing::interleaved) {
+    params.warnings.push_back(message("pairing ", to_string(*options.pairing),
+                                      " as asked, although the weights beside a params.json have "
+                                      "interleaved"));
+  }
   refuse_other_rope_keys(params);
+  refuse_keys_of_others(params);
   read_sizes(params);
   read_context(params);
   ModelSpec model;

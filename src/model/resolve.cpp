@@ -30,7 +30,8 @@ Error unknown_family_error(const LanguageConfig& config) {
   return unsupported(config.object.path, "model_type must be one of the ", names.size(),
                      " families in docs/families.md; got ", got,
                      suggestion.empty() ? "." : suggestion,
-                     " State the pairing, half or interleaved (ResolveOptions::pairing; in the "
+                     " State the pairing, half, interleaved or interleaved_to_half "
+                     "(ResolveOptions::pairing; in the "
                      "tool --pairing), if you know which features of this model turn together");
 }
 
@@ -78,6 +79,19 @@ void warn_about_context(const ModelConfig& config, const ResolveOptions& options
                                    *config.max_position_embeddings));
 }
 
+// Qwen 1: beyond seq_length its code makes the base anew for each length, which is not built.
+Status check_use_dynamic_ntk(const ModelConfig& config, const ResolveOptions& options) {
+  if (config.family.temperature != TemperatureKeys::use_logn_attn) return {};
+  const auto dynamic = read_boolean(config.object, "use_dynamic_ntk");
+  if (!dynamic) return dynamic.error();
+  const auto trained = config.max_position_embeddings;
+  if (!dynamic->value_or(false) || !options.context_tokens || !trained) return {};
+  if (*options.context_tokens <= *trained) return {};
+  return unsupported(config.object.path, "use_dynamic_ntk is supported up to a context of ",
+                     config.family.keys.positions, ", ", *trained, "; got ",
+                     *options.context_tokens);
+}
+
 Result<ModelSpec> resolve_config(const ConfigObject& object, const ResolveOptions& options) {
   ModelSpec model;
   const auto language = find_language_config(object, model.warnings);
@@ -92,6 +106,9 @@ Result<ModelSpec> resolve_config(const ConfigObject& object, const ResolveOption
   if (auto status = resolve_rotaries(*config, options, model); !status)
     return std::move(status).error();
   if (auto status = resolve_layers(*config, model); !status) return std::move(status).error();
+  if (auto status = check_use_dynamic_ntk(*config, options); !status) {
+    return std::move(status).error();
+  }
   warn_about_context(*config, options, model);
   return model;
 }

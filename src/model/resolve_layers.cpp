@@ -193,8 +193,9 @@ bool is_cross_attention(const ModelConfig& config, std::size_t layer) {
 
 Status resolve_layers(const ModelConfig& config, ModelSpec& model) {
   if (!config.layers) {
-    model.warnings.push_back(message(config.object.path, config.family.keys.layers,
-                                     " is absent, so no layers are listed"));
+    model.warnings.push_back(message(
+        config.object.path, config.family.keys.layers, " is absent, so no layers are listed",
+        config.family.note.empty() ? "" : "; of this family: ", config.family.note));
     return {};
   }
   model.layers.resize(static_cast<std::size_t>(*config.layers), ModelLayer{});

@@ -31,8 +31,8 @@ Result<Dimension> partial_dimension(double fraction, std::int64_t head_dim,
 }
 
 // What rotary_dim says where a fraction decides: nothing, or what the fraction would.
-Result<Dimension> stand_in(const ModelConfig& config, std::int64_t rotary_dim, bool has_fraction,
-                           std::vector<std::string>& warnings) {
+Result<Dimension> stand_in(const ModelConfig& config, std::int64_t rotary_dim,
+                           std::optional<double> fraction, std::vector<std::string>& warnings) {
   const std::string& path = config.object.path;
   switch (config.family.rotary_dim_key) {
     case RotaryDimKey::disputed:
@@ -41,7 +41,7 @@ Result<Dimension> stand_in(const ModelConfig& config, std::int64_t rotary_dim, b
           config.head_dim, " features of a head; vLLM and llama.cpp turn ", rotary_dim));
       return Dimension();
     case RotaryDimKey::stands_in:
-      if (has_fraction) {
+      if (fraction) {
         warnings.push_back(message(path, "rotary_dim ", rotary_dim,
                                    " is ignored: ", config.family.fraction_key, " is given, too"));
         return Dimension();
@@ -66,19 +66,25 @@ Result<Dimension> rotary_dimension(const ModelConfig& config, const RopeParamete
   if (family.partial == PartialRotary::dimension)
     return Dimension(config.rotary_dim.value_or(family.rotary_dim));
   // An attribute of this name overwrites the dictionary; any other only fills its gap.
-  const bool overwrites = family.fraction_key == "partial_rotary_factor";
+  const bool overwrites =
+      family.fraction_key == "partial_rotary_factor" && !config.layout.is_nested;
   const auto& first = overwrites ? config.partial_rotary_factor : rope.partial_rotary_factor;
   const auto& second = overwrites ? rope.partial_rotary_factor : config.partial_rotary_factor;
   const auto given = first ? first : second;
+  if (first && second && *first != *second && config.layout.is_nested) {
+    warnings.push_back(message(config.object.path, family.fraction_key, " ",
+                               *config.partial_rotary_factor, " is ignored for layers with ",
+                               *rope.partial_rotary_factor, " of their own"));
+  }
   if (config.rotary_dim) {
-    auto dimension = stand_in(config, *config.rotary_dim, given.has_value(), warnings);
+    auto dimension = stand_in(config, *config.rotary_dim, given, warnings);
     if (!dimension || *dimension) return dimension;
   }
   if (family.latent) {  // the tensor that turns has been cut out of the head already
     const double cut =
         static_cast<double>(head_dim) / static_cast<double>(head_dim + config.nope_head_dim);
     if (given && *given != 1 && *given != cut) {
-      warnings.push_back(message(config.object.path, "partial_rotary_factor ", *given,
+      warnings.push_back(message(config.object.path, family.fraction_key, " ", *given,
                                  " is ignored: all of qk_rope_head_dim, ", head_dim, ", turns"));
     }
     return Dimension();
@@ -151,12 +157,15 @@ std::int64_t context_to_check(const ModelConfig& config, const ResolveOptions& o
 }
 
 // The rules state their own requirements; here a broken one is the config's fault.
-Status validate(const RotarySpec& spec, std::int64_t context_tokens) {
+Status validate(const RotarySpec& spec, const std::string& path, std::int64_t context_tokens) {
   const auto frequencies = make_frequencies(spec, context_tokens);
   if (frequencies) return {};
   const Error& error = frequencies.error();
   if (error.code == ErrorCode::out_of_memory) return error;
-  return malformed_input("config: ", error.message);
+  // "rope_scaling." -> "config (rope_scaling): factor must be …"
+  const std::string within =
+      path.empty() ? "" : message(" (", path.substr(0, path.size() - 1), ")");
+  return malformed_input("config", within, ": ", error.message);
 }
 
 std::int64_t head_dim_of(const ModelConfig& config, const LayerTypeRope& rope) {
@@ -206,7 +215,7 @@ Result<ModelRotary> resolve_rotary(const ModelConfig& config, const LayerTypeRop
                      .sections = rope.sections,
                      .trained_context_tokens = config.max_position_embeddings};
   if (auto status = check_sections(rope, turning / 2); !status) return std::move(status).error();
-  if (auto status = validate(rotary.spec, context_to_check(config, options)); !status)
+  if (auto status = validate(rotary.spec, rope.path, context_to_check(config, options)); !status)
     return std::move(status).error();
   return rotary;
 }

@@ -121,7 +121,8 @@ Status check_rope_keys(const ConfigObject& config, const Family& family,
     if (!speaks_of_rope(key) || value.is_null() || reads_key(family, key)) continue;
     if (is_harmless(key, value)) continue;
     if (family.latent && contains(of_an_indexer, key)) continue;
-    if (!contains(known, key)) {
+    // Whether a model that nobody knows reads the key, nobody knows.
+    if (!contains(known, key) || family.model_type.empty()) {
       return unsupported(config.path, shorten(key),
                          " is not understood, and ignoring it could turn keys wrongly; got ",
                          describe(value));

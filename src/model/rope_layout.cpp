@@ -235,6 +235,12 @@ Result<RopeLayout> lay_out(const ConfigObject& config, const Family& family,
     return with_two_bases(config, family, *std::move(dictionary), types, warnings);
   }
   if (is_nested(dictionary->json)) return nested(*dictionary, family, types);
+  const bool wants_nested = family.default_rope.find('{', 1) != std::string_view::npos;
+  if (wants_nested && !dictionary->json.empty()) {
+    warnings.push_back(message(dictionary->path,
+                               " holds for all layers, although the class has parameters of its "
+                               "own for each layer type"));
+  }
   RopeLayout layout;
   layout.ropes.push_back({.layer_type = {},
                           .dictionary = std::move(dictionary->json),

@@ -49,9 +49,9 @@ Result<Json> expand_lists(const ConfigObject& config, const Json& dictionary,
   const Json* const base = find(config, "rope_theta");
   const bool has_bases = base != nullptr && base->is_array();
   const bool has_fractions = find(config, "partial_rotary_factors") != nullptr;
-  if ((!has_bases && !has_fractions) || has_dictionary(dictionary, "full_attention"))
-    return dictionaries;
+  if (has_dictionary(dictionary, "full_attention")) return dictionaries;
   if (layer_types.empty()) {
+    if (!has_bases && !has_fractions) return dictionaries;
     return malformed_input(config.path,
                            "layer_types must be given, because rope_theta or "
                            "partial_rotary_factors is a list; got none");

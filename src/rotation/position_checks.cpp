@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 
 #include "base/message.hpp"
@@ -94,6 +96,28 @@ Status validate(const PositionArray<Number>& positions) {
   return validate_values(positions);
 }
 
+std::string within(const ContextRange& contexts) {
+  return message("below ", contexts.last, ", because the frequencies are those of a context of ",
+                 contexts.first, " to ", contexts.last, " tokens");
+}
+
+Status check_within(const ConsecutivePositions& positions, const ContextRange& contexts) {
+  if (positions.tokens < 1 || positions.first < contexts.last - (positions.tokens - 1)) return {};
+  return invalid_argument("positions must be ", within(contexts), ", got ", positions.tokens,
+                          " tokens from ", positions.first);
+}
+
+template <class Number>
+Status check_within(const PositionArray<Number>& positions, const ContextRange& contexts) {
+  if (positions.batch < 1 || positions.tokens < 1) return {};
+  const auto last = static_cast<double>(contexts.last);
+  const auto fits = [&](Number position) {
+    if constexpr (std::is_same_v<Number, double>) return position < last;
+    return static_cast<std::int64_t>(position) < contexts.last;
+  };
+  return check_values(positions, fits, within(contexts));
+}
+
 bool is_int32(std::int64_t position) {
   return position >= std::numeric_limits<std::int32_t>::min() &&
          position <= std::numeric_limits<std::int32_t>::max();
@@ -149,6 +173,11 @@ Status check_int32(const Positions& positions) {
 
 Status validate(const Positions& positions) {
   return std::visit([](const auto& each) { return validate(each); }, positions);
+}
+
+Status check_within(const Positions& positions, const ContextRange& contexts) {
+  if (contexts.last == ContextRange{}.last) return {};
+  return std::visit([&](const auto& each) { return check_within(each, contexts); }, positions);
 }
 
 }  // namespace rotary

@@ -8,6 +8,7 @@
 
 #include "rotary/positions.hpp"
 #include "rotary/result.hpp"
+#include "rotary/scaling.hpp"
 
 namespace rotary {
 
@@ -15,6 +16,9 @@ namespace rotary {
 
 // Each position is an integer within int32, for what computes with such. Requires valid positions.
 [[nodiscard]] Status check_int32(const Positions& positions);
+
+// No position lies beyond the longest context that frequencies hold for. Requires valid positions.
+[[nodiscard]] Status check_within(const Positions& positions, const ContextRange& contexts);
 
 // Rows are written while positions are still read. Requires valid positions.
 [[nodiscard]] Status check_apart(const Positions& positions, std::span<const std::byte> memory);

@@ -79,6 +79,7 @@ Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
   return guarded([&]() -> Status {
     if (auto status = validate(frequencies, positions); !status) return status;
     if (auto status = validate(positions); !status) return status;
+    if (auto status = check_within(positions, frequencies.contexts); !status) return status;
     if (auto status = check_recipe(frequencies, positions, rotations); !status) return status;
     if (auto status = check_xpos(frequencies, positions, rotations.role()); !status) return status;
     if (auto status = check_apart(positions, RotationsAccess::memory(rotations)); !status) {

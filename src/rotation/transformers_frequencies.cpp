@@ -17,7 +17,11 @@ namespace {
 class Float32Frequency {
  public:
   Float32Frequency(const UnscaledRotary& rotary, std::size_t pair, double scaled)
-      : scaled_(scaled), unscaled_(unscaled(rotary, pair)), power_(power(rotary, pair)) {}
+      : rotary_(rotary),
+        pair_(pair),
+        scaled_(scaled),
+        unscaled_(unscaled(rotary, pair)),
+        power_(power(rotary, pair)) {}
 
   template <class Rule>
   float operator()(const Rule&) const {
@@ -28,6 +32,20 @@ class Float32Frequency {
 
   float operator()(const LinearScaling& rule) const {
     return 1 / power_ / static_cast<float>(rule.factor);
+  }
+
+  // A base of its own, made in double.
+  float operator()(const NtkScaling& rule) const {
+    return 1 / power(with_ntk_base(rotary_, rule.alpha), pair_);
+  }
+
+  // By what became of it: the entry of the list that was used, in float32 as torch has it.
+  float operator()(const LongRopeScaling&) const {
+    return 1 / (static_cast<float>(unscaled_ / scaled_) * power_);
+  }
+
+  float operator()(const ProportionalScaling& rule) const {
+    return scaled_ == 0 ? 0.0F : 1 / power_ / static_cast<float>(rule.factor);
   }
 
   // Kept and stretched pairs exactly; a blended one up to the rounding of its blend.
@@ -61,6 +79,8 @@ class Float32Frequency {
     return static_cast<float>(std::clamp(along, 0.0, 1.0));
   }
 
+  const UnscaledRotary& rotary_;
+  std::size_t pair_;
   double scaled_;
   double unscaled_;
   float power_;

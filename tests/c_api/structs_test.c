@@ -170,7 +170,8 @@ void test_structs(void) {
   const versioned all[] = {
       VERSIONED(rotary_heads_view, view, use_view),
       VERSIONED(rotary_positions, positions, use_positions),
-      VERSIONED(rotary_resolve_options, resolving, use_resolve_options),
+      VERSIONED_SINCE(rotary_resolve_options, resolving, offsetof(rotary_resolve_options, numerics),
+                      use_resolve_options),
       VERSIONED(rotary_window, window, use_window),
       VERSIONED_SINCE(rotary_rotations_options, making, offsetof(rotary_rotations_options, tensors),
                       use_rotations_options),

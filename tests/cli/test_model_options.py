@@ -70,9 +70,12 @@ class ModelOptionsTest(ToolTest):
         name = self.write_config(config)
         says = ["--context is required", "dynamic"]
         self.assert_fails(2, says, "table", name, "--positions", "1")
-        short = self.table(config, "--context", 2048)
-        self.assertEqual(short["cos"], self.table(LLAMA)["cos"])
-        self.assertNotEqual(self.table(config, "--context", 4096)["cos"], short["cos"])
+        # 70000 lies beyond: a context of 2048 cannot have it.
+        self.assert_fails(
+            2, ["positions must be below 2048", "got 70000"], "table", name, "--context", 2048,
+            "--positions", "3,70000")
+        long = self.table(config, "--context", 80000)
+        self.assertNotEqual(long["cos"], self.table(LLAMA)["cos"])
         [rotary] = self.inspect(config)["rotary"]  # for the trained context
         self.assertEqual(rotary["contexts"], {"first": 1, "last": 2048})
         [rotary] = self.inspect(config, "--context", 5000)["rotary"]

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -57,6 +58,57 @@ TEST(Families, EachResolves) {
       EXPECT_GT(rotary.spec.base.get(), 1);
     }
   }
+}
+
+// default_theta of the config classes of Transformers 5 (c49429ed), where it is not 10000.
+TEST(Families, BasesOfTheClasses) {
+  const std::map<std::string_view, double> wanted = {
+      {"apertus", 12e6},      {"bitnet", 5e5},        {"cohere", 5e5},      {"csm", 5e5},
+      {"ernie4_5", 5e5},      {"ernie4_5_moe", 5e5},  {"flex_olmo", 5e5},   {"llama4_text", 5e5},
+      {"olmo3", 5e5},         {"cwm", 1e6},           {"lfm2", 1e6},        {"lfm2_moe", 1e6},
+      {"minimax", 1e6},       {"mixtral", 1e6},       {"phimoe", 1e6},      {"solar_open", 1e6},
+      {"minimax_m2", 5e6},    {"longcat_flash", 1e7}, {"gpt_oss", 150000},  {"smollm3", 2e6},
+      {"hy_v3", 11158840},    {"helium", 1e5},        {"nomic_bert", 1000}, {"gemma3_text", 1e6},
+      {"modernbert", 160000}, {"gpt_neox", 10000},    {"llama", 10000},     {"mistral", 10000}};
+  std::size_t found = 0;
+  for (const FamilyInfo& family : families()) {
+    const auto row = wanted.find(family.model_type);
+    if (row == wanted.end()) continue;
+    ++found;
+    EXPECT_EQ(family.base, row->second) << family.model_type;
+  }
+  EXPECT_EQ(found, wanted.size());
+}
+
+// Which features turn together, for the families where a rule of thumb fails.
+TEST(Families, Pairings) {
+  const std::map<std::string_view, Pairing> wanted = {
+      {"llama", Pairing::half},
+      {"glm", Pairing::interleaved},
+      {"glm4", Pairing::interleaved},
+      {"glm4_moe", Pairing::half},
+      {"cohere", Pairing::interleaved},
+      {"cohere2", Pairing::interleaved},
+      {"gptj", Pairing::interleaved},
+      {"codegen", Pairing::interleaved},
+      {"helium", Pairing::interleaved},
+      {"ernie4_5", Pairing::interleaved},
+      {"llama4_text", Pairing::interleaved},
+      {"deepseek_v2", Pairing::interleaved},
+      {"deepseek_v3", Pairing::interleaved_to_half},
+      {"glm4_moe_lite", Pairing::interleaved_to_half},
+      {"minicpm3", Pairing::half},
+      {"chatglm", Pairing::interleaved},
+      {"moonshine", Pairing::interleaved},
+      {"nanochat", Pairing::half}};
+  std::size_t found = 0;
+  for (const FamilyInfo& family : families()) {
+    const auto row = wanted.find(family.model_type);
+    if (row == wanted.end()) continue;
+    ++found;
+    EXPECT_EQ(family.pairing, row->second) << family.model_type;
+  }
+  EXPECT_EQ(found, wanted.size());
 }
 
 std::string base_text(const std::optional<double>& base) {

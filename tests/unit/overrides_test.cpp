@@ -54,6 +54,13 @@ TEST(Overrides, RefuseKeysThatAreNone) {
                     ErrorCode::invalid_argument, {"hidden_size must be an object", "128"}));
 }
 
+TEST(Overrides, AreNoDeeperThanAConfig) {
+  std::string key = "rope_scaling";
+  for (int level = 0; level < 60000; ++level) key += ".a";
+  EXPECT_TRUE(fails(resolve(llama_with(""), {.overrides = {{key, "1"}}}),
+                    ErrorCode::invalid_argument, {"at most 30 objects", "60000"}));
+}
+
 TEST(Overrides, MayNotHideARepeatedKey) {
   EXPECT_TRUE(fails(resolve(R"({"a": 1, "a": 2})", {.overrides = {{"a", "3"}}}),
                     ErrorCode::malformed_input, {"'a'"}));

@@ -121,6 +121,21 @@ TEST(ParamsJson, RefusesWhatTheFileDoesNotSay) {
                         {"dim must be a positive multiple of n_heads", "250"}));
 }
 
+// Half of a file that is understood would be a model without its scaling.
+TEST(ParamsJson, RefusesKeysOfTheOtherMaker) {
+  EXPECT_TRUE(not_supported(meta_with(R"("rope_theta": 5e5, "yarn": {"factor": 8,
+                   "original_max_position_embeddings": 8192})"),
+                            {"yarn is not a key of a params.json of Meta"}));
+  EXPECT_TRUE(not_supported(mistral_with(R"("rope_theta": 1e6, "rope_scaling_factor": 32)"),
+                            {"rope_scaling_factor is not a key of a params.json of Mistral"}));
+  EXPECT_TRUE(malformed(meta_with(R"("rope_theta": 5e5, "rope_scaling_factor": 32)"),
+                        {"use_scaled_rope must be true"}));
+  EXPECT_TRUE(not_supported(
+      R"({"dim": 7168, "n_heads": 128, "n_layers": 61, "inter_dim": 18432, "rope_theta": 10000,
+          "qk_nope_head_dim": 128, "qk_rope_head_dim": 64})",
+      {"qk_rope_head_dim"}));
+}
+
 TEST(ParamsJson, RefusesKeysThatItDoesNotUnderstand) {
   EXPECT_TRUE(not_supported(meta_with(R"("rope_scaling": {})"), {"rope_scaling"}));
   EXPECT_TRUE(not_supported(mistral_with(R"("rope_theta": 1e6, "yarn": {"factor": 2, "betta": 1,

@@ -88,7 +88,7 @@ TEST(ResolveRefusals, NoHeadDim) {
   EXPECT_TRUE(malformed(R"({"model_type": "llama", "hidden_size": 128})", {"head_dim"}));
   EXPECT_TRUE(malformed(R"({"model_type": "gptj", "n_embd": 128})", {"n_head"}));
   EXPECT_TRUE(malformed(R"({"model_type": "llama", "hidden_size": 128, "num_attention_heads": 0})",
-                        {"num_attention_heads", "got 128 and 0"}));
+                        {"num_attention_heads", "must be >= 1, got 0"}));
   EXPECT_TRUE(malformed(R"({"model_type": "llama", "hidden_size": 128, "num_attention_heads": 3})",
                         {"multiple", "got 128 and 3"}));
 }

@@ -50,6 +50,12 @@ constexpr Family deepseek_v32() {
   return family;
 }
 
+constexpr Family longcat() {
+  Family family = deepseek_v3("longcat_flash", 1e7, 128);
+  family.keys.layers = "num_layers";
+  return family;
+}
+
 constexpr std::array families = {
     // deepseek_v2/modeling_deepseek_v2.py: complex numbers in float32.
     Family{.model_type = "deepseek_v2",
@@ -62,7 +68,7 @@ constexpr std::array families = {
     kimi_k2(),
     with_switch(deepseek_v3("glm4_moe_lite", 10000, 192)),
     deepseek_v3("glm_moe_dsa", 10000, 192),
-    deepseek_v3("longcat_flash", 1e7, 128),
+    longcat(),
     with_switch(deepseek_v3("youtu", 10000, 128)),
     with_switch(deepseek_v3("axk1", 10000, 128)),
     deepseek_v3("axk2", 10000, 128),

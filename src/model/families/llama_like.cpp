@@ -111,7 +111,8 @@ constexpr std::array families = {
     Family{.model_type = "gpt_neox_japanese",
            .base = 10000,
            .base_key = "rotary_emb_base",
-           .fraction_key = "rotary_pct"},
+           .fraction_key = "rotary_pct",
+           .partial = PartialRotary::fraction},
     // nanochat/modeling_nanochat.py: rotate_half is cat(x2, -x1), so positions turn backwards.
     Family{.model_type = "nanochat",
            .base = 10000,
@@ -133,6 +134,7 @@ constexpr std::array families = {
            .other_fraction_key = "rotary_emb_fraction",
            .interleave_key = "rotary_emb_interleaved",
            .interleaved_pairing = Pairing::interleaved,
+           .partial = PartialRotary::fraction,
            .keys = {.hidden_size = "n_embd",
                     .heads = "n_head",
                     .layers = "n_layer",
