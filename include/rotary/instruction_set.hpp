@@ -12,7 +12,7 @@
 
 namespace rotary {
 
-// Names of those that run on this machine, best first, for example "AVX3", "AVX2", "SSE4", "SSSE3",
+// Names of those that run on this machine, best first, for example "AVX3", "AVX2", "SSE4",
 // "SCALAR" (Highway's names; AVX3 is AVX-512).
 [[nodiscard]] ROTARY_API std::span<const std::string_view> supported_instruction_sets() noexcept;
 

@@ -22,7 +22,7 @@ build = sys.argv[2]
 GUIDE = "docs/guide.md"
 BLOCK = re.compile(r"(?P<above>[^\n]*)\n\n```(?P<language>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
 FILE_NAME = re.compile(r"`([\w.]+\.\w+)`:$|A model's `([\w.]+)`:$")
-INSTRUCTION_SET = re.compile(r"\b(AVX3\w*|AVX2|SSE\d|SSSE3|NEON\w*|EMU128|SCALAR)\b")
+INSTRUCTION_SET = re.compile(r"\b(AVX3\w*|AVX2|SSE\d|NEON\w*|EMU128|SCALAR)\b")
 STRICT = "-std=c++20 -Wall -Wextra -Wpedantic -Werror"
 
 
