@@ -12,8 +12,9 @@
 
 namespace rotary {
 
-// Names of those that run on this machine, best first, for example "AVX3", "AVX2", "SSE4",
-// "SCALAR" (Highway's names; AVX3 is AVX-512).
+// Names of those that run on this machine, best first, for example "AVX3_BF16", "AVX3", "AVX2",
+// "SSE4", "SCALAR". Highway's names, where AVX3 is AVX-512; AVX3_BF16 is AVX3 with the bf16
+// conversion of AVX512_BF16.
 [[nodiscard]] ROTARY_API std::span<const std::string_view> supported_instruction_sets() noexcept;
 
 // The one in use. Error: unsupported, when ROTARY_INSTRUCTION_SET names none of the above.

@@ -9,8 +9,12 @@
 
 namespace rotary::kernels {
 
+// What a table needs of the machine beyond its target.
+enum class Beyond { nothing, bf16_conversion };
+
 struct CompiledTable {
   std::int64_t target;  // one bit, as in hwy/detect_targets.h
+  Beyond beyond;
   const KernelTable* table;
 };
 

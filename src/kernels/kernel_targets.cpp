@@ -31,6 +31,30 @@ constexpr KernelTable table{.instruction_set = instruction_set,
                             .rotate_interleaved_to_half = rotate_kernels<Interleaved, Half>,
                             .rotate_half_to_interleaved = rotate_kernels<Half, Interleaved>};
 
+#if ROTARY_AVX512
+
+const char* instruction_set_with_bf16() { return "AVX3_BF16"; }
+
+template <class From, class To>
+constexpr RotateKernels with_hardware_bf16() {
+  RotateKernels kernels = rotate_kernels<From, To>;
+  kernels.bf16 = rotate<From, To, HardwareBFloat16>;
+  return kernels;
+}
+
+constexpr KernelTable table_with_bf16{
+    .instruction_set = instruction_set_with_bf16,
+    .make_rows_f32 = make_rows_f32,
+    .make_rows_f64 = make_rows_f64,
+    .make_phase_row_f32 = make_phase_row_f32,
+    .make_phase_row_f64 = make_phase_row_f64,
+    .rotate_half = with_hardware_bf16<Half, Half>(),
+    .rotate_interleaved = with_hardware_bf16<Interleaved, Interleaved>(),
+    .rotate_interleaved_to_half = with_hardware_bf16<Interleaved, Half>(),
+    .rotate_half_to_interleaved = with_hardware_bf16<Half, Interleaved>()};
+
+#endif  // ROTARY_AVX512
+
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels
 HWY_AFTER_NAMESPACE();
@@ -43,33 +67,36 @@ namespace rotary::kernels {
 namespace {
 
 constexpr CompiledTable tables[] = {
+#if HWY_TARGETS & HWY_AVX3
+    {HWY_AVX3, Beyond::bf16_conversion, &N_AVX3::table_with_bf16},
+#endif
 #if HWY_TARGETS & HWY_AVX3_DL
-    {HWY_AVX3_DL, &N_AVX3_DL::table},
+    {HWY_AVX3_DL, Beyond::nothing, &N_AVX3_DL::table},
 #endif
 #if HWY_TARGETS & HWY_AVX3
-    {HWY_AVX3, &N_AVX3::table},
+    {HWY_AVX3, Beyond::nothing, &N_AVX3::table},
 #endif
 #if HWY_TARGETS & HWY_AVX2
-    {HWY_AVX2, &N_AVX2::table},
+    {HWY_AVX2, Beyond::nothing, &N_AVX2::table},
 #endif
 #if HWY_TARGETS & HWY_SSE4
-    {HWY_SSE4, &N_SSE4::table},
+    {HWY_SSE4, Beyond::nothing, &N_SSE4::table},
 #endif
 #if HWY_TARGETS & HWY_NEON
-    {HWY_NEON, &N_NEON::table},
+    {HWY_NEON, Beyond::nothing, &N_NEON::table},
 #endif
 #if HWY_TARGETS & HWY_EMU128
-    {HWY_EMU128, &N_EMU128::table},
+    {HWY_EMU128, Beyond::nothing, &N_EMU128::table},
 #endif
 #if HWY_TARGETS & HWY_SCALAR
-    {HWY_SCALAR, &N_SCALAR::table},
+    {HWY_SCALAR, Beyond::nothing, &N_SCALAR::table},
 #endif
 };
 
 // Without the compiler's baseline there could be no table that runs.
 constexpr bool has_baseline() {
   for (const CompiledTable& each : tables) {
-    if (each.target == HWY_STATIC_TARGET) return true;
+    if (each.target == HWY_STATIC_TARGET && each.beyond == Beyond::nothing) return true;
   }
   return false;
 }

@@ -45,6 +45,14 @@ struct Half {
     store(d, value.x, head + pair);
     store(d, value.y, head + pairs + pair);
   }
+
+  // Of 2 * Lanes(d) pairs.
+  template <class D, class T>
+  static HWY_INLINE void store_two(D d, const PairVectors<D>* two, T* head, std::int64_t pair,
+                                   std::int64_t pairs) {
+    store_vectors(d, two[0].x, two[1].x, head + pair);
+    store_vectors(d, two[0].y, two[1].y, head + pairs + pair);
+  }
 };
 
 // Pair i is (2i, 2i + 1).
@@ -81,6 +89,21 @@ struct Interleaved {
     store_both(du, both, head + 2 * pair);
   }
 
+#if ROTARY_AVX512
+  template <class D>
+  static HWY_INLINE void store_pairs(D d, PairVectors<D> value, HardwareBFloat16* head,
+                                     std::int64_t pair, std::int64_t) {
+    const hn::RebindToUnsigned<D> du;
+    if constexpr (hn::MaxLanes(d) == 16) {
+      store_both(du, hardware_bf16_pairs(value.x, value.y), head + 2 * pair);
+    } else {
+      const auto first = hn::PromoteTo(du, round_to_hardware_bf16(d, value.x));
+      const auto second = hn::PromoteTo(du, round_to_hardware_bf16(d, value.y));
+      store_both(du, hn::Or(first, hn::ShiftLeft<16>(second)), head + 2 * pair);
+    }
+  }
+#endif
+
   template <class D>
   static HWY_INLINE PairVectors<D> load_pairs(D d, const Float16* head, std::int64_t pair,
                                               std::int64_t) {
@@ -101,6 +124,14 @@ struct Interleaved {
     const auto first = hn::PromoteTo(du, round_to_f16(d, value.x));
     const auto second = hn::PromoteTo(du, round_to_f16(d, value.y));
     store_both(du, hn::Or(first, hn::ShiftLeft<16>(second)), head + 2 * pair);
+  }
+
+  template <class D, class T>
+  static HWY_INLINE void store_two(D d, const PairVectors<D>* two, T* head, std::int64_t pair,
+                                   std::int64_t pairs) {
+    constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+    store_pairs(d, two[0], head, pair, pairs);
+    store_pairs(d, two[1], head, pair + lanes, pairs);
   }
 
  private:

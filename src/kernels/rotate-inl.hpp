@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/kernels.hpp"
 #include "kernels/pair_io-inl.hpp"
@@ -81,7 +82,7 @@ struct Turn<EveryStep<T>> {
   }
 };
 
-// Pairs [pair, pair + Vectors * Lanes(d)) of every head of one token.
+// Pairs [pair, pair + Vectors * Lanes(d)) of every head of one token; Vectors is 1 or even.
 template <class From, class To, std::size_t Vectors, class D, class T>
 HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T> token, std::int64_t pair) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
@@ -102,14 +103,78 @@ HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T> token, std
       keep_in_register(in[v].x);
       keep_in_register(in[v].y);
     }
-    for (std::size_t v = 0; v < Vectors; ++v) {
-      const auto out = Turn<T>::of(d, in[v].x, in[v].y, cos[v], sin[v]);
-      To::store_pairs(d, out, dst, pair + static_cast<std::int64_t>(v) * lanes, token.pairs);
+    constexpr std::size_t at_once = Vectors == 1 ? 1 : 2;
+    for (std::size_t v = 0; v < Vectors; v += at_once) {
+      const std::int64_t at = pair + static_cast<std::int64_t>(v) * lanes;
+      PairVectors<D> out[at_once];
+      for (std::size_t i = 0; i < at_once; ++i) {
+        out[i] = Turn<T>::of(d, in[v + i].x, in[v + i].y, cos[v + i], sin[v + i]);
+      }
+      if constexpr (at_once == 1) {
+        To::store_pairs(d, out[0], dst, at, token.pairs);
+      } else {
+        To::store_two(d, out, dst, at, token.pairs);
+      }
     }
     src += token.src_head_stride;
     dst += token.dst_head_stride;
   }
 }
+
+// Neighbours that stay neighbours are rotated as they lie in memory, (x, y) c + (y, x) (-s, s): one
+// shuffle where taking x and y apart and together again is four. The operations on a pair are those
+// of Turn, and so are its bits.
+template <class From, class To, class T>
+inline constexpr bool rotates_neighbours =
+    HWY_TARGET !=
+        HWY_SCALAR&& std::is_same_v<From, Interleaved>&& std::is_same_v<To, Interleaved> &&
+    (std::is_same_v<T, float> || std::is_same_v<T, Float16>);
+
+#if HWY_TARGET != HWY_SCALAR
+
+// Each number twice, side by side.
+template <class D>
+HWY_INLINE hn::Vec<D> load_twice(D d, const float* from) {
+  const hn::RepartitionToWide<hn::RebindToUnsigned<D>> du64;
+  const hn::Rebind<float, decltype(du64)> df;
+  const hn::RebindToUnsigned<decltype(df)> du;
+  const auto number = hn::PromoteTo(du64, hn::BitCast(du, hn::LoadU(df, from)));
+  return hn::BitCast(d, hn::Or(number, hn::ShiftLeft<32>(number)));
+}
+
+// Pairs [pair, pair + Vectors * Lanes(d) / 2) of every head of one token.
+template <std::size_t Vectors, class D, class T>
+HWY_INLINE void rotate_neighbours(D d, Row<float> row, TokenHeads<T> token, std::int64_t pair) {
+  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+  const hn::RepartitionToWide<hn::RebindToUnsigned<D>> du64;
+  const auto sign_of_first = hn::BitCast(d, hn::Set(du64, std::uint64_t{0x80000000}));
+  hn::Vec<D> cos[Vectors];
+  hn::Vec<D> sin[Vectors];
+  for (std::size_t v = 0; v < Vectors; ++v) {
+    const std::int64_t at = pair + static_cast<std::int64_t>(v) * (lanes / 2);
+    cos[v] = hn::Mul(load_twice(d, row.cos + at), hn::Set(d, row.cos_scale));
+    sin[v] = hn::Mul(load_twice(d, row.sin + at), hn::Set(d, row.sin_scale));
+    sin[v] = hn::Xor(sin[v], sign_of_first);
+  }
+  const T* src = token.src + 2 * pair;
+  T* dst = token.dst + 2 * pair;
+  for (std::int64_t head = 0; head < token.heads; ++head) {
+    hn::Vec<D> in[Vectors];
+    for (std::size_t v = 0; v < Vectors; ++v) {
+      in[v] = load(d, src + static_cast<std::int64_t>(v) * lanes);
+      keep_in_register(in[v]);
+    }
+    for (std::size_t v = 0; v < Vectors; ++v) {
+      const auto straight = hn::Mul(in[v], cos[v]);
+      const auto out = hn::MulAdd(hn::Reverse2(d, in[v]), sin[v], straight);
+      store(d, out, dst + static_cast<std::int64_t>(v) * lanes);
+    }
+    src += token.src_head_stride;
+    dst += token.dst_head_stride;
+  }
+}
+
+#endif
 
 // The pairs that are left, fewer than 2 * Lanes(d): at most one vector of each halved length.
 template <class From, class To, class D, class T>
@@ -130,8 +195,8 @@ template <class From, class To, class T>
 HWY_NOINLINE void rotate_rest(Row<RealOf<T>> row, TokenHeads<T> token, std::int64_t pair) {
   const hn::ScalableTag<RealOf<T>> d;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  for (; token.pairs - pair >= 2 * lanes; pair += lanes) {
-    rotate_vectors<From, To, 1>(d, row, token, pair);
+  for (; token.pairs - pair >= 2 * lanes; pair += 2 * lanes) {
+    rotate_vectors<From, To, 2>(d, row, token, pair);
   }
   rotate_tail<From, To>(d, row, token, pair);
 }
@@ -139,49 +204,77 @@ HWY_NOINLINE void rotate_rest(Row<RealOf<T>> row, TokenHeads<T> token, std::int6
 template <class From, class To, class T>
 HWY_INLINE void rotate_token(Row<RealOf<T>> row, TokenHeads<T> token) {
   const hn::ScalableTag<RealOf<T>> d;
-  constexpr std::size_t vectors = 4;  // eight registers of cos and sin
-  constexpr auto step = static_cast<std::int64_t>(vectors * hn::MaxLanes(d));
   std::int64_t pair = 0;
-  for (; token.pairs - pair >= step; pair += step) {
-    rotate_vectors<From, To, vectors>(d, row, token, pair);
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (rotates_neighbours<From, To, T>) {
+    constexpr std::size_t vectors = HWY_TARGET <= HWY_AVX3 ? 8 : 4;  // of 32 registers, or 16
+    constexpr auto step = static_cast<std::int64_t>(vectors * hn::MaxLanes(d) / 2);
+    for (; token.pairs - pair >= step; pair += step) {
+      rotate_neighbours<vectors>(d, row, token, pair);
+    }
+  }
+#endif
+  if constexpr (!rotates_neighbours<From, To, T>) {
+    constexpr std::size_t vectors = 4;  // eight registers of cos and sin
+    constexpr auto step = static_cast<std::int64_t>(vectors * hn::MaxLanes(d));
+    for (; token.pairs - pair >= step; pair += step) {
+      rotate_vectors<From, To, vectors>(d, row, token, pair);
+    }
   }
   if (pair < token.pairs) rotate_rest<From, To>(row, token, pair);
 }
 
-// The job by value: a store could otherwise change it, as far as a compiler knows.
-template <class From, class To, class T>
-HWY_INLINE void rotate_all(const RotateJob job) {
+template <class T>
+HWY_INLINE Row<RealOf<T>> row_of(const RotateJob& job, std::int64_t token) {
   using Real = RealOf<T>;
-  const auto* const src = static_cast<const T*>(job.src);
-  auto* const dst = static_cast<T*>(job.dst);
-  const auto* const rows = static_cast<const Real*>(job.rows);
-  const bool heads_lie_together = std::abs(job.dst_head_stride) <= std::abs(job.dst_token_stride);
-  const std::int64_t tokens_at_once = heads_lie_together ? 1 : 16;
-  const std::int64_t heads_at_once = heads_lie_together ? job.heads : 1;
+  const Real* const cos = static_cast<const Real*>(job.rows) + token * job.row_stride;
+  return {.cos = cos,
+          .sin = cos + job.lane_stride,
+          .cos_scale = static_cast<Real>(job.cos_scale),
+          .sin_scale = static_cast<Real>(job.sin_scale)};
+}
+
+template <class T>
+HWY_INLINE TokenHeads<T> heads_of(const RotateJob& job, std::int64_t token, std::int64_t head) {
+  return {
+      .src = static_cast<const T*>(job.src) + token * job.src_token_stride +
+             head * job.src_head_stride,
+      .dst = static_cast<T*>(job.dst) + token * job.dst_token_stride + head * job.dst_head_stride,
+      .src_head_stride = job.src_head_stride,
+      .dst_head_stride = job.dst_head_stride,
+      .heads = job.heads,
+      .pairs = job.pairs};
+}
+
+// Where the tokens of a head lie together.
+template <class From, class To, class T>
+HWY_NOINLINE void rotate_by_heads(const RotateJob& job) {
+  constexpr std::int64_t tokens_at_once = 16;
   for (std::int64_t begin = 0; begin < job.tokens; begin += tokens_at_once) {
     const std::int64_t end = std::min(begin + tokens_at_once, job.tokens);
-    for (std::int64_t head = 0; head < job.heads; head += heads_at_once) {
+    for (std::int64_t head = 0; head < job.heads; ++head) {
       for (std::int64_t t = begin; t < end; ++t) {
-        const Real* const cos = rows + t * job.row_stride;
-        rotate_token<From, To, T>(
-            {.cos = cos,
-             .sin = cos + job.lane_stride,
-             .cos_scale = static_cast<Real>(job.cos_scale),
-             .sin_scale = static_cast<Real>(job.sin_scale)},
-            {.src = src + t * job.src_token_stride + head * job.src_head_stride,
-             .dst = dst + t * job.dst_token_stride + head * job.dst_head_stride,
-             .src_head_stride = job.src_head_stride,
-             .dst_head_stride = job.dst_head_stride,
-             .heads = heads_at_once,
-             .pairs = job.pairs});
+        auto heads = heads_of<T>(job, t, head);
+        heads.heads = 1;
+        rotate_token<From, To, T>(row_of<T>(job, t), heads);
       }
     }
   }
 }
 
+// A function of its own for the other order: what both need at once does not fit in registers, 5 ns
+// for each call.
 template <class From, class To, class T>
 void rotate(const RotateJob& job) {
-  rotate_all<From, To, T>(job);
+  const bool heads_lie_together =
+      job.tokens == 1 || std::abs(job.dst_head_stride) <= std::abs(job.dst_token_stride);
+  if (!heads_lie_together) {
+    rotate_by_heads<From, To, T>(job);
+    return;
+  }
+  for (std::int64_t t = 0; t < job.tokens; ++t) {
+    rotate_token<From, To, T>(row_of<T>(job, t), heads_of<T>(job, t, 0));
+  }
 }
 
 template <class From, class To>
