@@ -39,6 +39,25 @@ HWY_INLINE V evaluate(D d, const double (&coefficients)[Count], V t) {
   return sum;
 }
 
+// The polynomials for r in units of 2^-64 turn: each coefficient times a power of two, which is
+// exact, so that r need not be multiplied by one.
+template <std::size_t Count>
+struct Coefficients {
+  double values[Count];
+};
+
+template <std::size_t Count>
+constexpr Coefficients<Count> of_units(const double (&of_turns)[Count], double unit) {
+  Coefficients<Count> scaled{};
+  for (std::size_t power = 0; power < Count; ++power) {
+    scaled.values[power] = of_turns[power] * unit;
+    unit *= 0x1p-128;
+  }
+  return scaled;
+}
+constexpr auto sine_of_units = of_units(sine_coefficients, 0x1p-64);
+constexpr auto cosine_of_units = of_units(cosine_coefficients, 1);
+
 template <class D>
 struct CosSin {
   hn::Vec<D> cos;
@@ -53,14 +72,13 @@ HWY_INLINE CosSin<D> cos_sin(DU du, hn::Vec<DU> phase) {
   // phase = quarter * 2^62 + rest, |rest| <= 2^61: an eighth of a turn
   const auto quarter = hn::ShiftRight<62>(hn::Add(phase, hn::Set(du, std::uint64_t{1} << 61)));
   const auto rest = hn::BitCast(di, hn::Sub(phase, hn::ShiftLeft<62>(quarter)));
-  const auto r = hn::Mul(hn::ConvertTo(d, rest), hn::Set(d, 0x1p-64));
+  const auto r = hn::ConvertTo(d, rest);
   const auto t = hn::Mul(r, r);
-  const auto sine = hn::Mul(r, evaluate(d, sine_coefficients, t));
-  const auto cosine = evaluate(d, cosine_coefficients, t);
+  const auto sine = hn::Mul(r, evaluate(d, sine_of_units.values, t));
+  const auto cosine = evaluate(d, cosine_of_units.values, t);
   // quarter 0: (c, s)  1: (-s, c)  2: (-c, -s)  3: (s, -c)
   const auto one = hn::Set(du, 1);
-  const auto swapped =
-      hn::MaskFromVec(hn::BitCast(d, hn::VecFromMask(du, hn::Eq(hn::And(quarter, one), one))));
+  const auto swapped = hn::RebindMask(d, hn::Eq(hn::And(quarter, one), one));
   const auto sine_sign = hn::BitCast(d, hn::ShiftLeft<63>(hn::ShiftRight<1>(quarter)));
   const auto cosine_sign =
       hn::BitCast(d, hn::ShiftLeft<63>(hn::Xor(quarter, hn::ShiftRight<1>(quarter))));
@@ -96,9 +114,13 @@ HWY_INLINE void step_from_anchor(DU du, const RowsJob job, std::int64_t pair,
   const D d;
   const auto turns = load_turns(du, job, pair);
   const auto angle = cos_sin(du, hn::Mul(hn::Set(du, position), turns));
-  const auto factor = hn::Set(d, job.attention_factor);
-  const auto cos = hn::Mul(angle.cos, factor);
-  const auto sin = hn::Mul(angle.sin, factor);
+  auto cos = angle.cos;
+  auto sin = angle.sin;
+  if (job.attention_factor != 1) {  // which would change nothing
+    const auto factor = hn::Set(d, job.attention_factor);
+    cos = hn::Mul(cos, factor);
+    sin = hn::Mul(sin, factor);
+  }
   const std::int64_t row = 2 * job.lane_stride;
   for (std::int64_t token = begin; token < end; ++token) {
     const auto step = static_cast<std::int64_t>(job.first_position +
