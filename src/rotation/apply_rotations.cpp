@@ -13,22 +13,6 @@
 namespace rotary {
 namespace {
 
-kernels::Rotate kernel_for(const kernels::RotateKernels& kernels, const Rotations& rotations,
-                           DType dtype) {
-  const bool every_step = rounds_products(rotations.numerics(), rotations.rounding());
-  switch (dtype) {
-    case DType::f32:
-      break;
-    case DType::bf16:
-      return every_step ? kernels.bf16_every_step : kernels.bf16;
-    case DType::f16:
-      return every_step ? kernels.f16_every_step : kernels.f16;
-    case DType::f64:
-      return kernels.f64;
-  }
-  return kernels.f32;
-}
-
 // Rows hold A cos and A sin. R^T negates the sine; the inverse of A R is R^T / A, hence also 1/A².
 void set_scales(Direction direction, double attention_factor, kernels::RotateJob& job) {
   const double scale =
@@ -56,12 +40,6 @@ const std::byte* element(const ConstHeadsView& view, const Index& at) {
 
 std::byte* element(const HeadsView& view, const Index& at) {
   return static_cast<std::byte*>(view.data) + byte_offset(view.strides, at, view.dtype);
-}
-
-// The first element of one token's row, cos of pair 0.
-const void* row_of(const Rotations& rotations, std::int64_t batch, std::int64_t token) {
-  if (rotations.row_dtype() == RowDType::f64) return rotations.cos<double>(batch, token).data();
-  return rotations.cos(batch, token).data();
 }
 
 // Tokens [begin, end) of one batch row.
@@ -153,6 +131,27 @@ void apply_to_row(const RowPart& part, const Turning& turning) {
 }
 
 }  // namespace
+
+kernels::Rotate kernel_for(const kernels::RotateKernels& kernels, const Rotations& rotations,
+                           DType dtype) noexcept {
+  const bool every_step = rounds_products(rotations.numerics(), rotations.rounding());
+  switch (dtype) {
+    case DType::f32:
+      break;
+    case DType::bf16:
+      return every_step ? kernels.bf16_every_step : kernels.bf16;
+    case DType::f16:
+      return every_step ? kernels.f16_every_step : kernels.f16;
+    case DType::f64:
+      return kernels.f64;
+  }
+  return kernels.f32;
+}
+
+const void* row_of(const Rotations& rotations, std::int64_t batch, std::int64_t token) noexcept {
+  if (rotations.row_dtype() == RowDType::f64) return rotations.cos<double>(batch, token).data();
+  return rotations.cos(batch, token).data();
+}
 
 void apply_rotations(const Transfer& transfer, const Rotations& rotations, Direction direction,
                      const kernels::KernelTable& kernels, TokenRange range) noexcept {

@@ -23,6 +23,14 @@ struct TokenRange {
   std::int64_t end = 0;
 };
 
+// The kernel for elements of dtype, read and written so, as these rotations round.
+[[nodiscard]] kernels::Rotate kernel_for(const kernels::RotateKernels& kernels,
+                                         const Rotations& rotations, DType dtype) noexcept;
+
+// The first element of one token's row, cos of pair 0.
+[[nodiscard]] const void* row_of(const Rotations& rotations, std::int64_t batch,
+                                 std::int64_t token) noexcept;
+
 // Reads and writes no token outside the range, which lies within the transfer.
 void apply_rotations(const Transfer& transfer, const Rotations& rotations, Direction direction,
                      const kernels::KernelTable& kernels, TokenRange range) noexcept;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t min_tokens_of_a_part = 32;
 
 struct Parts {
-  const Rotation& rotation;
+  const TokenWork& work;
   std::int64_t tokens;  // of all batch rows
   std::int64_t count;
 };
@@ -29,19 +29,20 @@ TokenRange part_at(const Parts& parts, std::int64_t index) {
 }
 
 void apply_part(const Parts& parts, std::int64_t index) noexcept {
-  const auto& [transfers, rotations, direction, kernels] = parts.rotation;
+  parts.work.apply(parts.work.state, part_at(parts, index));
+}
+
+void rotate_range(const void* state, TokenRange range) noexcept {
+  const auto& [transfers, rotations, direction, kernels] = *static_cast<const Rotation*>(state);
   for (const Transfer& transfer : transfers) {
-    apply_rotations(transfer, rotations, direction, kernels, part_at(parts, index));
+    apply_rotations(transfer, rotations, direction, kernels, range);
   }
 }
 
 }  // namespace
 
-void apply_in_parts(const Rotation& rotation, const Executor& executor) noexcept {
-  if (std::all_of(rotation.transfers.begin(), rotation.transfers.end(), is_empty)) return;
-  // Fits, since the elements of a transfer that is not empty do; empty ones may claim any batch.
-  const auto& n = rotation.transfers.front().dst.extents;
-  Parts parts{.rotation = rotation, .tokens = n.batch * n.tokens, .count = 1};
+void run_in_parts(std::int64_t tokens, const TokenWork& work, const Executor& executor) noexcept {
+  Parts parts{.work = work, .tokens = tokens, .count = 1};
   const std::int64_t most = executor.run == nullptr ? 1 : executor.concurrency;
   parts.count = std::max<std::int64_t>(std::min(most, parts.tokens / min_tokens_of_a_part), 1);
   if (parts.count == 1) {
@@ -52,6 +53,13 @@ void apply_in_parts(const Rotation& rotation, const Executor& executor) noexcept
       executor.context, parts.count,
       [](void* state, std::int64_t index) { apply_part(*static_cast<Parts*>(state), index); },
       &parts);
+}
+
+void apply_in_parts(const Rotation& rotation, const Executor& executor) noexcept {
+  if (std::all_of(rotation.transfers.begin(), rotation.transfers.end(), is_empty)) return;
+  // Fits, since the elements of a transfer that is not empty do; empty ones may claim any batch.
+  const auto& n = rotation.transfers.front().dst.extents;
+  run_in_parts(n.batch * n.tokens, {.apply = rotate_range, .state = &rotation}, executor);
 }
 
 }  // namespace rotary

@@ -21,8 +21,19 @@ struct Rotation {
   const kernels::KernelTable& kernels;
 };
 
-// Calls the executor at most once; not when the call is too small to be cut. A run that throws ends
-// the program: other parts may still be writing, so there is no state to return to.
+// What is done with tokens [range.begin, range.end), on any thread.
+struct TokenWork {
+  void (*apply)(const void* state, TokenRange range) noexcept;
+  const void* state;
+};
+
+// Cuts tokens [0, tokens) of all batch rows into as many parts as are worth it. Calls the executor
+// at most once; not when the call is too small to be cut.
+void run_in_parts(std::int64_t tokens, const TokenWork& work, const Executor& executor) noexcept;
+
+// The same for a rotation. Calls the executor at most once; not when the call is too small to be
+// cut. A run that throws ends the program: other parts may still be writing, so there is no state
+// to return to.
 void apply_in_parts(const Rotation& rotation, const Executor& executor) noexcept;
 
 }  // namespace rotary

@@ -20,12 +20,15 @@ std::string describe(const Strides& s) {
 
 namespace {
 
+Status check_dtype(std::string_view name, DType dtype) {
+  if (size_in_bytes(dtype) != 0) return {};
+  return invalid_argument(name, ": dtype must be f32, bf16, f16 or f64, got value ",
+                          static_cast<std::int32_t>(dtype));
+}
+
 // f64 elements turn by f64 rows, all others by f32 rows; some rows are for one dtype alone.
 Status check_dtype(std::string_view name, DType dtype, const Rotations& rotations) {
-  if (size_in_bytes(dtype) == 0) {
-    return invalid_argument(name, ": dtype must be f32, bf16, f16 or f64, got value ",
-                            static_cast<std::int32_t>(dtype));
-  }
+  if (auto status = check_dtype(name, dtype); !status) return status;
   const auto made_for = rotations.tensors();
   if (made_for && *made_for != dtype) {
     return invalid_argument(name, ": dtype must be ", to_string(*made_for),
@@ -40,10 +43,13 @@ Status check_dtype(std::string_view name, DType dtype, const Rotations& rotation
                           " rows (RowDType::", wanted, " in RotationsOptions), got ", got, " rows");
 }
 
+Status check_extents(std::string_view name, const Extents& n) {
+  if (n.batch >= 0 && n.tokens >= 0 && n.heads >= 0 && n.features >= 0) return {};
+  return invalid_argument(name, ": extents must be >= 0, got ", describe(n));
+}
+
 Status check_extents(std::string_view name, const Extents& n, const Rotations& rotations) {
-  if (n.batch < 0 || n.tokens < 0 || n.heads < 0 || n.features < 0) {
-    return invalid_argument(name, ": extents must be >= 0, got ", describe(n));
-  }
+  if (auto status = check_extents(name, n); !status) return status;
   if (n.features != rotations.window().head_dim) {
     return invalid_argument(name, ": features must be the head_dim of the rotations, ",
                             rotations.window().head_dim, "; got ", n.features);
@@ -59,11 +65,7 @@ Status check_extents(std::string_view name, const Extents& n, const Rotations& r
   return {};
 }
 
-}  // namespace
-
-Status check_view(std::string_view name, const ConstHeadsView& view, const Rotations& rotations) {
-  if (auto status = check_dtype(name, view.dtype, rotations); !status) return status;
-  if (auto status = check_extents(name, view.extents, rotations); !status) return status;
+Status check_memory(std::string_view name, const ConstHeadsView& view) {
   const auto range = address_range(view);
   if (!range) {
     return invalid_argument(name, ": the view must span less than 2^62 bytes, got extents ",
@@ -80,6 +82,26 @@ Status check_view(std::string_view name, const ConstHeadsView& view, const Rotat
                             " bytes off");
   }
   return {};
+}
+
+}  // namespace
+
+Status check_view(std::string_view name, const ConstHeadsView& view) {
+  if (auto status = check_dtype(name, view.dtype); !status) return status;
+  if (auto status = check_extents(name, view.extents); !status) return status;
+  return check_memory(name, view);
+}
+
+Status check_view(std::string_view name, const ConstHeadsView& view, const Rotations& rotations) {
+  if (auto status = check_dtype(name, view.dtype, rotations); !status) return status;
+  if (auto status = check_extents(name, view.extents, rotations); !status) return status;
+  return check_memory(name, view);
+}
+
+Status check_adjacent_features(std::string_view name, const ConstHeadsView& view) {
+  if (view.strides.feature == 1 || view.extents.features <= 1) return {};
+  return invalid_argument(name, ": features must be adjacent, a stride of 1; got strides ",
+                          describe(view.strides));
 }
 
 Status check_distinct(std::string_view name, const ConstHeadsView& view) {

@@ -16,6 +16,10 @@ namespace rotary {
 [[nodiscard]] std::string describe(const Extents& n);
 [[nodiscard]] std::string describe(const Strides& s);
 
+[[nodiscard]] inline bool has_elements(const Extents& n) noexcept {
+  return n.batch > 0 && n.tokens > 0 && n.heads > 0 && n.features > 0;
+}
+
 // The view with the strides of single indices, which mean nothing, set to 0.
 template <class View>
 [[nodiscard]] View without_unused_strides(View view) noexcept {
@@ -25,9 +29,15 @@ template <class View>
   return view;
 }
 
+// The view is well-formed: a dtype, extents of at least 0, memory that can be.
+[[nodiscard]] Status check_view(std::string_view name, const ConstHeadsView& view);
+
 // The view is well-formed and fits the rotations.
 [[nodiscard]] Status check_view(std::string_view name, const ConstHeadsView& view,
                                 const Rotations& rotations);
+
+// A feature stride of 1, unless there are fewer than two.
+[[nodiscard]] Status check_adjacent_features(std::string_view name, const ConstHeadsView& view);
 
 // Elements of a view that is written are distinct.
 [[nodiscard]] Status check_distinct(std::string_view name, const ConstHeadsView& view);
