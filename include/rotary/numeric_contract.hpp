@@ -88,6 +88,42 @@ template <PositionNumber Number>
   return float_units + std::fmax(normal, subnormal);
 }
 
+// What a float32 result with an error of float_units becomes when it is stored as dtype, in the
+// same units of 2^-24 * size, where neither it nor the exact value is larger than size: the bounds
+// of bf16 and f16 above for any float32 bound. f16: where f16_overflow is not reached.
+[[nodiscard]] inline double stored_error_bound(DType dtype, double float_units,
+                                               double size) noexcept {
+  const double relative = 1 + float_units * 0x1p-24;
+  if (dtype == DType::bf16) return float_units + relative * 0x1p16;
+  if (dtype != DType::f16) return float_units;
+  return float_units + std::fmax(relative * 0x1p13, 0x1p-25 / (0x1p-24 * size));
+}
+
+// |float32 element of normalize_heads - exact| in units of 2^-24 * |exact|, where the weight_offset
+// is the float32 that it is rounded to. Four roundings: the scale's, its product with x, the
+// gain's, the product with the gain. Elements, and elements before the gain, are 0 or in [2^-100,
+// 2^100].
+inline constexpr double normalize_error_bound = 4 * (1 + 0x1p-20);
+
+// |component of a float32 key that is normalised and then rotated - exact| in units of 2^-24 *
+// hypot(exact pair); a feature that does not turn has normalize_error_bound.
+template <PositionNumber Number>
+[[nodiscard]] double rotate_normalized_error_bound(double attention_factor,
+                                                   Number position) noexcept {
+  return normalize_error_bound + rotate_error_bound(Direction::forward, attention_factor, position);
+}
+
+// The other way round, in units of 2^-24 * |gain| * hypot(rotated pair) / root mean square, of the
+// exact ones: an error of the rotation counts once in the pair and, times sqrt(2), in the mean
+// square of all pairs. A feature that does not turn has no more.
+template <PositionNumber Number>
+[[nodiscard]] double normalize_rotated_error_bound(double attention_factor,
+                                                   Number position) noexcept {
+  return normalize_error_bound + (1 + std::numbers::sqrt2) * rotate_error_bound(Direction::forward,
+                                                                                attention_factor,
+                                                                                position);
+}
+
 // |element of a double row - A cos(p inv_freq)|: the double arithmetic behind the angle includes
 // the last rounding, so there is no half ulp to add.
 template <PositionNumber Number>

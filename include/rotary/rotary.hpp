@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole C++ API: config -> RotarySpec -> Frequencies -> Rotations -> rotate.
+// The whole C++ API: config -> RotarySpec -> Frequencies -> Rotations -> rotate, append.
 #pragma once
 
 #include "rotary/executor.hpp"
 #include "rotary/families.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/ggml_angles.hpp"
+#include "rotary/head_norm.hpp"
 #include "rotary/instruction_set.hpp"
+#include "rotary/kv_cache.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/numeric_contract.hpp"
 #include "rotary/numerics.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles every kernel once for each instruction set that Highway can dispatch to here, and lists
 // the resulting tables. Own list instead of Highway's chosen target, so that forcing one here
-// changes nothing for another user of Highway in the same process.
+// changes nothing for another user of Highway in the same process. cache_targets.cpp compiles what
+// only the KV cache needs, for the same sets.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/kernel_targets.cpp"
 // Vectors of a length known at compile time: rows are held in arrays of them. SSSE3: no machine in
@@ -19,6 +20,8 @@ HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 
+extern const CacheKernels cache_kernels;  // cache_targets.cpp
+
 const char* instruction_set() { return hwy::TargetName(HWY_TARGET); }
 
 constexpr KernelTable table{.instruction_set = instruction_set,
@@ -29,7 +32,8 @@ constexpr KernelTable table{.instruction_set = instruction_set,
                             .rotate_half = rotate_kernels<Half, Half>,
                             .rotate_interleaved = rotate_kernels<Interleaved, Interleaved>,
                             .rotate_interleaved_to_half = rotate_kernels<Interleaved, Half>,
-                            .rotate_half_to_interleaved = rotate_kernels<Half, Interleaved>};
+                            .rotate_half_to_interleaved = rotate_kernels<Half, Interleaved>,
+                            .cache = &cache_kernels};
 
 #if ROTARY_AVX512
 

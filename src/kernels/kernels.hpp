@@ -37,8 +37,9 @@ struct PhaseRowJob {
   void* sin;                    // [lanes]
 };
 
-// Tokens and heads of one batch row. Elements are of the kernel's dtype; strides count elements and
-// the feature stride is 1. src may equal dst where the kernel writes pairs to where it read them.
+// Tokens and heads of one batch row. Elements are of the kernel's dtype, or its two; strides count
+// elements and the feature stride is 1. src may equal dst where the kernel writes elements of the
+// dtype that it reads, and pairs to where it read them.
 struct RotateJob {
   const void* src;  // the first rotated feature of token 0, head 0
   void* dst;
@@ -73,6 +74,8 @@ struct RotateKernels {
   Rotate f16_every_step;
 };
 
+struct CacheKernels;  // kernels/cache_kernels.hpp
+
 struct KernelTable {
   const char* (*instruction_set)();  // compiled with the kernels: says what really runs
   MakeRows make_rows_f32;
@@ -83,6 +86,7 @@ struct KernelTable {
   RotateKernels rotate_interleaved;
   RotateKernels rotate_interleaved_to_half;
   RotateKernels rotate_half_to_interleaved;
+  const CacheKernels* cache;
 };
 
 // More than Highway has targets for one architecture.

@@ -33,11 +33,11 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Heads of one token: what varies inside a row. Passed by value, because a compiler must otherwise
-// assume that storing a result changes it.
-template <class T>
+// assume that storing a result changes it. Read as T, stored as Out.
+template <class T, class Out = T>
 struct TokenHeads {
   const T* src;
-  T* dst;
+  Out* dst;
   std::int64_t src_head_stride;
   std::int64_t dst_head_stride;
   std::int64_t heads;
@@ -83,8 +83,9 @@ struct Turn<EveryStep<T>> {
 };
 
 // Pairs [pair, pair + Vectors * Lanes(d)) of every head of one token; Vectors is 1 or even.
-template <class From, class To, std::size_t Vectors, class D, class T>
-HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T> token, std::int64_t pair) {
+template <class From, class To, std::size_t Vectors, class D, class T, class Out>
+HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T, Out> token,
+                               std::int64_t pair) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
   hn::Vec<D> cos[Vectors];
   hn::Vec<D> sin[Vectors];
@@ -94,7 +95,7 @@ HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T> token, std
     sin[v] = hn::Mul(hn::LoadU(d, row.sin + at), hn::Set(d, row.sin_scale));
   }
   const T* src = token.src;
-  T* dst = token.dst;
+  Out* dst = token.dst;
   for (std::int64_t head = 0; head < token.heads; ++head) {
     // All loads of a head before its first store: 10 % faster than one pair of vectors at a time.
     PairVectors<D> in[Vectors];
@@ -143,8 +144,9 @@ HWY_INLINE hn::Vec<D> load_twice(D d, const float* from) {
 }
 
 // Pairs [pair, pair + Vectors * Lanes(d) / 2) of every head of one token.
-template <std::size_t Vectors, class D, class T>
-HWY_INLINE void rotate_neighbours(D d, Row<float> row, TokenHeads<T> token, std::int64_t pair) {
+template <std::size_t Vectors, class D, class T, class Out>
+HWY_INLINE void rotate_neighbours(D d, Row<float> row, TokenHeads<T, Out> token,
+                                  std::int64_t pair) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
   const hn::RepartitionToWide<hn::RebindToUnsigned<D>> du64;
   const auto sign_of_first = hn::BitCast(d, hn::Set(du64, std::uint64_t{0x80000000}));
@@ -157,7 +159,7 @@ HWY_INLINE void rotate_neighbours(D d, Row<float> row, TokenHeads<T> token, std:
     sin[v] = hn::Xor(sin[v], sign_of_first);
   }
   const T* src = token.src + 2 * pair;
-  T* dst = token.dst + 2 * pair;
+  Out* dst = token.dst + 2 * pair;
   for (std::int64_t head = 0; head < token.heads; ++head) {
     hn::Vec<D> in[Vectors];
     for (std::size_t v = 0; v < Vectors; ++v) {
@@ -177,8 +179,8 @@ HWY_INLINE void rotate_neighbours(D d, Row<float> row, TokenHeads<T> token, std:
 #endif
 
 // The pairs that are left, fewer than 2 * Lanes(d): at most one vector of each halved length.
-template <class From, class To, class D, class T>
-HWY_INLINE void rotate_tail(D d, Row<RealOf<T>> row, TokenHeads<T> token, std::int64_t pair) {
+template <class From, class To, class D, class T, class Out>
+HWY_INLINE void rotate_tail(D d, Row<RealOf<T>> row, TokenHeads<T, Out> token, std::int64_t pair) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
   if (token.pairs - pair >= lanes) {
     rotate_vectors<From, To, 1>(d, row, token, pair);
@@ -191,8 +193,8 @@ HWY_INLINE void rotate_tail(D d, Row<RealOf<T>> row, TokenHeads<T> token, std::i
 
 // Pairs [pair, …) once fewer than four vectors are left. Not inlined: it would take registers from
 // the loop that matters.
-template <class From, class To, class T>
-HWY_NOINLINE void rotate_rest(Row<RealOf<T>> row, TokenHeads<T> token, std::int64_t pair) {
+template <class From, class To, class T, class Out>
+HWY_NOINLINE void rotate_rest(Row<RealOf<T>> row, TokenHeads<T, Out> token, std::int64_t pair) {
   const hn::ScalableTag<RealOf<T>> d;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
   for (; token.pairs - pair >= 2 * lanes; pair += 2 * lanes) {
@@ -201,8 +203,8 @@ HWY_NOINLINE void rotate_rest(Row<RealOf<T>> row, TokenHeads<T> token, std::int6
   rotate_tail<From, To>(d, row, token, pair);
 }
 
-template <class From, class To, class T>
-HWY_INLINE void rotate_token(Row<RealOf<T>> row, TokenHeads<T> token) {
+template <class From, class To, class T, class Out>
+HWY_INLINE void rotate_token(Row<RealOf<T>> row, TokenHeads<T, Out> token) {
   const hn::ScalableTag<RealOf<T>> d;
   std::int64_t pair = 0;
 #if HWY_TARGET != HWY_SCALAR
@@ -234,12 +236,13 @@ HWY_INLINE Row<RealOf<T>> row_of(const RotateJob& job, std::int64_t token) {
           .sin_scale = static_cast<Real>(job.sin_scale)};
 }
 
-template <class T>
-HWY_INLINE TokenHeads<T> heads_of(const RotateJob& job, std::int64_t token, std::int64_t head) {
+template <class T, class Out>
+HWY_INLINE TokenHeads<T, Out> heads_of(const RotateJob& job, std::int64_t token,
+                                       std::int64_t head) {
   return {
       .src = static_cast<const T*>(job.src) + token * job.src_token_stride +
              head * job.src_head_stride,
-      .dst = static_cast<T*>(job.dst) + token * job.dst_token_stride + head * job.dst_head_stride,
+      .dst = static_cast<Out*>(job.dst) + token * job.dst_token_stride + head * job.dst_head_stride,
       .src_head_stride = job.src_head_stride,
       .dst_head_stride = job.dst_head_stride,
       .heads = job.heads,
@@ -247,16 +250,16 @@ HWY_INLINE TokenHeads<T> heads_of(const RotateJob& job, std::int64_t token, std:
 }
 
 // Where the tokens of a head lie together.
-template <class From, class To, class T>
+template <class From, class To, class T, class Out>
 HWY_NOINLINE void rotate_by_heads(const RotateJob& job) {
   constexpr std::int64_t tokens_at_once = 16;
   for (std::int64_t begin = 0; begin < job.tokens; begin += tokens_at_once) {
     const std::int64_t end = std::min(begin + tokens_at_once, job.tokens);
     for (std::int64_t head = 0; head < job.heads; ++head) {
       for (std::int64_t t = begin; t < end; ++t) {
-        auto heads = heads_of<T>(job, t, head);
+        auto heads = heads_of<T, Out>(job, t, head);
         heads.heads = 1;
-        rotate_token<From, To, T>(row_of<T>(job, t), heads);
+        rotate_token<From, To>(row_of<T>(job, t), heads);
       }
     }
   }
@@ -264,16 +267,17 @@ HWY_NOINLINE void rotate_by_heads(const RotateJob& job) {
 
 // A function of its own for the other order: what both need at once does not fit in registers, 5 ns
 // for each call.
-template <class From, class To, class T>
+template <class From, class To, class T, class Out = T>
 void rotate(const RotateJob& job) {
-  const bool heads_lie_together =
-      job.tokens == 1 || std::abs(job.dst_head_stride) <= std::abs(job.dst_token_stride);
+  const bool heads_lie_together = job.tokens == 1 ||
+                                  std::abs(job.src_head_stride) <= std::abs(job.src_token_stride) ||
+                                  std::abs(job.dst_head_stride) <= std::abs(job.dst_token_stride);
   if (!heads_lie_together) {
-    rotate_by_heads<From, To, T>(job);
+    rotate_by_heads<From, To, T, Out>(job);
     return;
   }
   for (std::int64_t t = 0; t < job.tokens; ++t) {
-    rotate_token<From, To, T>(row_of<T>(job, t), heads_of<T>(job, t, 0));
+    rotate_token<From, To>(row_of<T>(job, t), heads_of<T, Out>(job, t, 0));
   }
 }
 

@@ -97,6 +97,35 @@ TEST(Allocations, OfALongHeadThatIsReorderedInPlaceAreNone) {
   }
 }
 
+// By a map and to consecutive slots, more tokens than the check of a map takes at once, normalised.
+TEST(Allocations, OfAppendAreNone) {
+  const HeadWindow window{
+      .head_dim = 50, .rotary_dim = 42, .first_feature = 3, .pairing = Pairing::half};
+  const Extents extents{.tokens = 1100, .heads = 3, .features = 50};
+  const Rotations rotations =
+      test::rotations_of(test::frequencies_of(window), ConsecutivePositions{.tokens = 1100});
+  const Tensor k = test::random_tensor({.extents = extents}, 42);
+  Tensor k_cache({.dtype = DType::f16, .extents = extents, .layout = Layout::bhtd});
+  Tensor v_cache({.dtype = DType::bf16, .extents = extents});
+  const KvCache cache{k_cache.view(), v_cache.view()};
+  const KvHeads heads{k.view(), k.view()};
+  std::vector<std::int32_t> slots;
+  for (std::int32_t i = 1100; i-- > 0;) slots.push_back(i);
+  const HeadNorm norm{.epsilon = 1e-6, .over = NormOver::all_heads};
+  for (const NormOrder order : {NormOrder::before_rotation, NormOrder::after_rotation}) {
+    EXPECT_EQ(
+        allocations_of([&] {
+          return append(cache, heads, slots_of(slots), rotations, {.k_norm = KeyNorm{norm, order}});
+        }),
+        0U);
+  }
+  EXPECT_EQ(allocations_of([&] { return append(cache, heads, ConsecutiveSlots{}, rotations); }),
+            0U);
+  EXPECT_EQ(allocations_of([&] { return append(cache, heads, ConsecutiveSlots{}); }), 0U);
+  Tensor q = k;
+  EXPECT_EQ(allocations_of([&] { return normalize_heads(q.view(), q.view(), norm); }), 0U);
+}
+
 // Rows in the caller's memory, of every kind of positions and of somebody else's rows.
 TEST(Allocations, OfRowsInCallersMemoryAreNone) {
   const HeadWindow window{

@@ -71,6 +71,7 @@ RULES = (
         because="kernels know no spec, no model, no Result",
     ),
     Rule("src/rotation/", (PUBLIC, "src/base/", "src/kernels/"), CORE),
+    Rule("src/attention/", (PUBLIC, "src/base/", "src/kernels/", "src/rotation/"), CORE),
     Rule(
         "src/rotation/scaling/", NO_TENSOR + ("src/base/",), CORE,
         because="a scaling rule sees no tensor, dtype or device",

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// RMS norm of a token's heads: Zhang and Sennrich 2019 (arXiv 1910.07467), eq. 4, with epsilon
+// under the root and an offset of the weights, as models have them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rotary/head_norm.hpp"
+
+namespace rotary::reference {
+
+// Of x, [heads][features].
+struct NormalizedToken {
+  std::vector<long double> y;
+  std::vector<long double> gain;              // weight_offset + weight, or 1
+  std::vector<long double> root_mean_square;  // epsilon included
+};
+
+[[nodiscard]] NormalizedToken normalize(std::span<const long double> x, std::int64_t heads,
+                                        const HeadNorm& norm);
+
+}  // namespace rotary::reference

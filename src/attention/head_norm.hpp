@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What normalize_heads() and append() share: the checks of a norm, and its work on single heads,
+// which cannot fail and allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/cache_kernels.hpp"
+#include "rotary/head_norm.hpp"
+#include "rotary/result.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary {
+
+// The norm is well-formed and can be taken of this well-formed view.
+[[nodiscard]] Status check_norm(std::string_view name, const HeadNorm& norm,
+                                const ConstHeadsView& view);
+
+// The weights as a view, to be checked against what is written.
+[[nodiscard]] ConstHeadsView weight_view(const HeadNorm& norm) noexcept;
+
+// Elements of one dtype on the way to another, or the same.
+[[nodiscard]] Status check_conversion(std::string_view name, DType from, DType to);
+
+// count adjacent elements, copied or rounded once; from and to are a conversion that has been
+// checked.
+struct StoreJob {
+  const void* src;
+  void* dst;
+  std::int64_t count;
+  DType from;
+  DType to;
+};
+void store_elements(const StoreJob& job, const kernels::CacheKernels& kernels) noexcept;
+
+// Heads of one token.
+struct HeadsOfToken {
+  const std::byte* src;
+  std::int64_t head_stride;  // in elements
+  std::int64_t heads;
+  std::int64_t features;
+  DType dtype;
+  std::int64_t first_head = 0;  // which of the token's heads src is at: weights may be theirs
+
+  [[nodiscard]] const std::byte* head(std::int64_t h) const noexcept {
+    return src + h * head_stride * size_in_bytes(dtype);
+  }
+};
+
+// 1 / sqrt(mean square + epsilon) of one head, in double, rounded once to float32.
+[[nodiscard]] float head_scale(const HeadsOfToken& token, std::int64_t head, const HeadNorm& norm,
+                               const kernels::CacheKernels& kernels) noexcept;
+
+// The same of all heads where the norm is over them, otherwise 1.
+[[nodiscard]] float all_heads_scale(const HeadsOfToken& token, const HeadNorm& norm,
+                                    const kernels::CacheKernels& kernels) noexcept;
+
+[[nodiscard]] double sum_of_squares(const HeadsOfToken& token, std::int64_t head,
+                                    const kernels::CacheKernels& kernels) noexcept;
+[[nodiscard]] float norm_scale(double sum_of_squares, std::int64_t count, double epsilon) noexcept;
+
+// Features [begin, begin + count) of a head, times scale and gain.
+struct ScaledFeatures {
+  std::int64_t head;  // counted from src
+  std::int64_t begin;
+  std::int64_t count;
+  float scale;
+};
+void scale_features(float* dst, const HeadsOfToken& token, const ScaledFeatures& features,
+                    const HeadNorm* gains,  // null: scale alone
+                    const kernels::CacheKernels& kernels) noexcept;
+
+}  // namespace rotary

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The slots of a call's tokens, whichever way they are given.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "rotary/kv_cache.hpp"
+
+namespace rotary {
+
+class SlotReader {
+ public:
+  // Requires slots that append() has checked; a map must live as long as this.
+  SlotReader(const Slots& slots, std::int64_t slots_per_block) noexcept
+      : slots_per_block_(slots_per_block) {
+    std::visit([this](const auto& each) { read(each); }, slots);
+  }
+
+  // Negative: the token is not stored.
+  [[nodiscard]] std::int64_t at(std::int64_t batch, std::int64_t token) const noexcept {
+    const std::int64_t index = batch * batch_stride_ + token * token_stride_;
+    if (map32_ != nullptr) return map32_[index];
+    return map64_ != nullptr ? map64_[index] : first_ + index;
+  }
+
+  [[nodiscard]] std::int64_t slots_per_block() const noexcept { return slots_per_block_; }
+
+ private:
+  void read(const ConsecutiveSlots& slots) noexcept {
+    first_ = slots.first;
+    batch_stride_ = slots_per_block_;
+    token_stride_ = 1;
+  }
+  void read(const SlotMap<std::int32_t>& map) noexcept {
+    map32_ = map.data;
+    batch_stride_ = map.batch_stride;
+    token_stride_ = map.token_stride;
+  }
+  void read(const SlotMap<std::int64_t>& map) noexcept {
+    map64_ = map.data;
+    batch_stride_ = map.batch_stride;
+    token_stride_ = map.token_stride;
+  }
+
+  const std::int32_t* map32_ = nullptr;
+  const std::int64_t* map64_ = nullptr;
+  std::int64_t first_ = 0;
+  std::int64_t batch_stride_ = 0;
+  std::int64_t token_stride_ = 0;
+  std::int64_t slots_per_block_;
+};
+
+}  // namespace rotary

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels that only the KV cache and head norms need, beside those of kernels.hpp and under the
+// same contract: what is stored in another dtype than it was computed in, and RMS norms.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/kernels.hpp"
+
+namespace rotary::kernels {
+
+// dst[i] = src[i] * scale * (offset + weight[i]) in float32, each operation rounded.
+struct NormalizeJob {
+  const void* src;  // [count] elements of the kernel's dtype
+  float* dst;       // [count]; may be src
+  std::int64_t count;
+  float scale;          // 1 / root mean square
+  const float* weight;  // [count], or null: src * scale
+  float offset;
+};
+
+using Normalize = void (*)(const NormalizeJob& job);
+
+// Of [count] elements of the kernel's dtype, exact squares summed in double, in an order that
+// depends on count alone.
+using SumOfSquares = double (*)(const void* src, std::int64_t count);
+
+// [count] float32, each rounded once, to nearest even.
+using Narrow = void (*)(const float* src, void* dst, std::int64_t count);
+
+// Rotates float32 and rounds once, on store.
+struct NarrowingRotate {
+  Rotate bf16;
+  Rotate f16;
+};
+
+struct CacheKernels {
+  NarrowingRotate rotate_half;
+  NarrowingRotate rotate_interleaved;
+  NarrowingRotate rotate_interleaved_to_half;
+  Narrow narrow_bf16;
+  Narrow narrow_f16;
+  Normalize normalize_f32;
+  Normalize normalize_bf16;
+  Normalize normalize_f16;
+  SumOfSquares sum_of_squares_f32;
+  SumOfSquares sum_of_squares_bf16;
+  SumOfSquares sum_of_squares_f16;
+};
+
+}  // namespace rotary::kernels

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles the kernels of cache_kernels.hpp once for each instruction set of kernel_targets.cpp,
+// whose tables point to these: a file of its own, so that the two compile at the same time.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cache_targets.cpp"
+// As in kernel_targets.cpp.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include <hwy/foreach_target.h>
+// After foreach_target.h, as Highway requires.
+#include <hwy/highway.h>
+
+#include "kernels/cache-inl.hpp"
+#include "kernels/cache_kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rotary::kernels {
+namespace HWY_NAMESPACE {
+
+extern const CacheKernels cache_kernels;  // what is const is otherwise this file's own
+constexpr CacheKernels cache_kernels{
+    .rotate_half = narrowing_rotate<Half, Half>,
+    .rotate_interleaved = narrowing_rotate<Interleaved, Interleaved>,
+    .rotate_interleaved_to_half = narrowing_rotate<Interleaved, Half>,
+    .narrow_bf16 = narrow<BFloat16>,
+    .narrow_f16 = narrow<Float16>,
+    .normalize_f32 = normalize<float>,
+    .normalize_bf16 = normalize<BFloat16>,
+    .normalize_f16 = normalize<Float16>,
+    .sum_of_squares_f32 = sum_of_squares<float>,
+    .sum_of_squares_bf16 = sum_of_squares<BFloat16>,
+    .sum_of_squares_f16 = sum_of_squares<Float16>};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rotary::kernels
+HWY_AFTER_NAMESPACE();

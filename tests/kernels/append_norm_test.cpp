@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// QK-norm, on its own and in append before and after the rotation: against the long double
+// reference within the published bounds, and bit for bit against the steps one by one.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "reference/forms.hpp"
+#include "reference/head_norm.hpp"
+#include "reference/tensor.hpp"
+#include "rotary/kv_cache.hpp"
+#include "rotary/numeric_contract.hpp"
+#include "rotary/rotate.hpp"
+#include "support/cases.hpp"
+#include "support/oracle.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::for_each_element;
+using test::HeadIndex;
+using test::Layout;
+using test::Shape;
+using test::Tensor;
+
+constexpr Extents extents{.batch = 2, .tokens = 3, .heads = 5, .features = 46};
+constexpr ConsecutivePositions positions{.first = 131'000, .tokens = 3};
+constexpr double attention_factor = 1.25;
+
+HeadWindow window_with(Pairing pairing) {
+  return {.head_dim = 46, .rotary_dim = 38, .first_feature = 2, .pairing = pairing};
+}
+
+// No weights; one row for every head with an offset; a row for each head.
+struct NormCase {
+  std::string name;
+  std::vector<float> weight;
+  HeadNorm norm;
+};
+
+NormCase norm_case(std::string name, const HeadNorm& norm, std::int64_t weights) {
+  NormCase each{std::move(name), std::vector<float>(static_cast<std::size_t>(weights)), norm};
+  test::Random random(61);
+  for (float& weight : each.weight) weight = random.activation();
+  each.norm.weight = each.weight;  // a moved vector keeps its elements where they are
+  return each;
+}
+
+std::vector<NormCase> norm_cases(const Extents& n) {
+  std::vector<NormCase> cases;
+  cases.push_back(norm_case("bare", {.epsilon = 1e-5, .over = NormOver::each_head}, 0));
+  cases.push_back(norm_case(
+      "Gemma", {.weight_offset = 1, .epsilon = 1e-6, .over = NormOver::each_head}, n.features));
+  cases.push_back(
+      norm_case("all heads", {.epsilon = 0.25, .over = NormOver::all_heads}, n.heads * n.features));
+  return cases;
+}
+
+constexpr std::array normalized_dtypes = {DType::f32, DType::bf16, DType::f16};
+
+std::vector<long double> token_values(const Tensor& tensor, std::int64_t batch, std::int64_t t) {
+  std::vector<long double> values;
+  for (std::int64_t h = 0; h < tensor.extents().heads; ++h) {
+    for (std::int64_t f = 0; f < tensor.extents().features; ++f) {
+      values.push_back(tensor.at({.batch = batch, .token = t, .head = h}, f));
+    }
+  }
+  return values;
+}
+
+// |got - exact| within `units` of 2^-24 * size before, and the rounding to dtype after it.
+testing::AssertionResult near(double got, long double exact, double units, long double size,
+                              DType dtype) {
+  const double whole = static_cast<double>(size);
+  const long double allowed =
+      size == 0 ? 0 : stored_error_bound(dtype, units, whole) * size * 0x1p-24L;
+  if (std::abs(got - exact) <= allowed) return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << got << " where " << static_cast<double>(exact) << " is exact: off by "
+         << static_cast<double>(std::abs(got - exact) / (size * 0x1p-24L)) << " units";
+}
+
+Tensor any_magnitudes(const Shape& shape, std::uint64_t seed) {
+  Tensor tensor(shape);
+  test::Random random(seed);
+  fill_with_any_magnitude(tensor, random);
+  return tensor;
+}
+
+void expect_normalized(const Tensor& got, const Tensor& src, const HeadNorm& norm) {
+  const Extents& n = src.extents();
+  for (std::int64_t b = 0; b < n.batch; ++b) {
+    for (std::int64_t t = 0; t < n.tokens; ++t) {
+      const auto exact = reference::normalize(token_values(src, b, t), n.heads, norm);
+      for (std::int64_t i = 0; i < n.heads * n.features; ++i) {
+        const long double y = exact.y[static_cast<std::size_t>(i)];
+        const HeadIndex at{.batch = b, .token = t, .head = i / n.features};
+        ASSERT_TRUE(near(got.at(at, i % n.features), y, normalize_error_bound, std::abs(y),
+                         got.view().dtype))
+            << "token " << t << " head " << at.head << " feature " << i % n.features;
+      }
+    }
+  }
+}
+
+TEST(NormalizeHeads, IsTheReferenceWithinTheBound) {
+  for (const NormCase& each : norm_cases(extents)) {
+    for (const DType dtype : normalized_dtypes) {
+      for (const Layout layout : {Layout::bthd, Layout::bhtd, Layout::padded}) {
+        SCOPED_TRACE(each.name + " " + std::string(to_string(dtype)));
+        const Tensor src = moved_to(layout, any_magnitudes({dtype, extents}, 62));
+        Tensor dst({dtype, extents, Layout::fused_qkv});
+        test::require(normalize_heads(dst.view(), src.view(), each.norm));
+        expect_normalized(dst, src, each.norm);
+        ASSERT_TRUE(dst.guards_intact());
+        Tensor in_place = src;
+        test::require(normalize_heads(in_place.view(), in_place.view(), each.norm));
+        ASSERT_EQ(in_place.all_bits(), dst.all_bits());
+      }
+    }
+  }
+}
+
+TEST(NormalizeHeads, OfEveryLengthNarrowedOnce) {
+  for (const std::int64_t features :
+       {1, 2, 3, 5, 7, 8, 15, 17, 31, 33, 63, 100, 511, 512, 513, 1300}) {
+    const Extents n{.tokens = 2, .heads = 2, .features = features};
+    for (const NormCase& each : norm_cases(n)) {
+      SCOPED_TRACE(each.name + " " + std::to_string(features));
+      const Tensor src = any_magnitudes({DType::f32, n}, 63);
+      Tensor wide({DType::f32, n});
+      test::require(normalize_heads(wide.view(), src.view(), each.norm));
+      expect_normalized(wide, src, each.norm);
+      for (const DType to : {DType::bf16, DType::f16}) {
+        Tensor narrow({to, n});
+        Tensor rounded({to, n});
+        for_each_element(
+            n, [&](const HeadIndex& at, std::int64_t f) { rounded.set(at, f, wide.at(at, f)); });
+        test::require(normalize_heads(narrow.view(), src.view(), each.norm));
+        ASSERT_EQ(narrow.all_bits(), rounded.all_bits());
+      }
+    }
+  }
+}
+
+// A head of zeros stays 0; NaN and Inf stay in their head.
+TEST(NormalizeHeads, SpecialValues) {
+  const Extents n{.tokens = 1, .heads = 4, .features = 8};
+  Tensor x = test::random_tensor({DType::f32, n}, 64);
+  for (std::int64_t f = 0; f < 8; ++f) x.set({.head = 0}, f, 0);
+  x.set({.head = 1}, 3, std::numeric_limits<double>::quiet_NaN());
+  x.set({.head = 2}, 5, std::numeric_limits<double>::infinity());
+  x.set({.head = 3}, 0, std::numeric_limits<float>::max());
+  test::require(
+      normalize_heads(x.view(), x.view(), {.epsilon = 1e-6, .over = NormOver::each_head}));
+  for (std::int64_t f = 0; f < 8; ++f) {
+    EXPECT_EQ(x.at({.head = 0}, f), 0);
+    EXPECT_TRUE(std::isnan(x.at({.head = 1}, f)));
+    EXPECT_EQ(std::isnan(x.at({.head = 2}, f)), f == 5) << "1 / Inf is 0, Inf * 0 is NaN";
+  }
+  EXPECT_NEAR(x.at({.head = 3}, 0), std::sqrt(8.0), 1e-6) << "its square is no float32";
+}
+
+// The cache holds this tensor, from slot 4 of each block on.
+void expect_stored(const Tensor& cache, const Tensor& exact) {
+  for_each_element(exact.extents(), [&](HeadIndex at, std::int64_t f) {
+    const std::uint64_t bits = exact.bits_at(at, f);
+    at.token += 4;
+    ASSERT_EQ(cache.bits_at(at, f), bits) << "head " << at.head << " feature " << f;
+  });
+}
+
+Tensor empty_cache(DType dtype) {
+  return Tensor({dtype, {.batch = 2, .tokens = 9, .heads = 5, .features = 46}, Layout::bhtd});
+}
+
+Tensor rounded_to(DType dtype, const Tensor& wide) {
+  Tensor rounded({dtype, wide.extents()});
+  for_each_element(wide.extents(), [&](const HeadIndex& at, std::int64_t f) {
+    rounded.set(at, f, wide.at(at, f));
+  });
+  return rounded;
+}
+
+// normalize_heads and rotate in float32, one after the other: the same bits, rounded once.
+TEST(AppendNorm, OfFloat32IsTheStepsOneByOne) {
+  for (const Pairing pairing : all_pairings) {
+    const Rotations rotations =
+        test::rotations_of(test::frequencies_of(window_with(pairing), attention_factor), positions);
+    const Tensor k = any_magnitudes({DType::f32, extents}, 65);
+    for (const NormCase& each : norm_cases(extents)) {
+      for (const NormOrder order : {NormOrder::before_rotation, NormOrder::after_rotation}) {
+        const bool before = order == NormOrder::before_rotation;
+        SCOPED_TRACE(each.name + " " + test::describe(DType::f32, pairing, Direction::forward) +
+                     (before ? " normalised first" : " rotated first"));
+        Tensor steps = k;
+        if (before) test::require(normalize_heads(steps.view(), steps.view(), each.norm));
+        test::require(rotate(steps.view(), steps.view(), rotations));
+        if (!before) test::require(normalize_heads(steps.view(), steps.view(), each.norm));
+        for (const DType to : normalized_dtypes) {
+          Tensor cache = empty_cache(to);
+          test::require(append({cache.view()}, {k.view()}, ConsecutiveSlots{4}, rotations,
+                               {.k_norm = KeyNorm{each.norm, order}}));
+          ASSERT_NO_FATAL_FAILURE(expect_stored(cache, rounded_to(to, steps)));
+          ASSERT_TRUE(cache.guards_intact());
+        }
+      }
+    }
+  }
+}
+
+TEST(AppendNorm, WithoutRotationIsNormalizeHeads) {
+  for (const NormCase& each : norm_cases(extents)) {
+    for (const DType dtype : normalized_dtypes) {
+      const Tensor k = any_magnitudes({dtype, extents}, 66);
+      Tensor normalized = k;
+      test::require(normalize_heads(normalized.view(), normalized.view(), each.norm));
+      Tensor cache = empty_cache(dtype);
+      test::require(append({cache.view()}, {k.view()}, ConsecutiveSlots{4},
+                           {.k_norm = KeyNorm{each.norm, NormOrder::before_rotation}}));
+      ASSERT_NO_FATAL_FAILURE(expect_stored(cache, normalized));
+    }
+  }
+}
+
+struct ExactKeys {
+  std::vector<long double> values;  // [heads][features] of one token
+  std::vector<long double> sizes;   // what the bound is relative to
+  double units = 0;
+};
+
+// Pairs share the size of their hypot; what does not turn has its own.
+std::vector<long double> pair_sizes(const std::vector<long double>& token,
+                                    const HeadWindow& window) {
+  std::vector<long double> sizes;
+  for (const long double value : token) sizes.push_back(std::abs(value));
+  for (std::size_t head = 0; head < token.size();
+       head += static_cast<std::size_t>(window.head_dim)) {
+    for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
+      const auto [x, y] = test::features_written(window, Direction::forward, pair);
+      const std::size_t i = head + static_cast<std::size_t>(x);
+      const std::size_t j = head + static_cast<std::size_t>(y);
+      sizes[i] = sizes[j] = std::hypot(token[i], token[j]);
+    }
+  }
+  return sizes;
+}
+
+ExactKeys exact_keys(const std::vector<long double>& k, const HeadWindow& window,
+                     const reference::AngleRows& rows, std::int64_t t, const KeyNorm& k_norm) {
+  const auto turned = [&](const std::vector<long double>& token) {
+    std::vector<long double> out;
+    const auto d = static_cast<std::size_t>(window.head_dim);
+    for (std::size_t head = 0; head < token.size(); head += d) {
+      const auto y = reference::rotate_by_elements(
+          std::span(token).subspan(head, d), window,
+          {.angles = rows.at(0, t), .attention_factor = attention_factor});
+      out.insert(out.end(), y.begin(), y.end());
+    }
+    return out;
+  };
+  const auto position = positions.first + t;
+  if (k_norm.order == NormOrder::before_rotation) {
+    auto values = turned(reference::normalize(k, extents.heads, k_norm.norm).y);
+    auto sizes = pair_sizes(values, window);
+    return {std::move(values), std::move(sizes),
+            rotate_normalized_error_bound(attention_factor, position)};
+  }
+  const auto rotated = turned(k);
+  auto normalized = reference::normalize(rotated, extents.heads, k_norm.norm);
+  auto sizes = pair_sizes(rotated, window);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    sizes[i] *= std::abs(normalized.gain[i]) / normalized.root_mean_square[i];
+  }
+  return {std::move(normalized.y), std::move(sizes),
+          normalize_rotated_error_bound(attention_factor, position)};
+}
+
+TEST(AppendNorm, IsTheReferenceWithinTheBound) {
+  for (const Pairing pairing : all_pairings) {
+    const HeadWindow window = window_with(pairing);
+    const Frequencies frequencies = test::frequencies_of(window, attention_factor);
+    const reference::AngleRows rows(positions, frequencies.inv_freq);
+    const Rotations rotations = test::rotations_of(frequencies, positions);
+    for (const NormCase& each : norm_cases(extents)) {
+      for (const NormOrder order : {NormOrder::before_rotation, NormOrder::after_rotation}) {
+        for (const DType dtype : normalized_dtypes) {
+          SCOPED_TRACE(each.name + " " + test::describe(dtype, pairing, Direction::forward));
+          const Tensor k = any_magnitudes({dtype, extents, Layout::padded}, 67);
+          Tensor cache = empty_cache(dtype);
+          const KeyNorm k_norm{each.norm, order};
+          test::require(append({cache.view()}, {k.view()}, ConsecutiveSlots{4}, rotations,
+                               {.k_norm = k_norm}));
+          for (std::int64_t i = 0; i < extents.batch * extents.tokens; ++i) {
+            const std::int64_t b = i / extents.tokens;
+            const std::int64_t t = i % extents.tokens;
+            const ExactKeys exact = exact_keys(token_values(k, b, t), window, rows, t, k_norm);
+            for (std::size_t f = 0; f < exact.values.size(); ++f) {
+              const auto feature = static_cast<std::int64_t>(f);
+              const HeadIndex at{.batch = b, .token = t + 4, .head = feature / extents.features};
+              ASSERT_TRUE(near(cache.at(at, feature % extents.features), exact.values[f],
+                               exact.units, exact.sizes[f], dtype))
+                  << "token " << t << " feature " << f;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rotary
