@@ -176,8 +176,9 @@ void expect_stored(const Tensor& cache, const Tensor& exact) {
   });
 }
 
-Tensor empty_cache(DType dtype) {
-  return Tensor({dtype, {.batch = 2, .tokens = 9, .heads = 5, .features = 46}, Layout::bhtd});
+Tensor empty_cache(DType dtype, Extents n) {
+  n.tokens = 9;
+  return Tensor({dtype, n, Layout::bhtd});
 }
 
 Tensor rounded_to(DType dtype, const Tensor& wide) {
@@ -189,29 +190,44 @@ Tensor rounded_to(DType dtype, const Tensor& wide) {
 }
 
 // normalize_heads and rotate in float32, one after the other: the same bits, rounded once.
-TEST(AppendNorm, OfFloat32IsTheStepsOneByOne) {
-  for (const Pairing pairing : all_pairings) {
-    const Rotations rotations =
-        test::rotations_of(test::frequencies_of(window_with(pairing), attention_factor), positions);
-    const Tensor k = any_magnitudes({DType::f32, extents}, 65);
-    for (const NormCase& each : norm_cases(extents)) {
-      for (const NormOrder order : {NormOrder::before_rotation, NormOrder::after_rotation}) {
-        const bool before = order == NormOrder::before_rotation;
-        SCOPED_TRACE(each.name + " " + test::describe(DType::f32, pairing, Direction::forward) +
-                     (before ? " normalised first" : " rotated first"));
-        Tensor steps = k;
-        if (before) test::require(normalize_heads(steps.view(), steps.view(), each.norm));
-        test::require(rotate(steps.view(), steps.view(), rotations));
-        if (!before) test::require(normalize_heads(steps.view(), steps.view(), each.norm));
-        for (const DType to : normalized_dtypes) {
-          Tensor cache = empty_cache(to);
-          test::require(append({cache.view()}, {k.view()}, ConsecutiveSlots{4}, rotations,
-                               {.k_norm = KeyNorm{each.norm, order}}));
-          ASSERT_NO_FATAL_FAILURE(expect_stored(cache, rounded_to(to, steps)));
-          ASSERT_TRUE(cache.guards_intact());
-        }
+void expect_steps_one_by_one(const Extents& n, const HeadWindow& window) {
+  const Rotations rotations =
+      test::rotations_of(test::frequencies_of(window, attention_factor), positions);
+  const Tensor k = any_magnitudes({DType::f32, n}, 65);
+  for (const NormCase& each : norm_cases(n)) {
+    for (const NormOrder order : {NormOrder::before_rotation, NormOrder::after_rotation}) {
+      const bool before = order == NormOrder::before_rotation;
+      SCOPED_TRACE(each.name + " " +
+                   test::describe(DType::f32, window.pairing, Direction::forward) +
+                   (before ? " normalised first" : " rotated first"));
+      Tensor steps({DType::f32, n});
+      copy_elements(steps, k);
+      if (before) test::require(normalize_heads(steps.view(), steps.view(), each.norm));
+      test::require(rotate(steps.view(), steps.view(), rotations));
+      if (!before) test::require(normalize_heads(steps.view(), steps.view(), each.norm));
+      for (const DType to : normalized_dtypes) {
+        Tensor cache = empty_cache(to, n);
+        test::require(append({cache.view()}, {k.view()}, ConsecutiveSlots{4}, rotations,
+                             {.k_norm = KeyNorm{each.norm, order}}));
+        ASSERT_NO_FATAL_FAILURE(expect_stored(cache, rounded_to(to, steps)));
+        ASSERT_TRUE(cache.guards_intact());
       }
     }
+  }
+}
+
+TEST(AppendNorm, OfFloat32IsTheStepsOneByOne) {
+  for (const Pairing pairing : all_pairings) {
+    expect_steps_one_by_one(extents, window_with(pairing));
+  }
+}
+
+// More heads than go through the buffer at once: two, then two, then one.
+TEST(AppendNorm, OfLongHeadsIsTheStepsOneByOne) {
+  const Extents n{.batch = 2, .tokens = 3, .heads = 5, .features = 900};
+  for (const Pairing pairing : all_pairings) {
+    expect_steps_one_by_one(
+        n, {.head_dim = 900, .rotary_dim = 64, .first_feature = 836, .pairing = pairing});
   }
 }
 
@@ -221,7 +237,7 @@ TEST(AppendNorm, WithoutRotationIsNormalizeHeads) {
       const Tensor k = any_magnitudes({dtype, extents}, 66);
       Tensor normalized = k;
       test::require(normalize_heads(normalized.view(), normalized.view(), each.norm));
-      Tensor cache = empty_cache(dtype);
+      Tensor cache = empty_cache(dtype, extents);
       test::require(append({cache.view()}, {k.view()}, ConsecutiveSlots{4},
                            {.k_norm = KeyNorm{each.norm, NormOrder::before_rotation}}));
       ASSERT_NO_FATAL_FAILURE(expect_stored(cache, normalized));
@@ -293,7 +309,7 @@ TEST(AppendNorm, IsTheReferenceWithinTheBound) {
         for (const DType dtype : normalized_dtypes) {
           SCOPED_TRACE(each.name + " " + test::describe(dtype, pairing, Direction::forward));
           const Tensor k = any_magnitudes({dtype, extents, Layout::padded}, 67);
-          Tensor cache = empty_cache(dtype);
+          Tensor cache = empty_cache(dtype, extents);
           const KeyNorm k_norm{each.norm, order};
           test::require(append({cache.view()}, {k.view()}, ConsecutiveSlots{4}, rotations,
                                {.k_norm = k_norm}));

@@ -144,6 +144,21 @@ TEST(Append, StoresInConsecutiveSlotsOfEachBatchRow) {
   });
 }
 
+// Positions of each batch row's own, as in a ragged batch.
+TEST(Append, RotatesByTheRowsOfEachBatchRow) {
+  const std::vector<std::int64_t> numbers = {7,      70,     700,    7'000,  70'000, -7, -70,
+                                             99'999, 88'888, 77'777, 66'666, 5,      4,  3};
+  const Rotations rotations = test::rotations_of(test::frequencies_of(window_with(Pairing::half)),
+                                                 positions_of(numbers, 2));
+  const Tensor k = test::random_tensor({DType::f32, k_extents}, 61);
+  for (const DType to : {DType::f32, DType::bf16}) {
+    Tensor cache({to, cache_of(k_extents, pages, page_size)});
+    const Tensor before = cache;
+    test::require(append({cache.view()}, {k.view()}, slots_of(paged, 2), rotations));
+    EXPECT_TRUE(holds(cache, before, rotated(k, rotations), paged));
+  }
+}
+
 // A map of int32 in a larger array, its rows backwards: the same as one of int64.
 TEST(Append, ReadsAMapWithStrides) {
   const Rotations rotations = rotations_for(window_with(Pairing::half), 7, DType::f32);
