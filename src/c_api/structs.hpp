@@ -95,6 +95,38 @@ struct Versioned<rotary_rotate_options> {
                                        sizeof(rotary_rotate_options)};
 };
 
+template <>
+struct Versioned<rotary_kv> {
+  static constexpr rotary_kv defaults = ROTARY_KV_INIT;
+  static constexpr StructLayout layout{"rotary_kv", offsetof(rotary_kv, v) + sizeof(rotary_kv::v),
+                                       sizeof(rotary_kv)};
+};
+
+template <>
+struct Versioned<rotary_slots> {
+  static constexpr rotary_slots defaults = ROTARY_SLOTS_INIT;
+  static constexpr StructLayout layout{
+      "rotary_slots", offsetof(rotary_slots, token_stride) + sizeof(rotary_slots::token_stride),
+      sizeof(rotary_slots)};
+};
+
+template <>
+struct Versioned<rotary_head_norm> {
+  static constexpr rotary_head_norm defaults = ROTARY_HEAD_NORM_INIT;
+  static constexpr StructLayout layout{
+      "rotary_head_norm", offsetof(rotary_head_norm, reserved) + sizeof(rotary_head_norm::reserved),
+      sizeof(rotary_head_norm)};
+};
+
+template <>
+struct Versioned<rotary_append_options> {
+  static constexpr rotary_append_options defaults = ROTARY_APPEND_OPTIONS_INIT;
+  static constexpr StructLayout layout{
+      "rotary_append_options",
+      offsetof(rotary_append_options, reserved) + sizeof(rotary_append_options::reserved),
+      sizeof(rotary_append_options)};
+};
+
 // struct_size, which *from begins with. Error: invalid_argument for one that no version has.
 [[nodiscard]] Result<std::size_t> struct_size_of(std::string_view argument, const void* from,
                                                  const StructLayout& layout);

@@ -119,15 +119,19 @@ Result<RotationsOptions> rotations_options(const rotary_rotations_options* from)
       .memory = {static_cast<std::byte*>(options->memory), options->memory_bytes}};
 }
 
+Result<Executor> executor(std::string_view argument, const rotary_executor* from) {
+  const auto given = read_options(argument, from);
+  if (!given) return given.error();
+  return Executor{.context = given->context, .run = given->run, .concurrency = given->concurrency};
+}
+
 Result<RotateOptions> rotate_options(const rotary_rotate_options* from) {
   const auto options = read_options("options", from);
   if (!options) return options.error();
-  const auto executor = read_options("options.executor", options->executor);
-  if (!executor) return executor.error();
+  const auto running = executor("options.executor", options->executor);
+  if (!running) return running.error();
   return RotateOptions{.direction = static_cast<Direction>(options->direction),
-                       .executor = {.context = executor->context,
-                                    .run = executor->run,
-                                    .concurrency = executor->concurrency}};
+                       .executor = *running};
 }
 
 }  // namespace rotary::c_api

@@ -24,6 +24,7 @@ namespace rotary::c_api {
 
 // NULL stands for the defaults.
 [[nodiscard]] Result<RotationsOptions> rotations_options(const rotary_rotations_options* from);
+[[nodiscard]] Result<Executor> executor(std::string_view argument, const rotary_executor* from);
 [[nodiscard]] Result<RotateOptions> rotate_options(const rotary_rotate_options* from);
 
 }  // namespace rotary::c_api

@@ -12,6 +12,7 @@ int main(void) {
   test_rotations();
   test_rotate();
   test_executor();
+  test_kv_cache();
   test_null_arguments();
   test_bad_values();
   test_structs();

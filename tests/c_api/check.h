@@ -22,6 +22,7 @@ void test_model(void);
 void test_rotate(void);
 void test_rotations(void);
 void test_executor(void);
+void test_kv_cache(void);
 void test_null_arguments(void);
 void test_bad_values(void);
 void test_structs(void);

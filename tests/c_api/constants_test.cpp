@@ -40,6 +40,11 @@ static_assert(ROTARY_FORWARD == value(Direction::forward));
 static_assert(ROTARY_INVERSE == value(Direction::inverse));
 static_assert(ROTARY_TRANSPOSE == value(Direction::transpose));
 
+static_assert(ROTARY_NORM_OVER_EACH_HEAD == value(NormOver::each_head));
+static_assert(ROTARY_NORM_OVER_ALL_HEADS == value(NormOver::all_heads));
+static_assert(ROTARY_NORM_BEFORE_ROTATION == value(NormOrder::before_rotation));
+static_assert(ROTARY_NORM_AFTER_ROTATION == value(NormOrder::after_rotation));
+
 // A new enumerator that C cannot say: counted by its name, which an unknown value does not have.
 template <class Enumerator>
 std::int32_t known_values() {
@@ -53,6 +58,7 @@ TEST(CConstants, AreComplete) {
   EXPECT_EQ(known_values<Numerics>(), ROTARY_NUMERICS_GGML);
   EXPECT_EQ(known_values<Pairing>(), ROTARY_PAIRING_INTERLEAVED_TO_HALF);
   EXPECT_EQ(known_values<Role>(), ROTARY_ROLE_KEY);
+  EXPECT_EQ(std::variant_size_v<Slots>, std::size_t{ROTARY_SLOTS_INT64});
   EXPECT_EQ(std::variant_size_v<Positions>, std::size_t{ROTARY_POSITIONS_F64});
 }
 

@@ -29,6 +29,10 @@ TEST(CLayout, SizesOfVersion1) {
   EXPECT_EQ(first_bytes<rotary_cos_sin>(), 80U);
   EXPECT_EQ(first_bytes<rotary_executor>(), 32U);
   EXPECT_EQ(first_bytes<rotary_rotate_options>(), 24U);
+  EXPECT_EQ(first_bytes<rotary_kv>(), 24U);
+  EXPECT_EQ(first_bytes<rotary_slots>(), 64U);
+  EXPECT_EQ(first_bytes<rotary_head_norm>(), 48U);
+  EXPECT_EQ(first_bytes<rotary_append_options>(), 32U);
 }
 
 TEST(CLayout, PlacesOfVersion1) {
@@ -53,6 +57,11 @@ TEST(CLayout, PlacesOfVersion1) {
   EXPECT_EQ(offsetof(rotary_executor, run), 16U);
   EXPECT_EQ(offsetof(rotary_executor, concurrency), 24U);
   EXPECT_EQ(offsetof(rotary_rotate_options, executor), 16U);
+  EXPECT_EQ(offsetof(rotary_kv, v), 16U);
+  EXPECT_EQ(offsetof(rotary_slots, data), 24U);
+  EXPECT_EQ(offsetof(rotary_slots, token_stride), 56U);
+  EXPECT_EQ(offsetof(rotary_head_norm, epsilon), 32U);
+  EXPECT_EQ(offsetof(rotary_append_options, k_norm_order), 24U);
 }
 
 // As long as what came later is part of a struct, so is its place.

@@ -108,6 +108,24 @@ static void test_rotate_functions(const rotary_rotations* rotations) {
   CHECK(q[0] == 1 && q[1] == 2);
 }
 
+static void test_cache_functions(const rotary_rotations* rotations) {
+  float q[2] = {1, 2};
+  const int64_t extents[3] = {1, 1, 2};
+  const rotary_heads_view view = view_of(q, ROTARY_F32, extents);
+  const rotary_slots slots = ROTARY_SLOTS_INIT;
+  const rotary_head_norm norm = ROTARY_HEAD_NORM_INIT;
+  rotary_kv kv = ROTARY_KV_INIT;
+  CHECK_NULL(rotary_append(&kv, &kv, &slots, rotations, NULL), "cache.k");
+  kv.k = &view;
+  CHECK_NULL(rotary_append(NULL, &kv, &slots, rotations, NULL), "cache");
+  CHECK_NULL(rotary_append(&kv, NULL, &slots, rotations, NULL), "heads");
+  CHECK_NULL(rotary_append(&kv, &kv, NULL, rotations, NULL), "slots");
+  CHECK_NULL(rotary_normalize_heads(NULL, &view, &norm, NULL), "dst");
+  CHECK_NULL(rotary_normalize_heads(&view, NULL, &norm, NULL), "src");
+  CHECK_NULL(rotary_normalize_heads(&view, &view, NULL, NULL), "norm");
+  CHECK(q[0] == 1 && q[1] == 2);
+}
+
 void test_null_arguments(void) {
   rotary_frequencies* const frequencies = frequencies_of(spec);
   rotary_rotations* const rotations = rotations_of(frequencies, 1, 1, ROTARY_F32);
@@ -115,6 +133,7 @@ void test_null_arguments(void) {
   test_accessors();
   test_rotation_functions(frequencies, rotations);
   test_rotate_functions(rotations);
+  test_cache_functions(rotations);
   CHECK_NULL(rotary_force_instruction_set(NULL), "name");
   rotary_rotations_free(rotations);
   rotary_frequencies_free(frequencies);

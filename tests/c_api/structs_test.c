@@ -69,6 +69,43 @@ static rotary_status use_executor(const void* executor) {
   return use_rotate_options(&options);
 }
 
+/* One token into a cache of one slot. */
+static rotary_status append_with(const rotary_kv* cache, const rotary_slots* slots,
+                                 const rotary_append_options* options) {
+  static float k[2];
+  const int64_t extents[3] = {1, 1, 2};
+  const rotary_heads_view view = view_of(k, ROTARY_F32, extents);
+  rotary_kv heads = ROTARY_KV_INIT;
+  heads.k = &view;
+  return rotary_append(cache, &heads, slots, rotations, options);
+}
+
+static rotary_status use_kv(const void* cache) {
+  const rotary_slots slots = ROTARY_SLOTS_INIT;
+  return append_with(cache, &slots, NULL);
+}
+
+static rotary_status append_to_q(const rotary_slots* slots, const rotary_append_options* options) {
+  const int64_t extents[3] = {1, 1, 2};
+  const rotary_heads_view view = view_of(q, ROTARY_F32, extents);
+  rotary_kv cache = ROTARY_KV_INIT;
+  cache.k = &view;
+  return append_with(&cache, slots, options);
+}
+
+static rotary_status use_slots(const void* slots) { return append_to_q(slots, NULL); }
+
+static rotary_status use_append_options(const void* options) {
+  const rotary_slots slots = ROTARY_SLOTS_INIT;
+  return append_to_q(&slots, options);
+}
+
+static rotary_status use_head_norm(const void* norm) {
+  const int64_t extents[3] = {1, 1, 2};
+  const rotary_heads_view view = view_of(q, ROTARY_F32, extents);
+  return rotary_normalize_heads(&view, &view, norm, NULL);
+}
+
 typedef struct versioned {
   const char* name;
   const void* valid;
@@ -149,6 +186,35 @@ static void test_filled_as_far_as_known(void) {
   CHECK(longer.window.head_dim == 2 && longer.window.pairing == ROTARY_PAIRING_HALF);
 }
 
+#define VERSIONED_SINCE(type, value, first_size, use) \
+  { #type, &(value), sizeof(type), first_size, use }
+#define VERSIONED(type, value, use) VERSIONED_SINCE(type, value, sizeof(type), use)
+
+static void test_structs_of_append(void) {
+  const int64_t extents[3] = {1, 1, 2};
+  const rotary_heads_view view = view_of(q, ROTARY_F32, extents);
+  const rotary_slots slots = ROTARY_SLOTS_INIT;
+  const rotary_append_options appending = ROTARY_APPEND_OPTIONS_INIT;
+  rotary_kv cache = ROTARY_KV_INIT;
+  rotary_head_norm norm = ROTARY_HEAD_NORM_INIT;
+  cache.k = &view;
+  norm.epsilon = 1;
+  norm.over = ROTARY_NORM_OVER_EACH_HEAD;
+  const versioned all[] = {
+      VERSIONED(rotary_kv, cache, use_kv),
+      VERSIONED(rotary_slots, slots, use_slots),
+      VERSIONED(rotary_head_norm, norm, use_head_norm),
+      VERSIONED(rotary_append_options, appending, use_append_options),
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+    test_sizes(&all[i]);
+    test_later_members(&all[i]);
+  }
+  test_reserved(&all[1], offsetof(rotary_slots, reserved));
+  test_reserved(&all[2], offsetof(rotary_head_norm, reserved));
+  test_reserved(&all[3], offsetof(rotary_append_options, reserved));
+}
+
 void test_structs(void) {
   const int64_t extents[3] = {1, 1, 2};
   const rotary_heads_view view = view_of(q, ROTARY_F32, extents);
@@ -163,10 +229,6 @@ void test_structs(void) {
   rotations = rotations_of(frequencies, 0, 1, ROTARY_F32);
   CHECK_OK(rotary_frequencies_window(frequencies, &window));
   CHECK_OK(rotary_rotations_rows(rotations, &rows));
-
-#define VERSIONED_SINCE(type, value, first_size, use) \
-  { #type, &(value), sizeof(type), first_size, use }
-#define VERSIONED(type, value, use) VERSIONED_SINCE(type, value, sizeof(type), use)
   const versioned all[] = {
       VERSIONED(rotary_heads_view, view, use_view),
       VERSIONED(rotary_positions, positions, use_positions),
@@ -195,6 +257,7 @@ void test_structs(void) {
   test_reserved_end(&all[4], offsetof(rotary_rotations_options, reserved_end));
   test_reserved(&all[5], offsetof(rotary_cos_sin, reserved));
   test_reserved(&all[7], offsetof(rotary_rotate_options, reserved));
+  test_structs_of_append();
   test_filled_as_far_as_known();
   rotary_rotations_free(rotations);
   rotary_frequencies_free(frequencies);

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "c_api/kv_cache_values.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -148,6 +149,51 @@ TEST(CValues, RotateOptions) {
   EXPECT_EQ(got.executor.context, &context);
   EXPECT_EQ(got.executor.run, executor.run);
   EXPECT_EQ(got.executor.concurrency, 7);
+}
+
+TEST(CValues, SlotMap) {
+  const std::int64_t data = 0;
+  const rotary_slots slots = {.struct_size = sizeof slots,
+                              .kind = ROTARY_SLOTS_INT64,
+                              .reserved = 0,
+                              .first = 0,
+                              .data = &data,
+                              .batch = 2,
+                              .tokens = 3,
+                              .batch_stride = 4,
+                              .token_stride = -5};
+  const auto got = std::get<SlotMap<std::int64_t>>(value_of(c_api::slots(&slots)));
+  EXPECT_EQ(got.data, &data);
+  EXPECT_EQ(got.batch, 2);
+  EXPECT_EQ(got.tokens, 3);
+  EXPECT_EQ(got.batch_stride, 4);
+  EXPECT_EQ(got.token_stride, -5);
+}
+
+TEST(CValues, AppendOptions) {
+  const std::array<float, 2> weight{};
+  const rotary_head_norm norm = {.struct_size = sizeof norm,
+                                 .weight = weight.data(),
+                                 .weight_count = 2,
+                                 .weight_offset = 0.5,
+                                 .epsilon = 0.25,
+                                 .over = ROTARY_NORM_OVER_ALL_HEADS,
+                                 .reserved = 0};
+  rotary_executor executor = ROTARY_EXECUTOR_INIT;
+  rotary_append_options options = ROTARY_APPEND_OPTIONS_INIT;
+  EXPECT_FALSE(value_of(c_api::append_options(nullptr)).k_norm);
+  executor.concurrency = 7;
+  options.executor = &executor;
+  options.k_norm = &norm;
+  options.k_norm_order = ROTARY_NORM_AFTER_ROTATION;
+  const AppendOptions got = value_of(c_api::append_options(&options));
+  EXPECT_EQ(got.executor.concurrency, 7);
+  EXPECT_EQ(got.k_norm->order, NormOrder::after_rotation);
+  EXPECT_EQ(got.k_norm->norm.over, NormOver::all_heads);
+  EXPECT_EQ(got.k_norm->norm.weight.data(), weight.data());
+  EXPECT_EQ(got.k_norm->norm.weight.size(), 2U);
+  EXPECT_EQ(got.k_norm->norm.weight_offset, 0.5);
+  EXPECT_EQ(got.k_norm->norm.epsilon, 0.25);
 }
 
 }  // namespace

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The structs of rotary.h that append takes, as the values of the C++ API: see values.hpp.
+#pragma once
+
+#include <string_view>
+
+#include "rotary/kv_cache.hpp"
+#include "rotary/result.hpp"
+#include "rotary/rotary.h"
+
+namespace rotary::c_api {
+
+[[nodiscard]] Result<KvCache> kv_cache(const rotary_kv* from);
+[[nodiscard]] Result<KvHeads> kv_heads(const rotary_kv* from);
+[[nodiscard]] Result<Slots> slots(const rotary_slots* from);
+[[nodiscard]] Result<HeadNorm> head_norm(std::string_view argument, const rotary_head_norm* from);
+
+// NULL stands for the defaults.
+[[nodiscard]] Result<AppendOptions> append_options(const rotary_append_options* from);
+
+}  // namespace rotary::c_api
