@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention/kv_cache_checks.hpp"
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <variant>
 
@@ -8,6 +11,7 @@
 #include "attention/head_norm.hpp"
 #include "attention/slot_reader.hpp"
 #include "base/message.hpp"
+#include "rotation/overlap.hpp"
 #include "rotation/recipe.hpp"
 #include "rotation/view_checks.hpp"
 
@@ -68,21 +72,44 @@ Status check_v(const AppendCall& call) {
   return check_stored(v_names, *call.cache.v, v);
 }
 
-// One cache shares nothing with what the call reads.
-Status check_unread(std::string_view name, const HeadsView& cache, const AppendCall& call) {
-  if (auto status = check_apart(name, cache, "k", call.heads.k); !status) return status;
-  if (call.heads.v) {
-    if (auto status = check_apart(name, cache, "v", *call.heads.v); !status) return status;
-  }
-  if (!call.options.k_norm) return {};
-  return check_apart(name, cache, "k_norm.weight", weight_view(call.options.k_norm->norm));
+// A view with the bytes that it spans, which decide most cases alone, each found once.
+struct Spanned {
+  std::string_view name;
+  ConstHeadsView view;
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+};
+
+// Requires a view that has been checked.
+Spanned spanned(std::string_view name, const ConstHeadsView& view) {
+  const AddressRange range = address_range(view).value_or(AddressRange{});
+  const auto data = reinterpret_cast<std::uintptr_t>(view.data);
+  return {name, view, data + static_cast<std::uintptr_t>(range.begin),
+          data + static_cast<std::uintptr_t>(range.end)};
 }
 
+Status check_apart(const Spanned& a, const Spanned& b) {
+  if (a.end <= b.begin || b.end <= a.begin) return {};
+  return check_apart(a.name, a.view, b.name, b.view);
+}
+
+// A cache shares nothing with the other one, nor with what the call reads.
 Status check_sharing(const AppendCall& call) {
-  if (auto status = check_unread("cache.k", call.cache.k, call); !status) return status;
-  if (!call.cache.v) return {};
-  if (auto status = check_unread("cache.v", *call.cache.v, call); !status) return status;
-  return check_apart("cache.k", call.cache.k, "cache.v", *call.cache.v);
+  std::array<Spanned, 5> views;  // the caches first
+  std::size_t count = 0;
+  views[count++] = spanned("cache.k", call.cache.k);
+  if (call.cache.v) views[count++] = spanned("cache.v", *call.cache.v);
+  const std::size_t caches = count;
+  views[count++] = spanned("k", call.heads.k);
+  if (call.heads.v) views[count++] = spanned("v", *call.heads.v);
+  if (call.options.k_norm)
+    views[count++] = spanned("k_norm.weight", weight_view(call.options.k_norm->norm));
+  for (std::size_t cache = 0; cache < caches; ++cache) {
+    for (std::size_t other = cache + 1; other < count; ++other) {
+      if (auto status = check_apart(views[cache], views[other]); !status) return status;
+    }
+  }
+  return {};
 }
 
 Status check_slots(const ConsecutiveSlots& slots, const AppendCall& call) {

@@ -50,9 +50,11 @@ void store_stretch(const Stretches& of, std::int64_t src_offset, std::int64_t ds
 }
 
 // In the order of rotate-inl.hpp, for the same reason: the heads of a token where they lie
-// together, otherwise blocks of tokens head by head.
+// together, read or written, otherwise blocks of tokens head by head.
 void store_stretches(const Stretches& of, const Axis& tokens, const Axis& heads) {
-  const bool heads_lie_together = std::abs(heads.dst_stride) <= std::abs(tokens.dst_stride);
+  const bool heads_lie_together = tokens.count == 1 ||
+                                  std::abs(heads.src_stride) <= std::abs(tokens.src_stride) ||
+                                  std::abs(heads.dst_stride) <= std::abs(tokens.dst_stride);
   const std::int64_t at_once = heads_lie_together ? 1 : 16;
   for (std::int64_t begin = 0; begin < tokens.count; begin += at_once) {
     const std::int64_t end = std::min(begin + at_once, tokens.count);

@@ -2,12 +2,12 @@
 // Rotates pairs: x' = x c - y s, y' = x s + y c. RoFormer (arXiv 2104.09864) eq. 34. In
 // double for f64 elements, in float32 for all others, rounded once or after each operation.
 //
-// The loop order follows memory. Where the heads of a token lie together ([T,H,D]) the row's
-// vectors stay in registers over all heads of the token; where the tokens of a head do ([H,T,D]) a
-// block of tokens is done head by head, so its rows stay in the first-level cache. Either way each
-// pair sees the same operations, tails included (shorter vectors, not scalar code), so the bits do
-// not depend on layout, batch or split. From and To say which features of a head a pair is read
-// from and written to (pair_io-inl.hpp). Compiled once for each instruction set
+// The loop order follows memory. Where the heads of a token lie together ([T,H,D]), read or
+// written, the row's vectors stay in registers over all heads of the token; where the tokens of a
+// head do ([H,T,D]) a block of tokens is done head by head, so its rows stay in the first-level
+// cache. Either way each pair sees the same operations, tails included (shorter vectors, not scalar
+// code), so the bits do not depend on layout, batch or split. From and To say which features of a
+// head a pair is read from and written to (pair_io-inl.hpp). Compiled once for each instruction set
 // (kernel_targets.cpp).
 
 #if defined(ROTARY_KERNELS_ROTATE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
