@@ -2,6 +2,7 @@
 // Walks a strided tensor head by head and applies the element-wise form to each.
 #include "reference/tensor.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -99,6 +100,20 @@ AngleRows::AngleRows(const Positions& positions, std::span<const double> inv_fre
             xpos_factor(xpos, {.pair = pair, .pairs = pairs}, position_at(positions, b, t));
         row->cos *= factor;
         row->sin *= factor;
+      }
+    }
+  }
+}
+
+AngleRows::AngleRows(const TurnedBy& from, const TurnedBy& to)
+    : batch_(std::max(shape_of(from.positions).batch, shape_of(to.positions).batch)),
+      tokens_(shape_of(from.positions).tokens),
+      pairs_(from.inv_freq.size()) {
+  for (std::int64_t b = 0; b < batch_; ++b) {
+    for (std::int64_t t = 0; t < tokens_; ++t) {
+      for (std::size_t i = 0; i < pairs_; ++i) {
+        rows_.push_back(cos_sin_between({position_at(from.positions, b, t), from.inv_freq[i]},
+                                        {position_at(to.positions, b, t), to.inv_freq[i]}));
       }
     }
   }

@@ -18,6 +18,12 @@
 
 namespace rotary::reference {
 
+// How keys stand, or are to stand.
+struct TurnedBy {
+  const Positions& positions;
+  std::span<const double> inv_freq;
+};
+
 // cos and sin of every token and pair, without the attention factor.
 class AngleRows {
  public:
@@ -25,6 +31,9 @@ class AngleRows {
   AngleRows(const Positions& positions, std::span<const double> inv_freq);
   // Times the factors of xPos.
   AngleRows(const Positions& positions, std::span<const double> inv_freq, const XposRole& xpos);
+
+  // From one to the other; a batch of 1 goes with any.
+  AngleRows(const TurnedBy& from, const TurnedBy& to);
 
   // The row [pairs] of one token; a batch of 1 serves every batch row.
   [[nodiscard]] std::span<const CosSin> at(std::int64_t batch, std::int64_t token) const;

@@ -142,6 +142,25 @@ template <PositionNumber Number>
   return (roundings + rows) * (1 + 0x1p-20);
 }
 
+// The position that the bounds of rows and of rotated pairs take for the rotations of make_shift,
+// beside the attention factor A'/A: an angle that is a difference of two has the errors of both.
+// Under the same frequencies, a whole number of positions apart, |to - from| itself bounds it.
+template <PositionNumber Number>
+[[nodiscard]] double shift_position_bound(Number from, Number to) noexcept {
+  return std::abs(static_cast<double>(from)) + std::abs(static_cast<double>(to));
+}
+
+// |new scale * new element - exact| of an int8 key that was shifted: half a step, four float32
+// roundings of at most 127 steps, and the error of the float32 pair, hypot being that of the exact
+// pair (0 for a feature that does not turn). Of normal scales.
+template <PositionNumber Number>
+[[nodiscard]] double shift_int8_error_bound(double attention_factor, Number position,
+                                            double new_scale, double hypot) noexcept {
+  const double steps = 0.5 + 127 * 4 * 0x1p-24 * (1 + 0x1p-20);
+  return steps * std::abs(new_scale) +
+         rotate_error_bound(Direction::forward, attention_factor, position) * 0x1p-24 * hypot;
+}
+
 // |float32 component under Numerics::transformers - the one that the model's class computes|,
 // relative to hypot(pair of q or k): the two float32 angles are within 4 * 2^-23 of each other,
 // relative, and the roundings after them within 2^-21. For bf16 and f16 one unit in the last place

@@ -19,6 +19,7 @@
 #include "rotary/rotate.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/scaling.hpp"
+#include "rotary/shift.hpp"
 #include "rotary/spec_json.hpp"
 #include "rotary/tensor_view.hpp"
 #include "rotary/version.hpp"

@@ -71,6 +71,7 @@ class Rotations {
         batch_(other.batch_),
         tokens_(std::exchange(other.tokens_, 0)),
         lane_stride_(other.lane_stride_),
+        row_stride_(other.row_stride_),
         row_dtype_(other.row_dtype_),
         tensors_(other.tensors_),
         numerics_(other.numerics_),
@@ -85,6 +86,7 @@ class Rotations {
     batch_ = other.batch_;
     tokens_ = std::exchange(other.tokens_, 0);
     lane_stride_ = other.lane_stride_;
+    row_stride_ = other.row_stride_;
     row_dtype_ = other.row_dtype_;
     tensors_ = other.tensors_;
     numerics_ = other.numerics_;
@@ -121,9 +123,12 @@ class Rotations {
     return row<Real>(batch, token, lane_stride_);
   }
 
-  // Elements between the cos and the sin of one token; a row is twice that. For code that walks
-  // rows: data() is [batch][tokens][cos, sin][lane_stride] elements of row_dtype().
+  // For code that walks rows. Elements between the cos and the sin of one token; a row is twice
+  // that. From one token's row to the next row_stride() elements: a row, or 0 where one row serves
+  // every token of every batch row (make_shift).
   [[nodiscard]] std::int64_t lane_stride() const noexcept { return lane_stride_; }
+  [[nodiscard]] std::int64_t row_stride() const noexcept { return row_stride_; }
+  // [batch][tokens][cos, sin][lane_stride] elements of row_dtype(), or one row of them.
   [[nodiscard]] const std::byte* data() const noexcept {
     return memory_.empty() ? owned_.data() : memory_.data();
   }
@@ -137,7 +142,7 @@ class Rotations {
                                           std::int64_t lane) const noexcept {
     static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>);
     if (row_dtype_ != (sizeof(Real) == sizeof(float) ? RowDType::f32 : RowDType::f64)) return {};
-    const std::int64_t first = (batch * tokens_ + token) * 2 * lane_stride_ + lane;
+    const std::int64_t first = (batch * tokens_ + token) * row_stride_ + lane;
     return {reinterpret_cast<const Real*>(data()) + first,
             static_cast<std::size_t>(window_.pairs())};
   }
@@ -147,6 +152,7 @@ class Rotations {
   std::int64_t batch_ = 1;
   std::int64_t tokens_ = 0;
   std::int64_t lane_stride_ = 0;
+  std::int64_t row_stride_ = 0;
   RowDType row_dtype_ = RowDType::f32;
   std::optional<DType> tensors_;
   Numerics numerics_ = Numerics::exact;

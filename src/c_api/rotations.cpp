@@ -25,7 +25,7 @@ rotary_cos_sin rows_of(const Rotations& rotations) {
   rows.dtype = static_cast<int32_t>(rotations.row_dtype());
   rows.batch = rotations.batch();
   rows.tokens = rotations.tokens();
-  rows.token_stride = 2 * rotations.lane_stride();
+  rows.token_stride = rotations.row_stride();
   rows.batch_stride = rows.tokens * rows.token_stride;
   rows.attention_factor = rotations.attention_factor();
   if (rows.tokens == 0) return rows;

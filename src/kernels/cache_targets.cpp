@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles the kernels of cache_kernels.hpp once for each instruction set of kernel_targets.cpp,
 // whose tables point to these: a file of its own, so that the two compile at the same time.
+#include "kernels/disabled_targets.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cache_targets.cpp"
-// As in kernel_targets.cpp.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #include <hwy/foreach_target.h>
 // After foreach_target.h, as Highway requires.
 #include <hwy/highway.h>
@@ -29,6 +28,26 @@ constexpr CacheKernels cache_kernels{
     .sum_of_squares_f32 = sum_of_squares<float>,
     .sum_of_squares_bf16 = sum_of_squares<BFloat16>,
     .sum_of_squares_f16 = sum_of_squares<Float16>};
+
+#if ROTARY_AVX512
+
+template <class From, class To>
+constexpr NarrowingRotate narrowing_rotate_with_bf16{
+    .bf16 = rotate<From, To, float, HardwareBFloat16>, .f16 = rotate<From, To, float, Float16>};
+
+constexpr CacheKernels with_hardware_bf16() {
+  CacheKernels kernels = cache_kernels;
+  kernels.rotate_half = narrowing_rotate_with_bf16<Half, Half>;
+  kernels.rotate_interleaved = narrowing_rotate_with_bf16<Interleaved, Interleaved>;
+  kernels.rotate_interleaved_to_half = narrowing_rotate_with_bf16<Interleaved, Half>;
+  kernels.narrow_bf16 = narrow<HardwareBFloat16>;
+  return kernels;
+}
+
+extern const CacheKernels cache_kernels_with_bf16;
+constexpr CacheKernels cache_kernels_with_bf16 = with_hardware_bf16();
+
+#endif  // ROTARY_AVX512
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels

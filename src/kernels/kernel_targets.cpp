@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles every kernel once for each instruction set that Highway can dispatch to here, and lists
 // the resulting tables. Own list instead of Highway's chosen target, so that forcing one here
-// changes nothing for another user of Highway in the same process. cache_targets.cpp compiles what
-// only the KV cache needs, for the same sets.
+// changes nothing for another user of Highway in the same process. cache_targets.cpp and
+// int8_targets.cpp compile the others for the same sets.
+#include "kernels/disabled_targets.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/kernel_targets.cpp"
-// Vectors of a length known at compile time: rows are held in arrays of them. SSSE3: no machine in
-// use has it without SSE4, and each table costs seconds of compiling.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)
 #include <hwy/foreach_target.h>
 // After foreach_target.h, as Highway requires.
 #include <hwy/highway.h>
@@ -21,6 +19,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 
 extern const CacheKernels cache_kernels;  // cache_targets.cpp
+extern const Int8Kernels int8_kernels;    // int8_targets.cpp
 
 const char* instruction_set() { return hwy::TargetName(HWY_TARGET); }
 
@@ -33,9 +32,12 @@ constexpr KernelTable table{.instruction_set = instruction_set,
                             .rotate_interleaved = rotate_kernels<Interleaved, Interleaved>,
                             .rotate_interleaved_to_half = rotate_kernels<Interleaved, Half>,
                             .rotate_half_to_interleaved = rotate_kernels<Half, Interleaved>,
-                            .cache = &cache_kernels};
+                            .cache = &cache_kernels,
+                            .int8 = &int8_kernels};
 
 #if ROTARY_AVX512
+
+extern const CacheKernels cache_kernels_with_bf16;  // cache_targets.cpp
 
 const char* instruction_set_with_bf16() { return "AVX3_BF16"; }
 
@@ -55,7 +57,9 @@ constexpr KernelTable table_with_bf16{
     .rotate_half = with_hardware_bf16<Half, Half>(),
     .rotate_interleaved = with_hardware_bf16<Interleaved, Interleaved>(),
     .rotate_interleaved_to_half = with_hardware_bf16<Interleaved, Half>(),
-    .rotate_half_to_interleaved = with_hardware_bf16<Half, Interleaved>()};
+    .rotate_half_to_interleaved = with_hardware_bf16<Half, Interleaved>(),
+    .cache = &cache_kernels_with_bf16,
+    .int8 = &int8_kernels};
 
 #endif  // ROTARY_AVX512
 

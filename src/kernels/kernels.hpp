@@ -75,6 +75,7 @@ struct RotateKernels {
 };
 
 struct CacheKernels;  // kernels/cache_kernels.hpp
+struct Int8Kernels;  // kernels/int8_kernels.hpp
 
 struct KernelTable {
   const char* (*instruction_set)();  // compiled with the kernels: says what really runs
@@ -87,6 +88,7 @@ struct KernelTable {
   RotateKernels rotate_interleaved_to_half;
   RotateKernels rotate_half_to_interleaved;
   const CacheKernels* cache;
+  const Int8Kernels* int8;
 };
 
 // More than Highway has targets for one architecture.

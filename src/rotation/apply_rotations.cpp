@@ -65,7 +65,7 @@ kernels::RotateJob job_for(const RowPart& part, const Rotations& rotations) {
           .heads = dst.extents.heads,
           .pairs = rotations.window().pairs(),
           .rows = row_of(rotations, batch_of_rows, part.begin),
-          .row_stride = 2 * rotations.lane_stride(),
+          .row_stride = rotations.row_stride(),
           .lane_stride = rotations.lane_stride(),
           .cos_scale = 1,
           .sin_scale = 1};

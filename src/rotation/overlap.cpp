@@ -28,8 +28,8 @@ struct Axis {
   std::int64_t stride_bytes;
 };
 
-std::array<Axis, 5> axes_of(const ConstHeadsView& view) {
-  const std::int64_t size = size_in_bytes(view.dtype);
+std::array<Axis, 5> axes_of(const ElementsView& view) {
+  const std::int64_t size = view.element_bytes;
   const auto& n = view.extents;
   const auto& s = view.strides;
   return {{{n.batch, s.batch * size},
@@ -37,6 +37,10 @@ std::array<Axis, 5> axes_of(const ConstHeadsView& view) {
            {n.heads, s.head * size},
            {n.features, s.feature * size},
            {size, 1}}};
+}
+
+std::array<Axis, 5> axes_of(const ConstHeadsView& view) {
+  return axes_of(ElementsView{view.data, size_in_bytes(view.dtype), view.extents, view.strides});
 }
 
 // A sum of bounded steps, largest first; equal sizes are one step.
@@ -131,19 +135,18 @@ bool strides_nest(std::array<Axis, 5> axes) {
   return true;
 }
 
-bool is_empty(const ConstHeadsView& view) {
-  const auto& n = view.extents;
+bool is_empty(const Extents& n) {
   return n.batch == 0 || n.tokens == 0 || n.heads == 0 || n.features == 0;
 }
 
-std::int64_t address(const ConstHeadsView& view) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data));
+std::int64_t address(const void* data) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data));
 }
 
 }  // namespace
 
 std::optional<AddressRange> address_range(const ConstHeadsView& view) noexcept {
-  if (is_empty(view)) return AddressRange{};
+  if (is_empty(view.extents)) return AddressRange{};
   const std::int64_t size = size_in_bytes(view.dtype);
   AddressRange range{.begin = 0, .end = size};
   const auto add = [&](std::int64_t count, std::int64_t stride) {
@@ -162,11 +165,11 @@ std::optional<AddressRange> address_range(const ConstHeadsView& view) noexcept {
 }
 
 Overlap find_overlap(const ConstHeadsView& a, const ConstHeadsView& b) noexcept {
-  if (is_empty(a) || is_empty(b)) return Overlap::none;
+  if (is_empty(a.extents) || is_empty(b.extents)) return Overlap::none;
   const auto range_a = address_range(a);
   const auto range_b = address_range(b);
   if (!range_a || !range_b) return Overlap::undecided;
-  const std::int64_t distance = address(b) - address(a);
+  const std::int64_t distance = address(b.data) - address(a.data);
   if (range_a->end <= distance + range_b->begin || distance + range_b->end <= range_a->begin) {
     return Overlap::none;
   }
@@ -176,8 +179,16 @@ Overlap find_overlap(const ConstHeadsView& a, const ConstHeadsView& b) noexcept 
   return sum.reaches(distance);
 }
 
+Overlap find_overlap(const ElementsView& a, const ElementsView& b) noexcept {
+  if (is_empty(a.extents) || is_empty(b.extents)) return Overlap::none;
+  StepSum sum;
+  for (const Axis& axis : axes_of(a)) sum.add(axis, 1);
+  for (const Axis& axis : axes_of(b)) sum.add(axis, -1);
+  return sum.reaches(address(b.data) - address(a.data));
+}
+
 Overlap find_self_overlap(const ConstHeadsView& view) noexcept {
-  if (is_empty(view)) return Overlap::none;
+  if (is_empty(view.extents)) return Overlap::none;
   const auto axes = axes_of(view);
   if (strides_nest(axes)) return Overlap::none;
   for (const Axis& axis : axes) {

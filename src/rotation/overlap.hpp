@@ -27,6 +27,17 @@ enum class Overlap { none, shared, undecided };
 // no stride on a single index (without_unused_strides).
 [[nodiscard]] Overlap find_overlap(const ConstHeadsView& a, const ConstHeadsView& b) noexcept;
 
+// Elements of a size that no DType has; strides in elements.
+struct ElementsView {
+  const void* data = nullptr;
+  std::int64_t element_bytes = 1;
+  Extents extents = {};
+  Strides strides = {};
+};
+
+// The same of any elements.
+[[nodiscard]] Overlap find_overlap(const ElementsView& a, const ElementsView& b) noexcept;
+
 // Whether two different indices of the view name the same element. Requires what find_overlap does.
 [[nodiscard]] Overlap find_self_overlap(const ConstHeadsView& view) noexcept;
 

@@ -7,8 +7,7 @@
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "rotation/active_kernels.hpp"
-#include "rotation/head_window.hpp"
-#include "rotation/phase_steps.hpp"
+#include "rotation/frequency_checks.hpp"
 #include "rotation/position_checks.hpp"
 #include "rotation/position_rows.hpp"
 #include "rotation/recipe.hpp"
@@ -28,26 +27,6 @@ std::string_view to_string(Role role) noexcept {
 }
 
 namespace {
-
-// Positions between integers and those of xPos are reckoned from inv_freq itself, others from what
-// is derived of it.
-Status validate(const Frequencies& frequencies, const Positions& positions) {
-  if (auto status = validate(frequencies.window); !status) return status;
-  const std::int64_t pairs = frequencies.window.pairs();
-  if (static_cast<std::int64_t>(frequencies.turns.size()) != pairs) {
-    return invalid_argument("frequencies.turns must have one entry for each pair, ", pairs,
-                            "; got ", frequencies.turns.size());
-  }
-  if (frequencies.steps.size() != phase_step_count(pairs)) {
-    return invalid_argument("frequencies.steps must be those of make_frequencies, ",
-                            phase_step_count(pairs), " entries; got ", frequencies.steps.size());
-  }
-  if (frequencies.xpos || std::holds_alternative<PositionArray<double>>(positions)) {
-    auto status = validate_inv_freq(frequencies.window, frequencies.inv_freq);
-    if (!status) return status;
-  }
-  return validate_attention_factor(frequencies.attention_factor);
-}
 
 Status check_xpos(const Frequencies& frequencies, const Positions& positions,
                   std::optional<Role> role) {

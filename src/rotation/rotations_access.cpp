@@ -88,22 +88,28 @@ Result<Rotations> RotationsAccess::empty(const HeadWindow& window,
 }
 
 Result<std::byte*> RotationsAccess::reshape(Rotations& rotations, const RowsShape& shape) {
-  const auto bytes = count_bytes(shape.window, shape.batch, shape.tokens, rotations.row_dtype_);
+  if (auto status = check_counts(shape.batch, shape.tokens); !status) {
+    return std::move(status).error();
+  }
+  const bool is_shared = shape.sharing == RowSharing::one_for_all;
+  const auto bytes = count_bytes(shape.window, is_shared ? 1 : shape.batch,
+                                 is_shared ? 1 : shape.tokens, rotations.row_dtype_);
   if (!bytes) return bytes.error();
   std::byte* memory = rotations.memory_.data();
   if (rotations.memory_.empty()) {
     rotations.owned_.resize(*bytes);  // the last thing that can fail
     memory = rotations.owned_.data();
   } else if (rotations.memory_.size() < *bytes) {
-    return invalid_argument("memory must hold ", *bytes, " bytes, which the rows of batch ",
-                            shape.batch, " of ", shape.tokens, " tokens take; got ",
-                            rotations.memory_.size());
+    return invalid_argument("memory must hold ", *bytes, " bytes, which ",
+                            is_shared ? "the one row" : "the rows", " of batch ", shape.batch,
+                            " of ", shape.tokens, " tokens take; got ", rotations.memory_.size());
   }
   rotations.window_ = shape.window;
   rotations.attention_factor_ = shape.attention_factor;
   rotations.batch_ = shape.batch;
   rotations.tokens_ = shape.tokens;
   rotations.lane_stride_ = lane_stride_for(shape.window.pairs());
+  rotations.row_stride_ = is_shared ? 0 : 2 * rotations.lane_stride_;
   rotations.numerics_ = shape.numerics;
   rotations.rounding_ = shape.rounding;
   return memory;

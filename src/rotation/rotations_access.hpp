@@ -10,6 +10,9 @@
 
 namespace rotary {
 
+// Whose a row is.
+enum class RowSharing { each_token, one_for_all };
+
 // What rows are of.
 struct RowsShape {
   HeadWindow window;
@@ -18,6 +21,7 @@ struct RowsShape {
   std::int64_t tokens = 0;
   Numerics numerics = Numerics::exact;
   Rounding rounding = Rounding::every_step;
+  RowSharing sharing = RowSharing::each_token;
 };
 
 struct RotationsAccess {
@@ -31,7 +35,8 @@ struct RotationsAccess {
                                                const RotationsOptions& options);
 
   // Makes room for rows of this shape, or fails and changes nothing. Returns where they go:
-  // [batch][tokens][cos, sin][lane_stride] elements of row_dtype(). Requires a valid window.
+  // [batch][tokens][cos, sin][lane_stride] elements of row_dtype(), or one row. Requires a valid
+  // window.
   [[nodiscard]] static Result<std::byte*> reshape(Rotations& rotations, const RowsShape& shape);
 };
 

@@ -48,6 +48,8 @@ Status check_extents(std::string_view name, const Extents& n) {
   return invalid_argument(name, ": extents must be >= 0, got ", describe(n));
 }
 
+}  // namespace
+
 Status check_extents(std::string_view name, const Extents& n, const Rotations& rotations) {
   if (auto status = check_extents(name, n); !status) return status;
   if (n.features != rotations.window().head_dim) {
@@ -64,6 +66,8 @@ Status check_extents(std::string_view name, const Extents& n, const Rotations& r
   }
   return {};
 }
+
+namespace {
 
 Status check_memory(std::string_view name, const ConstHeadsView& view) {
   const auto range = address_range(view);

@@ -29,6 +29,10 @@ template <class View>
   return view;
 }
 
+// Extents that fit the rotations.
+[[nodiscard]] Status check_extents(std::string_view name, const Extents& n,
+                                   const Rotations& rotations);
+
 // The view is well-formed: a dtype, extents of at least 0, memory that can be.
 [[nodiscard]] Status check_view(std::string_view name, const ConstHeadsView& view);
 

@@ -81,6 +81,34 @@ TEST(Allocations, OfOtherNumericsAreNone) {
   }
 }
 
+// remake_shift with no more rows than before, keys in floating point and in 8 bits.
+TEST(Allocations, OfAShiftAreNone) {
+  const HeadWindow window{.head_dim = 50,
+                          .rotary_dim = 42,
+                          .first_feature = 3,
+                          .pairing = Pairing::interleaved_to_half};
+  const Frequencies old_ones = test::frequencies_of(window);
+  std::vector<double> slower = old_ones.inv_freq;
+  for (double& inv_freq : slower) inv_freq /= 4;
+  const Frequencies new_ones = test::value_of(make_frequencies(window, slower, 1.25));
+  const std::vector<double> places = {0.5, 7, 8};
+  const RotatedAt from{old_ones, positions_of(places)};
+  const RotatedAt to{new_ones, ConsecutivePositions{.first = 9, .tokens = 3}};
+  Rotations by = test::value_of(make_shift(from, to));
+  EXPECT_EQ(allocations_of([&] { return remake_shift(by, to, from); }), 0U);
+  const Extents extents{.tokens = 3, .heads = 5, .features = 50};
+  Tensor keys = test::random_tensor({.dtype = DType::bf16, .extents = extents}, 42);
+  EXPECT_EQ(allocations_of([&] { return shift(keys.view(), by); }), 0U);
+  std::vector<std::int8_t> elements(3 * 5 * 50, 3);
+  std::vector<float> scales(3 * 5, 1);
+  const QuantizedHeadsView quantized{.data = elements.data(),
+                                     .scales = scales.data(),
+                                     .extents = extents,
+                                     .strides = strides_bthd(extents),
+                                     .scale_strides = {.token = 5, .head = 1}};
+  EXPECT_EQ(allocations_of([&] { return shift(quantized, by); }), 0U);
+}
+
 // A head whose features change their order, and more of them than go through the buffer for it.
 TEST(Allocations, OfALongHeadThatIsReorderedInPlaceAreNone) {
   const HeadWindow window{.head_dim = 3000,

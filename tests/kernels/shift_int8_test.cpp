@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// int8 keys with a scale for each head and token, turned on, against the reference in long double:
+// within the published bound, every head scaled to its largest element again, guards intact.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "reference/tensor.hpp"
+#include "rotary/shift.hpp"
+#include "support/cases.hpp"
+#include "support/contract.hpp"
+#include "support/oracle.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using reference::RotatedHead;
+using test::HeadIndex;
+
+constexpr std::int8_t guard = 0x55;
+
+// Where elements and scales lie.
+enum class Lying { bthd, bhtd, padded, backwards, scales_behind_heads };
+constexpr std::array all_lyings = {Lying::bthd, Lying::bhtd, Lying::padded, Lying::backwards,
+                                   Lying::scales_behind_heads};
+
+// A quantized tensor in one buffer, whose other bytes are guards.
+class Int8Keys {
+ public:
+  Int8Keys(const Extents& extents, Lying lying) {
+    const bool padded = lying == Lying::padded;
+    const bool behind = lying == Lying::scales_behind_heads;
+    view_.extents = extents;
+    Extents room = extents;  // of a head, its scale behind it
+    room.features = behind ? (extents.features + 7) / 4 * 4 : extents.features + (padded ? 3 : 0);
+    view_.strides = lying == Lying::bhtd ? strides_bhtd(room) : strides_bthd(room);
+    const std::int64_t heads = extents.batch * extents.tokens * extents.heads;
+    const std::int64_t elements = heads * room.features;
+    const std::int64_t scales_at = (elements + 64) / 4 * 4;
+    bytes_.assign(static_cast<std::size_t>(scales_at + heads * 8 + 64), guard);
+    auto* const scales = reinterpret_cast<float*>(bytes_.data() + (behind ? 0 : scales_at));
+    const std::int64_t unit = behind ? room.features / 4 : (padded ? 2 : 1);
+    const Extents places{extents.batch, extents.tokens, extents.heads, unit};
+    const Strides s = lying == Lying::bhtd ? strides_bhtd(places) : strides_bthd(places);
+    view_.scale_strides = {.batch = s.batch, .token = s.token, .head = s.head};
+    view_.data = bytes_.data() + (behind ? 0 : 1);  // odd
+    view_.scales = scales + (behind ? unit - 1 : 0);
+    if (lying == Lying::backwards) {
+      view_.data += (extents.tokens - 1) * view_.strides.token;
+      view_.scales += (extents.tokens - 1) * view_.scale_strides.token;
+      view_.strides.token = -view_.strides.token;
+      view_.scale_strides.token = -view_.scale_strides.token;
+    }
+  }
+  Int8Keys(const Int8Keys&) = delete;
+  Int8Keys& operator=(const Int8Keys&) = delete;
+
+  [[nodiscard]] const QuantizedHeadsView& view() const { return view_; }
+  [[nodiscard]] std::int8_t& element(const HeadIndex& at, std::int64_t f) {
+    const auto& s = view_.strides;
+    return view_.data[at.batch * s.batch + at.token * s.token + at.head * s.head + f];
+  }
+  [[nodiscard]] float& scale(const HeadIndex& at) {
+    const auto& s = view_.scale_strides;
+    return view_.scales[at.batch * s.batch + at.token * s.token + at.head * s.head];
+  }
+  [[nodiscard]] const std::vector<std::int8_t>& bytes() const { return bytes_; }
+
+  void fill(std::uint64_t seed) {
+    test::Random random(seed);
+    test::for_each_element(view_.extents, [&](const HeadIndex& at, std::int64_t f) {
+      if (f == 0) scale(at) = static_cast<float>(random.magnitude(-12, 3));
+      element(at, f) = static_cast<std::int8_t>(random.integer(-128, 127));
+    });
+  }
+
+  // The values, exact in double.
+  [[nodiscard]] test::Tensor values() {
+    test::Tensor tensor({.dtype = DType::f64, .extents = view_.extents});
+    test::for_each_element(view_.extents, [&](const HeadIndex& at, std::int64_t f) {
+      tensor.set(at, f, double{scale(at)} * element(at, f));
+    });
+    return tensor;
+  }
+
+  // All bytes that are neither element nor scale, in order.
+  [[nodiscard]] bool guards_intact() {
+    std::vector<std::int8_t> rest = bytes_;
+    test::for_each_element(view_.extents, [&](const HeadIndex& at, std::int64_t f) {
+      rest[static_cast<std::size_t>(&element(at, f) - bytes_.data())] = guard;
+      const auto begin = reinterpret_cast<std::int8_t*>(&scale(at)) - bytes_.data();
+      std::fill_n(rest.begin() + begin, 4, guard);
+    });
+    return std::all_of(rest.begin(), rest.end(), [](std::int8_t byte) { return byte == guard; });
+  }
+
+ private:
+  QuantizedHeadsView view_;
+  std::vector<std::int8_t> bytes_;
+};
+
+// Where pairs lie in a cache.
+HeadWindow cached(HeadWindow window) {
+  if (window.pairing.get() == Pairing::interleaved_to_half) window.pairing = Pairing::half;
+  return window;
+}
+
+struct Moved {
+  const Frequencies& old_ones;
+  const Frequencies& new_ones;
+  Positions from;
+  Positions to;
+};
+
+// One head: each feature within the bound, the new scale that of the largest feature.
+void check_head(const RotatedHead& head, Int8Keys& keys, const Moved& moved, double factor) {
+  const HeadWindow& window = moved.old_ones.window;
+  const long double position =
+      std::abs(reference::position_at(moved.from, head.index.batch, head.index.token)) +
+      std::abs(reference::position_at(moved.to, head.index.batch, head.index.token));
+  const double scale = keys.scale(head.index);
+  long double largest = 0;
+  int most = 0;
+  for (std::int64_t f = 0; f < window.head_dim; ++f) {
+    const long double exact = head.exact[static_cast<std::size_t>(f)];
+    largest = std::max(largest, std::abs(exact));
+    most = std::max(most, std::abs(int{keys.element(head.index, f)}));
+    long double hypot = 0;
+    if (test::turns(window, f)) {
+      const std::int64_t at = f - window.first_feature;
+      const bool side_by_side = window.pairing.get() == Pairing::interleaved;
+      const std::int64_t half = window.pairs();
+      const std::int64_t partner = side_by_side ? (at ^ 1) : (at < half ? at + half : at - half);
+      hypot =
+          std::hypot(exact, head.exact[static_cast<std::size_t>(window.first_feature + partner)]);
+    }
+    const double bound =
+        shift_int8_error_bound(factor, position, scale, static_cast<double>(hypot));
+    const double got = scale * keys.element(head.index, f);
+    ASSERT_LE(static_cast<double>(std::abs(got - exact)), bound)
+        << "feature " << f << " token " << head.index.token << " scale " << scale;
+  }
+  ASSERT_EQ(most, 127);
+  const double units = rotate_error_bound(Direction::forward, factor, position) * std::sqrt(2.0);
+  ASSERT_NEAR(std::abs(scale), static_cast<double>(largest) / 127,
+              static_cast<double>(largest) / 127 * (units + 4) * 0x1p-24);
+}
+
+void expect_shifted(const Moved& moved, const Extents& extents, Lying lying) {
+  Int8Keys keys(extents, lying);
+  keys.fill(60);
+  const test::Tensor before = keys.values();
+  test::require(shift(keys.view(), {moved.old_ones, moved.from}, {moved.new_ones, moved.to}));
+  const double factor = moved.new_ones.attention_factor / moved.old_ones.attention_factor;
+  const reference::AngleRows rows({moved.from, moved.old_ones.inv_freq},
+                                  {moved.to, moved.new_ones.inv_freq});
+  for_each_rotated_head(before.view(), rows,
+                        {.window = cached(moved.old_ones.window), .attention_factor = factor},
+                        [&](const RotatedHead& head) { check_head(head, keys, moved, factor); });
+  ASSERT_TRUE(keys.guards_intact());
+}
+
+struct WindowSize {
+  std::int64_t head_dim;
+  std::int64_t rotary_dim;
+  std::int64_t first_feature;
+};
+
+TEST(ShiftInt8, InEveryLayoutAndWindow) {
+  const Positions from = ConsecutivePositions{.first = 4000, .tokens = 5};
+  const Positions to = ConsecutivePositions{.first = 1, .tokens = 5};
+  for (const Pairing pairing : test::order_keeping_pairings) {
+    for (const auto& [head_dim, rotary_dim, first] :
+         {WindowSize{2, 2, 0}, WindowSize{47, 38, 3}, WindowSize{64, 16, 0},
+          WindowSize{128, 128, 0}, WindowSize{1031, 990, 41}}) {
+      SCOPED_TRACE(head_dim);
+      const Frequencies frequencies = test::frequencies_of({.head_dim = head_dim,
+                                                            .rotary_dim = rotary_dim,
+                                                            .first_feature = first,
+                                                            .pairing = pairing});
+      const Extents extents{.batch = 2, .tokens = 5, .heads = 3, .features = head_dim};
+      for (const Lying lying : all_lyings) {
+        SCOPED_TRACE(static_cast<int>(lying));
+        expect_shifted({frequencies, frequencies, from, to}, extents, lying);
+      }
+    }
+  }
+}
+
+TEST(ShiftInt8, ToOtherFrequenciesFarOut) {
+  const HeadWindow window{.head_dim = 80,
+                          .rotary_dim = 70,
+                          .first_feature = 6,
+                          .pairing = Pairing::interleaved_to_half};
+  const Frequencies old_ones = test::frequencies_of(window, 1.25);
+  std::vector<double> slower = old_ones.inv_freq;
+  for (double& inv_freq : slower) inv_freq /= 4;
+  const Frequencies new_ones = test::value_of(make_frequencies(window, slower, 0.25));
+  const std::array<std::int64_t, 6> places = {0, -7, 131071, 1000000, std::int64_t{1} << 33, 5};
+  const Positions positions = positions_of(places, 2);
+  expect_shifted({old_ones, new_ones, positions, positions},
+                 {.batch = 2, .tokens = 3, .heads = 2, .features = 80}, Lying::bhtd);
+}
+
+// A head of zeros; a scale of 0; scales that are no numbers; a shift by nothing.
+TEST(ShiftInt8, OfSpecialHeads) {
+  const Frequencies frequencies = test::frequencies_of(
+      {.head_dim = 34, .rotary_dim = 32, .first_feature = 1, .pairing = Pairing::half});
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const std::array<float, 6> scales = {0.25F, 0, infinity, std::nanf(""), -0.5F, 3};
+  Int8Keys keys({.tokens = 1, .heads = 6, .features = 34}, Lying::bthd);
+  keys.fill(61);
+  for (std::int64_t h = 0; h < 6; ++h) {
+    keys.scale({.head = h}) = scales[static_cast<std::size_t>(h)];
+    keys.element({.head = h}, 33) = 127;
+    for (std::int64_t f = 0; f < 33; ++f) {
+      std::int8_t& element = keys.element({.head = h}, f);
+      element = h == 0 ? std::int8_t{0} : std::max<std::int8_t>(element, -127);
+    }
+  }
+  keys.element({}, 33) = 0;
+  const auto before = keys.bytes();
+  const RotatedAt here{frequencies, ConsecutivePositions{.first = 9, .tokens = 1}};
+  test::require(shift(keys.view(), here, here));
+  EXPECT_EQ(keys.scale({.head = 0}), 0);
+  EXPECT_EQ(keys.scale({.head = 1}), 0);
+  EXPECT_EQ(keys.scale({.head = 2}), infinity);
+  EXPECT_TRUE(std::isnan(keys.scale({.head = 3})));
+  EXPECT_EQ(keys.scale({.head = 4}), -0.5F);
+  EXPECT_EQ(keys.scale({.head = 5}), 3);
+  for (std::size_t i = 1; i < 1 + 6 * 34; ++i) ASSERT_EQ(keys.bytes()[i], before[i]) << i;
+}
+
+// Half way between two integers goes to the even one: all pairs stand still, 127 of 254 / 2.
+TEST(ShiftInt8, RoundsTiesToEven) {
+  const Frequencies still = test::value_of(make_frequencies(
+      {.head_dim = 8, .rotary_dim = 2, .first_feature = 6, .pairing = Pairing::half}, {0}, 1));
+  Frequencies doubled = still;
+  doubled.attention_factor = 2;
+  Int8Keys keys({.tokens = 1, .heads = 1, .features = 8}, Lying::bthd);
+  const std::array<std::int8_t, 8> elements = {1, 3, 5, -1, -3, -5, 127, 0};
+  for (std::size_t f = 0; f < 8; ++f) keys.element({}, static_cast<std::int64_t>(f)) = elements[f];
+  keys.scale({}) = 1;
+  const Positions here = ConsecutivePositions{.first = 3, .tokens = 1};
+  test::require(shift(keys.view(), {still, here}, {doubled, here}));
+  const std::array<std::int8_t, 8> halved = {0, 2, 2, 0, -2, -2, 127, 0};
+  for (std::size_t f = 0; f < 8; ++f) {
+    EXPECT_EQ(keys.element({}, static_cast<std::int64_t>(f)), halved[f]) << f;
+  }
+  EXPECT_EQ(keys.scale({}), 2);
+}
+
+struct Backwards {
+  static void run(void* context, std::int64_t count, ExecutorTask task, void* state) {
+    *static_cast<std::int64_t*>(context) = count;
+    for (std::int64_t i = count; i-- > 0;) task(state, i);
+  }
+};
+
+TEST(ShiftInt8, InPartsHasTheSameBits) {
+  const HeadWindow window{
+      .head_dim = 30, .rotary_dim = 28, .first_feature = 1, .pairing = Pairing::interleaved};
+  const Frequencies old_ones = test::frequencies_of(window);
+  const Frequencies new_ones = test::frequencies_of(window, 1.5);
+  Frequencies other = new_ones;
+  other.turns[3] += 12345;  // rows for each token
+  const ConsecutivePositions places{.first = 5, .tokens = 71};
+  const Extents extents{.batch = 2, .tokens = 71, .heads = 2, .features = 30};
+  Int8Keys whole(extents, Lying::padded);
+  Int8Keys parts(extents, Lying::padded);
+  whole.fill(62);
+  parts.fill(62);
+  const Rotations by = test::value_of(make_shift({old_ones, places}, {other, places}));
+  ASSERT_NE(by.row_stride(), 0);
+  std::int64_t count = 0;
+  test::require(shift(whole.view(), by));
+  test::require(shift(parts.view(), by,
+                      {.executor = {.context = &count, .run = Backwards::run, .concurrency = 4}}));
+  EXPECT_EQ(count, 4);
+  EXPECT_EQ(whole.bytes(), parts.bytes());
+}
+
+}  // namespace
+}  // namespace rotary

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// What make_shift and shift refuse, each time with the requirement and what was got, and keys,
+// scales and rotations as they were.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rotary/shift.hpp"
+#include "support/cases.hpp"
+#include "support/error_matchers.hpp"
+#include "support/result.hpp"
+#include "support/rows.hpp"
+
+namespace rotary {
+namespace {
+
+using test::fails;
+constexpr ErrorCode invalid = ErrorCode::invalid_argument;
+
+constexpr HeadWindow window{
+    .head_dim = 10, .rotary_dim = 8, .first_feature = 0, .pairing = Pairing::half};
+constexpr ConsecutivePositions places{.first = 7, .tokens = 4};
+constexpr ConsecutivePositions new_places{.first = 2, .tokens = 4};
+
+TEST(ShiftErrors, OfSidesThatDoNotFit) {
+  const Frequencies ours = test::frequencies_of(window);
+  const auto with = [&](const Frequencies& from, const Frequencies& to) {
+    return make_shift({from, places}, {to, new_places});
+  };
+  HeadWindow other = window;
+  other.pairing = Pairing::interleaved;
+  EXPECT_TRUE(fails(with(ours, test::frequencies_of(other)), invalid,
+                    {"same features", "half pairs of features 0 to 7 of 10",
+                     "interleaved pairs of features 0 to 7 of 10"}));
+  for (const HeadWindow& wrong :
+       {HeadWindow{.head_dim = 12, .rotary_dim = 8, .pairing = Pairing::half},
+        HeadWindow{.head_dim = 10, .rotary_dim = 6, .pairing = Pairing::half},
+        HeadWindow{
+            .head_dim = 10, .rotary_dim = 8, .first_feature = 2, .pairing = Pairing::half}}) {
+    EXPECT_TRUE(fails(with(ours, test::frequencies_of(wrong)), invalid, {"same features"}));
+    EXPECT_TRUE(fails(with(test::frequencies_of(wrong), ours), invalid, {"same features"}));
+  }
+  const Positions five = ConsecutivePositions{.first = 7, .tokens = 5};
+  EXPECT_TRUE(
+      fails(make_shift({ours, places}, {ours, five}), invalid, {"same tokens", "got 4 and 5"}));
+  const std::array<std::int32_t, 24> numbers{};
+  EXPECT_TRUE(fails(make_shift({ours, positions_of(std::span(numbers).first(8), 2)},
+                               {ours, positions_of(std::span(numbers).first(12), 3)}),
+                    invalid, {"same batch", "got 2 and 3"}));
+  EXPECT_TRUE(fails(with(test::frequencies_of(window, 0x1p-12), test::frequencies_of(window, 512)),
+                    invalid, {"2^-20 to 2^20 times", "512"}));
+}
+
+TEST(ShiftErrors, OfOneSideNameIt) {
+  const Frequencies ours = test::frequencies_of(window);
+  const auto both_ways = [&](const RotatedAt& wrong, ErrorCode code,
+                             std::initializer_list<std::string_view> parts) {
+    const auto from = make_shift(wrong, {ours, new_places});
+    const auto to = make_shift({ours, places}, wrong);
+    return fails(from, code, parts) && fails(from, code, {"from: "}) && fails(to, code, parts) &&
+           fails(to, code, {"to: "});
+  };
+  Frequencies other = ours;
+  other.numerics = Numerics::ggml;
+  EXPECT_TRUE(both_ways({other, places}, ErrorCode::unsupported, {"exact", "got ggml"}));
+  other = ours;
+  other.xpos = Xpos{};
+  EXPECT_TRUE(both_ways({other, places}, ErrorCode::unsupported, {"without xpos", "512"}));
+  other = ours;
+  other.turns.pop_back();
+  EXPECT_TRUE(both_ways({other, places}, invalid, {"turns", "4", "got 3"}));
+  other = ours;
+  other.attention_factor = 0;
+  EXPECT_TRUE(both_ways({other, places}, invalid, {"attention_factor"}));
+  other = ours;
+  other.contexts.last = 9;
+  EXPECT_TRUE(both_ways({other, places}, invalid, {"below 9"}));
+  const ConsecutivePositions beyond{.first = INT64_MAX - 2, .tokens = 4};
+  EXPECT_TRUE(both_ways({ours, beyond}, invalid, {"within int64"}));
+  EXPECT_TRUE(both_ways({ours, ConsecutivePositions{.tokens = -1}}, invalid, {"got -1"}));
+  EXPECT_TRUE(both_ways({ours, PositionArray<double>{.data = nullptr, .batch = 0, .tokens = 4}},
+                        invalid, {"batch", "got 0"}));
+  EXPECT_TRUE(both_ways({ours, PositionArray<std::int32_t>{.tokens = 4}}, invalid, {"null"}));
+}
+
+TEST(ShiftErrors, OfMemoryAndOptions) {
+  const Frequencies ours = test::frequencies_of(window);
+  const Frequencies slower = test::frequencies_of(window, 2);
+  const RotatedAt from{ours, places};
+  const RotatedAt to{ours, new_places};
+  EXPECT_TRUE(fails(make_shift(from, to, {.role = Role::key}), invalid, {"role", "got key"}));
+  const std::size_t one_row = test::value_of(row_bytes(window, 1, 1, RowDType::f32));
+  alignas(64) std::array<std::byte, 4096> memory{};
+  const Rotations by =
+      test::value_of(make_shift(from, to, {.memory = std::span(memory).first(one_row)}));
+  EXPECT_EQ(static_cast<const void*>(by.data()), memory.data());
+  EXPECT_EQ(by.tokens(), 4);
+  EXPECT_TRUE(fails(make_shift(from, to, {.memory = std::span(memory).first(one_row - 4)}), invalid,
+                    {"must hold 128 bytes, which the one row", "got 124"}));
+  auto* const numbers = reinterpret_cast<std::int64_t*>(memory.data() + 256);
+  EXPECT_TRUE(
+      fails(make_shift(from, {ours, positions_of(std::span<const std::int64_t>(numbers, 4))},
+                       {.memory = memory}),
+            invalid, {"to: ", "memory must share no element"}));
+
+  // What fails leaves rotations as they were; what does not needs no more than before.
+  Rotations again = by;
+  const auto bits = test::all_row_bits(again);
+  Frequencies changed = slower;
+  changed.turns[0] += 1;
+  EXPECT_TRUE(fails(remake_shift(again, from, {changed, new_places}), invalid,
+                    {"memory must hold 512 bytes", "the rows"}));
+  EXPECT_EQ(test::all_row_bits(again), bits);
+  test::require(remake_shift(again, to, from));
+  EXPECT_NE(test::all_row_bits(again), bits);
+}
+
+TEST(ShiftErrors, OfRotationsThatAreNoShift) {
+  HeadWindow latent = window;
+  latent.pairing = Pairing::interleaved_to_half;
+  Frequencies xpos = test::frequencies_of(window);
+  xpos.xpos = Xpos{};
+  Frequencies recipe = test::frequencies_of(window);
+  recipe.numerics = Numerics::transformers;
+  recipe.rounding = Rounding::result;
+  const Extents extents{.tokens = 4, .heads = 2, .features = 10};
+  const test::Tensor src = test::random_tensor({.extents = extents}, 70);
+  test::Tensor keys = src;
+  const auto with = [&](const Frequencies& frequencies, const RotationsOptions& options = {}) {
+    return shift(keys.view(), test::value_of(make_rotations(frequencies, places, options)));
+  };
+  EXPECT_TRUE(fails(with(test::frequencies_of(latent)), invalid, {"make_shift", "halves"}));
+  EXPECT_TRUE(fails(with(xpos, {.role = Role::key}), invalid, {"keys alone", "role key"}));
+  EXPECT_TRUE(fails(with(recipe), ErrorCode::unsupported, {"exact", "got transformers"}));
+  const Frequencies ours = test::frequencies_of(window);
+  EXPECT_TRUE(fails(shift(keys.view(), {ours, places}, {ours, ConsecutivePositions{.tokens = 3}}),
+                    invalid, {"same tokens"}));
+  HeadsView wrong = keys.view();
+  wrong.strides.head = 0;
+  EXPECT_TRUE(fails(shift(wrong, {ours, places}, {ours, new_places}), invalid, {"distinct"}));
+  EXPECT_EQ(keys.bytes(), src.bytes());
+}
+
+TEST(ShiftErrors, OfQuantizedViews) {
+  const Frequencies ours = test::frequencies_of(window);
+  const Rotations by = test::value_of(make_shift({ours, places}, {ours, new_places}));
+  const Extents extents{.tokens = 4, .heads = 2, .features = 10};
+  alignas(4) std::array<std::int8_t, 160> bytes{};
+  bytes.fill(3);
+  const auto before = bytes;
+  auto* const scales = reinterpret_cast<float*>(bytes.data() + 80);
+  const QuantizedHeadsView good{.data = bytes.data(),
+                                .scales = scales,
+                                .extents = extents,
+                                .strides = strides_bthd(extents),
+                                .scale_strides = {.token = 2, .head = 1}};
+  const auto refused = [&](auto change, std::initializer_list<std::string_view> parts) {
+    QuantizedHeadsView view = good;
+    change(view);
+    return fails(shift(view, by), invalid, parts);
+  };
+  EXPECT_TRUE(refused([](auto& v) { v.data = nullptr; }, {"data must not be null"}));
+  EXPECT_TRUE(refused([](auto& v) { v.scales = nullptr; }, {"scales: data must not be null"}));
+  EXPECT_TRUE(refused([&](auto& v) { v.scales = reinterpret_cast<float*>(bytes.data() + 81); },
+                      {"aligned", "1 bytes off"}));
+  EXPECT_TRUE(refused([](auto& v) { v.extents.tokens = 5; }, {"tokens", "4; got 5"}));
+  EXPECT_TRUE(refused([](auto& v) { v.extents.features = 8; }, {"head_dim", "10; got 8"}));
+  EXPECT_TRUE(refused([](auto& v) { v.extents.heads = -1; }, {">= 0"}));
+  EXPECT_TRUE(refused([](auto& v) { v.strides.feature = 2; }, {"keys: features must be adjacent"}));
+  EXPECT_TRUE(refused([](auto& v) { v.strides.head = 9; }, {"keys", "distinct"}));
+  EXPECT_TRUE(refused([](auto& v) { v.strides.token = INT64_MAX / 2; }, {"less than 2^61"}));
+  EXPECT_TRUE(refused([](auto& v) { v.scale_strides.head = 0; }, {"scales", "distinct"}));
+  EXPECT_TRUE(refused([](auto& v) { v.scale_strides.token = INT64_MAX / 2; }, {"scales", "2^62"}));
+  EXPECT_TRUE(refused([&](auto& v) { v.scales = reinterpret_cast<float*>(bytes.data() + 76); },
+                      {"share no byte"}));
+  const Rotations wide =
+      test::value_of(make_shift({ours, places}, {ours, new_places}, {.rows = RowDType::f64}));
+  EXPECT_TRUE(fails(shift(good, wide), invalid, {"f32 rows", "got f64"}));
+  const Rotations for_bf16 =
+      test::value_of(make_shift({ours, places}, {ours, new_places}, {.tensors = DType::bf16}));
+  EXPECT_TRUE(fails(shift(good, for_bf16), invalid, {"bf16", "got int8"}));
+  EXPECT_TRUE(fails(shift(good, {ours, places}, {ours, ConsecutivePositions{.tokens = 3}}), invalid,
+                    {"same tokens"}));
+  EXPECT_EQ(bytes, before);
+
+  QuantizedHeadsView empty = good;
+  empty.extents.heads = 0;
+  empty.data = nullptr;
+  EXPECT_TRUE(shift(empty, by));
+  EXPECT_TRUE(shift(good, by));
+  EXPECT_NE(bytes, before);
+}
+
+}  // namespace
+}  // namespace rotary
