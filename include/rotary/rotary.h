@@ -387,6 +387,54 @@ ROTARY_API const char* rotary_instruction_set(void);
 /* From now on, in every thread. */
 ROTARY_API rotary_status rotary_force_instruction_set(const char* name);
 
+/* ---- Shift -------------------------------------------------------------------------------- */
+
+/* How cached keys stand, or are to stand: rotated by these frequencies at these positions. */
+typedef struct rotary_rotated_at {
+  size_t struct_size;
+  const rotary_frequencies* frequencies;
+  const rotary_positions* positions;
+} rotary_rotated_at;
+#define ROTARY_ROTATED_AT_INIT \
+  { sizeof(rotary_rotated_at), NULL, NULL }
+
+/* The rotations that take keys rotated by `from` to those of `to`: once for all layers of a spec.
+ * Where all tokens move alike one row serves them all, whose strides are 0. options may be NULL. */
+ROTARY_API rotary_status rotary_shift_make(const rotary_rotated_at* from,
+                                           const rotary_rotated_at* to,
+                                           const rotary_rotations_options* options,
+                                           rotary_rotations** out);
+
+/* The same into rotations made before: allocates nothing when there are no more rows than before.
+ */
+ROTARY_API rotary_status rotary_shift_remake(rotary_rotations* rotations,
+                                             const rotary_rotated_at* from,
+                                             const rotary_rotated_at* to);
+
+/* Turns cached keys in place by rotations of rotary_shift_make. executor may be NULL. */
+ROTARY_API rotary_status rotary_shift(const rotary_heads_view* keys, const rotary_rotations* by,
+                                      const rotary_executor* executor);
+
+/* Keys in 8 bits with a float32 for each head and token: feature = scale * element. Elements lie as
+ * those of a rotary_heads_view do, strides[3] is 1; the scale of (b, t, h) is at
+ * scales + b*scale_strides[0] + t*scale_strides[1] + h*scale_strides[2]. */
+typedef struct rotary_int8_view {
+  size_t struct_size;
+  int8_t* data;
+  float* scales;
+  int64_t extents[4];       /* batch, tokens, heads, features */
+  int64_t strides[4];       /* in elements, may be negative */
+  int64_t scale_strides[3]; /* in floats */
+} rotary_int8_view;
+#define ROTARY_INT8_VIEW_INIT                                                     \
+  {                                                                               \
+    sizeof(rotary_int8_view), NULL, NULL, {1, 0, 0, 0}, {0, 0, 0, 1}, { 0, 0, 0 } \
+  }
+
+/* The same for these, whose scales become those of the turned heads. executor may be NULL. */
+ROTARY_API rotary_status rotary_shift_int8(const rotary_int8_view* keys, const rotary_rotations* by,
+                                           const rotary_executor* executor);
+
 #ifdef __cplusplus
 }
 #endif

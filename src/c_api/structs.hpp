@@ -44,6 +44,23 @@ struct Versioned<rotary_positions> {
 };
 
 template <>
+struct Versioned<rotary_rotated_at> {
+  static constexpr rotary_rotated_at defaults = ROTARY_ROTATED_AT_INIT;
+  static constexpr StructLayout layout{"rotary_rotated_at",
+                                       offsetof(rotary_rotated_at, positions) + sizeof(void*),
+                                       sizeof(rotary_rotated_at)};
+};
+
+template <>
+struct Versioned<rotary_int8_view> {
+  static constexpr rotary_int8_view defaults = ROTARY_INT8_VIEW_INIT;
+  static constexpr StructLayout layout{
+      "rotary_int8_view",
+      offsetof(rotary_int8_view, scale_strides) + sizeof(rotary_int8_view::scale_strides),
+      sizeof(rotary_int8_view)};
+};
+
+template <>
 struct Versioned<rotary_resolve_options> {
   static constexpr rotary_resolve_options defaults = ROTARY_RESOLVE_OPTIONS_INIT;
   static constexpr StructLayout layout{"rotary_resolve_options",

@@ -11,6 +11,7 @@ int main(void) {
   test_model();
   test_rotations();
   test_rotate();
+  test_shift();
   test_executor();
   test_kv_cache();
   test_null_arguments();

@@ -21,6 +21,7 @@ void test_library(void); /* version, names, instruction set */
 void test_model(void);
 void test_rotate(void);
 void test_rotations(void);
+void test_shift(void);
 void test_executor(void);
 void test_kv_cache(void);
 void test_null_arguments(void);

@@ -23,6 +23,8 @@ TEST(CLayout, SizesOfVersion1) {
   if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers are those of 64-bit machines";
   EXPECT_EQ(first_bytes<rotary_heads_view>(), 88U);
   EXPECT_EQ(first_bytes<rotary_positions>(), 64U);
+  EXPECT_EQ(first_bytes<rotary_rotated_at>(), 24U);
+  EXPECT_EQ(first_bytes<rotary_int8_view>(), 112U);
   EXPECT_EQ(first_bytes<rotary_resolve_options>(), 24U);
   EXPECT_EQ(first_bytes<rotary_window>(), 40U);
   EXPECT_EQ(first_bytes<rotary_rotations_options>(), 32U);
@@ -46,6 +48,10 @@ TEST(CLayout, PlacesOfVersion1) {
   EXPECT_EQ(offsetof(rotary_positions, data), 24U);
   EXPECT_EQ(offsetof(rotary_positions, batch), 32U);
   EXPECT_EQ(offsetof(rotary_positions, token_stride), 56U);
+  EXPECT_EQ(offsetof(rotary_rotated_at, positions), 16U);
+  EXPECT_EQ(offsetof(rotary_int8_view, scales), 16U);
+  EXPECT_EQ(offsetof(rotary_int8_view, extents), 24U);
+  EXPECT_EQ(offsetof(rotary_int8_view, scale_strides), 88U);
   EXPECT_EQ(offsetof(rotary_resolve_options, context_tokens), 16U);
   EXPECT_EQ(offsetof(rotary_resolve_options, numerics), 24U);
   EXPECT_EQ(offsetof(rotary_window, first_feature), 24U);
