@@ -25,6 +25,9 @@ packages_docs=(doxygen python3)
 # pip fetches wheels of transformers (Apache-2.0), which torch (BSD-3-Clause) of Debian runs.
 packages_golden=(python3 python3-pip python3-torch python3-numpy)
 
+# torch (BSD-3-Clause) is a peer itself; pip fetches onnxruntime and the sources of ggml (both MIT).
+packages_peers=(gcc python3 python3-pip python3-venv python3-torch python3-numpy)
+
 # missing_packages NAME...: prints those that are not installed. Other systems than Debian name
 # their packages differently: there CMake says what it cannot find.
 missing_packages() {

@@ -91,6 +91,10 @@ RULES = (
     ),
     Rule("cli/", (PUBLIC,), STANDARD, ("CLI/", "fmt/", "zip.h") + SYSTEM, REACH),
     Rule("bench/", (PUBLIC, "reference/"), STANDARD, ("hwy/", "fmt/", "CLI/") + SYSTEM, REACH),
+    Rule(
+        "bench/peers/", (PUBLIC, "bench/scale/"), STANDARD | C_STANDARD | {"time.h"}, ("ggml",),
+        REACH,
+    ),
     Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
     Rule("fuzz/", (PUBLIC, "cli/", "tests/support/"), STANDARD, (), REACH),
     Rule(

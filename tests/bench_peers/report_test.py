@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `./dev bench --peers` says of a report, and that its verification can fail.
+
+Usage: report_test.py REPOSITORY
+"""
+
+import copy
+import json
+import pathlib
+import sys
+import unittest
+
+import jsonschema
+import numpy as np
+
+repository = pathlib.Path(sys.argv[1])
+sys.path.insert(0, str(repository / "tools/bench/peers"))
+
+import documents  # noqa: E402
+import goals  # noqa: E402
+import tables  # noqa: E402
+import verify  # noqa: E402
+from workload import Workload, encoded, inv_freq, pair_features  # noqa: E402
+
+RECORDED = json.loads(
+    pathlib.Path(__file__).with_name("recorded.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    (repository / "docs/schema/bench-peers.schema.json").read_text(encoding="utf-8"))
+
+
+class Reports(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.report = copy.deepcopy(RECORDED)
+
+    def line(self, **wanted):
+        return next(each for each in self.report["results"]
+                    if all(each[key] == value for key, value in wanted.items()))
+
+    def test_the_schema_accepts_the_report_with_its_goals(self):
+        self.report["goals"] = goals.evaluate(self.report)
+        jsonschema.validate(self.report, SCHEMA)
+        self.line(peer="ggml")["of_bound"] = 1.5  # was not the same result
+        with self.assertRaises(jsonschema.ValidationError):
+            jsonschema.validate(self.report, SCHEMA)
+
+    def test_a_goal_is_met_when_every_line_meets_it(self):
+        ggml = goals.evaluate(self.report)[0]
+        # In place 400 / 100 and 1750 / 500, out of place 420 / 100 and 1800 / 500.
+        self.assertEqual(ggml, {
+            "goal": "ggml NEOX, f32", "least": 3.5, "smallest": 3.5, "met": True, "lines": 4,
+            "lines_met": 4, "at": {"dtype": "f32", "pairing": "half", "tokens": 4096,
+                                   "place": "in_place"}})
+
+    def test_a_goal_is_not_met_when_one_line_falls_short(self):
+        self.line(peer="ggml", tokens=4096)["ns_per_token"] = 1749.0
+        ggml = goals.evaluate(self.report)[0]
+        self.assertEqual((ggml["met"], ggml["lines_met"], ggml["smallest"]), (False, 3, 3.498))
+        self.assertIn("NOT MET >=  3.5 x ggml NEOX, f32", goals.text(self.report))
+
+    def test_prepared_rows_are_compared_with_prepared_rows(self):
+        onnx = goals.evaluate(self.report)[1]
+        self.assertEqual((onnx["goal"], onnx["smallest"]), ("ONNX Runtime", 2.5))  # 200 / 80
+
+    def test_a_goal_without_a_line_is_not_judged(self):
+        self.assertEqual([each["goal"] for each in goals.evaluate(self.report)],
+                         ["ggml NEOX, f32", "ONNX Runtime"])
+
+    def test_the_table_of_the_readme(self):
+        table = tables.summary(self.report).split("\n")
+        self.assertEqual(table[:5], [
+            "| dtype |  | 512 tokens | 4096 |",
+            "|---|---|---:|---:|",
+            "| f32 | **rotary**, ns (× in-place scale) | 100 (1.25) | 500 (1.11) |",
+            "| f32 | ggml NEOX, in place | 4.00 × | 3.50 × |",
+            "| f32 | ggml NEOX, out of place | 4.20 × | 3.60 × |",
+        ])
+        self.assertIn("| f32 | ONNX Runtime half | 2.50 × | 2.55 × |", table)
+        self.assertIn("rotary 0.1.0 (0123456789ab, AVX3), ggml 0.25.3", table[-1])
+
+    def test_the_table_of_the_document_has_both_ratios(self):
+        table = tables.details(self.report)
+        self.assertIn("| f32 | half | ggml NEOX, out of place | in each call | 420 [4.20, 2.80] | "
+                      "1800 [3.60, 2.40] |", table)
+        self.assertIn("| f32 | half | in-place scale |  | 80 | 450 |", table)
+
+    def test_the_text_has_every_result(self):
+        text = tables.text(self.report)
+        self.assertEqual(text.count("ggml NEOX"), 2)
+        self.assertIn("420 ( 4.20x)", text)
+
+
+class Markers(unittest.TestCase):
+    def test_only_what_stands_between_them_is_replaced(self):
+        text = f"before\n{documents.BEGIN}\nold\n{documents.END}\nafter\n"
+        self.assertEqual(documents.replaced(text, "new", "it"),
+                         f"before\n{documents.BEGIN}\nnew\n{documents.END}\nafter\n")
+
+    def test_a_document_without_both_once_is_refused(self):
+        one = f"{documents.BEGIN}\n{documents.END}\n"
+        for text in ("", documents.BEGIN, documents.END + documents.BEGIN, one + one):
+            with self.subTest(text=text), self.assertRaises(documents.MarkerError):
+                documents.replaced(text, "new", "it")
+
+    def test_the_documents_have_them(self):
+        for name in documents.DOCUMENTS:
+            text = (repository / name).read_text(encoding="utf-8")
+            documents.replaced(text, "", name)
+
+
+class Definition:
+    """Stands for a peer: the definition in float64, rounded once to the dtype."""
+
+    chain = 1
+
+    def __init__(self, work, base):
+        self.work, self.base = work, base
+
+    def result(self):
+        work = self.work
+        angles = np.outer(work.first + np.arange(work.tokens), inv_freq(work.head_dim, self.base))
+        return [encoded(self.rotated(each, angles[:, None]), work.dtype) for each in work.start]
+
+    def rotated(self, start, angles):
+        x, y = pair_features(self.work.head_dim, self.work.pairing)
+        values = start.astype(np.float64)
+        turned = (values[..., x] + 1j * values[..., y]) * np.exp(1j * angles)
+        values[..., x], values[..., y] = turned.real, turned.imag
+        return values
+
+
+class Verification(unittest.TestCase):
+    recipes = (verify.Recipe("exact", 1), verify.Recipe("float32", 3), verify.Recipe("ggml", 1))
+
+    def verdicts(self, base):
+        for dtype in ("f32", "f16"):
+            for pairing in ("half", "interleaved"):
+                for recipe in self.recipes:
+                    work = Workload(dtype, pairing, tokens=3)
+                    yield verify.verdict_on(Definition(work, base), recipe, work)
+
+    def test_the_definition_passes(self):
+        for verdict in self.verdicts(Workload("f32", "half", 1).base):
+            self.assertTrue(verdict.passed(), verdict)
+
+    def test_a_base_that_is_a_thousandth_off_fails(self):
+        for verdict in self.verdicts(1.001 * Workload("f32", "half", 1).base):
+            self.assertFalse(verdict.passed(), verdict)
+
+    def test_the_other_pairing_fails(self):
+        work = Workload("f32", "half", tokens=3)
+        runner = Definition(Workload("f32", "interleaved", tokens=3), work.base)
+        self.assertFalse(verify.verdict_on(runner, self.recipes[1], work).passed())
+
+    def test_a_number_that_is_none_fails(self):
+        work = Workload("f32", "half", tokens=3)
+        runner = Definition(work, work.base)
+        q, k = runner.result()
+        q[1, 2, 3] = np.nan
+        runner.result = lambda: (q, k)
+        self.assertFalse(verify.verdict_on(runner, self.recipes[1], work).passed())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loops of bench/peers through ctypes: rotary, ggml and the in-place scale."""
+
+import ctypes
+import json
+from ctypes import c_char_p, c_double, c_int32, c_int64, c_void_p
+
+DTYPES = {"f32": 1, "bf16": 2, "f16": 3}  # ROTARY_F32, …
+PAIRINGS = {"half": 1, "interleaved": 2}  # ROTARY_PAIRING_…
+ROWS = {"prepared": 1, "in_each_call": 2}  # PEERS_ROWS_…
+
+
+class Job(ctypes.Structure):
+    """peers_job of bench/peers/peers.h."""
+
+    _fields_ = [("q", c_void_p), ("k", c_void_p), ("q_out", c_void_p), ("k_out", c_void_p),
+                ("spec", c_char_p), ("base", c_double), ("tokens", c_int64),
+                ("query_heads", c_int64), ("key_heads", c_int64), ("head_dim", c_int64),
+                ("first", c_int64), ("dtype", c_int32), ("pairing", c_int32), ("rows", c_int32),
+                ("threads", c_int32)]
+
+
+class Native:
+    def __init__(self, path):
+        self.library = ctypes.CDLL(str(path))
+        for name in ("rotary", "ggml", "scale"):
+            self.function(name, "make").restype = c_void_p
+            self.function(name, "make").argtypes = [ctypes.POINTER(Job)]
+            self.function(name, "time").restype = c_int64
+            self.function(name, "time").argtypes = [c_void_p, c_int64]
+            self.function(name, "free").restype = None
+            self.function(name, "free").argtypes = [c_void_p]
+        self.library.peers_ggml_version.restype = c_char_p
+        # Those of rotary are found through the library that is linked with it.
+        self.library.rotary_instruction_set.restype = c_char_p
+        self.library.rotary_version.restype = c_char_p
+
+    def function(self, name, verb):
+        return getattr(self.library, f"peers_{name}_{verb}")
+
+    def ggml_version(self):
+        return self.library.peers_ggml_version().decode()
+
+    def rotary_version(self):
+        return self.library.rotary_version().decode()
+
+    def instruction_set(self):
+        return self.library.rotary_instruction_set().decode()
+
+
+class Loop:
+    """One job of one of the three, timed in C."""
+
+    chain = 1
+
+    def __init__(self, native, name, work, settings):
+        self.native, self.name, self.work, self.settings = native, name, work, settings
+        self.in_place = settings.get("place", "in_place") == "in_place"
+        q_out, k_out = (work.q, work.k) if self.in_place else (work.q_out, work.k_out)
+        self.spec = json.dumps({"head_dim": work.head_dim, "base": work.base,
+                                "pairing": work.pairing}).encode()
+        self.job = Job(
+            work.q.ctypes.data, work.k.ctypes.data, q_out.ctypes.data, k_out.ctypes.data,
+            self.spec, work.base, work.tokens, work.query_heads, work.key_heads, work.head_dim,
+            work.first, DTYPES[work.dtype], PAIRINGS[work.pairing],
+            ROWS[settings.get("rows", "prepared")], settings["threads"])
+        self.made = native.function(name, "make")(ctypes.byref(self.job))
+        if not self.made:
+            raise RuntimeError(f"{name} must accept {work}, got no job")
+
+    def nanoseconds(self, calls):
+        total = self.native.function(self.name, "time")(self.made, calls)
+        if total < 0:
+            raise RuntimeError(f"{self.name} must compute {self.work}, got an error")
+        return total
+
+    def result(self):
+        """q and k of one call on fresh input."""
+        self.work.fill()
+        self.nanoseconds(1)
+        if self.in_place:
+            return self.work.q, self.work.k
+        return self.work.q_out, self.work.k_out
+
+    def free(self):
+        self.native.function(self.name, "free")(self.made)

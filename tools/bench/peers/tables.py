@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report as text for a terminal and as the tables of README.md and docs/peers.md."""
+
+import ratios
+
+NAMES = {"rotary": "**rotary**", "ggml": "ggml", "onnxruntime": "ONNX Runtime",
+         "torch": "PyTorch", "scale": "in-place scale"}
+PLACES = {"in_place": "in place", "out_of_place": "out of place"}
+ROWS = {"prepared": "rows prepared", "in_each_call": "rows in each call", "": ""}
+
+
+def numbers_of_tokens(report):
+    return sorted({each["tokens"] for each in report["results"]})
+
+
+def series(report):
+    """Results that differ in the number of tokens alone, as lists, in the report's order."""
+    found = {}
+    for each in report["results"]:
+        key = tuple(each[name] for name in ("dtype", "pairing", "peer", "form", "place", "rows"))
+        found.setdefault(key, []).append(each)
+    return [sorted(lines, key=lambda line: line["tokens"]) for lines in found.values()]
+
+
+def figure(number):
+    return f"{number:.2f}" if number < 9.995 else f"{number:.0f}"
+
+
+def text(report):
+    tokens = numbers_of_tokens(report)
+    lines = [provenance(report), "ns for each token; x: times an in-place scale of the same bytes "
+                                 "(ours), times ours in place with the same rows (peers)"]
+    group = None
+    for entries in series(report):
+        first = entries[0]
+        if (first["dtype"], first["pairing"]) != group:
+            group = (first["dtype"], first["pairing"])
+            title = f"{first['dtype']} {first['pairing']}, tokens:"
+            lines += ["", f"{title:54}" + "".join(f"{count:>18}" for count in tokens)]
+        cells = {each["tokens"]: cell(report, each) for each in entries}
+        lines.append(f"{label(first):54}" + "".join(f"{cells.get(n, ''):>18}" for n in tokens))
+    return "\n".join(lines)
+
+
+def label(result):
+    words = [result["peer"], "" if result["peer"] == "rotary" else result["form"]]
+    if result["peer"] != "scale":
+        words += [PLACES[result["place"]] + ",", ROWS[result["rows"]]]
+    return "  " + " ".join(filter(None, words))
+
+
+def cell(report, result):
+    times = f"{result['ns_per_token']:.0f}"
+    if result["peer"] == "scale":
+        return times + " " * 9
+    ratio = ratios.to_scale if result["peer"] == "rotary" else ratios.to_ours
+    return f"{times} ({figure(ratio(report, result)):>5}x)"
+
+
+def provenance(report):
+    machine, rotary = report["machine"], report["rotary"]
+    caches = ", ".join(f"{name} {size}" for name, size in machine["caches"].items())
+    peers = ", ".join(f"{each['name']} {each['version']}" for each in report["peers"])
+    return (f"{machine['cpu']}, {machine['processors']} processors, {caches}; {machine['system']}, "
+            f"{machine['compiler']}; threads: {report['threads']}. rotary {rotary['version']} "
+            f"({rotary['commit'] or 'no commit'}, {rotary['instruction_set']}), {peers}.")
+
+
+def summary(report):
+    """For README.md: our time, and how many times as long each peer takes."""
+    tokens = numbers_of_tokens(report)
+    lines = table_head(["dtype", ""], tokens)
+    for dtype in ("f32", "f16", "bf16"):
+        ours = {each["tokens"]: each for each in ratios.find(
+            report, peer="rotary", dtype=dtype, pairing="half", place="in_place",
+            rows="in_each_call")}
+        cells = [our_cell(report, ours[n]) if n in ours else "" for n in tokens]
+        lines.append(row([dtype, "**rotary**, ns (× in-place scale)", *cells]))
+        for entries in series(report):
+            first = entries[0]
+            if first["dtype"] == dtype and first["peer"] not in ("rotary", "scale"):
+                cells = {each["tokens"]: figure(ratios.to_ours(report, each)) + " ×"
+                         for each in entries}
+                lines.append(row([dtype, peer_name(first), *(cells.get(n, "") for n in tokens)]))
+    return "\n".join(lines + ["", provenance(report)])
+
+
+def details(report):
+    """For docs/peers.md: every time, with both ratios and the largest error that was verified."""
+    tokens = numbers_of_tokens(report)
+    lines = table_head(["dtype", "pairing", "", "cos and sin"], tokens)
+    for entries in series(report):
+        first = entries[0]
+        cells = {each["tokens"]: detail_cell(report, each) for each in entries}
+        rows_made = "" if first["peer"] == "scale" else ROWS[first["rows"]].removeprefix("rows ")
+        lines.append(row([first["dtype"], first["pairing"], detail_name(first), rows_made,
+                          *(cells.get(n, "") for n in tokens)]))
+    return "\n".join(lines + ["", provenance(report)])
+
+
+def our_cell(report, result):
+    return f"{result['ns_per_token']:.0f} ({figure(ratios.to_scale(report, result))})"
+
+
+def detail_cell(report, result):
+    times = f"{result['ns_per_token']:.0f}"
+    if result["peer"] == "scale":
+        return times
+    if result["peer"] == "rotary":
+        return our_cell(report, result)
+    both = [figure(ratios.to_ours(report, result))]
+    if result["place"] != "in_place":
+        both.append(figure(ratios.to_ours_alike(report, result)))
+    return f"{times} [{', '.join(both)}]"
+
+
+def peer_name(result):
+    place = f", {PLACES[result['place']]}" if result["peer"] == "ggml" else ""
+    return f"{NAMES[result['peer']]} {result['form']}{place}"
+
+
+def detail_name(result):
+    if result["peer"] == "scale":
+        return NAMES["scale"]
+    form = "" if result["peer"] == "rotary" else f" {result['form']}"
+    return f"{NAMES[result['peer']]}{form}, {PLACES[result['place']]}"
+
+
+def table_head(names, tokens):
+    units = [f"{tokens[0]} token" + ("s" if tokens[0] > 1 else "")] + [str(n) for n in tokens[1:]]
+    return [row([*names, *units]),
+            "|" + "---|" * len(names) + "---:|" * len(tokens)]
+
+
+def row(cells):
+    return "| " + " | ".join(cells) + " |"

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verifies every contestant of a group, then times them in interleaved rounds."""
+
+import dataclasses
+import random
+import time
+
+from verify import verdict_on
+from workload import Workload
+
+SAMPLE_NS = 200_000  # a sample is as many calls as fill this, at most MOST_CALLS
+MOST_CALLS = 2000
+FEWEST_ROUNDS = 12
+PLANTED = 1.01  # of the base, which every verification must refuse
+
+
+class DiffersError(Exception):
+    """A contestant computes something else."""
+
+
+@dataclasses.dataclass
+class Running:
+    contestant: object
+    runner: object
+    calls: int = 1
+    verdict: object = None
+    best: float = float("inf")
+
+    def sample(self):
+        """After a warm-up of the same work: the others have had the caches."""
+        self.runner.nanoseconds(self.calls)
+        self.best = min(self.best, self.runner.nanoseconds(self.calls) / self.calls)
+
+
+def measured(contestants, work, seconds):
+    running = [Running(each, each.make(work)) for each in contestants]
+    try:
+        for each in running:
+            verify(each, work)
+        work.fill()
+        rounds = time_rounds(running, seconds)
+        return [result_of(each, work, rounds) for each in running]
+    finally:
+        for each in running:
+            each.runner.free()
+
+
+def verify(each, work):
+    recipe = each.contestant.recipe
+    if recipe is None:
+        return
+    each.verdict = verdict_on(each.runner, recipe, work)
+    if not each.verdict.passed():
+        raise DiffersError(f"{name_of(each.contestant)}, {work}: must be within its bound, got an "
+                           f"error of {each.verdict.worst:.3g} times that")
+
+
+def refuse_planted(contestants, work):
+    """Every verification must be able to fail: a base that is 1 % off is refused."""
+    planted = Workload(work.dtype, work.pairing, work.tokens, work.base * PLANTED)
+    for contestant in contestants:
+        if contestant.recipe is None:
+            continue
+        runner = contestant.make(planted)
+        try:
+            planted.base = work.base  # what the verdict expects from here on
+            verdict = verdict_on(runner, contestant.recipe, planted)
+        finally:
+            planted.base = work.base * PLANTED
+            runner.free()
+        if verdict.passed():
+            raise DiffersError(f"{name_of(contestant)}, {work}: a base that is 1 % off must be "
+                               f"refused, got an error of {verdict.worst:.3g} times the bound")
+
+
+def time_rounds(running, seconds):
+    for each in running:
+        once = each.runner.nanoseconds(1)
+        each.calls = int(min(max(SAMPLE_NS // max(once, 1), 1), MOST_CALLS))
+    order = list(running)
+    shuffle = random.Random(1).shuffle
+    end, rounds = time.monotonic() + seconds, 0
+    while rounds < FEWEST_ROUNDS or time.monotonic() < end:
+        shuffle(order)
+        for each in order:
+            each.sample()
+        rounds += 1
+    return rounds
+
+
+def name_of(contestant):
+    return " ".join(filter(None, (contestant.peer, contestant.form, contestant.place,
+                                  contestant.rows)))
+
+
+def result_of(each, work, rounds):
+    contestant = each.contestant
+    result = {"peer": contestant.peer, "form": contestant.form, "dtype": work.dtype,
+              "pairing": work.pairing, "tokens": work.tokens, "place": contestant.place,
+              "rows": contestant.rows, "ns_per_token": round(each.best / work.tokens, 2),
+              "rounds": rounds, "calls": each.calls}
+    if each.verdict is not None:
+        result["error"] = float(f"{each.verdict.error:.3g}")
+        result["of_bound"] = float(f"{each.verdict.worst:.3g}")
+    return result

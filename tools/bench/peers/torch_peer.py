@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch, eager: the form of Hugging Face Transformers and that of Meta's Llama reference."""
+
+import time
+
+import torch
+
+from verify import Recipe
+
+
+def tensor_of(array, dtype):
+    """The array's memory as a tensor [1, tokens, heads, head_dim]."""
+    if dtype == "bf16":
+        return torch.from_numpy(array.view("int16")).view(torch.bfloat16).unsqueeze(0)
+    return torch.from_numpy(array).unsqueeze(0)
+
+
+def float32_angles(work):
+    """[tokens, head_dim / 2], each step of the recipe in float32."""
+    exponents = torch.arange(0, work.head_dim, 2).float() / work.head_dim
+    inv_freq = 1.0 / (work.base**exponents)
+    positions = torch.arange(work.first, work.first + work.tokens).float()
+    return torch.outer(positions, inv_freq)
+
+
+class Eager:
+    chain = 1
+    place, rows = "out_of_place", "prepared"
+
+    def __init__(self, work, threads):
+        torch.set_num_threads(threads)
+        self.work = work
+        self.q, self.k = tensor_of(work.q, work.dtype), tensor_of(work.k, work.dtype)
+
+    def nanoseconds(self, calls):
+        with torch.inference_mode():
+            start = time.perf_counter_ns()
+            for _ in range(calls):
+                self.rotated()
+            return time.perf_counter_ns() - start
+
+    def result(self):
+        self.work.fill()
+        with torch.inference_mode():
+            return [array_of(each, self.work) for each in self.rotated()]
+
+    def free(self):
+        """Nothing that Python does not free."""
+
+
+def array_of(tensor, work):
+    tensor = tensor.squeeze(0).contiguous()
+    if work.dtype == "bf16":
+        return tensor.view(torch.int16).numpy().view("uint16")
+    return tensor.numpy()
+
+
+class RotateHalf(Eager):
+    """x cos + rotate_half(x) sin on [batch, heads, tokens, head_dim] views of the projections."""
+
+    recipe = Recipe("float32", 3)
+
+    def __init__(self, work, threads):
+        super().__init__(work, threads)
+        self.q, self.k = self.q.transpose(1, 2), self.k.transpose(1, 2)
+        angles = float32_angles(work)
+        twice = torch.cat((angles, angles), dim=-1)[None, None]
+        self.cos, self.sin = twice.cos().to(self.q.dtype), twice.sin().to(self.q.dtype)
+
+    @staticmethod
+    def turned(x):
+        first, second = x.chunk(2, dim=-1)
+        return torch.cat((-second, first), dim=-1)
+
+    def rotated(self):
+        q = self.q * self.cos + self.turned(self.q) * self.sin
+        k = self.k * self.cos + self.turned(self.k) * self.sin
+        return q, k
+
+    def result(self):
+        self.work.fill()
+        with torch.inference_mode():
+            return [array_of(each.transpose(1, 2), self.work) for each in self.rotated()]
+
+
+class Complex(Eager):
+    """Neighbours as complex64 numbers, times one of modulus 1, cast back."""
+
+    recipe = Recipe("float32", 1)
+
+    def __init__(self, work, threads):
+        super().__init__(work, threads)
+        angles = float32_angles(work)
+        self.rows_of_step = torch.polar(torch.ones_like(angles), angles)[None, :, None]
+
+    def rotated_one(self, x):
+        pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
+        return torch.view_as_real(pairs * self.rows_of_step).flatten(-2).type_as(x)
+
+    def rotated(self):
+        return self.rotated_one(self.q), self.rotated_one(self.k)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries and keys of Llama 3 8B for one number of tokens, and what rotation makes of them."""
+
+import numpy as np
+
+NUMPY = {"f32": np.float32, "bf16": np.uint16, "f16": np.float16}  # bf16: its bits
+CACHE_LINE = 64
+
+
+class Workload:
+    query_heads, key_heads, head_dim = 32, 8, 128
+    first = 1000  # position of the first token
+
+    def __init__(self, dtype, pairing, tokens, base=500000.0):
+        self.dtype, self.pairing, self.tokens, self.base = dtype, pairing, tokens, base
+        random = np.random.default_rng(tokens)
+        self.start = []
+        for heads in (self.query_heads, self.key_heads):
+            normal = random.standard_normal((tokens, heads, self.head_dim), np.float32)
+            self.start.append(encoded(normal, dtype))
+        self.q, self.q_out = aligned_like(self.start[0]), aligned_like(self.start[0])
+        self.k, self.k_out = aligned_like(self.start[1]), aligned_like(self.start[1])
+        self.fill()
+
+    def fill(self):
+        self.q[...], self.k[...] = self.start
+
+    def sample(self):
+        """Tokens that are verified: all of a few, else 64 that reach from the first to the last."""
+        return np.unique(np.linspace(0, self.tokens - 1, 64).round().astype(int))
+
+    def __str__(self):
+        return f"{self.dtype} {self.pairing}, {self.tokens} tokens"
+
+
+def aligned_like(array):
+    room = np.empty(array.nbytes + CACHE_LINE, np.uint8)
+    skip = -room.ctypes.data % CACHE_LINE
+    return room[skip:skip + array.nbytes].view(array.dtype).reshape(array.shape)
+
+
+def encoded(values, dtype):
+    if dtype != "bf16":
+        return values.astype(NUMPY[dtype])
+    return (values.view(np.uint32) >> 16).astype(np.uint16)  # any bf16 will do as input
+
+
+def decoded(array, dtype):
+    if dtype != "bf16":
+        return array.astype(np.float64)
+    return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def inv_freq(head_dim, base):
+    return base ** (-np.arange(0, head_dim, 2) / head_dim)
+
+
+def pair_features(head_dim, pairing):
+    pairs = np.arange(head_dim // 2)
+    if pairing == "half":
+        return pairs, pairs + head_dim // 2
+    return 2 * pairs, 2 * pairs + 1
