@@ -73,7 +73,7 @@ class Reports(unittest.TestCase):
         self.assertEqual(table[:5], [
             "| dtype |  | 512 tokens | 4096 |",
             "|---|---|---:|---:|",
-            "| f32 | **rotary**, ns (× in-place scale) | 100 (1.25) | 500 (1.11) |",
+            "| f32 | **rotary half**, ns (× in-place scale) | 100 (1.25) | 500 (1.11) |",
             "| f32 | ggml NEOX, in place | 4.00 × | 3.50 × |",
             "| f32 | ggml NEOX, out of place | 4.20 × | 3.60 × |",
         ])
@@ -129,6 +129,15 @@ class Definition:
         turned = (values[..., x] + 1j * values[..., y]) * np.exp(1j * angles)
         values[..., x], values[..., y] = turned.real, turned.imag
         return values
+
+
+class Workloads(unittest.TestCase):
+    def test_a_contestant_that_writes_nothing_does_not_pass_with_the_last_one_s_output(self):
+        work = Workload("f32", "half", tokens=2)
+        work.q_out[...], work.k_out[...] = Definition(work, work.base).result()
+        idle = Definition(work, work.base)
+        idle.result = lambda: (work.fill(), (work.q_out, work.k_out))[1]
+        self.assertFalse(verify.verdict_on(idle, verify.Recipe("float32", 3), work).passed())
 
 
 class Verification(unittest.TestCase):

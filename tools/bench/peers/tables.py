@@ -70,18 +70,17 @@ def summary(report):
     """For README.md: our time, and how many times as long each peer takes."""
     tokens = numbers_of_tokens(report)
     lines = table_head(["dtype", ""], tokens)
-    for dtype in ("f32", "f16", "bf16"):
-        ours = {each["tokens"]: each for each in ratios.find(
-            report, peer="rotary", dtype=dtype, pairing="half", place="in_place",
-            rows="in_each_call")}
-        cells = [our_cell(report, ours[n]) if n in ours else "" for n in tokens]
-        lines.append(row([dtype, "**rotary**, ns (× in-place scale)", *cells]))
-        for entries in series(report):
-            first = entries[0]
-            if first["dtype"] == dtype and first["peer"] not in ("rotary", "scale"):
-                cells = {each["tokens"]: figure(ratios.to_ours(report, each)) + " ×"
-                         for each in entries}
-                lines.append(row([dtype, peer_name(first), *(cells.get(n, "") for n in tokens)]))
+    for entries in series(report):
+        first = entries[0]
+        kind = (first["peer"], first["place"], first["rows"])
+        if kind == ("rotary", "in_place", "in_each_call"):
+            name, entry = f"**rotary {first['form']}**, ns (× in-place scale)", our_cell
+        elif first["peer"] not in ("rotary", "scale"):
+            name, entry = peer_name(first), ratio_cell
+        else:
+            continue
+        cells = {each["tokens"]: entry(report, each) for each in entries}
+        lines.append(row([first["dtype"], name, *(cells.get(n, "") for n in tokens)]))
     return "\n".join(lines + ["", provenance(report)])
 
 
@@ -100,6 +99,10 @@ def details(report):
 
 def our_cell(report, result):
     return f"{result['ns_per_token']:.0f} ({figure(ratios.to_scale(report, result))})"
+
+
+def ratio_cell(report, result):
+    return figure(ratios.to_ours(report, result)) + " ×"
 
 
 def detail_cell(report, result):

@@ -23,14 +23,16 @@ class Workload:
         self.fill()
 
     def fill(self):
+        """As at the start; in the outputs nothing that another contestant computed remains."""
         self.q[...], self.k[...] = self.start
+        self.q_out[...], self.k_out[...] = 0, 0
 
     def sample(self):
         """Tokens that are verified: all of a few, else 64 that reach from the first to the last."""
         return np.unique(np.linspace(0, self.tokens - 1, 64).round().astype(int))
 
     def __str__(self):
-        return f"{self.dtype} {self.pairing}, {self.tokens} tokens"
+        return f"{self.dtype} {self.pairing}, tokens: {self.tokens}"
 
 
 def aligned_like(array):
