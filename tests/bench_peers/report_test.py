@@ -52,7 +52,8 @@ class Reports(unittest.TestCase):
         self.assertEqual(ggml, {
             "goal": "ggml NEOX, f32", "least": 3.5, "smallest": 3.5, "met": True, "lines": 4,
             "lines_met": 4, "at": {"dtype": "f32", "pairing": "half", "tokens": 4096,
-                                   "place": "in_place"}})
+                                   "place": "in_place"},
+            "at_roofline": 3.889})  # 1750 / 450
 
     def test_a_goal_is_not_met_when_one_line_falls_short(self):
         self.line(peer="ggml", tokens=4096)["ns_per_token"] = 1749.0

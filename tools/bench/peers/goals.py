@@ -32,9 +32,11 @@ def evaluate_one(goal, report):
         return None
     smallest, where = min(lines, key=lambda line: line[0])
     met = sum(ratio >= goal.least for ratio, _ in lines)
+    possible = ratios.to_scale(report, where)
     at = {key: where[key] for key in ("dtype", "pairing", "tokens", "place")}
     return {"goal": goal.text, "least": goal.least, "smallest": round(smallest, 3), "at": at,
-            "lines": len(lines), "lines_met": met, "met": met == len(lines)}
+            "at_roofline": round(possible, 3), "lines": len(lines), "lines_met": met,
+            "met": met == len(lines)}
 
 
 def text(report):
@@ -46,5 +48,6 @@ def text(report):
             f"  {'met' if verdict['met'] else 'NOT MET':8}>= {verdict['least']:4g} x "
             f"{verdict['goal']:20} smallest {verdict['smallest']:6.2f} ({at['dtype']} "
             f"{at['pairing']}, {at['place'].replace('_', ' ')}, tokens: {at['tokens']}), "
+            f"{verdict['at_roofline']:.2f} were we an in-place scale; "
             f"{verdict['lines_met']} of {verdict['lines']} lines")
     return "\n".join(lines)

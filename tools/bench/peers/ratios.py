@@ -31,6 +31,6 @@ def to_ours_alike(report, result):
 
 
 def to_scale(report, result):
-    """Our time through that of an in-place scale of the same bytes."""
+    """The time through that of an in-place scale of the same bytes."""
     same = {key: result[key] for key in GROUP}
     return result["ns_per_token"] / find(report, peer="scale", **same)[0]["ns_per_token"]
