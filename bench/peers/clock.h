@@ -2,9 +2,10 @@
 #ifndef ROTARY_BENCH_PEERS_CLOCK_H
 #define ROTARY_BENCH_PEERS_CLOCK_H
 
-#include <stdint.h>
-#include <time.h>
+#include <stdint.h> /* NOLINT(modernize-deprecated-headers): C has this name alone */
+#include <time.h>   /* NOLINT(modernize-deprecated-headers) */
 
+/* NOLINTNEXTLINE(modernize-redundant-void-arg): in C, () would take any arguments */
 static inline int64_t nanoseconds_now(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

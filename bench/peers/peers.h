@@ -4,6 +4,8 @@
 #ifndef ROTARY_BENCH_PEERS_PEERS_H
 #define ROTARY_BENCH_PEERS_PEERS_H
 
+/* C says these things so. */
+/* NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 #include <stdint.h>
 
 #include "rotary/export.h"
@@ -52,5 +54,7 @@ ROTARY_API void peers_scale_free(void* made);
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 
 #endif /* ROTARY_BENCH_PEERS_PEERS_H */
