@@ -72,9 +72,12 @@ def positive(word):
 
 def read(path):
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        report = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise environment.PeersError(f"{path} must be a report of this tool: {error}") from error
+    if not isinstance(report, dict) or report.get("schema_version") != 1:
+        raise environment.PeersError(f"{path} must be a report of this tool, got other JSON")
+    return report
 
 
 def measured(options):
