@@ -99,11 +99,12 @@ def variables(threads):
 
     Without the first two torch faults in every page of every result again: 7136 faults in a call of
     512 tokens, float32; 8160 with the first alone; none with both. Debian's torch takes AVX2 unless
-    told.
+    told. Threads of OpenMP (torch, ggml) that wait in a loop would take the processors from the
+    contestant whose turn it is.
     """
     named = dict(os.environ)
     named.update(MALLOC_MMAP_MAX_="0", MALLOC_TRIM_THRESHOLD_=str(2**40),
-                 OMP_NUM_THREADS=str(threads))
+                 OMP_NUM_THREADS=str(threads), OMP_WAIT_POLICY="passive")
     if "avx512f" in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"):
         named.update(ATEN_CPU_CAPABILITY="avx512")
     return named

@@ -49,6 +49,8 @@ class RotaryEmbedding:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
+        # Idle threads would take the processors from the contestant whose turn it is.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self.session = onnxruntime.InferenceSession(
             model_of(work, self.chain).SerializeToString(), options,
             providers=["CPUExecutionProvider"])
