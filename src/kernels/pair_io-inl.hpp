@@ -68,7 +68,13 @@ struct Interleaved {
   template <class D>
   static HWY_INLINE void store_pairs(D d, PairVectors<D> value, hn::TFromD<D>* head,
                                      std::int64_t pair, std::int64_t) {
-    hn::StoreInterleaved2(value.x, value.y, d, head + 2 * pair);
+    // gcc 12 for arm64 never finishes Highway's interleaved store of one double.
+    if constexpr (hn::MaxLanes(d) == 1) {
+      hn::StoreU(value.x, d, head + 2 * pair);
+      hn::StoreU(value.y, d, head + 2 * pair + 1);
+    } else {
+      hn::StoreInterleaved2(value.x, value.y, d, head + 2 * pair);
+    }
   }
 
   template <class D>

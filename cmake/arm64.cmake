@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# Toolchain of preset arm64: gcc for aarch64 on any Debian machine, its libraries in a tree of their
+# own (tools/dev/arm.sh fills it), and the programs it makes run under qemu-user.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+
+get_filename_component(sysroot "${CMAKE_CURRENT_LIST_DIR}/../build/arm64/sysroot" ABSOLUTE)
+set(CMAKE_SYSROOT "${sysroot}")
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} "${sysroot}")
+set(ENV{PKG_CONFIG_LIBDIR}
+  "${sysroot}/usr/lib/aarch64-linux-gnu/pkgconfig:${sysroot}/usr/share/pkgconfig")
+
+# ARMv8.0-A, what every 64-bit Arm machine has: an instruction of a later version ends the program.
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -cpu cortex-a72 -L "${sysroot}")

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev arm: the tests on 64-bit Arm, cross-built and run under qemu-user. The arm64 packages go
+# into a tree under build/, fetched by an apt that believes in a machine with nothing installed, so
+# nothing of this machine's packages changes.
+
+arm_sysroot="$PWD/build/arm64/sysroot"
+
+cmd_arm() {
+  (($# == 0)) || die "arm takes nothing, got '$1'"
+  install_packages "${packages_build[@]}" "${packages_test[@]}" "${packages_arm[@]}"
+  arm_fill_sysroot
+  run_tests arm64
+  stage "the tool on arm64"
+  arm_run build/arm64/bin/rotary inspect models/llama-3.1-8b.json
+}
+
+# What the libraries of packages_build need to be linked and run. The stamp names them: another list
+# is another tree.
+arm_fill_sysroot() {
+  local packages=(libstdc++6) name stamp="$arm_sysroot/.filled"
+  for name in "${packages_build[@]}"; do
+    [[ "$name" != *-dev ]] || packages+=("$name")
+  done
+  if [[ "$(cat "$stamp" 2>/dev/null)" == "${packages[*]}" ]]; then
+    return
+  fi
+  stage "fetch arm64 packages: ${packages[*]}"
+  rm -rf -- "$arm_sysroot"
+  mkdir -p "$arm_sysroot"
+  arm_fetch "$arm_sysroot/apt" "${packages[@]}"
+  for name in "$arm_sysroot"/apt/archives/*.deb; do
+    dpkg-deb --extract "$name" "$arm_sysroot"
+  done
+  rm -rf -- "$arm_sysroot/apt"
+  # A link to /lib/… means the one of this tree.
+  while read -r name; do
+    ln -sfn -- "$arm_sysroot$(readlink "$name")" "$name"
+  done < <(find "$arm_sysroot" -type l -lname '/*')
+  echo "${packages[*]}" >"$stamp"
+}
+
+# arm_fetch FOLDER PACKAGE...: the packages and what they depend on, into FOLDER/archives.
+arm_fetch() {
+  local folder="$1"
+  shift
+  mkdir -p "$folder/lists/partial" "$folder/archives/partial"
+  : >"$folder/status"
+  local apt=(apt-get --quiet
+    --option APT::Architecture=arm64 --option APT::Architectures=arm64
+    --option Dir::State::Lists="$folder/lists" --option Dir::State::status="$folder/status"
+    --option Dir::Cache="$folder" --option Debug::NoLocking=true
+    --option APT::Sandbox::User="$(id -un)")
+  "${apt[@]}" update
+  "${apt[@]}" install --download-only --yes --no-install-recommends "$@"
+}
+
+# As CMAKE_CROSSCOMPILING_EMULATOR of cmake/arm64.cmake.
+arm_run() {
+  qemu-aarch64 -cpu cortex-a72 -L "$arm_sysroot" "$@"
+}
