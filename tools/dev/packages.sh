@@ -22,6 +22,9 @@ packages_fuzz=(
 # The API reference; Doxygen is GPL-2.0, a tool that nothing links.
 packages_docs=(doxygen python3)
 
+# callgrind counts instructions (GPL-2.0+, a tool that nothing links).
+packages_counts=(valgrind python3)
+
 # gcc for arm64 (GPL-3.0+ with its runtime exception) and the emulator that runs what it makes
 # (GPL-2.0). The libraries of packages_build, as arm64 has them, are fetched by tools/dev/arm.sh.
 packages_arm=(g++-aarch64-linux-gnu qemu-user)

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tools/counts/counts.py runs under callgrind, which zeroes its counters when counted_call is
+// entered and writes them when it is left. Prints the compiler, the instruction set, and the name
+// of each call in the order in which they are counted.
+#include <fmt/core.h>
+
+#include "bench/counts/operations.hpp"
+#include "rotary/instruction_set.hpp"
+
+namespace {
+
+using rotary::bench::Operation;
+
+int fail(const rotary::Error& error) {
+  fmt::print(stderr, "rotary-counts: {}\n", error.message);
+  return 70;
+}
+
+}  // namespace
+
+// By a name that no compiler changes, in a function of its own.
+extern "C" [[gnu::noinline]] void counted_call(const Operation* operation, rotary::Status* status) {
+  *status = operation->call();
+}
+
+int main() {
+  const auto operations = rotary::bench::counted_operations();
+  if (!operations) return fail(operations.error());
+  const auto instruction_set = rotary::instruction_set();
+  if (!instruction_set) return fail(instruction_set.error());
+#if defined(__clang__)
+  fmt::print("clang {}.{}\n", __clang_major__, __clang_minor__);
+#else
+  fmt::print("gcc {}.{}\n", __GNUC__, __GNUC_MINOR__);
+#endif
+  fmt::print("{}\n", *instruction_set);
+  for (const Operation& operation : *operations) {
+    // The first one may choose, look up and touch what later ones find.
+    if (auto status = operation.call(); !status) return fail(status.error());
+    rotary::Status status;
+    counted_call(&operation, &status);
+    if (!status) return fail(status.error());
+    fmt::print("{}\n", operation.name);
+  }
+  return 0;
+}

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instructions of the hot calls, counted by callgrind and compared with recorded.json: unlike times
+they are the same in every run, so a change of a few percent shows on the busiest machine.
+
+    counts.py PROGRAM RECORDED [--accept]
+
+PROGRAM is rotary-counts, RECORDED the numbers of each compiler and instruction set. --accept writes
+what was counted instead. Exits with 1 when a count is more than 2 % away from what is recorded, in
+either direction: fewer instructions are to be recorded too, or they can be lost again unseen."""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+# What valgrind can execute; it knows no AVX-512.
+INSTRUCTION_SETS = ("AVX2", "SSE4")
+ALLOWED = 0.02
+SUMMARY = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
+
+
+def count(program, instruction_set):
+    """The compiler, and the instructions of each call of the program by its name."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "out"
+        result = subprocess.run(
+            ["valgrind", "--tool=callgrind", "--quiet", f"--callgrind-out-file={out}",
+             "--zero-before=counted_call", "--dump-after=counted_call", program],
+            capture_output=True, text=True,
+            env=os.environ | {"ROTARY_INSTRUCTION_SET": instruction_set},
+        )  # fmt: skip
+        if result.returncode != 0:
+            sys.exit(f"{program} must exit with 0 under callgrind, got {result.returncode}:\n"
+                     f"{result.stderr}")
+        compiler, used, *names = result.stdout.splitlines()
+        if used != instruction_set:
+            sys.exit(f"{program} must use {instruction_set}, got {used}")
+        dumps = sorted(pathlib.Path(folder).glob("out.*"), key=lambda path: int(path.suffix[1:]))
+        if len(dumps) != len(names):
+            sys.exit(f"callgrind must write one dump for each of {len(names)} calls, "
+                     f"got {len(dumps)}")
+        return compiler, {
+            name: int(SUMMARY.search(dump.read_text()).group(1))
+            for name, dump in zip(names, dumps)
+        }
+
+
+def compare(title, counted, recorded):
+    """Prints every count; returns how many are too far from the recorded ones."""
+    wrong = 0
+    print(f"\n{title:<48}{'counted':>12}{'recorded':>12}{'change':>9}")
+    for name in sorted(counted.keys() | recorded.keys(), key=[*counted, *recorded].index):
+        now, before = counted.get(name), recorded.get(name)
+        if now is None or before is None:
+            change, is_wrong = "", True
+        else:
+            change, is_wrong = f"{now / before - 1:+.1%}", abs(now / before - 1) > ALLOWED
+        wrong += is_wrong
+        print(f"{name:<48}{now or 'no call':>12}{before or 'nothing':>12}{change:>9}"
+              f"{'  <--' if is_wrong else ''}")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("recorded", type=pathlib.Path)
+    parser.add_argument("--accept", action="store_true", help="record what is counted now")
+    options = parser.parse_args()
+    recorded = json.loads(options.recorded.read_text()) if options.recorded.exists() else {}
+    wrong = 0
+    for instruction_set in INSTRUCTION_SETS:
+        compiler, counted = count(options.program, instruction_set)
+        before = recorded.setdefault(compiler, {}).get(instruction_set, {})
+        wrong += compare(f"instructions, {compiler}, {instruction_set}", counted, before)
+        recorded[compiler][instruction_set] = counted
+    if options.accept:
+        options.recorded.write_text(json.dumps(recorded, indent=2) + "\n")
+        print(f"\nrecorded in {options.recorded}")
+    elif wrong:
+        sys.exit(f"\n{wrong} counts are more than {ALLOWED:.0%} from those of {options.recorded}; "
+                 "where the change is meant: ./dev counts --accept")
+
+
+main()
