@@ -42,7 +42,7 @@ HeadWindow cached(HeadWindow window) {
 Frequencies stretched(const Frequencies& frequencies, double attention_factor) {
   std::vector<double> inv_freq = frequencies.inv_freq;
   for (std::size_t i = 0; i < inv_freq.size(); ++i) {
-    inv_freq[i] *= 1 - 0.04 * static_cast<double>(i);
+    inv_freq[i] *= 1 - 0.06 * static_cast<double>(i);
   }
   return test::value_of(make_frequencies(frequencies.window, inv_freq, attention_factor));
 }
@@ -142,13 +142,17 @@ TEST(Shift, ToOtherFrequencies) {
 // Doubles between integers, moved by what is no whole number, too.
 TEST(Shift, FarAndBetweenIntegers) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half));
-  const Frequencies negative = stretched(frequencies, 1);
+  const Frequencies negative = stretched(frequencies, 1);  // the last pairs turn by -φ
   const std::array<std::int64_t, 5> far = {1000000, std::int64_t{1} << 33, -(std::int64_t{1} << 40),
                                            INT64_MAX, INT64_MIN};
   std::array<std::int64_t, 5> moved{};
   for (std::size_t i = 0; i < far.size(); ++i) moved[i] = far[i] + (far[i] > 0 ? -37 : 41);
   const std::array<double, 5> between = {0.5, -3.25, 1e6 + 0.125, 0x1p33 + 0.5, 0};
   const std::array<double, 5> on = {7.5, 0.75, 3.7, 0x1p33 - 6.5, -0.5};
+  const std::array<double, 5> parts = {0.5, 1.25, -0.5, 2, 7.75};  // their whole numbers stay
+  const std::array<double, 5> other_parts = {0.75, 1.25, 0.5, 2, 7.25};
+  const Positions from_parts = positions_of(parts);
+  const Positions to_parts = positions_of(other_parts);
   const Positions from_far = positions_of(far);
   const Positions to_far = positions_of(moved);
   const Positions from_between = positions_of(between);
@@ -165,6 +169,7 @@ TEST(Shift, FarAndBetweenIntegers) {
     EXPECT_TRUE(accepts({frequencies, from_far}, {negative, to_far}, both));
     EXPECT_TRUE(accepts({frequencies, from_between}, {frequencies, to_between}, both));
     EXPECT_TRUE(accepts({frequencies, from_between}, {negative, to_between}, both));
+    EXPECT_TRUE(accepts({frequencies, from_parts}, {frequencies, to_parts}, both));
     EXPECT_TRUE(accepts({negative, from_far}, {frequencies, to_between}, both));
   }
 }
