@@ -18,9 +18,9 @@ void JsonWriter::key(std::string_view name) {
   text_ += ':';
 }
 
-void JsonWriter::null() {
+void JsonWriter::literal(std::string_view word) {
   separate();
-  text_ += "null";
+  text_ += word;
 }
 
 void JsonWriter::value(double number) {

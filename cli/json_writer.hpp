@@ -23,7 +23,8 @@ class JsonWriter {
   // Inside an object, before each value.
   void key(std::string_view name);
 
-  void null();
+  void null() { literal("null"); }
+  void value(std::same_as<bool> auto truth) { literal(truth ? "true" : "false"); }
   void value(double number);
   void value(std::string_view text);
   void value(std::span<const double> numbers);
@@ -67,6 +68,7 @@ class JsonWriter {
   void close(char bracket);
   void integer(std::int64_t number);
   void quoted(std::string_view text);
+  void literal(std::string_view word);
 
   std::string text_;
 };

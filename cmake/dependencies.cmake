@@ -21,8 +21,8 @@ if(ROTARY_DEVELOPER)
   # libcli11-dev (BSD-3-Clause). Tool: subcommands and option parsing.
   find_package(CLI11 2.1 CONFIG REQUIRED)
 
-  # libmpfr-dev (LGPL-3+). Reference: cos and sin of an angle that no double holds. Linked by tests
-  # and rotary-start only.
+  # libmpfr-dev (LGPL-3+). Reference: cos and sin of an angle that no double holds. Linked by tests,
+  # by rotary-start, and by the tool, whose command bench verifies with it; not by the libraries.
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(mpfr REQUIRED IMPORTED_TARGET mpfr)
 

@@ -23,7 +23,16 @@ void scale(float* data, std::size_t count, float factor) {
       hn::StoreU(hn::Mul(hn::LoadU(d, at), by), d, at);
     }
   }
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(hn::Mul(hn::LoadU(d, data + i), by), d, data + i);
+  }
   for (; i < count; ++i) data[i] *= factor;
+}
+
+void scale_runs(const FloatRuns& values, float factor) {
+  for (std::size_t run = 0; run < values.runs; ++run) {
+    scale(values.data + run * values.stride, values.floats, factor);
+  }
 }
 
 }  // namespace HWY_NAMESPACE
@@ -34,9 +43,14 @@ HWY_AFTER_NAMESPACE();
 namespace rotary::bench {
 
 HWY_EXPORT(scale);
+HWY_EXPORT(scale_runs);
 
 void scale_in_place(float* data, std::size_t count, float factor) {
   HWY_DYNAMIC_DISPATCH(scale)(data, count, factor);
+}
+
+void scale_runs_in_place(const FloatRuns& values, float factor) {
+  HWY_DYNAMIC_DISPATCH(scale_runs)(values, factor);
 }
 
 }  // namespace rotary::bench

@@ -4,11 +4,16 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <utility>
+#include <vector>
 
-#include "bench/start/measure.hpp"
-#include "bench/start/verify.hpp"
+#include "bench/measure.hpp"
+#include "bench/operations/operations.hpp"
+#include "bench/progress.hpp"
+#include "bench/verification.hpp"
 #include "rotary/rotary.hpp"
 
 namespace {
@@ -30,42 +35,121 @@ int fail(const Error& error) {
   return 70;
 }
 
-// Positions 0 … tokens-1 of q and k, rotated in place by the library and by the reference.
+// 32 query and 8 key heads, as Llama 3.1 8B has them.
+constexpr bench::HeadShape shape;
+
+// Tokens that are verified together, so that there is progress to show, and the reference's angles,
+// which serve every dtype.
+struct Slice {
+  ConsecutivePositions positions;
+  reference::AngleRows rows;
+};
+
+// Positions 0 … tokens-1.
+std::vector<Slice> slices_of(const Frequencies& frequencies, std::int64_t tokens) {
+  constexpr std::int64_t slice_tokens = 64;
+  std::vector<Slice> slices;
+  bench::Progress progress("computing the reference's angles", tokens);
+  for (std::int64_t first = 0; first < tokens; first += slice_tokens) {
+    const ConsecutivePositions positions{.first = first,
+                                         .tokens = std::min(slice_tokens, tokens - first)};
+    slices.push_back({positions, reference::AngleRows(positions, frequencies.inv_freq)});
+    progress.advance(positions.tokens);
+  }
+  return slices;
+}
+
+ConstHeadsView tokens_of(ConstHeadsView view, const ConsecutivePositions& positions) {
+  view.data = static_cast<const std::byte*>(view.data) +
+              positions.first * view.strides.token * size_in_bytes(view.dtype);
+  view.extents.tokens = positions.tokens;
+  return view;
+}
+
+bench::Tensor tensor_of(DType dtype, std::int64_t tokens, std::int64_t heads,
+                        const Frequencies& frequencies) {
+  bench::Tensor tensor(
+      dtype,
+      {.batch = 1, .tokens = tokens, .heads = heads, .features = frequencies.window.head_dim},
+      shape.layout);
+  tensor.fill(2104'09864);
+  return tensor;
+}
+
+// q and k rotated in place by the library and held against the reference.
 Result<bench::Verification> rotate_and_verify(DType dtype, const Frequencies& frequencies,
                                               std::int64_t tokens,
-                                              const reference::AngleRows& rows) {
-  const bench::Workload before(dtype, tokens, frequencies.window.head_dim);
-  const bench::Workload after = before.copy();
+                                              const std::vector<Slice>& slices) {
+  const bench::Tensor q = tensor_of(dtype, tokens, shape.query_heads, frequencies);
+  const bench::Tensor k = tensor_of(dtype, tokens, shape.key_heads, frequencies);
+  const bench::Tensor q_before = q.copy();
+  const bench::Tensor k_before = k.copy();
   const auto rotations =
       make_rotations(frequencies, ConsecutivePositions{.first = 0, .tokens = tokens});
   if (!rotations) return rotations.error();
-  if (auto status = rotate_qk(after.q(tokens), after.k(tokens), *rotations); !status) {
+  if (auto status = rotate_qk(q.view(), k.view(), *rotations); !status) {
     return std::move(status).error();
   }
-  bench::Progress progress(fmt::format("verifying {}", to_string(dtype)),
-                           tokens * (bench::query_heads + bench::key_heads));
-  auto result =
-      verify({.before = before.q(tokens), .after = after.q(tokens)}, frequencies, rows, progress);
-  result.merge(
-      verify({.before = before.k(tokens), .after = after.k(tokens)}, frequencies, rows, progress));
+  bench::Verification result;
+  bench::Progress progress(fmt::format("verifying {}", to_string(dtype)), tokens);
+  for (const auto& [positions, rows] : slices) {
+    const bench::ExactRotation exact{
+        .frequencies = frequencies, .rows = rows, .positions = positions};
+    result.merge(verify(
+        {.before = tokens_of(q_before.view(), positions), .after = tokens_of(q.view(), positions)},
+        exact));
+    result.merge(verify(
+        {.before = tokens_of(k_before.view(), positions), .after = tokens_of(k.view(), positions)},
+        exact));
+    progress.advance(positions.tokens);
+  }
   return result;
 }
 
 void print(DType dtype, const bench::Verification& v) {
   fmt::print(
-      "  {:<5}{:>11} elements, {} wrong; largest error {:.6g} units, bound {:.6g} (token {}, head "
-      "{}, feature {})\n",
-      to_string(dtype), v.elements, v.wrong, v.worst, v.bound, v.worst_head.token,
-      v.worst_head.head, v.worst_feature);
+      "  {:<5}{:>11} elements, {} wrong; largest error {:.6g} units, bound {:.6g} (position {}, "
+      "head {}, feature {})\n",
+      to_string(dtype), v.elements, v.wrong, v.worst, v.bound, v.worst_position, v.worst_head,
+      v.worst_feature);
 }
 
-Status print_timing(DType dtype, const Frequencies& frequencies, std::int64_t tokens) {
-  const bench::Workload workload(dtype, tokens, frequencies.window.head_dim);
-  const auto timing = bench::measure(workload, frequencies, tokens);
-  if (!timing) return timing.error();
-  fmt::print("  {:<6}{:>7} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>9.2f}\n", to_string(dtype),
-             tokens, timing->rows_ns, timing->rotate_ns, timing->both_ns, timing->scale_ns,
-             timing->ratio());
+// About a second for each of the three.
+Result<bench::LineTiming> time_line(const bench::Operation& operation, const bench::Line& line,
+                                    const Frequencies& frequencies) {
+  const bench::Setup setup{.line = {.operation = &operation,
+                                    .tokens = line.tokens,
+                                    .dtype = line.dtype,
+                                    .pairing = line.pairing},
+                           .frequencies = frequencies};
+  const auto job = operation.prepare(setup);
+  if (!job) return job.error();
+  const auto measurement = bench::measure(**job, 1, 0.5);
+  if (!measurement) return measurement.error();
+  if (!measurement->timing) {
+    return Error{ErrorCode::unsupported, "results must be within their bound to be timed"};
+  }
+  return *measurement->timing;
+}
+
+Status print_timing(const bench::Operation& rotate, const bench::Line& line,
+                    const Frequencies& frequencies) {
+  bench::Operation rows = rotate;
+  rows.roofline = bench::RooflineKind::none;
+  rows.prepare = bench::prepare_rows;
+  bench::Operation prepared = rotate;
+  prepared.rows = bench::RowsAre::made_before;
+  const auto rows_time = time_line(rows, line, frequencies);
+  if (!rows_time) return rows_time.error();
+  const auto rotate_time = time_line(prepared, line, frequencies);
+  if (!rotate_time) return rotate_time.error();
+  const auto both = time_line(rotate, line, frequencies);
+  if (!both) return both.error();
+  const auto tokens = static_cast<double>(line.tokens);
+  fmt::print("  {:<6}{:>7} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>9.2f}\n",
+             to_string(line.dtype), line.tokens, rows_time->ns_per_call / tokens,
+             rotate_time->ns_per_call / tokens, both->ns_per_call / tokens,
+             both->roofline_ns_per_call.value_or(0) / tokens, both->ratio().value_or(0));
   return {};
 }
 
@@ -93,32 +177,43 @@ int run(const std::string& card_path, std::int64_t tokens) {
   fmt::print(
       "\nRotating q and k of {} tokens, {}+{} heads x {}, packed [tokens, heads, head_dim], on "
       "{}.\n\n",
-      tokens, bench::query_heads, bench::key_heads, frequencies->window.head_dim, *set);
+      tokens, shape.query_heads, shape.key_heads, frequencies->window.head_dim, *set);
 
   fmt::print("Every element against the reference, in units of 2^-24 hypot(pair):\n");
-  bench::Progress angles("computing the reference's angles", 1);
-  const reference::AngleRows rows(ConsecutivePositions{.first = 0, .tokens = tokens},
-                                  frequencies->inv_freq);
+  const std::vector<Slice> slices = slices_of(*frequencies, tokens);
   std::int64_t wrong = 0;
   for (const DType dtype : {DType::f32, DType::bf16}) {
-    const auto verification = rotate_and_verify(dtype, *frequencies, tokens, rows);
+    const auto verification = rotate_and_verify(dtype, *frequencies, tokens, slices);
     if (!verification) return fail(verification.error());
     print(dtype, *verification);
     wrong += verification->wrong;
+  }
+  if (wrong > 0) {
+    fmt::print("\nSOME ELEMENTS ARE WRONG; nothing was timed.\n");
+    return 1;
   }
 
   fmt::print("\nNanoseconds for each token, one thread, minima of interleaved rounds:\n");
   fmt::print("  dtype  tokens       rows     rotate       both   in-place   ratio to\n");
   fmt::print("                   (cos,sin) (q and k)              scale      scale\n");
+  const HeadWindow& window = frequencies->window;
+  const bench::Operation rotate{
+      .name = "rotate",
+      .summary = "rows made, then q and k rotated in place",
+      .shape = {.head_dim = window.head_dim, .rotary_dim = window.rotary_dim},
+      .prepare = bench::prepare_in_place,
+      .usual = {}};
   for (const std::int64_t count : {std::int64_t{512}, tokens}) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
-      if (auto status = print_timing(dtype, *frequencies, count); !status)
+      const bench::Line line{
+          .operation = &rotate, .tokens = count, .dtype = dtype, .pairing = window.pairing};
+      if (auto status = print_timing(rotate, line, *frequencies); !status) {
         return fail(status.error());
+      }
     }
   }
-  fmt::print("\n{}\n",
-             wrong == 0 ? "All elements are within the bound." : "SOME ELEMENTS ARE WRONG.");
-  return wrong == 0 ? 0 : 1;
+  fmt::print("\nAll elements are within the bound.\n");
+  return 0;
 }
 
 }  // namespace

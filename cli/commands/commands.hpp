@@ -30,9 +30,11 @@ extern const Command table_command;
 extern const Command rotate_command;
 extern const Command explain_command;
 extern const Command models_command;
+extern const Command bench_command;
 
-inline constexpr std::array<const Command*, 5> commands = {
-    &inspect_command, &table_command, &rotate_command, &explain_command, &models_command,
+inline constexpr std::array<const Command*, 6> commands = {
+    &inspect_command, &table_command,  &rotate_command,
+    &explain_command, &models_command, &bench_command,
 };
 
 }  // namespace rotary::cli

@@ -32,11 +32,14 @@ TEST(JsonWriter, NestsObjectsAndArrays) {
   json.begin_array();
   json.end_array();
   json.null();
+  json.value(true);
+  json.value(false);
   json.value(std::string_view("x"));
   json.end_array();
   json.array("c", std::vector<double>{0.5, -2});
   json.end_object();
-  EXPECT_EQ(std::move(json).finish(), "{\"a\":1,\"b\":[{},[],null,\"x\"],\"c\":[0.5,-2]}\n");
+  EXPECT_EQ(std::move(json).finish(),
+            "{\"a\":1,\"b\":[{},[],null,true,false,\"x\"],\"c\":[0.5,-2]}\n");
 }
 
 // Brackets and colons at the end of text are not structure.

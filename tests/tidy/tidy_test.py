@@ -73,7 +73,10 @@ class TidyTest(unittest.TestCase):
             "src/rotation/scaling/x.hpp": ('"rotary/rotate.hpp"', '"kernels/kernels.hpp"'),
             "src/model/x.hpp": ('"kernels/kernels.hpp"', "<mpfr.h>"),
             "reference/x.hpp": ('"rotation/rotate.hpp"', "<fmt/core.h>"),
-            "cli/x.hpp": ('"src/rotation/rotate.hpp"', '"../src/kernels/kernels.hpp"'),
+            "cli/x.hpp": (
+                '"src/rotation/rotate.hpp"', '"../src/kernels/kernels.hpp"', '"bench/timer.hpp"',
+                '"reference/forms.hpp"',
+            ),
             "bench/x.hpp": ('"rotation/rotate.hpp"', "<mpfr.h>"),
             "fuzz/x.hpp": ('"kernels/kernels.hpp"', '"reference/forms.hpp"', "<fmt/core.h>"),
             "examples/x.hpp": ('"reference/forms.hpp"', "<fmt/core.h>"),
@@ -96,6 +99,13 @@ class TidyTest(unittest.TestCase):
             "src/kernels/x.hpp",
             LICENCE + '#define HWY_TARGET_INCLUDE "rotary/rotate.hpp"\n',
             "src/kernels/x.hpp:2: src/kernels/ does not include",
+        )
+
+    def test_one_command_verifies_and_times(self):
+        self.assert_clean("cli/commands/bench.hpp", include('"bench/timer.hpp"'))
+        self.assert_finds(
+            "cli/commands/bench.hpp", include('"reference/forms.hpp"'),
+            "cli/commands/bench does not include reference/forms.hpp",
         )
 
     def test_a_folder_without_a_rule(self):

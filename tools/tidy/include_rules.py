@@ -90,6 +90,11 @@ RULES = (
         because="the reference shares types with the library and no formula",
     ),
     Rule("cli/", (PUBLIC,), STANDARD, ("CLI/", "fmt/", "zip.h") + SYSTEM, REACH),
+    # The reference behind bench/ is for what verifies, and for no other command.
+    Rule(
+        "cli/commands/bench", (PUBLIC, "bench/", "cli/"), STANDARD, ("CLI/", "fmt/") + SYSTEM,
+        REACH,
+    ),
     Rule("bench/", (PUBLIC, "reference/"), STANDARD, ("hwy/", "fmt/", "CLI/") + SYSTEM, REACH),
     Rule(
         "bench/peers/", (PUBLIC, "bench/scale/"), STANDARD | C_STANDARD | {"time.h"}, ("ggml",),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/start/progress.hpp"
+#include "bench/progress.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -10,18 +10,20 @@
 namespace rotary::bench {
 
 Progress::Progress(std::string what, std::int64_t total)
-    : what_(std::move(what)), total_(total), is_terminal_(isatty(STDERR_FILENO) == 1) {
-  advance(0);
-}
+    : what_(std::move(what)),
+      total_(total),
+      is_terminal_(isatty(STDERR_FILENO) == 1),
+      start_(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() {
-  if (is_terminal_) fmt::print(stderr, "\r\033[K");
+  if (shown_percent_ >= 0) fmt::print(stderr, "\r\033[K");
 }
 
 void Progress::advance(std::int64_t by) {
   done_ += by;
   const std::int64_t percent = total_ > 0 ? 100 * done_ / total_ : 100;
   if (!is_terminal_ || percent == shown_percent_) return;
+  if (std::chrono::steady_clock::now() - start_ < std::chrono::seconds(1)) return;
   shown_percent_ = percent;
   fmt::print(stderr, "\r\033[K{} {:3d} %", what_, percent);
   std::fflush(stderr);

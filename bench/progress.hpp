@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line on the terminal that says what is being done and how far it is; nothing when stderr is
-// not a terminal.
+// One line on the terminal that says what is being done and how far it is, from the second second
+// on; nothing when stderr is not a terminal.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -23,6 +24,7 @@ class Progress {
   std::int64_t done_ = 0;
   std::int64_t shown_percent_ = -1;
   bool is_terminal_;
+  std::chrono::steady_clock::time_point start_;
 };
 
 }  // namespace rotary::bench

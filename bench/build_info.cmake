@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -D SOURCE=... -D RESULT=... -D compiler=... -D flags=... -D type=... -P build_info.cmake:
+# runs in each build, since a commit is not seen by configuring; a file that stays the same is not
+# compiled again.
+execute_process(
+  COMMAND git describe --always --dirty --abbrev=12 --exclude *
+  WORKING_DIRECTORY "${SOURCE}"
+  OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
+  RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  set(commit unknown)
+endif()
+configure_file("${SOURCE}/bench/build_info.cpp.in" "${RESULT}" @ONLY)

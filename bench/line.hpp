@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is timed: operations, each a row of data with a function that prepares it, and lines, each
+// an operation on tensors of one size, type and pairing by so many threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "bench/roofline.hpp"
+#include "bench/tensor.hpp"
+#include "bench/verification.hpp"
+#include "rotary/executor.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/result.hpp"
+#include "rotary/rotary_spec.hpp"
+#include "rotary/rotate.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::bench {
+
+// What the bytes of an operation cost at least, and how it is measured.
+enum class RooflineKind { none, scale, copy };
+
+// The rows of cos and sin: made in each call, as the first layer of a step does, or before.
+enum class RowsAre { made_in_call, made_before };
+
+// What the heads of a model are like.
+struct HeadShape {
+  std::int64_t query_heads = 32;  // 0: the operation is on keys alone
+  std::int64_t key_heads = 8;     // both 0: no tensor takes part, dtype and pairing do not matter
+  std::int64_t head_dim = 128;
+  std::int64_t rotary_dim = 128;
+  Layout layout = Layout::tokens_first;
+};
+
+// The lines of an operation: every combination.
+struct Axes {
+  std::span<const std::int64_t> tokens;
+  std::span<const DType> dtypes;
+  std::span<const Pairing> pairings;
+  std::span<const std::int64_t> threads;
+};
+
+struct Setup;
+class Job;
+
+struct Operation {
+  std::string_view name;  // as --operations takes it
+  std::string_view summary;
+  HeadShape shape;
+  RowsAre rows = RowsAre::made_in_call;
+  Direction direction = Direction::forward;
+  RooflineKind roofline = RooflineKind::scale;
+  Result<std::unique_ptr<Job>> (*prepare)(const Setup& setup) = nullptr;
+  std::span<const Axes> usual;  // the lines of a run without options
+};
+
+struct Line {
+  const Operation* operation;
+  std::int64_t tokens = 0;
+  DType dtype = DType::f32;
+  Pairing pairing;
+  std::int64_t threads = 1;
+};
+
+// All that an operation needs; frequencies are those of the line's shape and pairing.
+struct Setup {
+  Line line;
+  Frequencies frequencies;
+  Executor executor = {};
+};
+
+// One operation with its tensors, ready to run.
+class Job {
+ public:
+  Job() = default;
+  virtual ~Job() = default;
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  // Runs it once, on values that nothing has changed yet, and holds a sample of the result against
+  // the reference.
+  [[nodiscard]] virtual Result<Verification> verify() = 0;
+
+  [[nodiscard]] virtual Status run(std::int64_t calls) = 0;
+
+  // Empty for RooflineKind::none.
+  [[nodiscard]] virtual const Roofline& roofline() const = 0;
+};
+
+// "f32 half, 512 tokens, 2 threads", after the operation's name.
+[[nodiscard]] std::string describe(const Line& line);
+
+// Base 500000, without a scaling rule.
+[[nodiscard]] Result<Frequencies> frequencies_of(const Line& line);
+
+// Of q and k together, whether or not all their features turn.
+[[nodiscard]] std::int64_t tensor_bytes(const Line& line);
+
+// All that the process must hold for the line.
+[[nodiscard]] std::int64_t needed_bytes(const Line& line);
+
+// What one call reads or writes, each byte once: what a cache must hold.
+[[nodiscard]] std::int64_t working_set_bytes(const Line& line);
+
+// What one call must at least read and write, added.
+[[nodiscard]] std::int64_t moved_bytes(const Line& line);
+
+}  // namespace rotary::bench

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which lines a run has.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bench/line.hpp"
+
+namespace rotary::bench {
+
+enum class LineSet {
+  usual,  // each operation's own choice: about half a minute
+  full,   // every combination of the values below
+};
+
+// What somebody asked for: it takes the place of the set's values.
+struct Wish {
+  LineSet set = LineSet::usual;
+  std::vector<const Operation*> operations = {};  // none: all
+  std::optional<std::vector<std::int64_t>> tokens = {};
+  std::optional<std::vector<DType>> dtypes = {};
+  std::optional<std::vector<Pairing>> pairings = {};
+  std::optional<std::vector<std::int64_t>> threads = {};
+};
+
+// Each line once, in the order of operations(). An operation without tensors has one dtype, one
+// pairing and one thread, whatever was asked for.
+[[nodiscard]] std::vector<Line> lines_of(const Wish& wish);
+
+}  // namespace rotary::bench

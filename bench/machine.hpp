@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a number was measured on and with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bench/goals.hpp"
+
+namespace rotary::bench {
+
+struct Machine {
+  std::string cpu;              // as the system calls it, or "unknown"
+  std::int64_t processors = 0;  // that this process may run on
+  Caches caches;
+};
+
+[[nodiscard]] Machine this_machine();
+
+// How this program was built.
+struct Build {
+  std::string_view compiler;  // "GNU 12.2.0"
+  std::string_view flags;
+  std::string_view type;  // "Release"
+  std::string_view
+      commit;  // "unknown" outside git; ends with "-dirty" where files differed from it
+};
+
+[[nodiscard]] Build this_build() noexcept;
+
+// Of any memory that a new process can have now, bytes.
+[[nodiscard]] std::int64_t available_memory_bytes();
+
+}  // namespace rotary::bench

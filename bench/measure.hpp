@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line of the benchmark: verified, and only then timed beside its roofline.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "bench/interleave.hpp"
+#include "bench/line.hpp"
+#include "rotary/result.hpp"
+
+namespace rotary::bench {
+
+struct LineTiming {
+  Clock clock = Clock::steady;
+  std::int64_t rounds = 0;
+  double ns_per_call = 0;
+  std::optional<double> roofline_ns_per_call;  // of the same bytes; absent for RooflineKind::none
+
+  [[nodiscard]] std::optional<double> ratio() const {
+    if (!roofline_ns_per_call) return std::nullopt;
+    return ns_per_call / *roofline_ns_per_call;
+  }
+};
+
+struct Measurement {
+  Verification verification;
+  std::optional<LineTiming> timing;  // absent when the result is wrong
+};
+
+// Takes about so many seconds, and at least seven rounds.
+[[nodiscard]] Result<Measurement> measure(Job& job, std::int64_t threads, double seconds);
+
+// With the frequencies of frequencies_of() and threads of rotary::threads.
+[[nodiscard]] Result<Measurement> measure(const Line& line, double seconds);
+
+}  // namespace rotary::bench

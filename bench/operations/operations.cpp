@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/operations/operations.hpp"
+
+#include <array>
+
+namespace rotary::bench {
+namespace {
+
+constexpr std::array<std::int64_t, 1> one_token = {1};
+constexpr std::array<std::int64_t, 5> decode_and_prefill = {1, 16, 64, 512, 4096};
+constexpr std::array<std::int64_t, 3> few_and_many = {1, 512, 4096};
+constexpr std::array<std::int64_t, 2> many_tokens = {512, 4096};
+constexpr std::array<std::int64_t, 1> most_tokens = {32'768};
+constexpr std::array<DType, 3> dtypes = {DType::f32, DType::bf16, DType::f16};
+constexpr std::array<DType, 2> usual_dtypes = {DType::f32, DType::bf16};
+constexpr std::array<Pairing, 2> pairings = {Pairing::half, Pairing::interleaved};
+constexpr std::array<Pairing, 1> half = {Pairing::half};
+constexpr std::array<std::int64_t, 1> one_thread = {1};
+constexpr std::array<std::int64_t, 2> one_and_two_threads = {1, 2};
+
+constexpr std::array<Axes, 3> rotate_lines = {
+    Axes{decode_and_prefill, dtypes, pairings, one_thread},
+    Axes{many_tokens, usual_dtypes, half, one_and_two_threads},
+    Axes{most_tokens, usual_dtypes, half, one_thread},
+};
+constexpr std::array<Axes, 1> prepared_lines = {Axes{one_token, dtypes, pairings, one_thread}};
+constexpr std::array<Axes, 1> out_of_place_lines = {Axes{many_tokens, dtypes, half, one_thread}};
+constexpr std::array<Axes, 1> backward_lines = {Axes{few_and_many, usual_dtypes, half, one_thread}};
+constexpr std::array<Axes, 1> heads_first_lines = {
+    Axes{many_tokens, usual_dtypes, half, one_thread}};
+constexpr std::array<Axes, 1> other_shape_lines = {
+    Axes{few_and_many, usual_dtypes, half, one_thread}};
+constexpr std::array<std::int64_t, 3> row_tokens = {1, 64, 512};
+constexpr std::array<DType, 1> f32 = {DType::f32};
+constexpr std::array<Axes, 1> row_lines = {Axes{row_tokens, f32, half, one_thread}};
+
+constexpr std::array<Operation, 8> all = {{
+    {.name = "rotate",
+     .summary = "rows made, then q and k rotated in place by one call",
+     .shape = {},
+     .prepare = prepare_in_place,
+     .usual = rotate_lines},
+    {.name = "rotate-prepared",
+     .summary = "q and k rotated in place, the rows made before (every layer but the first)",
+     .shape = {},
+     .rows = RowsAre::made_before,
+     .prepare = prepare_in_place,
+     .usual = prepared_lines},
+    {.name = "backward",
+     .summary = "the backward pass: the transposed map, in place, the rows made before",
+     .shape = {},
+     .rows = RowsAre::made_before,
+     .direction = Direction::transpose,
+     .prepare = prepare_in_place,
+     .usual = backward_lines},
+    {.name = "out-of-place",
+     .summary = "rows made, then q and k rotated into other tensors",
+     .shape = {},
+     .roofline = RooflineKind::copy,
+     .prepare = prepare_out_of_place,
+     .usual = out_of_place_lines},
+    {.name = "heads-first",
+     .summary = "as rotate, in memory [heads, tokens, features]",
+     .shape = {.layout = Layout::heads_first},
+     .prepare = prepare_in_place,
+     .usual = heads_first_lines},
+    {.name = "head-dim-64",
+     .summary = "as rotate, heads of 64 features",
+     .shape = {.head_dim = 64, .rotary_dim = 64},
+     .prepare = prepare_in_place,
+     .usual = other_shape_lines},
+    {.name = "partial",
+     .summary = "as rotate, 32 of 128 features turn; the roofline scales those alone",
+     .shape = {.rotary_dim = 32},
+     .prepare = prepare_in_place,
+     .usual = other_shape_lines},
+    {.name = "rows",
+     .summary = "rows of cos and sin alone, 64 pairs",
+     .shape = {.query_heads = 0, .key_heads = 0},
+     .roofline = RooflineKind::none,
+     .prepare = prepare_rows,
+     .usual = row_lines},
+}};
+
+}  // namespace
+
+std::span<const Operation> operations() { return all; }
+
+}  // namespace rotary::bench

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queries or keys as a model has them: packed, normally distributed, in memory of their own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::bench {
+
+// In memory, with a batch of 1.
+enum class Layout {
+  tokens_first,  // [tokens, heads, features], as a projection leaves them
+  heads_first,   // [heads, tokens, features], as most attention kernels read them
+};
+
+struct AlignedDelete {
+  void operator()(std::byte* data) const noexcept {
+    ::operator delete[](data, std::align_val_t{64});
+  }
+};
+
+class Tensor {
+ public:
+  Tensor(DType dtype, const Extents& extents, Layout layout);
+
+  // Normally distributed; the same seed gives the same values.
+  void fill(std::uint64_t seed) const;
+
+  [[nodiscard]] HeadsView view() const {
+    return {.data = data_.get(), .dtype = dtype_, .extents = extents_, .strides = strides_};
+  }
+  [[nodiscard]] std::int64_t bytes() const;
+
+  // Everything as it is now.
+  [[nodiscard]] Tensor copy() const;
+
+ private:
+  DType dtype_;
+  Extents extents_;
+  Layout layout_;
+  Strides strides_;
+  std::unique_ptr<std::byte[], AlignedDelete> data_;
+};
+
+// These tokens of a view whose features are adjacent, [tokens, heads, features].
+[[nodiscard]] Tensor gather(const ConstHeadsView& view, std::span<const std::int64_t> tokens);
+
+}  // namespace rotary::bench

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds rotated tensors against the reference, element by element.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bench/tensor.hpp"
+#include "reference/tensor.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/positions.hpp"
+#include "rotary/rotate.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::bench {
+
+struct Verification {
+  std::int64_t elements = 0;
+  std::int64_t wrong = 0;  // beyond the bound of numeric_contract.hpp
+  double worst = 0;        // in units of 2^-24 hypot(exact pair)
+  double bound = 0;        // the largest bound among the elements
+  std::int64_t worst_position = 0;
+  std::int64_t worst_head = 0;
+  std::int64_t worst_feature = 0;
+
+  void merge(const Verification& other);
+};
+
+// Of the same extents, not of the same dtype.
+struct RotatedTensor {
+  ConstHeadsView before;
+  ConstHeadsView after;
+};
+
+// What was to be done; rows are those of the positions.
+struct ExactRotation {
+  const Frequencies& frequencies;
+  const reference::AngleRows& rows;
+  Positions positions;
+  Direction direction = Direction::forward;
+};
+
+[[nodiscard]] Verification verify(const RotatedTensor& tensor, const ExactRotation& rotation);
+
+// At most 32 of so many, evenly spread, the first and the last among them.
+[[nodiscard]] std::vector<std::int64_t> sampled_tokens(std::int64_t tokens);
+
+// Those of a tensor as it was before an operation in place.
+struct Sample {
+  std::vector<std::int64_t> tokens;
+  Tensor values;
+};
+[[nodiscard]] Sample take_sample(const ConstHeadsView& view);
+
+// Token t stood at first_position + t.
+struct SampledRotation {
+  const Frequencies& frequencies;
+  std::int64_t first_position = 0;
+  Direction direction = Direction::forward;
+};
+
+// Every head and feature of the sample's tokens.
+[[nodiscard]] Verification verify(const Sample& before, const ConstHeadsView& after,
+                                  const SampledRotation& rotation);
+
+}  // namespace rotary::bench

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `rotary bench` stands on: it sees a wrong element, times nothing that is wrong, and its
+// rooflines touch the bytes that they are said to.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bench/goals.hpp"
+#include "bench/interleave.hpp"
+#include "bench/lines.hpp"
+#include "bench/measure.hpp"
+#include "bench/operations/operations.hpp"
+#include "bench/roofline.hpp"
+#include "bench/verification.hpp"
+#include "rotary/threads.hpp"
+
+namespace rotary::bench {
+namespace {
+
+constexpr std::int64_t position = 8192;
+
+Frequencies frequencies(std::int64_t head_dim, std::int64_t rotary_dim, Pairing pairing) {
+  return *make_frequencies(RotarySpec{
+      .head_dim = head_dim, .rotary_dim = rotary_dim, .base = 10'000.0, .pairing = pairing});
+}
+
+const Operation& operation(std::string_view name) {
+  const auto found = std::ranges::find(operations(), name, &Operation::name);
+  EXPECT_NE(found, operations().end()) << name;
+  return *found;
+}
+
+struct RotatedSample {
+  Frequencies frequencies;
+  Tensor tensor;
+  Sample before;
+
+  [[nodiscard]] Verification verification() const {
+    return verify(before, tensor.view(), {.frequencies = frequencies, .first_position = position});
+  }
+  [[nodiscard]] std::byte* element(std::int64_t index) const {
+    const HeadsView view = tensor.view();
+    return static_cast<std::byte*>(view.data) + index * size_in_bytes(view.dtype);
+  }
+};
+
+RotatedSample rotated(DType dtype, Pairing pairing, std::int64_t rotary_dim, Layout layout) {
+  const Extents extents{.batch = 1, .tokens = 50, .heads = 2, .features = 12};
+  Frequencies spec = frequencies(12, rotary_dim, pairing);
+  Tensor tensor(dtype, extents, layout);
+  tensor.fill(7);
+  Sample before = take_sample(tensor.view());
+  const auto rotations =
+      make_rotations(spec, ConsecutivePositions{.first = position, .tokens = extents.tokens});
+  EXPECT_TRUE(rotate(tensor.view(), tensor.view(), *rotations));
+  return {std::move(spec), std::move(tensor), std::move(before)};
+}
+
+TEST(BenchVerification, SeesEachWrongElementOfTheSample) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    for (const Pairing pairing : all_pairings) {
+      const RotatedSample right = rotated(dtype, pairing, 8, Layout::tokens_first);
+      EXPECT_EQ(right.verification().elements, 32 * 2 * 12);
+      EXPECT_EQ(right.verification().wrong, 0) << to_string(dtype) << ' ' << to_string(pairing);
+      EXPECT_GT(right.verification().worst, 0);
+      // Of the first and the last token: a feature that turns, and one that does not.
+      for (const std::int64_t index : {3, 10, 49 * 24 + 5, 49 * 24 + 23}) {
+        std::byte* const at = right.element(index) + size_in_bytes(dtype) - 1;
+        *at ^= std::byte{1};  // of the exponent
+        EXPECT_EQ(right.verification().wrong, 1) << index;
+        *at ^= std::byte{1};
+      }
+      EXPECT_EQ(right.verification().wrong, 0);
+    }
+  }
+}
+
+TEST(BenchVerification, CountsNanAndFindsHeadsInEitherLayout) {
+  const RotatedSample right = rotated(DType::f32, Pairing::half, 12, Layout::heads_first);
+  EXPECT_EQ(right.verification().wrong, 0);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(right.element(0), &nan, sizeof nan);
+  const float large = 1000;  // head 1 of the last token, its last feature
+  std::memcpy(right.element(2 * 50 * 12 - 1), &large, sizeof large);
+  const Verification found = right.verification();
+  EXPECT_EQ(found.wrong, 2);
+  EXPECT_EQ(found.worst_position, position + 49);
+  EXPECT_EQ(found.worst_head, 1);
+  EXPECT_EQ(found.worst_feature, 11);
+}
+
+TEST(BenchVerification, SamplesTheFirstAndTheLastToken) {
+  EXPECT_EQ(sampled_tokens(1), std::vector<std::int64_t>({0}));
+  EXPECT_EQ(sampled_tokens(3), std::vector<std::int64_t>({0, 1, 2}));
+  const std::vector<std::int64_t> many = sampled_tokens(4096);
+  EXPECT_EQ(std::set(many.begin(), many.end()).size(), 32U);
+  EXPECT_EQ(many.front(), 0);
+  EXPECT_EQ(many.back(), 4095);
+}
+
+// Says of its result what it was told to.
+class FakeJob : public Job {
+ public:
+  explicit FakeJob(std::int64_t wrong) : wrong_(wrong) {}
+  [[nodiscard]] Result<Verification> verify() override {
+    return Verification{.elements = 2, .wrong = wrong_};
+  }
+  [[nodiscard]] Status run(std::int64_t calls) override {
+    calls_ += calls;
+    return {};
+  }
+  [[nodiscard]] const Roofline& roofline() const override { return roofline_; }
+  [[nodiscard]] std::int64_t calls() const { return calls_; }
+
+ private:
+  std::int64_t wrong_;
+  std::int64_t calls_ = 0;
+  Roofline roofline_;
+};
+
+TEST(BenchMeasure, TimesNothingThatIsWrong) {
+  FakeJob wrong(1);
+  const auto measurement = measure(wrong, 1, 0.001);
+  ASSERT_TRUE(measurement);
+  EXPECT_FALSE(measurement->timing);
+  EXPECT_EQ(wrong.calls(), 0);
+  FakeJob right(0);
+  const auto timed = measure(right, 1, 0.001);
+  ASSERT_TRUE(timed && timed->timing);
+  EXPECT_GT(right.calls(), 7);
+  EXPECT_FALSE(timed->timing->roofline_ns_per_call);
+}
+
+TEST(BenchInterleave, TakesTurnsAndStopsAtAnError) {
+  std::string order;
+  const auto slow = [&order](char name) {
+    return [&order, name](std::int64_t calls) {
+      order.append(static_cast<std::size_t>(calls), name);
+      volatile double sink = 1;  // some 0.2 ms: a sample needs no second call
+      for (int i = 0; i < 200'000; ++i) sink = sink * 0.5 + 1;
+      return Status();
+    };
+  };
+  const std::vector<Contender> contenders = {slow('a'), slow('b')};
+  const auto timing = interleave(contenders, {.seconds = 1e-9, .clock = Clock::thread_cpu});
+  ASSERT_TRUE(timing);
+  EXPECT_EQ(timing->rounds, 7);
+  EXPECT_NE(order.find("aabbaabb"), std::string::npos) << order;
+  for (const double ns : timing->ns_per_call) EXPECT_GT(ns, 0);
+
+  const std::vector<Contender> failing = {[](std::int64_t) -> Status {
+    return Error{ErrorCode::unsupported, "no"};
+  }};
+  EXPECT_FALSE(interleave(failing, {}));
+}
+
+// A scale by 1 changes no number, but makes a signalling NaN a quiet one.
+TEST(BenchRoofline, ScalesWhatTurnsAndNothingElse) {
+  constexpr std::uint32_t signalling = 0x7FA00000;
+  constexpr std::uint32_t quiet = 0x7FE00000;
+  const auto threads = Threads::start(3);
+  ASSERT_TRUE(threads);
+  for (const Executor& executor : {Executor{}, threads->executor()}) {
+    for (const std::int64_t rotary_dim : {6, 10}) {
+      HeadWindow window{
+          .head_dim = 10, .rotary_dim = rotary_dim, .first_feature = 0, .pairing = Pairing::half};
+      window.first_feature = rotary_dim == 6 ? 2 : 0;
+      for (const std::int64_t tokens : {1, 7, 40}) {
+        std::vector<std::uint32_t> bits(static_cast<std::size_t>(tokens * 30), signalling);
+        const Extents extents{.batch = 1, .tokens = tokens, .heads = 3, .features = 10};
+        Roofline roofline(executor);
+        roofline.add_scale({bits.data(), DType::f32, extents, strides_bthd(extents)}, window);
+        roofline.run(1);
+        for (std::size_t i = 0; i < bits.size(); ++i) {
+          const auto feature = static_cast<std::int64_t>(i % 10);
+          const bool turns =
+              feature >= window.first_feature && feature < window.first_feature + rotary_dim;
+          ASSERT_EQ(bits[i], turns ? quiet : signalling) << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(BenchRoofline, CopiesEveryByteByAnyNumberOfThreads) {
+  for (const std::int64_t count : {1, 2, 5}) {
+    const auto threads = Threads::start(count);
+    ASSERT_TRUE(threads);
+    const Extents extents{.batch = 1, .tokens = 77, .heads = 1, .features = 3};
+    const Tensor from(DType::bf16, extents, Layout::tokens_first);
+    const Tensor to(DType::bf16, extents, Layout::tokens_first);
+    from.fill(1);
+    to.fill(2);
+    Roofline roofline(threads->executor());
+    EXPECT_TRUE(roofline.empty());
+    roofline.add_copy(to.view(), from.view());
+    EXPECT_FALSE(roofline.empty());
+    roofline.run(1);
+    EXPECT_EQ(std::memcmp(to.view().data, from.view().data, 77 * 3 * 2), 0);
+  }
+}
+
+TEST(BenchLines, AWishTakesThePlaceOfTheSetsValues) {
+  const std::vector<Line> lines =
+      lines_of({.operations = {&operation("rotate"), &operation("rows")},
+                .tokens = {{3, 5}},
+                .dtypes = {{DType::f16}},
+                .pairings = {{Pairing::interleaved}},
+                .threads = {{2}}});
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_EQ(describe(lines[0]), "rotate: f16 interleaved, 3 tokens, 2 threads");
+  EXPECT_EQ(describe(lines[1]), "rotate: f16 interleaved, 5 tokens, 2 threads");
+  EXPECT_EQ(describe(lines[2]), "rows: 3 tokens");  // no tensor: one line
+  EXPECT_EQ(describe(lines[3]), "rows: 5 tokens");
+}
+
+TEST(BenchLines, EveryOperationIsInEitherSetOnce) {
+  for (const LineSet set : {LineSet::usual, LineSet::full}) {
+    std::set<std::string> seen;
+    std::set<std::string_view> names;
+    for (const Line& line : lines_of({.set = set})) {
+      EXPECT_TRUE(seen.insert(describe(line)).second) << describe(line);
+      names.insert(line.operation->name);
+      EXPECT_GE(needed_bytes(line), tensor_bytes(line));
+    }
+    EXPECT_EQ(names.size(), operations().size());
+  }
+}
+
+TEST(BenchGoals, DependOnTheStepAndOnWhatHoldsItsBytes) {
+  const Caches caches{.l1d = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+  struct Case {
+    std::string_view operation;
+    std::int64_t tokens;
+    DType dtype;
+    std::int64_t threads;
+    MemoryLevel level;
+    double at_most;  // 0: no goal
+  };
+  for (const Case& each : std::vector<Case>{
+           {"rotate", 1, DType::f32, 1, MemoryLevel::l1, 1.8},
+           {"rotate-prepared", 1, DType::f32, 1, MemoryLevel::l1, 1.3},
+           {"rotate-prepared", 1, DType::bf16, 1, MemoryLevel::l1, 5.5},
+           {"rotate-prepared", 1, DType::f16, 1, MemoryLevel::l1, 0},
+           {"rotate", 1, DType::bf16, 2, MemoryLevel::l1, 0},
+           {"backward", 1, DType::f32, 1, MemoryLevel::l1, 0},
+           {"head-dim-64", 1, DType::f32, 1, MemoryLevel::l1, 0},
+           {"rotate", 16, DType::f32, 1, MemoryLevel::l2, 1.08},
+           {"rotate", 64, DType::bf16, 1, MemoryLevel::l2, 1.9},
+           {"rotate", 128, DType::bf16, 1, MemoryLevel::l3, 1.15},
+           {"rotate", 128, DType::bf16, 2, MemoryLevel::l2, 1.9},
+           {"rotate", 4096, DType::f16, 1, MemoryLevel::dram, 1.25},
+           {"partial", 4096, DType::bf16, 1, MemoryLevel::l3, 1.15},
+           {"out-of-place", 1, DType::f32, 1, MemoryLevel::l2, 0},
+           {"out-of-place", 512, DType::f32, 1, MemoryLevel::l3, 0.8},
+           {"out-of-place", 4096, DType::bf16, 1, MemoryLevel::dram, 1.15},
+           {"rows", 64, DType::f32, 1, MemoryLevel::l1, 70},
+       }) {
+    const Line line{.operation = &operation(each.operation),
+                    .tokens = each.tokens,
+                    .dtype = each.dtype,
+                    .pairing = Pairing::half,
+                    .threads = each.threads};
+    EXPECT_EQ(memory_level(line, caches), each.level) << describe(line);
+    const auto goal = goal_of(line, each.level);
+    EXPECT_EQ(goal ? goal->at_most : 0, each.at_most) << describe(line);
+  }
+}
+
+}  // namespace
+}  // namespace rotary::bench

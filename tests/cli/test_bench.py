@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `rotary bench` says of tiny runs. Nothing here depends on how fast anything was."""
+
+import json
+import os
+import pty
+import subprocess
+
+from tool import TOOL, ToolTest, validate
+
+TINY = ["bench", "--seconds", "0.001"]
+
+
+class BenchTest(ToolTest):
+    def test_every_operation_is_verified_and_timed(self):
+        document = self.run_json("bench", *TINY, "--tokens", "1,3", "--threads", "1")
+        names = {line["operation"] for line in document["lines"]}
+        wanted = {"rotate", "rotate-prepared", "backward", "out-of-place", "heads-first"}
+        self.assertLessEqual(wanted | {"head-dim-64", "partial", "rows"}, names)
+        self.assertEqual(document["skipped"], [])
+        for line in document["lines"]:
+            with self.subTest(line=line):
+                self.assertEqual(line["clock"], "thread_cpu")
+                self.assertAlmostEqual(line["ns_per_token"] * line["tokens"], line["ns_per_call"])
+                verified = line["verified"]
+                self.assertLessEqual(verified["largest_error_units"], verified["bound_units"])
+                self.check_sizes(line)
+
+    def check_sizes(self, line):
+        heads = line["query_heads"] + line["key_heads"]
+        size = {"f32": 4, "bf16": 2, "f16": 2, None: 0}[line["dtype"]]
+        tensors = line["tokens"] * heads * line["rotary_dim"] * size
+        if line["roofline"] == "none":
+            self.assertIsNone(line["ratio"])
+            self.assertEqual(line["moved_bytes"], line["tokens"] * line["rotary_dim"] * 4)
+            return
+        self.assertAlmostEqual(line["ratio"], line["ns_per_call"] / line["roofline_ns_per_call"])
+        self.assertEqual(line["moved_bytes"], 2 * tensors)
+        self.assertEqual(line["verified"]["elements"], line["tokens"] * heads * line["head_dim"])
+        copies = 2 if line["roofline"] == "copy" else 1
+        self.assertEqual(line["working_set_bytes"], copies * tensors)
+
+    def test_what_was_asked_for_is_what_runs(self):
+        arguments = ["--operations", "partial,rotate", "--tokens", "2,70", "--dtypes", "f16,f32"]
+        arguments += ["--pairings", "interleaved,interleaved_to_half", "--threads", "2"]
+        document = self.run_json("bench", *TINY, *arguments)
+        lines = document["lines"]
+        self.assertEqual(len(lines), 16)
+        self.assertEqual({line["threads"] for line in lines}, {2})
+        self.assertEqual({line["dtype"] for line in lines}, {"f16", "f32"})
+        pairings = {line["pairing"] for line in lines}
+        self.assertEqual(pairings, {"interleaved", "interleaved_to_half"})
+        self.assertEqual({line["clock"] for line in lines}, {"steady"})
+
+    def test_the_machine_the_build_and_the_instruction_set(self):
+        tiny = [*TINY, "--operations", "rows", "--tokens", "1"]
+        document = self.run_json("bench", *tiny)
+        self.assertTrue(document["machine"]["cpu"])
+        self.assertGreater(document["machine"]["processors"], 0)
+        version = self.run_ok("--version").split()[1]
+        self.assertEqual(document["build"]["version"], version)
+        self.assertTrue(document["build"]["commit"])
+        chosen = {"ROTARY_INSTRUCTION_SET": document["instruction_set"]}
+        again = self.run_json("bench", *tiny, environment=chosen)
+        self.assertEqual(again["instruction_set"], document["instruction_set"])
+        arguments = [*tiny, "--instruction-set", document["instruction_set"]]
+        self.assertEqual(self.run_json("bench", *arguments)["lines"][0]["tokens"], 1)
+
+    def test_the_table(self):
+        text = self.run_ok(*TINY, "--operations", "rotate,rows", "--tokens", "1,16")
+        self.assertIn("rotate: rows made, then q and k rotated in place", text)
+        self.assertRegex(text, r"\n +\d+\.\d\d  <= 1\.8 +(met|MISSED) +f32 +half +1 +1  L1 ")
+        self.assertRegex(text, r"\n\d+ of \d+ goals met\n$")
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), 132, line)
+
+    def test_lines_that_need_too_much_memory_are_skipped_and_named(self):
+        tiny = [*TINY, "--operations", "rotate", "--dtypes", "f32", "--pairings", "half"]
+        tiny += ["--threads", "1", "--tokens", "1,1000", "--memory", "1"]
+        document = self.run_json("bench", *tiny)
+        self.assertEqual([line["tokens"] for line in document["lines"]], [1])
+        self.assertEqual([line["tokens"] for line in document["skipped"]], [1000])
+        self.assertGreater(document["skipped"][0]["needed_bytes"], 1000 * 40 * 128 * 4)
+        self.assertIn("skipped: rotate: f32 half, 1000 tokens: needs", self.run_ok(*tiny))
+
+    def test_the_json_can_go_to_a_file(self):
+        tiny = [*TINY, "--operations", "rows", "--tokens", "1", "--out", "bench.json"]
+        text = self.run_ok(*tiny)
+        self.assertIn("goals met", text)
+        document = json.loads((self.path / "bench.json").read_text())
+        validate(document, "bench")
+        self.assert_fails(4, ["--force"], *tiny)
+        self.run_ok(*tiny, "--force")
+
+    def test_what_is_refused(self):
+        for arguments, part in [
+            (["--operations", "bogus"], "--operations must be one of rotate, "),
+            (["--tokens", "0"], "--tokens must be in [1, 1048576], got 0"),
+            (["--tokens", "1,,2"], "--tokens must be an integer"),
+            (["--tokens", "1048577"], "got 1048577"),
+            (["--dtypes", "f64"], "--dtypes must be one of f32, bf16, f16, got 'f64'"),
+            (["--pairings", ""], "--pairings must be one of half, "),
+            (["--threads", "1025"], "--threads must be in [1, 1024], got 1025"),
+            (["--seconds", "0"], "--seconds must be in (0, 60], got 0"),
+            (["--seconds", "nan"], "--seconds must be a finite number"),
+            (["--memory", "0"], "--memory must be in [1, "),
+            (["more"], "not expected: more"),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.assert_fails(2, [part], "bench", *arguments)
+        self.assert_fails(5, ["one of", "got 'BOGUS'"], "bench", "--instruction-set", "BOGUS")
+
+    def test_progress_on_a_terminal_alone(self):
+        command = [TOOL, "bench", "--operations", "rows", "--tokens", "1,2,3", "--seconds", "0.6"]
+        ours, theirs = pty.openpty()
+        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, timeout=60)
+        os.close(theirs)
+        shown = os.read(ours, 4096)
+        os.close(ours)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(b"rotary bench  66 %", shown)
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
+        self.assertEqual(self.run_tool(*TINY, "--operations", "rows").stderr, b"")
