@@ -307,78 +307,6 @@ ROTARY_API rotary_status rotary_rotate_qk(const rotary_heads_view* q, const rota
                                           const rotary_rotations* rotations,
                                           const rotary_rotate_options* options);
 
-/* ---- KV cache, QK-norm -------------------------------------------------------------------- */
-
-/* Keys and values: a cache, or what is stored in it. Of a cache extents[0] are blocks (batch rows
- * or pages) and extents[1] the slots of one. v is NULL in both or in neither. */
-typedef struct rotary_kv {
-  size_t struct_size;
-  const rotary_heads_view* k;
-  const rotary_heads_view* v;
-} rotary_kv;
-#define ROTARY_KV_INIT \
-  { sizeof(rotary_kv), NULL, NULL }
-
-enum {
-  ROTARY_SLOTS_CONSECUTIVE = 1, /* token t of batch row b: place first + t of block b */
-  ROTARY_SLOTS_INT32 = 2,
-  ROTARY_SLOTS_INT64 = 3
-};
-
-/* Where each token is stored. Kinds other than consecutive: [batch, tokens] elements at data, slot
- * s being place s % slots of block s / slots; a negative one: not stored. */
-typedef struct rotary_slots {
-  size_t struct_size;
-  int32_t kind;
-  int32_t reserved;
-  int64_t first;    /* consecutive; 0 for the other kinds */
-  const void* data; /* the other kinds; NULL for consecutive */
-  int64_t batch;    /* that of k; consecutive: not read, like the rest */
-  int64_t tokens;
-  int64_t batch_stride; /* in elements */
-  int64_t token_stride;
-} rotary_slots;
-#define ROTARY_SLOTS_INIT \
-  { sizeof(rotary_slots), ROTARY_SLOTS_CONSECUTIVE, 0, 0, NULL, 1, 0, 0, 1 }
-
-enum { ROTARY_NORM_OVER_EACH_HEAD = 1, ROTARY_NORM_OVER_ALL_HEADS = 2 };
-enum { ROTARY_NORM_BEFORE_ROTATION = 1, ROTARY_NORM_AFTER_ROTATION = 2 };
-
-/* y = x / sqrt(mean(x^2) + epsilon) * (weight_offset + weight). epsilon and over must be set. */
-typedef struct rotary_head_norm {
-  size_t struct_size;
-  const float* weight;  /* [features], over all heads [heads][features]; NULL: none */
-  size_t weight_count;  /* 0 for none */
-  double weight_offset; /* Gemma: 1 */
-  double epsilon;
-  int32_t over; /* ROTARY_NORM_OVER_… */
-  int32_t reserved;
-} rotary_head_norm;
-#define ROTARY_HEAD_NORM_INIT \
-  { sizeof(rotary_head_norm), NULL, 0, 0, 0, 0, 0 }
-
-typedef struct rotary_append_options {
-  size_t struct_size;
-  const rotary_executor* executor; /* NULL: the calling thread does it all */
-  const rotary_head_norm* k_norm;  /* NULL: none */
-  int32_t k_norm_order;            /* ROTARY_NORM_BEFORE_ROTATION …; 0 without k_norm */
-  int32_t reserved;
-} rotary_append_options;
-#define ROTARY_APPEND_OPTIONS_INIT \
-  { sizeof(rotary_append_options), NULL, NULL, 0, 0 }
-
-/* Stores keys, rotated, and values beside them; f32 keys and values may become bf16 or f16.
- * rotations NULL: keys as they are. options may be NULL. */
-ROTARY_API rotary_status rotary_append(const rotary_kv* cache, const rotary_kv* heads,
-                                       const rotary_slots* slots, const rotary_rotations* rotations,
-                                       const rotary_append_options* options);
-
-/* In place: the same view twice. executor may be NULL. */
-ROTARY_API rotary_status rotary_normalize_heads(const rotary_heads_view* dst,
-                                                const rotary_heads_view* src,
-                                                const rotary_head_norm* norm,
-                                                const rotary_executor* executor);
-
 /* ---- Instruction set ---------------------------------------------------------------------- */
 
 /* The name of the one in use, "AVX3", "AVX2", …; NULL, with an error, when the environment variable
@@ -386,54 +314,6 @@ ROTARY_API rotary_status rotary_normalize_heads(const rotary_heads_view* dst,
 ROTARY_API const char* rotary_instruction_set(void);
 /* From now on, in every thread. */
 ROTARY_API rotary_status rotary_force_instruction_set(const char* name);
-
-/* ---- Shift -------------------------------------------------------------------------------- */
-
-/* How cached keys stand, or are to stand: rotated by these frequencies at these positions. */
-typedef struct rotary_rotated_at {
-  size_t struct_size;
-  const rotary_frequencies* frequencies;
-  const rotary_positions* positions;
-} rotary_rotated_at;
-#define ROTARY_ROTATED_AT_INIT \
-  { sizeof(rotary_rotated_at), NULL, NULL }
-
-/* The rotations that take keys rotated by `from` to those of `to`: once for all layers of a spec.
- * Where all tokens move alike one row serves them all, whose strides are 0. options may be NULL. */
-ROTARY_API rotary_status rotary_shift_make(const rotary_rotated_at* from,
-                                           const rotary_rotated_at* to,
-                                           const rotary_rotations_options* options,
-                                           rotary_rotations** out);
-
-/* The same into rotations made before: allocates nothing when there are no more rows than before.
- */
-ROTARY_API rotary_status rotary_shift_remake(rotary_rotations* rotations,
-                                             const rotary_rotated_at* from,
-                                             const rotary_rotated_at* to);
-
-/* Turns cached keys in place by rotations of rotary_shift_make. executor may be NULL. */
-ROTARY_API rotary_status rotary_shift(const rotary_heads_view* keys, const rotary_rotations* by,
-                                      const rotary_executor* executor);
-
-/* Keys in 8 bits with a float32 for each head and token: feature = scale * element. Elements lie as
- * those of a rotary_heads_view do, strides[3] is 1; the scale of (b, t, h) is at
- * scales + b*scale_strides[0] + t*scale_strides[1] + h*scale_strides[2]. */
-typedef struct rotary_int8_view {
-  size_t struct_size;
-  int8_t* data;
-  float* scales;
-  int64_t extents[4];       /* batch, tokens, heads, features */
-  int64_t strides[4];       /* in elements, may be negative */
-  int64_t scale_strides[3]; /* in floats */
-} rotary_int8_view;
-#define ROTARY_INT8_VIEW_INIT                                                     \
-  {                                                                               \
-    sizeof(rotary_int8_view), NULL, NULL, {1, 0, 0, 0}, {0, 0, 0, 1}, { 0, 0, 0 } \
-  }
-
-/* The same for these, whose scales become those of the turned heads. executor may be NULL. */
-ROTARY_API rotary_status rotary_shift_int8(const rotary_int8_view* keys, const rotary_rotations* by,
-                                           const rotary_executor* executor);
 
 #ifdef __cplusplus
 }

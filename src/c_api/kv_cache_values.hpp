@@ -6,7 +6,7 @@
 
 #include "rotary/kv_cache.hpp"
 #include "rotary/result.hpp"
-#include "rotary/rotary.h"
+#include "rotary/rotary_kv_cache.h"
 
 namespace rotary::c_api {
 

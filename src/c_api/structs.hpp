@@ -12,6 +12,7 @@
 #include "c_api/status.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary.h"
+#include "rotary/rotary_kv_cache.h"
 
 namespace rotary::c_api {
 

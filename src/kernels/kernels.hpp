@@ -75,7 +75,7 @@ struct RotateKernels {
 };
 
 struct CacheKernels;  // kernels/cache_kernels.hpp
-struct Int8Kernels;  // kernels/int8_kernels.hpp
+struct Int8Kernels;   // kernels/int8_kernels.hpp
 
 struct KernelTable {
   const char* (*instruction_set)();  // compiled with the kernels: says what really runs

@@ -4,6 +4,7 @@
 #define ROTARY_TESTS_C_API_CHECK_H
 
 #include "rotary/rotary.h"
+#include "rotary/rotary_kv_cache.h"
 
 /* Prints what went wrong when the condition is 0; returns it. */
 int check(int condition, const char* file, int line, const char* text);

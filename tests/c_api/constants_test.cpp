@@ -7,6 +7,7 @@
 
 #include "rotary/rotary.h"
 #include "rotary/rotary.hpp"
+#include "rotary/rotary_kv_cache.h"
 
 namespace rotary {
 namespace {

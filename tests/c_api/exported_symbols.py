@@ -43,14 +43,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("library", help="the shared library")
     parser.add_argument("list", help="one demangled name on each line, '#' begins a comment")
-    parser.add_argument("--header", help="a C header, whose every function must be exported")
+    parser.add_argument("--header", action="append", default=[],
+                        help="a C header, whose every function must be exported; again for another")
     parser.add_argument("--accept", action="store_true", help="write the list anew")
     arguments = parser.parse_args()
 
     symbols = exported(arguments.library)
-    missing = sorted(declared(arguments.header) - symbols) if arguments.header else []
+    missing = sorted(set().union(*map(declared, arguments.header)) - symbols)
     for name in missing:
-        print(f"declared in {arguments.header}, not exported: {name}")
+        print(f"declared in {' '.join(arguments.header)}, not exported: {name}")
     if arguments.accept:
         accept(arguments.list, symbols)
         return 1 if missing else 0

@@ -6,7 +6,3 @@ bench_peers() {
   install_packages "${packages_build[@]}" "${packages_peers[@]}"
   /usr/bin/python3 -B tools/bench/peers/peers.py "$@"
 }
-
-cmd_peers() {
-  bench_peers "$@"
-}
