@@ -26,6 +26,8 @@ constexpr std::string_view root_examples =
       configs of public models that every command takes by name
   rotary explain --values 0.5,-1,1.5,2 --position 3 --pairing interleaved
       rotary embedding, step by step, on numbers you can check by hand
+  rotary bench
+      how close the rotation comes to what the memory of this machine allows
 )";
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> exit_codes = {{

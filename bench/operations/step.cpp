@@ -5,8 +5,8 @@
 
 namespace rotary::bench {
 
-StepRows::StepRows(const Setup& setup, Rotations rotations)
-    : setup_(setup), rotations_(std::move(rotations)) {}
+StepRows::StepRows(Setup setup, Rotations rotations)
+    : setup_(std::move(setup)), rotations_(std::move(rotations)) {}
 
 Result<StepRows> StepRows::make(const Setup& setup) {
   auto rotations =

@@ -32,7 +32,7 @@ class StepRows {
   [[nodiscard]] Verification verify_first(const Sample& before, const ConstHeadsView& after) const;
 
  private:
-  StepRows(const Setup& setup, Rotations rotations);
+  StepRows(Setup setup, Rotations rotations);
 
   Setup setup_;
   Rotations rotations_;

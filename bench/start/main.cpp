@@ -114,7 +114,7 @@ void print(DType dtype, const bench::Verification& v) {
       v.worst_feature);
 }
 
-// About a second for each of the three.
+// On one thread, in half a second.
 Result<bench::LineTiming> time_line(const bench::Operation& operation, const bench::Line& line,
                                     const Frequencies& frequencies) {
   const bench::Setup setup{.line = {.operation = &operation,
