@@ -43,7 +43,7 @@ struct Frequencies {
 
 // Whether keys that were rotated under one are right for queries rotated under the other: all that
 // turns them is the same. When it is false a KV cache made under the one must be
-// rotated again, or made again.
+// rotated again (make_shift), or made again.
 [[nodiscard]] ROTARY_API bool rotate_alike(const Frequencies& one,
                                            const Frequencies& other) noexcept;
 
