@@ -15,20 +15,20 @@ namespace {
 struct Format {
   int significand_bits;  // the hidden one included
   int least_exponent;    // of normal numbers 2^e * 1.xxx
-  int largest_exponent;
+  long double overflow;  // a power of two: what would round to it is infinite
 };
 
 Format format_of(DType dtype) {
   switch (dtype) {
     case DType::bf16:
-      return {8, -126, 127};
+      return {8, -126, 0x1p128L};
     case DType::f16:
-      return {11, -14, 15};
+      return {11, -14, 0x1p16L};
     case DType::f32:
     case DType::f64:
       break;
   }
-  return {24, -126, 127};
+  return {24, -126, 0x1p128L};
 }
 
 float f32(long double value) { return nearest(DType::f32, value); }
@@ -40,9 +40,11 @@ float nearest(DType dtype, long double value) {
   const Format format = format_of(dtype);
   const int exponent = std::max(std::ilogb(value), format.least_exponent);
   const int last_bit = exponent - (format.significand_bits - 1);
-  // A whole number of last bits; the rounding mode is to nearest, ties to even.
-  const long double rounded = std::ldexp(std::rint(std::ldexp(value, -last_bit)), last_bit);
-  if (std::abs(rounded) >= std::ldexp(1.0L, format.largest_exponent + 1)) {
+  // A whole number of last bits (dividing by a power of two is exact); the rounding mode is to
+  // nearest, ties to even.
+  const long double unit = std::ldexp(1.0L, last_bit);
+  const long double rounded = std::rint(value / unit) * unit;
+  if (std::abs(rounded) >= format.overflow) {
     return std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(value));
   }
   return std::copysign(static_cast<float>(rounded), static_cast<float>(value));
