@@ -4,10 +4,10 @@
 //
 // The loop order follows memory. Where the heads of a token lie together ([T,H,D]), read or
 // written, the row's vectors stay in registers over all heads of the token; where the tokens of a
-// head do ([H,T,D]) a block of tokens is done head by head, so its rows stay in the first-level
-// cache. Either way each pair sees the same operations, tails included (shorter vectors, not scalar
-// code), so the bits do not depend on layout, batch or split. From and To say which features of a
-// head a pair is read from and written to (pair_io-inl.hpp). Compiled once for each instruction set
+// head do ([H,T,D]) over a few heads, and a block of tokens is done before the next few. Either way
+// each pair sees the same operations, tails included (shorter vectors, not scalar code), so the
+// bits do not depend on layout, batch or split. From and To say which features of a head a pair is
+// read from and written to (pair_io-inl.hpp). Compiled once for each instruction set
 // (kernel_targets.cpp).
 
 #if defined(ROTARY_KERNELS_ROTATE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -34,7 +34,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Heads of one token: what varies inside a row. Passed by value, because a compiler must otherwise
 // assume that storing a result changes it. Read as T, stored as Out.
-template <class T, class Out = T>
+template <class T, class Out>
 struct TokenHeads {
   const T* src;
   Out* dst;
@@ -122,6 +122,31 @@ HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T, Out> token
   }
 }
 
+// The pairs that are left, fewer than 2 * Lanes(d): at most one vector of each halved length.
+template <class From, class To, class D, class T, class Out>
+HWY_INLINE void rotate_tail(D d, Row<RealOf<T>> row, TokenHeads<T, Out> token, std::int64_t pair) {
+  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+  if (token.pairs - pair >= lanes) {
+    rotate_vectors<From, To, 1>(d, row, token, pair);
+    pair += lanes;
+  }
+  if constexpr (lanes > 1) {
+    if (pair < token.pairs) rotate_tail<From, To>(hn::Half<D>(), row, token, pair);
+  }
+}
+
+// Pairs [pair, …) once fewer than four vectors are left. Not inlined: it would take registers from
+// the loop that matters.
+template <class From, class To, class T, class Out>
+HWY_NOINLINE void rotate_rest(Row<RealOf<T>> row, TokenHeads<T, Out> token, std::int64_t pair) {
+  const hn::ScalableTag<RealOf<T>> d;
+  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+  for (; token.pairs - pair >= 2 * lanes; pair += 2 * lanes) {
+    rotate_vectors<From, To, 2>(d, row, token, pair);
+  }
+  rotate_tail<From, To>(d, row, token, pair);
+}
+
 // Neighbours that stay neighbours are rotated as they lie in memory, (x, y) c + (y, x) (-s, s): one
 // shuffle where taking x and y apart and together again is four. The operations on a pair are those
 // of Turn, and so are its bits.
@@ -176,54 +201,69 @@ HWY_INLINE void rotate_neighbours(D d, Row<float> row, TokenHeads<T, Out> token,
   }
 }
 
-#endif
-
-// The pairs that are left, fewer than 2 * Lanes(d): at most one vector of each halved length.
-template <class From, class To, class D, class T, class Out>
-HWY_INLINE void rotate_tail(D d, Row<RealOf<T>> row, TokenHeads<T, Out> token, std::int64_t pair) {
-  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  if (token.pairs - pair >= lanes) {
-    rotate_vectors<From, To, 1>(d, row, token, pair);
-    pair += lanes;
+// The pairs that are left, fewer than Lanes(d): one vector and then, at most, one of each halved
+// length.
+template <class D, class T, class Out>
+HWY_INLINE void rotate_last_neighbours(D d, Row<float> row, TokenHeads<T, Out> token,
+                                       std::int64_t pair) {
+  constexpr auto pairs_of_vector = static_cast<std::int64_t>(hn::MaxLanes(d) / 2);
+  if (token.pairs - pair >= pairs_of_vector) {
+    rotate_neighbours<1>(d, row, token, pair);
+    pair += pairs_of_vector;
   }
-  if constexpr (lanes > 1) {
-    if (pair < token.pairs) rotate_tail<From, To>(hn::Half<D>(), row, token, pair);
+  if constexpr (pairs_of_vector > 1) {
+    if (pair < token.pairs) rotate_last_neighbours(hn::Half<D>(), row, token, pair);
   }
 }
 
-// Pairs [pair, …) once fewer than four vectors are left. Not inlined: it would take registers from
-// the loop that matters.
-template <class From, class To, class T, class Out>
-HWY_NOINLINE void rotate_rest(Row<RealOf<T>> row, TokenHeads<T, Out> token, std::int64_t pair) {
-  const hn::ScalableTag<RealOf<T>> d;
+// Pairs [pair, …) once fewer than 4 * Lanes pairs are left.
+template <class T, class Out>
+HWY_NOINLINE void rotate_rest_of_neighbours(Row<float> row, TokenHeads<T, Out> token,
+                                            std::int64_t pair) {
+  const hn::ScalableTag<float> d;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
   for (; token.pairs - pair >= 2 * lanes; pair += 2 * lanes) {
-    rotate_vectors<From, To, 2>(d, row, token, pair);
+    rotate_neighbours<4>(d, row, token, pair);
   }
-  rotate_tail<From, To>(d, row, token, pair);
+  if (token.pairs - pair >= lanes) {
+    rotate_neighbours<2>(d, row, token, pair);
+    pair += lanes;
+  }
+  if (pair < token.pairs) rotate_last_neighbours(d, row, token, pair);
 }
+
+template <class T, class Out>
+HWY_INLINE void rotate_token_of_neighbours(Row<float> row, TokenHeads<T, Out> token) {
+  const hn::ScalableTag<float> d;
+  constexpr std::size_t vectors = HWY_TARGET <= HWY_AVX3 ? 8 : 4;  // of 32 registers, or 16
+  constexpr auto step = static_cast<std::int64_t>(vectors * hn::MaxLanes(d) / 2);
+  std::int64_t pair = 0;
+  for (; token.pairs - pair >= step; pair += step) {
+    rotate_neighbours<vectors>(d, row, token, pair);
+  }
+  if (pair < token.pairs) rotate_rest_of_neighbours(row, token, pair);
+}
+
+#endif
 
 template <class From, class To, class T, class Out>
 HWY_INLINE void rotate_token(Row<RealOf<T>> row, TokenHeads<T, Out> token) {
-  const hn::ScalableTag<RealOf<T>> d;
-  std::int64_t pair = 0;
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (rotates_neighbours<From, To, T>) {
-    constexpr std::size_t vectors = HWY_TARGET <= HWY_AVX3 ? 8 : 4;  // of 32 registers, or 16
-    constexpr auto step = static_cast<std::int64_t>(vectors * hn::MaxLanes(d) / 2);
-    for (; token.pairs - pair >= step; pair += step) {
-      rotate_neighbours<vectors>(d, row, token, pair);
-    }
-  }
+    rotate_token_of_neighbours(row, token);
+    return;
+  } else
 #endif
-  if constexpr (!rotates_neighbours<From, To, T>) {
+  {
+    const hn::ScalableTag<RealOf<T>> d;
     constexpr std::size_t vectors = 4;  // eight registers of cos and sin
     constexpr auto step = static_cast<std::int64_t>(vectors * hn::MaxLanes(d));
+    std::int64_t pair = 0;
     for (; token.pairs - pair >= step; pair += step) {
       rotate_vectors<From, To, vectors>(d, row, token, pair);
     }
+    if (pair < token.pairs) rotate_rest<From, To>(row, token, pair);
   }
-  if (pair < token.pairs) rotate_rest<From, To>(row, token, pair);
 }
 
 template <class T>
@@ -249,16 +289,21 @@ HWY_INLINE TokenHeads<T, Out> heads_of(const RotateJob& job, std::int64_t token,
       .pairs = job.pairs};
 }
 
-// Where the tokens of a head lie together.
+// Where the tokens of a head lie together. So many heads at once share a loaded row and are as many
+// streams through memory; more of them would meet in the same sets of the first-level cache. The
+// rows of a block of tokens stay in the second-level cache.
 template <class From, class To, class T, class Out>
 HWY_NOINLINE void rotate_by_heads(const RotateJob& job) {
-  constexpr std::int64_t tokens_at_once = 16;
+  constexpr std::int64_t heads_at_once = 8;
+  constexpr std::int64_t tokens_at_once = 128;
   for (std::int64_t begin = 0; begin < job.tokens; begin += tokens_at_once) {
     const std::int64_t end = std::min(begin + tokens_at_once, job.tokens);
-    for (std::int64_t head = 0; head < job.heads; ++head) {
+    for (std::int64_t head = 0; head < job.heads; head += heads_at_once) {
       for (std::int64_t t = begin; t < end; ++t) {
         auto heads = heads_of<T, Out>(job, t, head);
-        heads.heads = 1;
+        // Not std::min, whose references keep gcc 12 from holding the loop in registers: 60 %.
+        const std::int64_t left = job.heads - head;
+        heads.heads = left < heads_at_once ? left : heads_at_once;
         rotate_token<From, To>(row_of<T>(job, t), heads);
       }
     }
