@@ -249,19 +249,20 @@ Status remake_shift(Rotations& rotations, const RotatedAt& from, const RotatedAt
     TokenCounts counts = counts_of(from.positions);
     counts.batch = std::max(counts.batch, counts_of(to.positions).batch);
     const RowSharing sharing = sharing_of(from, to, counts);
-    const auto rows =
+    auto status =
         RotationsAccess::reshape(rotations, {.window = rotated_window(from.frequencies.window),
                                              .attention_factor = factor_between(from, to),
                                              .batch = counts.batch,
                                              .tokens = counts.tokens,
                                              .sharing = sharing});
-    if (!rows) return rows.error();
+    if (!status) return status;
     if (sharing == RowSharing::one_for_all) {
       counts = {.batch = 1, .tokens = std::min<std::int64_t>(counts.tokens, 1)};
     }
     const bool is_wide = rotations.row_dtype() == RowDType::f64;
     const auto make = is_wide ? (*kernels)->make_phase_row_f64 : (*kernels)->make_phase_row_f32;
-    const ShiftRows shift{from, to, counts, *rows, rotations.row_dtype()};
+    const ShiftRows shift{from, to, counts, RotationsAccess::rows(rotations),
+                          rotations.row_dtype()};
     for (std::int64_t pair = 0; pair < rotations.lane_stride(); pair += block_lanes) {
       write_block(shift, pair, make);
     }

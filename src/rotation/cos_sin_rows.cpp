@@ -213,13 +213,12 @@ Result<Rotations> rotations_of(const CosSinView& rows, const HeadWindow& window,
   }
   auto rotations = RotationsAccess::empty(window, options);
   if (!rotations) return rotations;
-  const auto memory =
-      RotationsAccess::reshape(*rotations, {.window = window,
-                                            .attention_factor = rows.attention_factor,
-                                            .batch = rows.batch,
-                                            .tokens = rows.tokens});
-  if (!memory) return memory.error();
-  void* const to = *memory;
+  auto status = RotationsAccess::reshape(*rotations, {.window = window,
+                                                      .attention_factor = rows.attention_factor,
+                                                      .batch = rows.batch,
+                                                      .tokens = rows.tokens});
+  if (!status) return std::move(status).error();
+  void* const to = RotationsAccess::rows(*rotations);
   if (options.rows == RowDType::f64) {
     convert<Element>(rows, pairs, static_cast<double*>(to));
   } else {

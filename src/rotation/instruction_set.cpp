@@ -40,8 +40,12 @@ Error unknown_instruction_set(std::string_view what, std::string_view name) {
 
 }  // namespace
 
+const kernels::KernelTable* chosen_kernels() noexcept {
+  return active.load(std::memory_order_acquire);
+}
+
 Result<const kernels::KernelTable*> active_kernels() {
-  if (const auto* table = active.load(std::memory_order_acquire)) return table;
+  if (const auto* table = chosen_kernels()) return table;
   const char* const wanted = std::getenv(variable);
   const bool is_wanted = wanted != nullptr && *wanted != '\0';
   const auto* const table = is_wanted ? find_table(wanted) : kernels::supported_tables().front();

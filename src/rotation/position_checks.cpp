@@ -61,19 +61,19 @@ Status validate_data(const PositionArray<Number>& positions) {
   return {};
 }
 
-// Every value must satisfy accepts, or the error says the requirement. A stride of 0 repeats one
-// value, which is looked at once: counts may be any.
-template <class Number, class Accepts>
+// Every value must satisfy accepts, or the error says the requirement, which is made only then. A
+// stride of 0 repeats one value, which is looked at once: counts may be any.
+template <class Number, class Accepts, class Requirement>
 Status check_values(const PositionArray<Number>& positions, Accepts accepts,
-                    std::string_view requirement) {
+                    Requirement requirement) {
   const std::int64_t tokens = positions.token_stride == 0 ? 1 : positions.tokens;
   for (std::int64_t batch = 0; batch < positions.batch; ++batch) {
     for (std::int64_t token = 0; token < tokens; ++token) {
       const Number position =
           positions.data[batch * positions.batch_stride + token * positions.token_stride];
       if (accepts(position)) continue;
-      return invalid_argument("positions must be ", requirement, ", got ", position, " for batch ",
-                              batch, ", token ", token);
+      return invalid_argument("positions must be ", requirement(), ", got ", position,
+                              " for batch ", batch, ", token ", token);
     }
   }
   return {};
@@ -86,7 +86,7 @@ Status validate_values(const PositionArray<Integer>&) {
 
 Status validate_values(const PositionArray<double>& positions) {
   const auto fits = [](double position) { return position >= -0x1p63 && position < 0x1p63; };
-  return check_values(positions, fits, "finite and in [-2^63, 2^63)");
+  return check_values(positions, fits, [] { return "finite and in [-2^63, 2^63)"; });
 }
 
 template <class Number>
@@ -115,7 +115,7 @@ Status check_within(const PositionArray<Number>& positions, const ContextRange& 
     if constexpr (std::is_same_v<Number, double>) return position < last;
     return static_cast<std::int64_t>(position) < contexts.last;
   };
-  return check_values(positions, fits, within(contexts));
+  return check_values(positions, fits, [&] { return within(contexts); });
 }
 
 bool is_int32(std::int64_t position) {
@@ -142,7 +142,7 @@ template <class Number>
 Status check_int32(const PositionArray<Number>& positions) {
   if (positions.batch < 1 || positions.tokens < 1) return {};
   const auto fits = [](Number position) { return is_int32(position); };
-  return check_values(positions, fits, int32_positions);
+  return check_values(positions, fits, [] { return int32_positions; });
 }
 
 Status check_memory(const ConsecutivePositions&, const ConstHeadsView&) { return {}; }

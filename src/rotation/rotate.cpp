@@ -3,59 +3,54 @@
 #include "rotary/rotate.hpp"
 
 #include <array>
+#include <span>
 
 #include "base/guard.hpp"
-#include "base/message.hpp"
 #include "kernels/kernels.hpp"
 #include "rotation/active_kernels.hpp"
 #include "rotation/apply_rotations.hpp"
+#include "rotation/plain_view.hpp"
+#include "rotation/rotate_checks.hpp"
 #include "rotation/split.hpp"
 #include "rotation/view_checks.hpp"
 
 namespace rotary {
 namespace {
 
-// Rows with a role are those of xPos. What undoes A R divides by A^2, which no model computes:
-// there is no recipe for it to follow.
-Status check_inverse(const Rotations& rotations) {
-  if (rotations.role()) {
-    const Role role = *rotations.role();
-    const Role other = role == Role::query ? Role::key : Role::query;
-    return invalid_argument("direction inverse must be of rotations, got rows of xPos for role ",
-                            to_string(role),
-                            "; what they made is undone by direction transpose with rows for role ",
-                            to_string(other), " at the same positions, but for attention_factor^2");
-  }
-  if (rotations.numerics() == Numerics::exact || rotations.attention_factor() == 1) return {};
-  return invalid_argument("direction inverse needs an attention_factor of 1 under numerics ",
-                          to_string(rotations.numerics()), ", got ", rotations.attention_factor(),
-                          "; transpose is the backward pass");
+// What is plain passes every check of rotate_checks.hpp, which takes ten times as long; what is not
+// may.
+bool is_plain(Direction direction) {
+  return direction == Direction::forward || direction == Direction::transpose;
 }
 
-Status check(Direction direction, const Rotations& rotations) {
-  switch (direction) {
-    case Direction::forward:
-    case Direction::transpose:
-      return {};
-    case Direction::inverse:
-      return check_inverse(rotations);
-  }
-  return invalid_argument("direction must be forward, inverse or transpose, got value ",
-                          static_cast<std::int32_t>(direction));
+bool is_plain_rotate(const HeadsView& dst, const ConstHeadsView& src, const Rotations& rotations,
+                     Direction direction) {
+  const auto written = plain_span(dst, rotations);
+  if (!is_plain(direction) || !written) return false;
+  if (src == dst) return true;
+  const auto read = plain_span(src, rotations);
+  return read && src.dtype == dst.dtype && src.extents == dst.extents &&
+         share_no_byte(*written, *read);
 }
 
-Status check_source(const ConstHeadsView& src, const ConstHeadsView& dst,
-                    const Rotations& rotations) {
-  if (src == dst) return {};  // in place: dst has been checked
-  if (auto status = check_view("src", src, rotations); !status) return status;
-  if (dst.dtype != src.dtype)
-    return invalid_argument("dst and src must have the same dtype, got ", to_string(dst.dtype),
-                            " and ", to_string(src.dtype));
-  if (dst.extents != src.extents) {
-    return invalid_argument("dst and src must have the same extents, got ", describe(dst.extents),
-                            " and ", describe(src.extents));
+bool is_plain_rotate_qk(const HeadsView& q, const HeadsView& k, const Rotations& rotations,
+                        Direction direction) {
+  const auto span_of_q = plain_span(q, rotations);
+  const auto span_of_k = plain_span(k, rotations);
+  return is_plain(direction) && !rotations.role() && span_of_q && span_of_k &&
+         q.extents.batch == k.extents.batch && share_no_byte(*span_of_q, *span_of_k);
+}
+
+Status apply(std::span<const Transfer> transfers, const Rotations& rotations,
+             const RotateOptions& options) {
+  const auto* kernels = chosen_kernels();
+  if (kernels == nullptr) {
+    const auto found = active_kernels();
+    if (!found) return found.error();
+    kernels = *found;
   }
-  return check_apart("dst", dst, "src", src);
+  apply_in_parts({transfers, rotations, options.direction, *kernels}, options.executor);
+  return {};
 }
 
 }  // namespace
@@ -63,45 +58,27 @@ Status check_source(const ConstHeadsView& src, const ConstHeadsView& dst,
 Status rotate(HeadsView dst, ConstHeadsView src, const Rotations& rotations,
               RotateOptions options) noexcept {
   return guarded([&]() -> Status {
-    if (auto status = check(options.direction, rotations); !status) return status;
-    dst = without_unused_strides(dst);
-    src = without_unused_strides(src);
-    if (auto status = check_view("dst", dst, rotations); !status) return status;
-    if (auto status = check_distinct("dst", dst); !status) return status;
-    if (auto status = check_source(src, dst, rotations); !status) return status;
-    const auto kernels = active_kernels();
-    if (!kernels) return kernels.error();
-    const std::array transfers{Transfer{.dst = dst, .src = src}};
-    apply_in_parts({transfers, rotations, options.direction, **kernels}, options.executor);
-    return {};
+    if (!is_plain_rotate(dst, src, rotations, options.direction)) {
+      dst = without_unused_strides(dst);
+      src = without_unused_strides(src);
+      auto status = check_rotate(dst, src, rotations, options.direction);
+      if (!status) return status;
+    }
+    return apply(std::array{Transfer{.dst = dst, .src = src}}, rotations, options);
   });
 }
 
 Status rotate_qk(HeadsView q, HeadsView k, const Rotations& rotations,
                  RotateOptions options) noexcept {
   return guarded([&]() -> Status {
-    if (auto status = check(options.direction, rotations); !status) return status;
-    if (rotations.role()) {
-      return invalid_argument("rotations must serve q and k alike, got rows of xPos for role ",
-                              to_string(*rotations.role()),
-                              ": call rotate for each with rows of its own");
+    if (!is_plain_rotate_qk(q, k, rotations, options.direction)) {
+      q = without_unused_strides(q);
+      k = without_unused_strides(k);
+      auto status = check_rotate_qk(q, k, rotations, options.direction);
+      if (!status) return status;
     }
-    q = without_unused_strides(q);
-    k = without_unused_strides(k);
-    if (auto status = check_view("q", q, rotations); !status) return status;
-    if (auto status = check_view("k", k, rotations); !status) return status;
-    if (q.extents.batch != k.extents.batch) {
-      return invalid_argument("q and k must have the same batch, got ", q.extents.batch, " and ",
-                              k.extents.batch);
-    }
-    if (auto status = check_distinct("q", q); !status) return status;
-    if (auto status = check_distinct("k", k); !status) return status;
-    if (auto status = check_apart("q", q, "k", k); !status) return status;
-    const auto kernels = active_kernels();
-    if (!kernels) return kernels.error();
-    const std::array transfers{Transfer{.dst = q, .src = q}, Transfer{.dst = k, .src = k}};
-    apply_in_parts({transfers, rotations, options.direction, **kernels}, options.executor);
-    return {};
+    return apply(std::array{Transfer{.dst = q, .src = q}, Transfer{.dst = k, .src = k}}, rotations,
+                 options);
   });
 }
 

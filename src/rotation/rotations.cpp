@@ -64,21 +64,25 @@ Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
     if (auto status = check_apart(positions, RotationsAccess::memory(rotations)); !status) {
       return status;
     }
-    const auto kernels = active_kernels();
-    if (!kernels) return kernels.error();
-    const auto rows = RotationsAccess::reshape(
+    const auto* kernels = chosen_kernels();
+    if (kernels == nullptr) {
+      const auto found = active_kernels();
+      if (!found) return found.error();
+      kernels = *found;
+    }
+    auto status = RotationsAccess::reshape(
         rotations, {.window = frequencies.window,
                     .attention_factor = frequencies.attention_factor,
                     .batch = std::visit([](const auto& p) { return batch_of(p); }, positions),
                     .tokens = std::visit([](const auto& p) { return p.tokens; }, positions),
                     .numerics = frequencies.numerics,
                     .rounding = frequencies.rounding});
-    if (!rows) return rows.error();
-    const RowsMemory memory{.rows = *rows,
+    if (!status) return status;
+    const RowsMemory memory{.rows = RotationsAccess::rows(rotations),
                             .dtype = rotations.row_dtype(),
                             .tensors = rotations.tensors(),
                             .role = rotations.role()};
-    write_rows(memory, frequencies, positions, **kernels);
+    write_rows(memory, frequencies, positions, *kernels);
     return {};
   });
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rotation/rotations_access.hpp"
 
-#include <algorithm>
-#include <limits>
+#include <optional>
 
 #include "base/guard.hpp"
 #include "base/message.hpp"
@@ -37,23 +36,24 @@ Status check(std::optional<Role> role) {
                           static_cast<std::int32_t>(*role));
 }
 
-Status check_counts(std::int64_t batch, std::int64_t tokens) {
+// Why count_bytes found nothing.
+Error uncountable(std::int64_t batch, std::int64_t tokens) {
   if (batch < 1) return invalid_argument("batch must be at least 1, got ", batch);
   if (tokens < 0) return invalid_argument("tokens must be at least 0, got ", tokens);
-  return {};
+  return invalid_argument("the rows must fit in memory, got batch ", batch, " of ", tokens,
+                          " tokens");
 }
 
-// Requires a valid window.
-Result<std::size_t> count_bytes(const HeadWindow& window, std::int64_t batch, std::int64_t tokens,
-                                RowDType rows) {
-  if (auto status = check_counts(batch, tokens); !status) return std::move(status).error();
-  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
-  const std::int64_t row = 2 * lane_stride_for(window.pairs()) * element_bytes(rows);
-  if (tokens > largest / row || batch > largest / std::max<std::int64_t>(tokens * row, 1)) {
-    return invalid_argument("the rows must fit in memory, got batch ", batch, " of ", tokens,
-                            " tokens");
+// Nothing for counts that are no counts or more than fit in memory. Requires a valid
+// window.
+std::optional<std::size_t> count_bytes(const HeadWindow& window, std::int64_t batch,
+                                       std::int64_t tokens, RowDType rows) {
+  std::int64_t bytes = 2 * lane_stride_for(window.pairs()) * element_bytes(rows);  // of one row
+  if (batch < 1 || tokens < 0 || __builtin_mul_overflow(bytes, tokens, &bytes) ||
+      __builtin_mul_overflow(bytes, batch, &bytes)) {
+    return std::nullopt;
   }
-  return static_cast<std::size_t>(batch * tokens * row);
+  return static_cast<std::size_t>(bytes);
 }
 
 }  // namespace
@@ -63,7 +63,9 @@ Result<std::size_t> row_bytes(const HeadWindow& window, std::int64_t batch, std:
   return guarded([&]() -> Result<std::size_t> {
     if (auto status = validate(window); !status) return std::move(status).error();
     if (auto status = check(rows); !status) return std::move(status).error();
-    return count_bytes(window, batch, tokens, rows);
+    const auto bytes = count_bytes(window, batch, tokens, rows);
+    if (!bytes) return uncountable(batch, tokens);
+    return *bytes;
   });
 }
 
@@ -87,18 +89,16 @@ Result<Rotations> RotationsAccess::empty(const HeadWindow& window,
   return rotations;
 }
 
-Result<std::byte*> RotationsAccess::reshape(Rotations& rotations, const RowsShape& shape) {
-  if (auto status = check_counts(shape.batch, shape.tokens); !status) {
-    return std::move(status).error();
-  }
+Status RotationsAccess::reshape(Rotations& rotations, const RowsShape& shape) {
+  if (shape.batch < 1 || shape.tokens < 0) return uncountable(shape.batch, shape.tokens);
   const bool is_shared = shape.sharing == RowSharing::one_for_all;
   const auto bytes = count_bytes(shape.window, is_shared ? 1 : shape.batch,
                                  is_shared ? 1 : shape.tokens, rotations.row_dtype_);
-  if (!bytes) return bytes.error();
-  std::byte* memory = rotations.memory_.data();
+  if (!bytes) return uncountable(shape.batch, shape.tokens);
   if (rotations.memory_.empty()) {
-    rotations.owned_.resize(*bytes);  // the last thing that can fail
-    memory = rotations.owned_.data();
+    if (rotations.owned_.size() != *bytes) {
+      rotations.owned_.resize(*bytes);  // the last thing that can fail
+    }
   } else if (rotations.memory_.size() < *bytes) {
     return invalid_argument("memory must hold ", *bytes, " bytes, which ",
                             is_shared ? "the one row" : "the rows", " of batch ", shape.batch,
@@ -112,7 +112,7 @@ Result<std::byte*> RotationsAccess::reshape(Rotations& rotations, const RowsShap
   rotations.row_stride_ = is_shared ? 0 : 2 * rotations.lane_stride_;
   rotations.numerics_ = shape.numerics;
   rotations.rounding_ = shape.rounding;
-  return memory;
+  return {};
 }
 
 }  // namespace rotary

@@ -34,10 +34,13 @@ struct RotationsAccess {
   [[nodiscard]] static Result<Rotations> empty(const HeadWindow& window,
                                                const RotationsOptions& options);
 
-  // Makes room for rows of this shape, or fails and changes nothing. Returns where they go:
-  // [batch][tokens][cos, sin][lane_stride] elements of row_dtype(), or one row. Requires a valid
-  // window.
-  [[nodiscard]] static Result<std::byte*> reshape(Rotations& rotations, const RowsShape& shape);
+  // Makes room for rows of this shape, or fails and changes nothing. Requires a valid window.
+  [[nodiscard]] static Status reshape(Rotations& rotations, const RowsShape& shape);
+
+  // Where they go: [batch][tokens][cos, sin][lane_stride] elements of row_dtype(), or one row.
+  [[nodiscard]] static std::byte* rows(Rotations& rotations) noexcept {
+    return rotations.memory_.empty() ? rotations.owned_.data() : rotations.memory_.data();
+  }
 };
 
 }  // namespace rotary

@@ -28,15 +28,15 @@ TokenRange part_at(const Parts& parts, std::int64_t index) {
   return {.begin = begin, .end = begin + tokens + (index < longer ? 1 : 0)};
 }
 
-void apply_part(const Parts& parts, std::int64_t index) noexcept {
-  parts.work.apply(parts.work.state, part_at(parts, index));
-}
-
 void rotate_range(const void* state, TokenRange range) noexcept {
   const auto& [transfers, rotations, direction, kernels] = *static_cast<const Rotation*>(state);
   for (const Transfer& transfer : transfers) {
     apply_rotations(transfer, rotations, direction, kernels, range);
   }
+}
+
+void apply_part(const Parts& parts, std::int64_t index) noexcept {
+  parts.work.apply(parts.work.state, part_at(parts, index));
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ void run_in_parts(std::int64_t tokens, const TokenWork& work, const Executor& ex
   const std::int64_t most = executor.run == nullptr ? 1 : executor.concurrency;
   parts.count = std::max<std::int64_t>(std::min(most, parts.tokens / min_tokens_of_a_part), 1);
   if (parts.count == 1) {
-    apply_part(parts, 0);
+    work.apply(work.state, {.begin = 0, .end = tokens});
     return;
   }
   executor.run(

@@ -109,6 +109,18 @@ TEST(Allocations, OfAShiftAreNone) {
   EXPECT_EQ(allocations_of([&] { return shift(quantized, by); }), 0U);
 }
 
+TEST(Allocations, OfPositionsThatAContextLimitsAreNone) {
+  constexpr HeadWindow window{
+      .head_dim = 50, .rotary_dim = 50, .first_feature = 0, .pairing = Pairing::half};
+  Frequencies frequencies = test::frequencies_of(window);
+  frequencies.contexts.last = 4096;
+  const std::vector<double> positions = {1, 2.5, 4095};
+  Rotations rotations = test::rotations_of(frequencies, positions_of(positions));
+  EXPECT_EQ(allocations_of(
+                [&] { return remake_rotations(rotations, frequencies, positions_of(positions)); }),
+            0U);
+}
+
 // A head whose features change their order, and more of them than go through the buffer for it.
 TEST(Allocations, OfALongHeadThatIsReorderedInPlaceAreNone) {
   const HeadWindow window{.head_dim = 3000,

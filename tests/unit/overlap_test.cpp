@@ -157,6 +157,38 @@ TEST(Overlap, NestedStridesAreDecidedExactly) {
   }
 }
 
+// Adjacent features, and every other stride within one of what the smaller ones reach: the views
+// that are recognised without a search, and their nearest neighbours that must not be.
+Strides random_strides_at_the_edge(const Extents& extents, test::Random& random) {
+  Strides strides;
+  std::int64_t reach = extents.features;
+  const auto step = [&](std::int64_t& stride, std::int64_t count) {
+    stride = reach + random.integer(-1, 1);
+    reach += (count - 1) * stride;
+  };
+  const bool heads_first = random.unit() < 0.5;
+  if (heads_first) step(strides.head, extents.heads);
+  step(strides.token, extents.tokens);
+  if (!heads_first) step(strides.head, extents.heads);
+  step(strides.batch, extents.batch);
+  return strides;
+}
+
+TEST(Overlap, StridesAtTheEdgeOfNestingAreDecidedExactly) {
+  test::Random random(28);
+  Buffer buffer;
+  for (int i = 0; i < 20000; ++i) {
+    const Extents extents = random_extents(random);
+    const HeadsView dst{buffer.at(0), DType::f32, extents,
+                        random_strides_at_the_edge(extents, random)};
+    const std::int64_t end = *offsets_of(dst).rbegin() + 1;
+    const std::int64_t first = (random.unit() < 0.5 ? end : -end) + random.integer(-2, 1);
+    const ConstHeadsView src{buffer.at(first), DType::f32, extents, dst.strides};
+    expect_decided_rightly({dst, src, first}, rotations_for(extents.tokens));
+    if (HasFatalFailure()) return;
+  }
+}
+
 // What models do: slots of one fused projection, at real sizes. Decided, and at once.
 TEST(Overlap, SlotsOfAFusedProjectionAtFullSize) {
   constexpr std::int64_t heads = 32;

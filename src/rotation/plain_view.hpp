@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The view that nearly every call has, recognised in a few nanoseconds: adjacent features, strides
+// that nest, sizes far from any limit. What is not recognised may be as right: view_checks.hpp
+// decides, and says why not.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "rotary/rotations.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary {
+
+// Addresses of the first byte of a view and of one past its last.
+struct ByteSpan {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+};
+
+[[nodiscard]] inline bool share_no_byte(const ByteSpan& a, const ByteSpan& b) noexcept {
+  return a.end <= b.begin || b.end <= a.begin;
+}
+
+// The elements from the first to one past the last of a view with features side by side, whose
+// other strides each step over all that the smaller ones reach, so that no two indices name the
+// same element. Nothing where that is not seen at once.
+[[nodiscard]] inline std::optional<std::int64_t> plain_reach(const Extents& n,
+                                                             const Strides& s) noexcept {
+  // Products of two stay below 2^56, and bytes below 2^62.
+  constexpr auto limit = std::uint64_t{1} << 28;
+  const auto any = static_cast<std::uint64_t>(n.batch | n.tokens | n.heads | n.features | s.batch |
+                                              s.token | s.head);
+  const bool has_elements = n.batch > 0 && n.tokens > 0 && n.heads > 0 && n.features > 0;
+  if (any >= limit || !has_elements || s.feature != 1) return std::nullopt;
+  std::int64_t reach = n.features;
+  const auto steps_over = [&reach](std::int64_t count, std::int64_t stride) {
+    const bool nests = count == 1 || stride >= reach;
+    reach += (count - 1) * stride;
+    return nests;
+  };
+  const bool nest = s.head <= s.token || n.tokens == 1
+                        ? steps_over(n.heads, s.head) && steps_over(n.tokens, s.token)
+                        : steps_over(n.tokens, s.token) && steps_over(n.heads, s.head);
+  return nest && steps_over(n.batch, s.batch) ? std::optional(reach) : std::nullopt;
+}
+
+// The bytes of a view that passes check_view and check_distinct. Nothing where that is not seen at
+// once.
+[[nodiscard]] inline std::optional<ByteSpan> plain_span(const ConstHeadsView& view,
+                                                        const Rotations& rotations) noexcept {
+  const auto& n = view.extents;
+  const auto size = static_cast<std::uint64_t>(size_in_bytes(view.dtype));
+  const bool wants_f64 = view.dtype == DType::f64;
+  const bool has_rows = size != 0 && wants_f64 == (rotations.row_dtype() == RowDType::f64) &&
+                        (!rotations.tensors() || *rotations.tensors() == view.dtype);
+  const bool has_shape = n.features == rotations.window().head_dim &&
+                         n.tokens == rotations.tokens() &&
+                         (rotations.batch() == 1 || rotations.batch() == n.batch);
+  const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
+  if (!has_rows || !has_shape || begin == 0 || (begin & (size - 1)) != 0) return std::nullopt;
+  const auto reach = plain_reach(n, view.strides);
+  if (!reach) return std::nullopt;
+  return ByteSpan{.begin = begin, .end = begin + static_cast<std::uint64_t>(*reach) * size};
+}
+
+}  // namespace rotary
