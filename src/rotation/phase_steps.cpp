@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "kernels/kernels.hpp"
-
 namespace rotary {
 namespace {
 
@@ -16,14 +14,6 @@ long double radians(std::uint64_t phase) {
 }
 
 }  // namespace
-
-std::int64_t lane_stride_for(std::int64_t pairs) noexcept {
-  return (pairs + kernels::lane_multiple - 1) / kernels::lane_multiple * kernels::lane_multiple;
-}
-
-std::size_t phase_step_count(std::int64_t pairs) noexcept {
-  return static_cast<std::size_t>(kernels::steps_per_anchor * 2 * lane_stride_for(pairs));
-}
 
 std::vector<double> phase_steps(std::span<const std::uint64_t> turns) {
   const auto pairs = static_cast<std::int64_t>(turns.size());

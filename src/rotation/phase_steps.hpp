@@ -8,13 +8,19 @@
 #include <span>
 #include <vector>
 
+#include "kernels/kernels.hpp"
+
 namespace rotary {
 
 // Floats (or doubles) from the cos to the sin of one row: pairs rounded up to whole vectors.
-[[nodiscard]] std::int64_t lane_stride_for(std::int64_t pairs) noexcept;
+[[nodiscard]] inline std::int64_t lane_stride_for(std::int64_t pairs) noexcept {
+  return (pairs + kernels::lane_multiple - 1) / kernels::lane_multiple * kernels::lane_multiple;
+}
 
 // Entries of the table below.
-[[nodiscard]] std::size_t phase_step_count(std::int64_t pairs) noexcept;
+[[nodiscard]] inline std::size_t phase_step_count(std::int64_t pairs) noexcept {
+  return static_cast<std::size_t>(kernels::steps_per_anchor * 2 * lane_stride_for(pairs));
+}
 
 // [steps_per_anchor][cos, sin][lane_stride] of the angles step * turns, each correctly rounded but
 // for rare cases one ulp off; padding lanes are those of a pair that does not turn.

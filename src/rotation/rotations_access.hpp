@@ -15,7 +15,7 @@ enum class RowSharing { each_token, one_for_all };
 
 // What rows are of.
 struct RowsShape {
-  HeadWindow window;
+  const HeadWindow& window;
   double attention_factor = 1;
   std::int64_t batch = 1;
   std::int64_t tokens = 0;
