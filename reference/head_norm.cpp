@@ -11,18 +11,19 @@ NormalizedToken normalize(std::span<const long double> x, std::int64_t heads,
   const std::size_t group =
       norm.over == NormOver::all_heads ? size : size / static_cast<std::size_t>(heads);
   NormalizedToken token;
-  for (std::size_t i = 0; i < size; ++i) {
-    const std::size_t first = i / group * group;  // of the group that shares a mean square
+  for (std::size_t first = 0; first < size; first += group) {
     long double mean = 0;
-    for (std::size_t j = first; j < first + group; ++j) {
-      mean += x[j] * x[j] / static_cast<long double>(group);
+    for (const long double each : x.subspan(first, group)) {
+      mean += each * each / static_cast<long double>(group);
     }
-    const long double root = std::sqrt(mean + norm.epsilon);
+    token.root_mean_square.insert(token.root_mean_square.end(), group,
+                                  std::sqrt(mean + norm.epsilon));
+  }
+  for (std::size_t i = 0; i < size; ++i) {
     const long double gain =
         norm.weight.empty() ? 1 : norm.weight_offset + norm.weight[i % norm.weight.size()];
-    token.y.push_back(x[i] / root * gain);
     token.gain.push_back(gain);
-    token.root_mean_square.push_back(root);
+    token.y.push_back(x[i] / token.root_mean_square[i] * gain);
   }
   return token;
 }

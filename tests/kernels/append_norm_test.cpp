@@ -224,8 +224,8 @@ TEST(AppendNorm, OfFloat32IsTheStepsOneByOne) {
 
 // More heads than go through the buffer at once: two, then two, then one.
 TEST(AppendNorm, OfLongHeadsIsTheStepsOneByOne) {
-  const Extents n{.batch = 2, .tokens = 3, .heads = 5, .features = 900};
-  for (const Pairing pairing : all_pairings) {
+  const Extents n{.tokens = 3, .heads = 5, .features = 900};
+  for (const Pairing pairing : {Pairing::half, Pairing::interleaved_to_half}) {
     expect_steps_one_by_one(
         n, {.head_dim = 900, .rotary_dim = 64, .first_feature = 836, .pairing = pairing});
   }
