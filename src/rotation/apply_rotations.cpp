@@ -88,6 +88,34 @@ void copy_features(const RowPart& part, std::int64_t begin, std::int64_t end) {
   }
 }
 
+// So many heads are gone through at once: for each block of pairs, so they stay in the first-level
+// cache.
+constexpr std::int64_t heads_of_one_row = 32;
+
+// By one row for all tokens (row_stride 0), which so stays in registers from token to token: heads
+// of one token are here the heads of all tokens where they nest, else the tokens of each head.
+void turn_by_one_row(const kernels::RotateJob& all, kernels::Rotate kernel,
+                     std::int64_t element_bytes) {
+  const bool nest = all.src_token_stride == all.heads * all.src_head_stride &&
+                    all.dst_token_stride == all.heads * all.dst_head_stride;
+  const std::int64_t runs = nest ? 1 : all.heads;
+  const std::int64_t count = nest ? all.tokens * all.heads : all.tokens;
+  kernels::RotateJob job = all;
+  job.tokens = 1;
+  job.src_head_stride = nest ? all.src_head_stride : all.src_token_stride;
+  job.dst_head_stride = nest ? all.dst_head_stride : all.dst_token_stride;
+  for (std::int64_t run = 0; run < runs; ++run) {
+    for (std::int64_t begin = 0; begin < count; begin += heads_of_one_row) {
+      job.heads = std::min(heads_of_one_row, count - begin);
+      const std::int64_t src = run * all.src_head_stride + begin * job.src_head_stride;
+      const std::int64_t dst = run * all.dst_head_stride + begin * job.dst_head_stride;
+      job.src = static_cast<const std::byte*>(all.src) + src * element_bytes;
+      job.dst = static_cast<std::byte*>(all.dst) + dst * element_bytes;
+      kernel(job);
+    }
+  }
+}
+
 struct Turning {
   const Rotations& rotations;
   Direction direction;
@@ -108,7 +136,11 @@ void turn_pairs(const RowPart& part, const Turning& turning) {
   const bool adjacent = src.strides.feature == 1 && dst.strides.feature == 1;
   const bool reorders_in_place = order.read != order.written && is_in_place(part.transfer);
   if (adjacent && !reorders_in_place) {
-    kernel(job);
+    if (job.row_stride == 0) {
+      turn_by_one_row(job, kernel, size_in_bytes(dst.dtype));
+    } else {
+      kernel(job);
+    }
     return;
   }
   const StridedRotation strided{

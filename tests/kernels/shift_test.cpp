@@ -274,6 +274,58 @@ TEST(Shift, OneRowHasTheBitsOfEach) {
   }
 }
 
+// The same row given once for each token, through somebody else's rows.
+Rotations with_a_row_for_each(const Rotations& one, std::int64_t tokens) {
+  const auto pairs = static_cast<std::size_t>(one.window().pairs());
+  std::vector<double> cos;
+  std::vector<double> sin;
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    for (std::size_t i = 0; i < pairs; ++i) {
+      const bool wide = one.row_dtype() == RowDType::f64;
+      cos.push_back(wide ? one.cos<double>(0, t)[i] : double{one.cos(0, t)[i]});
+      sin.push_back(wide ? one.sin<double>(0, t)[i] : double{one.sin(0, t)[i]});
+    }
+  }
+  return test::value_of(make_rotations(one.window(),
+                                       {.cos = cos.data(),
+                                        .sin = sin.data(),
+                                        .dtype = DType::f64,
+                                        .tokens = tokens,
+                                        .token_stride = one.window().pairs()},
+                                       {.rows = one.row_dtype()}));
+}
+
+// One row stays in registers over many tokens: other loops, the same bits, in every layout.
+TEST(Shift, ByOneRowHasTheBitsOfARowForEach) {
+  constexpr std::int64_t tokens = 37;
+  for (const Pairing pairing : test::order_keeping_pairings) {
+    const Frequencies frequencies = test::frequencies_of(window_with(pairing));
+    const RotatedAt from{frequencies, ConsecutivePositions{.first = 77, .tokens = tokens}};
+    const RotatedAt to{frequencies, ConsecutivePositions{.first = 5, .tokens = tokens}};
+    for (const DType dtype : test::all_dtypes) {
+      SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward));
+      const Rotations one = test::value_of(make_shift(from, to, {.rows = test::rows_for(dtype)}));
+      const Rotations each = with_a_row_for_each(one, tokens);
+      ASSERT_EQ(one.row_stride(), 0);
+      ASSERT_NE(each.row_stride(), 0);
+      const Extents many{.batch = 2, .tokens = tokens, .heads = 3, .features = 46};
+      const Tensor values = test::random_tensor({.dtype = dtype, .extents = many}, 57);
+      for (const Layout layout : test::all_layouts) {
+        SCOPED_TRACE(to_string(layout));
+        Tensor by_one = moved_to(layout, values);
+        Tensor by_each = by_one;
+        test::require(shift(by_one.view(), one));
+        test::require(shift(by_each.view(), each));
+        ASSERT_EQ(by_one.bytes(), by_each.bytes());
+        Tensor elsewhere({.dtype = dtype, .extents = many, .layout = Layout::bhtd});
+        const Tensor src = moved_to(layout, values);
+        test::require(rotate(elsewhere.view(), src.view(), one));
+        ASSERT_EQ(elsewhere.all_bits(), by_one.all_bits());
+      }
+    }
+  }
+}
+
 TEST(Shift, IsUndoneByTheInverse) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half));
   const Rotations by =
