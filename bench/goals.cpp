@@ -12,11 +12,12 @@ enum class Step {
   any,
   decode,   // one token of a model with 128 features a head, all of them turning, by one thread
   prefill,  // 16 tokens and more
+  chunk,    // 512 tokens and more
 };
 
 // A line that all of it fits has this goal; the first row counts.
 struct GoalRow {
-  RooflineKind roofline;
+  Family family;
   Elements elements = Elements::any;
   Step step = Step::any;
   MemoryLevel first_level = MemoryLevel::l1;
@@ -25,61 +26,70 @@ struct GoalRow {
   Goal goal;
 };
 
-constexpr std::array<GoalRow, 11> goals = {{
+constexpr std::array<GoalRow, 15> goals = {{
     // In the first-level cache, with rows at hand or made in the call.
-    {.roofline = RooflineKind::scale,
+    {.family = Family::in_place,
      .elements = Elements::f32,
      .step = Step::decode,
      .last_level = MemoryLevel::l1,
      .rows = RowsAre::made_before,
      .goal = {1.3}},
-    {.roofline = RooflineKind::scale,
+    {.family = Family::in_place,
      .elements = Elements::f32,
      .step = Step::decode,
      .last_level = MemoryLevel::l1,
      .rows = RowsAre::made_in_call,
      .goal = {1.8}},
-    {.roofline = RooflineKind::scale,
+    {.family = Family::in_place,
      .elements = Elements::bf16,
      .step = Step::decode,
      .last_level = MemoryLevel::l1,
      .rows = RowsAre::made_before,
      .goal = {5.5}},
-    {.roofline = RooflineKind::scale,
+    {.family = Family::in_place,
      .elements = Elements::bf16,
      .step = Step::decode,
      .last_level = MemoryLevel::l1,
      .rows = RowsAre::made_in_call,
      .goal = {6.5}},
     // In place, rows included.
-    {.roofline = RooflineKind::scale,
-     .elements = Elements::f32,
-     .step = Step::prefill,
-     .goal = {1.08}},
-    {.roofline = RooflineKind::scale,
+    {.family = Family::in_place, .elements = Elements::f32, .step = Step::prefill, .goal = {1.08}},
+    {.family = Family::in_place,
      .elements = Elements::bits16,
      .step = Step::prefill,
      .last_level = MemoryLevel::l2,
      .goal = {1.9}},
-    {.roofline = RooflineKind::scale,
+    {.family = Family::in_place,
      .elements = Elements::bits16,
      .step = Step::prefill,
      .first_level = MemoryLevel::l3,
      .last_level = MemoryLevel::l3,
      .goal = {1.15}},
-    {.roofline = RooflineKind::scale,
+    {.family = Family::in_place,
      .elements = Elements::bits16,
      .step = Step::prefill,
      .first_level = MemoryLevel::dram,
      .goal = {1.25}},
     // Out of place, from the third-level cache outwards.
-    {.roofline = RooflineKind::copy,
+    {.family = Family::out_of_place,
      .first_level = MemoryLevel::l3,
      .last_level = MemoryLevel::l3,
      .goal = {0.8}},
-    {.roofline = RooflineKind::copy, .first_level = MemoryLevel::dram, .goal = {1.15}},
+    {.family = Family::out_of_place, .first_level = MemoryLevel::dram, .goal = {1.15}},
+    // Into a KV cache, beside a plain copy.
+    {.family = Family::append, .elements = Elements::f32, .step = Step::chunk, .goal = {1.12}},
+    {.family = Family::append, .elements = Elements::bf16, .step = Step::chunk, .goal = {1.28}},
+    // Cached keys moved, from the third-level cache outwards.
+    {.family = Family::shift,
+     .elements = Elements::f32,
+     .first_level = MemoryLevel::l3,
+     .goal = {1.05}},
+    {.family = Family::shift,
+     .elements = Elements::bf16,
+     .first_level = MemoryLevel::l3,
+     .goal = {1.25}},
     // A row of 64 pairs.
-    {.roofline = RooflineKind::none, .goal = {70, GoalUnit::ns_per_token}},
+    {.family = Family::rows, .goal = {70, GoalUnit::ns_per_token}},
 }};
 
 bool fits(Elements elements, DType dtype) {
@@ -107,12 +117,14 @@ bool fits(Step step, const Line& line) {
              operation.direction == Direction::forward;
     case Step::prefill:
       return line.tokens >= 16;
+    case Step::chunk:
+      return line.tokens >= 512;
   }
   return false;
 }
 
 bool fits(const GoalRow& row, const Line& line, MemoryLevel level) {
-  return row.roofline == line.operation->roofline && fits(row.elements, line.dtype) &&
+  return row.family == line.operation->family && fits(row.elements, line.dtype) &&
          fits(row.step, line) && row.first_level <= level && level <= row.last_level &&
          (!row.rows || *row.rows == line.operation->rows);
 }

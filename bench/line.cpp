@@ -6,7 +6,7 @@
 namespace rotary::bench {
 namespace {
 
-// cos and sin of every token, which nothing but `rows` counts: a tensor has 20 or more heads.
+// cos and sin of every token, which nothing but `rows` counts: a tensor has 8 or more heads.
 std::int64_t rows_bytes(const Line& line) {
   return line.tokens * line.operation->shape.rotary_dim * size_in_bytes(DType::f32);
 }
@@ -39,8 +39,19 @@ std::int64_t tensor_bytes(const Line& line) {
 }
 
 std::int64_t needed_bytes(const Line& line) {
-  const bool two = line.operation->roofline == RooflineKind::copy;
-  return tensor_bytes(line) * (two ? 2 : 1) + rows_bytes(line);
+  const std::int64_t tensors = tensor_bytes(line);
+  switch (line.operation->family) {
+    case Family::in_place:
+    case Family::rows:
+    case Family::shift:
+      return tensors + rows_bytes(line);
+    case Family::out_of_place:
+      return 2 * tensors + rows_bytes(line);
+    case Family::append:  // the cache has room for twice as many
+    case Family::other:
+      return 3 * tensors + rows_bytes(line);
+  }
+  return 0;
 }
 
 std::int64_t working_set_bytes(const Line& line) {

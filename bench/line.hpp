@@ -23,6 +23,9 @@ namespace rotary::bench {
 // What the bytes of an operation cost at least, and how it is measured.
 enum class RooflineKind { none, scale, copy };
 
+// Which goals an operation has; other: none.
+enum class Family { in_place, out_of_place, rows, append, shift, other };
+
 // The rows of cos and sin: made in each call, as the first layer of a step does, or before.
 enum class RowsAre { made_in_call, made_before };
 
@@ -52,6 +55,7 @@ struct Operation {
   HeadShape shape;
   RowsAre rows = RowsAre::made_in_call;
   Direction direction = Direction::forward;
+  Family family = Family::in_place;
   RooflineKind roofline = RooflineKind::scale;
   Result<std::unique_ptr<Job>> (*prepare)(const Setup& setup) = nullptr;
   std::span<const Axes> usual;  // the lines of a run without options

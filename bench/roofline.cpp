@@ -57,13 +57,47 @@ void Roofline::add_scale(const HeadsView& view, const HeadWindow& window) {
 }
 
 void Roofline::add_copy(const HeadsView& destination, const ConstHeadsView& source) {
+  const Extents& n = source.extents;
+  const std::int64_t element = size_in_bytes(source.dtype);
+  const bool same_order = destination.strides == source.strides;
+  const auto head = static_cast<std::size_t>(n.features * element);
+  const auto token = static_cast<std::size_t>(n.heads) * head;
   for (std::size_t part = 0; part < parts_.size(); ++part) {
-    const auto [first, count] = part_of(bytes_of(source), cache_line, part, parts_.size());
+    const auto [first, count] =
+        part_of(bytes_of(source), same_order ? cache_line : token, part, parts_.size());
     if (count == 0) continue;
-    parts_[part].push_back({.scaled = {},
-                            .destination = static_cast<std::byte*>(destination.data) + first,
-                            .source = static_cast<const std::byte*>(source.data) + first,
-                            .bytes = count});
+    auto* const to = static_cast<std::byte*>(destination.data);
+    const auto* const from = static_cast<const std::byte*>(source.data);
+    if (same_order) {
+      parts_[part].push_back({.copied = {.destination = to + first,
+                                         .source = from + first,
+                                         .tokens = 1,
+                                         .heads = 1,
+                                         .bytes = static_cast<std::int64_t>(count)}});
+      continue;
+    }
+    const auto first_token = static_cast<std::int64_t>(first / token);
+    const Strides& d = destination.strides;
+    const Strides& s = source.strides;
+    parts_[part].push_back(
+        {.copied = {.destination = to + first_token * d.token * element,
+                    .source = from + first_token * s.token * element,
+                    .tokens = static_cast<std::int64_t>(count / token),
+                    .heads = n.heads,
+                    .bytes = static_cast<std::int64_t>(head),
+                    .destination_strides = {.token = d.token * element, .head = d.head * element},
+                    .source_strides = {.token = s.token * element, .head = s.head * element}}});
+  }
+}
+
+void Roofline::copy(const CopiedHeads& copied) {
+  for (std::int64_t t = 0; t < copied.tokens; ++t) {
+    for (std::int64_t h = 0; h < copied.heads; ++h) {
+      const Strides& d = copied.destination_strides;
+      const Strides& s = copied.source_strides;
+      std::memcpy(copied.destination + t * d.token + h * d.head,
+                  copied.source + t * s.token + h * s.head, static_cast<std::size_t>(copied.bytes));
+    }
   }
 }
 
@@ -74,7 +108,7 @@ void Roofline::run_part(std::size_t part) const {
     } else if (piece.scaled.runs > 1) {
       scale_runs_in_place(piece.scaled, one);
     } else {
-      std::memcpy(piece.destination, piece.source, piece.bytes);
+      copy(piece.copied);
     }
   }
 }

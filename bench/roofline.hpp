@@ -22,19 +22,29 @@ class Roofline {
   // The features of a packed tensor that turn, scaled in place.
   void add_scale(const HeadsView& view, const HeadWindow& window);
 
-  // A packed tensor copied to another place.
+  // A tensor whose features are adjacent copied to another place, where its heads or tokens may lie
+  // further apart.
   void add_copy(const HeadsView& destination, const ConstHeadsView& source);
 
   [[nodiscard]] bool empty() const { return parts_.front().empty(); }
   void run(std::int64_t calls) const;
 
  private:
-  struct Piece {
-    FloatRuns scaled;  // no runs: a copy
+  // [tokens][heads] runs of so many bytes; strides in bytes.
+  struct CopiedHeads {
     std::byte* destination = nullptr;
     const std::byte* source = nullptr;
-    std::size_t bytes = 0;
+    std::int64_t tokens = 0;
+    std::int64_t heads = 0;
+    std::int64_t bytes = 0;
+    Strides destination_strides = {};
+    Strides source_strides = {};
   };
+  struct Piece {
+    FloatRuns scaled = {};  // no runs: a copy
+    CopiedHeads copied = {};
+  };
+  static void copy(const CopiedHeads& heads);
   void run_part(std::size_t part) const;
 
   Executor executor_;

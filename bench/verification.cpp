@@ -33,17 +33,19 @@ struct Bound {
   Direction direction;
   double attention_factor;
   double position;
+  double largest_position;
 
   [[nodiscard]] double at(double hypot) const {
+    const double farthest = std::max(std::abs(position), largest_position);
     switch (dtype) {
       case DType::f32:
-        return rotate_error_bound(direction, attention_factor, position);
+        return rotate_error_bound(direction, attention_factor, farthest);
       case DType::bf16:
-        return rotate_bf16_error_bound(direction, attention_factor, position);
+        return rotate_bf16_error_bound(direction, attention_factor, farthest);
       case DType::f16:
-        return rotate_f16_error_bound(direction, attention_factor, position, hypot);
+        return rotate_f16_error_bound(direction, attention_factor, farthest, hypot);
       case DType::f64:
-        return rotate_f64_error_bound(direction, attention_factor, position) * 0x1p-29;
+        return rotate_f64_error_bound(direction, attention_factor, farthest) * 0x1p-29;
     }
     return 0;
   }
@@ -100,7 +102,8 @@ Verification verify(const RotatedTensor& tensor, const ExactRotation& rotation) 
                           .direction = rotation.direction,
                           .attention_factor = frequencies.attention_factor,
                           .position = static_cast<double>(reference::position_at(
-                              rotation.positions, head.index.batch, head.index.token))};
+                              rotation.positions, head.index.batch, head.index.token)),
+                          .largest_position = rotation.largest_position};
         check_head(result, tensor.after, frequencies.window, head, bound);
       });
   return result;
@@ -125,7 +128,7 @@ Verification verify(const Sample& before, const ConstHeadsView& after,
                     const SampledRotation& rotation) {
   std::vector<std::int64_t> positions;
   for (const std::int64_t token : before.tokens) {
-    positions.push_back(rotation.first_position + token);
+    positions.push_back(rotation.first_position + token * rotation.positions_per_token);
   }
   const Positions given = positions_of(positions);
   const reference::AngleRows rows(given, rotation.frequencies.inv_freq);
@@ -134,7 +137,8 @@ Verification verify(const Sample& before, const ConstHeadsView& after,
                 {.frequencies = rotation.frequencies,
                  .rows = rows,
                  .positions = given,
-                 .direction = rotation.direction});
+                 .direction = rotation.direction,
+                 .largest_position = rotation.largest_position});
 }
 
 }  // namespace rotary::bench

@@ -30,11 +30,14 @@ constexpr std::array<Axes, 1> heads_first_lines = {
     Axes{many_tokens, usual_dtypes, half, one_thread}};
 constexpr std::array<Axes, 1> other_shape_lines = {
     Axes{few_and_many, usual_dtypes, half, one_thread}};
+constexpr std::array<Axes, 1> append_lines = {Axes{few_and_many, usual_dtypes, half, one_thread}};
+constexpr std::array<std::int64_t, 2> cached_tokens = {4096, 32'768};
+constexpr std::array<Axes, 1> shift_lines = {Axes{cached_tokens, usual_dtypes, half, one_thread}};
 constexpr std::array<std::int64_t, 3> row_tokens = {1, 64, 512};
 constexpr std::array<DType, 1> f32 = {DType::f32};
 constexpr std::array<Axes, 1> row_lines = {Axes{row_tokens, f32, half, one_thread}};
 
-constexpr std::array<Operation, 8> all = {{
+constexpr std::array<Operation, 11> all = {{
     {.name = "rotate",
      .summary = "rows made, then q and k rotated in place by one call",
      .shape = {},
@@ -56,6 +59,7 @@ constexpr std::array<Operation, 8> all = {{
     {.name = "out-of-place",
      .summary = "rows made, then q and k rotated into other tensors",
      .shape = {},
+     .family = Family::out_of_place,
      .roofline = RooflineKind::copy,
      .prepare = prepare_out_of_place,
      .usual = out_of_place_lines},
@@ -74,9 +78,33 @@ constexpr std::array<Operation, 8> all = {{
      .shape = {.rotary_dim = 32},
      .prepare = prepare_in_place,
      .usual = other_shape_lines},
+    {.name = "append",
+     .summary = "k rotated into the second half of a cache [heads, slots, features]",
+     .shape = {.query_heads = 0},
+     .rows = RowsAre::made_before,
+     .family = Family::append,
+     .roofline = RooflineKind::copy,
+     .prepare = prepare_append,
+     .usual = append_lines},
+    {.name = "rotate-then-copy",
+     .summary = "what append saves: k rotated in place, then copied into the cache",
+     .shape = {.query_heads = 0},
+     .rows = RowsAre::made_before,
+     .family = Family::other,
+     .roofline = RooflineKind::copy,
+     .prepare = prepare_rotate_then_copy,
+     .usual = append_lines},
+    {.name = "shift",
+     .summary = "cached keys [heads, tokens, features] moved by 7 positions, in place",
+     .shape = {.query_heads = 0, .layout = Layout::heads_first},
+     .rows = RowsAre::made_before,
+     .family = Family::shift,
+     .prepare = prepare_shift,
+     .usual = shift_lines},
     {.name = "rows",
      .summary = "rows of cos and sin alone, 64 pairs",
      .shape = {.query_heads = 0, .key_heads = 0},
+     .family = Family::rows,
      .roofline = RooflineKind::none,
      .prepare = prepare_rows,
      .usual = row_lines},

@@ -17,6 +17,13 @@ namespace rotary::bench {
 // q and k rotated into other tensors.
 [[nodiscard]] Result<std::unique_ptr<Job>> prepare_out_of_place(const Setup& setup);
 
+// k stored in a cache: rotated on the way, or in place before.
+[[nodiscard]] Result<std::unique_ptr<Job>> prepare_append(const Setup& setup);
+[[nodiscard]] Result<std::unique_ptr<Job>> prepare_rotate_then_copy(const Setup& setup);
+
+// Cached keys moved by a constant number of positions.
+[[nodiscard]] Result<std::unique_ptr<Job>> prepare_shift(const Setup& setup);
+
 // Rows of cos and sin, and nothing else.
 [[nodiscard]] Result<std::unique_ptr<Job>> prepare_rows(const Setup& setup);
 

@@ -4,6 +4,18 @@
 #include <utility>
 
 namespace rotary::bench {
+namespace {
+
+Tensor make_tensor(const Line& line, std::int64_t heads, std::uint64_t seed) {
+  const HeadShape& shape = line.operation->shape;
+  Tensor made(line.dtype,
+              {.batch = 1, .tokens = line.tokens, .heads = heads, .features = shape.head_dim},
+              shape.layout);
+  made.fill(seed);
+  return made;
+}
+
+}  // namespace
 
 StepRows::StepRows(Setup setup, Rotations rotations)
     : setup_(std::move(setup)), rotations_(std::move(rotations)) {}
@@ -30,15 +42,9 @@ Verification StepRows::verify_first(const Sample& before, const ConstHeadsView& 
 }
 
 QueryKey make_query_key(const Line& line) {
-  const HeadShape& shape = line.operation->shape;
-  const auto tensor = [&](std::int64_t heads, std::uint64_t seed) {
-    Tensor made(line.dtype,
-                {.batch = 1, .tokens = line.tokens, .heads = heads, .features = shape.head_dim},
-                shape.layout);
-    made.fill(seed);
-    return made;
-  };
-  return {.q = tensor(shape.query_heads, 1), .k = tensor(shape.key_heads, 2)};
+  return {.q = make_tensor(line, line.operation->shape.query_heads, 1), .k = make_keys(line)};
 }
+
+Tensor make_keys(const Line& line) { return make_tensor(line, line.operation->shape.key_heads, 2); }
 
 }  // namespace rotary::bench

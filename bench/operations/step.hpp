@@ -46,5 +46,6 @@ struct QueryKey {
 
 // Of the line's shape, filled.
 [[nodiscard]] QueryKey make_query_key(const Line& line);
+[[nodiscard]] Tensor make_keys(const Line& line);
 
 }  // namespace rotary::bench

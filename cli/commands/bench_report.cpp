@@ -20,6 +20,9 @@ std::string bytes_text(std::int64_t bytes) {
 
 std::string shape_text(const bench::HeadShape& shape) {
   if (shape.query_heads + shape.key_heads == 0) return {};
+  if (shape.query_heads == 0) {
+    return fmt::format("; {} key heads x {}", shape.key_heads, shape.head_dim);
+  }
   return fmt::format("; {}+{} heads x {}", shape.query_heads, shape.key_heads, shape.head_dim);
 }
 

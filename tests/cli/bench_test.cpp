@@ -205,6 +205,28 @@ TEST(BenchRoofline, CopiesEveryByteByAnyNumberOfThreads) {
   }
 }
 
+TEST(BenchRoofline, CopiesHeadsIntoACacheByAnyNumberOfThreads) {
+  for (const std::int64_t count : {1, 3}) {
+    const auto threads = Threads::start(count);
+    ASSERT_TRUE(threads);
+    const Extents extents{.batch = 1, .tokens = 10, .heads = 3, .features = 5};
+    const Tensor from(DType::bf16, extents, Layout::tokens_first);
+    const Tensor to(DType::bf16, extents, Layout::heads_first);
+    from.fill(1);
+    to.fill(2);
+    Roofline roofline(threads->executor());
+    roofline.add_copy(to.view(), from.view());
+    roofline.run(1);
+    for (std::int64_t t = 0; t < 10; ++t) {
+      for (std::int64_t h = 0; h < 3; ++h) {
+        const auto* const at = static_cast<const std::uint16_t*>(from.view().data);
+        const auto* const copied = static_cast<const std::uint16_t*>(to.view().data);
+        EXPECT_EQ(std::memcmp(copied + (h * 10 + t) * 5, at + (t * 3 + h) * 5, 10), 0);
+      }
+    }
+  }
+}
+
 TEST(BenchLines, AWishTakesThePlaceOfTheSetsValues) {
   const std::vector<Line> lines =
       lines_of({.operations = {&operation("rotate"), &operation("rows")},
@@ -259,6 +281,13 @@ TEST(BenchGoals, DependOnTheStepAndOnWhatHoldsItsBytes) {
            {"out-of-place", 1, DType::f32, 1, MemoryLevel::l2, 0},
            {"out-of-place", 512, DType::f32, 1, MemoryLevel::l3, 0.8},
            {"out-of-place", 4096, DType::bf16, 1, MemoryLevel::dram, 1.15},
+           {"append", 1, DType::f32, 1, MemoryLevel::l1, 0},
+           {"append", 512, DType::f32, 1, MemoryLevel::l3, 1.12},
+           {"append", 512, DType::bf16, 1, MemoryLevel::l3, 1.28},
+           {"rotate-then-copy", 512, DType::f32, 1, MemoryLevel::l3, 0},
+           {"shift", 64, DType::f32, 1, MemoryLevel::l2, 0},
+           {"shift", 4096, DType::f32, 1, MemoryLevel::l3, 1.05},
+           {"shift", 32'768, DType::bf16, 1, MemoryLevel::dram, 1.25},
            {"rows", 64, DType::f32, 1, MemoryLevel::l1, 70},
        }) {
     const Line line{.operation = &operation(each.operation),

@@ -17,6 +17,7 @@ class BenchTest(ToolTest):
         names = {line["operation"] for line in document["lines"]}
         wanted = {"rotate", "rotate-prepared", "backward", "out-of-place", "heads-first"}
         self.assertLessEqual(wanted | {"head-dim-64", "partial", "rows"}, names)
+        self.assertLessEqual({"append", "rotate-then-copy", "shift"}, names)
         self.assertEqual(document["skipped"], [])
         for line in document["lines"]:
             with self.subTest(line=line):

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <utility>
+
+#include "bench/operations/operations.hpp"
+#include "bench/operations/step.hpp"
+#include "rotary/kv_cache.hpp"
+
+namespace rotary::bench {
+namespace {
+
+// The second half of a cache [heads, slots, features] that is full then.
+class Cache {
+ public:
+  explicit Cache(const Line& line)
+      : tokens_(line.tokens), cache_(line.dtype, extents(line), Layout::heads_first) {
+    cache_.fill(3);
+  }
+
+  [[nodiscard]] KvCache all() const { return {.k = cache_.view()}; }
+  [[nodiscard]] Slots next_slots() const { return ConsecutiveSlots{.first = tokens_}; }
+  [[nodiscard]] HeadsView second_half() const {
+    HeadsView view = cache_.view();
+    view.data = static_cast<std::byte*>(view.data) +
+                tokens_ * view.strides.token * size_in_bytes(view.dtype);
+    view.extents.tokens = tokens_;
+    return view;
+  }
+
+ private:
+  [[nodiscard]] static Extents extents(const Line& line) {
+    const HeadShape& shape = line.operation->shape;
+    return {.batch = 1,
+            .tokens = 2 * line.tokens,
+            .heads = shape.key_heads,
+            .features = shape.head_dim};
+  }
+
+  std::int64_t tokens_;
+  Tensor cache_;
+};
+
+class Append : public Job {
+ public:
+  explicit Append(StepRows rows)
+      : rows_(std::move(rows)),
+        keys_(make_keys(rows_.setup().line)),
+        cache_(rows_.setup().line),
+        roofline_(rows_.setup().executor) {
+    roofline_.add_copy(cache_.second_half(), keys_.view());
+  }
+
+  [[nodiscard]] Result<Verification> verify() override {
+    if (auto status = run(1); !status) return std::move(status).error();
+    return rows_.verify_first(take_sample(keys_.view()), cache_.second_half());
+  }
+
+  [[nodiscard]] Status run(std::int64_t calls) override {
+    const KvCache cache = cache_.all();
+    const KvHeads heads{.k = keys_.view()};
+    const Slots slots = cache_.next_slots();
+    const AppendOptions options{.executor = rows_.setup().executor};
+    for (std::int64_t call = 0; call < calls; ++call) {
+      auto status = append(cache, heads, slots, rows_.rotations(), options);
+      if (!status) return status;
+    }
+    return {};
+  }
+
+  [[nodiscard]] const Roofline& roofline() const override { return roofline_; }
+
+ private:
+  StepRows rows_;
+  Tensor keys_;
+  Cache cache_;
+  Roofline roofline_;
+};
+
+// What append saves: keys rotated in place, then stored.
+class RotateThenCopy : public Job {
+ public:
+  explicit RotateThenCopy(StepRows rows)
+      : rows_(std::move(rows)),
+        keys_(make_keys(rows_.setup().line)),
+        cache_(rows_.setup().line),
+        roofline_(rows_.setup().executor) {
+    roofline_.add_copy(cache_.second_half(), keys_.view());
+  }
+
+  [[nodiscard]] Result<Verification> verify() override {
+    const Sample before = take_sample(keys_.view());
+    if (auto status = run(1); !status) return std::move(status).error();
+    return rows_.verify_first(before, cache_.second_half());
+  }
+
+  [[nodiscard]] Status run(std::int64_t calls) override {
+    const HeadsView keys = keys_.view();
+    for (std::int64_t call = 0; call < calls; ++call) {
+      auto status = rotate(keys, keys, rows_.rotations(), rows_.options());
+      if (!status) return status;
+      roofline_.run(1);
+    }
+    return {};
+  }
+
+  [[nodiscard]] const Roofline& roofline() const override { return roofline_; }
+
+ private:
+  StepRows rows_;
+  Tensor keys_;
+  Cache cache_;
+  Roofline roofline_;
+};
+
+template <class Kind>
+Result<std::unique_ptr<Job>> prepare(const Setup& setup) {
+  auto rows = StepRows::make(setup);
+  if (!rows) return rows.error();
+  return std::unique_ptr<Job>(std::make_unique<Kind>(*std::move(rows)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Job>> prepare_append(const Setup& setup) { return prepare<Append>(setup); }
+
+Result<std::unique_ptr<Job>> prepare_rotate_then_copy(const Setup& setup) {
+  return prepare<RotateThenCopy>(setup);
+}
+
+}  // namespace rotary::bench

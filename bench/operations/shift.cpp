@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotary/shift.hpp"
+
+#include <utility>
+
+#include "bench/operations/operations.hpp"
+#include "bench/operations/step.hpp"
+
+namespace rotary::bench {
+namespace {
+
+// As when a full context drops its oldest tokens.
+constexpr std::int64_t moved_by = -7;
+
+class Shift : public Job {
+ public:
+  Shift(const Setup& setup, Rotations by)
+      : setup_(setup),
+        by_(std::move(by)),
+        keys_(make_keys(setup_.line)),
+        roofline_(setup_.executor) {
+    roofline_.add_scale(keys_.view(), setup_.frequencies.window);
+  }
+
+  [[nodiscard]] Result<Verification> verify() override {
+    const Sample before = take_sample(keys_.view());
+    if (auto status = run(1); !status) return std::move(status).error();
+    const std::int64_t last = first_position + setup_.line.tokens - 1;
+    return bench::verify(before, keys_.view(),
+                         {.frequencies = setup_.frequencies,
+                          .first_position = moved_by,
+                          .positions_per_token = 0,
+                          .largest_position = 2.0 * static_cast<double>(last)});
+  }
+
+  [[nodiscard]] Status run(std::int64_t calls) override {
+    const HeadsView keys = keys_.view();
+    const ShiftOptions options{.executor = setup_.executor};
+    for (std::int64_t call = 0; call < calls; ++call) {
+      if (auto status = shift(keys, by_, options); !status) return status;
+    }
+    return {};
+  }
+
+  [[nodiscard]] const Roofline& roofline() const override { return roofline_; }
+
+ private:
+  Setup setup_;
+  Rotations by_;
+  Tensor keys_;
+  Roofline roofline_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Job>> prepare_shift(const Setup& setup) {
+  const ConsecutivePositions from{.first = first_position, .tokens = setup.line.tokens};
+  const ConsecutivePositions to{.first = first_position + moved_by, .tokens = setup.line.tokens};
+  auto by = make_shift({.frequencies = setup.frequencies, .positions = from},
+                       {.frequencies = setup.frequencies, .positions = to});
+  if (!by) return by.error();
+  return std::unique_ptr<Job>(std::make_unique<Shift>(setup, *std::move(by)));
+}
+
+}  // namespace rotary::bench
