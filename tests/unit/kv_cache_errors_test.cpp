@@ -295,7 +295,9 @@ TEST(AppendSlots, TwiceAmongMany) {
   const HeadsView cache{bits.data(), DType::bf16, {blocks, 1, 1, 1}, {.batch = 1}};
   const Tensor k = test::random_tensor({DType::bf16, n}, 74);
   std::vector<std::int32_t> slots;
-  for (std::int32_t i = 0; i < tokens; ++i) slots.push_back((i * 233 + 1) % blocks);
+  for (std::int32_t i = 0; i < tokens; ++i) {
+    slots.push_back(static_cast<std::int32_t>((i * 233 + 1) % blocks));
+  }
   std::swap(slots[5], slots[6]);
   EXPECT_TRUE(append({cache}, {k.view()}, slots_of(slots)));
   for (const std::size_t again : {1U, 700U, 2998U}) {
