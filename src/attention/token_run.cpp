@@ -112,7 +112,7 @@ void store_rotated(const TokenRun& run, const Rotations& rotations,
        .heads = src.extents.heads,
        .pairs = window.pairs(),
        .rows = row_of(rotations, rotations.batch() == 1 ? 0 : run.batch, run.first_token),
-       .row_stride = 2 * rotations.lane_stride(),
+       .row_stride = rotations.row_stride(),
        .lane_stride = rotations.lane_stride(),
        .cos_scale = 1,
        .sin_scale = 1});

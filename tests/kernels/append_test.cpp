@@ -11,6 +11,7 @@
 
 #include "rotary/kv_cache.hpp"
 #include "rotary/rotate.hpp"
+#include "rotary/shift.hpp"
 #include "support/cases.hpp"
 #include "support/oracle.hpp"
 #include "support/result.hpp"
@@ -156,6 +157,22 @@ TEST(Append, RotatesByTheRowsOfEachBatchRow) {
     const Tensor before = cache;
     test::require(append({cache.view()}, {k.view()}, slots_of(paged, 2), rotations));
     EXPECT_TRUE(holds(cache, before, rotated(k, rotations), paged));
+  }
+}
+
+// Keys of a cached document go into another cache as they are moved: one row serves every token.
+TEST(Append, RotatesByTheOneRowOfAShift) {
+  const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half));
+  const RotatedAt from{frequencies, ConsecutivePositions{.first = 900, .tokens = 7}};
+  const RotatedAt to{frequencies, ConsecutivePositions{.first = 20, .tokens = 7}};
+  const Rotations one = test::value_of(make_shift(from, to));
+  ASSERT_EQ(one.row_stride(), 0);
+  const Tensor k = test::random_tensor({DType::f32, k_extents}, 62);
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    Tensor cache({dtype, cache_of(k_extents, pages, page_size)});
+    const Tensor before = cache;
+    test::require(append({cache.view()}, {k.view()}, slots_of(paged, 2), one));
+    EXPECT_TRUE(holds(cache, before, rotated(k, one), paged));
   }
 }
 
