@@ -155,15 +155,29 @@ bool whole_apart(const SplitPosition& a, const SplitPosition& b) {
          (a.is_integer() || (a.right_shift == b.right_shift && a.negative == b.negative));
 }
 
+// Tokens up to the last one that may differ from those before it: a stride of 0 repeats one
+// position, and counts may then be any.
+std::int64_t different_tokens(const ConsecutivePositions& positions) { return positions.tokens; }
+template <class Number>
+std::int64_t different_tokens(const PositionArray<Number>& positions) {
+  return positions.token_stride == 0 ? std::min<std::int64_t>(positions.tokens, 1)
+                                     : positions.tokens;
+}
+std::int64_t different_tokens(const Positions& positions) {
+  return std::visit([](const auto& each) { return different_tokens(each); }, positions);
+}
+
 // Every token moves by one whole number of positions.
 bool moves_as_one(const RotatedAt& from, const RotatedAt& to, const TokenCounts& counts) {
   if (std::holds_alternative<ConsecutivePositions>(from.positions) &&
       std::holds_alternative<ConsecutivePositions>(to.positions)) {
     return true;
   }
+  const std::int64_t tokens =
+      std::max(different_tokens(from.positions), different_tokens(to.positions));
   std::optional<std::uint64_t> distance;
   for (std::int64_t b = 0; b < counts.batch; ++b) {
-    for (std::int64_t t = 0; t < counts.tokens; ++t) {
+    for (std::int64_t t = 0; t < tokens; ++t) {
       const SplitPosition old_place = place_in(from.positions, b, t);
       const SplitPosition new_place = place_in(to.positions, b, t);
       if (!whole_apart(old_place, new_place)) return false;

@@ -274,6 +274,21 @@ TEST(Shift, OneRowHasTheBitsOfEach) {
   }
 }
 
+// A stride of 0 repeats one position for any count of tokens, which is not gone through.
+TEST(Shift, OfOnePositionForAllTokens) {
+  const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half));
+  const std::int64_t old_place = 10;
+  const std::int64_t new_place = 3;
+  const auto all_at = [](const std::int64_t& place) {
+    return PositionArray<std::int64_t>{
+        .data = &place, .tokens = std::int64_t{1} << 50, .token_stride = 0};
+  };
+  const Rotations by = test::value_of(
+      make_shift({frequencies, all_at(old_place)}, {frequencies, all_at(new_place)}));
+  EXPECT_EQ(by.row_stride(), 0);
+  EXPECT_EQ(by.tokens(), std::int64_t{1} << 50);
+}
+
 // The same row given once for each token, through somebody else's rows.
 Rotations with_a_row_for_each(const Rotations& one, std::int64_t tokens) {
   const auto pairs = static_cast<std::size_t>(one.window().pairs());
