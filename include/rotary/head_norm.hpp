@@ -33,7 +33,8 @@ struct HeadNorm {
 // the same view twice; otherwise as in rotate(). dst and src have the same extents and dtype, or
 // src is f32 and dst bf16 or f16; their features are adjacent (a stride of 1); f64 is refused.
 //
-// Float32 arithmetic, the mean square in double, one rounding to nearest even on store: a float32
+// Float32 arithmetic, the mean square in double, one rounding to nearest even on store (where
+// instruction_set() is "AVX3_BF16" a bf16 result that is subnormal in float32 is 0): a float32
 // result is within normalize_error_bound units of 2^-24 * |exact result| of the exact formula
 // (numeric_contract.hpp). A token's bits depend on nothing but its elements and the instruction
 // set. Models in bf16 may round in between, Transformers' Qwen3RMSNorm before it multiplies by the

@@ -98,7 +98,8 @@ struct AppendOptions {
 // slots: batch row b is block b, so the cache has at least as many blocks as k batch rows.
 //
 // Without k_norm the bits of k are those of rotate() followed by a copy; where the dtype changes,
-// rotate()'s float32 result rounded once, to nearest even. With it everything between the elements
+// rotate()'s float32 result rounded once, to nearest even. (To bf16 on "AVX3_BF16", v included: a
+// number that is subnormal in float32 becomes 0.) With k_norm everything between the elements
 // of k and those of the cache is float32, rounded once on store
 // (rotate_normalized_error_bound, normalize_rotated_error_bound in numeric_contract.hpp); a head
 // has at most 2048 features then, f64 is refused, and so are 16-bit keys by rotations that round

@@ -43,7 +43,8 @@ struct RotateOptions {
 // whose Rounding is every_step or double_angle round bf16 and f16 after each product, too, as those
 // models do; transpose is then the backward pass of the same recipe. Numerics other than exact have
 // no inverse of an attention factor: Direction::inverse needs one of 1. Where instruction_set() is
-// "AVX3_BF16" the hardware stores a bf16 result that is subnormal in float32 as 0.
+// "AVX3_BF16" the hardware stores a bf16 result that is subnormal in float32 as 0, but for
+// rotations that round each product.
 //
 // The same position and pair give the same bits on one instruction set, whatever the layout, batch,
 // split or number of threads (of NaNs, that it is one). NaN and Inf stay in their pair. Allocates
