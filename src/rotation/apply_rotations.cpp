@@ -96,9 +96,8 @@ constexpr std::int64_t heads_of_one_row = 32;
 // of one token are here the heads of all tokens where they nest, else the tokens of each head.
 void turn_by_one_row(const kernels::RotateJob& all, kernels::Rotate kernel,
                      std::int64_t element_bytes) {
-  const bool nest = all.tokens == 1 ||
-                    (all.src_token_stride == all.heads * all.src_head_stride &&
-                     all.dst_token_stride == all.heads * all.dst_head_stride);
+  const bool nest = all.tokens == 1 || (all.src_token_stride == all.heads * all.src_head_stride &&
+                                        all.dst_token_stride == all.heads * all.dst_head_stride);
   const std::int64_t runs = nest ? 1 : all.heads;
   const std::int64_t count = nest ? all.tokens * all.heads : all.tokens;
   kernels::RotateJob job = all;
