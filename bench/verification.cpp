@@ -33,19 +33,17 @@ struct Bound {
   Direction direction;
   double attention_factor;
   double position;
-  double largest_position;
 
   [[nodiscard]] double at(double hypot) const {
-    const double farthest = std::max(std::abs(position), largest_position);
     switch (dtype) {
       case DType::f32:
-        return rotate_error_bound(direction, attention_factor, farthest);
+        return rotate_error_bound(direction, attention_factor, position);
       case DType::bf16:
-        return rotate_bf16_error_bound(direction, attention_factor, farthest);
+        return rotate_bf16_error_bound(direction, attention_factor, position);
       case DType::f16:
-        return rotate_f16_error_bound(direction, attention_factor, farthest, hypot);
+        return rotate_f16_error_bound(direction, attention_factor, position, hypot);
       case DType::f64:
-        return rotate_f64_error_bound(direction, attention_factor, farthest) * 0x1p-29;
+        return rotate_f64_error_bound(direction, attention_factor, position) * 0x1p-29;
     }
     return 0;
   }
@@ -102,8 +100,7 @@ Verification verify(const RotatedTensor& tensor, const ExactRotation& rotation) 
                           .direction = rotation.direction,
                           .attention_factor = frequencies.attention_factor,
                           .position = static_cast<double>(reference::position_at(
-                              rotation.positions, head.index.batch, head.index.token)),
-                          .largest_position = rotation.largest_position};
+                              rotation.positions, head.index.batch, head.index.token))};
         check_head(result, tensor.after, frequencies.window, head, bound);
       });
   return result;
@@ -137,8 +134,7 @@ Verification verify(const Sample& before, const ConstHeadsView& after,
                 {.frequencies = rotation.frequencies,
                  .rows = rows,
                  .positions = given,
-                 .direction = rotation.direction,
-                 .largest_position = rotation.largest_position});
+                 .direction = rotation.direction});
 }
 
 }  // namespace rotary::bench

@@ -39,8 +39,6 @@ struct ExactRotation {
   const reference::AngleRows& rows;
   Positions positions;
   Direction direction = Direction::forward;
-  double largest_position =
-      0;  // that the operation formed an angle of, where it is not one of them
 };
 
 [[nodiscard]] Verification verify(const RotatedTensor& tensor, const ExactRotation& rotation);
@@ -61,7 +59,6 @@ struct SampledRotation {
   std::int64_t first_position = 0;
   std::int64_t positions_per_token = 1;
   Direction direction = Direction::forward;
-  double largest_position = 0;
 };
 
 // Every head and feature of the sample's tokens.

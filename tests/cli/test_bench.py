@@ -41,6 +41,12 @@ class BenchTest(ToolTest):
         copies = 2 if line["roofline"] == "copy" else 1
         self.assertEqual(line["working_set_bytes"], copies * tensors)
 
+    def test_every_operation_computes_every_pairing_and_dtype(self):
+        arguments = ["--pairings", "half,interleaved,interleaved_to_half", "--tokens", "2"]
+        document = self.run_json("bench", *TINY, *arguments, "--dtypes", "f32,bf16,f16")
+        self.assertEqual({line["pairing"] for line in document["lines"]},
+                         {"half", "interleaved", "interleaved_to_half", None})
+
     def test_what_was_asked_for_is_what_runs(self):
         arguments = ["--operations", "partial,rotate", "--tokens", "2,70", "--dtypes", "f16,f32"]
         arguments += ["--pairings", "interleaved,interleaved_to_half", "--threads", "2"]
