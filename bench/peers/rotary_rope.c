@@ -42,11 +42,9 @@ static rotary_status start_threads(rotary_rope* rope) {
 
 static rotary_status make_rows(rotary_rope* rope) {
   const char* spec = rope->job.spec;
-  rotary_rotations_options options = ROTARY_ROTATIONS_OPTIONS_INIT;
-  if (rope->job.dtype == ROTARY_F64) options.rows = ROTARY_F64;
   rotary_status status = rotary_frequencies_of_spec(spec, strlen(spec), &rope->frequencies);
   if (status != ROTARY_OK) return status;
-  return rotary_rotations_make(rope->frequencies, &rope->positions, &options, &rope->rotations);
+  return rotary_rotations_make(rope->frequencies, &rope->positions, NULL, &rope->rotations);
 }
 
 void* peers_rotary_make(const peers_job* job) {
