@@ -89,7 +89,8 @@ std::string head_text(const BenchReport& report) {
       "{}, {} processor{}, L1d {}, L2 {}, L3 {}; instruction set {}\n"
       "rotary {}, commit {}, {} {} ({}), {}\n"
       "Each line was verified against the reference, then timed beside its roofline: an in-place\n"
-      "scale, or for out-of-place a copy, of the same bytes by the same threads. Minima.\n",
+      "scale, or a copy where the result lies elsewhere, of the same bytes by the same threads.\n"
+      "Minima.\n",
       report.machine.cpu, report.machine.processors, report.machine.processors == 1 ? "" : "s",
       bytes_text(caches.l1d), bytes_text(caches.l2), bytes_text(caches.l3), report.instruction_set,
       ROTARY_VERSION_STRING, report.build.commit, report.build.compiler, report.build.flags,
