@@ -61,7 +61,8 @@ struct ShiftOptions {
 // they are: after 100 shifts by -7 keys are off by 2e-6 of their length in f32, 0.8 % in f16, 5 %
 // in bf16 and 15 % in int8 (docs/how-to/context-shift.md has the table). One shift by the whole
 // distance is off by one rounding. A bf16 or int8 cache that is shifted again and again should
-// hold keys that are not rotated, and rotate them when they are read: rotate(dst, src, …).
+// hold keys that are not rotated: append() without rotations (kv_cache.hpp), then rotate(dst, src,
+// …) when they are read; neither takes int8, so there the caller rounds and widens.
 [[nodiscard]] ROTARY_API Status shift(HeadsView keys, const Rotations& by,
                                       const ShiftOptions& options = {}) noexcept;
 
