@@ -53,7 +53,7 @@ double factor_of(const RotatedAt& from, const RotatedAt& to) {
 
 // The position of a head's bounds.
 using Distance = long double (*)(long double from, long double to);
-long double both(long double from, long double to) { return std::abs(from) + std::abs(to); }
+long double both(long double from, long double to) { return shift_position_bound(from, to); }
 long double apart(long double from, long double to) { return std::abs(to - from); }
 
 testing::AssertionResult shifted_within_bound(const ConstHeadsView& got, const ConstHeadsView& src,
