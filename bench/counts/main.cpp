@@ -9,7 +9,7 @@
 
 namespace {
 
-using rotary::bench::Operation;
+using rotary::bench::CountedOperation;
 
 int fail(const rotary::Error& error) {
   fmt::print(stderr, "rotary-counts: {}\n", error.message);
@@ -19,7 +19,8 @@ int fail(const rotary::Error& error) {
 }  // namespace
 
 // By a name that no compiler changes, in a function of its own.
-extern "C" [[gnu::noinline]] void counted_call(const Operation* operation, rotary::Status* status) {
+extern "C" [[gnu::noinline]] void counted_call(const CountedOperation* operation,
+                                               rotary::Status* status) {
   *status = operation->call();
 }
 
@@ -34,7 +35,7 @@ int main() {
   fmt::print("gcc {}.{}\n", __GNUC__, __GNUC_MINOR__);
 #endif
   fmt::print("{}\n", *instruction_set);
-  for (const Operation& operation : *operations) {
+  for (const CountedOperation& operation : *operations) {
     // The first one may choose, look up and touch what later ones find.
     if (auto status = operation.call(); !status) return fail(status.error());
     rotary::Status status;

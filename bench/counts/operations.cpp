@@ -8,7 +8,9 @@
 #include <new>
 #include <utility>
 
+#include "rotary/kv_cache.hpp"
 #include "rotary/rotate.hpp"
+#include "rotary/shift.hpp"
 
 namespace rotary::bench {
 namespace {
@@ -71,6 +73,9 @@ class Operations {
         if (auto status = add_rotations(*frequencies, tokens); !status) return status;
       }
       if (pairing != Pairing::half) continue;  // rows are alike for every pairing
+      for (const std::int64_t tokens : {1, 64}) {
+        if (auto status = add_cache(*frequencies, tokens); !status) return status;
+      }
       for (const RowDType rows : {RowDType::f32, RowDType::f64}) {
         for (const std::int64_t tokens : {1, 64}) {
           if (auto status = add_rows(*frequencies, rows, tokens); !status) return status;
@@ -80,7 +85,7 @@ class Operations {
     return {};
   }
 
-  [[nodiscard]] std::vector<Operation> take() && { return std::move(all_); }
+  [[nodiscard]] std::vector<CountedOperation> take() && { return std::move(all_); }
 
  private:
   Status add_rotations(const Frequencies& frequencies, std::int64_t tokens) {
@@ -116,6 +121,29 @@ class Operations {
          [dst, src, rows] { return rotate(dst.view(), src.view(), rows); }});
   }
 
+  // Keys into a cache [heads, slots, features], and turned on there by one row for all.
+  Status add_cache(const Frequencies& frequencies, std::int64_t tokens) {
+    const ConsecutivePositions positions{.first = 1000, .tokens = tokens};
+    auto rotations = make_rotations(frequencies, positions);
+    if (!rotations) return std::move(rotations).error();
+    const ConsecutivePositions moved{.first = 993, .tokens = tokens};
+    auto by = make_shift({frequencies, positions}, {frequencies, moved});
+    if (!by) return std::move(by).error();
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      const Tensor k({.dtype = dtype, .heads = key_heads, .tokens = tokens});
+      const Tensor cache(
+          {.dtype = dtype, .heads = key_heads, .tokens = tokens, .layout = Layout::heads_first});
+      all_.push_back({fmt::format("append {} half, {}", to_string(dtype), tokens_text(tokens)),
+                      [k, cache, rows = *rotations] {
+                        return append({.k = cache.view()}, {.k = k.view()}, ConsecutiveSlots{},
+                                      rows);
+                      }});
+      all_.push_back({fmt::format("shift {} half, {}", to_string(dtype), tokens_text(tokens)),
+                      [cache, rows = *by] { return shift(cache.view(), rows); }});
+    }
+    return {};
+  }
+
   Status add_rows(const Frequencies& frequencies, RowDType row_dtype, std::int64_t tokens) {
     const ConsecutivePositions positions{.first = 1000, .tokens = tokens};
     auto rows = make_rotations(frequencies, positions, {.rows = row_dtype});
@@ -128,12 +156,12 @@ class Operations {
     return {};
   }
 
-  std::vector<Operation> all_;
+  std::vector<CountedOperation> all_;
 };
 
 }  // namespace
 
-Result<std::vector<Operation>> counted_operations() {
+Result<std::vector<CountedOperation>> counted_operations() {
   Operations operations;
   if (auto status = operations.add_all(); !status) return std::move(status).error();
   return std::move(operations).take();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls whose instructions are counted: those of a decode step and of a short prefill.
+// The calls whose instructions are counted: those of a decode step and of a short prefill, their
+// keys' way into a KV cache, and keys turned on there.
 #pragma once
 
 #include <functional>
@@ -10,12 +11,12 @@
 
 namespace rotary::bench {
 
-struct Operation {
+struct CountedOperation {
   std::string name;  // what is recorded goes by it
   std::function<Status()> call;
 };
 
 // Each owns what it works on: every call does the same.
-[[nodiscard]] Result<std::vector<Operation>> counted_operations();
+[[nodiscard]] Result<std::vector<CountedOperation>> counted_operations();
 
 }  // namespace rotary::bench
