@@ -57,6 +57,7 @@ struct Operation {
   Direction direction = Direction::forward;
   Family family = Family::in_place;
   RooflineKind roofline = RooflineKind::scale;
+  Layout cache_layout = Layout::heads_first;  // of the cache that append stores to
   Result<std::unique_ptr<Job>> (*prepare)(const Setup& setup) = nullptr;
   std::span<const Axes> usual;  // the lines of a run without options
 };

@@ -9,11 +9,11 @@
 namespace rotary::bench {
 namespace {
 
-// The second half of a cache [heads, slots, features] that is full then.
+// The second half of a cache that is full then.
 class Cache {
  public:
   explicit Cache(const Line& line)
-      : tokens_(line.tokens), cache_(line.dtype, extents(line), Layout::heads_first) {
+      : tokens_(line.tokens), cache_(line.dtype, extents(line), line.operation->cache_layout) {
     cache_.fill(3);
   }
 

@@ -37,7 +37,7 @@ constexpr std::array<std::int64_t, 3> row_tokens = {1, 64, 512};
 constexpr std::array<DType, 1> f32 = {DType::f32};
 constexpr std::array<Axes, 1> row_lines = {Axes{row_tokens, f32, half, one_thread}};
 
-constexpr std::array<Operation, 11> all = {{
+constexpr std::array<Operation, 13> all = {{
     {.name = "rotate",
      .summary = "rows made, then q and k rotated in place by one call",
      .shape = {},
@@ -92,6 +92,24 @@ constexpr std::array<Operation, 11> all = {{
      .rows = RowsAre::made_before,
      .family = Family::other,
      .roofline = RooflineKind::copy,
+     .prepare = prepare_rotate_then_copy,
+     .usual = append_lines},
+    {.name = "append-tokens-first",
+     .summary = "as append, the cache [slots, heads, features], as the keys are",
+     .shape = {.query_heads = 0},
+     .rows = RowsAre::made_before,
+     .family = Family::append,
+     .roofline = RooflineKind::copy,
+     .cache_layout = Layout::tokens_first,
+     .prepare = prepare_append,
+     .usual = append_lines},
+    {.name = "rotate-then-copy-tokens-first",
+     .summary = "what append-tokens-first saves",
+     .shape = {.query_heads = 0},
+     .rows = RowsAre::made_before,
+     .family = Family::other,
+     .roofline = RooflineKind::copy,
+     .cache_layout = Layout::tokens_first,
      .prepare = prepare_rotate_then_copy,
      .usual = append_lines},
     {.name = "shift",

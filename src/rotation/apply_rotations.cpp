@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 #include "rotation/pair_order.hpp"
@@ -94,10 +95,16 @@ constexpr std::int64_t heads_of_one_row = 32;
 
 // By one row for all tokens (row_stride 0), which so stays in registers from token to token: heads
 // of one token are here the heads of all tokens where they nest, else the tokens of each head.
+// Where heads lie together and do not nest (keys of a fused projection) the kernel's own order is
+// better.
 void turn_by_one_row(const kernels::RotateJob& all, kernels::Rotate kernel,
                      std::int64_t element_bytes) {
   const bool nest = all.tokens == 1 || (all.src_token_stride == all.heads * all.src_head_stride &&
                                         all.dst_token_stride == all.heads * all.dst_head_stride);
+  if (!nest && std::abs(all.dst_head_stride) <= std::abs(all.dst_token_stride)) {
+    kernel(all);
+    return;
+  }
   const std::int64_t runs = nest ? 1 : all.heads;
   const std::int64_t count = nest ? all.tokens * all.heads : all.tokens;
   kernels::RotateJob job = all;
