@@ -75,10 +75,15 @@ typedef struct rotary_append_options {
   { sizeof(rotary_append_options), NULL, NULL, 0, 0 }
 
 /* Stores keys, rotated, and values beside them; f32 keys and values may become bf16 or f16.
- * rotations NULL: keys as they are. options may be NULL. */
+ * options may be NULL. */
 ROTARY_API rotary_status rotary_append(const rotary_kv* cache, const rotary_kv* heads,
                                        const rotary_slots* slots, const rotary_rotations* rotations,
                                        const rotary_append_options* options);
+/* Stores keys as they are: layers without positions, and caches whose keys are rotated when they
+ * are read. options may be NULL. */
+ROTARY_API rotary_status rotary_append_unrotated(const rotary_kv* cache, const rotary_kv* heads,
+                                                 const rotary_slots* slots,
+                                                 const rotary_append_options* options);
 
 /* In place: the same view twice. executor may be NULL. */
 ROTARY_API rotary_status rotary_normalize_heads(const rotary_heads_view* dst,

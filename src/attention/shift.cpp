@@ -5,6 +5,7 @@
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "rotary/rotate.hpp"
+#include "rotation/view_checks.hpp"
 
 namespace rotary {
 
@@ -24,10 +25,23 @@ Status check_shift(const Rotations& by) {
       "once they are rotated, got rotations that read neighbours");
 }
 
+namespace {
+
+// Of rotate, whose message speaks of dst, where the caller said keys.
+Status refusal(const Status& of_rotate, HeadsView keys, const Rotations& by) {
+  keys = without_unused_strides(keys);
+  if (auto status = check_view("keys", keys, by); !status) return status;
+  if (auto status = check_distinct("keys", keys); !status) return status;
+  return of_rotate;
+}
+
+}  // namespace
+
 Status shift(HeadsView keys, const Rotations& by, const ShiftOptions& options) noexcept {
   return guarded([&]() -> Status {
     if (auto status = check_shift(by); !status) return status;
-    return rotate(keys, keys, by, {.executor = options.executor});
+    auto status = rotate(keys, keys, by, {.executor = options.executor});
+    return status ? status : refusal(status, keys, by);
   });
 }
 

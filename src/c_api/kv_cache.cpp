@@ -9,9 +9,12 @@
 using rotary::Status;
 namespace c_api = rotary::c_api;
 
-rotary_status rotary_append(const rotary_kv* cache, const rotary_kv* heads,
-                            const rotary_slots* slots, const rotary_rotations* rotations,
-                            const rotary_append_options* options) {
+namespace {
+
+// What the caller stores: `store` calls rotary::append with or without rotations.
+template <class Store>
+rotary_status append(const rotary_kv* cache, const rotary_kv* heads, const rotary_slots* slots,
+                     const rotary_append_options* options, const Store& store) {
   return c_api::run([&]() -> Status {
     const auto to = c_api::kv_cache(cache);
     if (!to) return to.error();
@@ -21,9 +24,29 @@ rotary_status rotary_append(const rotary_kv* cache, const rotary_kv* heads,
     if (!where) return where.error();
     const auto how = c_api::append_options(options);
     if (!how) return how.error();
-    if (rotations == nullptr) return rotary::append(*to, *from, *where, *how);
-    return rotary::append(*to, *from, *where, rotations->value, *how);
+    return store(*to, *from, *where, *how);
   });
+}
+
+}  // namespace
+
+rotary_status rotary_append(const rotary_kv* cache, const rotary_kv* heads,
+                            const rotary_slots* slots, const rotary_rotations* rotations,
+                            const rotary_append_options* options) {
+  return append(cache, heads, slots, options,
+                [&](const auto& to, const auto& from, const auto& where, const auto& how) {
+                  if (rotations == nullptr) return Status(c_api::null_argument("rotations"));
+                  return rotary::append(to, from, where, rotations->value, how);
+                });
+}
+
+rotary_status rotary_append_unrotated(const rotary_kv* cache, const rotary_kv* heads,
+                                      const rotary_slots* slots,
+                                      const rotary_append_options* options) {
+  return append(cache, heads, slots, options,
+                [](const auto& to, const auto& from, const auto& where, const auto& how) {
+                  return rotary::append(to, from, where, how);
+                });
 }
 
 rotary_status rotary_normalize_heads(const rotary_heads_view* dst, const rotary_heads_view* src,

@@ -83,7 +83,7 @@ static void test_append(void) {
   c.slots.kind = ROTARY_SLOTS_CONSECUTIVE;
   c.slots.first = 1;
   c.slots.data = NULL;
-  CHECK_OK(rotary_append(&c.cache, &c.heads, &c.slots, NULL, NULL));
+  CHECK_OK(rotary_append_unrotated(&c.cache, &c.heads, &c.slots, NULL));
   for (int t = 0; t < tokens; ++t) CHECK(same(c.k_pages, t + 1, c.k, t));
   end(&c);
 }

@@ -120,6 +120,8 @@ static void test_cache_functions(const rotary_rotations* rotations) {
   CHECK_NULL(rotary_append(NULL, &kv, &slots, rotations, NULL), "cache");
   CHECK_NULL(rotary_append(&kv, NULL, &slots, rotations, NULL), "heads");
   CHECK_NULL(rotary_append(&kv, &kv, NULL, rotations, NULL), "slots");
+  CHECK_NULL(rotary_append(&kv, &kv, &slots, NULL, NULL), "rotations");
+  CHECK_NULL(rotary_append_unrotated(&kv, &kv, NULL, NULL), "slots");
   CHECK_NULL(rotary_normalize_heads(NULL, &view, &norm, NULL), "dst");
   CHECK_NULL(rotary_normalize_heads(&view, NULL, &norm, NULL), "src");
   CHECK_NULL(rotary_normalize_heads(&view, &view, NULL, NULL), "norm");

@@ -144,6 +144,19 @@ TEST(ShiftErrors, OfRotationsThatAreNoShift) {
   EXPECT_EQ(keys.bytes(), src.bytes());
 }
 
+TEST(ShiftErrors, SpeakOfKeys) {
+  const Frequencies ours = test::frequencies_of(window);
+  const Rotations by = test::value_of(make_shift({ours, places}, {ours, new_places}));
+  std::vector<float> elements(5 * 10, 1);
+  const Extents five{.tokens = 5, .heads = 1, .features = 10};
+  HeadsView keys{elements.data(), DType::f32, five, strides_bthd(five)};
+  EXPECT_TRUE(fails(shift(keys, by), invalid, {"keys: tokens", "4", "got 5"}));
+  keys.extents.tokens = 4;
+  keys.strides.token = 0;
+  EXPECT_TRUE(fails(shift(keys, by), invalid, {"keys: "}));
+  EXPECT_EQ(elements, std::vector<float>(5 * 10, 1));
+}
+
 TEST(ShiftErrors, OfQuantizedViews) {
   const Frequencies ours = test::frequencies_of(window);
   const Rotations by = test::value_of(make_shift({ours, places}, {ours, new_places}));
