@@ -30,20 +30,6 @@ std::string_view axes_text(Layout layout) {
   return {};
 }
 
-NpyType npy_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      break;
-    case DType::bf16:
-      return NpyType::u16;
-    case DType::f16:
-      return NpyType::f16;
-    case DType::f64:
-      return NpyType::f64;
-  }
-  return NpyType::f32;
-}
-
 DType dtype_of(std::string_view option, NpyType type) {
   for (const DType dtype : {DType::f32, DType::f16, DType::f64}) {
     if (type == npy_type(dtype)) return dtype;
@@ -82,6 +68,20 @@ Positions positions_of_elements(const NpyArray& array) {
 
 }  // namespace
 
+NpyType npy_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      break;
+    case DType::bf16:
+      return NpyType::u16;
+    case DType::f16:
+      return NpyType::f16;
+    case DType::f64:
+      return NpyType::f64;
+  }
+  return NpyType::f32;
+}
+
 Layout parse_layout(std::string_view text) {
   return choose<Layout>("--layout", text,
                         {{"bthd", Layout::bthd}, {"bhtd", Layout::bhtd}, {"thd", Layout::thd}});
@@ -112,6 +112,25 @@ Tensor read_tensor(std::string_view option, const std::string& path, const Tenso
   tensor.extents = extents_of(tensor.array.shape, layout);
   tensor.strides =
       layout == Layout::bhtd ? strides_bhtd(tensor.extents) : strides_bthd(tensor.extents);
+  return tensor;
+}
+
+TokensTensor read_tokens(std::string_view option, const std::string& path,
+                         std::optional<DType> dtype) {
+  TokensTensor tensor{.array = read_npy_file(path), .extents = {}};
+  const std::vector<std::int64_t>& shape = tensor.array.shape;
+  if (shape.size() != 2 && shape.size() != 3) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("{} must have the shape [tokens, features] or [batch, tokens, "
+                              "features], got {}",
+                              option, shape_text(shape)));
+  }
+  if (dtype) check_type(option, tensor.array.type, *dtype);
+  tensor.dtype = dtype ? *dtype : dtype_of(option, tensor.array.type);
+  const std::size_t last = shape.size() - 1;
+  tensor.extents = {.batch = shape.size() == 3 ? shape[0] : 1,
+                    .tokens = shape[last - 1],
+                    .features = shape[last]};
   return tensor;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/npy/npy.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/tensor_view.hpp"
+#include "rotary/tokens_view.hpp"
 
 namespace rotary::cli {
 
@@ -45,6 +46,28 @@ struct TensorForm {
 // option: "--q" or "--k", for messages.
 [[nodiscard]] Tensor read_tensor(std::string_view option, const std::string& path,
                                  const TensorForm& form);
+
+// Embeddings [tokens, features] or [batch, tokens, features].
+struct TokensTensor {
+  NpyArray array;
+  TokenExtents extents;
+  DType dtype = DType::f32;
+
+  // To encode it where it is. Valid while this tensor lives and does not move.
+  [[nodiscard]] TokensView view() noexcept {
+    return {.data = array.data.data(),
+            .dtype = dtype,
+            .extents = extents,
+            .strides = strides_btd(extents)};
+  }
+};
+
+// Without a dtype the file's own type says it.
+[[nodiscard]] TokensTensor read_tokens(std::string_view option, const std::string& path,
+                                       std::optional<DType> dtype);
+
+// The type that holds elements of the dtype: bf16 is held as uint16.
+[[nodiscard]] NpyType npy_type(DType dtype);
 
 // The positions that array, of --positions, holds for tokens of the extents. Valid while array
 // lives.

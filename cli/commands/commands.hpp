@@ -28,12 +28,13 @@ struct Command {
 extern const Command inspect_command;
 extern const Command table_command;
 extern const Command rotate_command;
+extern const Command encode_command;
 extern const Command explain_command;
 extern const Command models_command;
 extern const Command bench_command;
 
-inline constexpr std::array<const Command*, 6> commands = {
-    &inspect_command, &table_command,  &rotate_command,
+inline constexpr std::array<const Command*, 7> commands = {
+    &inspect_command, &table_command,  &rotate_command, &encode_command,
     &explain_command, &models_command, &bench_command,
 };
 

@@ -181,4 +181,53 @@ template <PositionNumber Number>
   return rotate_f64_error_bound(direction, 1, position) + factor * (1 + 0x1p-20);
 }
 
+// Half a unit in the last place of the dtype for numbers of this size; 0 for f64.
+[[nodiscard]] inline double half_ulp(DType dtype, double number) noexcept {
+  if (dtype == DType::f64) return 0;
+  const int digits = dtype == DType::f32 ? 24 : dtype == DType::bf16 ? 8 : 11;
+  const int smallest = dtype == DType::f32 ? -149 : dtype == DType::bf16 ? -133 : -24;
+  const int unit = number == 0 ? smallest : std::ilogb(number) - digits + 1;
+  return std::ldexp(0.5, unit < smallest ? smallest : unit);
+}
+
+// Of an element that is stored with one rounding from a double that is off by before_rounding.
+// Where f16_overflow is not reached.
+[[nodiscard]] inline double stored_element_error(DType dtype, double exact,
+                                                 double before_rounding) noexcept {
+  return before_rounding + half_ulp(dtype, std::abs(exact) + before_rounding);
+}
+
+// |element of fill_sinusoidal - sin or cos(position inv_freq)|; where the spec has an offset,
+// position is |position| + |offset|.
+template <PositionNumber Number>
+[[nodiscard]] double sinusoidal_error_bound(DType dtype, double exact, Number position) noexcept {
+  return stored_element_error(dtype, exact, angle_error_bound(position));
+}
+
+// |element of add_sinusoidal - exact sum|, scaled = embedding_scale * x: the product and the sum
+// are rounded to double before the store.
+template <PositionNumber Number>
+[[nodiscard]] double add_sinusoidal_error_bound(DType dtype, double exact, double scaled,
+                                                Number position) noexcept {
+  const double roundings = 0x1p-53 * (std::abs(scaled) + std::abs(exact)) * (1 + 0x1p-20);
+  return stored_element_error(dtype, exact, angle_error_bound(position) + roundings);
+}
+
+// |element of shift_sinusoidal - exact|, largest: of the two numbers of the pair. Two products,
+// each off by the angle's error and a rounding, and their sum, at most √2 times as large.
+template <PositionNumber Number>
+[[nodiscard]] double shift_sinusoidal_error_bound(DType dtype, double exact, double largest,
+                                                  Number distance) noexcept {
+  const double before = largest * (2 * angle_error_bound(distance) + 4 * 0x1p-53);
+  return stored_element_error(dtype, exact, before);
+}
+
+// |element of interpolate_table - exact|, largest: of the table's numbers. A cubic weight cancels
+// from terms up to 15 (40 in all, each rounded at most thrice, at a coordinate that is rounded
+// once: below 2^-45), so a product of two, at most 1.1 each, is within 2^-43; 16 taps.
+[[nodiscard]] inline double interpolation_error_bound(DType dtype, double exact,
+                                                      double largest) noexcept {
+  return stored_element_error(dtype, exact, largest * 0x1p-39);
+}
+
 }  // namespace rotary

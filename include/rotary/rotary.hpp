@@ -2,6 +2,7 @@
 // The whole C++ API: config -> RotarySpec -> Frequencies -> Rotations -> rotate, append.
 #pragma once
 
+#include "rotary/absolute.hpp"
 #include "rotary/executor.hpp"
 #include "rotary/families.hpp"
 #include "rotary/frequencies.hpp"

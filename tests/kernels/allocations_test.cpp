@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The decode step allocates nothing: remake_rotations into rotations that were as large before,
-// rotate and rotate_qk; nor do rows in the caller's memory. Counted by support/counted_new.cpp.
+// rotate and rotate_qk; nor do rows in the caller's memory, nor absolute encodings. Counted by
+// support/counted_new.cpp.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include "support/cases.hpp"
 #include "support/counted_new.hpp"
 #include "support/result.hpp"
+#include "support/tokens.hpp"
 
 namespace rotary {
 namespace {
@@ -205,6 +207,44 @@ TEST(Allocations, OfRowsInCallersMemoryAreNone) {
                           .attention_factor = own.attention_factor()};
     EXPECT_EQ(allocations_of(
                   [&] { return make_rotations(window, view, {.rows = rows, .memory = copy}); }),
+              0U);
+  }
+}
+
+TEST(Allocations, OfAbsoluteEncodingsAreNone) {
+  const auto sinusoidal = test::value_of(make_sinusoidal(fairseq_sinusoidal(50, 1)));
+  const std::vector<std::int64_t> ids = {4, 0, 2};
+  const TokenExtents n{.tokens = 3, .features = 50};
+  for (const DType dtype : test::all_dtypes) {
+    Tensor x = test::random_tensor(test::tokens_shape(dtype, n, Layout::padded), 41);
+    Tensor y = test::random_tensor(test::tokens_shape(dtype, n), 42);
+    Tensor table =
+        test::random_tensor(test::tokens_shape(dtype, {.tokens = 9, .features = 50}), 43);
+    Tensor gradient(test::tokens_shape(DType::f64, {.tokens = 9, .features = 50}));
+    const TokensView view = test::tokens_of(x);
+    const TokensView other = test::tokens_of(y);
+    const Positions positions = positions_of(ids);
+    const Lookup lookup{.table = test::table_of(table), .rows = {.indices = positions}};
+    const std::vector<Lookup> lookups(12, lookup);
+    const LinearInterpolation linear{.kept_rows = 1};
+    EXPECT_EQ(allocations_of([&] { return fill_sinusoidal(view, sinusoidal, positions); }), 0U);
+    EXPECT_EQ(allocations_of([&] { return add_sinusoidal(view, other, sinusoidal, positions); }),
+              0U);
+    EXPECT_EQ(allocations_of([&] { return shift_sinusoidal(view, other, sinusoidal, positions); }),
+              0U);
+    EXPECT_EQ(allocations_of([&] { return add_learned(view, other, lookup); }), 0U);
+    EXPECT_EQ(allocations_of([&] { return sum_embeddings(view, lookups); }), 0U);
+    EXPECT_EQ(allocations_of(
+                  [&] { return add_table_gradient(test::table_of(gradient), lookup.rows, view); }),
+              0U);
+    EXPECT_EQ(allocations_of([&] {
+                return interpolate_table(test::table_of(x), test::table_of(table), linear);
+              }),
+              0U);
+    EXPECT_EQ(allocations_of([&] {
+                return add_interpolation_gradient(test::table_of(gradient), test::table_of(x),
+                                                  linear);
+              }),
               0U);
   }
 }

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import torch
 
+from absolute import absolute_numbers
 from compare import FREQUENCY_BOUND, Numbers
 from rotations import rotated_numbers
 
@@ -39,6 +40,8 @@ def remade(golden, release):
         return frequency_numbers(golden, release)
     if "calls" in golden:
         return state_numbers(golden, release)
+    if "sinusoidal" in golden and "grids" in golden:
+        return absolute_numbers(golden, release)
     if "q" in golden and "positions" in golden and isinstance(golden.get("source"), dict):
         return rotated_numbers(golden, release)
     raise NoCase("no case makes this file again; tools/golden/cases.py")

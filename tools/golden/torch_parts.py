@@ -45,4 +45,5 @@ def maybe_autocast(*arguments, **named):
     return contextlib.nullcontext()
 
 
-GIVEN = {"torch": torch, "nn": Networks(), "np": np, "maybe_autocast": maybe_autocast}
+GIVEN = {"torch": torch, "nn": Networks(), "F": torch.nn.functional, "np": np,
+         "maybe_autocast": maybe_autocast, "torch_int": int}

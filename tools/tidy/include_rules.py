@@ -53,6 +53,12 @@ PUBLIC = "include/rotary/"
 NO_TENSOR = tuple(
     PUBLIC + name for name in ("frequencies.hpp", "result.hpp", "rotary_spec.hpp", "scaling.hpp")
 )
+# What speaks of views, positions and phases, and of no rotation.
+SHARED_BY_ENCODINGS = tuple(
+    "src/rotation/" + name
+    for name in ("active_kernels.hpp", "element_values.hpp", "fractional_phase.hpp", "overlap.hpp",
+                 "position_checks.hpp", "turns.hpp", "view_checks.hpp")
+)
 C_STANDARD = frozenset(
     "inttypes.h math.h stddef.h stdint.h stdio.h stdlib.h string.h".split()
 )
@@ -75,6 +81,10 @@ RULES = (
     Rule(
         "src/rotation/scaling/", NO_TENSOR + ("src/base/",), CORE,
         because="a scaling rule sees no tensor, dtype or device",
+    ),
+    Rule(
+        "src/absolute/", (PUBLIC, "src/base/", "src/kernels/") + SHARED_BY_ENCODINGS, CORE,
+        because="of src/rotation, absolute encodings use what knows positions, phases and views",
     ),
     Rule("src/c_api/", (PUBLIC, "src/base/"), CORE, because="the C ABI wraps the C++ API"),
     Rule(

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vaswani et al. (arXiv 1706.03762) §3.5 for the sinusoids; Keys, "Cubic Convolution Interpolation
+// for Digital Image Processing" (1981), eq. 15 with a left open, for the bicubic weights.
+#include "reference/absolute.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rotary::reference {
+namespace {
+
+// Each frequency is a fixed quotient of the one before, exp of a step of its logarithm.
+std::vector<long double> geometric(std::int64_t count, long double log_of_quotient) {
+  std::vector<long double> terms;
+  for (std::int64_t k = 0; k < count; ++k) {
+    terms.push_back(std::exp(log_of_quotient * static_cast<long double>(k)));
+  }
+  return terms;
+}
+
+// W(s) as a function on the whole line.
+long double keys(long double s) {
+  const long double a = -0.75L;
+  s = std::abs(s);
+  if (s <= 1) return (a + 2) * s * s * s - (a + 3) * s * s + 1;
+  if (s < 2) return a * s * s * s - 5 * a * s * s + 8 * a * s - 4 * a;
+  return 0;
+}
+
+long double center_of(std::int64_t i, std::int64_t from, std::int64_t to) {
+  const auto scale = static_cast<long double>(from) / static_cast<long double>(to);
+  return (static_cast<long double>(i) + 0.5L) * scale - 0.5L;
+}
+
+Matrix zeros(std::int64_t rows, std::int64_t columns) {
+  const std::vector<long double> row(static_cast<std::size_t>(columns));
+  Matrix matrix(static_cast<std::size_t>(rows), row);
+  return matrix;
+}
+
+// Along one axis, with the border repeated.
+Matrix cubic_axis(std::int64_t from, std::int64_t to) {
+  Matrix matrix = zeros(to, from);
+  for (std::int64_t i = 0; i < to; ++i) {
+    const long double x = center_of(i, from, to);
+    const auto middle = static_cast<std::int64_t>(std::floor(x));
+    for (std::int64_t n = middle - 3; n <= middle + 4; ++n) {
+      const auto column = static_cast<std::size_t>(std::clamp<std::int64_t>(n, 0, from - 1));
+      matrix[static_cast<std::size_t>(i)][column] += keys(x - static_cast<long double>(n));
+    }
+  }
+  return matrix;
+}
+
+Matrix with_kept_rows(const Matrix& inner, std::int64_t kept, std::int64_t from) {
+  const auto first = static_cast<std::size_t>(kept);
+  Matrix matrix = zeros(kept + static_cast<std::int64_t>(inner.size()), from);
+  for (std::size_t i = 0; i < first; ++i) matrix[i][i] = 1;
+  for (std::size_t i = 0; i < inner.size(); ++i) {
+    std::copy(inner[i].begin(), inner[i].end(),
+              matrix[first + i].begin() + static_cast<std::ptrdiff_t>(first));
+  }
+  return matrix;
+}
+
+}  // namespace
+
+std::vector<long double> sinusoidal_inv_freq(const SinusoidalSpec& spec) {
+  const long double log_base = std::log(static_cast<long double>(spec.base.get()));
+  const auto d = static_cast<long double>(spec.dim);
+  if (spec.spacing == SinusoidalSpacing::ends) {
+    return geometric(spec.dim / 2, -log_base / (std::floor(d / 2) - 1));
+  }
+  return geometric((spec.dim + 1) / 2, -2 * log_base / d);
+}
+
+template <class Number>
+std::vector<CosSin> sinusoidal_angles(const Sinusoidal& sinusoidal, Number position) {
+  std::vector<CosSin> angles;
+  for (const double inv_freq : sinusoidal.inv_freq) {
+    // The sum of the two may leave int64; their angles add.
+    const CosSin p = cos_sin(position, inv_freq);
+    const CosSin o = cos_sin(sinusoidal.spec.position_offset, inv_freq);
+    angles.push_back({.cos = p.cos * o.cos - p.sin * o.sin, .sin = p.sin * o.cos + p.cos * o.sin});
+  }
+  return angles;
+}
+template std::vector<CosSin> sinusoidal_angles(const Sinusoidal&, std::int64_t);
+template std::vector<CosSin> sinusoidal_angles(const Sinusoidal&, double);
+
+std::vector<long double> sinusoidal_row(const SinusoidalSpec& spec,
+                                        const std::vector<CosSin>& angles) {
+  const auto dim = static_cast<std::size_t>(spec.dim);
+  std::vector<long double> row;
+  if (spec.layout == SinusoidalLayout::interleaved) {
+    for (const CosSin& angle : angles) row.insert(row.end(), {angle.sin, angle.cos});
+  } else {
+    const bool sin_first = spec.layout == SinusoidalLayout::sin_then_cos;
+    for (const CosSin& angle : angles) row.push_back(sin_first ? angle.sin : angle.cos);
+    for (const CosSin& angle : angles) row.push_back(sin_first ? angle.cos : angle.sin);
+  }
+  row.resize(dim);  // cut where the last pair is a half one, 0 where a feature is in none
+  return row;
+}
+
+Matrix interpolation_matrix(const LinearInterpolation& linear, std::int64_t from, std::int64_t to) {
+  const std::int64_t kept = linear.kept_rows;
+  Matrix inner = zeros(to - kept, from - kept);
+  for (std::int64_t i = 0; i < to - kept; ++i) {
+    const auto last = static_cast<long double>(from - kept - 1);
+    const long double x = std::clamp(center_of(i, from - kept, to - kept), 0.0L, last);
+    auto& row = inner[static_cast<std::size_t>(i)];
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      row[j] = std::max(0.0L, 1 - std::abs(x - static_cast<long double>(j)));
+    }
+  }
+  return with_kept_rows(inner, kept, from);
+}
+
+Matrix interpolation_matrix(const BicubicInterpolation& bicubic) {
+  const Matrix down = cubic_axis(bicubic.from.rows, bicubic.to.rows);
+  const Matrix across = cubic_axis(bicubic.from.columns, bicubic.to.columns);
+  Matrix inner;
+  for (const auto& row : down) {
+    for (const auto& column : across) {
+      std::vector<long double> shares;
+      for (const long double a : row) {
+        for (const long double b : column) shares.push_back(a * b);
+      }
+      inner.push_back(shares);
+    }
+  }
+  return with_kept_rows(inner, bicubic.kept_rows,
+                        bicubic.kept_rows + bicubic.from.rows * bicubic.from.columns);
+}
+
+}  // namespace rotary::reference

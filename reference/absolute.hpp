@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Absolute encodings by their definitions: whole rows of sinusoidal encodings, interpolation as a
+// dense matrix.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reference/angle.hpp"
+#include "rotary/sinusoidal.hpp"
+#include "rotary/table_interpolation.hpp"
+
+namespace rotary::reference {
+
+// The spec's frequencies, in long double.
+[[nodiscard]] std::vector<long double> sinusoidal_inv_freq(const SinusoidalSpec& spec);
+
+// cos and sin of (position + spec.position_offset) * inv_freq[k] for each k; Number is std::int64_t
+// or double.
+template <class Number>
+[[nodiscard]] std::vector<CosSin> sinusoidal_angles(const Sinusoidal& sinusoidal, Number position);
+
+// Those numbers as the features of a token, [dim].
+[[nodiscard]] std::vector<long double> sinusoidal_row(const SinusoidalSpec& spec,
+                                                      const std::vector<CosSin>& angles);
+
+// Row i, column j: the share of row j of the table that is read in row i of the one that is made.
+using Matrix = std::vector<std::vector<long double>>;
+
+[[nodiscard]] Matrix interpolation_matrix(const LinearInterpolation& linear, std::int64_t from,
+                                          std::int64_t to);
+[[nodiscard]] Matrix interpolation_matrix(const BicubicInterpolation& bicubic);
+
+}  // namespace rotary::reference

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absolute/interpolation_taps.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include "base/message.hpp"
+
+namespace rotary {
+namespace {
+
+// Products of two of them, and the half steps of coordinates, fit in int64.
+constexpr std::int64_t most_rows = std::int64_t{1} << 30;
+
+// x = (i + 1/2) from/to - 1/2 = ((2i + 1) from - to) / (2 to), as floor and rest: exact until the
+// one division.
+struct Coordinate {
+  std::int64_t floor = 0;
+  double rest = 0;  // in [0, 1)
+};
+
+Coordinate coordinate_of(std::int64_t i, std::int64_t from, std::int64_t to) {
+  const std::int64_t numerator = (2 * i + 1) * from - to;
+  const std::int64_t denominator = 2 * to;
+  const std::int64_t floor = numerator / denominator - (numerator % denominator < 0 ? 1 : 0);
+  return {.floor = floor,
+          .rest = static_cast<double>(numerator - floor * denominator) /
+                  static_cast<double>(denominator)};
+}
+
+// Keys' cubic convolution with a = -3/4 at the distances 1 + t, t, 1 - t, 2 - t:
+//     (a + 2) s³ - (a + 3) s² + 1 for s <= 1,  a s³ - 5a s² + 8a s - 4a for 1 < s < 2.
+std::array<double, 4> cubic_weights(double t) {
+  constexpr double a = -0.75;
+  const auto near = [](double s) { return ((a + 2) * s - (a + 3)) * s * s + 1; };
+  const auto far = [](double s) { return ((a * s - 5 * a) * s + 8 * a) * s - 4 * a; };
+  return {far(1 + t), near(t), near(1 - t), far(2 - t)};
+}
+
+struct AxisTaps {
+  std::array<std::int64_t, 4> index;
+  std::array<double, 4> weight;
+};
+
+AxisTaps cubic_taps(std::int64_t i, std::int64_t from, std::int64_t to) {
+  const Coordinate x = coordinate_of(i, from, to);
+  AxisTaps taps{.index = {}, .weight = cubic_weights(x.rest)};
+  for (std::size_t k = 0; k < 4; ++k) {
+    const std::int64_t index = x.floor - 1 + static_cast<std::int64_t>(k);
+    taps.index[k] = std::clamp<std::int64_t>(index, 0, from - 1);
+  }
+  return taps;
+}
+
+Taps taps_of(const LinearInterpolation& linear, const TableRowCounts& rows, std::int64_t row) {
+  const std::int64_t from = rows.from - linear.kept_rows;
+  Coordinate x = coordinate_of(row - linear.kept_rows, from, rows.to - linear.kept_rows);
+  if (x.floor < 0) x = {};
+  const std::int64_t next = std::min(x.floor + 1, from - 1);
+  Taps taps;
+  taps.count = 2;
+  taps.taps[0] = {.row = linear.kept_rows + x.floor, .weight = 1 - x.rest};
+  taps.taps[1] = {.row = linear.kept_rows + next, .weight = x.rest};
+  return taps;
+}
+
+Taps taps_of(const BicubicInterpolation& bicubic, const TableRowCounts&, std::int64_t row) {
+  const std::int64_t cell = row - bicubic.kept_rows;
+  const auto& [kept, from, to] = bicubic;
+  const AxisTaps down = cubic_taps(cell / to.columns, from.rows, to.rows);
+  const AxisTaps across = cubic_taps(cell % to.columns, from.columns, to.columns);
+  Taps taps;
+  for (std::size_t r = 0; r < 4; ++r) {
+    for (std::size_t c = 0; c < 4; ++c) {
+      taps.taps[taps.count++] = {.row = kept + down.index[r] * from.columns + across.index[c],
+                                 .weight = down.weight[r] * across.weight[c]};
+    }
+  }
+  return taps;
+}
+
+std::int64_t kept_rows(const TableInterpolation& interpolation) {
+  return std::visit([](const auto& each) { return each.kept_rows; }, interpolation);
+}
+
+Status check_grid(std::string_view name, const TableGrid& grid, std::int64_t rows) {
+  if (grid.rows < 0 || grid.columns < 0 || grid.rows > most_rows || grid.columns > most_rows) {
+    return invalid_argument(name, ": sides must be in [0, 2^30], got ", grid.rows, " x ",
+                            grid.columns);
+  }
+  if (grid.rows * grid.columns == rows) return {};
+  return invalid_argument(name, ": ", grid.rows, " x ", grid.columns,
+                          " must be the rows of the table without kept_rows, got ", rows);
+}
+
+Status check_shape(const LinearInterpolation&, const TableRowCounts&) { return {}; }
+
+Status check_shape(const BicubicInterpolation& bicubic, const TableRowCounts& rows) {
+  auto status = check_grid("from", bicubic.from, rows.from - bicubic.kept_rows);
+  return status ? check_grid("to", bicubic.to, rows.to - bicubic.kept_rows) : status;
+}
+
+}  // namespace
+
+Status check_rows(const TableInterpolation& interpolation, const TableRowCounts& rows) {
+  if (rows.from > most_rows || rows.to > most_rows) {
+    return invalid_argument("tables must have at most 2^30 rows, got ", rows.from, " and ",
+                            rows.to);
+  }
+  const std::int64_t kept = kept_rows(interpolation);
+  if (kept < 0 || kept > rows.from || kept > rows.to) {
+    return invalid_argument("kept_rows must be in [0, rows of both tables], got ", kept, " for ",
+                            rows.from, " and ", rows.to, " rows");
+  }
+  if (rows.from == kept && rows.to > kept) {
+    return invalid_argument("the table must have a row to interpolate from, got ", rows.from,
+                            " rows with kept_rows ", kept);
+  }
+  return std::visit([&](const auto& each) { return check_shape(each, rows); }, interpolation);
+}
+
+Taps taps_of(const TableInterpolation& interpolation, const TableRowCounts& rows,
+             std::int64_t row) noexcept {
+  if (row < kept_rows(interpolation)) {
+    Taps taps;
+    taps.count = 1;
+    taps.taps[0] = {.row = row, .weight = 1};
+    return taps;
+  }
+  return std::visit([&](const auto& each) { return taps_of(each, rows, row); }, interpolation);
+}
+
+}  // namespace rotary

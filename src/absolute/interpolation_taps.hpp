@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rows of a table, with which weights, make one row of an interpolated table.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "rotary/result.hpp"
+#include "rotary/table_interpolation.hpp"
+
+namespace rotary {
+
+struct Tap {
+  std::int64_t row = 0;
+  double weight = 0;
+};
+
+struct Taps {
+  std::array<Tap, 16> taps;
+  std::size_t count = 0;
+};
+
+// Rows of the table that is read and of the one that is made.
+struct TableRowCounts {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+};
+
+// The counts fit the interpolation and one another.
+[[nodiscard]] Status check_rows(const TableInterpolation& interpolation,
+                                const TableRowCounts& rows);
+
+// Of row `row` of the table that is made. Requires checked counts.
+[[nodiscard]] Taps taps_of(const TableInterpolation& interpolation, const TableRowCounts& rows,
+                           std::int64_t row) noexcept;
+
+}  // namespace rotary

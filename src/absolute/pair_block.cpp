@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absolute/pair_block.hpp"
+
+#include <algorithm>
+
+#include "rotation/turns.hpp"
+
+namespace rotary {
+
+void turn_block(const Sinusoidal& sinusoidal, const SplitPosition& position, std::int64_t offset,
+                kernels::MakePhaseRow make_phase_row, PairBlock& block) noexcept {
+  std::array<std::uint64_t, block_pairs> phases;
+  const std::uint64_t* const turns = sinusoidal.turns.data() + block.first;
+  // Modulo whole turns the sum of the two integers is exact, also beyond int64.
+  const auto whole_offset = static_cast<std::uint64_t>(offset);
+  const auto count = static_cast<std::size_t>(block.count);
+  if (position.is_integer()) {
+    const std::uint64_t whole = position.whole + whole_offset;
+    for (std::size_t i = 0; i < count; ++i) phases[i] = whole * turns[i];
+  } else {
+    const double* const inv_freq = sinusoidal.inv_freq.data() + block.first;
+    for (std::size_t i = 0; i < count; ++i) {
+      phases[i] = phase_of(position, turns_of(inv_freq[i])) + whole_offset * turns[i];
+    }
+  }
+  const std::int64_t lanes =
+      (block.count + kernels::lane_multiple - 1) / kernels::lane_multiple * kernels::lane_multiple;
+  std::fill(phases.begin() + block.count, phases.begin() + lanes, 0);
+  make_phase_row({.phases = phases.data(),
+                  .lanes = lanes,
+                  .attention_factor = 1,
+                  .cos = block.cos.data(),
+                  .sin = block.sin.data()});
+}
+
+BlockRuns runs_of(const SinusoidalSpec& spec, const PairBlock& block) noexcept {
+  const std::int64_t paired = spec.spacing == SinusoidalSpacing::ends ? spec.dim / 2 * 2 : spec.dim;
+  if (spec.layout == SinusoidalLayout::interleaved) {
+    const std::int64_t feature = 2 * block.first;
+    return {.runs = {{{feature, std::min(2 * block.count, paired - feature), 0}, {}}},
+            .count = 1,
+            .first_sin = 0,
+            .first_cos = 1,
+            .step = 2};
+  }
+  const std::int64_t firsts = (paired + 1) / 2;  // features of what the layout names first
+  const std::int64_t seconds = std::min(block.count, paired - firsts - block.first);
+  const bool sin_first = spec.layout == SinusoidalLayout::sin_then_cos;
+  return {.runs = {{{block.first, block.count, 0}, {firsts + block.first, seconds, block_pairs}}},
+          .count = 2,
+          .first_sin = sin_first ? 0 : static_cast<std::size_t>(block_pairs),
+          .first_cos = sin_first ? static_cast<std::size_t>(block_pairs) : 0,
+          .step = 1};
+}
+
+void scatter_pairs(const PairBlock& block, const BlockRuns& runs, RunValues& values) noexcept {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(block.count); ++i) {
+    values[runs.first_sin + i * runs.step] = block.sin[i];
+    values[runs.first_cos + i * runs.step] = block.cos[i];
+  }
+}
+
+void gather_pairs(const RunValues& values, const BlockRuns& runs, PairBlock& block) noexcept {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(block.count); ++i) {
+    block.sin[i] = values[runs.first_sin + i * runs.step];
+    block.cos[i] = values[runs.first_cos + i * runs.step];
+  }
+}
+
+}  // namespace rotary

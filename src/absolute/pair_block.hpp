@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A few pairs of one token: their cosines and sines, and which features of the token hold them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "absolute/element_runs.hpp"
+#include "kernels/kernels.hpp"
+#include "rotary/sinusoidal.hpp"
+#include "rotation/fractional_phase.hpp"
+
+namespace rotary {
+
+inline constexpr std::int64_t block_pairs = run_features / 2;
+static_assert(block_pairs % kernels::lane_multiple == 0);
+
+// Pairs [first, first + count), count <= block_pairs.
+struct PairBlock {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  alignas(64) std::array<double, block_pairs> cos;
+  alignas(64) std::array<double, block_pairs> sin;
+};
+
+// cos and sin of (position + offset) * inv_freq, the sum being exact. first and count are set.
+void turn_block(const Sinusoidal& sinusoidal, const SplitPosition& position, std::int64_t offset,
+                kernels::MakePhaseRow make_phase_row, PairBlock& block) noexcept;
+
+// Features [feature, feature + count) of a token are values [value, value + count) of RunValues.
+struct FeatureRun {
+  std::int64_t feature = 0;
+  std::int64_t count = 0;
+  std::size_t value = 0;
+};
+
+// The features of a block's pairs: one run where sines and cosines alternate, two where each has a
+// half of the features.
+struct BlockRuns {
+  std::array<FeatureRun, 2> runs;
+  std::size_t count = 0;
+  // Of the sine of the block's first pair, and from one pair to the next; likewise of the cosine.
+  std::size_t first_sin = 0;
+  std::size_t first_cos = 0;
+  std::size_t step = 1;
+};
+
+[[nodiscard]] BlockRuns runs_of(const SinusoidalSpec& spec, const PairBlock& block) noexcept;
+
+// From pairs to the values of the runs, and back.
+void scatter_pairs(const PairBlock& block, const BlockRuns& runs, RunValues& values) noexcept;
+void gather_pairs(const RunValues& values, const BlockRuns& runs, PairBlock& block) noexcept;
+
+}  // namespace rotary

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absolute/sinusoidal_spec.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "rotation/turns.hpp"
+
+namespace rotary {
+
+std::string_view to_string(SinusoidalLayout layout) noexcept {
+  switch (layout) {
+    case SinusoidalLayout::interleaved:
+      return "interleaved";
+    case SinusoidalLayout::sin_then_cos:
+      return "sin_then_cos";
+    case SinusoidalLayout::cos_then_sin:
+      return "cos_then_sin";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(SinusoidalSpacing spacing) noexcept {
+  switch (spacing) {
+    case SinusoidalSpacing::even:
+      return "even";
+    case SinusoidalSpacing::ends:
+      return "ends";
+  }
+  return "unknown";
+}
+
+namespace {
+
+// Far beyond any model; what a few bytes of a spec can ask for stays within 8 MiB.
+constexpr std::int64_t max_dim = std::int64_t{1} << 20;
+
+Status validate(const SinusoidalSpec& spec) {
+  if (to_string(spec.layout) == "unknown") {
+    return invalid_argument("layout must be interleaved, sin_then_cos or cos_then_sin, got value ",
+                            static_cast<std::int32_t>(spec.layout.get()));
+  }
+  if (to_string(spec.spacing) == "unknown") {
+    return invalid_argument("spacing must be even or ends, got value ",
+                            static_cast<std::int32_t>(spec.spacing.get()));
+  }
+  if (spec.dim < 1 || spec.dim > max_dim) {
+    return invalid_argument("dim must be in [1, ", max_dim, "], got ", spec.dim);
+  }
+  if (spec.spacing == SinusoidalSpacing::ends && spec.dim < 4) {
+    return invalid_argument("dim must be at least 4 for spacing ends, got ", spec.dim);
+  }
+  if (std::isfinite(spec.base.get()) && spec.base > 1) return {};
+  return invalid_argument("base must be finite and > 1, got ", spec.base.get());
+}
+
+double exponent_of(const SinusoidalSpec& spec, std::int64_t pair) {
+  const auto k = static_cast<double>(pair);
+  if (spec.spacing == SinusoidalSpacing::even) return 2 * k / static_cast<double>(spec.dim);
+  const std::int64_t steps = spec.dim / 2 - 1;
+  return k / static_cast<double>(steps);
+}
+
+}  // namespace
+
+std::int64_t pairs_of(const SinusoidalSpec& spec) noexcept {
+  return spec.spacing == SinusoidalSpacing::even ? (spec.dim + 1) / 2 : spec.dim / 2;
+}
+
+Status validate(const Sinusoidal& sinusoidal) {
+  if (auto status = validate(sinusoidal.spec); !status) return status;
+  const auto pairs = static_cast<std::size_t>(pairs_of(sinusoidal.spec));
+  if (sinusoidal.inv_freq.size() != pairs || sinusoidal.turns.size() != pairs) {
+    return invalid_argument("inv_freq and turns must be those of make_sinusoidal, one for each of ",
+                            pairs, " pairs; got ", sinusoidal.inv_freq.size(), " and ",
+                            sinusoidal.turns.size());
+  }
+  return {};
+}
+
+Result<Sinusoidal> make_sinusoidal(const SinusoidalSpec& spec) noexcept {
+  return guarded([&]() -> Result<Sinusoidal> {
+    if (auto status = validate(spec); !status) return std::move(status).error();
+    Sinusoidal sinusoidal{.spec = spec, .inv_freq = {}, .turns = {}};
+    const std::int64_t pairs = pairs_of(spec);
+    sinusoidal.inv_freq.reserve(static_cast<std::size_t>(pairs));
+    sinusoidal.turns.reserve(static_cast<std::size_t>(pairs));
+    for (std::int64_t pair = 0; pair < pairs; ++pair) {
+      const double inv_freq = std::pow(spec.base.get(), -exponent_of(spec, pair));
+      sinusoidal.inv_freq.push_back(inv_freq);
+      sinusoidal.turns.push_back(turns_per_position(inv_freq));
+    }
+    return sinusoidal;
+  });
+}
+
+}  // namespace rotary

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absolute/token_positions.hpp"
+
+#include <utility>
+#include <variant>
+
+#include "base/message.hpp"
+#include "rotation/position_checks.hpp"
+#include "rotation/view_checks.hpp"
+
+namespace rotary {
+namespace {
+
+std::int64_t batch_in(const ConsecutivePositions&) { return 1; }
+template <class Number>
+std::int64_t batch_in(const PositionArray<Number>& positions) {
+  return positions.batch;
+}
+
+auto number_at(const ConsecutivePositions& positions, std::int64_t, std::int64_t t) {
+  return positions.first + t;
+}
+template <class Number>
+Number number_at(const PositionArray<Number>& positions, std::int64_t b, std::int64_t t) {
+  return positions.data[b * positions.batch_stride + t * positions.token_stride];
+}
+
+// Consecutive positions lie nowhere: an empty view.
+ConstHeadsView elements_of(const ConsecutivePositions&) { return {}; }
+template <class Number>
+ConstHeadsView elements_of(const PositionArray<Number>& positions) {
+  return without_unused_strides(ConstHeadsView{
+      .data = positions.data,
+      .dtype = sizeof(Number) == 4 ? DType::f32 : DType::f64,
+      .extents = {.batch = positions.batch, .tokens = positions.tokens, .heads = 1, .features = 1},
+      .strides = {.batch = positions.batch_stride, .token = positions.token_stride}});
+}
+
+}  // namespace
+
+Status check_positions(std::string_view prefix, const Positions& positions, const TokenExtents& n) {
+  const std::int64_t tokens = std::visit([](const auto& each) { return each.tokens; }, positions);
+  if (tokens != n.tokens) {
+    return invalid_argument(prefix, "positions must be as many as the tokens, ", n.tokens, "; got ",
+                            tokens);
+  }
+  const std::int64_t batch = batch_of(positions);
+  if (batch != 1 && batch != n.batch) {
+    return invalid_argument(prefix, "positions must have the batch of the tokens, ", n.batch,
+                            ", or 1; got ", batch);
+  }
+  auto status = validate(positions);
+  if (status || prefix.empty()) return status;
+  return invalid_argument(prefix, status.error().message);
+}
+
+Status check_apart(const NamedView& written, std::string_view prefix, const Positions& positions) {
+  const auto elements = std::visit([](const auto& each) { return elements_of(each); }, positions);
+  if (elements.extents.tokens == 0) return {};
+  return check_apart(written, {{"positions", prefix}, elements});
+}
+
+std::int64_t batch_of(const Positions& positions) noexcept {
+  return std::visit([](const auto& each) { return batch_in(each); }, positions);
+}
+
+SplitPosition position_at(const Positions& positions, std::int64_t b, std::int64_t t) noexcept {
+  return std::visit([&](const auto& each) { return split_position(number_at(each, b, t)); },
+                    positions);
+}
+
+std::int64_t integer_at(const Positions& positions, std::int64_t b, std::int64_t t) noexcept {
+  return std::visit(
+      [&](const auto& each) { return static_cast<std::int64_t>(number_at(each, b, t)); },
+      positions);
+}
+
+}  // namespace rotary

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absolute/token_views.hpp"
+
+#include <cstdint>
+
+#include "base/message.hpp"
+#include "rotation/overlap.hpp"
+#include "rotation/view_checks.hpp"
+
+namespace rotary {
+namespace {
+
+std::string describe(const TokenStrides& s) {
+  return message("batch ", s.batch, ", token ", s.token, ", feature ", s.feature);
+}
+
+std::string describe(const ConstTokensView& view) {
+  return message("extents ", describe(view.extents), " with strides ", describe(view.strides));
+}
+
+std::string describe(const ConstTableView& table) {
+  return message(table.rows, " rows of ", table.features, " features with strides ",
+                 table.row_stride, " and ", table.feature_stride);
+}
+
+Status check_dtype(const ViewName& name, DType dtype) {
+  if (size_in_bytes(dtype) != 0) return {};
+  return invalid_argument(name, ": dtype must be f32, bf16, f16 or f64, got value ",
+                          static_cast<std::int32_t>(dtype));
+}
+
+// Requires a valid dtype and extents >= 0.
+template <class View>
+Status check_memory(const ViewName& name, const View& view) {
+  const auto range = address_range(heads_view(view));
+  if (!range) {
+    return invalid_argument(name, ": the view must span less than 2^62 bytes, got ",
+                            describe(view));
+  }
+  if (range->begin == range->end) return {};
+  if (view.data == nullptr) {
+    return invalid_argument(name, ": data must not be null, got null for ", describe(view));
+  }
+  const auto misaligned = reinterpret_cast<std::uintptr_t>(view.data) %
+                          static_cast<std::uintptr_t>(size_in_bytes(view.dtype));
+  if (misaligned == 0) return {};
+  return invalid_argument(name, ": data must be aligned to its element size, ",
+                          size_in_bytes(view.dtype), " bytes; got an address ", misaligned,
+                          " bytes off");
+}
+
+}  // namespace
+
+ConstHeadsView heads_view(const ConstTokensView& view) noexcept {
+  const auto& n = view.extents;
+  const auto& s = view.strides;
+  return without_unused_strides(ConstHeadsView{
+      .data = view.data,
+      .dtype = view.dtype,
+      .extents = {.batch = n.batch, .tokens = n.tokens, .heads = 1, .features = n.features},
+      .strides = {.batch = s.batch, .token = s.token, .feature = s.feature}});
+}
+
+ConstHeadsView heads_view(const ConstTableView& table) noexcept {
+  return heads_view(tokens_view(table));
+}
+
+TokensView tokens_view(const TableView& table) noexcept {
+  return {.data = table.data,
+          .dtype = table.dtype,
+          .extents = {.batch = 1, .tokens = table.rows, .features = table.features},
+          .strides = {.token = table.row_stride, .feature = table.feature_stride}};
+}
+
+ConstTokensView tokens_view(const ConstTableView& table) noexcept {
+  return {.data = table.data,
+          .dtype = table.dtype,
+          .extents = {.batch = 1, .tokens = table.rows, .features = table.features},
+          .strides = {.token = table.row_stride, .feature = table.feature_stride}};
+}
+
+std::string to_text(const ViewName& name) { return message(name.prefix, name.name); }
+
+std::string describe(const TokenExtents& n) {
+  return message("batch ", n.batch, ", tokens ", n.tokens, ", features ", n.features);
+}
+
+Status check_view(const ViewName& name, const ConstTokensView& view) {
+  if (auto status = check_dtype(name, view.dtype); !status) return status;
+  const auto& n = view.extents;
+  if (n.batch < 0 || n.tokens < 0 || n.features < 0) {
+    return invalid_argument(name, ": extents must be >= 0, got ", describe(n));
+  }
+  return check_memory(name, view);
+}
+
+Status check_table(const ViewName& name, const ConstTableView& table) {
+  if (auto status = check_dtype(name, table.dtype); !status) return status;
+  if (table.rows < 0 || table.features < 0) {
+    return invalid_argument(name, ": rows and features must be >= 0, got ", table.rows, " and ",
+                            table.features);
+  }
+  return check_memory(name, table);
+}
+
+Status check_distinct(const ViewName& name, const ConstTokensView& view) {
+  if (find_self_overlap(heads_view(view)) == Overlap::none) return {};
+  return invalid_argument(name, ": elements of a destination must be distinct, got extents ",
+                          describe(view.extents), " with strides ", describe(view.strides));
+}
+
+Status check_apart(const NamedView& a, const NamedView& b) {
+  switch (find_overlap(a.view, b.view)) {
+    case Overlap::none:
+      return {};
+    case Overlap::shared:
+      return invalid_argument(a.name, " and ", b.name,
+                              " must share no element, got views that overlap");
+    case Overlap::undecided:
+      break;
+  }
+  return invalid_argument(a.name, " and ", b.name,
+                          " must be views whose strides nest when they lie in one buffer, got ",
+                          "views that cannot be told apart");
+}
+
+Status check_transfer(const ConstTokensView& dst, const ConstTokensView& src) {
+  if (auto status = check_view({"dst"}, dst); !status) return status;
+  if (auto status = check_distinct({"dst"}, dst); !status) return status;
+  if (src == dst) return {};
+  if (auto status = check_view({"src"}, src); !status) return status;
+  if (dst.dtype != src.dtype) {
+    return invalid_argument("dst and src must have the same dtype, got ", to_string(dst.dtype),
+                            " and ", to_string(src.dtype));
+  }
+  if (dst.extents != src.extents) {
+    return invalid_argument("dst and src must have the same extents, got ", describe(dst.extents),
+                            " and ", describe(src.extents));
+  }
+  // In place with other strides of single indices, which mean nothing, is in place all the same.
+  if (heads_view(dst) == heads_view(src)) return {};
+  return check_apart({{"dst"}, heads_view(dst)}, {{"src"}, heads_view(src)});
+}
+
+}  // namespace rotary

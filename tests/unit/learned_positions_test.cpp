@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+// Learned tables: what is read, what is refused, and gradients against finite differences.
+#include "rotary/learned_positions.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "rotary/numeric_contract.hpp"
+#include "support/cases.hpp"
+#include "support/error_matchers.hpp"
+#include "support/result.hpp"
+#include "support/tokens.hpp"
+
+namespace rotary {
+namespace {
+
+using test::fails;
+using test::HeadIndex;
+using test::table_of;
+using test::Tensor;
+using test::tokens_of;
+
+constexpr auto invalid = ErrorCode::invalid_argument;
+
+Tensor random_table(DType dtype, std::int64_t rows, std::int64_t features, std::uint64_t seed,
+                    test::Layout layout = test::Layout::bthd) {
+  return moved_to(
+      layout,
+      test::random_tensor(test::tokens_shape(dtype, {.tokens = rows, .features = features}), seed));
+}
+
+// The exact sum of doubles, rounded once: of three numbers of at most 24 bits that differ by less
+// than 2^30, which a double holds.
+void expect_sum(const Tensor& got, const HeadIndex& at, std::int64_t feature, double exact) {
+  const DType dtype = got.view().dtype;
+  const double slack = dtype == DType::f64 ? 0x1p-51 * std::abs(exact) + 0x1p-50 : 0;
+  ASSERT_LE(std::abs(got.at(at, feature) - exact), half_ulp(dtype, exact) + slack)
+      << "batch " << at.batch << " token " << at.token << " feature " << feature;
+}
+
+TEST(LearnedPositions, AddTheRowOfThePositionWithItsOffset) {
+  const std::vector<std::int32_t> positions = {0, 5, 1, -2, 5, 3};  // [2, 3]
+  for (const DType dtype : test::all_dtypes) {
+    for (const test::Layout layout : test::all_layouts) {
+      const TokenExtents n{.batch = 2, .tokens = 3, .features = 131};
+      const Tensor src = test::random_tensor(test::tokens_shape(dtype, n), 3);
+      Tensor read = src;
+      Tensor table = random_table(dtype, 9, n.features, 4, layout);
+      Tensor dst(test::tokens_shape(dtype, n, layout));
+      const Lookup lookup{.table = table_of(table),
+                          .rows = {.indices = positions_of(positions, 2), .offset = 2}};
+      test::require(add_learned(tokens_of(dst), tokens_of(read), lookup));
+      EXPECT_TRUE(dst.guards_intact());
+      test::for_each_element(dst.extents(), [&](const HeadIndex& at, std::int64_t f) {
+        const auto token = static_cast<std::size_t>(3 * at.batch + at.token);
+        const HeadIndex row{.token = positions[token] + 2};
+        expect_sum(dst, at, f, src.at(at, f) + table.at(row, f));
+        if (dtype == DType::f32) {
+          const float sum =
+              static_cast<float>(src.at(at, f)) + static_cast<float>(table.at(row, f));
+          ASSERT_EQ(dst.at(at, f), sum);  // double and then float rounds as float does
+        }
+      });
+      test::require(add_learned(tokens_of(read), tokens_of(read), lookup));
+      EXPECT_EQ(read.all_bits(), dst.all_bits());
+    }
+  }
+}
+
+TEST(LearnedPositions, RefuseARowThatTheTableLacksNamingTheFirst) {
+  Tensor x = test::random_tensor(test::tokens_shape(DType::f32, {.tokens = 3, .features = 4}), 1);
+  const auto before = x.bytes();
+  Tensor table = random_table(DType::f32, 5, 4, 2);
+  Lookup lookup{.table = table_of(table), .rows = {.indices = ConsecutivePositions{0, 3}}};
+  const auto add = [&] { return add_learned(tokens_of(x), tokens_of(x), lookup); };
+  lookup.rows.offset = 3;
+  EXPECT_TRUE(fails(add(), invalid, {"0 <= row < 5", "index 2 and offset 3", "token 2"}));
+  lookup.rows = {.indices = ConsecutivePositions{-1, 3}};
+  EXPECT_TRUE(fails(add(), invalid, {"index -1 and offset 0 for batch 0, token 0"}));
+  const std::vector<std::int64_t> far = {0, std::numeric_limits<std::int64_t>::max(), 99};
+  lookup.rows = {.indices = positions_of(far), .offset = 1};
+  EXPECT_TRUE(fails(add(), invalid, {"index 9223372036854775807 and offset 1", "token 1"}));
+  const std::vector<double> fractions = {0, 1, 2};
+  lookup.rows = {.indices = positions_of(fractions)};
+  EXPECT_TRUE(fails(add(), invalid, {"int32, int64 or consecutive, got double"}));
+  lookup.rows = {.indices = ConsecutivePositions{0, 2}};
+  EXPECT_TRUE(fails(add(), invalid, {"as many as the tokens, 3; got 2"}));
+  EXPECT_EQ(x.bytes(), before);
+}
+
+TEST(LearnedPositions, RefuseWhatDoesNotFit) {
+  Tensor x = test::random_tensor(test::tokens_shape(DType::f32, {.tokens = 3, .features = 4}), 1);
+  const auto before = x.bytes();
+  Tensor table = random_table(DType::f32, 5, 4, 2);
+  const TableRows rows{.indices = ConsecutivePositions{0, 3}};
+  const auto add = [&](const ConstTableView& view) {
+    return add_learned(tokens_of(x), tokens_of(x), {view, rows});
+  };
+  ConstTableView view = table_of(table);
+  view.features = 3;
+  EXPECT_TRUE(fails(add(view), invalid, {"table must have the features of dst, 4; got 3"}));
+  view = table_of(table);
+  view.dtype = DType::bf16;
+  EXPECT_TRUE(fails(add(view), invalid, {"same dtype, got bf16 and f32"}));
+  view.dtype = {};
+  EXPECT_TRUE(fails(add(view), invalid, {"table: dtype must be f32, bf16, f16 or f64"}));
+  view = table_of(table);
+  view.rows = -1;
+  EXPECT_TRUE(fails(add(view), invalid, {"rows and features must be >= 0, got -1"}));
+  view = table_of(table);
+  view.row_stride = std::numeric_limits<std::int64_t>::max() / 2;
+  EXPECT_TRUE(fails(add(view), invalid, {"must span less than 2^62 bytes"}));
+  view = table_of(table);
+  view.data = nullptr;
+  EXPECT_TRUE(fails(add(view), invalid, {"table: data must not be null"}));
+  view = table_of(table);
+  view.data = static_cast<const std::byte*>(view.data) + 2;
+  EXPECT_TRUE(fails(add(view), invalid, {"aligned to its element size, 4 bytes; got", "2 bytes"}));
+  view = table_of(x);
+  EXPECT_TRUE(fails(add(view), invalid, {"dst and table must share no element"}));
+  TokensView shared = tokens_of(x);
+  shared.strides.token = 0;
+  EXPECT_TRUE(fails(add_learned(shared, shared, {table_of(table), rows}), invalid,
+                    {"elements of a destination must be distinct"}));
+  // Indices (zeros, which the table has) within what is written.
+  Tensor zeros(test::tokens_shape(DType::f32, {.tokens = 3, .features = 4}));
+  const PositionArray<std::int32_t> within{
+      .data = static_cast<const std::int32_t*>(tokens_of(zeros).data),
+      .tokens = 3,
+      .token_stride = 4};
+  EXPECT_TRUE(fails(add_learned(tokens_of(zeros), tokens_of(zeros), {table_of(table), {within}}),
+                    invalid, {"dst and positions must share no element"}));
+  EXPECT_EQ(x.bytes(), before);
+}
+
+TEST(LearnedPositions, NoTokensNeedNoRows) {
+  const ConstTableView none{.data = nullptr, .dtype = DType::f32, .rows = 0, .features = 4};
+  TokensView empty{.data = nullptr, .dtype = DType::f32, .extents = {.features = 4}};
+  EXPECT_TRUE(add_learned(empty, empty, {none, {ConsecutivePositions{0, 0}}}).ok());
+  empty.extents = {.batch = 0, .tokens = 3, .features = 4};
+  EXPECT_TRUE(add_learned(empty, empty, {none, {ConsecutivePositions{0, 3}}}).ok());
+  TableView gradient{.data = nullptr, .dtype = DType::f32, .rows = 0, .features = 4};
+  EXPECT_TRUE(add_table_gradient(gradient, {ConsecutivePositions{0, 3}}, empty).ok());
+}
+
+// BERT: token, segment and position, the padding id being read as any other.
+TEST(SumEmbeddings, IsBertsSumInOnePass) {
+  const std::vector<std::int64_t> ids = {7, 0, 3, 9, 0, 0};
+  const std::vector<std::int32_t> segments = {0, 0, 1, 0, 1, 1};
+  for (const DType dtype : test::all_dtypes) {
+    Tensor words = random_table(dtype, 10, 70, 1, test::Layout::padded);
+    Tensor kinds = random_table(dtype, 2, 70, 2);
+    Tensor places = random_table(dtype, 512, 70, 3, test::Layout::heads_last);
+    const std::array lookups = {
+        Lookup{table_of(words), {.indices = positions_of(ids, 2), .padding_row = 0}},
+        Lookup{table_of(kinds), {.indices = positions_of(segments, 2)}},
+        Lookup{table_of(places), {.indices = ConsecutivePositions{0, 3}}}};
+    Tensor dst(test::tokens_shape(dtype, {.batch = 2, .tokens = 3, .features = 70}));
+    test::require(sum_embeddings(tokens_of(dst), lookups));
+    test::for_each_element(dst.extents(), [&](const HeadIndex& at, std::int64_t f) {
+      const auto token = static_cast<std::size_t>(3 * at.batch + at.token);
+      const double exact = words.at({.token = ids[token]}, f) +
+                           kinds.at({.token = segments[token]}, f) +
+                           places.at({.token = at.token}, f);
+      expect_sum(dst, at, f, exact);
+    });
+    test::require(sum_embeddings(tokens_of(dst), {}));
+    EXPECT_EQ(dst.at({.batch = 1}, 5), 0);
+  }
+}
+
+// Sums that a float32 between the double and the 16 bits would take for a tie, and special values.
+TEST(SumEmbeddings, RoundsToNearestEvenOnce) {
+  struct Sum {
+    DType dtype;
+    std::array<double, 3> parts;
+    double wanted;
+  };
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const std::array sums = {Sum{DType::bf16, {1, 0x1p-8, 0}, 1},
+                           Sum{DType::bf16, {1, 0x1p-8, 0x1p-40}, 1 + 0x1p-7},
+                           Sum{DType::bf16, {-1, -0x1p-8, -0x1p-40}, -1 - 0x1p-7},
+                           Sum{DType::bf16, {1 + 0x1p-7, 0x1p-8, -0x1p-40}, 1 + 0x1p-7},
+                           Sum{DType::bf16, {0x1.fep127, 0x1p119, 0}, inf},
+                           Sum{DType::bf16, {0x1p-133, 0x1p-133, 0}, 0x1p-132},
+                           Sum{DType::f16, {1, 0x1p-11, 0}, 1},
+                           Sum{DType::f16, {1, 0x1p-11, 0x1p-24}, 1 + 0x1p-10},
+                           Sum{DType::f16, {-1, -0x1p-11, -0x1p-24}, -1 - 0x1p-10},
+                           Sum{DType::f16, {65504, 15, 0}, 65504},
+                           Sum{DType::f16, {-65504, -16, 0}, -inf},
+                           Sum{DType::f16, {0x1p-14, -0x1p-24, 0}, 0x1p-14 - 0x1p-24},
+                           Sum{DType::f32, {1, 0x1p-24, 0}, 1},
+                           Sum{DType::f32, {1, 0x1p-24, 0x1p-50}, 1 + 0x1p-23},
+                           Sum{DType::f32, {0x1.fffffep127, 0x1p103, 0}, inf}};
+  for (const auto& [dtype, parts, wanted] : sums) {
+    Tensor tables(test::tokens_shape(dtype, {.tokens = 3, .features = 1}));
+    std::vector<Lookup> lookups;
+    for (std::int64_t row = 0; row < 3; ++row) {
+      tables.set({.token = row}, 0, parts[static_cast<std::size_t>(row)]);
+      lookups.push_back({table_of(tables), {ConsecutivePositions{row, 1}}});
+    }
+    Tensor dst(test::tokens_shape(dtype, {.tokens = 1, .features = 1}));
+    test::require(sum_embeddings(tokens_of(dst), lookups));
+    EXPECT_EQ(dst.at({}, 0), wanted) << to_string(dtype) << " " << parts[0] << " + " << parts[1];
+    tables.set({.token = 1}, 0, std::numeric_limits<double>::quiet_NaN());
+    test::require(sum_embeddings(tokens_of(dst), lookups));
+    EXPECT_TRUE(std::isnan(dst.at({}, 0)));
+  }
+}
+
+TEST(SumEmbeddings, NamesTheLookupThatIsWrongAndWritesNothing) {
+  Tensor table = random_table(DType::f32, 4, 8, 1);
+  const std::vector<std::int64_t> ids = {0, 4, 1};
+  const std::array lookups = {Lookup{table_of(table), {ConsecutivePositions{0, 3}}},
+                              Lookup{table_of(table), {positions_of(ids)}}};
+  Tensor dst(test::tokens_shape(DType::f32, {.tokens = 3, .features = 8}));
+  const auto before = dst.bytes();
+  EXPECT_TRUE(fails(sum_embeddings(tokens_of(dst), lookups), invalid,
+                    {"lookups[1]: ", "0 <= row < 4", "index 4", "token 1"}));
+  EXPECT_EQ(dst.bytes(), before);
+}
+
+// Indices repeat; rows 3 (padding) and 6 (nobody's) get nothing.
+TEST(TableGradient, SumsInTheOrderOfTheTokens) {
+  const std::vector<std::int64_t> ids = {2, 3, 2, 5, 0, 2, 3, 1};  // [2, 4]
+  const TableRows rows{.indices = positions_of(ids, 2), .offset = 0, .padding_row = 3};
+  const TokenExtents n{.batch = 2, .tokens = 4, .features = 200};
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    Tensor upstream =
+        moved_to(test::Layout::reversed, test::random_tensor(test::tokens_shape(dtype, n), 5));
+    Tensor gradient = random_table(DType::f32, 7, n.features, 6, test::Layout::padded);
+    const Tensor before = gradient;
+    test::require(add_table_gradient(table_of(gradient), rows, tokens_of(upstream)));
+    EXPECT_TRUE(gradient.guards_intact());
+    for (std::int64_t row = 0; row < 7; ++row) {
+      for (std::int64_t f = 0; f < n.features; ++f) {
+        auto sum = static_cast<float>(before.at({.token = row}, f));
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+          if (ids[i] != row || row == 3) continue;
+          const auto token = static_cast<std::int64_t>(i);
+          sum += static_cast<float>(upstream.at({.batch = token / 4, .token = token % 4}, f));
+        }
+        ASSERT_EQ(gradient.at({.token = row}, f), sum) << "row " << row << " feature " << f;
+      }
+    }
+  }
+}
+
+// Threads take features: the same bits.
+TEST(TableGradient, IsTheSameInPartsOfTheFeatures) {
+  std::vector<std::int64_t> ids(300);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(i * i % 11);
+  const TableRows rows{.indices = positions_of(ids)};
+  Tensor upstream =
+      test::random_tensor(test::tokens_shape(DType::f32, {.tokens = 300, .features = 150}), 5);
+  Tensor whole = random_table(DType::f32, 11, 150, 6);
+  Tensor parts = whole;
+  test::require(add_table_gradient(table_of(whole), rows, tokens_of(upstream)));
+  for (const auto& [first, count] : {std::pair(97, 53), std::pair(0, 1), std::pair(1, 96)}) {
+    TableView part = table_of(parts);
+    part.data = static_cast<float*>(part.data) + first;
+    part.features = count;
+    TokensView read = tokens_of(upstream);
+    read.data = static_cast<float*>(read.data) + first;
+    read.extents.features = count;
+    test::require(add_table_gradient(part, rows, read));
+  }
+  EXPECT_EQ(parts.all_bits(), whole.all_bits());
+}
+
+// L = Σ u · sum_embeddings: a step of one element of a table changes L by what the gradient says.
+TEST(TableGradient, MatchesFiniteDifferences) {
+  const std::vector<std::int64_t> ids = {1, 2, 1, 0};
+  const TokenExtents n{.tokens = 4, .features = 3};
+  Tensor table = random_table(DType::f64, 5, 3, 8);
+  Tensor places = random_table(DType::f64, 6, 3, 9);
+  Tensor upstream = test::random_tensor(test::tokens_shape(DType::f64, n), 10);
+  const TableRows rows{.indices = positions_of(ids), .offset = 1};
+  const auto loss = [&] {
+    Tensor dst(test::tokens_shape(DType::f64, n));
+    const std::array lookups = {Lookup{table_of(table), rows},
+                                Lookup{table_of(places), {ConsecutivePositions{2, 4}}}};
+    test::require(sum_embeddings(tokens_of(dst), lookups));
+    double sum = 0;
+    test::for_each_element(dst.extents(), [&](const HeadIndex& at, std::int64_t f) {
+      sum += dst.at(at, f) * upstream.at(at, f);
+    });
+    return sum;
+  };
+  Tensor gradient(test::tokens_shape(DType::f64, {.tokens = 5, .features = 3}));
+  test::require(add_table_gradient(table_of(gradient), rows, tokens_of(upstream)));
+  for (std::int64_t row = 0; row < 5; ++row) {
+    for (std::int64_t f = 0; f < 3; ++f) {
+      const double value = table.at({.token = row}, f);
+      constexpr double step = 0x1p-10;
+      table.set({.token = row}, f, value + step);
+      const double above = loss();
+      table.set({.token = row}, f, value - step);
+      const double below = loss();
+      table.set({.token = row}, f, value);
+      // L is linear: what is left is the rounding of 24 products and sums below 2^6.
+      ASSERT_NEAR(gradient.at({.token = row}, f), (above - below) / (2 * step), 0x1p-34);
+    }
+  }
+}
+
+TEST(TableGradient, RefusesWhatDoesNotFit) {
+  Tensor upstream =
+      test::random_tensor(test::tokens_shape(DType::f64, {.tokens = 3, .features = 4}), 1);
+  Tensor narrow = random_table(DType::f32, 5, 4, 2);
+  Tensor wide = random_table(DType::f64, 5, 4, 2);
+  Tensor half = random_table(DType::bf16, 5, 4, 2);
+  const auto before = wide.bytes();
+  const TableRows rows{.indices = ConsecutivePositions{3, 3}};
+  EXPECT_TRUE(fails(add_table_gradient(table_of(narrow), rows, tokens_of(upstream)), invalid,
+                    {"gradient must be f64", "got f32 for f64"}));
+  EXPECT_TRUE(fails(add_table_gradient(table_of(half), rows, tokens_of(upstream)), invalid,
+                    {"got bf16 for f64"}));
+  EXPECT_TRUE(fails(add_table_gradient(table_of(wide), rows, tokens_of(upstream)), invalid,
+                    {"index 5 and offset 0"}));
+  TableView thin = table_of(wide);
+  thin.features = 3;
+  EXPECT_TRUE(fails(add_table_gradient(thin, rows, tokens_of(upstream)), invalid,
+                    {"features of upstream, 4; got 3"}));
+  EXPECT_TRUE(fails(add_table_gradient(table_of(upstream), rows, tokens_of(upstream)), invalid,
+                    {"gradient and upstream must share no element"}));
+  EXPECT_EQ(wide.bytes(), before);
+}
+
+TEST(PositionsFromMask, CountTokensAndLeavePaddingAtMinusOne) {
+  const std::vector<std::uint8_t> mask = {1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 1, 0};
+  std::vector<std::int64_t> positions(12, 77);
+  test::require(positions_from_mask(positions, mask, 3));
+  EXPECT_EQ(positions, (std::vector<std::int64_t>{0, 1, 2, -1, -1, -1, 0, 1, 0, -1, 1, -1}));
+  test::require(positions_from_mask({}, {}, 0));
+  test::require(positions_from_mask({}, {}, 4));
+}
+
+TEST(PositionsFromMask, RefusesWithoutWriting) {
+  const std::vector<std::uint8_t> mask = {1, 1, 2, 0};
+  std::vector<std::int64_t> positions(4, 77);
+  EXPECT_TRUE(fails(positions_from_mask(positions, mask, 2), invalid,
+                    {"mask must be 0 or 1, got 2 for element 2"}));
+  EXPECT_TRUE(
+      fails(positions_from_mask(positions, mask, 3), invalid, {"got 4 elements for batch 3"}));
+  EXPECT_TRUE(fails(positions_from_mask(positions, mask, 0), invalid, {"for batch 0"}));
+  EXPECT_TRUE(fails(positions_from_mask(positions, std::span(mask).first(3), 1), invalid,
+                    {"same size, got 4 and 3"}));
+  EXPECT_EQ(positions, std::vector<std::int64_t>(4, 77));
+}
+
+}  // namespace
+}  // namespace rotary

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables for another length or grid: against the definition as a dense matrix, and the transpose.
+#include "rotary/table_interpolation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "reference/absolute.hpp"
+#include "rotary/numeric_contract.hpp"
+#include "support/cases.hpp"
+#include "support/error_matchers.hpp"
+#include "support/result.hpp"
+#include "support/tokens.hpp"
+
+namespace rotary {
+namespace {
+
+using test::fails;
+using test::table_of;
+using test::Tensor;
+
+constexpr auto invalid = ErrorCode::invalid_argument;
+
+struct Case {
+  TableInterpolation interpolation;
+  std::int64_t from;
+  std::int64_t to;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const std::int64_t kept : {0, 2}) {
+    for (const auto& [from, to] : {std::pair(1, 1), std::pair(1, 5), std::pair(7, 7),
+                                   std::pair(7, 4), std::pair(5, 13), std::pair(31, 3)}) {
+      all.push_back({LinearInterpolation{kept}, kept + from, kept + to});
+    }
+    for (const auto& [from, to] :
+         {std::pair(TableGrid{1, 1}, TableGrid{3, 2}), std::pair(TableGrid{4, 4}, TableGrid{4, 4}),
+          std::pair(TableGrid{4, 3}, TableGrid{9, 5}), std::pair(TableGrid{7, 6}, TableGrid{2, 4}),
+          std::pair(TableGrid{2, 5}, TableGrid{5, 1})}) {
+      all.push_back({BicubicInterpolation{kept, from, to}, kept + from.rows * from.columns,
+                     kept + to.rows * to.columns});
+    }
+  }
+  return all;
+}
+
+reference::Matrix matrix_of(const Case& each) {
+  if (const auto* linear = std::get_if<LinearInterpolation>(&each.interpolation)) {
+    return reference::interpolation_matrix(*linear, each.from, each.to);
+  }
+  return reference::interpolation_matrix(std::get<BicubicInterpolation>(each.interpolation));
+}
+
+Tensor random_table(DType dtype, std::int64_t rows, std::int64_t features, test::Layout layout) {
+  return moved_to(
+      layout,
+      test::random_tensor(test::tokens_shape(dtype, {.tokens = rows, .features = features}), 11));
+}
+
+constexpr double largest_activation = 4;
+
+TEST(TableInterpolation, IsTheMatrixOfItsDefinition) {
+  for (const Case& each : cases()) {
+    const auto matrix = matrix_of(each);
+    for (const DType dtype : test::all_dtypes) {
+      for (const auto layout : {test::Layout::bthd, test::Layout::reversed}) {
+        SCOPED_TRACE(std::to_string(each.interpolation.index()) + ": " + std::to_string(each.from) +
+                     " to " + std::to_string(each.to));
+        Tensor src = random_table(dtype, each.from, 130, layout);
+        Tensor dst(test::tokens_shape(dtype, {.tokens = each.to, .features = 130}, layout));
+        test::require(interpolate_table(table_of(dst), table_of(src), each.interpolation));
+        EXPECT_TRUE(dst.guards_intact());
+        for (std::int64_t i = 0; i < each.to; ++i) {
+          for (const std::int64_t f : {0, 1, 64, 129}) {
+            long double exact = 0;
+            for (std::int64_t j = 0; j < each.from; ++j) {
+              exact += matrix[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] *
+                       src.at({.token = j}, f);
+            }
+            const double bound =
+                interpolation_error_bound(dtype, static_cast<double>(exact), largest_activation);
+            ASSERT_LE(std::abs(dst.at({.token = i}, f) - exact), bound) << i << " feature " << f;
+          }
+        }
+      }
+    }
+  }
+}
+
+// The same size is the same table, bit by bit; rows that are kept are copied.
+TEST(TableInterpolation, KeepsATableOfTheSameSize) {
+  for (const DType dtype : test::all_dtypes) {
+    Tensor src = random_table(dtype, 13, 5, test::Layout::bthd);
+    Tensor dst(test::tokens_shape(dtype, {.tokens = 13, .features = 5}));
+    test::require(interpolate_table(table_of(dst), table_of(src), LinearInterpolation{1}));
+    EXPECT_EQ(dst.all_bits(), src.all_bits());
+    test::require(
+        interpolate_table(table_of(dst), table_of(src), BicubicInterpolation{1, {3, 4}, {3, 4}}));
+    EXPECT_EQ(dst.all_bits(), src.all_bits());
+  }
+}
+
+// gradient += matrixᵀ upstream; the map is linear, so its matrix is its derivative, which a finite
+// difference of the library's own map confirms.
+TEST(TableInterpolation, GradientIsTheTranspose) {
+  for (const Case& each : cases()) {
+    const auto matrix = matrix_of(each);
+    Tensor upstream = random_table(DType::f64, each.to, 3, test::Layout::padded);
+    Tensor gradient = random_table(DType::f64, each.from, 3, test::Layout::heads_last);
+    const Tensor before = gradient;
+    test::require(
+        add_interpolation_gradient(table_of(gradient), table_of(upstream), each.interpolation));
+    EXPECT_TRUE(gradient.guards_intact());
+    for (std::int64_t j = 0; j < each.from; ++j) {
+      for (std::int64_t f = 0; f < 3; ++f) {
+        long double exact = before.at({.token = j}, f);
+        for (std::int64_t i = 0; i < each.to; ++i) {
+          exact += matrix[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] *
+                   upstream.at({.token = i}, f);
+        }
+        const double bound = static_cast<double>(each.to) *
+                             interpolation_error_bound(DType::f64, 0, largest_activation);
+        ASSERT_LE(std::abs(gradient.at({.token = j}, f) - exact), bound) << j << " feature " << f;
+      }
+    }
+  }
+}
+
+TEST(TableInterpolation, GradientMatchesFiniteDifferences) {
+  const TableInterpolation interpolation = BicubicInterpolation{1, {3, 2}, {4, 5}};
+  Tensor src = random_table(DType::f64, 7, 2, test::Layout::bthd);
+  Tensor upstream = random_table(DType::f64, 21, 2, test::Layout::bthd);
+  const auto loss = [&] {
+    Tensor dst(test::tokens_shape(DType::f64, {.tokens = 21, .features = 2}));
+    test::require(interpolate_table(table_of(dst), table_of(src), interpolation));
+    double sum = 0;
+    test::for_each_element(dst.extents(), [&](const test::HeadIndex& at, std::int64_t f) {
+      sum += dst.at(at, f) * upstream.at(at, f);
+    });
+    return sum;
+  };
+  Tensor gradient(test::tokens_shape(DType::f64, {.tokens = 7, .features = 2}));
+  test::require(add_interpolation_gradient(table_of(gradient), table_of(upstream), interpolation));
+  for (std::int64_t row = 0; row < 7; ++row) {
+    for (std::int64_t f = 0; f < 2; ++f) {
+      const double value = src.at({.token = row}, f);
+      constexpr double step = 0x1p-8;
+      src.set({.token = row}, f, value + step);
+      const double above = loss();
+      src.set({.token = row}, f, value - step);
+      const double below = loss();
+      src.set({.token = row}, f, value);
+      // 42 products below 32, each within 2^-39 of its own; divided by the step.
+      ASSERT_NEAR(gradient.at({.token = row}, f), (above - below) / (2 * step), 0x1p-24);
+    }
+  }
+}
+
+TEST(TableInterpolation, RefusesWithoutWriting) {
+  Tensor src = random_table(DType::f32, 5, 4, test::Layout::bthd);
+  Tensor dst = random_table(DType::f32, 12, 4, test::Layout::bthd);
+  const auto before = dst.bytes();
+  const auto make = [&](const TableInterpolation& how) {
+    return interpolate_table(table_of(dst), table_of(src), how);
+  };
+  EXPECT_TRUE(fails(make(LinearInterpolation{-1}), invalid, {"kept_rows must be in", "got -1"}));
+  EXPECT_TRUE(fails(make(LinearInterpolation{6}), invalid, {"got 6 for 5 and 12 rows"}));
+  EXPECT_TRUE(fails(make(LinearInterpolation{5}), invalid, {"a row to interpolate from"}));
+  EXPECT_TRUE(fails(make(BicubicInterpolation{1, {2, 3}, {11, 1}}), invalid,
+                    {"from: 2 x 3 must be the rows", "got 4"}));
+  EXPECT_TRUE(fails(make(BicubicInterpolation{1, {2, 2}, {3, 4}}), invalid,
+                    {"to: 3 x 4 must be the rows", "got 11"}));
+  constexpr auto huge = std::numeric_limits<std::int64_t>::max();
+  EXPECT_TRUE(fails(make(BicubicInterpolation{0, {huge, huge}, {3, 4}}), invalid,
+                    {"sides must be in [0, 2^30]"}));
+  EXPECT_TRUE(fails(make(BicubicInterpolation{0, {-1, -5}, {3, 4}}), invalid, {"got -1 x -5"}));
+  EXPECT_TRUE(fails(interpolate_table(table_of(dst), table_of(dst), LinearInterpolation{}), invalid,
+                    {"share no element"}));
+  ConstTableView many = table_of(src);
+  many.rows = 1LL << 40;
+  many.row_stride = 0;
+  EXPECT_TRUE(fails(interpolate_table(table_of(dst), many, LinearInterpolation{}), invalid,
+                    {"at most 2^30 rows"}));
+  ConstTableView thin = table_of(src);
+  thin.features = 3;
+  EXPECT_TRUE(fails(interpolate_table(table_of(dst), thin, LinearInterpolation{}), invalid,
+                    {"same features, got 4 and 3"}));
+  thin = table_of(src);
+  thin.dtype = DType::f16;
+  EXPECT_TRUE(fails(interpolate_table(table_of(dst), thin, LinearInterpolation{}), invalid,
+                    {"same dtype, got f32 and f16"}));
+  EXPECT_EQ(dst.bytes(), before);
+  TableView none = table_of(dst);
+  none.rows = 0;
+  EXPECT_TRUE(interpolate_table(none, table_of(src), LinearInterpolation{}).ok());
+  EXPECT_TRUE(interpolate_table(none, table_of(src), BicubicInterpolation{0, {5, 1}, {0, 9}}).ok());
+}
+
+}  // namespace
+}  // namespace rotary

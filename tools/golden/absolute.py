@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Absolute encodings of transformers: sinusoidal tables, positions of padded batches, sums, tables
+interpolated to another length or grid.
+
+    absolute.py > tests/golden/absolute_encodings.json
+
+makes the file with the pinned release; ./dev golden makes its numbers again and compares.
+"""
+
+import json
+import types
+
+import numpy as np
+import torch
+
+from compare import Numbers, table_bound
+
+# In float32 of torch an angle is a rounded frequency times a rounded position; the other tables
+# are made in double by NumPy and rounded once.
+SINUSOIDAL = {
+    "marian": ("MarianSinusoidalPositionalEmbedding", "double"),
+    "roformer": ("RoFormerSinusoidalPositionalEmbedding", "double"),
+    "distilbert": ("_create_sinusoidal_embeddings", "double"),
+    "ctrl": ("positional_encoding", "float32"),
+    "m2m_100": ("M2M100SinusoidalPositionalEmbedding", "float32"),
+    "whisper": ("sinusoids", "float32"),
+    "pegasus_x": ("PegasusXSinusoidalPositionalEmbedding", "float32"),
+    "musicgen": ("MusicgenSinusoidalPositionalEmbedding", "float32"),
+}
+ODD = ("marian", "m2m_100", "musicgen")  # the classes that take an odd dimension
+POSITIONS = [0, 1, 2, 7, 100, 511, 1023]
+PADDING_IDX = 1
+MASK = [[1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1], [1, 0, 1, 1, 0, 1]]
+GRIDS = [("vit", "ViTEmbeddings", 1, [4, 4], [5, 7]), ("vit", "ViTEmbeddings", 1, [5, 5], [3, 2]),
+         ("deit", "DeiTEmbeddings", 2, [3, 3], [8, 8])]
+LENGTHS = [("sam", "SamVisionAttention", 7, 6), ("sam", "SamVisionAttention", 21, 4)]
+
+
+def sinusoidal_rows(case, release):
+    """The rows of the model's table at the positions."""
+    code = getattr(release.model(case["model"], case["definition"]), case["definition"])
+    count, dim = max(case["positions"]) + 1, case["dim"]
+    makers = {
+        "marian": lambda: code(count, dim).create_weight(),
+        "roformer": lambda: code(count, dim).create_weight(),
+        "distilbert": lambda: code(n_pos=count, dim=dim, out=torch.empty(count, dim)),
+        "ctrl": lambda: code(count, dim, torch.float32),
+        "m2m_100": lambda: code.get_embedding(count, dim, PADDING_IDX),
+        "whisper": lambda: code(count, dim),
+        "pegasus_x": lambda: code(dim)(torch.zeros(1, count, dim))[0],
+        "musicgen": lambda: code.get_embedding(count, dim),
+    }
+    return makers[case["model"]]()[case["positions"]].detach().numpy()
+
+
+def position_ids(case, release):
+    """Rows of the learned table, of tokens whose mask is 1 and of padding."""
+    mask = torch.tensor(case["mask"])
+    if case["model"] == "opt":
+        embedding = release.model("opt", "OPTLearnedPositionalEmbedding")
+        embedding = embedding.OPTLearnedPositionalEmbedding(16, 1)
+        embedding.weight.data[:, 0] = torch.arange(18)
+        taken = embedding(mask)[..., 0]
+        return taken.detach().numpy().astype(np.int64)
+    code = release.model("roberta", "RobertaEmbeddings").RobertaEmbeddings
+    ids = torch.where(mask == 1, 5, PADDING_IDX)
+    return code.create_position_ids_from_input_ids(ids, PADDING_IDX).numpy()
+
+
+def interpolated(case, release):
+    table = as_tensor(case["table"])
+    code = getattr(release.model(case["model"], case["definition"]), case["definition"])
+    kept, (rows, columns) = case["kept_rows"], case["to"]
+    embeddings = types.SimpleNamespace(position_embeddings=table[None], patch_size=1)
+    tokens = torch.zeros(1, kept + rows * columns, table.shape[1])
+    return code.interpolate_pos_encoding(embeddings, tokens, rows, columns)[0].numpy()
+
+
+def lengthened(case, release):
+    """SAM's table of 2n - 1 relative positions, read back from the pairs (q, k) that take them."""
+    code = getattr(release.model(case["model"], case["definition"]), case["definition"])
+    n = case["size"]
+    pairs = code.get_rel_pos(None, n, n, as_tensor(case["table"]))
+    return np.stack([pairs[max(d, 0), max(-d, 0)].numpy() for d in range(1 - n, n)])
+
+
+def bert_sum(case, release):
+    """BERT's embeddings before the layer norm."""
+    code = release.model("bert", "BertEmbeddings").BertEmbeddings
+    tables = {name: torch.nn.Embedding.from_pretrained(as_tensor(case[name]))
+              for name in ("word_embeddings", "token_type_embeddings", "position_embeddings")}
+    same = torch.nn.Identity()
+    count = case["position_embeddings"]["shape"][0]
+    embeddings = types.SimpleNamespace(**tables, LayerNorm=same, dropout=same,
+                                       position_ids=torch.arange(count)[None])
+    return code.forward(embeddings, torch.tensor(case["ids"]),
+                        torch.tensor(case["segments"])).numpy().reshape(-1, 3)
+
+
+def absolute_numbers(golden, release):
+    for index, case in enumerate(golden["sinusoidal"]):
+        wanted = held(case["rows"])
+        yield Numbers(f"sinusoidal[{index}]", wanted, sinusoidal_rows(case, release), "float32",
+                      sinusoidal_bound(case))
+    for index, case in enumerate(golden["position_ids"]):
+        yield Numbers(f"position_ids[{index}]", np.array(case["ids"]),
+                      position_ids(case, release), "float64", np.zeros(1))
+    for index, case in enumerate(golden["sums"]):
+        # Twice two numbers below 4, and what they add up to.
+        yield Numbers(f"sums[{index}]", held(case["result"]), bert_sum(case, release), "float32",
+                      np.array(2 * 8 * 2.0**-24))
+    for kind, make in (("grids", interpolated), ("lengths", lengthened)):
+        for index, case in enumerate(golden[kind]):
+            wanted = held(case["result"])
+            # Weights and sums of float32, on numbers below 4: 16 taps, each 8 roundings.
+            yield Numbers(f"{kind}[{index}]", wanted, make(case, release), "float32",
+                          np.array(16 * 8 * 4 * 2.0**-24))
+
+
+def sinusoidal_bound(case):
+    """Half a step either way, or what two float32 angles may differ by."""
+    positions = np.array(case["positions"], float)[:, None]
+    if case["arithmetic"] == "double":
+        return np.full((len(positions), case["dim"]), 2.0**-24)
+    return np.broadcast_to(table_bound(positions, 1.0, 1.0), (len(positions), case["dim"]))
+
+
+def as_tensor(tensor):
+    return torch.tensor(tensor["data"], dtype=torch.float32).reshape(tensor["shape"])
+
+
+def held(tensor):
+    return as_tensor(tensor).numpy()
+
+
+def stored(array):
+    """As the golden files hold tensors: the fewest digits that read back as the same float32."""
+    array = np.asarray(array, np.float32)
+    return {"shape": list(array.shape), "dtype": "float32",
+            "data": [float(str(value)) for value in array.reshape(-1)]}
+
+
+def cases(release):
+    for model, (definition, arithmetic) in SINUSOIDAL.items():
+        for dim in (10, 11) if model in ODD else (10,):
+            case = {"model": model, "definition": definition, "arithmetic": arithmetic,
+                    "dim": dim, "positions": POSITIONS}
+            yield "sinusoidal", {**case, "rows": stored(sinusoidal_rows(case, release))}
+    for model, offset in (("roberta", PADDING_IDX + 1), ("opt", 2)):
+        case = {"model": model, "offset": offset, "mask": MASK}
+        yield "position_ids", {**case, "ids": position_ids(case, release).tolist()}
+    random = np.random.default_rng(11)
+    case = {"model": "bert", "ids": [[7, 0, 3, 9], [1, 5, 0, 0]],
+            "segments": [[0, 0, 1, 1], [0, 0, 0, 0]],
+            "word_embeddings": stored(random.standard_normal((10, 3))),
+            "token_type_embeddings": stored(random.standard_normal((2, 3))),
+            "position_embeddings": stored(random.standard_normal((8, 3)))}
+    yield "sums", {**case, "result": stored(bert_sum(case, release))}
+    for model, definition, kept, grid, to in GRIDS:
+        case = {"model": model, "definition": definition, "kept_rows": kept, "from": grid,
+                "to": to, "table": stored(random.standard_normal((kept + grid[0] * grid[1], 3)))}
+        yield "grids", {**case, "result": stored(interpolated(case, release))}
+    for model, definition, rows, size in LENGTHS:
+        case = {"model": model, "definition": definition, "size": size,
+                "table": stored(random.standard_normal((rows, 3)))}
+        yield "lengths", {**case, "result": stored(lengthened(case, release))}
+
+
+def main():
+    from golden import release_of
+    from wheels import pins
+
+    torch.set_num_threads(1)
+    release = release_of(pins()["default"])
+    golden = {"name": "absolute_encodings",
+              "produced_by": f"huggingface/transformers {release.version}, its wheel",
+              "torch": f"{torch.__version__} Debian CPU",
+              "sinusoidal": [], "position_ids": [], "sums": [], "grids": [], "lengths": []}
+    for kind, case in cases(release):
+        golden[kind].append(case)
+    lines = []
+    for field, value in golden.items():
+        if isinstance(value, list):
+            inner = ",\n".join(json.dumps(case, separators=(",", ":")) for case in value)
+            lines.append(f"{json.dumps(field)}: [\n{inner}\n]")
+        else:
+            lines.append(f"{json.dumps(field)}: {json.dumps(value)}")
+    print("{\n" + ",\n".join(lines) + "\n}")
+
+
+if __name__ == "__main__":
+    main()
