@@ -76,6 +76,12 @@ RULES = (
         "src/rotation/scaling/", NO_TENSOR + ("src/base/",), CORE,
         because="a scaling rule sees no tensor, dtype or device",
     ),
+    Rule(
+        "src/relative/",
+        (PUBLIC, "src/base/")
+        + tuple(f"src/rotation/{name}.hpp" for name in ("element_values", "overlap", "turns")),
+        CORE, because="relative shares elements, overlap and turns with rotation, nothing else",
+    ),
     Rule("src/c_api/", (PUBLIC, "src/base/"), CORE, because="the C ABI wraps the C++ API"),
     Rule(
         "src/threads/", (PUBLIC, "src/base/"), STANDARD, ("pthread.h", "sched.h"),
