@@ -31,9 +31,10 @@ extern const Command rotate_command;
 extern const Command explain_command;
 extern const Command models_command;
 extern const Command bench_command;
+extern const Command bias_command;
 
-inline constexpr std::array<const Command*, 6> commands = {
-    &inspect_command, &table_command,  &rotate_command,
+inline constexpr std::array<const Command*, 7> commands = {
+    &inspect_command, &table_command,  &rotate_command, &bias_command,
     &explain_command, &models_command, &bench_command,
 };
 

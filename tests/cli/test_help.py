@@ -5,7 +5,7 @@ import re
 
 from tool import ToolTest
 
-COMMANDS = ["inspect", "table", "rotate", "explain", "models", "bench"]
+COMMANDS = ["inspect", "table", "rotate", "bias", "explain", "models", "bench"]
 
 
 class HelpTest(ToolTest):
