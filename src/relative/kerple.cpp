@@ -57,6 +57,7 @@ Status check(const KerplePower& bias) {
                     {.name = "a", .values = bias.a});
 }
 
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): as every evaluator's
 double KerpleLogEvaluator::shared_term(const PairOfPositions& pair) const noexcept {
   return pair.distance();
 }
@@ -74,6 +75,7 @@ void KerpleLogEvaluator::add_gradient(std::span<double> sums,
   sums[bias_.p.size() + head] -= upstream.gradient * bias_.p[head] * distance / (1 + a * distance);
 }
 
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): as every evaluator's
 double KerplePowerEvaluator::shared_term(const PairOfPositions& pair) const noexcept {
   return pair.distance();
 }
