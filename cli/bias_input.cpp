@@ -14,7 +14,7 @@
 namespace rotary::cli {
 namespace {
 
-[[noreturn]] void fail(std::string message) { throw Failure(ExitCode::usage, message); }
+[[noreturn]] void fail(const std::string& message) { throw Failure(ExitCode::usage, message); }
 
 // A name in messages: "--set buckets".
 std::string option_of(std::string_view key) { return fmt::format("--set {}", key); }
@@ -186,11 +186,11 @@ double BiasSettings::number(const std::string& key, double otherwise) {
 }
 
 std::vector<double> BiasSettings::numbers(const std::string& key, std::int64_t heads) {
-  const auto values = parse_doubles(
-      option_of(key), required(key, "one number, or one for each head between commas"));
+  auto values = parse_doubles(option_of(key),
+                              required(key, "one number, or one for each head between commas"));
   constexpr std::int64_t most_heads = std::int64_t{1} << 20;
   if (values.size() == 1 && heads >= 1 && heads <= most_heads)
-    return std::vector<double>(static_cast<std::size_t>(heads), values.front());
+    values.resize(static_cast<std::size_t>(heads), values.front());
   if (static_cast<std::int64_t>(values.size()) == heads) return values;
   fail(fmt::format("{} must have one number, or one for each of {} heads; got {}", option_of(key),
                    heads, values.size()));
