@@ -164,7 +164,7 @@ std::vector<long double> alibi_slopes(const Alibi& alibi) {
 std::vector<long double> mpt_slopes(std::int64_t heads, long double bias_max) {
   std::int64_t above = heads;
   while (!is_power_of_two(above)) ++above;
-  const std::vector<long double> all = geometric(above, bias_max);
+  std::vector<long double> all = geometric(above, bias_max);
   if (above == heads) return all;
   std::vector<long double> slopes;
   append_every_second(slopes, all, 1);

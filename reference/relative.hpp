@@ -18,7 +18,7 @@ struct Bucket {
   std::int64_t bucket = 0;
   bool on_edge = false;
 };
-[[nodiscard]] Bucket t5_bucket(std::int64_t relative_position, const T5Buckets& buckets);
+[[nodiscard]] Bucket t5_bucket(std::int64_t relative_position, const T5Buckets& spec);
 
 // By the recursion of Press et al.
 [[nodiscard]] std::vector<long double> alibi_slopes(const Alibi& alibi);

@@ -17,7 +17,6 @@
 namespace rotary {
 namespace {
 
-using test::Layout;
 using test::Sample;
 using test::Tensor;
 

@@ -290,18 +290,18 @@ class CopeGradient : public testing::Test {
   static constexpr double step = 0x1p-17;
   static constexpr double tolerance = 1e-5;
 
-  void SetUpCase(const CopeCase& c) {
-    case_ = c;
-    numbers_ = random_numbers(c.rows * c.features, 5);
-    q_ = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
-    scores_ = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
-    d_scores_ = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 3);
+  void set_up_case(const CopeCase& c) {
+    current = c;
+    numbers = random_numbers(c.rows * c.features, 5);
+    q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
+    scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
+    d_scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 3);
   }
-  [[nodiscard]] Cope cope() const { return {test::matrix_of(numbers_, case_.rows)}; }
+  [[nodiscard]] Cope cope() const { return {test::matrix_of(numbers, current.rows)}; }
   [[nodiscard]] double loss() const {
-    Tensor scores = scores_;
-    test::require(add_cope(test::scores_of(scores.view()), q_.view(), cope(), case_.range));
-    return sum_of_products(scores, d_scores_);
+    Tensor written = scores;
+    test::require(add_cope(test::scores_of(written.view()), q.view(), cope(), current.range));
+    return sum_of_products(written, d_scores);
   }
   [[nodiscard]] double difference(const std::function<void(double)>& set, double at) const {
     set(at + step);
@@ -312,35 +312,35 @@ class CopeGradient : public testing::Test {
     return (above - below) / (2 * step);
   }
 
-  CopeCase case_;
-  std::vector<double> numbers_;
-  Tensor q_{{.dtype = DType::f64, .extents = {}}};
-  Tensor scores_{{.dtype = DType::f64, .extents = {}}};
-  Tensor d_scores_{{.dtype = DType::f64, .extents = {}}};
+  CopeCase current;
+  std::vector<double> numbers;
+  Tensor q{{.dtype = DType::f64, .extents = {}}};
+  Tensor scores{{.dtype = DType::f64, .extents = {}}};
+  Tensor d_scores{{.dtype = DType::f64, .extents = {}}};
 };
 
 TEST_F(CopeGradient, IsThatOfDifferences) {
   for (const CopeCase& c : cope_cases()) {
-    SetUpCase(c);
+    set_up_case(c);
     Tensor d_input({.dtype = DType::f64, .extents = scores_extents(c), .layout = Layout::padded});
     Tensor d_q({.dtype = DType::f64, .extents = heads_extents(c)});
-    std::vector<double> d_table(numbers_.size(), 0.5);
-    test::require(add_cope_gradient(
-        {test::scores_of(d_input.view()), d_q.view(), d_table},
-        {test::scores_of(std::as_const(scores_).view()), std::as_const(q_).view()}, cope(),
-        test::scores_of(std::as_const(d_scores_).view()), c.range));
+    std::vector<double> d_table(numbers.size(), 0.5);
+    test::require(
+        add_cope_gradient({test::scores_of(d_input.view()), d_q.view(), d_table},
+                          {test::scores_of(std::as_const(scores).view()), std::as_const(q).view()},
+                          cope(), test::scores_of(std::as_const(d_scores).view()), c.range));
     ASSERT_TRUE(d_input.guards_intact());
-    for (std::size_t i = 0; i < numbers_.size(); ++i) {
-      const auto set = [&](double value) { numbers_[i] = value; };
-      ASSERT_NEAR(d_table[i] - 0.5, difference(set, numbers_[i]), tolerance);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const auto set = [&](double value) { numbers[i] = value; };
+      ASSERT_NEAR(d_table[i] - 0.5, difference(set, numbers[i]), tolerance);
     }
-    test::for_each_element(q_.extents(), [&](const HeadIndex& index, std::int64_t f) {
-      const auto set = [&](double value) { q_.set(index, f, value); };
-      ASSERT_NEAR(d_q.at(index, f), difference(set, q_.at(index, f)), tolerance);
+    test::for_each_element(q.extents(), [&](const HeadIndex& index, std::int64_t f) {
+      const auto set = [&](double value) { q.set(index, f, value); };
+      ASSERT_NEAR(d_q.at(index, f), difference(set, q.at(index, f)), tolerance);
     });
-    test::for_each_element(scores_.extents(), [&](const HeadIndex& index, std::int64_t key) {
-      const auto set = [&](double value) { scores_.set(index, key, value); };
-      ASSERT_NEAR(d_input.at(index, key), difference(set, scores_.at(index, key)), tolerance)
+    test::for_each_element(scores.extents(), [&](const HeadIndex& index, std::int64_t key) {
+      const auto set = [&](double value) { scores.set(index, key, value); };
+      ASSERT_NEAR(d_input.at(index, key), difference(set, scores.at(index, key)), tolerance)
           << index.token << ' ' << key;
     });
   }
