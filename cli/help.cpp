@@ -22,6 +22,8 @@ constexpr std::string_view root_examples =
       the cos and sin rows, the first thing to compare when porting a model
   rotary rotate --config config.json --layout bthd --q q.npy --out-q q_rotated.npy
       rotate queries or keys that NumPy saved
+  rotary bias alibi --heads 4 --rows 0:6 --cols 0:6
+      what a relative encoding (T5, ALiBi, KERPLE, FIRE, Sandwich) adds to the scores
   rotary models search gemma
       configs of public models that every command takes by name
   rotary explain --values 0.5,-1,1.5,2 --position 3 --pairing interleaved

@@ -32,9 +32,10 @@ extern const Command encode_command;
 extern const Command explain_command;
 extern const Command models_command;
 extern const Command bench_command;
+extern const Command bias_command;
 
-inline constexpr std::array<const Command*, 7> commands = {
-    &inspect_command, &table_command,  &rotate_command, &encode_command,
+inline constexpr std::array<const Command*, 8> commands = {
+    &inspect_command, &table_command,  &rotate_command, &encode_command, &bias_command,
     &explain_command, &models_command, &bench_command,
 };
 

@@ -15,6 +15,7 @@
 #include "rotary/numerics.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/query_temperature.hpp"
+#include "rotary/relative.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
 #include "rotary/rotate.hpp"

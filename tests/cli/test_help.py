@@ -5,7 +5,7 @@ import re
 
 from tool import ToolTest
 
-COMMANDS = ["inspect", "table", "rotate", "encode", "explain", "models", "bench"]
+COMMANDS = ["inspect", "table", "rotate", "encode", "bias", "explain", "models", "bench"]
 
 
 class HelpTest(ToolTest):

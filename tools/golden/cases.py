@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from absolute import absolute_numbers
+from biases import bucket_numbers, slope_numbers
 from compare import FREQUENCY_BOUND, Numbers
 from rotations import rotated_numbers
 
@@ -44,6 +45,10 @@ def remade(golden, release):
         return absolute_numbers(golden, release)
     if "q" in golden and "positions" in golden and isinstance(golden.get("source"), dict):
         return rotated_numbers(golden, release)
+    if "relative_position" in golden:
+        return bucket_numbers(golden, release)
+    if "slopes" in golden:
+        return slope_numbers(golden, release)
     raise NoCase("no case makes this file again; tools/golden/cases.py")
 
 

@@ -86,6 +86,12 @@ RULES = (
         "src/absolute/", (PUBLIC, "src/base/", "src/kernels/") + SHARED_BY_ENCODINGS, CORE,
         because="of src/rotation, absolute encodings use what knows positions, phases and views",
     ),
+    Rule(
+        "src/relative/",
+        (PUBLIC, "src/base/")
+        + tuple(f"src/rotation/{name}.hpp" for name in ("element_values", "overlap", "turns")),
+        CORE, because="relative shares elements, overlap and turns with rotation, nothing else",
+    ),
     Rule("src/c_api/", (PUBLIC, "src/base/"), CORE, because="the C ABI wraps the C++ API"),
     Rule(
         "src/threads/", (PUBLIC, "src/base/"), STANDARD, ("pthread.h", "sched.h"),

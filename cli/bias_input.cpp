@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bias_input.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+
+#include "cli/arguments.hpp"
+#include "cli/failure.hpp"
+#include "cli/tensor_input.hpp"
+
+namespace rotary::cli {
+namespace {
+
+[[noreturn]] void fail(const std::string& message) { throw Failure(ExitCode::usage, message); }
+
+// A name in messages: "--set buckets".
+std::string option_of(std::string_view key) { return fmt::format("--set {}", key); }
+
+T5Buckets t5_buckets(BiasSettings& settings) {
+  const auto direction = settings.required("direction", "bidirectional (encoders) or causal");
+  return {.buckets = settings.integer("buckets", 32),
+          .max_distance = settings.integer("max_distance", 128),
+          .direction = choose<T5Direction>(
+              option_of("direction"), direction,
+              {{"bidirectional", T5Direction::bidirectional}, {"causal", T5Direction::causal}}),
+          .rounding = choose<T5Rounding>(
+              option_of("rounding"), settings.text("rounding").value_or("transformers"),
+              {{"transformers", T5Rounding::transformers}, {"ggml", T5Rounding::ggml}})};
+}
+
+// f32 or f64, any shape.
+std::vector<double> numbers_of(const NpyArray& array) {
+  if (array.type == NpyType::f64) {
+    const auto elements = array.elements<double>();
+    return {elements.begin(), elements.end()};
+  }
+  if (array.type == NpyType::f32) {
+    const auto elements = array.elements<float>();
+    return {elements.begin(), elements.end()};
+  }
+  fail(fmt::format("--parameters must have the type '<f4' or '<f8', got '{}'",
+                   descr_of(array.type)));
+}
+
+// What one encoding is made from.
+struct Source {
+  const BiasOptions& options;
+  BiasSettings& settings;
+
+  [[nodiscard]] std::int64_t heads() const {
+    if (!options.heads) fail(fmt::format("{} needs --heads", options.name));
+    return parse_int64("--heads", *options.heads);
+  }
+  [[nodiscard]] NpyArray file(std::string_view what) const {
+    if (!options.parameters)
+      fail(fmt::format("{} needs --parameters FILE: {}", options.name, what));
+    return read_npy_file(*options.parameters);
+  }
+  // A list of --set, or count numbers of the file from `first` on.
+  [[nodiscard]] std::vector<double> list(const std::string& key, std::int64_t first) const {
+    const std::int64_t count = heads();
+    if (!options.parameters) return settings.numbers(key, count);
+    const auto all = numbers_of(file(""));
+    if (count < 1 || static_cast<std::int64_t>(all.size()) != 2 * count) {
+      fail(fmt::format("--parameters must hold 2 numbers for each of {} heads, got {}", count,
+                       all.size()));
+    }
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first * count);
+    return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+  }
+};
+
+OwnedBias t5(const Source& source) {
+  const T5Buckets buckets = t5_buckets(source.settings);
+  const NpyArray array = source.file("the table, [buckets, heads]");
+  if (array.shape.size() != 2)
+    fail(fmt::format("--parameters must be [buckets, heads], got {}", shape_text(array.shape)));
+  const std::int64_t heads = array.shape[1];
+  if (source.options.heads && source.heads() != heads)
+    fail(fmt::format("--heads must be those of the table, {}; got {}", heads, source.heads()));
+  OwnedBias owned{.bias = {}, .table = numbers_of(array)};
+  owned.bias = T5Bias{.buckets = buckets,
+                      .table = {.data = owned.table.data(),
+                                .dtype = DType::f64,
+                                .rows = array.shape[0],
+                                .columns = heads,
+                                .row_stride = heads}};
+  return owned;
+}
+
+Alibi alibi(const Source& source) {
+  BiasSettings& settings = source.settings;
+  Alibi bias{.heads = source.heads(),
+             .first_head = settings.integer("first_head", 0),
+             .bias_max = settings.number("bias_max", 8)};
+  if (const auto all = settings.text("model_heads"))
+    bias.model_heads = parse_int64(option_of("model_heads"), *all);
+  bias.form = choose<AlibiForm>(option_of("form"), settings.text("form").value_or("causal"),
+                                {{"causal", AlibiForm::causal},
+                                 {"symmetric", AlibiForm::symmetric},
+                                 {"key_position", AlibiForm::key_position}});
+  if (source.options.parameters) bias.slopes = numbers_of(source.file(""));
+  return bias;
+}
+
+// The file holds what parameter_count() counts, in its order; the width follows from its length.
+Fire fire(const Source& source) {
+  const auto all = numbers_of(source.file(
+      "c, threshold, hidden_weight, hidden_bias, output_weight [heads, width], output_bias"));
+  const auto heads = source.heads();
+  const auto rest = static_cast<std::int64_t>(all.size()) - 2 - heads;
+  if (heads < 1 || rest < 2 + heads || rest % (2 + heads) != 0) {
+    fail(fmt::format("--parameters must hold 2 + 2 W + W H + H numbers for H = {} heads, got {}",
+                     heads, all.size()));
+  }
+  const std::int64_t width = rest / (2 + heads);
+  auto at = all.begin() + 2;
+  const auto take = [&](std::int64_t count) {
+    const auto begin = at;
+    at += static_cast<std::ptrdiff_t>(count);
+    return std::vector<double>(begin, at);
+  };
+  Fire bias{.c = all[0], .threshold = all[1]};
+  bias.epsilon = source.settings.number("epsilon", bias.epsilon);
+  bias.hidden_weight = take(width);
+  bias.hidden_bias = take(width);
+  bias.output_weight = take(heads * width);
+  bias.output_bias = take(heads);
+  return bias;
+}
+
+Sandwich sandwich(const Source& source) {
+  if (source.options.parameters) fail("sandwich has no --parameters: nothing in it is learned");
+  const auto dim = source.settings.required("dim", "of one head");
+  return {.dim = parse_int64(option_of("dim"), dim),
+          .base = source.settings.number("base", 10000),
+          .heads = source.heads()};
+}
+
+OwnedBias make_bias(const Source& source) {
+  const std::string& name = source.options.name;
+  if (name == "t5") return t5(source);
+  if (name == "alibi") return {.bias = alibi(source)};
+  if (name == "kerple_log")
+    return {.bias = KerpleLog{.p = source.list("p", 0), .a = source.list("a", 1)}};
+  if (name == "kerple_power")
+    return {.bias = KerplePower{.a = source.list("a", 0), .p = source.list("p", 1)}};
+  if (name == "fire") return {.bias = fire(source)};
+  if (name == "sandwich") return {.bias = sandwich(source)};
+  fail_choice("NAME", name, {"t5", "alibi", "kerple_log", "kerple_power", "fire", "sandwich"});
+}
+
+}  // namespace
+
+BiasSettings::BiasSettings(const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) {
+    const auto equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0)
+      fail(fmt::format("--set must be KEY=VALUE, got '{}'", setting));
+    given_[setting.substr(0, equals)] = setting.substr(equals + 1);
+  }
+}
+
+std::optional<std::string> BiasSettings::text(const std::string& key) {
+  known_.push_back(key);
+  const auto found = given_.find(key);
+  return found == given_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string BiasSettings::required(const std::string& key, std::string_view meaning) {
+  if (const auto value = text(key)) return *value;
+  fail(fmt::format("{}=... is required: {}", option_of(key), meaning));
+}
+
+std::int64_t BiasSettings::integer(const std::string& key, std::int64_t otherwise) {
+  const auto value = text(key);
+  return value ? parse_int64(option_of(key), *value) : otherwise;
+}
+
+double BiasSettings::number(const std::string& key, double otherwise) {
+  const auto value = text(key);
+  return value ? parse_double(option_of(key), *value) : otherwise;
+}
+
+std::vector<double> BiasSettings::numbers(const std::string& key, std::int64_t heads) {
+  auto values = parse_doubles(option_of(key),
+                              required(key, "one number, or one for each head between commas"));
+  constexpr std::int64_t most_heads = std::int64_t{1} << 20;
+  if (values.size() == 1 && heads >= 1 && heads <= most_heads)
+    values.resize(static_cast<std::size_t>(heads), values.front());
+  if (static_cast<std::int64_t>(values.size()) == heads) return values;
+  fail(fmt::format("{} must have one number, or one for each of {} heads; got {}", option_of(key),
+                   heads, values.size()));
+}
+
+void BiasSettings::check_all_used(std::string_view name) const {
+  for (const auto& [key, value] : given_) {
+    if (std::ranges::find(known_, key) != known_.end()) continue;
+    if (known_.empty()) fail(fmt::format("{} takes no --set here, got '{}'", name, key));
+    fail(
+        fmt::format("--set of {} must be one of {}, got '{}'", name, fmt::join(known_, ", "), key));
+  }
+}
+
+OwnedBias read_bias(const BiasOptions& options) {
+  BiasSettings settings(options.settings);
+  OwnedBias owned = make_bias({.options = options, .settings = settings});
+  settings.check_all_used(options.name);
+  ok_or_fail(validate(owned.bias), options.name);
+  return owned;
+}
+
+T5Buckets read_t5_buckets(const BiasOptions& options) {
+  BiasSettings settings(options.settings);
+  const T5Buckets buckets = t5_buckets(settings);
+  settings.check_all_used(options.name);
+  static_cast<void>(value_or_fail(t5_bucket(0, buckets), options.name));
+  return buckets;
+}
+
+}  // namespace rotary::cli

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a name, --heads, --set and --parameters to a relative bias. Failures name the option or the
+// key, the requirement and what was got.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rotary/relative_bias.hpp"
+
+namespace rotary::cli {
+
+struct BiasOptions {
+  std::string name;  // "t5", "alibi", ...: those of to_string(RelativeBias)
+  std::optional<std::string> heads;
+  std::vector<std::string> settings;      // KEY=VALUE
+  std::optional<std::string> parameters;  // an NPY file
+};
+
+// KEY=VALUE as it was given, each asked for by name and none left over.
+class BiasSettings {
+ public:
+  explicit BiasSettings(const std::vector<std::string>& settings);
+
+  [[nodiscard]] std::optional<std::string> text(const std::string& key);
+  [[nodiscard]] std::string required(const std::string& key, std::string_view meaning);
+  [[nodiscard]] std::int64_t integer(const std::string& key, std::int64_t otherwise);
+  [[nodiscard]] double number(const std::string& key, double otherwise);
+  // One for each head; a single number serves all.
+  [[nodiscard]] std::vector<double> numbers(const std::string& key, std::int64_t heads);
+
+  // Fails when there is a key that nobody asked for.
+  void check_all_used(std::string_view name) const;
+
+ private:
+  std::map<std::string, std::string> given_;
+  std::vector<std::string> known_;
+};
+
+// A bias and, where it has one, the table that it views.
+struct OwnedBias {
+  RelativeBias bias;
+  std::vector<double> table = {};
+};
+
+[[nodiscard]] OwnedBias read_bias(const BiasOptions& options);
+
+// The buckets of T5 alone, which need no table.
+[[nodiscard]] T5Buckets read_t5_buckets(const BiasOptions& options);
+
+}  // namespace rotary::cli

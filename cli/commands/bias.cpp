@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// rotary bias: what a relative encoding adds to the scores of given queries and keys, to look at or
+// to compare with another program's; or what it is made of, the slopes of ALiBi, the buckets of T5.
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "cli/bias_input.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/failure.hpp"
+#include "cli/files.hpp"
+#include "cli/json_writer.hpp"
+#include "cli/npy/npy.hpp"
+#include "cli/position_list.hpp"
+#include "rotary/relative_bias.hpp"
+
+namespace rotary::cli {
+namespace {
+
+// Numbers in one answer: 1 GiB in a file; as text, what a terminal or a JSON reader can take.
+constexpr std::uint64_t most_numbers_in_file = std::uint64_t{1} << 28;
+constexpr std::uint64_t most_numbers_as_text = std::uint64_t{1} << 20;
+
+struct Arguments {
+  BiasOptions bias;
+  std::optional<std::string> rows, cols, out, dtype;
+  bool list = false;
+  bool force = false;
+};
+
+struct Block {
+  std::string_view name;
+  std::int64_t heads = 0;
+  std::vector<std::int64_t> rows = {};
+  std::vector<std::int64_t> cols = {};
+  std::vector<double> values = {};  // [heads][rows][cols]
+
+  [[nodiscard]] ScoresExtents extents() const {
+    return {.heads = heads,
+            .queries = static_cast<std::int64_t>(rows.size()),
+            .keys = static_cast<std::int64_t>(cols.size())};
+  }
+  [[nodiscard]] std::span<const double> row(std::size_t head, std::size_t query) const {
+    return std::span(values).subspan((head * rows.size() + query) * cols.size(), cols.size());
+  }
+};
+
+NpyType npy_type(std::string_view dtype) {
+  return choose<NpyType>("--dtype", dtype,
+                         {{"f32", NpyType::f32},
+                          {"f16", NpyType::f16},
+                          {"bf16", NpyType::u16},
+                          {"f64", NpyType::f64}});
+}
+
+DType dtype_of(NpyType type) {
+  switch (type) {
+    case NpyType::f16:
+      return DType::f16;
+    case NpyType::u16:
+      return DType::bf16;
+    case NpyType::f64:
+      return DType::f64;
+    default:
+      return DType::f32;
+  }
+}
+
+void check_arguments(const Arguments& arguments) {
+  if (arguments.dtype && !arguments.out)
+    throw Failure(ExitCode::usage, "--dtype is for --out: text and JSON have the double");
+  if (arguments.list) {
+    if (arguments.rows || arguments.cols || arguments.out)
+      throw Failure(ExitCode::usage, "--list and --rows, --cols, --out exclude each other");
+    return;
+  }
+  if (!arguments.rows || !arguments.cols)
+    throw Failure(ExitCode::usage, "--rows and --cols are required, or --list");
+  if (!arguments.out) return;
+  if (!arguments.out->ends_with(".npy"))
+    throw Failure(ExitCode::usage, fmt::format("--out must end in .npy, got '{}'", *arguments.out));
+  check_outputs(std::span(&*arguments.out, 1),
+                arguments.force ? Overwrite::allow : Overwrite::refuse);
+}
+
+Status fill(const Block& block, const RelativeBias& bias, DType dtype, void* data) {
+  const ScoresExtents extents = block.extents();
+  const ScoresView view{
+      .data = data, .dtype = dtype, .extents = extents, .strides = strides_bhqk(extents)};
+  return fill_bias(view, bias, BiasPositions{.queries = block.rows, .keys = block.cols});
+}
+
+Block make_block(const Arguments& arguments, const RelativeBias& bias) {
+  const std::uint64_t most = arguments.out ? most_numbers_in_file : most_numbers_as_text;
+  Block block{.name = to_string(bias), .heads = head_count(bias)};
+  block.rows = parse_positions("--rows", *arguments.rows, most);
+  const std::uint64_t each = block.rows.size() * static_cast<std::uint64_t>(block.heads);
+  block.cols = parse_positions("--cols", *arguments.cols, most / each);
+  return block;
+}
+
+std::string npy_of(const Block& block, const RelativeBias& bias, NpyType type) {
+  const ScoresExtents n = block.extents();
+  const std::vector<std::int64_t> shape = {n.heads, n.queries, n.keys};
+  std::vector<std::byte> data(static_cast<std::size_t>(n.heads * n.queries * n.keys) *
+                              size_in_bytes(type));
+  ok_or_fail(fill(block, bias, dtype_of(type), data.data()));
+  return write_npy(type, shape, data);
+}
+
+std::string text_of(const Block& block) {
+  std::string text;
+  auto out = std::back_inserter(text);
+  for (std::size_t head = 0; head < static_cast<std::size_t>(block.heads); ++head) {
+    fmt::format_to(out, "{}head {}\n{:>12}", head == 0 ? "" : "\n", head, "query \\ key");
+    for (const std::int64_t col : block.cols) fmt::format_to(out, " {:>12}", col);
+    text += '\n';
+    for (std::size_t row = 0; row < block.rows.size(); ++row) {
+      fmt::format_to(out, "{:>12}", block.rows[row]);
+      for (const double value : block.row(head, row)) fmt::format_to(out, " {:>12.6g}", value);
+      text += '\n';
+    }
+  }
+  return text;
+}
+
+void write_values(JsonWriter& json, const Block& block) {
+  json.key("bias");
+  json.begin_array();
+  for (std::size_t head = 0; head < static_cast<std::size_t>(block.heads); ++head) {
+    json.begin_array();
+    for (std::size_t row = 0; row < block.rows.size(); ++row) {
+      json.begin_array();
+      for (const double value : block.row(head, row)) json.value(value);
+      json.end_array();
+    }
+    json.end_array();
+  }
+  json.end_array();
+}
+
+std::string json_of(const Block& block, const Arguments& arguments) {
+  const ScoresExtents n = block.extents();
+  JsonWriter json;
+  json.begin_object();
+  json.member("schema_version", 1);
+  json.member("name", block.name);
+  json.array("shape", std::vector{n.heads, n.queries, n.keys});
+  json.member("output", arguments.out);
+  json.member("dtype", arguments.out ? arguments.dtype.value_or("f32") : "f64");
+  if (!arguments.out) {
+    json.array("rows", block.rows);
+    json.array("cols", block.cols);
+    write_values(json, block);
+  }
+  json.end_object();
+  return std::move(json).finish();
+}
+
+std::string run_block(const Arguments& arguments, OutputForm form) {
+  const NpyType type = npy_type(arguments.dtype.value_or("f32"));
+  const OwnedBias owned = read_bias(arguments.bias);
+  Block block = make_block(arguments, owned.bias);
+  if (arguments.out) {
+    const OutputFile file{.path = *arguments.out, .bytes = npy_of(block, owned.bias, type)};
+    write_files(std::span(&file, 1), arguments.force ? Overwrite::allow : Overwrite::refuse);
+  } else {
+    const ScoresExtents n = block.extents();
+    block.values.resize(static_cast<std::size_t>(n.heads * n.queries * n.keys));
+    ok_or_fail(fill(block, owned.bias, DType::f64, block.values.data()));
+  }
+  if (form == OutputForm::json) return json_of(block, arguments);
+  if (!arguments.out) return text_of(block);
+  return fmt::format("{}: {} heads x {} rows x {} columns, {}\n", *arguments.out, block.heads,
+                     block.rows.size(), block.cols.size(), arguments.dtype.value_or("f32"));
+}
+
+// Relative positions, key - query, that share a bucket; nothing where they go on without end.
+struct BucketSpan {
+  std::int64_t bucket = 0;
+  std::optional<std::int64_t> first, last;
+};
+
+std::vector<BucketSpan> bucket_spans(const T5Buckets& buckets) {
+  constexpr std::int64_t most_distance = std::int64_t{1} << 22;
+  if (buckets.max_distance > most_distance) {
+    throw Failure(ExitCode::usage, fmt::format("--list takes a max_distance of at most {}, got {}",
+                                               most_distance, buckets.max_distance));
+  }
+  std::vector<BucketSpan> spans;
+  for (std::int64_t at = -buckets.max_distance; at <= buckets.max_distance; ++at) {
+    const std::int64_t bucket = value_or_fail(t5_bucket(at, buckets));
+    if (spans.empty()) {
+      spans.push_back({.bucket = bucket, .first = {}, .last = at});
+    } else if (spans.back().bucket == bucket) {
+      spans.back().last = at;
+    } else {
+      spans.push_back({.bucket = bucket, .first = at, .last = at});
+    }
+  }
+  spans.back().last.reset();
+  return spans;
+}
+
+std::string position_text(const std::optional<std::int64_t>& position) {
+  return position ? fmt::format("{}", *position) : "...";
+}
+
+std::string list_buckets(const Arguments& arguments, OutputForm form) {
+  const auto spans = bucket_spans(read_t5_buckets(arguments.bias));
+  if (form == OutputForm::text) {
+    std::string text = "bucket  key - query\n";
+    for (const auto& [bucket, first, last] : spans) {
+      text += first == last ? fmt::format("{:>6}  {}\n", bucket, *first)
+                            : fmt::format("{:>6}  {} to {}\n", bucket, position_text(first),
+                                          position_text(last));
+    }
+    return text;
+  }
+  JsonWriter json;
+  json.begin_object();
+  json.member("schema_version", 1);
+  json.member("name", "t5");
+  json.key("buckets");
+  json.begin_array();
+  for (const auto& [bucket, first, last] : spans) {
+    json.begin_object();
+    json.member("bucket", bucket);
+    json.member("first", first);
+    json.member("last", last);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return std::move(json).finish();
+}
+
+std::string list_slopes(const Arguments& arguments, OutputForm form) {
+  const OwnedBias owned = read_bias(arguments.bias);
+  const auto& alibi = std::get<Alibi>(owned.bias);
+  const std::vector<double> slopes = value_or_fail(alibi_slopes(alibi));
+  if (form == OutputForm::json) {
+    JsonWriter json;
+    json.begin_object();
+    json.member("schema_version", 1);
+    json.member("name", "alibi");
+    json.array("slopes", slopes);
+    json.end_object();
+    return std::move(json).finish();
+  }
+  std::string text = "head  slope\n";
+  for (std::size_t head = 0; head < slopes.size(); ++head)
+    text += fmt::format("{:>4}  {}\n", static_cast<std::int64_t>(head) + alibi.first_head,
+                        slopes[head]);
+  return text;
+}
+
+std::string run_bias(const Arguments& arguments, OutputForm form) {
+  check_arguments(arguments);
+  if (!arguments.list) return run_block(arguments, form);
+  if (arguments.bias.name == "t5") return list_buckets(arguments, form);
+  if (arguments.bias.name == "alibi") return list_slopes(arguments, form);
+  throw Failure(ExitCode::usage,
+                fmt::format("--list is for t5 and alibi, got '{}'", arguments.bias.name));
+}
+
+Run declare(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  app.add_option("NAME", arguments->bias.name,
+                 "t5, alibi, kerple_log, kerple_power, fire or sandwich")
+      ->required();
+  app.add_option("--heads", arguments->bias.heads, "how many; of t5 the table says it")
+      ->type_name("H");
+  app.add_option("--rows", arguments->rows,
+                 "where the queries stand: START:STOP (STOP excluded), one position, or several of "
+                 "these between commas")
+      ->type_name("P");
+  app.add_option("--cols", arguments->cols, "where the keys stand, likewise")->type_name("P");
+  app.add_option("--set", arguments->bias.settings,
+                 "t5: direction=bidirectional|causal, buckets=32, max_distance=128, "
+                 "rounding=transformers|ggml. alibi: bias_max=8, "
+                 "form=causal|symmetric|key_position, model_heads and first_head for a part of "
+                 "the heads. kerple_log, kerple_power: p and a, one number or one for each head. "
+                 "fire: epsilon=1e-6. sandwich: dim, base=10000. May be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--parameters", arguments->bias.parameters,
+                 "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
+                 "slopes; kerple_log: p, then a, of all heads; kerple_power: a, then p; fire: c, "
+                 "threshold, hidden_weight [W], hidden_bias [W], output_weight [heads, W], "
+                 "output_bias [heads], in one row")
+      ->type_name("FILE");
+  app.add_flag("--list", arguments->list,
+               "in place of a block: the slopes of alibi, the buckets of t5");
+  app.add_option("--dtype", arguments->dtype, "of --out: f32 (the default), f64, f16 or bf16")
+      ->type_name("D");
+  app.add_option("--out", arguments->out, ".npy: [heads, rows, columns]")->type_name("FILE");
+  app.add_flag("--force", arguments->force, "replace an output that exists");
+  return [arguments](OutputForm form) { return run_bias(*arguments, form); };
+}
+
+}  // namespace
+
+constinit const Command bias_command{
+    .name = "bias",
+    .summary = "Print or save what a relative encoding adds to scores",
+    .examples =
+        "  rotary bias alibi --heads 4 --rows 0:6 --cols 0:6\n"
+        "  rotary bias alibi --heads 12 --list\n"
+        "  rotary bias t5 --set direction=causal --list\n"
+        "  rotary bias t5 --set direction=bidirectional --parameters table.npy \\\n"
+        "      --rows 0:512 --cols 0:512 --out bias.npy\n"
+        "  rotary bias kerple_log --heads 2 --set p=1 --set a=0.5,2 --rows 4095 --cols 0,4095\n",
+    .usage =
+        "  rotary bias NAME [--heads H] --rows LIST --cols LIST [--set KEY=VALUE]...\n"
+        "              [--parameters FILE.npy] [--json]\n"
+        "              [--out FILE.npy [--dtype f32|f64|f16|bf16] [--force]]\n"
+        "  rotary bias t5|alibi --list [--heads H] [--set KEY=VALUE]... [--json]\n",
+    .declare = declare,
+};
+
+}  // namespace rotary::cli

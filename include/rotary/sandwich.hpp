@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sandwich: the inner product of two sinusoidal embeddings as a bias, nothing learned. Chi et al.
+// 2023 (arXiv 2212.10356), as NeMo computes it (sandwich_relative_position_embedding.py).
+#pragma once
+
+#include <cstdint>
+
+namespace rotary {
+
+// (Σ_{k=1}^{dim/2} cos((i - j) base^(-2k/dim)) - dim/2) heads / (8 (head + 1)): k begins at 1, and
+// distance 0 has bias 0.
+struct Sandwich {
+  std::int64_t dim = 0;    // even, in [2, 2^16]; NeMo: that of one head
+  double base = 10000;     // finite, >= 1
+  std::int64_t heads = 0;  // in [1, 2^20]
+
+  friend bool operator==(const Sandwich&, const Sandwich&) = default;
+};
+
+}  // namespace rotary

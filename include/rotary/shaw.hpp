@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Relative position representations: learned vectors, one for each distance up to a window, that
+// meet the query in the scores and are added to the values. Shaw et al. 2018 (arXiv 1803.02155),
+// equations 3 and 4. For each query only the rows of the window are met, never a vector for each
+// pair of tokens.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "rotary/export.h"
+#include "rotary/relative_bias.hpp"
+#include "rotary/result.hpp"
+#include "rotary/scores_view.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary {
+
+// A key at j is for a query at i in row left + clip(j - i, -left, right). Shaw: both K.
+// Transformers' relative_key of wav2vec2-bert: left_max_position_embeddings, right_....
+struct ShawWindow {
+  std::int64_t left = 0;   // in [0, 2^40]
+  std::int64_t right = 0;  // in [0, 2^40]
+
+  [[nodiscard]] constexpr std::int64_t rows() const noexcept { return left + right + 1; }
+  friend bool operator==(const ShawWindow&, const ShawWindow&) = default;
+};
+
+struct ShawTable {
+  ShawWindow window;
+  ConstMatrixView table;  // [window.rows(), features], shared by all heads
+};
+
+// scores[b][h][r][c] += Σ_f q[b][r][h][f] table[row of c - r][f], in double, rounded once. q are
+// the queries of these rows, scaled as they are for the scores. Its adjoint in q is shaw_values,
+// with the gradient of the scores for weights.
+[[nodiscard]] ROTARY_API Status shaw_scores(const ScoresView& scores, const ConstHeadsView& q,
+                                            const ShawTable& keys, const BiasRange& range);
+
+// out[b][r][h][f] += Σ_c weights[b][h][r][c] table[row of c - r][f], in double, rounded once. Its
+// adjoint in the weights is shaw_scores, with the gradient of out for q.
+[[nodiscard]] ROTARY_API Status shaw_values(const HeadsView& out, const ConstScoresView& weights,
+                                            const ShawTable& values, const BiasRange& range);
+
+// What both have in common: the gradient of their table, [window.rows()][features].
+struct ShawGradient {
+  std::span<double> table;
+  ShawWindow window;
+};
+
+// gradient.table[row][f] += Σ scores[b][h][r][c] vectors[b][r][h][f] over all that meet in the row,
+// in a fixed order. Of shaw_scores: the gradient of the scores, and q. Of shaw_values: the weights,
+// and the gradient of out.
+[[nodiscard]] ROTARY_API Status add_shaw_gradient(const ShawGradient& gradient,
+                                                  const ConstScoresView& scores,
+                                                  const ConstHeadsView& vectors,
+                                                  const BiasRange& range);
+
+}  // namespace rotary

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "relative/checks.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "base/message.hpp"
+#include "rotation/overlap.hpp"
+
+namespace rotary::relative {
+namespace {
+
+// Strides of single indices mean nothing: set to 0.
+ConstHeadsView without_unused_strides(ConstHeadsView view) {
+  const Extents& n = view.extents;
+  if (n.batch <= 1) view.strides.batch = 0;
+  if (n.tokens <= 1) view.strides.token = 0;
+  if (n.heads <= 1) view.strides.head = 0;
+  if (n.features <= 1) view.strides.feature = 0;
+  return view;
+}
+
+// Nothing from 2^60 on, which strides of 0 can pretend to hold.
+std::optional<std::int64_t> element_count(const Extents& n) {
+  if (n.batch == 0 || n.tokens == 0 || n.heads == 0 || n.features == 0) return 0;
+  std::int64_t count = 1;
+  for (const std::int64_t extent : {n.batch, n.tokens, n.heads, n.features}) {
+    if (__builtin_mul_overflow(count, extent, &count) || count >= std::int64_t{1} << 60)
+      return std::nullopt;
+  }
+  return count;
+}
+
+std::string describe(const ScoresExtents& n) {
+  return message("batch ", n.batch, ", heads ", n.heads, ", queries ", n.queries, ", keys ",
+                 n.keys);
+}
+
+std::string describe(const Extents& n) {
+  return message("batch ", n.batch, ", tokens ", n.tokens, ", heads ", n.heads, ", features ",
+                 n.features);
+}
+
+}  // namespace
+
+NamedView named(std::string_view name, const ConstScoresView& view) {
+  const auto& [n, s] = std::pair(view.extents, view.strides);
+  return {.name = name,
+          .memory = without_unused_strides(
+              {.data = view.data,
+               .dtype = view.dtype,
+               .extents = {n.batch, n.queries, n.heads, n.keys},
+               .strides = {.batch = s.batch, .token = s.query, .head = s.head, .feature = s.key}}),
+          .shape = message("extents ", describe(n), " with strides batch ", s.batch, ", head ",
+                           s.head, ", query ", s.query, ", key ", s.key)};
+}
+
+NamedView named(std::string_view name, const ConstHeadsView& view) {
+  const auto& s = view.strides;
+  return {.name = name,
+          .memory = without_unused_strides(view),
+          .shape = message("extents ", describe(view.extents), " with strides batch ", s.batch,
+                           ", token ", s.token, ", head ", s.head, ", feature ", s.feature)};
+}
+
+NamedView named(std::string_view name, const ConstMatrixView& view) {
+  return {.name = name,
+          .memory = without_unused_strides(
+              {.data = view.data,
+               .dtype = view.dtype,
+               .extents = {.tokens = view.rows, .heads = 1, .features = view.columns},
+               .strides = {.token = view.row_stride, .feature = view.column_stride}}),
+          .shape = message("rows ", view.rows, ", columns ", view.columns, " with strides row ",
+                           view.row_stride, ", column ", view.column_stride)};
+}
+
+NamedView named(std::string_view name, std::span<double> values) {
+  return named(name, ConstMatrixView{.data = values.data(),
+                                     .dtype = DType::f64,
+                                     .rows = 1,
+                                     .columns = static_cast<std::int64_t>(values.size())});
+}
+
+Status check_memory(const NamedView& view) {
+  const ConstHeadsView& memory = view.memory;
+  const std::int64_t size = size_in_bytes(memory.dtype);
+  if (size == 0) {
+    return invalid_argument(view.name, ": dtype must be f32, bf16, f16 or f64, got value ",
+                            static_cast<std::int32_t>(memory.dtype));
+  }
+  const Extents& n = memory.extents;
+  if (n.batch < 0 || n.tokens < 0 || n.heads < 0 || n.features < 0)
+    return invalid_argument(view.name, ": extents must be >= 0, got ", view.shape);
+  if (!element_count(n))
+    return invalid_argument(view.name, ": elements must be fewer than 2^60, got ", view.shape);
+  const auto range = address_range(memory);
+  if (!range)
+    return invalid_argument(view.name, ": the view must span less than 2^62 bytes, got ",
+                            view.shape);
+  if (range->begin == range->end) return {};
+  if (memory.data == nullptr)
+    return invalid_argument(view.name, ": data must not be null, got ", view.shape);
+  const auto misaligned =
+      reinterpret_cast<std::uintptr_t>(memory.data) % static_cast<std::uintptr_t>(size);
+  if (misaligned != 0) {
+    return invalid_argument(view.name, ": data must be aligned to its element size, ", size,
+                            " bytes; got an address ", misaligned, " bytes off");
+  }
+  return {};
+}
+
+Status check_destination(const NamedView& view) {
+  if (auto status = check_memory(view); !status) return status;
+  if (find_self_overlap(view.memory) == Overlap::none) return {};
+  return invalid_argument(view.name, ": elements of a destination must be distinct, got ",
+                          view.shape);
+}
+
+Status check_apart(const NamedView& destination, const NamedView& source) {
+  if (auto status = check_destination(destination); !status) return status;
+  if (auto status = check_memory(source); !status) return status;
+  switch (find_overlap(destination.memory, source.memory)) {
+    case Overlap::none:
+      return {};
+    case Overlap::shared:
+      return invalid_argument(destination.name, " and ", source.name,
+                              " must share no element, got views that overlap");
+    case Overlap::undecided:
+      break;
+  }
+  return invalid_argument(destination.name, " and ", source.name,
+                          " must be views whose strides nest when they lie in one buffer, got ",
+                          destination.shape, " and ", source.shape);
+}
+
+Status check_same_rows(std::string_view name, const ConstScoresView& scores,
+                       const ConstHeadsView& heads) {
+  const ScoresExtents& s = scores.extents;
+  const Extents& n = heads.extents;
+  if (s.batch == n.batch && s.queries == n.tokens && s.heads == n.heads) return {};
+  return invalid_argument(name, " must have the batch, queries (tokens) and heads of the scores, ",
+                          describe(s), "; got ", describe(n));
+}
+
+}  // namespace rotary::relative

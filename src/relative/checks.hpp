@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operations on scores ask of their views before they write anything. Each check names the
+// view it speaks of.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "rotary/result.hpp"
+#include "rotary/scores_view.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::relative {
+
+// A view of any kind as four axes, and as messages show its shape.
+struct NamedView {
+  std::string_view name;
+  ConstHeadsView memory;
+  std::string shape;
+};
+
+[[nodiscard]] NamedView named(std::string_view name, const ConstScoresView& view);
+[[nodiscard]] NamedView named(std::string_view name, const ConstHeadsView& view);
+[[nodiscard]] NamedView named(std::string_view name, const ConstMatrixView& view);
+[[nodiscard]] NamedView named(std::string_view name, std::span<double> values);
+
+// A known dtype, extents of 0 or more, a span that fits the address space, aligned memory.
+[[nodiscard]] Status check_memory(const NamedView& view);
+
+// The same, and no two indices name one element.
+[[nodiscard]] Status check_destination(const NamedView& view);
+
+// check_memory of source, check_destination of destination, no element in common.
+[[nodiscard]] Status check_apart(const NamedView& destination, const NamedView& source);
+
+// Scores and heads of one call: batch, queries, heads agree.
+[[nodiscard]] Status check_same_rows(std::string_view name, const ConstScoresView& scores,
+                                     const ConstHeadsView& heads);
+
+[[nodiscard]] inline bool is_empty(const ScoresExtents& n) noexcept {
+  return n.batch == 0 || n.heads == 0 || n.queries == 0 || n.keys == 0;
+}
+
+// What a learned number may be, either sign: no sum of the formulas leaves double.
+inline constexpr double largest_parameter = 0x1p256;
+
+[[nodiscard]] inline std::size_t to_size(std::int64_t count) noexcept {
+  return static_cast<std::size_t>(count);
+}
+
+}  // namespace rotary::relative

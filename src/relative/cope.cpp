@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotary/cope.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "relative/checks.hpp"
+#include "relative/contextual_row.hpp"
+
+namespace rotary {
+namespace relative {
+namespace {
+
+// A row without its own key would count positions from somewhere else.
+Result<PairPositions> causal_positions(const ScoresExtents& n, const BiasRange& range) {
+  auto positions = PairPositions::of(n, range);
+  if (!positions || n.queries == 0 || n.keys == 0) return positions;
+  const std::int64_t last_query = positions->query(n.queries - 1);
+  const std::int64_t last_key = positions->key(n.keys - 1);
+  if (last_key >= last_query) return positions;
+  return invalid_argument("keys must reach the last query, which stands at ", last_query,
+                          ", got keys up to ", last_key);
+}
+
+// visit(at, keys) for every row of every head that has keys up to its query.
+template <class Visit>
+void for_each_row(const ScoresExtents& n, const PairPositions& positions, Visit visit) {
+  for (std::int64_t batch = 0; batch < n.batch; ++batch) {
+    for (std::int64_t head = 0; head < n.heads; ++head) {
+      for (std::int64_t row = 0; row < n.queries; ++row) {
+        visit(ScoreIndex{.batch = batch, .head = head, .query = row},
+              ContextualRow::visible(positions, row, n.keys));
+      }
+    }
+  }
+}
+
+Status check_forward(const ScoresView& scores, const ConstHeadsView& q, const Cope& cope) {
+  if (auto status = check_apart(named("scores", scores), named("q", q)); !status) return status;
+  if (auto status = check_cope(scores, q, cope); !status) return status;
+  return check_apart(named("scores", scores), named("table", cope.table));
+}
+
+Status check_gradients(const CopeGradients& gradients, const CopeInputs& inputs, const Cope& cope,
+                       const ConstScoresView& d_scores) {
+  for (const auto& view : {named("inputs.scores", inputs.scores), named("inputs.q", inputs.q)}) {
+    if (auto status = check_memory(view); !status) return status;
+  }
+  if (auto status = check_cope(inputs.scores, inputs.q, cope); !status) return status;
+  const ScoresExtents& n = inputs.scores.extents;
+  const ConstScoresView written_scores = gradients.scores;
+  for (const auto& [name, view] :
+       {std::pair("d_scores", d_scores), std::pair("gradients.scores", written_scores)}) {
+    if (view.extents == n) continue;
+    return invalid_argument(name, " must have the extents of inputs.scores, got ",
+                            named(name, view).shape, " and ",
+                            named("inputs.scores", inputs.scores).shape);
+  }
+  if (gradients.q.extents != inputs.q.extents) {
+    return invalid_argument("gradients.q must have the extents of inputs.q, got ",
+                            named("gradients.q", gradients.q).shape, " and ",
+                            named("inputs.q", inputs.q).shape);
+  }
+  const auto wanted =
+      static_cast<std::size_t>(cope.table.rows) * static_cast<std::size_t>(cope.table.columns);
+  if (gradients.table.size() != wanted) {
+    return invalid_argument("gradients.table must have ", wanted, " numbers, as the table, got ",
+                            gradients.table.size());
+  }
+  const NamedView written[] = {named("gradients.scores", gradients.scores),
+                               named("gradients.q", gradients.q),
+                               named("gradients.table", gradients.table)};
+  const NamedView reads[] = {named("inputs.scores", inputs.scores), named("inputs.q", inputs.q),
+                             named("table", cope.table), named("d_scores", d_scores)};
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (const NamedView& view : reads) {
+      if (auto status = check_apart(written[i], view); !status) return status;
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (auto status = check_apart(written[i], written[j]); !status) return status;
+    }
+  }
+  return {};
+}
+
+// The gradients of one row, from those of its written scores.
+class RowGradient {
+ public:
+  RowGradient(const CopeGradients& out, const ContextualRow& row)
+      : out_(out), row_(row), products_(to_size(row.table_rows())), query_(row.query().size()) {}
+
+  void add(const ConstScoresView& d_scores, ScoreIndex at, std::int64_t keys) {
+    std::fill(products_.begin(), products_.end(), 0.0);
+    double positions = 0;  // Σ over keys so far of the gradient in their position
+    for (at.key = 0; at.key < d_scores.extents.keys; ++at.key) {
+      const double gradient = load(d_scores, at);
+      if (at.key >= keys) {
+        relative::add(out_.scores, at, gradient);
+        continue;
+      }
+      const TablePlace& place = row_.place(at.key);
+      products_[to_size(place.lower)] += (1 - place.share) * gradient;
+      products_[to_size(place.upper)] += place.share * gradient;
+      positions += gradient * row_.slope(at.key);
+      const double gate = row_.gate(at.key);
+      relative::add(out_.scores, at, gradient + positions * gate * (1 - gate));
+    }
+    add_products(at);
+  }
+
+ private:
+  void add_products(const ScoreIndex& at) {
+    std::fill(query_.begin(), query_.end(), 0.0);
+    const std::size_t width = query_.size();
+    for (std::size_t i = 0; i < products_.size(); ++i) {
+      const auto values = row_.table_row(static_cast<std::int64_t>(i));
+      const auto sums = out_.table.subspan(i * width, width);
+      for (std::size_t f = 0; f < width; ++f) {
+        query_[f] += products_[i] * values[f];
+        sums[f] += products_[i] * row_.query()[f];
+      }
+    }
+    add_features(out_.q, at, query_);
+  }
+
+  const CopeGradients& out_;
+  const ContextualRow& row_;
+  std::vector<double> products_;  // [table_rows]: of the loss in q · table[row]
+  std::vector<double> query_;     // [features]
+};
+
+}  // namespace
+}  // namespace relative
+
+Status add_cope(const ScoresView& scores, const ConstHeadsView& q, const Cope& cope,
+                const BiasRange& range) {
+  return guarded([&]() -> Status {
+    if (auto status = relative::check_forward(scores, q, cope); !status) return status;
+    const auto positions = relative::causal_positions(scores.extents, range);
+    if (!positions) return positions.error();
+    if (relative::is_empty(scores.extents)) return {};
+    relative::ContextualRow row(cope, scores);
+    relative::for_each_row(scores.extents, *positions,
+                           [&](relative::ScoreIndex at, std::int64_t keys) {
+                             row.read(scores, q, at, keys);
+                             for (at.key = 0; at.key < keys; ++at.key)
+                               relative::add(scores, at, row.bias(at.key));
+                           });
+    return {};
+  });
+}
+
+Status add_cope_gradient(const CopeGradients& gradients, const CopeInputs& inputs, const Cope& cope,
+                         const ConstScoresView& d_scores, const BiasRange& range) {
+  return guarded([&]() -> Status {
+    if (auto status = relative::check_gradients(gradients, inputs, cope, d_scores); !status)
+      return status;
+    const auto positions = relative::causal_positions(inputs.scores.extents, range);
+    if (!positions) return positions.error();
+    if (relative::is_empty(inputs.scores.extents)) return {};
+    relative::ContextualRow row(cope, inputs.scores);
+    relative::RowGradient gradient(gradients, row);
+    relative::for_each_row(inputs.scores.extents, *positions,
+                           [&](const relative::ScoreIndex& at, std::int64_t keys) {
+                             row.read(inputs.scores, inputs.q, at, keys);
+                             gradient.add(d_scores, at, keys);
+                           });
+    return {};
+  });
+}
+
+}  // namespace rotary

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements of strided views, one at a time, as doubles: read exactly, rounded once to nearest even
+// on store.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "rotary/scores_view.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::relative {
+
+// Element `index` from data. Requires a known dtype.
+[[nodiscard]] double load(const void* data, DType dtype, std::int64_t index) noexcept;
+void store(void* data, DType dtype, std::int64_t index, double value) noexcept;
+
+// One score of a block.
+struct ScoreIndex {
+  std::int64_t batch = 0;
+  std::int64_t head = 0;
+  std::int64_t query = 0;  // row
+  std::int64_t key = 0;    // column
+};
+
+[[nodiscard]] inline std::int64_t element_of(const ScoresStrides& s,
+                                             const ScoreIndex& at) noexcept {
+  return at.batch * s.batch + at.head * s.head + at.query * s.query + at.key * s.key;
+}
+[[nodiscard]] inline double load(const ConstScoresView& view, const ScoreIndex& at) noexcept {
+  return load(view.data, view.dtype, element_of(view.strides, at));
+}
+inline void store(const ScoresView& view, const ScoreIndex& at, double value) noexcept {
+  store(view.data, view.dtype, element_of(view.strides, at), value);
+}
+inline void add(const ScoresView& view, const ScoreIndex& at, double value) noexcept {
+  store(view, at, load(view, at) + value);
+}
+
+// The features of one head of one token.
+void load_features(std::span<double> features, const ConstHeadsView& view,
+                   const ScoreIndex& at) noexcept;
+void add_features(const HeadsView& view, const ScoreIndex& at,
+                  std::span<const double> features) noexcept;
+
+// Row `row` of a table.
+void load_row(std::span<double> row_values, const ConstMatrixView& table,
+              std::int64_t row) noexcept;
+
+}  // namespace rotary::relative

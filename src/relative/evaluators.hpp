@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// One evaluator for each encoding: what a call computes once, then the bias in two steps, a term
+// that all heads share and each head's use of it, and the gradient. Scalars only: views, dtypes and
+// loops are in fill_bias.cpp and bias_gradient.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "relative/pair_positions.hpp"
+#include "rotary/relative_bias.hpp"
+#include "rotary/result.hpp"
+
+namespace rotary::relative {
+
+// Each refuses what the encoding's header says it refuses.
+[[nodiscard]] Status check(const T5Bias& bias);
+[[nodiscard]] Status check(const Alibi& bias);
+[[nodiscard]] Status check(const KerpleLog& bias);
+[[nodiscard]] Status check(const KerplePower& bias);
+[[nodiscard]] Status check(const Fire& bias);
+[[nodiscard]] Status check(const Sandwich& bias);
+
+// In [0, buckets). Requires checked buckets.
+[[nodiscard]] std::int64_t bucket_of(std::int64_t relative_position,
+                                     const T5Buckets& buckets) noexcept;
+
+// What one head's score adds to the gradients: upstream is the gradient of the loss in it.
+struct Upstream {
+  PairOfPositions pair;
+  std::int64_t head = 0;
+  double gradient = 0;
+};
+
+class T5Evaluator {
+ public:
+  explicit T5Evaluator(const T5Bias& bias) : bias_(bias) {}
+  [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;  // the bucket
+  [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
+  void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
+
+ private:
+  const T5Bias& bias_;
+};
+
+class AlibiEvaluator {
+ public:
+  explicit AlibiEvaluator(const Alibi& bias);
+  [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;
+  [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
+  void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
+
+ private:
+  AlibiForm form_;
+  std::vector<double> slopes_;
+};
+
+class KerpleLogEvaluator {
+ public:
+  explicit KerpleLogEvaluator(const KerpleLog& bias) : bias_(bias) {}
+  [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;
+  [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
+  void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
+
+ private:
+  const KerpleLog& bias_;
+};
+
+class KerplePowerEvaluator {
+ public:
+  explicit KerplePowerEvaluator(const KerplePower& bias) : bias_(bias) {}
+  [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;
+  [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
+  void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
+
+ private:
+  const KerplePower& bias_;
+};
+
+class FireEvaluator {
+ public:
+  explicit FireEvaluator(const Fire& bias) : bias_(bias) {}
+  [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;  // x
+  [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
+  void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
+
+ private:
+  const Fire& bias_;
+};
+
+class SandwichEvaluator {
+ public:
+  explicit SandwichEvaluator(const Sandwich& bias);
+  [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;  // Σ cos - dim/2
+  [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
+  void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
+
+ private:
+  double heads_;
+  std::vector<std::uint64_t> turns_;  // of each frequency, in 2^-64 turns per position
+};
+
+[[nodiscard]] inline T5Evaluator evaluator(const T5Bias& bias) { return T5Evaluator(bias); }
+[[nodiscard]] inline AlibiEvaluator evaluator(const Alibi& bias) { return AlibiEvaluator(bias); }
+[[nodiscard]] inline KerpleLogEvaluator evaluator(const KerpleLog& bias) {
+  return KerpleLogEvaluator(bias);
+}
+[[nodiscard]] inline KerplePowerEvaluator evaluator(const KerplePower& bias) {
+  return KerplePowerEvaluator(bias);
+}
+[[nodiscard]] inline FireEvaluator evaluator(const Fire& bias) { return FireEvaluator(bias); }
+[[nodiscard]] inline SandwichEvaluator evaluator(const Sandwich& bias) {
+  return SandwichEvaluator(bias);
+}
+
+}  // namespace rotary::relative

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Relative biases as text, JSON and NPY, against NumPy's formulas in double."""
+
+import numpy as np
+
+from tool import ToolTest
+
+ALIBI = ["alibi"]
+
+
+def distances(rows, cols):
+    return np.abs(np.subtract.outer(np.array(rows, float), np.array(cols, float)))
+
+
+class BiasTest(ToolTest):
+    def bias(self, *arguments):
+        return np.array(self.run_json("bias", "bias", *arguments)["bias"])
+
+    def test_alibi(self):
+        got = self.bias(*ALIBI, "--heads", "4", "--rows", "2:6", "--cols", "0:6")
+        slopes = 2.0 ** (-2 * np.arange(1, 5))
+        wanted = -slopes[:, None, None] * np.subtract.outer(np.arange(2.0, 6), np.arange(6.0))
+        np.testing.assert_array_equal(got, wanted)
+        part = self.bias(*ALIBI, "--heads", "2", "--set", "first_head=2", "--set", "model_heads=4",
+                         "--rows", "2:6", "--cols", "0:6")
+        np.testing.assert_array_equal(part, wanted[2:])
+
+    def test_alibi_lists_its_slopes(self):
+        arguments = ["bias", *ALIBI, "--heads", "12", "--list"]
+        slopes = self.run_json("bias", *arguments)["slopes"]
+        np.testing.assert_allclose(slopes[:8], 2.0 ** -np.arange(1, 9))
+        np.testing.assert_allclose(slopes[8:], 2.0 ** -(np.arange(4) + 0.5))
+        head, *lines = self.run_ok(*arguments).splitlines()
+        self.assertEqual(head.split(), ["head", "slope"])
+        self.assertEqual([line.split()[0] for line in lines], list(map(str, range(12))))
+        self.assertEqual([float(line.split()[1]) for line in lines], slopes)
+
+    def test_t5(self):
+        table = np.random.default_rng(1).standard_normal((32, 3)).astype(np.float32)
+        np.save(self.path / "table.npy", table)
+        arguments = ["t5", "--set", "direction=causal", "--parameters", "table.npy"]
+        got = self.bias(*arguments, "--rows", "0,5,300", "--cols", "0,4,10")
+        self.assertEqual(got.shape, (3, 3, 3))
+        np.testing.assert_array_equal(got[:, 1, 1], table[1])
+        np.testing.assert_array_equal(got[:, 0, 2], table[0])
+        np.testing.assert_array_equal(got[:, 2, 0], table[31])
+
+    def test_t5_lists_its_buckets(self):
+        arguments = ["bias", "t5", "--set", "direction=causal", "--list"]
+        buckets = self.run_json("bias", *arguments)["buckets"]
+        self.assertEqual(buckets[0], {"bucket": 31, "first": None, "last": -113})
+        self.assertEqual(buckets[-1], {"bucket": 0, "first": 0, "last": None})
+        self.assertEqual([entry["bucket"] for entry in buckets], list(range(31, -1, -1)))
+        lines = self.run_ok(*arguments).splitlines()
+        self.assertEqual(lines[1].split(), ["31", "...", "to", "-113"])
+        self.assertEqual(lines[-2].split(), ["1", "-1"])
+
+    def test_kerple(self):
+        d = distances([4095], [0, 4094, 4095])
+        where = ["--heads", "2", "--rows", "4095", "--cols", "0,4094,4095"]
+        got = self.bias("kerple_log", *where, "--set", "p=1.5", "--set", "a=0.5,2")
+        wanted = [-1.5 * np.log1p(a * d) for a in (0.5, 2)]
+        np.testing.assert_allclose(got, wanted, rtol=1e-14)
+        np.save(self.path / "p.npy", np.array([0.1, 0.2, 1.0, 1.5]))
+        got = self.bias("kerple_power", *where, "--parameters", "p.npy")
+        np.testing.assert_allclose(got, [-0.1 * d, -0.2 * d**1.5], rtol=1e-14)
+
+    def test_fire_and_sandwich(self):
+        rows, cols = np.arange(600, 603.0), np.arange(4.0)
+        w1, b1 = np.array([1, -2.0]), np.array([0.1, 3])
+        w2, b2 = np.array([[1, 2], [3, -4.0]]), [5, 6]
+        np.save(self.path / "fire.npy", np.concatenate([[0.1, 512], w1, b1, w2.ravel(), b2]))
+        x = np.log1p(0.1 * distances(rows, cols)) / (np.log1p(0.1 * rows)[:, None] + 1e-6)
+        hidden = np.maximum(w1 * x[..., None] + b1, 0)
+        wanted = np.einsum("ijk,hk->hij", hidden, w2) + np.array(b2)[:, None, None]
+        where = ["--heads", "2", "--rows", "600:603", "--cols", "0:4"]
+        got = self.bias("fire", *where, "--parameters", "fire.npy")
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)
+        angles = distances(rows, cols)[..., None] * 10000.0 ** (-2 * np.arange(1, 5) / 8)
+        wanted = (np.cos(angles).sum(-1) - 4) / (np.arange(1, 3)[:, None, None] * 8 / 2)
+        got = self.bias("sandwich", *where, "--set", "dim=8")
+        np.testing.assert_allclose(got, wanted, rtol=1e-9)
+
+    def test_files_and_text(self):
+        arguments = ["bias", *ALIBI, "--heads", "2", "--rows", "0:3", "--cols", "0:3"]
+        document = self.run_json("bias", *arguments)
+        text = self.run_ok(*arguments).split()
+        self.assertIn("-0.125", text)
+        for dtype, numpy_type in [("f32", "<f4"), ("f64", "<f8"), ("f16", "<f2"), ("bf16", "<u2")]:
+            out = ["--out", f"{dtype}.npy", "--dtype", dtype]
+            saved = self.run_json("bias", *arguments, *out)
+            self.assertNotIn("bias", saved)
+            array = np.load(self.path / f"{dtype}.npy")
+            self.assertEqual(array.dtype, np.dtype(numpy_type))
+            if dtype == "bf16":
+                array = (array.astype(np.uint32) << 16).view(np.float32)
+            np.testing.assert_array_equal(array, document["bias"])
+        self.assert_fails(4, ["--force"], *arguments, "--out", "f32.npy")
+        self.run_ok(*arguments, "--out", "f32.npy", "--force")
+
+    def test_what_is_refused(self):
+        block = ["--rows", "0:2", "--cols", "0:2"]
+        heads = ["--heads", "2"]
+        for arguments, parts in [
+            (["rope", *heads, *block], ["NAME must be one of t5, alibi"]),
+            ([*ALIBI, *block], ["needs --heads"]),
+            ([*ALIBI, "--heads", "0", *block], ["got 0"]),
+            ([*ALIBI, *heads], ["--rows and --cols are required"]),
+            ([*ALIBI, *heads, *block, "--list"], ["exclude"]),
+            ([*ALIBI, *heads, *block, "--set", "slope=1"], ["must be one of", "'slope'"]),
+            ([*ALIBI, *heads, *block, "--set", "first_head"], ["KEY=VALUE"]),
+            ([*ALIBI, *heads, *block, "--set", "bias_max=nan"], ["bias_max"]),
+            ([*ALIBI, *heads, *block, "--out", "b.npz"], [".npy"]),
+            ([*ALIBI, *heads, *block, "--out", "b.npy", "--dtype", "f8"], ["--dtype"]),
+            ([*ALIBI, *heads, *block, "--dtype", "f16"], ["--dtype is for --out"]),
+            ([*ALIBI, *heads, "--rows", "0:99999999999", "--cols", "0"], ["at most"]),
+            ([*ALIBI, *heads, "--rows", "0:9999", "--cols", "0:9999"], ["at most"]),
+            ([*ALIBI, *heads, "--rows", "-9223372036854775808", "--cols", "1"], ["2^63 apart"]),
+            (["t5", *block], ["--set direction"]),
+            (["t5", *block, "--set", "direction=causal"], ["--parameters"]),
+            (["t5", "--list", "--set", "direction=both"], ["bidirectional, causal"]),
+            (["t5", "--list", "--set", "direction=causal", "--set", "buckets=1"], ["buckets"]),
+            (["kerple_log", *heads, *block, "--set", "p=1,2,3"], ["2 heads", "got 3"]),
+            (["kerple_log", *heads, *block, "--set", "p=1", "--set", "a=0"], ["a must be > 0"]),
+            (["kerple_log", *heads, "--list"], ["--list is for"]),
+            (["sandwich", *heads, *block, "--set", "dim=7"], ["even"]),
+            (["fire", *heads, *block], ["--parameters"]),
+        ]:
+            self.assert_fails(2, parts, "bias", *arguments)
+        np.save(self.path / "i.npy", np.arange(4))
+        np.save(self.path / "f.npy", np.arange(5.0))
+        for arguments, parts in [
+            ([*ALIBI, *heads, *block, "--parameters", "i.npy"], ["<f4", "<i8"]),
+            (["kerple_log", *heads, *block, "--parameters", "f.npy", "--set", "p=1"],
+             ["2 numbers for each of 2 heads", "got 5"]),
+            (["fire", *heads, *block, "--parameters", "f.npy"], ["2 + 2 W", "got 5"]),
+            (["t5", *block, "--set", "direction=causal", "--parameters", "f.npy"], ["[5]"]),
+        ]:
+            self.assert_fails(2, parts, "bias", *arguments)
+        self.assert_fails(4, ["none.npy"], "bias", "t5", *block, "--set", "direction=causal",
+                          "--parameters", "none.npy")

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// T5's buckets and ALiBi's slopes as Transformers computes them; KERPLE, FIRE, Sandwich and CoPE as
+// the code of their authors (Sandwich: NeMo) does, with the gradients of torch's autograd.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "golden/golden_file.hpp"
+#include "rotary/relative.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+void expect_buckets(std::string_view name, const T5Buckets& spec) {
+  const auto file = test::read_golden("t5_buckets");
+  const auto positions = file.at("relative_position").get<std::vector<std::int64_t>>();
+  const auto wanted = file.at(std::string(name)).get<std::vector<std::int64_t>>();
+  ASSERT_EQ(positions.size(), wanted.size());
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    ASSERT_EQ(test::value_of(t5_bucket(positions[i], spec)), wanted[i]) << positions[i];
+}
+
+TEST(RelativeGolden, T5Buckets) {
+  const T5Buckets bidirectional{
+      .buckets = 32, .max_distance = 128, .direction = T5Direction::bidirectional};
+  T5Buckets causal = bidirectional;
+  causal.direction = T5Direction::causal;
+  T5Buckets larger = bidirectional;
+  larger.buckets = 64;
+  larger.max_distance = 256;
+  expect_buckets("bidirectional_32_128", bidirectional);
+  expect_buckets("causal_32_128", causal);
+  expect_buckets("bidirectional_64_256", larger);
+}
+
+// Transformers raises a float32 base, off by 2^-24, to a power of at most 2 n: (2 n + 2) 2^-24. Its
+// MPT rounds an exponent of at most 8 instead: 8 ln 2 2^-24, and the power and its inverse.
+TEST(RelativeGolden, AlibiSlopes) {
+  const auto file = test::read_golden("alibi_slopes");
+  std::size_t slopes = 0;
+  for (const auto& [heads_text, of] : file.at("slopes").items()) {
+    const std::int64_t heads = std::stoll(heads_text);
+    for (const auto& [name, steps] :
+         {std::pair{"bloom_falcon_press", 2.0 * static_cast<double>(heads) + 2},
+          std::pair{"mpt_bias_max8", 8.0}}) {
+      const auto wanted = of.at(name).get<std::vector<double>>();
+      const auto got = test::value_of(alibi_slopes({.heads = heads}));
+      ASSERT_EQ(got.size(), wanted.size());
+      for (std::size_t h = 0; h < got.size(); ++h)
+        ASSERT_NEAR(got[h], wanted[h], steps * 0x1p-24 * wanted[h]) << name << ' ' << heads;
+      slopes += got.size();
+    }
+  }
+  EXPECT_EQ(slopes, 2U * 331);
+}
+
+using Numbers = std::vector<double>;
+
+Numbers numbers(const nlohmann::json& of, const char* name) { return of.at(name).get<Numbers>(); }
+
+// Double against double, of fewer than 100 terms below 10 each.
+void expect_near(const Numbers& got, const Numbers& wanted) {
+  ASSERT_EQ(got.size(), wanted.size());
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], wanted[i], 1e-12) << i;
+}
+
+enum class Compared { whole, up_to_query };
+
+// The bias and, where the file has d, the gradient of Σ d bias.
+void expect_bias(const nlohmann::json& of, const RelativeBias& bias, Compared compared) {
+  const auto tokens = of.at("tokens").get<std::int64_t>();
+  const ScoresExtents n{.heads = of.at("heads"), .queries = tokens, .keys = tokens};
+  Numbers wanted = numbers(of, "bias");
+  Numbers got(wanted.size());
+  test::require(fill_bias({got.data(), DType::f64, n, strides_bhqk(n)}, bias, BiasRange{}));
+  for (std::size_t i = 0; i < got.size() && compared == Compared::up_to_query; ++i) {
+    const auto element = static_cast<std::int64_t>(i);
+    if (element % tokens > element / tokens % tokens) wanted[i] = got[i];  // theirs are masked
+  }
+  expect_near(got, wanted);
+  if (!of.contains("d")) return;
+  Numbers d = numbers(of, "d");
+  Numbers gradient(static_cast<std::size_t>(parameter_count(bias)));
+  test::require(add_bias_gradient(
+      gradient, bias, ConstScoresView{d.data(), DType::f64, n, strides_bhqk(n)}, BiasRange{}));
+  expect_near(gradient, numbers(of, "gradient"));
+}
+
+TEST(RelativeGolden, Biases) {
+  const auto file = test::read_golden("relative_biases");
+  const auto& log = file.at("kerple_log");
+  const auto& power = file.at("kerple_power");
+  const auto& fire = file.at("fire");
+  expect_bias(file.at("sandwich"), Sandwich{.dim = 8, .heads = 3}, Compared::whole);
+  expect_bias(log, KerpleLog{.p = numbers(log, "p"), .a = numbers(log, "a")},
+              Compared::up_to_query);
+  expect_bias(power, KerplePower{.a = numbers(power, "a"), .p = numbers(power, "p")},
+              Compared::up_to_query);
+  expect_bias(fire,
+              Fire{.c = fire.at("c"),
+                   .threshold = fire.at("threshold"),
+                   .epsilon = fire.at("epsilon"),
+                   .hidden_weight = numbers(fire, "hidden_weight"),
+                   .hidden_bias = numbers(fire, "hidden_bias"),
+                   .output_weight = numbers(fire, "output_weight"),
+                   .output_bias = numbers(fire, "output_bias")},
+              Compared::whole);
+}
+
+// Elements after the query are 0 in the file and left alone here.
+TEST(RelativeGolden, ContextualPositions) {
+  const auto file = test::read_golden("relative_biases").at("cope");
+  const auto tokens = file.at("tokens").get<std::int64_t>();
+  const auto features = file.at("features").get<std::int64_t>();
+  const Numbers table = numbers(file, "table");
+  const Cope cope{{.data = table.data(),
+                   .dtype = DType::f64,
+                   .rows = file.at("positions"),
+                   .columns = features,
+                   .row_stride = features}};
+  const ScoresExtents n{.heads = 1, .queries = tokens, .keys = tokens};
+  const Extents of_q{.tokens = tokens, .heads = 1, .features = features};
+  const Numbers scores = numbers(file, "scores");
+  const Numbers q = numbers(file, "q");
+  const Numbers d = numbers(file, "d");
+  const ConstScoresView read{scores.data(), DType::f64, n, strides_bhqk(n)};
+  const ConstHeadsView queries{q.data(), DType::f64, of_q, strides_bthd(of_q)};
+  Numbers written = scores;
+  test::require(add_cope({written.data(), DType::f64, n, strides_bhqk(n)}, queries, cope, {}));
+  expect_near(written, numbers(file, "written"));
+  Numbers d_scores(scores.size());
+  Numbers d_q(q.size());
+  Numbers d_table(table.size());
+  test::require(add_cope_gradient({{d_scores.data(), DType::f64, n, strides_bhqk(n)},
+                                   {d_q.data(), DType::f64, of_q, strides_bthd(of_q)},
+                                   d_table},
+                                  {read, queries}, cope, {d.data(), DType::f64, n, strides_bhqk(n)},
+                                  {}));
+  expect_near(d_scores, numbers(file, "d_scores"));
+  expect_near(d_q, numbers(file, "d_q"));
+  expect_near(d_table, numbers(file, "d_table"));
+}
+
+}  // namespace
+}  // namespace rotary

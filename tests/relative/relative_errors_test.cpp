@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// What relative encodings refuse, with the requirement and what was got, and that nothing is
+// written then; sizes of 0 and 1 are no errors.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <string_view>
+
+#include "relative/samples.hpp"
+#include "rotary/relative.hpp"
+#include "support/error_matchers.hpp"
+#include "support/result.hpp"
+#include "support/tensor.hpp"
+
+namespace rotary {
+namespace {
+
+using test::Sample;
+using test::Tensor;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t int64_min = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t int64_max = std::numeric_limits<std::int64_t>::max();
+
+testing::AssertionResult refuses(const Status& status,
+                                 std::initializer_list<std::string_view> parts) {
+  return test::fails(status, ErrorCode::invalid_argument, parts);
+}
+
+// validate, bias_at, fill_bias, add_bias_gradient: each says it.
+void expect_invalid(const RelativeBias& bias, std::initializer_list<std::string_view> parts) {
+  EXPECT_TRUE(refuses(validate(bias), parts));
+  EXPECT_TRUE(test::fails(bias_at(bias, {}), ErrorCode::invalid_argument, parts));
+  Tensor out(test::scores_shape(DType::f32, 2, 2));
+  const auto before = out.bytes();
+  EXPECT_TRUE(refuses(fill_bias(test::scores_of(out.view()), bias, BiasRange{}), parts));
+  EXPECT_EQ(out.bytes(), before);
+  std::vector<double> gradients(6);
+  const auto d_bias = test::scores_of(std::as_const(out).view());
+  EXPECT_TRUE(refuses(add_bias_gradient(gradients, bias, d_bias, BiasRange{}), parts));
+}
+
+template <class Encoding>
+Encoding sample(std::size_t index) {
+  return std::get<Encoding>(test::samples()[index].bias);
+}
+
+template <class Encoding, class Change>
+Encoding changed(Encoding encoding, Change change) {
+  change(encoding);
+  return encoding;
+}
+
+TEST(RelativeErrors, T5) {
+  const auto t5 = sample<T5Bias>(0);
+  const auto with = [&](auto change) { return changed(t5, change); };
+  expect_invalid(with([](auto& b) { b.buckets.buckets = 33; }), {"even, from 4", "got 33"});
+  expect_invalid(with([](auto& b) { b.buckets.buckets = 2; }), {"even, from 4", "got 2"});
+  expect_invalid(with([](auto& b) { b.buckets.buckets = int64_max - 1; }), {"2^24", "got 92233"});
+  expect_invalid(with([](auto& b) { b.buckets.max_distance = 8; }), {"more than the 8", "got 8"});
+  expect_invalid(with([](auto& b) { b.buckets.max_distance = int64_min; }), {"max_distance"});
+  expect_invalid(with([](auto& b) { b.buckets.direction = {}; }), {"bidirectional or causal"});
+  expect_invalid(with([](auto& b) { b.buckets.rounding = {}; }), {"transformers or ggml"});
+  expect_invalid(with([](auto& b) { b.table.rows = 31; }), {"32 rows", "got rows 31"});
+  expect_invalid(with([](auto& b) { b.table.columns = 0; }), {"column for each head"});
+  expect_invalid(with([](auto& b) { b.table.data = nullptr; }), {"table: data must not be null"});
+  expect_invalid(with([](auto& b) { b.table.dtype = {}; }), {"table: dtype"});
+  expect_invalid(with([](auto& b) { b.table.columns = int64_max; }), {"table: elements"});
+  expect_invalid(with([](auto& b) { b.table.row_stride = int64_max; }), {"table: the view must"});
+  EXPECT_TRUE(test::fails(t5_bucket(0, {}), ErrorCode::invalid_argument, {"direction"}));
+}
+
+TEST(RelativeErrors, Alibi) {
+  const Alibi alibi{.heads = 3};
+  const auto with = [&](auto change) { return changed(alibi, change); };
+  expect_invalid(with([](auto& b) { b.heads = 0; }), {"1 to 2^20", "got 0"});
+  expect_invalid(with([](auto& b) { b.heads = int64_max; }), {"1 to 2^20"});
+  expect_invalid(with([](auto& b) { b.model_heads = 2; }), {"among the 2", "got heads 3"});
+  expect_invalid(with([](auto& b) { b.first_head = 1; }), {"among the 3", "first_head 1"});
+  expect_invalid(with([](auto& b) { b.first_head = int64_min; }), {"first_head"});
+  expect_invalid(with([](auto& b) { b.form = {}; }), {"causal, symmetric or key_position"});
+  for (const double bad : {0.0, -8.0, 65.0, nan, infinity})
+    expect_invalid(with([&](auto& b) { b.bias_max = bad; }), {"bias_max", "<= 64"});
+  expect_invalid(with([](auto& b) { b.slopes = {1, 2}; }), {"each of 3 heads", "got 2"});
+  expect_invalid(with([](auto& b) { b.slopes = {1, nan, 2}; }), {"slopes", "got nan"});
+  EXPECT_FALSE(alibi_slopes({}));
+}
+
+TEST(RelativeErrors, KerpleFireSandwich) {
+  const auto log = sample<KerpleLog>(5);
+  const auto power = sample<KerplePower>(6);
+  const auto fire = sample<Fire>(7);
+  const Sandwich sandwich{.dim = 4, .heads = 3};
+  expect_invalid(KerpleLog{}, {"at least one", "got 0 and 0"});
+  expect_invalid(changed(log, [](auto& b) { b.a.pop_back(); }), {"got 3 and 2"});
+  for (const double bad : {0.0, -1.0, nan, infinity, 1e100}) {
+    expect_invalid(changed(log, [&](auto& b) { b.p[1] = bad; }), {"p must be > 0"});
+    expect_invalid(changed(log, [&](auto& b) { b.a[2] = bad; }), {"a must be > 0"});
+    expect_invalid(changed(power, [&](auto& b) { b.a[0] = bad; }), {"a must be > 0"});
+    expect_invalid(changed(power, [&](auto& b) { b.p[0] = bad; }), {"p must be > 0 and <= 2"});
+  }
+  for (const double bad : {nan, infinity, -1e100}) {
+    expect_invalid(changed(fire, [&](auto& b) { b.c = bad; }), {"c must be", "got"});
+    expect_invalid(changed(fire, [&](auto& b) { b.threshold = bad; }), {"threshold", "got"});
+    expect_invalid(changed(fire, [&](auto& b) { b.epsilon = bad; }), {"epsilon", "got"});
+    expect_invalid(changed(fire, [&](auto& b) { b.output_weight[3] = bad; }), {"output_weight"});
+    expect_invalid(changed(fire, [&](auto& b) { b.hidden_bias[3] = bad; }), {"hidden_bias"});
+    expect_invalid(changed(sandwich, [&](auto& b) { b.base = bad; }), {"base", ">= 1"});
+  }
+  expect_invalid(Fire{}, {"at least one", "got 0, 0, 0 and 0"});
+  expect_invalid(changed(fire, [](auto& b) { b.output_weight.pop_back(); }), {"got 7, 7, 3"});
+  expect_invalid(changed(sandwich, [](auto& b) { b.dim = 3; }), {"even", "got 3"});
+  expect_invalid(changed(sandwich, [](auto& b) { b.dim = 0; }), {"even", "got 0"});
+  expect_invalid(changed(sandwich, [](auto& b) { b.heads = 0; }), {"heads", "got 0"});
+}
+
+TEST(RelativeErrors, ViewsAndPositions) {
+  const RelativeBias bias = test::samples().front().bias;
+  Tensor out(test::scores_shape(DType::f32, 4, 5));
+  const ScoresView good = test::scores_of(out.view());
+  const auto before = out.bytes();
+  const auto fill = [&](auto change, const BiasRange& range = {}) {
+    return fill_bias(changed(good, change), bias, range);
+  };
+  EXPECT_TRUE(refuses(fill([](auto& v) { v.data = nullptr; }), {"out: data must not be null"}));
+  EXPECT_TRUE(refuses(fill([](auto& v) { v.dtype = {}; }), {"out: dtype must be"}));
+  EXPECT_TRUE(refuses(fill([](auto& v) { v.extents.queries = -1; }), {"queries -1"}));
+  EXPECT_TRUE(refuses(fill([](auto& v) { v.extents.heads = 2; }), {"the bias, 3", "got 2"}));
+  EXPECT_TRUE(refuses(fill([](auto& v) { v.strides.key = 0; }), {"must be distinct", "key 0"}));
+  EXPECT_TRUE(refuses(fill([](auto& v) { v.strides.query = 4; }), {"must be distinct"}));
+  EXPECT_TRUE(refuses(fill([](auto& v) { v.strides.head = int64_max; }), {"2^62 bytes"}));
+  EXPECT_TRUE(refuses(fill([](auto& v) { v.data = static_cast<char*>(v.data) + 1; }),
+                      {"aligned", "1 bytes off"}));
+  const auto nothing = [](auto&) {};
+  EXPECT_TRUE(refuses(fill(nothing, {.first_query = int64_max - 2}), {"queries", "int64"}));
+  EXPECT_TRUE(refuses(fill(nothing, {.first_key = int64_max - 2}), {"keys", "int64"}));
+  EXPECT_TRUE(refuses(fill(nothing, {.first_query = int64_min}), {"less than 2^63 apart"}));
+  EXPECT_TRUE(refuses(fill(nothing, {.first_query = 4, .first_key = int64_min}), {"2^63 apart"}));
+  const std::vector<std::int64_t> four = {1, 2, 3, 4};
+  EXPECT_TRUE(refuses(fill_bias(good, bias, BiasPositions{.queries = four, .keys = four}),
+                      {"4 queries and of 5 keys", "got 4 and 4"}));
+  EXPECT_TRUE(refuses(fill_distances(good, bias, 0), {"queries must be 1", "got 4"}));
+  EXPECT_TRUE(refuses(fill_distances(good, test::samples()[7].bias, 0), {"key - query", "fire"}));
+  EXPECT_TRUE(refuses(fill_distances(good, test::samples()[4].bias, 0), {"key_position"}));
+  EXPECT_FALSE(bias_at(bias, {.head = 3}));
+  EXPECT_FALSE(bias_at(bias, {.head = -1}));
+  EXPECT_FALSE(bias_at(bias, {.query = int64_min, .key = 0}));
+  EXPECT_EQ(out.bytes(), before);
+}
+
+TEST(RelativeErrors, SharedMemory) {
+  auto t5 = sample<T5Bias>(0);
+  std::vector<double> memory(32 * 3);
+  t5.table.data = memory.data();
+  const ScoresExtents extents{.heads = 3, .queries = 2, .keys = 2};
+  const ScoresView inside{memory.data() + 1, DType::f64, extents, strides_bhqk(extents)};
+  EXPECT_TRUE(refuses(fill_bias(inside, t5, BiasRange{}), {"out and table", "no element"}));
+  EXPECT_TRUE(
+      refuses(add_bias_gradient(memory, t5, inside, BiasRange{}), {"gradients and d_bias"}));
+  std::vector<double> short_by_one(95);
+  EXPECT_TRUE(refuses(add_bias_gradient(short_by_one, t5, inside, BiasRange{}),
+                      {"96 parameters", "got 95"}));
+}
+
+TEST(RelativeErrors, NothingToDoIsNoError) {
+  for (const Sample& sample : test::samples()) {
+    SCOPED_TRACE(sample.name);
+    std::vector<double> gradients(static_cast<std::size_t>(parameter_count(sample.bias)));
+    for (const ScoresExtents& extents : {ScoresExtents{1, 3, 0, 5}, ScoresExtents{1, 3, 5, 0},
+                                         ScoresExtents{0, 3, 5, 5}, ScoresExtents{1, 3, 0, 0}}) {
+      const ScoresView view{nullptr, DType::bf16, extents, strides_bhqk(extents)};
+      EXPECT_TRUE(fill_bias(view, sample.bias, BiasRange{}).ok());
+      EXPECT_TRUE(add_bias_gradient(gradients, sample.bias, view, BiasRange{}).ok());
+    }
+    EXPECT_EQ(gradients, std::vector<double>(gradients.size()));
+    Tensor one(test::scores_shape(DType::f32, 1, 1));
+    EXPECT_TRUE(fill_bias(test::scores_of(one.view()), sample.bias, BiasRange{}).ok());
+  }
+}
+
+}  // namespace
+}  // namespace rotary

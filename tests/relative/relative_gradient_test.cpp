@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of every learned number against central differences of the long double reference. With
+// a step s of 2^-20 the differences are off by the third derivative times s^2 / 6, below 2^-36 of
+// what is summed here, and by rounding of 2^-64 / s.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <variant>
+
+#include "reference/relative.hpp"
+#include "relative/samples.hpp"
+#include "rotary/relative.hpp"
+#include "support/random.hpp"
+#include "support/result.hpp"
+#include "support/tensor.hpp"
+
+namespace rotary {
+namespace {
+
+using test::HeadIndex;
+using test::Layout;
+using test::Sample;
+using test::Tensor;
+
+constexpr BiasRange range{.first_query = 2, .first_key = -1};
+
+void append(std::vector<double*>& to, std::vector<double>& values) {
+  for (double& value : values) to.push_back(&value);
+}
+
+// The learned numbers in the documented order.
+struct Parameters {
+  std::vector<double*> operator()(T5Bias& /*bias*/) const {
+    std::vector<double*> all;
+    append(all, test::sample_table());
+    return all;
+  }
+  std::vector<double*> operator()(Alibi& alibi) const {
+    if (alibi.slopes.empty()) {
+      for (const long double slope : reference::alibi_slopes(alibi))
+        alibi.slopes.push_back(static_cast<double>(slope));
+    }
+    std::vector<double*> all;
+    append(all, alibi.slopes);
+    return all;
+  }
+  std::vector<double*> operator()(KerpleLog& kerple) const {
+    std::vector<double*> all;
+    append(all, kerple.p);
+    append(all, kerple.a);
+    return all;
+  }
+  std::vector<double*> operator()(KerplePower& kerple) const {
+    std::vector<double*> all;
+    append(all, kerple.a);
+    append(all, kerple.p);
+    return all;
+  }
+  std::vector<double*> operator()(Fire& fire) const {
+    std::vector<double*> all = {&fire.c, &fire.threshold};
+    for (auto* part :
+         {&fire.hidden_weight, &fire.hidden_bias, &fire.output_weight, &fire.output_bias})
+      append(all, *part);
+    return all;
+  }
+  std::vector<double*> operator()(Sandwich& /*sandwich*/) const { return {}; }
+};
+
+Tensor random_gradient(DType dtype, Layout layout) {
+  Tensor d_bias({.dtype = dtype,
+                 .extents = {.batch = 2, .tokens = 6, .heads = 3, .features = 11},
+                 .layout = layout});
+  test::Random random(7);
+  test::fill(d_bias, random);
+  return d_bias;
+}
+
+// Σ d_bias · bias, and of magnitudes.
+reference::Bias loss(const RelativeBias& bias, const Tensor& d_bias) {
+  reference::Bias sum;
+  test::for_each_element(d_bias.extents(), [&](const HeadIndex& index, std::int64_t key) {
+    const reference::Bias one =
+        reference::relative_bias(bias, {.head = index.head,
+                                        .query = range.first_query + index.token,
+                                        .key = range.first_key + key});
+    sum.value += d_bias.at(index, key) * one.value;
+    sum.magnitude += std::abs(d_bias.at(index, key)) * one.magnitude;
+  });
+  return sum;
+}
+
+TEST(RelativeGradient, IsThatOfFiniteDifferences) {
+  const Tensor d_bias = random_gradient(DType::f32, Layout::padded);
+  for (Sample sample : test::samples()) {
+    SCOPED_TRACE(sample.name);
+    if (sample.name == "fire") std::get<Fire>(sample.bias).threshold = 5.5;  // both sides of it
+    const auto parameters = std::visit(Parameters{}, sample.bias);
+    ASSERT_EQ(static_cast<std::int64_t>(parameters.size()), parameter_count(sample.bias));
+    std::vector<double> gradients(parameters.size(), 0.5);
+    test::require(add_bias_gradient(gradients, sample.bias, test::scores_of(d_bias.view()), range));
+    const auto scale = static_cast<double>(loss(sample.bias, d_bias).magnitude);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      double& parameter = *parameters[i];
+      const double before = parameter;
+      const double step = 0x1p-20;
+      parameter = before + step;
+      const long double above = loss(sample.bias, d_bias).value;
+      parameter = before - step;
+      const long double below = loss(sample.bias, d_bias).value;
+      parameter = before;
+      const auto wanted = static_cast<double>((above - below) / (2 * step));
+      // The third derivatives here are below 2^6 of the sum: 2^6 · 2^-40 / 6 < 2^-36.
+      ASSERT_NEAR(gradients[i] - 0.5, wanted, 0x1p-36 * (scale + std::abs(wanted))) << i;
+    }
+  }
+}
+
+TEST(RelativeGradient, HasTheSameBitsForAnyLayoutAndForPositionsOneByOne) {
+  const std::vector<std::int64_t> queries = {2, 3, 4, 5, 6, 7};
+  const std::vector<std::int64_t> keys = {-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  for (const Sample& sample : test::samples()) {
+    SCOPED_TRACE(sample.name);
+    const auto count = static_cast<std::size_t>(parameter_count(sample.bias));
+    std::vector<double> first(count);
+    const Tensor plain = random_gradient(DType::f16, Layout::bhtd);
+    test::require(add_bias_gradient(first, sample.bias, test::scores_of(plain.view()), range));
+    for (const Layout layout : test::all_layouts) {
+      std::vector<double> again(count);
+      const Tensor moved = random_gradient(DType::f16, layout);
+      test::require(add_bias_gradient(again, sample.bias, test::scores_of(moved.view()),
+                                      BiasPositions{.queries = queries, .keys = keys}));
+      ASSERT_EQ(first, again);
+    }
+  }
+}
+
+// Distance 0, where the power of KERPLE has the logarithm of 0 beside it.
+TEST(RelativeGradient, IsFiniteAtDistanceZero) {
+  Tensor d_bias(test::scores_shape(DType::f32, 1, 1));
+  for (std::int64_t head = 0; head < 3; ++head) d_bias.set({.head = head}, 0, 1);
+  for (const Sample& sample : test::samples()) {
+    std::vector<double> gradients(static_cast<std::size_t>(parameter_count(sample.bias)));
+    test::require(
+        add_bias_gradient(gradients, sample.bias, test::scores_of(d_bias.view()), BiasRange{}));
+    for (const double gradient : gradients) EXPECT_TRUE(std::isfinite(gradient)) << sample.name;
+  }
+}
+
+}  // namespace
+}  // namespace rotary

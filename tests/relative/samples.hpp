@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// One value of every relative encoding, with 3 heads (a number that is no power of two), and test
+// tensors seen as scores.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reference/relative.hpp"
+#include "rotary/relative.hpp"
+#include "support/tensor.hpp"
+
+namespace rotary::test {
+
+struct Sample {
+  std::string name;
+  RelativeBias bias;
+};
+
+inline constexpr std::int64_t sample_heads = 3;
+
+// Their tables are static.
+[[nodiscard]] std::vector<Sample> samples();
+
+// [32][3], and the same to change.
+[[nodiscard]] std::vector<double>& sample_table();
+
+[[nodiscard]] inline Shape scores_shape(DType dtype, std::int64_t queries, std::int64_t keys,
+                                        Layout layout = Layout::bhtd) {
+  return {.dtype = dtype,
+          .extents = {.batch = 1, .tokens = queries, .heads = sample_heads, .features = keys},
+          .layout = layout};
+}
+
+// tokens are queries, features are keys.
+[[nodiscard]] ScoresView scores_of(const HeadsView& view);
+[[nodiscard]] ConstScoresView scores_of(const ConstHeadsView& view);
+
+// In [-1, 1).
+[[nodiscard]] std::vector<double> random_numbers(std::int64_t count, std::uint64_t seed);
+[[nodiscard]] Tensor random_tensor(DType dtype, const Extents& extents, Layout layout,
+                                   std::uint64_t seed);
+
+// For the reference: [tokens][features] of one head; numbers in rows of so many columns.
+[[nodiscard]] reference::Matrix rows_of(const Tensor& tensor, std::int64_t batch,
+                                        std::int64_t head);
+[[nodiscard]] reference::Matrix rows_of(const std::vector<double>& values, std::int64_t columns);
+
+[[nodiscard]] ConstMatrixView matrix_of(const std::vector<double>& values, std::int64_t rows);
+
+}  // namespace rotary::test

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shaw's vectors and CoPE against the long double reference, which makes a vector for every pair
+// and a sum for every key; rows of a decode step; gradients against finite differences; errors.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "reference/relative.hpp"
+#include "relative/samples.hpp"
+#include "rotary/relative.hpp"
+#include "support/error_matchers.hpp"
+#include "support/result.hpp"
+#include "support/tensor.hpp"
+
+namespace rotary {
+namespace {
+
+using reference::Matrix;
+using test::HeadIndex;
+using test::Layout;
+using test::Tensor;
+
+using test::random_numbers;
+using test::random_tensor;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+struct Case {
+  ShawWindow window;
+  BiasRange range;
+  std::int64_t queries = 7;
+  std::int64_t keys = 9;
+  std::int64_t features = 5;
+};
+
+std::vector<Case> cases() {
+  const std::int64_t far = std::int64_t{1} << 61;
+  return {{{2, 2}, {0, 0}},
+          {{0, 0}, {1, 0}},
+          {{3, 0}, {-4, -2}},
+          {{1, 4}, {3, 0}, 1, 9},
+          {{16, 16}, {0, 0}, 5, 5, 1},
+          {{2, 2}, {far, -far}},
+          {{2, 2}, {-far, far}},
+          {{2, 3}, {0, 0}, 1, 1, 3}};
+}
+
+Extents scores_extents(const Case& c) {
+  return {.batch = 2, .tokens = c.queries, .heads = 3, .features = c.keys};
+}
+Extents heads_extents(const Case& c) {
+  return {.batch = 2, .tokens = c.queries, .heads = 3, .features = c.features};
+}
+
+// Elements below 4 each and sums of at most 16 products: double is off by far less than 2^-40.
+void expect_near(const Tensor& got, const HeadIndex& index, std::int64_t f, long double exact) {
+  const auto wanted = static_cast<double>(exact);
+  const double unit = got.view().dtype == DType::f32 ? 0x1p-24 : 0;
+  ASSERT_NEAR(got.at(index, f), wanted, 0x1p-40 + unit * std::abs(wanted))
+      << index.token << ' ' << index.head << ' ' << f;
+}
+
+TEST(Shaw, ScoresAndValuesAreThoseOfEveryPair) {
+  for (const Case& c : cases()) {
+    const std::vector<double> numbers = random_numbers(c.window.rows() * c.features, 5);
+    const ShawTable table{c.window, test::matrix_of(numbers, c.window.rows())};
+    for (const Layout layout : test::all_layouts) {
+      const DType dtype = layout == Layout::padded ? DType::f32 : DType::f64;
+      const Tensor q = random_tensor(dtype, heads_extents(c), layout, 1);
+      const Tensor before = random_tensor(dtype, scores_extents(c), layout, 2);
+      Tensor scores = before;
+      Tensor out = q;
+      test::require(shaw_scores(test::scores_of(scores.view()), q.view(), table, c.range));
+      test::require(shaw_values(out.view(), test::scores_of(before.view()), table, c.range));
+      ASSERT_TRUE(scores.guards_intact());
+      ASSERT_TRUE(out.guards_intact());
+      const reference::ShawCase exact{c.window, test::rows_of(numbers, c.features), c.range};
+      test::for_each_element(
+          {.batch = 2, .tokens = 1, .heads = 3, .features = 1},
+          [&](const HeadIndex& at, std::int64_t) {
+            const Matrix added = shaw_scores(test::rows_of(q, at.batch, at.head), c.keys, exact);
+            const Matrix summed = shaw_values(test::rows_of(before, at.batch, at.head), exact);
+            for (std::int64_t t = 0; t < c.queries; ++t) {
+              const HeadIndex row{at.batch, t, at.head};
+              const auto i = static_cast<std::size_t>(t);
+              for (std::int64_t k = 0; k < c.keys; ++k)
+                expect_near(scores, row, k,
+                            before.at(row, k) + added[i][static_cast<std::size_t>(k)]);
+              for (std::int64_t f = 0; f < c.features; ++f)
+                expect_near(out, row, f, q.at(row, f) + summed[i][static_cast<std::size_t>(f)]);
+            }
+          });
+    }
+  }
+}
+
+TEST(Shaw, ARowOfADecodeStepHasTheBitsOfThatRowOfTheWhole) {
+  const Extents whole{.tokens = 12, .heads = 2, .features = 12};
+  const Extents heads{.tokens = 12, .heads = 2, .features = 5};
+  const std::vector<double> numbers = random_numbers(5 * 5, 9);
+  const ShawTable table{{2, 2}, test::matrix_of(numbers, 5)};
+  const Tensor q = random_tensor(DType::f32, heads, Layout::bthd, 1);
+  Tensor scores({.dtype = DType::bf16, .extents = whole, .layout = Layout::bhtd});
+  test::require(shaw_scores(test::scores_of(scores.view()), q.view(), table, BiasRange{}));
+  for (std::int64_t row = 0; row < 12; ++row) {
+    Extents one = whole;
+    one.tokens = 1;
+    Tensor step({.dtype = DType::bf16, .extents = one, .layout = Layout::bhtd});
+    ConstHeadsView query = q.view();
+    query.data = static_cast<const float*>(query.data) + row * query.strides.token;
+    query.extents.tokens = 1;
+    test::require(
+        shaw_scores(test::scores_of(step.view()), query, table, BiasRange{.first_query = row}));
+    test::for_each_element(one, [&](const HeadIndex& index, std::int64_t key) {
+      ASSERT_EQ(step.bits_at(index, key), scores.bits_at({.token = row, .head = index.head}, key));
+    });
+  }
+}
+
+double sum_of_products(const Tensor& a, const Tensor& b) {
+  double sum = 0;
+  test::for_each_element(a.extents(), [&](const HeadIndex& index, std::int64_t f) {
+    sum += a.at(index, f) * b.at(index, f);
+  });
+  return sum;
+}
+
+// L = Σ d · scores is linear in q and in the table: differences of any step are exact.
+TEST(Shaw, GradientsAreThoseOfDifferences) {
+  for (const Case& c : cases()) {
+    std::vector<double> numbers = random_numbers(c.window.rows() * c.features, 5);
+    const ShawTable table{c.window, test::matrix_of(numbers, c.window.rows())};
+    Tensor q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
+    const Tensor d_scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
+    const auto loss = [&] {
+      Tensor scores({.dtype = DType::f64, .extents = scores_extents(c), .layout = Layout::bhtd});
+      test::require(shaw_scores(test::scores_of(scores.view()), q.view(), table, c.range));
+      return sum_of_products(scores, d_scores);
+    };
+    std::vector<double> d_table(numbers.size(), 0.25);
+    test::require(add_shaw_gradient({d_table, c.window}, test::scores_of(d_scores.view()),
+                                    std::as_const(q).view(), c.range));
+    Tensor d_q({.dtype = DType::f64, .extents = heads_extents(c)});
+    test::require(shaw_values(d_q.view(), test::scores_of(d_scores.view()), table, c.range));
+    const double at = loss();
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] += 1;
+      ASSERT_NEAR(d_table[i] - 0.25, loss() - at, 1e-10) << i;
+      numbers[i] -= 1;
+    }
+    test::for_each_element({.batch = 2, .tokens = 1, .heads = 3, .features = c.features},
+                           [&](const HeadIndex& index, std::int64_t f) {
+                             const double before = q.at(index, f);
+                             q.set(index, f, before + 1);
+                             ASSERT_NEAR(d_q.at(index, f), loss() - at, 1e-10);
+                             q.set(index, f, before);
+                           });
+    // Of the values: the same sums, of weights and the gradient of what they made.
+    Tensor out({.dtype = DType::f64, .extents = heads_extents(c)});
+    test::require(shaw_values(out.view(), test::scores_of(d_scores.view()), table, c.range));
+    double by_table = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) by_table += (d_table[i] - 0.25) * numbers[i];
+    ASSERT_NEAR(sum_of_products(out, q), by_table, 1e-9);
+  }
+}
+
+TEST(Shaw, WhatIsRefused) {
+  const Case c = cases().front();
+  const std::vector<double> numbers = random_numbers(c.window.rows() * c.features, 5);
+  const ShawTable table{c.window, test::matrix_of(numbers, c.window.rows())};
+  const Tensor q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
+  Tensor scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
+  const auto before = scores.bytes();
+  const auto refuses = [&](const ShawTable& wrong, std::initializer_list<std::string_view> parts) {
+    const auto view = test::scores_of(scores.view());
+    EXPECT_TRUE(test::fails(shaw_scores(view, q.view(), wrong, c.range),
+                            ErrorCode::invalid_argument, parts));
+  };
+  refuses({{-1, 2}, table.table}, {"left and right", "got -1 and 2"});
+  refuses({{std::int64_t{1} << 62, 2}, table.table}, {"left and right"});
+  refuses({{2, 1}, table.table}, {"= 4 rows of 5", "got rows 5, columns 5"});
+  ConstMatrixView null = table.table;
+  null.data = nullptr;
+  refuses({c.window, null}, {"table: data"});
+  auto few = test::scores_of(scores.view());
+  few.extents.heads = 2;
+  EXPECT_TRUE(test::fails(shaw_scores(few, q.view(), table, c.range), ErrorCode::invalid_argument,
+                          {"q must have", "heads 2", "heads 3"}));
+  EXPECT_TRUE(test::fails(shaw_values(Tensor(q).view(), few, table, c.range),
+                          ErrorCode::invalid_argument, {"out must have"}));
+  std::vector<double> wrong_size(24);
+  EXPECT_TRUE(test::fails(
+      add_shaw_gradient({wrong_size, c.window}, test::scores_of(std::as_const(scores).view()),
+                        q.view(), c.range),
+      ErrorCode::invalid_argument, {"5 rows of 5", "got 24"}));
+  EXPECT_EQ(scores.bytes(), before);
+  const ScoresExtents none{.batch = 2, .heads = 3, .queries = 7, .keys = 0};
+  EXPECT_TRUE(
+      shaw_scores({nullptr, DType::f32, none, strides_bhqk(none)}, q.view(), table, c.range).ok());
+}
+
+struct CopeCase {
+  BiasRange range;
+  std::int64_t queries = 5;
+  std::int64_t keys = 8;
+  std::int64_t rows = 4;
+  std::int64_t features = 3;
+};
+
+std::vector<CopeCase> cope_cases() {
+  return {{{3, 0}},
+          {{0, 0}, 8, 8, 20},
+          {{7, 0}, 1},
+          {{-2, -2}, 4, 4, 1},
+          {{0, 0}, 1, 1, 2, 1},
+          {{5, 9}, 2, 3},
+          {{std::int64_t{1} << 40, (std::int64_t{1} << 40) - 2}, 3, 6, 9, 2}};
+}
+
+Extents scores_extents(const CopeCase& c) {
+  return {.batch = 2, .tokens = c.queries, .heads = 3, .features = c.keys};
+}
+Extents heads_extents(const CopeCase& c) {
+  return {.batch = 2, .tokens = c.queries, .heads = 3, .features = c.features};
+}
+
+TEST(ContextualPositions, BiasIsThatOfEverySum) {
+  for (const CopeCase& c : cope_cases()) {
+    const std::vector<double> numbers = random_numbers(c.rows * c.features, 5);
+    const Cope cope{test::matrix_of(numbers, c.rows)};
+    for (const Layout layout : test::all_layouts) {
+      const DType dtype = layout == Layout::padded ? DType::f32 : DType::f64;
+      const Tensor q = random_tensor(dtype, heads_extents(c), layout, 1);
+      Tensor before = random_tensor(dtype, scores_extents(c), layout, 2);
+      before.set({}, 0, -infinity);  // a masked key
+      Tensor scores = before;
+      test::require(add_cope(test::scores_of(scores.view()), q.view(), cope, c.range));
+      ASSERT_TRUE(scores.guards_intact());
+      ASSERT_EQ(scores.at({}, 0), -infinity);
+      scores.set({}, 0, 0);
+      test::for_each_element(
+          {.batch = 2, .tokens = 1, .heads = 3, .features = 1},
+          [&](const HeadIndex& at, std::int64_t) {
+            const Matrix added = reference::cope_bias(test::rows_of(before, at.batch, at.head),
+                                                      test::rows_of(q, at.batch, at.head),
+                                                      test::rows_of(numbers, c.features), c.range);
+            for (std::int64_t t = 0; t < c.queries; ++t) {
+              for (std::int64_t k = 0; k < c.keys; ++k) {
+                const HeadIndex row{at.batch, t, at.head};
+                if (at.batch + at.head + t + k == 0) continue;
+                expect_near(scores, row, k,
+                            before.at(row, k) +
+                                added[static_cast<std::size_t>(t)][static_cast<std::size_t>(k)]);
+              }
+            }
+          });
+    }
+  }
+}
+
+TEST(ContextualPositions, ARowOfADecodeStepHasTheBitsOfThatRowOfTheWhole) {
+  const CopeCase c{{0, 0}, 8, 8, 5, 3};
+  const std::vector<double> numbers = random_numbers(c.rows * c.features, 5);
+  const Cope cope{test::matrix_of(numbers, c.rows)};
+  const Tensor q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
+  const Tensor before = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
+  Tensor whole = before;
+  test::require(add_cope(test::scores_of(whole.view()), q.view(), cope, c.range));
+  Tensor step = before;
+  for (std::int64_t row = 0; row < 8; ++row) {
+    ScoresView scores = test::scores_of(step.view());
+    scores.data = static_cast<double*>(scores.data) + row * scores.strides.query;
+    scores.extents.queries = 1;
+    scores.extents.keys = row + 1;  // the cache holds no more
+    ConstHeadsView query = q.view();
+    query.data = static_cast<const double*>(query.data) + row * query.strides.token;
+    query.extents.tokens = 1;
+    test::require(add_cope(scores, query, cope, BiasRange{.first_query = row}));
+  }
+  EXPECT_EQ(step.all_bits(), whole.all_bits());
+}
+
+// d L / d x by central differences of the library in double: off by 2^-52 / s and s^2 with a step
+// s = 2^-17, together below 2^-27 of sums of at most 64 terms below 8.
+class CopeGradient : public testing::Test {
+ protected:
+  static constexpr double step = 0x1p-17;
+  static constexpr double tolerance = 1e-5;
+
+  void set_up_case(const CopeCase& c) {
+    current = c;
+    numbers = random_numbers(c.rows * c.features, 5);
+    q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
+    scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
+    d_scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 3);
+  }
+  [[nodiscard]] Cope cope() const { return {test::matrix_of(numbers, current.rows)}; }
+  [[nodiscard]] double loss() const {
+    Tensor written = scores;
+    test::require(add_cope(test::scores_of(written.view()), q.view(), cope(), current.range));
+    return sum_of_products(written, d_scores);
+  }
+  [[nodiscard]] double difference(const std::function<void(double)>& set, double at) const {
+    set(at + step);
+    const double above = loss();
+    set(at - step);
+    const double below = loss();
+    set(at);
+    return (above - below) / (2 * step);
+  }
+
+  CopeCase current;
+  std::vector<double> numbers;
+  Tensor q{{.dtype = DType::f64, .extents = {}}};
+  Tensor scores{{.dtype = DType::f64, .extents = {}}};
+  Tensor d_scores{{.dtype = DType::f64, .extents = {}}};
+};
+
+TEST_F(CopeGradient, IsThatOfDifferences) {
+  for (const CopeCase& c : cope_cases()) {
+    set_up_case(c);
+    Tensor d_input({.dtype = DType::f64, .extents = scores_extents(c), .layout = Layout::padded});
+    Tensor d_q({.dtype = DType::f64, .extents = heads_extents(c)});
+    std::vector<double> d_table(numbers.size(), 0.5);
+    test::require(
+        add_cope_gradient({test::scores_of(d_input.view()), d_q.view(), d_table},
+                          {test::scores_of(std::as_const(scores).view()), std::as_const(q).view()},
+                          cope(), test::scores_of(std::as_const(d_scores).view()), c.range));
+    ASSERT_TRUE(d_input.guards_intact());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const auto set = [&](double value) { numbers[i] = value; };
+      ASSERT_NEAR(d_table[i] - 0.5, difference(set, numbers[i]), tolerance);
+    }
+    test::for_each_element(q.extents(), [&](const HeadIndex& index, std::int64_t f) {
+      const auto set = [&](double value) { q.set(index, f, value); };
+      ASSERT_NEAR(d_q.at(index, f), difference(set, q.at(index, f)), tolerance);
+    });
+    test::for_each_element(scores.extents(), [&](const HeadIndex& index, std::int64_t key) {
+      const auto set = [&](double value) { scores.set(index, key, value); };
+      ASSERT_NEAR(d_input.at(index, key), difference(set, scores.at(index, key)), tolerance)
+          << index.token << ' ' << key;
+    });
+  }
+}
+
+TEST(ContextualPositions, WhatIsRefusedAndWhatIsDefined) {
+  const CopeCase c{{3, 0}};
+  const std::vector<double> numbers = random_numbers(c.rows * c.features, 5);
+  const Cope cope{test::matrix_of(numbers, c.rows)};
+  const Tensor q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
+  Tensor scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
+  const auto before = scores.bytes();
+  const ScoresView view = test::scores_of(scores.view());
+  EXPECT_TRUE(test::fails(add_cope(view, q.view(), cope, BiasRange{.first_query = 4}),
+                          ErrorCode::invalid_argument, {"at 8", "got keys up to 7"}));
+  EXPECT_TRUE(test::fails(add_cope(view, q.view(), {}, c.range), ErrorCode::invalid_argument,
+                          {"at least one row of 3", "got rows 0"}));
+  EXPECT_TRUE(test::fails(
+      add_cope_gradient({view, Tensor(q).view(), {}}, {view, q.view()}, cope, view, c.range),
+      ErrorCode::invalid_argument, {"gradients.table", "12 numbers"}));
+  ScoresView short_by_one = view;
+  --short_by_one.extents.keys;
+  EXPECT_TRUE(test::fails(add_cope_gradient({view, Tensor(q).view(), {}}, {view, q.view()}, cope,
+                                            short_by_one, c.range),
+                          ErrorCode::invalid_argument, {"d_scores must", "keys 7", "keys 8"}));
+  std::vector<double> table(12);
+  EXPECT_TRUE(test::fails(
+      add_cope_gradient({view, Tensor(q).view(), table}, {view, q.view()}, cope, view, c.range),
+      ErrorCode::invalid_argument, {"gradients.scores and inputs.scores"}));
+  EXPECT_EQ(scores.bytes(), before);
+  scores.set({}, 2, std::numeric_limits<double>::quiet_NaN());
+  test::require(add_cope(view, q.view(), cope, c.range));
+  EXPECT_TRUE(std::isnan(scores.at({}, 0)));   // its sum contains key 2
+  EXPECT_FALSE(std::isnan(scores.at({}, 3)));  // this one does not
+  const ScoresExtents none{.batch = 2, .heads = 3, .queries = 5, .keys = 0};
+  EXPECT_TRUE(
+      add_cope({nullptr, DType::f32, none, strides_bhqk(none)}, q.view(), cope, c.range).ok());
+}
+
+}  // namespace
+}  // namespace rotary
