@@ -35,8 +35,8 @@ extern const Command bench_command;
 extern const Command bias_command;
 
 inline constexpr std::array<const Command*, 8> commands = {
-    &inspect_command, &table_command,  &rotate_command, &encode_command, &bias_command,
-    &explain_command, &models_command, &bench_command,
+    &inspect_command, &table_command,   &rotate_command, &encode_command,
+    &bias_command,    &explain_command, &models_command, &bench_command,
 };
 
 }  // namespace rotary::cli
