@@ -11,7 +11,7 @@ enum class Elements { any, f32, bf16, bits16 };
 enum class Step {
   any,
   decode,   // one token of a model with 128 features a head, all of them turning, by one thread
-  prefill,  // 16 tokens and more
+  prefill,  // 16 tokens and more, by one or two threads
   chunk,    // 512 tokens and more
 };
 
@@ -53,22 +53,29 @@ constexpr std::array<GoalRow, 15> goals = {{
      .rows = RowsAre::made_in_call,
      .goal = {6.5}},
     // In place, rows included.
-    {.family = Family::in_place, .elements = Elements::f32, .step = Step::prefill, .goal = {1.08}},
+    {.family = Family::in_place,
+     .elements = Elements::f32,
+     .step = Step::prefill,
+     .rows = RowsAre::made_in_call,
+     .goal = {1.08}},
     {.family = Family::in_place,
      .elements = Elements::bits16,
      .step = Step::prefill,
      .last_level = MemoryLevel::l2,
+     .rows = RowsAre::made_in_call,
      .goal = {1.9}},
     {.family = Family::in_place,
      .elements = Elements::bits16,
      .step = Step::prefill,
      .first_level = MemoryLevel::l3,
      .last_level = MemoryLevel::l3,
+     .rows = RowsAre::made_in_call,
      .goal = {1.15}},
     {.family = Family::in_place,
      .elements = Elements::bits16,
      .step = Step::prefill,
      .first_level = MemoryLevel::dram,
+     .rows = RowsAre::made_in_call,
      .goal = {1.25}},
     // Out of place, from the third-level cache outwards.
     {.family = Family::out_of_place,
@@ -116,7 +123,7 @@ bool fits(Step step, const Line& line) {
       return line.tokens == 1 && line.threads == 1 && usual_heads &&
              operation.direction == Direction::forward;
     case Step::prefill:
-      return line.tokens >= 16;
+      return line.tokens >= 16 && line.threads <= 2;
     case Step::chunk:
       return line.tokens >= 512;
   }

@@ -40,46 +40,10 @@ class Cache {
   Tensor cache_;
 };
 
-class Append : public Job {
+// Keys, the cache that they go to, and a copy of them to the same slots beside it.
+class CacheJob : public Job {
  public:
-  explicit Append(StepRows rows)
-      : rows_(std::move(rows)),
-        keys_(make_keys(rows_.setup().line)),
-        cache_(rows_.setup().line),
-        roofline_(rows_.setup().executor) {
-    roofline_.add_copy(cache_.second_half(), keys_.view());
-  }
-
-  [[nodiscard]] Result<Verification> verify() override {
-    if (auto status = run(1); !status) return std::move(status).error();
-    return rows_.verify_first(take_sample(keys_.view()), cache_.second_half());
-  }
-
-  [[nodiscard]] Status run(std::int64_t calls) override {
-    const KvCache cache = cache_.all();
-    const KvHeads heads{.k = keys_.view()};
-    const Slots slots = cache_.next_slots();
-    const AppendOptions options{.executor = rows_.setup().executor};
-    for (std::int64_t call = 0; call < calls; ++call) {
-      auto status = append(cache, heads, slots, rows_.rotations(), options);
-      if (!status) return status;
-    }
-    return {};
-  }
-
-  [[nodiscard]] const Roofline& roofline() const override { return roofline_; }
-
- private:
-  StepRows rows_;
-  Tensor keys_;
-  Cache cache_;
-  Roofline roofline_;
-};
-
-// What append saves: keys rotated in place, then stored.
-class RotateThenCopy : public Job {
- public:
-  explicit RotateThenCopy(StepRows rows)
+  explicit CacheJob(StepRows rows)
       : rows_(std::move(rows)),
         keys_(make_keys(rows_.setup().line)),
         cache_(rows_.setup().line),
@@ -93,23 +57,51 @@ class RotateThenCopy : public Job {
     return rows_.verify_first(before, cache_.second_half());
   }
 
-  [[nodiscard]] Status run(std::int64_t calls) override {
-    const HeadsView keys = keys_.view();
-    for (std::int64_t call = 0; call < calls; ++call) {
-      auto status = rotate(keys, keys, rows_.rotations(), rows_.options());
-      if (!status) return status;
-      roofline_.run(1);
-    }
-    return {};
-  }
-
   [[nodiscard]] const Roofline& roofline() const override { return roofline_; }
+
+ protected:
+  [[nodiscard]] const StepRows& rows() const { return rows_; }
+  [[nodiscard]] const Tensor& keys() const { return keys_; }
+  [[nodiscard]] const Cache& cache() const { return cache_; }
 
  private:
   StepRows rows_;
   Tensor keys_;
   Cache cache_;
   Roofline roofline_;
+};
+
+class Append : public CacheJob {
+ public:
+  using CacheJob::CacheJob;
+
+  [[nodiscard]] Status run(std::int64_t calls) override {
+    const KvCache into = cache().all();
+    const KvHeads heads{.k = keys().view()};
+    const Slots slots = cache().next_slots();
+    const AppendOptions options{.executor = rows().setup().executor};
+    for (std::int64_t call = 0; call < calls; ++call) {
+      auto status = append(into, heads, slots, rows().rotations(), options);
+      if (!status) return status;
+    }
+    return {};
+  }
+};
+
+// What append saves: keys rotated in place, then stored.
+class RotateThenCopy : public CacheJob {
+ public:
+  using CacheJob::CacheJob;
+
+  [[nodiscard]] Status run(std::int64_t calls) override {
+    const HeadsView keys = this->keys().view();
+    for (std::int64_t call = 0; call < calls; ++call) {
+      auto status = rotate(keys, keys, rows().rotations(), rows().options());
+      if (!status) return status;
+      roofline().run(1);
+    }
+    return {};
+  }
 };
 
 template <class Kind>

@@ -120,9 +120,12 @@ Status check_slots(const ConsecutiveSlots& slots, const AppendCall& call) {
     return invalid_argument("cache.k: consecutive slots need a block for each batch row of k, ",
                             n.batch, "; got ", cache.batch);
   }
+  if (n.tokens > cache.tokens) {
+    return invalid_argument("slots: consecutive tokens need as many slots in a block, ", n.tokens,
+                            "; got ", cache.tokens);
+  }
   // By subtraction: a sum may not fit.
-  if (slots.first >= 0 && n.tokens <= cache.tokens && slots.first <= cache.tokens - n.tokens)
-    return {};
+  if (slots.first >= 0 && slots.first <= cache.tokens - n.tokens) return {};
   return invalid_argument("slots: first must be from 0 to ", cache.tokens - n.tokens, ", for ",
                           n.tokens, " tokens in blocks of ", cache.tokens, " slots; got ",
                           slots.first);

@@ -195,6 +195,9 @@ TEST_F(AppendErrors, ConsecutiveSlotsOutsideTheBlocks) {
   slots = ConsecutiveSlots{};
   cache.k.extents.batch = cache.v->extents.batch = 1;
   expect_refused({"block for each batch row", "2", "got 1"});
+  cache.k.extents.batch = cache.v->extents.batch = 5;
+  cache.k.extents.tokens = cache.v->extents.tokens = 2;
+  expect_refused({"as many slots in a block", "3", "got 2"});
 }
 
 TEST_F(AppendErrors, SlotsOutsideTheCache) {

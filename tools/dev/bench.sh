@@ -17,6 +17,9 @@ cmd_bench() {
   local commit
   commit="$(git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null || echo unknown)"
   mkdir -p -- "$bench_folder"
+  case " $* " in
+    *" -h "* | *" --help "*) exec build/release/bin/rotary bench --help ;;
+  esac
   stage "rotary bench"
   build/release/bin/rotary bench --out "$bench_folder/$commit.json" --force "$@"
   stage "kept in $bench_folder/$commit.json"
