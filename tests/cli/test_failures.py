@@ -14,7 +14,7 @@ class UsageTest(ToolTest):
     def test_the_command_line(self):
         name = self.write_config(LLAMA)
         for arguments, part in [
-            (["bogus"], "inspect, table, rotate, bias, explain, models, bench, got 'bogus'"),
+            (["bogus"], "inspect, table, rotate, encode, bias, explain, models, bench, got 'bogus'"),
             (["--bogus"], "got '--bogus'"),
             (["inspect"], "CONFIG is required"),
             (["inspect", name, "more"], "not expected: more"),
