@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention written to be read, in double: every score of every pair, then softmax, then the
+// values; and its gradients by the chain rule. Every encoding that the library has can be in it,
+// each by the reference's own code. docs/theory/attention.md derives it and says who computes so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "rotary/relative_bias.hpp"
+#include "rotary/rotary_spec.hpp"
+#include "rotary/shaw.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::reference {
+
+// [batch][tokens][heads][features], contiguous.
+struct Heads {
+  Extents extents;
+  std::vector<double> values;
+};
+
+// k and v have the same tokens and heads, q as many heads or a multiple of them: query head h reads
+// head h / (q heads / k heads) (GQA; MQA with one). v may have other features than q and k.
+struct AttentionInputs {
+  Heads q;
+  Heads k;
+  Heads v;
+};
+
+// causal: no key stands after the query.
+enum class Order { bidirectional, causal };
+
+// A query sees a key that passes all of these. Before and after go by positions, not by index.
+struct Mask {
+  Order order = Order::bidirectional;
+  // The sliding window: at most so far before the query, and after it; 0: itself alone. Absent: any
+  // distance. A sliding_window of W tokens in Transformers is left = W - 1.
+  std::optional<std::int64_t> left = {};
+  std::optional<std::int64_t> right = {};
+  // The first keys of each document, padding not counted, are seen across the window (StreamingLLM,
+  // arXiv 2309.17453), though not against the order.
+  std::int64_t sinks = 0;
+  std::vector<std::uint8_t> keys = {};  // [batch][keys], 0: padding, which nobody sees; empty: none
+  // Packed sequences: a query sees the keys of its own document. [batch][queries], [batch][keys];
+  // both empty: one document.
+  std::vector<std::int64_t> query_documents = {};
+  std::vector<std::int64_t> key_documents = {};
+};
+
+// A R(position) of queries and keys; with xpos also the factor of their role.
+struct Rotary {
+  HeadWindow window;             // of the features of q and k
+  std::vector<double> inv_freq;  // [pairs], radians per position
+  double attention_factor = 1;
+  std::optional<Xpos> xpos = {};
+};
+
+// Learned vectors of distances.
+struct ShawVectors {
+  ShawWindow window;
+  std::vector<double> table;  // [window.rows()][features of q, or of v], shared by all heads
+};
+
+// None, one or several.
+struct AttentionEncoding {
+  std::optional<Rotary> rotary = {};
+  std::optional<RelativeBias> bias = {};  // of as many heads as q has
+  std::optional<ShawVectors> shaw_keys = {};
+  std::optional<ShawVectors> shaw_values = {};
+  std::vector<double> cope = {};  // CoPE's table [positions][features of q]; empty: none
+};
+
+// score_ij = scale (q'_i · k'_j + q'_i · a_ij) + bias(head, i, j), masked with -Inf, then CoPE's
+// bias from these scores; q' = factor_i A R(i) q_i, k' = A R(j) k_j, a of shaw_keys.
+struct Attention {
+  double scale = 1;  // 1 / sqrt(features of q) in most models, 1 in T5
+  Mask mask = {};
+  AttentionEncoding encoding = {};
+  // Where each token stands; no two 2^63 or more apart. [batch][queries]; empty: the last of the
+  // keys, keys - queries, ..., keys - 1. [batch][keys]; empty: 0, 1, 2, ...
+  std::vector<std::int64_t> query_positions = {};
+  std::vector<std::int64_t> key_positions = {};
+  std::vector<double> query_factors = {};  // temperature, [batch][queries]; empty: all 1
+};
+
+// A query that sees no key has weights and out of 0 and log_sum_exp of -Inf.
+struct AttentionResult {
+  Heads out;                        // [batch][queries][heads of q][features of v]
+  std::vector<double> log_sum_exp;  // ln Σ_j e^score, [batch][heads][queries]
+  std::vector<double> weights;      // [batch][heads][queries][keys]
+};
+
+[[nodiscard]] AttentionResult attention(const AttentionInputs& inputs, const Attention& attention);
+
+// Each as what it is the gradient of; those of encodings that are not there are empty.
+struct AttentionGradients {
+  Heads q;
+  Heads k;
+  Heads v;
+  std::vector<double> bias;  // of what is added to each score, [batch][heads][queries][keys]
+  std::vector<double> shaw_keys;
+  std::vector<double> shaw_values;
+  std::vector<double> cope;
+};
+
+// Of a loss whose gradient in out is d_out. bias is always there, and holds what goes through CoPE.
+[[nodiscard]] AttentionGradients attention_gradients(const AttentionInputs& inputs,
+                                                     const Attention& attention,
+                                                     const Heads& d_out);
+
+}  // namespace rotary::reference
