@@ -177,6 +177,10 @@ Bias relative_bias(const RelativeBias& bias, const BiasIndex& at) {
   return std::visit(At{at}, bias);
 }
 
+std::int64_t shaw_row(const ShawWindow& window, const BiasIndex& at) {
+  return window.left + std::max(-window.left, std::min(window.right, at.key - at.query));
+}
+
 namespace {
 
 // a[i][j]: the vector of the pair of query i and key j.
@@ -185,10 +189,8 @@ std::vector<Matrix> all_pairs(std::int64_t queries, std::int64_t keys, const Sha
   for (std::int64_t i = 0; i < queries; ++i) {
     pairs.emplace_back();
     for (std::int64_t j = 0; j < keys; ++j) {
-      const std::int64_t relative = (shaw.range.first_key + j) - (shaw.range.first_query + i);
-      const std::int64_t clipped =
-          std::max(-shaw.window.left, std::min(shaw.window.right, relative));
-      pairs.back().push_back(shaw.table[static_cast<std::size_t>(clipped + shaw.window.left)]);
+      const BiasIndex at{.query = shaw.range.first_query + i, .key = shaw.range.first_key + j};
+      pairs.back().push_back(shaw.table[static_cast<std::size_t>(shaw_row(shaw.window, at))]);
     }
   }
   return pairs;

@@ -32,6 +32,9 @@ struct Bias {
 };
 [[nodiscard]] Bias relative_bias(const RelativeBias& bias, const BiasIndex& at);
 
+// The row of Shaw's table for a pair.
+[[nodiscard]] std::int64_t shaw_row(const ShawWindow& window, const BiasIndex& at);
+
 // Matrices, [rows][columns].
 using Matrix = std::vector<std::vector<long double>>;
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of attention one after the other. The order of operations is that of the models:
+// Vaswani et al. 2017 (arXiv 1706.03762), eq. 1; Shaw et al. 2018 (arXiv 1803.02155), eqs. 3 to 5;
+// T5 and ALiBi add to scores that are scaled; CoPE: Golovneva et al. 2024, appendix B.
+#include "reference/attention.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "reference/attention_case.hpp"
+#include "reference/relative.hpp"
+
+namespace rotary::reference {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Shaw's vector of a pair meets the query as the key does, before the scale.
+double product(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
+  const double* q = of.q.values.data() + query_offset(of, at);
+  const double* k = of.k.values.data() + key_offset(of, of.k, at, key);
+  const std::size_t features = size_of(of.q.extents.features);
+  double sum = 0;
+  for (std::size_t f = 0; f < features; ++f) sum += q[f] * k[f];
+  if (const auto& shaw = of.attention.encoding.shaw_keys) {
+    const std::int64_t row = shaw_row(shaw->window, positions_of_pair(of, at, key));
+    const double* a = shaw->table.data() + size_of(row) * features;
+    for (std::size_t f = 0; f < features; ++f) sum += q[f] * a[f];
+  }
+  return sum;
+}
+
+double masked_score(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
+  if (!sees(of, at, key)) return -infinity;
+  double score = of.attention.scale * product(of, at, key);
+  if (const auto& bias = of.attention.encoding.bias)
+    score += static_cast<double>(relative_bias(*bias, positions_of_pair(of, at, key)).value);
+  return score;
+}
+
+// What CoPE adds to a row: positions count the keys up to the query, so that those after it, which
+// a bidirectional query sees, are neither counted nor moved.
+std::vector<double> cope_row(const AttentionCase& of, const QueryIndex& at,
+                             const std::vector<double>& scores) {
+  const std::vector<double>& table = of.attention.encoding.cope;
+  const std::size_t features = size_of(of.q.extents.features);
+  Matrix rows;
+  for (std::size_t i = 0; i < table.size(); i += features)
+    rows.emplace_back(table.data() + i, table.data() + i + features);
+  const double* q = of.q.values.data() + query_offset(of, at);
+  Matrix counted = {{scores.begin(), scores.end()}};
+  for (std::size_t j = 0; j < scores.size(); ++j) {
+    const BiasIndex pair = positions_of_pair(of, at, static_cast<std::int64_t>(j));
+    if (pair.key > pair.query) counted[0][j] = -infinity;
+  }
+  const BiasRange all{.first_query = of.k.extents.tokens};  // what is masked has a gate of 0
+  const Matrix bias = cope_bias(counted, {{q, q + features}}, rows, all);
+  std::vector<double> added(scores.size());
+  for (std::size_t j = 0; j < scores.size(); ++j) {
+    if (counted[0][j] > -infinity) added[j] = static_cast<double>(bias[0][j]);
+  }
+  return added;
+}
+
+// Less the largest score, so that no exponential overflows.
+void softmax(AttentionRow& row, const std::vector<double>& scores) {
+  double most = -infinity;
+  for (const double score : scores) most = std::max(most, score);
+  row.weights.assign(scores.size(), 0.0);
+  row.log_sum_exp = -infinity;
+  const auto is_masked = [](double score) { return score == -infinity; };
+  if (std::all_of(scores.begin(), scores.end(), is_masked)) return;
+  double sum = 0;
+  for (const double score : scores) sum += std::exp(score - most);
+  row.log_sum_exp = most + std::log(sum);
+  for (std::size_t j = 0; j < scores.size(); ++j) row.weights[j] = std::exp(scores[j] - most) / sum;
+}
+
+// out += Σ_j weight_j (v_j + a'_ij).
+void add_values(double* out, const AttentionCase& of, const QueryIndex& at,
+                const AttentionRow& row) {
+  const std::size_t features = size_of(of.v.extents.features);
+  for (std::size_t j = 0; j < row.weights.size(); ++j) {
+    if (row.masked(j)) continue;
+    const auto key = static_cast<std::int64_t>(j);
+    const double* v = of.v.values.data() + key_offset(of, of.v, at, key);
+    for (std::size_t f = 0; f < features; ++f) out[f] += row.weights[j] * v[f];
+    if (const auto& shaw = of.attention.encoding.shaw_values) {
+      const std::int64_t place = shaw_row(shaw->window, positions_of_pair(of, at, key));
+      const double* a = shaw->table.data() + size_of(place) * features;
+      for (std::size_t f = 0; f < features; ++f) out[f] += row.weights[j] * a[f];
+    }
+  }
+}
+
+}  // namespace
+
+AttentionRow row_of(const AttentionCase& of, const QueryIndex& at) {
+  AttentionRow row;
+  for (std::int64_t key = 0; key < of.k.extents.tokens; ++key)
+    row.scores.push_back(masked_score(of, at, key));
+  std::vector<double> scores = row.scores;
+  if (!of.attention.encoding.cope.empty()) {
+    const std::vector<double> bias = cope_row(of, at, row.scores);
+    for (std::size_t j = 0; j < scores.size(); ++j) scores[j] += bias[j];
+  }
+  softmax(row, scores);
+  return row;
+}
+
+AttentionResult attention(const AttentionInputs& inputs, const Attention& attention) {
+  const AttentionCase of = case_of(inputs, attention);
+  AttentionResult result;
+  result.out.extents = inputs.q.extents;
+  result.out.extents.features = inputs.v.extents.features;
+  const Extents& n = result.out.extents;
+  result.out.values.assign(size_of(n.batch * n.tokens * n.heads * n.features), 0.0);
+  for_each_query(of, [&](const QueryIndex& at) {
+    const AttentionRow row = row_of(of, at);
+    result.log_sum_exp.push_back(row.log_sum_exp);
+    result.weights.insert(result.weights.end(), row.weights.begin(), row.weights.end());
+    add_values(result.out.values.data() + offset_of(n, at.batch, at.query, at.head), of, at, row);
+  });
+  return result;
+}
+
+}  // namespace rotary::reference

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/attention_case.hpp"
+
+#include <cstddef>
+#include <utility>
+
+#include "reference/forms.hpp"
+#include "reference/tensor.hpp"
+#include "rotary/positions.hpp"
+
+namespace rotary::reference {
+namespace {
+
+// Token t of every batch row at first + t, where nothing else is said.
+std::vector<std::int64_t> filled(std::vector<std::int64_t> positions, const Extents& extents,
+                                 std::int64_t first) {
+  if (!positions.empty()) return positions;
+  for (std::int64_t b = 0; b < extents.batch; ++b) {
+    for (std::int64_t t = 0; t < extents.tokens; ++t) positions.push_back(first + t);
+  }
+  return positions;
+}
+
+std::vector<std::int64_t> ranks_of(const Mask& mask, const Extents& keys) {
+  std::vector<std::int64_t> ranks;
+  for (std::int64_t b = 0; b < keys.batch; ++b) {
+    const std::size_t row = size_of(b * keys.tokens);
+    for (std::size_t j = 0; j < size_of(keys.tokens); ++j) {
+      ranks.push_back(0);
+      for (std::size_t earlier = 0; earlier < j; ++earlier) {
+        const bool token = mask.keys.empty() || mask.keys[row + earlier] != 0;
+        const bool same = mask.key_documents.empty() ||
+                          mask.key_documents[row + earlier] == mask.key_documents[row + j];
+        if (token && same) ++ranks.back();
+      }
+    }
+  }
+  return ranks;
+}
+
+void multiply_by_factors(Heads& q, const std::vector<double>& factors) {
+  if (factors.empty()) return;
+  const std::size_t token = size_of(q.extents.heads * q.extents.features);
+  for (std::size_t i = 0; i < q.values.size(); ++i) q.values[i] *= factors[i / token];
+}
+
+AngleRows rows_of(const Extents& extents, const std::vector<std::int64_t>& positions,
+                  const Turn& turn) {
+  const Positions at = rotary::positions_of(positions, extents.batch);
+  if (!turn.rotary.xpos) return {at, turn.rotary.inv_freq};
+  return {at, turn.rotary.inv_freq, {.xpos = *turn.rotary.xpos, .role = turn.role}};
+}
+
+// How far one position is before another, 0 where it is not: up to 2^64, which int64 does not hold.
+std::uint64_t distance(std::int64_t from, std::int64_t to) {
+  return from < to ? static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from) : 0;
+}
+
+bool within(std::uint64_t distance, const std::optional<std::int64_t>& most) {
+  return !most || distance <= static_cast<std::uint64_t>(*most);
+}
+
+}  // namespace
+
+std::size_t size_of(std::int64_t number) { return static_cast<std::size_t>(number); }
+
+std::size_t offset_of(const Extents& extents, std::int64_t batch, std::int64_t token,
+                      std::int64_t head) {
+  return size_of(((batch * extents.tokens + token) * extents.heads + head) * extents.features);
+}
+
+std::size_t query_offset(const AttentionCase& of, const QueryIndex& at) {
+  return offset_of(of.q.extents, at.batch, at.query, at.head);
+}
+
+// GQA (Ainslie et al. 2023, arXiv 2305.13245): neighbouring query heads share a key head.
+std::size_t key_offset(const AttentionCase& of, const Heads& keys, const QueryIndex& at,
+                       std::int64_t key) {
+  const std::int64_t group = of.q.extents.heads / keys.extents.heads;
+  return offset_of(keys.extents, at.batch, key, at.head / group);
+}
+
+Heads turned(const Heads& heads, const std::vector<std::int64_t>& positions, const Turn& turn) {
+  const Extents& n = heads.extents;
+  const AngleRows rows = rows_of(n, positions, turn);
+  Heads result = heads;
+  for (std::int64_t b = 0; b < n.batch; ++b) {
+    for (std::int64_t t = 0; t < n.tokens; ++t) {
+      for (std::int64_t h = 0; h < n.heads; ++h) {
+        const std::size_t first = offset_of(n, b, t, h);
+        const std::vector<long double> x(heads.values.data() + first,
+                                         heads.values.data() + first + n.features);
+        const auto y = rotate_by_elements(x, turn.rotary.window,
+                                          {.angles = rows.at(b, t),
+                                           .attention_factor = turn.rotary.attention_factor,
+                                           .direction = turn.direction});
+        for (std::size_t f = 0; f < y.size(); ++f)
+          result.values[first + f] = static_cast<double>(y[f]);
+      }
+    }
+  }
+  return result;
+}
+
+AttentionCase case_of(const AttentionInputs& inputs, const Attention& attention) {
+  const Extents& keys = inputs.k.extents;
+  const Extents& queries = inputs.q.extents;
+  AttentionCase made{
+      .attention = attention,
+      .v = inputs.v,
+      .q = inputs.q,
+      .k = inputs.k,
+      .query_positions = filled(attention.query_positions, queries, keys.tokens - queries.tokens),
+      .key_positions = filled(attention.key_positions, keys, 0),
+      .ranks = ranks_of(attention.mask, keys)};
+  if (const auto& rotary = attention.encoding.rotary) {
+    made.q = turned(inputs.q, made.query_positions, {*rotary, Role::query});
+    made.k = turned(inputs.k, made.key_positions, {*rotary, Role::key});
+  }
+  multiply_by_factors(made.q, attention.query_factors);
+  return made;
+}
+
+BiasIndex positions_of_pair(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
+  return {.head = at.head,
+          .query = of.query_positions[size_of(at.batch * of.q.extents.tokens + at.query)],
+          .key = of.key_positions[size_of(at.batch * of.k.extents.tokens + key)]};
+}
+
+bool sees(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
+  const Mask& mask = of.attention.mask;
+  const std::size_t i = size_of(at.batch * of.q.extents.tokens + at.query);
+  const std::size_t j = size_of(at.batch * of.k.extents.tokens + key);
+  if (!mask.keys.empty() && mask.keys[j] == 0) return false;
+  if (!mask.key_documents.empty() && mask.key_documents[j] != mask.query_documents[i]) return false;
+  const BiasIndex pair = positions_of_pair(of, at, key);
+  if (mask.order == Order::causal && pair.key > pair.query) return false;
+  if (of.ranks[j] < mask.sinks) return true;
+  return within(distance(pair.key, pair.query), mask.left) &&
+         within(distance(pair.query, pair.key), mask.right);
+}
+
+}  // namespace rotary::reference

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What attention() and its gradients share: one call with everything written out, and one row of
+// it, a query of one head with all keys.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "reference/attention.hpp"
+#include "rotary/rotate.hpp"
+#include "rotary/rotations.hpp"
+
+namespace rotary::reference {
+
+struct AttentionCase {
+  const Attention& attention;
+  const Heads& v;
+  Heads q;                                    // factor A R(i) q
+  Heads k;                                    // A R(j) k
+  std::vector<std::int64_t> query_positions;  // [batch][queries]
+  std::vector<std::int64_t> key_positions;    // [batch][keys]
+  std::vector<std::int64_t> ranks;  // [batch][keys], keys before it in its document, no padding
+};
+[[nodiscard]] AttentionCase case_of(const AttentionInputs& inputs, const Attention& attention);
+
+// Every head of queries or keys times A R of its position, or, backwards, A R^T.
+struct Turn {
+  const Rotary& rotary;
+  Role role;
+  Direction direction = Direction::forward;
+};
+[[nodiscard]] Heads turned(const Heads& heads, const std::vector<std::int64_t>& positions,
+                           const Turn& turn);
+
+struct QueryIndex {
+  std::int64_t batch = 0;
+  std::int64_t head = 0;
+  std::int64_t query = 0;
+};
+[[nodiscard]] std::size_t size_of(std::int64_t number);
+
+// Of [batch][tokens][heads][features]: where the features of one head begin.
+[[nodiscard]] std::size_t offset_of(const Extents& extents, std::int64_t batch, std::int64_t token,
+                                    std::int64_t head);
+[[nodiscard]] std::size_t query_offset(const AttentionCase& of, const QueryIndex& at);
+// Of k, and of v, whose features are as many as given.
+[[nodiscard]] std::size_t key_offset(const AttentionCase& of, const Heads& keys,
+                                     const QueryIndex& at, std::int64_t key);
+
+// Where its query stands, and a key.
+[[nodiscard]] BiasIndex positions_of_pair(const AttentionCase& of, const QueryIndex& at,
+                                          std::int64_t key);
+
+[[nodiscard]] bool sees(const AttentionCase& of, const QueryIndex& at, std::int64_t key);
+
+// Calls visit(at) for every query of every head of every batch row.
+template <class Visit>
+void for_each_query(const AttentionCase& of, Visit visit) {
+  const Extents& n = of.q.extents;
+  for (std::int64_t b = 0; b < n.batch; ++b) {
+    for (std::int64_t h = 0; h < n.heads; ++h) {
+      for (std::int64_t i = 0; i < n.tokens; ++i) visit(QueryIndex{b, h, i});
+    }
+  }
+}
+
+// [keys] each.
+struct AttentionRow {
+  std::vector<double> scores;  // masked with -Inf, before CoPE
+  std::vector<double> weights;
+  double log_sum_exp = 0;
+
+  // What is masked is not there: its values are not even multiplied by 0.
+  [[nodiscard]] bool masked(std::size_t key) const {
+    return scores[key] == -std::numeric_limits<double>::infinity();
+  }
+};
+[[nodiscard]] AttentionRow row_of(const AttentionCase& of, const QueryIndex& at);
+
+}  // namespace rotary::reference
