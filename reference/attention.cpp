@@ -17,15 +17,17 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Shaw's vector of a pair meets the query as the key does, before the scale.
+// Shaw's vector of a pair meets the query as the key does, before the scale. It is one of distances
+// already: were the query turned, the product would depend on where it stands.
 double product(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
-  const double* q = of.q.values.data() + query_offset(of, at);
-  const double* k = of.k.values.data() + key_offset(of, of.k, at, key);
+  const double* turned_q = of.turned_q.values.data() + query_offset(of, at);
+  const double* turned_k = of.turned_k.values.data() + key_offset(of, of.turned_k, at, key);
   const std::size_t features = size_of(of.q.extents.features);
   double sum = 0;
-  for (std::size_t f = 0; f < features; ++f) sum += q[f] * k[f];
+  for (std::size_t f = 0; f < features; ++f) sum += turned_q[f] * turned_k[f];
   if (const auto& shaw = of.attention.encoding.shaw_keys) {
     const std::int64_t row = shaw_row(shaw->window, positions_of_pair(of, at, key));
+    const double* q = of.q.values.data() + query_offset(of, at);
     const double* a = shaw->table.data() + size_of(row) * features;
     for (std::size_t f = 0; f < features; ++f) sum += q[f] * a[f];
   }
@@ -55,7 +57,7 @@ std::vector<double> cope_row(const AttentionCase& of, const QueryIndex& at,
     const BiasIndex pair = positions_of_pair(of, at, static_cast<std::int64_t>(j));
     if (pair.key > pair.query) counted[0][j] = -infinity;
   }
-  const BiasRange all{.first_query = of.k.extents.tokens};  // what is masked has a gate of 0
+  const BiasRange all{.first_query = of.turned_k.extents.tokens};  // what is masked has a gate of 0
   const Matrix bias = cope_bias(counted, {{q, q + features}}, rows, all);
   std::vector<double> added(scores.size());
   for (std::size_t j = 0; j < scores.size(); ++j) {
@@ -99,7 +101,7 @@ void add_values(double* out, const AttentionCase& of, const QueryIndex& at,
 
 AttentionRow row_of(const AttentionCase& of, const QueryIndex& at) {
   AttentionRow row;
-  for (std::int64_t key = 0; key < of.k.extents.tokens; ++key)
+  for (std::int64_t key = 0; key < of.turned_k.extents.tokens; ++key)
     row.scores.push_back(masked_score(of, at, key));
   std::vector<double> scores = row.scores;
   if (!of.attention.encoding.cope.empty()) {

@@ -72,8 +72,9 @@ struct AttentionEncoding {
   std::vector<double> cope = {};  // CoPE's table [positions][features of q]; empty: none
 };
 
-// score_ij = scale (q'_i · k'_j + q'_i · a_ij) + bias(head, i, j), masked with -Inf, then CoPE's
-// bias from these scores; q' = factor_i A R(i) q_i, k' = A R(j) k_j, a of shaw_keys.
+// score_ij = scale (A R(i) q_i · A R(j) k_j + q_i · a_ij) + bias(head, i, j), masked with -Inf, to
+// which CoPE adds a bias that it forms of q_i and these scores; a of shaw_keys, and q_i already
+// times its factor. out_i = Σ_j softmax_j(score_i) (v_j + a'_ij), a' of shaw_values.
 struct Attention {
   double scale = 1;  // 1 / sqrt(features of q) in most models, 1 in T5
   Mask mask = {};

@@ -109,28 +109,30 @@ AttentionCase case_of(const AttentionInputs& inputs, const Attention& attention)
       .attention = attention,
       .v = inputs.v,
       .q = inputs.q,
-      .k = inputs.k,
+      .turned_q = {},
+      .turned_k = inputs.k,
       .query_positions = filled(attention.query_positions, queries, keys.tokens - queries.tokens),
       .key_positions = filled(attention.key_positions, keys, 0),
       .ranks = ranks_of(attention.mask, keys)};
-  if (const auto& rotary = attention.encoding.rotary) {
-    made.q = turned(inputs.q, made.query_positions, {*rotary, Role::query});
-    made.k = turned(inputs.k, made.key_positions, {*rotary, Role::key});
-  }
   multiply_by_factors(made.q, attention.query_factors);
+  made.turned_q = made.q;
+  if (const auto& rotary = attention.encoding.rotary) {
+    made.turned_q = turned(made.q, made.query_positions, {*rotary, Role::query});
+    made.turned_k = turned(inputs.k, made.key_positions, {*rotary, Role::key});
+  }
   return made;
 }
 
 BiasIndex positions_of_pair(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
   return {.head = at.head,
           .query = of.query_positions[size_of(at.batch * of.q.extents.tokens + at.query)],
-          .key = of.key_positions[size_of(at.batch * of.k.extents.tokens + key)]};
+          .key = of.key_positions[size_of(at.batch * of.turned_k.extents.tokens + key)]};
 }
 
 bool sees(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
   const Mask& mask = of.attention.mask;
   const std::size_t i = size_of(at.batch * of.q.extents.tokens + at.query);
-  const std::size_t j = size_of(at.batch * of.k.extents.tokens + key);
+  const std::size_t j = size_of(at.batch * of.turned_k.extents.tokens + key);
   if (!mask.keys.empty() && mask.keys[j] == 0) return false;
   if (!mask.key_documents.empty() && mask.key_documents[j] != mask.query_documents[i]) return false;
   const BiasIndex pair = positions_of_pair(of, at, key);

@@ -17,8 +17,9 @@ namespace rotary::reference {
 struct AttentionCase {
   const Attention& attention;
   const Heads& v;
-  Heads q;                                    // factor A R(i) q
-  Heads k;                                    // A R(j) k
+  Heads q;                                    // factor_i q_i
+  Heads turned_q;                             // A R(i) of it
+  Heads turned_k;                             // A R(j) k_j
   std::vector<std::int64_t> query_positions;  // [batch][queries]
   std::vector<std::int64_t> key_positions;    // [batch][keys]
   std::vector<std::int64_t> ranks;  // [batch][keys], keys before it in its document, no padding
@@ -45,7 +46,7 @@ struct QueryIndex {
 [[nodiscard]] std::size_t offset_of(const Extents& extents, std::int64_t batch, std::int64_t token,
                                     std::int64_t head);
 [[nodiscard]] std::size_t query_offset(const AttentionCase& of, const QueryIndex& at);
-// Of k, and of v, whose features are as many as given.
+// Of keys or values.
 [[nodiscard]] std::size_t key_offset(const AttentionCase& of, const Heads& keys,
                                      const QueryIndex& at, std::int64_t key);
 

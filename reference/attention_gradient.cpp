@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "reference/attention.hpp"
 #include "reference/attention_case.hpp"
@@ -25,8 +26,10 @@ double dot(const double* x, const double* y, std::size_t features) {
 
 class Backward {
  public:
-  Backward(const AttentionCase& of, AttentionGradients& gradients)
-      : of_(of), encoding_(of.attention.encoding), to_(gradients) {}
+  // turned_q: of the query as it meets the keys; gradients.q gets what else it meets, gradients.k
+  // the keys as they are met.
+  Backward(const AttentionCase& of, AttentionGradients& gradients, Heads& turned_q)
+      : of_(of), encoding_(of.attention.encoding), to_(gradients), turned_q_(turned_q) {}
 
   // d_out: of this row, [features of v].
   void add_row(const QueryIndex& at, const double* d_out) {
@@ -113,24 +116,22 @@ class Backward {
     return gates;
   }
 
-  // score_ij = scale q'_i · (k'_j + a_ij).
+  // score_ij = scale (q'_i · k'_j + q_i · a_ij).
   void add_products(const QueryIndex& at, const AttentionRow& row,
                     const std::vector<double>& d_scores) {
     const std::size_t features = size_of(of_.q.extents.features);
     const std::size_t i = query_offset(of_, at);
-    const double* q = of_.q.values.data() + i;
-    double* d_q = to_.q.values.data() + i;
     for (std::size_t j = 0; j < d_scores.size(); ++j) {
       if (row.masked(j)) continue;
       const auto key = static_cast<std::int64_t>(j);
       const double d_product = of_.attention.scale * d_scores[j];
-      const std::size_t k = key_offset(of_, of_.k, at, key);
-      add(d_q, d_product, of_.k.values.data() + k, features);
-      add(to_.k.values.data() + k, d_product, q, features);
+      const std::size_t k = key_offset(of_, of_.turned_k, at, key);
+      add(turned_q_.values.data() + i, d_product, of_.turned_k.values.data() + k, features);
+      add(to_.k.values.data() + k, d_product, of_.turned_q.values.data() + i, features);
       if (!encoding_.shaw_keys) continue;
       const std::size_t a = shaw_offset(encoding_.shaw_keys->window, at, key, features);
-      add(d_q, d_product, encoding_.shaw_keys->table.data() + a, features);
-      add(to_.shaw_keys.data() + a, d_product, q, features);
+      add(to_.q.values.data() + i, d_product, encoding_.shaw_keys->table.data() + a, features);
+      add(to_.shaw_keys.data() + a, d_product, of_.q.values.data() + i, features);
     }
   }
 
@@ -142,6 +143,7 @@ class Backward {
   const AttentionCase& of_;
   const AttentionEncoding& encoding_;
   AttentionGradients& to_;
+  Heads& turned_q_;
 };
 
 Heads zeros_like(const Heads& heads) {
@@ -152,18 +154,18 @@ std::vector<double> zeros_like(const std::optional<ShawVectors>& shaw) {
   return std::vector<double>(shaw ? shaw->table.size() : 0, 0.0);
 }
 
-// q' = factor A R q: from the gradient of q' to that of q.
-void turn_back(AttentionGradients& gradients, const AttentionCase& of) {
+// q' = A R (factor q): back to q, and from k' = A R k to k.
+void turn_back(AttentionGradients& gradients, const AttentionCase& of, Heads turned_q) {
   const Attention& attention = of.attention;
-  if (!attention.query_factors.empty()) {
-    const std::size_t token = size_of(of.q.extents.heads * of.q.extents.features);
-    for (std::size_t i = 0; i < gradients.q.values.size(); ++i)
-      gradients.q.values[i] *= attention.query_factors[i / token];
-  }
   if (const auto& rotary = attention.encoding.rotary) {
-    gradients.q =
-        turned(gradients.q, of.query_positions, {*rotary, Role::query, Direction::transpose});
+    turned_q = turned(turned_q, of.query_positions, {*rotary, Role::query, Direction::transpose});
     gradients.k = turned(gradients.k, of.key_positions, {*rotary, Role::key, Direction::transpose});
+  }
+  std::vector<double>& d_q = gradients.q.values;
+  const std::size_t token = size_of(of.q.extents.heads * of.q.extents.features);
+  for (std::size_t i = 0; i < d_q.size(); ++i) {
+    d_q[i] += turned_q.values[i];
+    if (!attention.query_factors.empty()) d_q[i] *= attention.query_factors[i / token];
   }
 }
 
@@ -179,12 +181,13 @@ AttentionGradients attention_gradients(const AttentionInputs& inputs, const Atte
                                .shaw_keys = zeros_like(attention.encoding.shaw_keys),
                                .shaw_values = zeros_like(attention.encoding.shaw_values),
                                .cope = std::vector<double>(attention.encoding.cope.size(), 0.0)};
-  Backward backward(of, gradients);
+  Heads turned_q = zeros_like(inputs.q);
+  Backward backward(of, gradients, turned_q);
   for_each_query(of, [&](const QueryIndex& at) {
     backward.add_row(at,
                      d_out.values.data() + offset_of(d_out.extents, at.batch, at.query, at.head));
   });
-  turn_back(gradients, of);
+  turn_back(gradients, of, std::move(turned_q));
   return gradients;
 }
 

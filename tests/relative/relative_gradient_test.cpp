@@ -10,6 +10,7 @@
 #include "reference/relative.hpp"
 #include "relative/samples.hpp"
 #include "rotary/relative.hpp"
+#include "support/bias_parameters.hpp"
 #include "support/random.hpp"
 #include "support/result.hpp"
 #include "support/tensor.hpp"
@@ -23,48 +24,6 @@ using test::Sample;
 using test::Tensor;
 
 constexpr BiasRange range{.first_query = 2, .first_key = -1};
-
-void append(std::vector<double*>& to, std::vector<double>& values) {
-  for (double& value : values) to.push_back(&value);
-}
-
-// The learned numbers in the documented order.
-struct Parameters {
-  std::vector<double*> operator()(T5Bias& /*bias*/) const {
-    std::vector<double*> all;
-    append(all, test::sample_table());
-    return all;
-  }
-  std::vector<double*> operator()(Alibi& alibi) const {
-    if (alibi.slopes.empty()) {
-      for (const long double slope : reference::alibi_slopes(alibi))
-        alibi.slopes.push_back(static_cast<double>(slope));
-    }
-    std::vector<double*> all;
-    append(all, alibi.slopes);
-    return all;
-  }
-  std::vector<double*> operator()(KerpleLog& kerple) const {
-    std::vector<double*> all;
-    append(all, kerple.p);
-    append(all, kerple.a);
-    return all;
-  }
-  std::vector<double*> operator()(KerplePower& kerple) const {
-    std::vector<double*> all;
-    append(all, kerple.a);
-    append(all, kerple.p);
-    return all;
-  }
-  std::vector<double*> operator()(Fire& fire) const {
-    std::vector<double*> all = {&fire.c, &fire.threshold};
-    for (auto* part :
-         {&fire.hidden_weight, &fire.hidden_bias, &fire.output_weight, &fire.output_bias})
-      append(all, *part);
-    return all;
-  }
-  std::vector<double*> operator()(Sandwich& /*sandwich*/) const { return {}; }
-};
 
 Tensor random_gradient(DType dtype, Layout layout) {
   Tensor d_bias({.dtype = dtype,
@@ -94,7 +53,7 @@ TEST(RelativeGradient, IsThatOfFiniteDifferences) {
   for (Sample sample : test::samples()) {
     SCOPED_TRACE(sample.name);
     if (sample.name == "fire") std::get<Fire>(sample.bias).threshold = 5.5;  // both sides of it
-    const auto parameters = std::visit(Parameters{}, sample.bias);
+    const auto parameters = test::bias_parameters(sample.bias, test::sample_table());
     ASSERT_EQ(static_cast<std::int64_t>(parameters.size()), parameter_count(sample.bias));
     std::vector<double> gradients(parameters.size(), 0.5);
     test::require(add_bias_gradient(gradients, sample.bias, test::scores_of(d_bias.view()), range));

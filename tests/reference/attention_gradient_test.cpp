@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every gradient of the reference attention, along random directions, against central differences
+// of a random loss: all encodings under all masks with all groupings of heads. What is added to the
+// scores is turned into the gradients of T5's table, ALiBi's slopes, KERPLE's and FIRE's numbers by
+// the library.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "reference/attention.hpp"
+#include "rotary/relative_bias.hpp"
+#include "support/attention.hpp"
+#include "support/bias_parameters.hpp"
+#include "support/random.hpp"
+#include "support/result.hpp"
+
+namespace rotary::reference {
+namespace {
+
+using test::AttentionShape;
+using test::EncodingSample;
+using test::MaskSample;
+
+// The loss is a sum of at most 96 products of numbers below 1 and 4, which are off by 2^-48: with a
+// step s of 2^-17 the difference by less than 96 2^-48 / s < 2^-24. Along a direction the third
+// derivative is below 2^6 here (steps of 2^-14 show 2^3): 2^6 s^2 / 6 < 2^-30. Seen: 2^-30.
+constexpr double difference_step = 0x1p-17;
+constexpr double tolerance = 0x1p-24;
+
+// One tensor, table or set of parameters, and what attention_gradients() says of it.
+struct Varied {
+  std::string name;
+  std::vector<double*> numbers;
+  std::vector<double> gradient;
+};
+
+std::vector<double*> all_of(std::vector<double>& values) {
+  std::vector<double*> numbers;
+  for (double& value : values) numbers.push_back(&value);
+  return numbers;
+}
+
+class AttentionGradient : public testing::Test {
+ protected:
+  void set_up_case(const AttentionShape& shape, const MaskSample& mask,
+                   const EncodingSample& encoding) {
+    inputs = test::random_inputs(shape, 40);
+    given = test::with_encoding(mask, encoding);
+    d_out = test::random_heads(test::out_extents(inputs), 50);
+    // Written out before gradients are taken.
+    if (given.encoding.bias) (void)parameters();
+  }
+
+  [[nodiscard]] std::vector<double*> parameters() {
+    return test::bias_parameters(*given.encoding.bias,
+                                 test::attention_t5_table(inputs.q.extents.heads));
+  }
+
+  [[nodiscard]] double loss() const {
+    const AttentionResult result = attention(inputs, given);
+    double sum = 0;
+    for (std::size_t i = 0; i < d_out.values.size(); ++i)
+      sum += d_out.values[i] * result.out.values[i];
+    return sum;
+  }
+
+  // Σ over the batch, whose rows have positions of their own.
+  [[nodiscard]] std::vector<double> parameter_gradient(const std::vector<double>& d_bias) const {
+    const auto queries = static_cast<std::size_t>(inputs.q.extents.tokens);
+    const auto keys = static_cast<std::size_t>(inputs.k.extents.tokens);
+    const test::PositionLists positions = test::position_lists(inputs, given);
+    const ScoresExtents one_row{.heads = inputs.q.extents.heads,
+                                .queries = inputs.q.extents.tokens,
+                                .keys = inputs.k.extents.tokens};
+    std::vector<double> gradient(static_cast<std::size_t>(parameter_count(*given.encoding.bias)));
+    for (std::size_t b = 0; b < static_cast<std::size_t>(inputs.q.extents.batch); ++b) {
+      std::vector<double> row(
+          d_bias.begin() + static_cast<std::ptrdiff_t>(b * d_bias.size() / 2),
+          d_bias.begin() + static_cast<std::ptrdiff_t>((b + 1) * d_bias.size() / 2));
+      const BiasPositions at{.queries = std::span(positions.queries).subspan(b * queries, queries),
+                             .keys = std::span(positions.keys).subspan(b * keys, keys)};
+      test::require(
+          add_bias_gradient(gradient, *given.encoding.bias, test::scores_of(row, one_row), at));
+    }
+    return gradient;
+  }
+
+  [[nodiscard]] std::vector<Varied> everything() {
+    const AttentionGradients got = attention_gradients(inputs, given, d_out);
+    AttentionEncoding& encoding = given.encoding;
+    std::vector<Varied> all = {{"q", all_of(inputs.q.values), got.q.values},
+                               {"k", all_of(inputs.k.values), got.k.values},
+                               {"v", all_of(inputs.v.values), got.v.values},
+                               {"cope", all_of(encoding.cope), got.cope}};
+    if (encoding.shaw_keys)
+      all.push_back({"shaw keys", all_of(encoding.shaw_keys->table), got.shaw_keys});
+    if (encoding.shaw_values)
+      all.push_back({"shaw values", all_of(encoding.shaw_values->table), got.shaw_values});
+    if (encoding.bias) all.push_back({"bias", parameters(), parameter_gradient(got.bias)});
+    return all;
+  }
+
+  // Along a random direction.
+  void expect_difference(const Varied& varied, std::uint64_t seed) const {
+    ASSERT_EQ(varied.numbers.size(), varied.gradient.size());
+    test::Random random(seed);
+    std::vector<double> before;
+    std::vector<double> direction;
+    double expected = 0;
+    for (std::size_t i = 0; i < varied.numbers.size(); ++i) {
+      before.push_back(*varied.numbers[i]);
+      direction.push_back(random.unit() * 2 - 1);
+      expected += varied.gradient[i] * direction[i];
+    }
+    const auto loss_at = [&](double distance) {
+      for (std::size_t i = 0; i < before.size(); ++i)
+        *varied.numbers[i] = before[i] + distance * direction[i];
+      return loss();
+    };
+    const double above = loss_at(difference_step);
+    const double below = loss_at(-difference_step);
+    for (std::size_t i = 0; i < before.size(); ++i) *varied.numbers[i] = before[i];
+    ASSERT_NEAR((above - below) / (2 * difference_step), expected,
+                tolerance * (1 + std::abs(expected)));
+  }
+
+  AttentionInputs inputs;
+  Attention given;
+  Heads d_out;
+};
+
+TEST_F(AttentionGradient, IsThatOfDifferences) {
+  for (const AttentionShape& shape : test::attention_shapes) {
+    for (const MaskSample& mask : test::attention_masks()) {
+      for (const EncodingSample& encoding : test::attention_encodings(shape)) {
+        set_up_case(shape, mask, encoding);
+        for (const Varied& varied : everything()) {
+          SCOPED_TRACE(mask.name + ", " + encoding.name + ", " + varied.name);
+          for (const std::uint64_t seed : {61, 62}) {
+            ASSERT_NO_FATAL_FAILURE(expect_difference(varied, seed));
+          }
+        }
+      }
+    }
+  }
+}
+
+// One at a time, where everything meets.
+TEST_F(AttentionGradient, IsThatOfDifferencesInEveryNumber) {
+  const AttentionShape shape = test::attention_shapes[0];
+  set_up_case(shape, test::attention_masks()[1], test::attention_encodings(shape).back());
+  for (const Varied& varied : everything()) {
+    for (std::size_t i = 0; i < varied.numbers.size(); ++i) {
+      SCOPED_TRACE(varied.name + ' ' + std::to_string(i));
+      ASSERT_NO_FATAL_FAILURE(
+          expect_difference({varied.name, {varied.numbers[i]}, {varied.gradient[i]}}, 63));
+    }
+  }
+}
+
+TEST_F(AttentionGradient, OfWhatIsNotThereIsEmptyAndOfWhatIsMaskedZero) {
+  const AttentionShape shape;
+  set_up_case(shape, test::attention_masks()[5], test::attention_encodings(shape).front());
+  for (std::int64_t f = 0; f < shape.features; ++f) {  // nobody sees these: whatever they hold
+    inputs.k.values[static_cast<std::size_t>(f)] = std::nan("");
+    inputs.v.values[static_cast<std::size_t>(f)] = std::nan("");
+  }
+  const AttentionGradients got = attention_gradients(inputs, given, d_out);
+  EXPECT_TRUE(got.shaw_keys.empty() && got.shaw_values.empty() && got.cope.empty());
+  ASSERT_EQ(got.bias.size(), 2U * 4 * 4 * 5);
+  for (std::size_t i = 0; i < got.bias.size(); ++i) {
+    ASSERT_FALSE(std::isnan(got.bias[i]));
+    if (i < got.bias.size() / 2 && i % 5 < 2) {
+      EXPECT_EQ(got.bias[i], 0);
+    }
+  }
+  for (const double value : got.q.values) EXPECT_FALSE(std::isnan(value));
+}
+
+}  // namespace
+}  // namespace rotary::reference

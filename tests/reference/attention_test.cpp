@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference attention against what must be the same: numbers worked out by hand, rows of a
+// decode step, documents and sequences alone, sizes and positions at their limits.
+#include "reference/attention.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support/attention.hpp"
+
+namespace rotary::reference {
+namespace {
+
+using test::AttentionShape;
+using test::EncodingSample;
+using test::MaskSample;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
+
+// Batch row b, tokens [first, first + tokens).
+Heads part_of(const Heads& heads, std::int64_t b, std::int64_t first, std::int64_t tokens) {
+  Heads part{heads.extents, {}};
+  part.extents.batch = 1;
+  part.extents.tokens = tokens;
+  const std::int64_t token = heads.extents.heads * heads.extents.features;
+  const double* begin = heads.values.data() + (b * heads.extents.tokens + first) * token;
+  part.values.assign(begin, begin + tokens * token);
+  return part;
+}
+
+AttentionInputs part_of(const AttentionInputs& inputs, std::int64_t b, std::int64_t first_query,
+                        std::int64_t queries) {
+  const std::int64_t keys = inputs.k.extents.tokens;
+  return {part_of(inputs.q, b, first_query, queries), part_of(inputs.k, b, 0, keys),
+          part_of(inputs.v, b, 0, keys)};
+}
+
+std::vector<double> row_of(const Heads& heads, std::int64_t b, std::int64_t token) {
+  return part_of(heads, b, token, 1).values;
+}
+
+bool all_finite(const std::vector<double>& values) {
+  for (const double value : values) {
+    if (!std::isfinite(value)) return false;
+  }
+  return true;
+}
+
+// One query of 2 features, 3 keys, values 1, 10 and 100.
+TEST(ReferenceAttention, IsTheFormulaByHand) {
+  const Extents one{.tokens = 1, .heads = 1, .features = 2};
+  const AttentionInputs inputs{.q = {one, {2, 1}},
+                               .k = {{.tokens = 3, .heads = 1, .features = 2}, {1, 0, 0, 1, 1, 1}},
+                               .v = {{.tokens = 3, .heads = 1, .features = 1}, {1, 10, 100}}};
+  const AttentionResult got = attention(inputs, {.scale = 0.5});
+  const double sum = std::exp(1) + std::exp(0.5) + std::exp(1.5);
+  EXPECT_NEAR(got.log_sum_exp[0], std::log(sum), 1e-15);
+  EXPECT_NEAR(got.weights[1], std::exp(0.5) / sum, 1e-15);
+  EXPECT_NEAR(got.out.values[0], (std::exp(1) + 10 * std::exp(0.5) + 100 * std::exp(1.5)) / sum,
+              1e-13);
+}
+
+// The scale is of Shaw's product too, not of a bias: ln 1, 2, 4 under the default positions, where
+// the query is the last key.
+TEST(ReferenceAttention, ScalesShawsProductAndNoBias) {
+  const Extents one{.tokens = 1, .heads = 1, .features = 1};
+  const Extents three{.tokens = 3, .heads = 1, .features = 1};
+  const AttentionInputs inputs{{one, {1}}, {three, {0, 0, 0}}, {three, {0, 0, 0}}};
+  Attention given{.scale = 0.25};
+  const double ln2 = std::log(2.0);
+  given.encoding.shaw_keys = ShawVectors{{2, 0}, {8 * ln2, 4 * ln2, 0}};
+  const AttentionResult shaw = attention(inputs, given);
+  given.encoding = {.bias = Alibi{.heads = 1, .slopes = {-ln2}}};  // (i - j) ln 2
+  const AttentionResult alibi = attention(inputs, given);
+  for (std::size_t j = 0; j < 3; ++j) {
+    EXPECT_NEAR(shaw.weights[j], 4 / std::exp2(static_cast<double>(j)) / 7, 1e-15) << j;
+    EXPECT_NEAR(alibi.weights[j], shaw.weights[j], 1e-15) << j;
+  }
+}
+
+// Query heads 0 and 1 read key head 0, heads 2 and 3 key head 1.
+TEST(ReferenceAttention, NeighbouringQueryHeadsShareAKeyHead) {
+  AttentionInputs inputs = test::random_inputs({.batch = 1}, 1);
+  const std::size_t v_heads = size(inputs.v.extents.heads * inputs.v.extents.features);
+  for (std::size_t i = 0; i < inputs.v.values.size(); ++i)
+    inputs.v.values[i] = i % v_heads < v_heads / 2 ? 5 : 6;
+  const AttentionResult got = attention(inputs, {});
+  const Extents& n = got.out.extents;
+  for (std::size_t i = 0; i < got.out.values.size(); ++i) {
+    const std::size_t head = i / size(n.features) % size(n.heads);
+    EXPECT_NEAR(got.out.values[i], head < 2 ? 5 : 6, 1e-14) << i;
+  }
+}
+
+// Which keys the query at 3 of 6 keys at 0 to 5 sees.
+std::string seen(const Mask& mask) {
+  const Extents one{.tokens = 1, .heads = 1, .features = 1};
+  const Extents six{.tokens = 6, .heads = 1, .features = 1};
+  const std::vector<double> zeros(6, 0);
+  const AttentionResult got =
+      attention({{one, {0}}, {six, zeros}, {six, zeros}}, {.mask = mask, .query_positions = {3}});
+  std::string text;
+  for (const double weight : got.weights) text += weight > 0 ? 'x' : '.';
+  return text;
+}
+
+TEST(ReferenceAttention, MasksByPositions) {
+  EXPECT_EQ(seen({}), "xxxxxx");
+  EXPECT_EQ(seen({.order = Order::causal}), "xxxx..");
+  EXPECT_EQ(seen({.left = 1}), "..xxxx");
+  EXPECT_EQ(seen({.right = 1}), "xxxxx.");
+  EXPECT_EQ(seen({.left = 0, .right = 0}), "...x..");
+  EXPECT_EQ(seen({.order = Order::causal, .left = 0}), "...x..");
+  EXPECT_EQ(seen({.order = Order::causal, .left = 1, .right = 5}), "..xx..");
+  EXPECT_EQ(seen({.order = Order::causal, .left = 0, .sinks = 2}), "xx.x..");
+  EXPECT_EQ(seen({.order = Order::causal, .sinks = 6}), "xxxx..");
+  EXPECT_EQ(seen({.left = 1, .right = 0, .keys = {1, 1, 0, 1, 1, 1}}), "...x..");
+  EXPECT_EQ(seen({.left = 0, .right = 0, .sinks = 1, .keys = {0, 1, 1, 1, 1, 1}}), ".x.x..");
+  EXPECT_EQ(seen({.query_documents = {4}, .key_documents = {4, 4, 9, 4, 9, 9}}), "xx.x..");
+  EXPECT_EQ(
+      seen({.left = 0, .sinks = 1, .query_documents = {4}, .key_documents = {9, 4, 4, 4, 4, 9}}),
+      ".x.xx.");
+}
+
+// A cache holds the keys up to the query; a row of its step is that row of the whole.
+TEST(ReferenceAttention, ARowOfADecodeStepIsThatRowOfTheWhole) {
+  const AttentionShape shape{.queries = 6, .keys = 6};
+  const AttentionInputs inputs = test::random_inputs(shape, 3);
+  for (const Mask& mask :
+       {Mask{.order = Order::causal}, Mask{.order = Order::causal, .left = 1, .sinks = 1}}) {
+    for (const EncodingSample& encoding : test::attention_encodings(shape)) {
+      SCOPED_TRACE(encoding.name);
+      const Attention given{.scale = 0.5, .mask = mask, .encoding = encoding.encoding};
+      const AttentionResult whole = attention(inputs, given);
+      for (std::int64_t b = 0; b < shape.batch; ++b) {
+        for (std::int64_t i = 0; i < shape.queries; ++i) {
+          AttentionInputs step = part_of(inputs, b, i, 1);
+          step.k = part_of(inputs.k, b, 0, i + 1);
+          step.v = part_of(inputs.v, b, 0, i + 1);
+          ASSERT_EQ(attention(step, given).out.values, row_of(whole.out, b, i)) << i;
+        }
+      }
+    }
+  }
+}
+
+// Of the packed masks: batch row 1 holds a document of 4 keys, of which 3 are queries, and one of
+// 1 key.
+TEST(ReferenceAttention, PackedDocumentsAreDocumentsAlone) {
+  const AttentionShape shape;
+  const AttentionInputs inputs = test::random_inputs(shape, 4);
+  const AttentionInputs row = part_of(inputs, 1, 0, 4);
+  for (const MaskSample& mask : test::attention_masks()) {
+    if (mask.attention.mask.key_documents.empty()) continue;
+    for (const EncodingSample& encoding : test::attention_encodings(shape)) {
+      SCOPED_TRACE(mask.name + ", " + encoding.name);
+      const Attention packed = test::with_encoding(mask, encoding);
+      const AttentionResult whole = attention(inputs, packed);
+      Attention alone{.scale = packed.scale, .mask = packed.mask, .encoding = packed.encoding};
+      alone.mask.query_documents.clear();
+      alone.mask.key_documents.clear();
+      alone.query_factors = {packed.query_factors.begin() + 4, packed.query_factors.begin() + 7};
+      const AttentionResult first = attention(
+          {part_of(row.q, 0, 0, 3), part_of(row.k, 0, 0, 4), part_of(row.v, 0, 0, 4)}, alone);
+      ASSERT_EQ(first.out.values, part_of(whole.out, 1, 0, 3).values);
+      alone.query_factors = {packed.query_factors[7]};
+      const AttentionResult second = attention(
+          {part_of(row.q, 0, 3, 1), part_of(row.k, 0, 4, 1), part_of(row.v, 0, 4, 1)}, alone);
+      ASSERT_EQ(second.out.values, row_of(whole.out, 1, 3));
+    }
+  }
+}
+
+// Keys 0, 2 and 3 of 5, with their positions; the others hold what nobody may read.
+TEST(ReferenceAttention, PaddingIsLeavingTheKeysOut) {
+  const AttentionShape shape{.batch = 1};
+  for (const EncodingSample& encoding : test::attention_encodings(shape)) {
+    for (const Order order : {Order::bidirectional, Order::causal}) {
+      SCOPED_TRACE(encoding.name);
+      AttentionInputs inputs = test::random_inputs(shape, 5);
+      const auto padded_with = [&](double value) {
+        for (Heads* heads : {&inputs.k, &inputs.v}) {
+          const std::size_t token = size(heads->extents.heads * heads->extents.features);
+          for (const std::size_t key : {1, 4}) {
+            for (std::size_t f = 0; f < token; ++f) heads->values[key * token + f] = value;
+          }
+        }
+        return inputs;
+      };
+      AttentionInputs few = inputs;
+      for (const auto& [to, from] : {std::pair(&few.k, &inputs.k), {&few.v, &inputs.v}}) {
+        to->values = part_of(*from, 0, 0, 1).values;
+        const Heads others = part_of(*from, 0, 2, 2);
+        to->values.insert(to->values.end(), others.values.begin(), others.values.end());
+        to->extents.tokens = 3;
+      }
+      Attention given{.mask = {.order = order, .left = 2, .sinks = 1},
+                      .encoding = encoding.encoding,
+                      .query_positions = {1, 2, 3, 4}};
+      given.key_positions = {0, 2, 3};
+      const AttentionResult left_out = attention(few, given);
+      given.key_positions = {0, 1, 2, 3, 4};
+      given.mask.keys = {1, 0, 1, 1, 0};
+      for (const double garbage : {0.5, infinity, std::nan("")}) {
+        const AttentionResult padded = attention(padded_with(garbage), given);
+        ASSERT_EQ(padded.out.values, left_out.out.values);
+        ASSERT_EQ(padded.log_sum_exp, left_out.log_sum_exp);
+      }
+    }
+  }
+}
+
+TEST(ReferenceAttention, AQueryThatSeesNothingGivesZero) {
+  for (const AttentionShape& shape : test::attention_shapes) {
+    const AttentionInputs inputs = test::random_inputs(shape, 6);
+    for (const EncodingSample& encoding : test::attention_encodings(shape)) {
+      const MaskSample mask = test::attention_masks()[5];
+      ASSERT_EQ(mask.name, "causal padding");  // query 0 of batch row 0, at 1, sees no key
+      const AttentionResult got = attention(inputs, test::with_encoding(mask, encoding));
+      for (const double value : row_of(got.out, 0, 0)) ASSERT_EQ(value, 0);
+      ASSERT_EQ(got.log_sum_exp[0], -infinity);
+      for (std::size_t j = 0; j < 5; ++j) ASSERT_EQ(got.weights[j], 0);
+      ASSERT_TRUE(std::isfinite(got.log_sum_exp[1]));
+      ASSERT_TRUE(all_finite(got.out.values) && all_finite(got.weights));
+    }
+  }
+}
+
+// What is not a number stays visible: a row of NaN is no row of masked keys.
+TEST(ReferenceAttention, NotANumberIsNoMask) {
+  AttentionInputs inputs = test::random_inputs({.batch = 1}, 7);
+  for (double& value : inputs.q.values) value = std::nan("");
+  const AttentionResult got = attention(inputs, {});
+  for (const double value : got.out.values) ASSERT_TRUE(std::isnan(value));
+  EXPECT_TRUE(std::isnan(got.log_sum_exp[0]));
+}
+
+// exp(1000) is no double.
+TEST(ReferenceAttention, LargeScoresDoNotOverflow) {
+  AttentionInputs inputs = test::random_inputs({}, 8);
+  for (double& value : inputs.q.values) value *= 0x1p40;
+  const AttentionResult got = attention(inputs, {});
+  EXPECT_TRUE(all_finite(got.out.values) && all_finite(got.log_sum_exp));
+}
+
+TEST(ReferenceAttention, SizesAtTheirLimits) {
+  for (const AttentionShape& shape :
+       {AttentionShape{.queries = 0, .keys = 0}, AttentionShape{.queries = 0},
+        AttentionShape{.keys = 0}, AttentionShape{.batch = 0}, AttentionShape{.heads = 0},
+        AttentionShape{.queries = 1, .keys = 1}, AttentionShape{.value_features = 1}}) {
+    const AttentionInputs inputs = test::random_inputs(shape, 9);
+    const Heads d_out = test::random_heads(test::out_extents(inputs), 9);
+    for (const EncodingSample& encoding :
+         test::attention_encodings({.heads = std::max(shape.heads, std::int64_t{1}),
+         .value_features = shape.value_features})) {
+      SCOPED_TRACE(encoding.name);
+      const Attention given{.mask = {.order = Order::causal, .left = 0, .sinks = 0},
+                            .encoding = encoding.encoding};
+      const AttentionResult got = attention(inputs, given);
+      ASSERT_EQ(got.out.values.size(), d_out.values.size());
+      ASSERT_EQ(got.log_sum_exp.size(), size(shape.batch * shape.heads * shape.queries));
+      ASSERT_EQ(got.weights.size(), got.log_sum_exp.size() * size(shape.keys));
+      ASSERT_TRUE(all_finite(got.out.values));
+      for (const double value : got.out.values) ASSERT_TRUE(shape.keys > 0 || value == 0);
+      const AttentionGradients gradients = attention_gradients(inputs, given, d_out);
+      ASSERT_TRUE(all_finite(gradients.q.values) && all_finite(gradients.k.values));
+      ASSERT_EQ(gradients.bias.size(), got.weights.size());
+    }
+  }
+}
+
+// One feature: no pair to turn, and values that are its own.
+TEST(ReferenceAttention, OneFeatureAndAWindowOfNothingIsTheValueItself) {
+  const AttentionShape shape{
+      .queries = 5, .heads = 3, .key_heads = 3, .features = 1, .value_features = 1};
+  const AttentionInputs inputs = test::random_inputs(shape, 10);
+  Attention given{.mask = {.left = 0, .right = 0}};
+  for (const auto& bias :
+       {RelativeBias{Alibi{.heads = 3}}, RelativeBias{Sandwich{.dim = 2, .heads = 3}}}) {
+    given.encoding = {.bias = bias, .shaw_keys = ShawVectors{{1, 0}, {3, 4}}, .cope = {1, 2}};
+    EXPECT_EQ(attention(inputs, given).out.values, inputs.v.values);
+  }
+}
+
+TEST(ReferenceAttention, PositionsAtTheirLimits) {
+  const AttentionShape shape;
+  const AttentionInputs inputs = test::random_inputs(shape, 11);
+  const Heads d_out = test::random_heads(test::out_extents(inputs), 12);
+  for (const std::int64_t far : {std::int64_t{1} << 31, std::int64_t{1} << 62}) {
+    for (const std::int64_t query : {far - 3, -far + 3}) {
+      for (EncodingSample& encoding : test::attention_encodings(shape)) {
+        SCOPED_TRACE(encoding.name);
+        if (encoding.encoding.rotary && encoding.encoding.rotary->xpos)
+          encoding.encoding.rotary->xpos->scale_base = 0x1p62;
+        Attention given{.mask = {.left = std::numeric_limits<std::int64_t>::max()},
+                        .encoding = encoding.encoding};
+        for (std::int64_t t = 0; t < 8; ++t) given.query_positions.push_back(query + t % 4);
+        for (const std::int64_t key : {far - 4, -far + 2, std::int64_t{0}, far - 1, -far + 1})
+          given.key_positions.push_back(key);
+        given.key_positions.insert(given.key_positions.end(), 5, query);
+        const AttentionResult got = attention(inputs, given);
+        ASSERT_TRUE(all_finite(got.out.values) && all_finite(got.weights));
+        ASSERT_TRUE(all_finite(got.log_sum_exp));
+        const AttentionGradients gradients = attention_gradients(inputs, given, d_out);
+        ASSERT_TRUE(all_finite(gradients.q.values) && all_finite(gradients.k.values));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rotary::reference

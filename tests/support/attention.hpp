@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention in small: every encoding, every kind of mask, random inputs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reference/attention.hpp"
+#include "rotary/scores_view.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::test {
+
+struct AttentionShape {
+  std::int64_t batch = 2;
+  std::int64_t queries = 4;
+  std::int64_t keys = 5;
+  std::int64_t heads = 4;
+  std::int64_t key_heads = 2;
+  std::int64_t features = 4;  // of q and k
+  std::int64_t value_features = 3;
+};
+
+// Groups of 2, one group of a number that is no power of two, and none.
+inline constexpr AttentionShape attention_shapes[] = {
+    {}, {.heads = 3, .key_heads = 1}, {.heads = 3, .key_heads = 3}};
+
+// In [-1, 1).
+[[nodiscard]] reference::Heads random_heads(const Extents& extents, std::uint64_t seed);
+[[nodiscard]] reference::AttentionInputs random_inputs(const AttentionShape& shape,
+                                                       std::uint64_t seed);
+// The extents of what attention makes of them.
+[[nodiscard]] Extents out_extents(const reference::AttentionInputs& inputs) noexcept;
+
+[[nodiscard]] HeadsView view_of(reference::Heads& heads) noexcept;
+[[nodiscard]] ScoresView scores_of(std::vector<double>& values,
+                                   const ScoresExtents& extents) noexcept;
+[[nodiscard]] ConstMatrixView matrix_of(const std::vector<double>& values,
+                                        std::int64_t columns) noexcept;
+
+struct EncodingSample {
+  std::string name;
+  reference::AttentionEncoding encoding;
+};
+
+// None, each alone, and several together, of these heads and features.
+[[nodiscard]] std::vector<EncodingSample> attention_encodings(const AttentionShape& shape);
+
+// [8][heads], what T5 among them reads; static.
+[[nodiscard]] std::vector<double>& attention_t5_table(std::int64_t heads);
+
+struct MaskSample {
+  std::string name;
+  reference::Attention attention;  // its mask, positions, a scale and factors, no encoding
+};
+
+// Order, window, sinks, padding that leaves a query nothing to see, packed documents. Of 2 batch
+// rows, 4 queries and 5 keys; the queries are the last tokens of the keys.
+[[nodiscard]] std::vector<MaskSample> attention_masks();
+
+// Both together.
+[[nodiscard]] reference::Attention with_encoding(const MaskSample& mask,
+                                                 const EncodingSample& encoding);
+
+// The positions of all queries or keys, those of an empty list too.
+struct PositionLists {
+  std::vector<std::int64_t> queries;  // [batch][queries]
+  std::vector<std::int64_t> keys;     // [batch][keys]
+};
+[[nodiscard]] PositionLists position_lists(const reference::AttentionInputs& inputs,
+                                           const reference::Attention& attention);
+
+}  // namespace rotary::test
