@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Relative encodings as expressions of torch, written from their papers (docs/theory/relative.md),
+for autograd to differentiate.
+
+`relative` is key - query, int64 [batch, queries, keys]; a bias is [batch, heads, queries, keys].
+"""
+
+import collections
+
+import torch
+
+# Tensors in the order of the library's parameters, and what nobody learns.
+Fire = collections.namedtuple(
+    "Fire", "c threshold hidden_weight hidden_bias output_weight output_bias epsilon")
+
+
+def far(relative):
+    """The distance to each key, for all heads at once."""
+    return relative[:, None].abs().double()
+
+
+def of_heads(numbers):
+    return numbers[None, :, None, None]
+
+
+def kerple_log(relative, p, a):
+    """Chi et al. 2022, the logarithmic kernel; p and a for each head."""
+    return -of_heads(p) * torch.log(1 + of_heads(a) * far(relative))
+
+
+def kerple_power(relative, a, p):
+    """Chi et al. 2022, the power kernel. At distance 0 it is 0 whatever p, but autograd of 0^p
+    takes the logarithm of 0: the power is of 1 there and its product with 0."""
+    distance = far(relative)
+    positive = distance.clamp(min=1)
+    return -of_heads(a) * torch.where(distance == 0, distance, positive ** of_heads(p))
+
+
+def fire(relative, query_positions, parameters):
+    """Li et al. 2024: the network's only input is how far the key is, between 0 and 1 on a
+    logarithmic scale that ends where the query stands, or at the threshold."""
+    reach = torch.maximum(query_positions.double(), parameters.threshold.abs())
+    longest = torch.log(parameters.c.abs() * reach + 1) + parameters.epsilon
+    x = torch.log((parameters.c * far(relative)[:, 0]).abs() + 1) / longest[..., None]
+    hidden = torch.relu(x[..., None] * parameters.hidden_weight + parameters.hidden_bias)
+    return (hidden @ parameters.output_weight.T + parameters.output_bias).permute(0, 3, 1, 2)
+
+
+def sandwich(relative, dim, heads, base=10000.0):
+    """Chi et al. 2023: the inner product of two sinusoidal embeddings, minus that of a token with
+    itself; less of it the later the head."""
+    pair = torch.arange(1, dim // 2 + 1, dtype=torch.float64)
+    angles = far(relative)[..., None] * base ** (-2 * pair / dim)
+    overlap = angles.cos().sum(-1) - dim / 2
+    return overlap * of_heads(heads / (8 * torch.arange(1, heads + 1, dtype=torch.float64)))
+
+
+def shaw_vectors(relative, table, window):
+    """Shaw et al. 2018: the table's row of each pair, [batch, queries, keys, features]."""
+    left, right = window
+    return table[left + relative.clamp(-left, right)]
+
+
+def cope(scores, q, table, up_to_query):
+    """Golovneva et al. 2024: what is added to the scores [..., queries, keys] of q [..., queries,
+    features] where up_to_query is true."""
+    gates = torch.where(up_to_query, torch.sigmoid(scores), torch.zeros_like(scores))
+    # The sum from a key to the end: gates after the query are 0.
+    position = gates.flip(-1).cumsum(-1).flip(-1).clamp(max=table.shape[0] - 1)
+    below, above = position.floor(), position.ceil()
+    of_rows = q @ table.T
+    blend = position - below
+    bias = (of_rows.gather(-1, above.long()) * blend
+            + of_rows.gather(-1, below.long()) * (1 - blend))
+    return torch.where(up_to_query, bias, torch.zeros_like(bias))
