@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from absolute import absolute_numbers
+from attention import attention_numbers
 from biases import bucket_numbers, slope_numbers
 from compare import FREQUENCY_BOUND, Numbers
 from relative_biases import bias_numbers
@@ -19,7 +20,7 @@ NOT_REMADE = {
     "ggml_vs_hf_probe": "made by ggml",
 }
 # Made again by expressions of our own, whoever made them first.
-RESTATED = {"relative_biases": bias_numbers}
+RESTATED = {"relative_biases": bias_numbers, "attention_encodings": attention_numbers}
 MAKER = "huggingface/transformers"
 DEFAULT = re.compile(r"(\w+)\.compute_default_rope_parameters \((\w+)\)")
 
