@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <variant>
 
 #include "absolute/element_runs.hpp"
 #include "absolute/pair_block.hpp"
@@ -60,11 +61,14 @@ void fill(const Task& task, const TokenIndex& at, const PairBlock& block) {
 
 void add(const Task& task, const TokenIndex& at, const PairBlock& block) {
   const BlockRuns runs = runs_of(task.sinusoidal.spec, block);
-  RunValues values{};
-  RunValues x{};
+  RunValues values;
+  RunValues x;
   scatter_pairs(block, runs, values);
   load_runs(task, at, runs, x);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] += task.embedding_scale * x[i];
+  for (std::size_t r = 0; r < runs.count; ++r) {
+    const std::size_t end = runs.runs[r].value + static_cast<std::size_t>(runs.runs[r].count);
+    for (std::size_t i = runs.runs[r].value; i < end; ++i) values[i] += task.embedding_scale * x[i];
+  }
   store_runs(task, at, runs, values);
 }
 
@@ -139,6 +143,9 @@ Status check(const Task& task) {
                             "; got ", n.features);
   }
   if (auto status = check_positions(task.prefix, task.positions, n); !status) return status;
+  if (std::holds_alternative<PositionArray<double>>(task.positions)) {
+    if (auto status = check_inv_freq(task.sinusoidal); !status) return status;
+  }
   if (!std::isfinite(task.embedding_scale)) {
     return invalid_argument("embedding_scale must be finite, got ", task.embedding_scale);
   }

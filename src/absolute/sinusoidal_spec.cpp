@@ -81,6 +81,14 @@ Status validate(const Sinusoidal& sinusoidal) {
   return {};
 }
 
+Status check_inv_freq(const Sinusoidal& sinusoidal) {
+  for (const double inv_freq : sinusoidal.inv_freq) {
+    if (inv_freq > 0 && inv_freq <= 1) continue;
+    return invalid_argument("inv_freq must be that of make_sinusoidal, in (0, 1]; got ", inv_freq);
+  }
+  return {};
+}
+
 Result<Sinusoidal> make_sinusoidal(const SinusoidalSpec& spec) noexcept {
   return guarded([&]() -> Result<Sinusoidal> {
     if (auto status = validate(spec); !status) return std::move(status).error();

@@ -14,4 +14,8 @@ namespace rotary {
 
 [[nodiscard]] Status validate(const Sinusoidal& sinusoidal);
 
+// Frequencies are what a base > 1 gives. Asked where they are read: at positions that are doubles.
+// Requires a valid value.
+[[nodiscard]] Status check_inv_freq(const Sinusoidal& sinusoidal);
+
 }  // namespace rotary

@@ -26,6 +26,7 @@ template <class View>
   if (view.extents.batch <= 1) view.strides.batch = 0;
   if (view.extents.tokens <= 1) view.strides.token = 0;
   if (view.extents.heads <= 1) view.strides.head = 0;
+  if (view.extents.features <= 1) view.strides.feature = 0;
   return view;
 }
 

@@ -77,6 +77,16 @@ TEST_F(SinusoidalCalls, RefuseAnotherEncoding) {
   expect_refused({"dim must be in"});
 }
 
+// Which only positions between integers read.
+TEST_F(SinusoidalCalls, RefuseFrequenciesOfNoBase) {
+  const std::vector<double> between = {0.5, 1, 2.5};
+  places = positions_of(between);
+  for (const double inv_freq : {std::nan(""), 1e300, -0.5, 0.0}) {
+    encoding.inv_freq[2] = inv_freq;
+    expect_refused({"inv_freq must be that of make_sinusoidal, in (0, 1]; got "});
+  }
+}
+
 TEST_F(SinusoidalCalls, RefusePositionsThatDoNotFit) {
   places = ConsecutivePositions{0, 4};
   expect_refused({"positions must be as many as the tokens, 3; got 4"});
@@ -151,6 +161,18 @@ TEST_F(SinusoidalCalls, RefuseToShiftASineWithoutItsCosine) {
   const auto sinusoidal = test::value_of(make_sinusoidal(marian_sinusoidal(7)));
   EXPECT_TRUE(fails(shift_sinusoidal(tokens_of(odd), tokens_of(odd), sinusoidal, places), invalid,
                     {"dim must be even for a shift with spacing even, got 7"}));
+}
+
+// One feature has no second one to stride to, whatever its stride says.
+TEST_F(SinusoidalCalls, TakeAnyStrideOfOneFeature) {
+  Tensor one(test::tokens_shape(DType::f32, {.tokens = 3, .features = 1}));
+  encoding = test::value_of(make_sinusoidal(transformer_sinusoidal(1)));
+  into = tokens_of(one);
+  into.strides.feature = largest;
+  TokensView same = into;
+  same.strides.feature = std::numeric_limits<std::int64_t>::min();
+  test::require(add_sinusoidal(into, same, encoding, places));
+  EXPECT_EQ(one.at({.token = 1}, 0), static_cast<float>(std::sin(1.0)));
 }
 
 TEST_F(SinusoidalCalls, DoNothingForNoTokens) {
