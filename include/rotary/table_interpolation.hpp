@@ -38,8 +38,9 @@ using TableInterpolation = std::variant<LinearInterpolation, BicubicInterpolatio
 
 // dst from src: both of one dtype and as many features, with the rows that the interpolation says;
 // rows and sides are at most 2^30. dst has distinct elements and shares none with src. Weights and
-// sums are double, rounded once to nearest even on store. Allocates nothing on success. On an error
-// nothing has been written. Errors: invalid_argument.
+// sums are double, rounded once to nearest even on store; a neighbour of weight 0 is not read, so a
+// side of the same length is copied, whatever its elements. Allocates nothing on success. On an
+// error nothing has been written. Errors: invalid_argument.
 [[nodiscard]] ROTARY_API Status interpolate_table(TableView dst, ConstTableView src,
                                                   const TableInterpolation& interpolation) noexcept;
 

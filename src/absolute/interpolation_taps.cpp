@@ -52,15 +52,19 @@ AxisTaps cubic_taps(std::int64_t i, std::int64_t from, std::int64_t to) {
   return taps;
 }
 
+// A neighbour of weight 0 is none: its Inf or NaN is not part of the row.
+void add_tap(Taps& taps, std::int64_t row, double weight) {
+  if (weight != 0) taps.taps[taps.count++] = {.row = row, .weight = weight};
+}
+
 Taps taps_of(const LinearInterpolation& linear, const TableRowCounts& rows, std::int64_t row) {
   const std::int64_t from = rows.from - linear.kept_rows;
   Coordinate x = coordinate_of(row - linear.kept_rows, from, rows.to - linear.kept_rows);
   if (x.floor < 0) x = {};
   const std::int64_t next = std::min(x.floor + 1, from - 1);
   Taps taps;
-  taps.count = 2;
-  taps.taps[0] = {.row = linear.kept_rows + x.floor, .weight = 1 - x.rest};
-  taps.taps[1] = {.row = linear.kept_rows + next, .weight = x.rest};
+  add_tap(taps, linear.kept_rows + x.floor, 1 - x.rest);
+  add_tap(taps, linear.kept_rows + next, x.rest);
   return taps;
 }
 
@@ -72,8 +76,8 @@ Taps taps_of(const BicubicInterpolation& bicubic, const TableRowCounts&, std::in
   Taps taps;
   for (std::size_t r = 0; r < 4; ++r) {
     for (std::size_t c = 0; c < 4; ++c) {
-      taps.taps[taps.count++] = {.row = kept + down.index[r] * from.columns + across.index[c],
-                                 .weight = down.weight[r] * across.weight[c]};
+      add_tap(taps, kept + down.index[r] * from.columns + across.index[c],
+              down.weight[r] * across.weight[c]);
     }
   }
   return taps;

@@ -18,7 +18,7 @@ struct Tap {
 
 struct Taps {
   std::array<Tap, 16> taps;
-  std::size_t count = 0;
+  std::size_t count = 0;  // at least 1: weights sum to 1
 };
 
 // Rows of the table that is read and of the one that is made.
