@@ -55,9 +55,9 @@ struct Lookup {
                                                    ConstTokensView upstream) noexcept;
 
 // Positions of padded batches: 0, 1, 2, … for the tokens of each batch row whose mask is 1, and -1
-// where it is 0, wherever padding stands. Both are [batch, tokens], contiguous, and apart. Errors:
+// where it is 0, wherever padding stands. Both are [batch, tokens], contiguous. Errors:
 // invalid_argument for sizes that differ or are no multiple of batch, for a mask that is neither 0
-// nor 1.
+// nor 1 or shares a byte with positions.
 [[nodiscard]] ROTARY_API Status positions_from_mask(std::span<std::int64_t> positions,
                                                     std::span<const std::uint8_t> mask,
                                                     std::int64_t batch) noexcept;

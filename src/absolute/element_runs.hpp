@@ -41,4 +41,11 @@ struct ConstElementRun {
 void load_run(const ConstElementRun& from, double* to) noexcept;
 void store_run(const double* from, const ElementRun& to) noexcept;
 
+// values += from.
+void add_to_values(const ConstElementRun& from, RunValues& values) noexcept;
+
+// to = a + b, all of one dtype and as many elements: the double sum, rounded once. Of float32 that
+// is the float32 sum, 53 bits being more than twice 24 and one.
+void add_runs(const ConstElementRun& a, const ConstElementRun& b, const ElementRun& to) noexcept;
+
 }  // namespace rotary

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -31,19 +32,37 @@ std::int64_t row_of(const TableRows& rows, std::int64_t b, std::int64_t t) {
   return integer_at(rows.indices, batch_of(rows.indices) == 1 ? 0 : b, t) + rows.offset;
 }
 
+bool repeats(const ConsecutivePositions&) { return false; }
+template <class Number>
+bool repeats(const PositionArray<Number>& indices) {
+  return indices.token_stride == 0;
+}
+
+// The first token of batch row b whose row the table lacks; tokens where it has them all. Of
+// consecutive indices, and of one that is repeated, the first tells: counts may be any.
+std::int64_t first_missing(const TableRows& rows, std::int64_t b, std::int64_t tokens,
+                           std::int64_t count) {
+  if (!row_at(rows, integer_at(rows.indices, b, 0), count)) return 0;
+  if (const auto* const consecutive = std::get_if<ConsecutivePositions>(&rows.indices)) {
+    return std::min(tokens, count - (consecutive->first + rows.offset));
+  }
+  if (std::visit([](const auto& each) { return repeats(each); }, rows.indices)) return tokens;
+  std::int64_t t = 1;
+  while (t < tokens && row_at(rows, integer_at(rows.indices, b, t), count)) ++t;
+  return t;
+}
+
 // The table's row of every token of n exists. Indices are read once for all batch rows that share
-// them, and one that is repeated by a stride of 0 once for all tokens.
+// them.
 Status check_rows_exist(std::string_view name, const TableRows& rows, const TokenExtents& n,
                         std::int64_t count) {
-  if (n.batch == 0) return {};
+  if (n.batch == 0 || n.tokens == 0) return {};
   for (std::int64_t b = 0; b < batch_of(rows.indices); ++b) {
-    for (std::int64_t t = 0; t < n.tokens; ++t) {
-      const std::int64_t index = integer_at(rows.indices, b, t);
-      if (row_at(rows, index, count)) continue;
-      return invalid_argument(name, "index + offset must be a row of the table, 0 <= row < ", count,
-                              "; got index ", index, " and offset ", rows.offset, " for batch ", b,
-                              ", token ", t);
-    }
+    const std::int64_t t = first_missing(rows, b, n.tokens, count);
+    if (t == n.tokens) continue;
+    return invalid_argument(name, "index + offset must be a row of the table, 0 <= row < ", count,
+                            "; got index ", integer_at(rows.indices, b, t), " and offset ",
+                            rows.offset, " for batch ", b, ", token ", t);
   }
   return {};
 }
@@ -106,6 +125,7 @@ struct RunIndex {
 
 template <class Work>
 void for_each_run(const TokenExtents& n, const Work& work) {
+  if (n.tokens == 0 || n.features == 0) return;  // of as many batch rows and tokens as there may be
   for (std::int64_t b = 0; b < n.batch; ++b) {
     for (std::int64_t t = 0; t < n.tokens; ++t) {
       for (std::int64_t f = 0; f < n.features; f += run_features) {
@@ -113,13 +133,6 @@ void for_each_run(const TokenExtents& n, const Work& work) {
       }
     }
   }
-}
-
-void add_row(const Lookup& lookup, const RunIndex& at, RunValues& sum) {
-  RunValues row{};
-  const std::int64_t index = row_of(lookup.rows, at.batch, at.token);
-  load_run(run_of(tokens_view(lookup.table), 0, index, at.feature, at.count), row.data());
-  for (std::size_t i = 0; i < static_cast<std::size_t>(at.count); ++i) sum[i] += row[i];
 }
 
 ElementRun run_of(const TokensView& view, const RunIndex& at) {
@@ -130,6 +143,18 @@ ConstElementRun run_of(const ConstTokensView& view, const RunIndex& at) {
   return run_of(view, at.batch, at.token, at.feature, at.count);
 }
 
+// The row that the token takes, of checked indices.
+ConstElementRun run_of(const Lookup& lookup, const RunIndex& at) {
+  const std::int64_t row = row_of(lookup.rows, at.batch, at.token);
+  return run_of(tokens_view(lookup.table), 0, row, at.feature, at.count);
+}
+
+bool share_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+  const std::less<const std::byte*> before;  // of pointers into whatever
+  return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
+         before(b.data(), a.data() + a.size());
+}
+
 }  // namespace
 
 Status add_learned(TokensView dst, ConstTokensView src, const Lookup& lookup) noexcept {
@@ -137,10 +162,7 @@ Status add_learned(TokensView dst, ConstTokensView src, const Lookup& lookup) no
     if (auto status = check_transfer(dst, src); !status) return status;
     if (auto status = check_lookup("", lookup, dst); !status) return status;
     for_each_run(dst.extents, [&](const RunIndex& at) {
-      RunValues sum{};
-      load_run(run_of(src, at), sum.data());
-      add_row(lookup, at, sum);
-      store_run(sum.data(), run_of(dst, at));
+      add_runs(run_of(src, at), run_of(lookup, at), run_of(dst, at));
     });
     return {};
   });
@@ -155,7 +177,8 @@ Status sum_embeddings(TokensView dst, std::span<const Lookup> lookups) noexcept 
     }
     for_each_run(dst.extents, [&](const RunIndex& at) {
       RunValues sum{};
-      for (const Lookup& lookup : lookups) add_row(lookup, at, sum);
+      if (!lookups.empty()) load_run(run_of(lookups[0], at), sum.data());
+      for (std::size_t i = 1; i < lookups.size(); ++i) add_to_values(run_of(lookups[i], at), sum);
       store_run(sum.data(), run_of(dst, at));
     });
     return {};
@@ -177,7 +200,7 @@ Status add_table_gradient(TableView gradient, const TableRows& rows,
     for_each_run(upstream.extents, [&](const RunIndex& at) {
       const std::int64_t row = row_of(rows, at.batch, at.token);
       if (row == rows.padding_row) return;
-      RunValues more{};
+      RunValues more;
       load_run(run_of(upstream, at), more.data());
       add_to_run(more.data(), run_of(table, 0, row, at.feature, at.count));
     });
@@ -191,6 +214,10 @@ Status positions_from_mask(std::span<std::int64_t> positions, std::span<const st
     if (positions.size() != mask.size()) {
       return invalid_argument("positions and mask must have the same size, got ", positions.size(),
                               " and ", mask.size());
+    }
+    if (share_bytes(std::as_bytes(positions), std::as_bytes(mask))) {
+      return invalid_argument("positions and mask must share no byte, got ", mask.size(),
+                              " elements of each that overlap");
     }
     const auto count = static_cast<std::int64_t>(mask.size());
     if (batch < 0 || (batch == 0 ? count != 0 : count % batch != 0)) {

@@ -53,11 +53,23 @@ BlockRuns runs_of(const SinusoidalSpec& spec, const PairBlock& block) noexcept {
           .step = 1};
 }
 
-void scatter_pairs(const PairBlock& block, const BlockRuns& runs, RunValues& values) noexcept {
+namespace {
+
+// A step that the compiler knows is a loop that it vectorises.
+template <std::size_t step>
+void scatter(const PairBlock& block, const BlockRuns& runs, RunValues& values) noexcept {
+  double* const sin = values.data() + runs.first_sin;
+  double* const cos = values.data() + runs.first_cos;
   for (std::size_t i = 0; i < static_cast<std::size_t>(block.count); ++i) {
-    values[runs.first_sin + i * runs.step] = block.sin[i];
-    values[runs.first_cos + i * runs.step] = block.cos[i];
+    sin[i * step] = block.sin[i];
+    cos[i * step] = block.cos[i];
   }
+}
+
+}  // namespace
+
+void scatter_pairs(const PairBlock& block, const BlockRuns& runs, RunValues& values) noexcept {
+  return runs.step == 1 ? scatter<1>(block, runs, values) : scatter<2>(block, runs, values);
 }
 
 void gather_pairs(const RunValues& values, const BlockRuns& runs, PairBlock& block) noexcept {

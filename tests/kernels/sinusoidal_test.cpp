@@ -198,6 +198,44 @@ TEST(Sinusoidal, AddsToScaledEmbeddings) {
 }
 
 // One call, or one for each token and batch row, with the position told in another way.
+// What value is stored as: 1 times it, on a row of zeros, wide enough for vectors and a tail.
+void expect_stored(DType dtype, double value, std::uint64_t bits) {
+  static const auto zeros = [] {
+    SinusoidalSpec spec = transformer_sinusoidal(19);
+    spec.zero_position = 0;
+    return test::value_of(make_sinusoidal(spec));
+  }();
+  Tensor x(test::tokens_shape(dtype, {.tokens = 1, .features = 19}));
+  for (std::int64_t f = 0; f < 19; ++f) x.set({}, f, 1);
+  test::require(
+      add_sinusoidal(tokens_of(x), tokens_of(x), zeros, ConsecutivePositions{0, 1}, {value}));
+  ASSERT_EQ(x.all_bits(), std::vector<std::uint64_t>(19, bits)) << to_string(dtype) << value;
+}
+
+// Numbers of 16 bits and what lies between two of them, half-way and just beside that; also between
+// the largest and what would follow it, which is stored as Inf. Each is read as the number it is.
+TEST(Sinusoidal, SixteenBitsAreRoundedToNearestEven) {
+  for (const auto& [dtype, infinity] : {std::pair(DType::bf16, 0x7F80U), {DType::f16, 0x7C00U}}) {
+    Tensor number(test::tokens_shape(dtype, {.tokens = 1, .features = 2}));
+    const double beyond = dtype == DType::bf16 ? 0x1p128 : 0x1p16;
+    for (std::uint64_t bits = 0; bits < infinity;
+         bits += bits < 40 || bits > infinity - 5 ? 1 : 7) {
+      number.set_bits({}, 0, bits);
+      number.set_bits({}, 1, bits + 1);
+      const double low = number.at({}, 0);
+      const double high = bits + 1 == infinity ? beyond : number.at({}, 1);
+      const double middle = low + (high - low) / 2;
+      for (const double sign : {1.0, -1.0}) {
+        const std::uint64_t sign_bit = sign < 0 ? 0x8000 : 0;
+        expect_stored(dtype, sign * std::nextafter(middle, low), bits | sign_bit);
+        expect_stored(dtype, sign * middle, (bits + bits % 2) | sign_bit);
+        expect_stored(dtype, sign * std::nextafter(middle, high), (bits + 1) | sign_bit);
+      }
+    }
+    expect_stored(dtype, 0x1p1000, infinity);
+  }
+}
+
 TEST(Sinusoidal, BitsDependOnThePositionAlone) {
   const auto sinusoidal = test::value_of(make_sinusoidal(marian_sinusoidal(258)));
   const std::vector<std::int64_t> each = {100, 101, 102, 100, 7, 101};  // [2, 3]

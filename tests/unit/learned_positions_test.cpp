@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "rotary/numeric_contract.hpp"
@@ -148,6 +149,29 @@ TEST(LearnedPositions, NoTokensNeedNoRows) {
   EXPECT_TRUE(add_table_gradient(gradient, {ConsecutivePositions{0, 3}}, empty).ok());
 }
 
+// Of counts that no memory has: what has no element is done at once, and indices that follow one
+// another, or are one, are not read one by one.
+TEST(LearnedPositions, TakeNoTimeForTokensWithoutFeatures) {
+  constexpr std::int64_t many = std::int64_t{1} << 62;
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const ConstTableView table{.data = nullptr, .dtype = DType::f32, .rows = many, .features = 0};
+  TokensView view{.data = nullptr, .dtype = DType::f32, .extents = {.batch = most, .tokens = many}};
+  const std::int32_t one = 1;
+  const PositionArray<std::int32_t> repeated{.data = &one, .tokens = many, .token_stride = 0};
+  const TableRows consecutive{.indices = ConsecutivePositions{0, many}};
+  EXPECT_TRUE(sum_embeddings(view, {}).ok());
+  EXPECT_TRUE(add_learned(view, view, {table, consecutive}).ok());
+  EXPECT_TRUE(add_learned(view, view, {table, {repeated}}).ok());
+  const TableView gradient{.data = nullptr, .dtype = DType::f32, .rows = many, .features = 0};
+  EXPECT_TRUE(add_table_gradient(gradient, consecutive, view).ok());
+  EXPECT_TRUE(fails(add_learned(view, view, {table, {.indices = consecutive.indices, .offset = 7}}),
+                    invalid, {"got index 4611686018427387897 and offset 7 for batch 0, token 46"}));
+  EXPECT_TRUE(fails(add_learned(view, view, {table, {.indices = repeated, .offset = -2}}), invalid,
+                    {"got index 1 and offset -2 for batch 0, token 0"}));
+  view.extents = {.batch = most, .tokens = 0, .features = 0};
+  EXPECT_TRUE(add_learned(view, view, {table, {ConsecutivePositions{most, 0}}}).ok());
+}
+
 // BERT: token, segment and position, the padding id being read as any other.
 TEST(SumEmbeddings, IsBertsSumInOnePass) {
   const std::vector<std::int64_t> ids = {7, 0, 3, 9, 0, 0};
@@ -210,6 +234,17 @@ TEST(SumEmbeddings, RoundsToNearestEvenOnce) {
     tables.set({.token = 1}, 0, std::numeric_limits<double>::quiet_NaN());
     test::require(sum_embeddings(tokens_of(dst), lookups));
     EXPECT_TRUE(std::isnan(dst.at({}, 0)));
+  }
+}
+
+TEST(SumEmbeddings, OfOneTableAreItsRows) {
+  for (const DType dtype : test::all_dtypes) {
+    Tensor table = random_table(dtype, 4, 9, 1);
+    table.set({.token = 2}, 3, -0.0);
+    Tensor dst(test::tokens_shape(dtype, {.tokens = 4, .features = 9}));
+    const Lookup lookup{table_of(table), {ConsecutivePositions{0, 4}}};
+    test::require(sum_embeddings(tokens_of(dst), std::span(&lookup, 1)));
+    EXPECT_EQ(dst.all_bits(), table.all_bits());
   }
 }
 
@@ -351,6 +386,10 @@ TEST(PositionsFromMask, RefusesWithoutWriting) {
   EXPECT_TRUE(fails(positions_from_mask(positions, mask, 0), invalid, {"for batch 0"}));
   EXPECT_TRUE(fails(positions_from_mask(positions, std::span(mask).first(3), 1), invalid,
                     {"same size, got 4 and 3"}));
+  EXPECT_EQ(positions, std::vector<std::int64_t>(4, 77));
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(positions.data()), 32);
+  EXPECT_TRUE(fails(positions_from_mask(positions, bytes.last(4), 1), invalid,
+                    {"positions and mask must share no byte"}));
   EXPECT_EQ(positions, std::vector<std::int64_t>(4, 77));
 }
 
