@@ -62,8 +62,12 @@ Extents extents_of(const std::vector<std::int64_t>& shape, Layout layout) {
 
 template <class Number>
 Positions positions_of_elements(const NpyArray& array) {
-  const std::int64_t batch = array.shape.size() == 2 ? array.shape[0] : 1;
-  return positions_of(array.elements<Number>(), batch);
+  if (array.shape.size() == 1) return positions_of(array.elements<Number>());
+  const std::int64_t tokens = array.shape[1];  // also of no batch rows
+  return PositionArray<Number>{.data = array.elements<Number>().data(),
+                               .batch = array.shape[0],
+                               .tokens = tokens,
+                               .batch_stride = tokens};
 }
 
 }  // namespace

@@ -92,6 +92,13 @@ class EncodeTest(ToolTest):
         np.testing.assert_allclose(self.load("y.npy"), rows("fairseq", positions, 8), rtol=0,
                                    atol=2**-23)
 
+    def test_no_batch_rows(self):
+        self.save("x.npy", np.zeros((0, 3, 8), np.float32))
+        self.save("p.npy", np.zeros((0, 3), np.int64))
+        self.run_ok("encode", "--like", "marian", "--x", "x.npy", "--positions", "p.npy", "--out",
+                    "y.npy")
+        self.assertEqual(self.load("y.npy").shape, (0, 3, 8))
+
     def test_a_learned_table(self):
         random = np.random.default_rng(4)
         x = random.standard_normal((3, 8)).astype(np.float32)
