@@ -27,8 +27,8 @@ long double keys(long double s) {
   return 0;
 }
 
-long double center_of(std::int64_t i, std::int64_t from, std::int64_t to) {
-  const auto scale = static_cast<long double>(from) / static_cast<long double>(to);
+long double center_of(std::int64_t i, std::int64_t from, long double to) {
+  const auto scale = static_cast<long double>(from) / to;
   return (static_cast<long double>(i) + 0.5L) * scale - 0.5L;
 }
 
@@ -39,10 +39,10 @@ Matrix zeros(std::int64_t rows, std::int64_t columns) {
 }
 
 // Along one axis, with the border repeated.
-Matrix cubic_axis(std::int64_t from, std::int64_t to) {
+Matrix cubic_axis(std::int64_t from, std::int64_t to, long double size_offset) {
   Matrix matrix = zeros(to, from);
   for (std::int64_t i = 0; i < to; ++i) {
-    const long double x = center_of(i, from, to);
+    const long double x = center_of(i, from, static_cast<long double>(to) + size_offset);
     const auto middle = static_cast<std::int64_t>(std::floor(x));
     for (std::int64_t n = middle - 3; n <= middle + 4; ++n) {
       const auto column = static_cast<std::size_t>(std::clamp<std::int64_t>(n, 0, from - 1));
@@ -108,7 +108,8 @@ Matrix interpolation_matrix(const LinearInterpolation& linear, std::int64_t from
   Matrix inner = zeros(to - kept, from - kept);
   for (std::int64_t i = 0; i < to - kept; ++i) {
     const auto last = static_cast<long double>(from - kept - 1);
-    const long double x = std::clamp(center_of(i, from - kept, to - kept), 0.0L, last);
+    const long double x =
+        std::clamp(center_of(i, from - kept, static_cast<long double>(to - kept)), 0.0L, last);
     auto& row = inner[static_cast<std::size_t>(i)];
     for (std::size_t j = 0; j < row.size(); ++j) {
       row[j] = std::max(0.0L, 1 - std::abs(x - static_cast<long double>(j)));
@@ -118,8 +119,8 @@ Matrix interpolation_matrix(const LinearInterpolation& linear, std::int64_t from
 }
 
 Matrix interpolation_matrix(const BicubicInterpolation& bicubic) {
-  const Matrix down = cubic_axis(bicubic.from.rows, bicubic.to.rows);
-  const Matrix across = cubic_axis(bicubic.from.columns, bicubic.to.columns);
+  const Matrix down = cubic_axis(bicubic.from.rows, bicubic.to.rows, bicubic.size_offset);
+  const Matrix across = cubic_axis(bicubic.from.columns, bicubic.to.columns, bicubic.size_offset);
   Matrix inner;
   for (const auto& row : down) {
     for (const auto& column : across) {

@@ -26,12 +26,14 @@ struct TableGrid {
 
 // The same along both axes of a grid, without the limit at 0, from the 4 x 4 neighbours, those
 // beyond the border being its own; weighted by the cubic convolution of Keys with a = -3/4.
-// interpolate(size=…, mode="bicubic", align_corners=False, antialias=False) of torch: ViT, DeiT,
-// DINO.
+// interpolate(size=…, mode="bicubic", align_corners=False, antialias=False) of torch: ViT, DeiT.
 struct BicubicInterpolation {
   std::int64_t kept_rows = 0;
   TableGrid from;
   TableGrid to;
+  // Added, in double, to the sides n of `to` in the coordinates alone: 0.1 is what DINO and DINOv2
+  // do, by scale_factor=(n + 0.1)/m. In [0, 1); with another than 0, sides are at most 2^26.
+  double size_offset = 0;
 };
 
 using TableInterpolation = std::variant<LinearInterpolation, BicubicInterpolation>;
@@ -39,8 +41,8 @@ using TableInterpolation = std::variant<LinearInterpolation, BicubicInterpolatio
 // dst from src: both of one dtype and as many features, with the rows that the interpolation says;
 // rows and sides are at most 2^30. dst has distinct elements and shares none with src. Weights and
 // sums are double, rounded once to nearest even on store; a neighbour of weight 0 is not read, so a
-// side of the same length is copied, whatever its elements. Allocates nothing on success. On an
-// error nothing has been written. Errors: invalid_argument.
+// side of the same length is copied (but for a size_offset), whatever its elements. Allocates
+// nothing on success. On an error nothing has been written. Errors: invalid_argument.
 [[nodiscard]] ROTARY_API Status interpolate_table(TableView dst, ConstTableView src,
                                                   const TableInterpolation& interpolation) noexcept;
 

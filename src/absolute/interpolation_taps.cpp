@@ -2,6 +2,7 @@
 #include "absolute/interpolation_taps.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 
 #include "base/message.hpp"
@@ -11,6 +12,8 @@ namespace {
 
 // Products of two of them, and the half steps of coordinates, fit in int64.
 constexpr std::int64_t most_rows = std::int64_t{1} << 30;
+// A double holds the same products of two of these.
+constexpr std::int64_t most_rows_with_offset = std::int64_t{1} << 26;
 
 // x = (i + 1/2) from/to - 1/2 = ((2i + 1) from - to) / (2 to), as floor and rest: exact until the
 // one division.
@@ -28,6 +31,18 @@ Coordinate coordinate_of(std::int64_t i, std::int64_t from, std::int64_t to) {
                   static_cast<double>(denominator)};
 }
 
+// The same of a length that is no integer, exact until the one division: so is a remainder of
+// doubles. whole + part = x + 1/2.
+Coordinate coordinate_of(std::int64_t i, std::int64_t from, double to) {
+  const auto numerator = static_cast<double>((2 * i + 1) * from);
+  const double denominator = 2 * to;
+  const double remainder = std::fmod(numerator, denominator);
+  const auto whole = static_cast<std::int64_t>(std::round((numerator - remainder) / denominator));
+  const double part = remainder / denominator;
+  if (part < 0.5) return {.floor = whole - 1, .rest = part + 0.5};
+  return {.floor = whole, .rest = part - 0.5};
+}
+
 // Keys' cubic convolution with a = -3/4 at the distances 1 + t, t, 1 - t, 2 - t:
 //     (a + 2) s³ - (a + 3) s² + 1 for s <= 1,  a s³ - 5a s² + 8a s - 4a for 1 < s < 2.
 std::array<double, 4> cubic_weights(double t) {
@@ -42,8 +57,10 @@ struct AxisTaps {
   std::array<double, 4> weight;
 };
 
-AxisTaps cubic_taps(std::int64_t i, std::int64_t from, std::int64_t to) {
-  const Coordinate x = coordinate_of(i, from, to);
+AxisTaps cubic_taps(std::int64_t i, std::int64_t from, std::int64_t to, double size_offset) {
+  const Coordinate x = size_offset == 0
+                           ? coordinate_of(i, from, to)
+                           : coordinate_of(i, from, static_cast<double>(to) + size_offset);
   AxisTaps taps{.index = {}, .weight = cubic_weights(x.rest)};
   for (std::size_t k = 0; k < 4; ++k) {
     const std::int64_t index = x.floor - 1 + static_cast<std::int64_t>(k);
@@ -70,9 +87,9 @@ Taps taps_of(const LinearInterpolation& linear, const TableRowCounts& rows, std:
 
 Taps taps_of(const BicubicInterpolation& bicubic, const TableRowCounts&, std::int64_t row) {
   const std::int64_t cell = row - bicubic.kept_rows;
-  const auto& [kept, from, to] = bicubic;
-  const AxisTaps down = cubic_taps(cell / to.columns, from.rows, to.rows);
-  const AxisTaps across = cubic_taps(cell % to.columns, from.columns, to.columns);
+  const auto& [kept, from, to, offset] = bicubic;
+  const AxisTaps down = cubic_taps(cell / to.columns, from.rows, to.rows, offset);
+  const AxisTaps across = cubic_taps(cell % to.columns, from.columns, to.columns, offset);
   Taps taps;
   for (std::size_t r = 0; r < 4; ++r) {
     for (std::size_t c = 0; c < 4; ++c) {
@@ -97,11 +114,22 @@ Status check_grid(std::string_view name, const TableGrid& grid, std::int64_t row
                           " must be the rows of the table without kept_rows, got ", rows);
 }
 
+Status check_size_offset(const BicubicInterpolation& bicubic) {
+  const auto& [kept, from, to, offset] = bicubic;
+  if (!(offset >= 0 && offset < 1)) {
+    return invalid_argument("size_offset must be in [0, 1), got ", offset);
+  }
+  const std::int64_t longest = std::max({from.rows, from.columns, to.rows, to.columns});
+  if (offset == 0 || longest <= most_rows_with_offset) return {};
+  return invalid_argument("sides must be at most 2^26 with a size_offset, got ", longest);
+}
+
 Status check_shape(const LinearInterpolation&, const TableRowCounts&) { return {}; }
 
 Status check_shape(const BicubicInterpolation& bicubic, const TableRowCounts& rows) {
   auto status = check_grid("from", bicubic.from, rows.from - bicubic.kept_rows);
-  return status ? check_grid("to", bicubic.to, rows.to - bicubic.kept_rows) : status;
+  if (status) status = check_grid("to", bicubic.to, rows.to - bicubic.kept_rows);
+  return status ? check_size_offset(bicubic) : status;
 }
 
 }  // namespace

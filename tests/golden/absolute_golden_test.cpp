@@ -134,7 +134,8 @@ TEST(AbsoluteGolden, TablesOfAnotherGrid) {
     SCOPED_TRACE(each.at("to").dump());
     expect_interpolated(each, BicubicInterpolation{.kept_rows = each.at("kept_rows"),
                                                    .from = grid_of(each.at("from")),
-                                                   .to = grid_of(each.at("to"))});
+                                                   .to = grid_of(each.at("to")),
+                                                   .size_offset = each.value("size_offset", 0.0)});
   }
 }
 

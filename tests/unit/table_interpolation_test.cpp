@@ -43,8 +43,10 @@ std::vector<Case> cases() {
          {std::pair(TableGrid{1, 1}, TableGrid{3, 2}), std::pair(TableGrid{4, 4}, TableGrid{4, 4}),
           std::pair(TableGrid{4, 3}, TableGrid{9, 5}), std::pair(TableGrid{7, 6}, TableGrid{2, 4}),
           std::pair(TableGrid{2, 5}, TableGrid{5, 1})}) {
-      all.push_back({BicubicInterpolation{kept, from, to}, kept + from.rows * from.columns,
-                     kept + to.rows * to.columns});
+      for (const double offset : {0.0, 0.1, 0.875}) {
+        all.push_back({BicubicInterpolation{kept, from, to, offset},
+                       kept + from.rows * from.columns, kept + to.rows * to.columns});
+      }
     }
   }
   return all;
@@ -106,6 +108,24 @@ TEST(TableInterpolation, KeepsATableOfTheSameSize) {
     test::require(
         interpolate_table(table_of(dst), table_of(src), BicubicInterpolation{1, {3, 4}, {3, 4}}));
     EXPECT_EQ(dst.all_bits(), src.all_bits());
+  }
+}
+
+// Row r of the table is r, so that what is read tells from where.
+TEST(TableInterpolation, FindsItsPlaceInTheLongestSides) {
+  constexpr std::int64_t side = 1 << 20;
+  Tensor src(test::tokens_shape(DType::f64, {.tokens = side, .features = 1}));
+  for (std::int64_t row = 0; row < side; ++row)
+    src.set({.token = row}, 0, static_cast<double>(row));
+  Tensor dst(test::tokens_shape(DType::f64, {.tokens = 1000, .features = 1}));
+  test::require(interpolate_table(table_of(dst), table_of(src),
+                                  BicubicInterpolation{0, {side, 1}, {1000, 1}, 0.1}));
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    const double x = (static_cast<double>(i) + 0.5) * side / 1000.1 - 0.5;
+    // Cubic convolution gives back a straight line where a = -1/2; a is a factor of the rest.
+    const double t = x - std::floor(x);
+    const double bend = (-0.75 + 0.5) * 2 * t * (1 - t) * (2 * t - 1);
+    ASSERT_NEAR(dst.at({.token = i}, 0), x + bend, side * 0x1p-39) << i;
   }
 }
 
@@ -183,6 +203,16 @@ TEST(TableInterpolation, RefusesWithoutWriting) {
   EXPECT_TRUE(fails(make(BicubicInterpolation{0, {huge, huge}, {3, 4}}), invalid,
                     {"sides must be in [0, 2^30]"}));
   EXPECT_TRUE(fails(make(BicubicInterpolation{0, {-1, -5}, {3, 4}}), invalid, {"got -1 x -5"}));
+  for (const double offset : {-0.5, 1.0, std::nan("")}) {
+    EXPECT_TRUE(fails(make(BicubicInterpolation{1, {2, 2}, {11, 1}, offset}), invalid,
+                      {"size_offset must be in [0, 1), got "}));
+  }
+  ConstTableView tall = table_of(src);
+  tall.rows = 1LL << 27;
+  tall.row_stride = 0;
+  EXPECT_TRUE(fails(
+      interpolate_table(table_of(dst), tall, BicubicInterpolation{0, {1LL << 27, 1}, {12, 1}, 0.1}),
+      invalid, {"sides must be at most 2^26 with a size_offset, got 134217728"}));
   EXPECT_TRUE(fails(interpolate_table(table_of(dst), table_of(dst), LinearInterpolation{}), invalid,
                     {"share no element"}));
   ConstTableView many = table_of(src);

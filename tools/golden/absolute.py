@@ -34,6 +34,7 @@ PADDING_IDX = 1
 MASK = [[1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1], [1, 0, 1, 1, 0, 1]]
 GRIDS = [("vit", "ViTEmbeddings", 1, [4, 4], [5, 7]), ("vit", "ViTEmbeddings", 1, [5, 5], [3, 2]),
          ("deit", "DeiTEmbeddings", 2, [3, 3], [8, 8])]
+SCALED_GRIDS = [(1, [4, 4], [6, 7]), (0, [5, 3], [2, 4])]
 LENGTHS = [("sam", "SamVisionAttention", 7, 6), ("sam", "SamVisionAttention", 21, 4)]
 
 
@@ -70,11 +71,25 @@ def position_ids(case, release):
 
 def interpolated(case, release):
     table = as_tensor(case["table"])
+    if "size_offset" in case:
+        return scaled(case, table)
     code = getattr(release.model(case["model"], case["definition"]), case["definition"])
     kept, (rows, columns) = case["kept_rows"], case["to"]
     embeddings = types.SimpleNamespace(position_embeddings=table[None], patch_size=1)
     tokens = torch.zeros(1, kept + rows * columns, table.shape[1])
     return code.interpolate_pos_encoding(embeddings, tokens, rows, columns)[0].numpy()
+
+
+def scaled(case, table):
+    """As DINO calls torch: by factors, whose sides are a little more than the new ones."""
+    kept, sides = case["kept_rows"], case["from"]
+    grid = table[kept:].reshape(1, *sides, -1).permute(0, 3, 1, 2)
+    factors = tuple((n + case["size_offset"]) / m for n, m in zip(case["to"], sides))
+    grid = torch.nn.functional.interpolate(grid, scale_factor=factors, mode="bicubic",
+                                           align_corners=False)
+    assert list(grid.shape[2:]) == case["to"]
+    rows = grid.permute(0, 2, 3, 1).reshape(-1, table.shape[1])
+    return torch.cat([table[:kept], rows]).numpy()
 
 
 def lengthened(case, release):
@@ -165,6 +180,10 @@ def cases(release):
         case = {"model": model, "definition": definition, "size": size,
                 "table": stored(random.standard_normal((rows, 3)))}
         yield "lengths", {**case, "result": stored(lengthened(case, release))}
+    for kept, grid, to in SCALED_GRIDS:
+        case = {"kept_rows": kept, "from": grid, "to": to, "size_offset": 0.1,
+                "table": stored(random.standard_normal((kept + grid[0] * grid[1], 3)))}
+        yield "grids", {**case, "result": stored(interpolated(case, release))}
 
 
 def main():
