@@ -150,7 +150,7 @@ ConstElementRun run_of(const Lookup& lookup, const RunIndex& at) {
 }
 
 bool share_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
-  const std::less<const std::byte*> before;  // of pointers into whatever
+  const std::less<> before;  // of pointers into whatever
   return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
          before(b.data(), a.data() + a.size());
 }
