@@ -14,6 +14,8 @@
 namespace rotary::cli {
 namespace {
 
+constexpr std::int64_t most_heads = std::int64_t{1} << 20;
+
 [[noreturn]] void fail(const std::string& message) { throw Failure(ExitCode::usage, message); }
 
 // A name in messages: "--set buckets".
@@ -52,7 +54,9 @@ struct Source {
 
   [[nodiscard]] std::int64_t heads() const {
     if (!options.heads) fail(fmt::format("{} needs --heads", options.name));
-    return parse_int64("--heads", *options.heads);
+    const std::int64_t heads = parse_int64("--heads", *options.heads);
+    if (heads >= 1 && heads <= most_heads) return heads;
+    fail(fmt::format("--heads must be from 1 to {}, got {}", most_heads, heads));
   }
   [[nodiscard]] NpyArray file(std::string_view what) const {
     if (!options.parameters)
@@ -64,7 +68,7 @@ struct Source {
     const std::int64_t count = heads();
     if (!options.parameters) return settings.numbers(key, count);
     const auto all = numbers_of(file(""));
-    if (count < 1 || static_cast<std::int64_t>(all.size()) != 2 * count) {
+    if (static_cast<std::int64_t>(all.size()) != 2 * count) {
       fail(fmt::format("--parameters must hold 2 numbers for each of {} heads, got {}", count,
                        all.size()));
     }
@@ -112,7 +116,7 @@ Fire fire(const Source& source) {
       "c, threshold, hidden_weight, hidden_bias, output_weight [heads, width], output_bias"));
   const auto heads = source.heads();
   const auto rest = static_cast<std::int64_t>(all.size()) - 2 - heads;
-  if (heads < 1 || rest < 2 + heads || rest % (2 + heads) != 0) {
+  if (rest < 2 + heads || rest % (2 + heads) != 0) {
     fail(fmt::format("--parameters must hold 2 + 2 W + W H + H numbers for H = {} heads, got {}",
                      heads, all.size()));
   }
@@ -188,9 +192,7 @@ double BiasSettings::number(const std::string& key, double otherwise) {
 std::vector<double> BiasSettings::numbers(const std::string& key, std::int64_t heads) {
   auto values = parse_doubles(option_of(key),
                               required(key, "one number, or one for each head between commas"));
-  constexpr std::int64_t most_heads = std::int64_t{1} << 20;
-  if (values.size() == 1 && heads >= 1 && heads <= most_heads)
-    values.resize(static_cast<std::size_t>(heads), values.front());
+  if (values.size() == 1) values.resize(static_cast<std::size_t>(heads), values.front());
   if (static_cast<std::int64_t>(values.size()) == heads) return values;
   fail(fmt::format("{} must have one number, or one for each of {} heads; got {}", option_of(key),
                    heads, values.size()));
@@ -214,6 +216,8 @@ OwnedBias read_bias(const BiasOptions& options) {
 }
 
 T5Buckets read_t5_buckets(const BiasOptions& options) {
+  if (options.heads || options.parameters)
+    fail("--list of t5 takes no --heads and no --parameters: buckets need no table");
   BiasSettings settings(options.settings);
   const T5Buckets buckets = t5_buckets(settings);
   settings.check_all_used(options.name);

@@ -27,7 +27,8 @@
 namespace rotary::cli {
 namespace {
 
-// Numbers in one answer: 1 GiB in a file; as text, what a terminal or a JSON reader can take.
+// Numbers in one answer: 1 GiB of f32 in a file; as text, what a terminal or a JSON reader can
+// take.
 constexpr std::uint64_t most_numbers_in_file = std::uint64_t{1} << 28;
 constexpr std::uint64_t most_numbers_as_text = std::uint64_t{1} << 20;
 
@@ -105,6 +106,11 @@ Block make_block(const Arguments& arguments, const RelativeBias& bias) {
   Block block{.name = to_string(bias), .heads = head_count(bias)};
   block.rows = parse_positions("--rows", *arguments.rows, most);
   const std::uint64_t each = block.rows.size() * static_cast<std::uint64_t>(block.heads);
+  if (each > most) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("--rows of all heads must be at most {} here, got {} of {} heads",
+                              most, block.rows.size(), block.heads));
+  }
   block.cols = parse_positions("--cols", *arguments.cols, most / each);
   return block;
 }

@@ -106,6 +106,8 @@ class BiasTest(ToolTest):
             ([*ALIBI, *block], ["needs --heads"]),
             ([*ALIBI, "--heads", "0", *block], ["got 0"]),
             ([*ALIBI, *heads], ["--rows and --cols are required"]),
+            ([*ALIBI, "--heads", "1048576", "--rows", "0,1", "--cols", "0"],
+             ["--rows of all heads", "got 2 of 1048576 heads"]),
             ([*ALIBI, *heads, *block, "--list"], ["exclude"]),
             ([*ALIBI, *heads, *block, "--set", "slope=1"], ["must be one of", "'slope'"]),
             ([*ALIBI, *heads, *block, "--set", "first_head"], ["KEY=VALUE"]),
@@ -118,6 +120,7 @@ class BiasTest(ToolTest):
             ([*ALIBI, *heads, "--rows", "-9223372036854775808", "--cols", "1"], ["2^63 apart"]),
             (["t5", *block], ["--set direction"]),
             (["t5", *block, "--set", "direction=causal"], ["--parameters"]),
+            (["t5", "--list", *heads, "--set", "direction=causal"], ["no --heads"]),
             (["t5", "--list", "--set", "direction=both"], ["bidirectional, causal"]),
             (["t5", "--list", "--set", "direction=causal", "--set", "buckets=1"], ["buckets"]),
             (["kerple_log", *heads, *block, "--set", "p=1,2,3"], ["2 heads", "got 3"]),
@@ -129,6 +132,11 @@ class BiasTest(ToolTest):
             self.assert_fails(2, parts, "bias", *arguments)
         np.save(self.path / "i.npy", np.arange(4))
         np.save(self.path / "f.npy", np.arange(5.0))
+        np.save(self.path / "two.npy", np.arange(2.0))
+        for name in ["fire", "kerple_log"]:
+            for count in [2**63 - 1, -(2**63), 2**62 + 1, 2**20 + 1, 0]:
+                self.assert_fails(2, ["--heads must be from 1 to 1048576"], "bias", name,
+                                  f"--heads={count}", *block, "--parameters", "two.npy")
         for arguments, parts in [
             ([*ALIBI, *heads, *block, "--parameters", "i.npy"], ["<f4", "<i8"]),
             (["kerple_log", *heads, *block, "--parameters", "f.npy", "--set", "p=1"],
