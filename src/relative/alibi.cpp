@@ -104,7 +104,7 @@ double AlibiEvaluator::value(std::int64_t head, double term) const noexcept {
 }
 
 void AlibiEvaluator::add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept {
-  sums[to_size(upstream.head)] += upstream.gradient * shared_term(upstream.pair);
+  sums[to_size(upstream.head)] += upstream.gradient * upstream.term;
 }
 
 }  // namespace relative

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums in one order, batch row by row by column by head, whatever the strides.
+// Sums in one order whatever the strides. Where the bias depends on the distance alone, the
+// gradients of a head that share one are summed first, over batch rows, rows and columns, and each
+// distance is evaluated once; else pair by pair, over batch rows, rows, columns and heads.
+#include <algorithm>
+#include <vector>
+
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "relative/checks.hpp"
@@ -28,21 +33,60 @@ Status check_gradient(std::span<double> gradients, const RelativeBias& bias,
 }
 
 template <class Evaluator>
-void add_all(std::span<double> gradients, const Evaluator& evaluate, const ConstScoresView& d_bias,
-             const PairPositions& positions) {
+void add_by_distance(std::span<double> gradients, const Evaluator& evaluate,
+                     const ConstScoresView& d_bias, const PairPositions& positions,
+                     const Distances& distances) {
+  const ScoresExtents& n = d_bias.extents;
+  std::vector<double> row(to_size(n.keys));
+  std::vector<double> sums(to_size(distances.count));
+  ScoreIndex at;
+  for (at.head = 0; at.head < n.heads; ++at.head) {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (at.batch = 0; at.batch < n.batch; ++at.batch) {
+      for (at.query = 0; at.query < n.queries; ++at.query) {
+        load_scores(row, d_bias, at);
+        for (std::size_t i = 0; i < row.size(); ++i) {
+          const auto pair = positions.at(at.query, static_cast<std::int64_t>(i));
+          sums[to_size(distances.index_of(pair))] += row[i];
+        }
+      }
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const PairOfPositions pair = distances.pair(static_cast<std::int64_t>(i));
+      evaluate.add_gradient(
+          gradients,
+          {.pair = pair, .term = evaluate.shared_term(pair), .head = at.head, .gradient = sums[i]});
+    }
+  }
+}
+
+template <class Evaluator>
+void add_by_pair(std::span<double> gradients, const Evaluator& evaluate,
+                 const ConstScoresView& d_bias, const PairPositions& positions) {
   const ScoresExtents& n = d_bias.extents;
   for (std::int64_t batch = 0; batch < n.batch; ++batch) {
     for (std::int64_t row = 0; row < n.queries; ++row) {
       for (std::int64_t column = 0; column < n.keys; ++column) {
         const PairOfPositions pair = positions.at(row, column);
+        const double term = evaluate.shared_term(pair);
         for (std::int64_t head = 0; head < n.heads; ++head) {
           const double gradient =
               load(d_bias, {.batch = batch, .head = head, .query = row, .key = column});
-          evaluate.add_gradient(gradients, {.pair = pair, .head = head, .gradient = gradient});
+          evaluate.add_gradient(gradients,
+                                {.pair = pair, .term = term, .head = head, .gradient = gradient});
         }
       }
     }
   }
+}
+
+template <class Evaluator>
+void add_all(std::span<double> gradients, const Evaluator& evaluate, const ConstScoresView& d_bias,
+             const PairPositions& positions) {
+  const auto distances = positions.distances(d_bias.extents);
+  if (evaluate.depends_on() == Dependence::distance && distances)
+    return add_by_distance(gradients, evaluate, d_bias, positions, *distances);
+  add_by_pair(gradients, evaluate, d_bias, positions);
 }
 
 template <class Where>
@@ -52,6 +96,7 @@ Status accumulate(std::span<double> gradients, const RelativeBias& bias,
     if (auto status = check_gradient(gradients, bias, d_bias); !status) return status;
     const auto positions = PairPositions::of(d_bias.extents, where);
     if (!positions) return positions.error();
+    if (is_empty(d_bias.extents)) return {};
     std::visit(
         [&](const auto& encoding) { add_all(gradients, evaluator(encoding), d_bias, *positions); },
         bias);

@@ -21,9 +21,8 @@ double logistic(double score) noexcept {
 
 TablePlace place_of(double position) noexcept {
   if (std::isnan(position)) return {.share = position};
-  const double lower = std::floor(position);
-  const double share = position - lower;
-  const auto row = static_cast<std::int64_t>(lower);
+  const auto row = static_cast<std::int64_t>(position);  // at least 0
+  const double share = position - static_cast<double>(row);
   return {.lower = row, .upper = share > 0 ? row + 1 : row, .share = share};
 }
 
@@ -44,27 +43,32 @@ ContextualRow::ContextualRow(const Cope& cope, const ConstScoresView& scores)
     : table_rows_(std::min(cope.table.rows, scores.extents.keys + 1)),
       last_position_(static_cast<double>(cope.table.rows - 1)),
       table_(to_size(table_rows_ * cope.table.columns)),
+      columns_(table_.size()),
       query_(to_size(cope.table.columns)),
       products_(to_size(table_rows_)),
       gates_(to_size(scores.extents.keys)),
       places_(to_size(scores.extents.keys)) {
   const std::size_t width = query_.size();
-  for (std::int64_t row = 0; row < table_rows_; ++row)
+  for (std::int64_t row = 0; row < table_rows_; ++row) {
     load_row(std::span(table_).subspan(to_size(row) * width, width), cope.table, row);
+    for (std::size_t f = 0; f < width; ++f)
+      columns_[f * products_.size() + to_size(row)] = table_row(row)[f];
+  }
 }
 
 void ContextualRow::read(const ConstScoresView& scores, const ConstHeadsView& q,
                          const ScoreIndex& at, std::int64_t keys) {
   load_features(query_, q, at);
-  for (std::int64_t row = 0; row < table_rows_; ++row) {
-    double sum = 0;
-    const auto values = table_row(row);
-    for (std::size_t f = 0; f < query_.size(); ++f) sum += query_[f] * values[f];
-    products_[to_size(row)] = sum;
+  // Each a sum over the features in order, side by side for the compiler to vectorise.
+  std::fill(products_.begin(), products_.end(), 0.0);
+  for (std::size_t f = 0; f < query_.size(); ++f) {
+    const auto column = std::span(columns_).subspan(f * products_.size(), products_.size());
+    for (std::size_t row = 0; row < column.size(); ++row) products_[row] += query_[f] * column[row];
   }
+  load_scores(std::span(gates_).first(to_size(keys)), scores, at);
   double position = 0;
   for (std::int64_t key = keys - 1; key >= 0; --key) {
-    const double one = logistic(load(scores, {at.batch, at.head, at.query, key}));
+    const double one = logistic(gates_[to_size(key)]);
     position += one;
     gates_[to_size(key)] = one;
     places_[to_size(key)] = place_of(position > last_position_ ? last_position_ : position);

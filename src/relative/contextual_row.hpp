@@ -53,6 +53,7 @@ class ContextualRow {
   std::int64_t table_rows_;
   double last_position_;
   std::vector<double> table_;       // [table_rows][features]
+  std::vector<double> columns_;     // [features][table_rows]
   std::vector<double> query_;       // [features]
   std::vector<double> products_;    // [table_rows]
   std::vector<double> gates_;       // [keys]

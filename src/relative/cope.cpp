@@ -116,6 +116,7 @@ class RowGradient {
     std::fill(query_.begin(), query_.end(), 0.0);
     const std::size_t width = query_.size();
     for (std::size_t i = 0; i < products_.size(); ++i) {
+      if (products_[i] == 0) continue;  // a row that no position reached may be Inf or NaN
       const auto values = row_.table_row(static_cast<std::int64_t>(i));
       const auto sums = out_.table.subspan(i * width, width);
       for (std::size_t f = 0; f < width; ++f) {

@@ -11,40 +11,81 @@
 namespace rotary::relative {
 namespace {
 
-template <class Element>
-void write(void* data, std::int64_t index, Element element) noexcept {
-  std::memcpy(static_cast<std::byte*>(data) + index * static_cast<std::int64_t>(sizeof(Element)),
-              &element, sizeof element);
-}
-
 // To float32 by truncation with the last bit set where anything was cut off (rounding to odd), so
 // that the rounding to 16 bits which follows is that of the double. Not for NaN.
 float to_odd(double value) noexcept {
   const auto nearest = static_cast<float>(value);
   const auto back = static_cast<double>(nearest);
   if (back == value) return nearest;
-  const float toward_zero =
-      std::abs(back) > std::abs(value) ? std::nextafter(nearest, 0.0F) : nearest;
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(toward_zero) | 1U);
+  const auto bits = std::bit_cast<std::uint32_t>(nearest);
+  const std::uint32_t away = std::abs(back) > std::abs(value) ? 1 : 0;  // then it is not 0
+  return std::bit_cast<float>((bits - away) | 1U);
 }
 
-std::uint16_t bf16_bits(double value) noexcept {
-  if (std::isnan(value)) return 0x7FC0;
-  const float rounded = rounded_to_bf16(to_odd(value));
-  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded) >> 16);
+// `like` says which: value, rounded to its type.
+float rounded(double value, float /*like*/) noexcept { return static_cast<float>(value); }
+
+double rounded(double value, double /*like*/) noexcept { return value; }
+
+BFloat16 rounded(double value, BFloat16 /*like*/) noexcept {
+  if (std::isnan(value)) return {0x7FC0};
+  const float nearest = rounded_to_bf16(to_odd(value));
+  return {static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(nearest) >> 16)};
 }
 
-std::uint16_t f16_bits(double value) noexcept {
-  if (std::isnan(value)) return 0x7E00;
-  const float rounded = rounded_to_f16(to_odd(value));
-  const float magnitude = std::abs(rounded);
+Float16 rounded(double value, Float16 /*like*/) noexcept {
+  if (std::isnan(value)) return {0x7E00};
+  const float magnitude = std::abs(rounded_to_f16(to_odd(value)));
   std::uint32_t bits = 0x7C00;
   if (magnitude < 0x1p-14F) {
     bits = static_cast<std::uint32_t>(magnitude * 0x1p24F);
   } else if (magnitude < std::numeric_limits<float>::infinity()) {
     bits = (std::bit_cast<std::uint32_t>(magnitude) - (112U << 23)) >> 13;
   }
-  return static_cast<std::uint16_t>(bits | (std::signbit(value) ? 0x8000U : 0U));
+  return {static_cast<std::uint16_t>(bits | (std::signbit(value) ? 0x8000U : 0U))};
+}
+
+// visit(element of the dtype), once for a row rather than for each of its elements.
+template <class Visit>
+void with_element(DType dtype, const Visit& visit) noexcept {
+  switch (dtype) {
+    case DType::f32:
+      return visit(float{});
+    case DType::bf16:
+      return visit(BFloat16{});
+    case DType::f16:
+      return visit(Float16{});
+    case DType::f64:
+      return visit(double{});
+  }
+}
+
+template <class Element>
+void put(void* data, std::int64_t index, double value) noexcept {
+  const Element element = rounded(value, Element{});
+  std::memcpy(static_cast<std::byte*>(data) + index * static_cast<std::int64_t>(sizeof(Element)),
+              &element, sizeof element);
+}
+
+// Elements first, first + stride, ...
+struct Run {
+  std::int64_t first = 0;
+  std::int64_t stride = 0;
+};
+
+// step(i, index) for each of count elements; a stride of 1 apart, for the compiler to vectorise.
+template <class Step>
+void for_each_index(std::size_t count, const Run& run, const Step& step) noexcept {
+  if (run.stride == 1) {
+    for (std::size_t i = 0; i < count; ++i) step(i, run.first + static_cast<std::int64_t>(i));
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    step(i, run.first + static_cast<std::int64_t>(i) * run.stride);
+}
+
+Run run_of(const ScoresStrides& strides, const ScoreIndex& at) noexcept {
+  return {.first = element_of(strides, at), .stride = strides.key};
 }
 
 std::int64_t features_of(const Strides& s, const ScoreIndex& at) noexcept {
@@ -54,30 +95,51 @@ std::int64_t features_of(const Strides& s, const ScoreIndex& at) noexcept {
 }  // namespace
 
 double load(const void* data, DType dtype, std::int64_t index) noexcept {
-  switch (dtype) {
-    case DType::f32:
-      return value_at<float>(data, index);
-    case DType::bf16:
-      return value_at<BFloat16>(data, index);
-    case DType::f16:
-      return value_at<Float16>(data, index);
-    case DType::f64:
-      return value_at<double>(data, index);
-  }
-  return 0;
+  double value = 0;
+  with_element(dtype, [&](auto like) { value = value_at<decltype(like)>(data, index); });
+  return value;
 }
 
 void store(void* data, DType dtype, std::int64_t index, double value) noexcept {
-  switch (dtype) {
-    case DType::f32:
-      return write(data, index, static_cast<float>(value));
-    case DType::bf16:
-      return write(data, index, bf16_bits(value));
-    case DType::f16:
-      return write(data, index, f16_bits(value));
-    case DType::f64:
-      return write(data, index, value);
-  }
+  with_element(dtype, [&](auto like) { put<decltype(like)>(data, index, value); });
+}
+
+void load_scores(std::span<double> row, const ConstScoresView& view,
+                 const ScoreIndex& at) noexcept {
+  with_element(view.dtype, [&](auto like) {
+    for_each_index(row.size(), run_of(view.strides, at), [&](std::size_t i, std::int64_t index) {
+      row[i] = value_at<decltype(like)>(view.data, index);
+    });
+  });
+}
+
+void store_scores(const ScoresView& view, const ScoreIndex& at,
+                  std::span<const double> row) noexcept {
+  with_element(view.dtype, [&](auto like) {
+    for_each_index(row.size(), run_of(view.strides, at), [&](std::size_t i, std::int64_t index) {
+      put<decltype(like)>(view.data, index, row[i]);
+    });
+  });
+}
+
+void add_scores(const ScoresView& view, const ScoreIndex& at,
+                std::span<const double> row) noexcept {
+  with_element(view.dtype, [&](auto like) {
+    using Element = decltype(like);
+    for_each_index(row.size(), run_of(view.strides, at), [&](std::size_t i, std::int64_t index) {
+      put<Element>(view.data, index, value_at<Element>(view.data, index) + row[i]);
+    });
+  });
+}
+
+void round_elements(std::span<std::byte> elements, DType dtype,
+                    std::span<const double> values) noexcept {
+  with_element(dtype, [&](auto like) {
+    for_each_index(values.size(), {.first = 0, .stride = 1},
+                   [&](std::size_t i, std::int64_t index) {
+                     put<decltype(like)>(elements.data(), index, values[i]);
+                   });
+  });
 }
 
 void load_features(std::span<double> features, const ConstHeadsView& view,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of strided views, one at a time, as doubles: read exactly, rounded once to nearest even
-// on store.
+// Elements of strided views, one at a time or a row of keys at once, as doubles: read exactly,
+// rounded once to nearest even on store.
 #pragma once
 
 #include <cstddef>
@@ -31,12 +31,20 @@ struct ScoreIndex {
 [[nodiscard]] inline double load(const ConstScoresView& view, const ScoreIndex& at) noexcept {
   return load(view.data, view.dtype, element_of(view.strides, at));
 }
-inline void store(const ScoresView& view, const ScoreIndex& at, double value) noexcept {
-  store(view.data, view.dtype, element_of(view.strides, at), value);
-}
 inline void add(const ScoresView& view, const ScoreIndex& at, double value) noexcept {
-  store(view, at, load(view, at) + value);
+  const std::int64_t element = element_of(view.strides, at);
+  store(view.data, view.dtype, element, load(view.data, view.dtype, element) + value);
 }
+
+// The scores of one query, from at.key on as many as the span has: its first is column at.key.
+void load_scores(std::span<double> row, const ConstScoresView& view, const ScoreIndex& at) noexcept;
+void store_scores(const ScoresView& view, const ScoreIndex& at,
+                  std::span<const double> row) noexcept;
+void add_scores(const ScoresView& view, const ScoreIndex& at, std::span<const double> row) noexcept;
+
+// To elements without gaps, of values.size() times the dtype's size.
+void round_elements(std::span<std::byte> elements, DType dtype,
+                    std::span<const double> values) noexcept;
 
 // The features of one head of one token.
 void load_features(std::span<double> features, const ConstHeadsView& view,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One evaluator for each encoding: what a call computes once, then the bias in two steps, a term
 // that all heads share and each head's use of it, and the gradient. Scalars only: views, dtypes and
-// loops are in fill_bias.cpp and bias_gradient.cpp.
+// loops are in fill_bias.cpp, fire_row.cpp and bias_gradient.cpp.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -26,9 +27,13 @@ namespace rotary::relative {
 [[nodiscard]] std::int64_t bucket_of(std::int64_t relative_position,
                                      const T5Buckets& buckets) noexcept;
 
+// What the term that all heads share is a function of.
+enum class Dependence { distance, key, pair };
+
 // What one head's score adds to the gradients: upstream is the gradient of the loss in it.
 struct Upstream {
   PairOfPositions pair;
+  double term = 0;  // shared_term(pair)
   std::int64_t head = 0;
   double gradient = 0;
 };
@@ -36,6 +41,7 @@ struct Upstream {
 class T5Evaluator {
  public:
   explicit T5Evaluator(const T5Bias& bias) : bias_(bias) {}
+  [[nodiscard]] static Dependence depends_on() noexcept { return Dependence::distance; }
   [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;  // the bucket
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
   void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
@@ -47,6 +53,9 @@ class T5Evaluator {
 class AlibiEvaluator {
  public:
   explicit AlibiEvaluator(const Alibi& bias);
+  [[nodiscard]] Dependence depends_on() const noexcept {
+    return form_ == AlibiForm::key_position ? Dependence::key : Dependence::distance;
+  }
   [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
   void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
@@ -59,6 +68,7 @@ class AlibiEvaluator {
 class KerpleLogEvaluator {
  public:
   explicit KerpleLogEvaluator(const KerpleLog& bias) : bias_(bias) {}
+  [[nodiscard]] static Dependence depends_on() noexcept { return Dependence::distance; }
   [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
   void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
@@ -70,6 +80,7 @@ class KerpleLogEvaluator {
 class KerplePowerEvaluator {
  public:
   explicit KerplePowerEvaluator(const KerplePower& bias) : bias_(bias) {}
+  [[nodiscard]] static Dependence depends_on() noexcept { return Dependence::distance; }
   [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
   void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
@@ -78,20 +89,43 @@ class KerplePowerEvaluator {
   const KerplePower& bias_;
 };
 
+// slope x + offset.
+struct StraightPiece {
+  double slope = 0;
+  double offset = 0;
+};
+
+// A head's bias is a function of x in straight pieces, which meet where a hidden unit begins or
+// ends to count: at the same x for all heads.
 class FireEvaluator {
  public:
-  explicit FireEvaluator(const Fire& bias) : bias_(bias) {}
+  explicit FireEvaluator(const Fire& bias);
+  [[nodiscard]] static Dependence depends_on() noexcept { return Dependence::pair; }
   [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;  // x
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
   void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
 
+  // x is one by the other.
+  [[nodiscard]] double numerator(double distance) const noexcept;
+  [[nodiscard]] double denominator(std::int64_t query) const noexcept;
+
+  [[nodiscard]] std::size_t piece_of(double x) const noexcept;
+  [[nodiscard]] bool is_on(std::size_t piece, double x) const noexcept {
+    return (piece == 0 || breaks_[piece - 1] < x) &&
+           (piece == breaks_.size() || x <= breaks_[piece]);
+  }
+  [[nodiscard]] StraightPiece piece(std::int64_t head, std::size_t piece) const noexcept;
+
  private:
   const Fire& bias_;
+  std::vector<double> breaks_;         // of x, ascending
+  std::vector<StraightPiece> pieces_;  // [heads][breaks + 1]
 };
 
 class SandwichEvaluator {
  public:
   explicit SandwichEvaluator(const Sandwich& bias);
+  [[nodiscard]] static Dependence depends_on() noexcept { return Dependence::distance; }
   [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;  // Σ cos - dim/2
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
   void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;

@@ -1,68 +1,181 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the bias depends on the distance alone and positions are consecutive, the first row and the
-// first column are computed and the rest is copied along its diagonals: N + M - 1 evaluations for
-// each head, and the bits that evaluating each element would give.
+// Where the bias depends on the distance alone, or on the key alone, each head's value of each is
+// computed once, rounded, and copied to where it stands: the bits that evaluating each element
+// would give. What depends on more is evaluated row by row. Buffers are made before anything is
+// written.
 #include <cstring>
+#include <vector>
 
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "relative/checks.hpp"
 #include "relative/elements.hpp"
 #include "relative/evaluators.hpp"
+#include "relative/fire_row.hpp"
 #include "rotary/relative_bias.hpp"
 
 namespace rotary {
 namespace relative {
 namespace {
 
-enum class Diagonals { equal, different };
+// One head's values of all distances, or of all keys, in double and as elements.
+class Line {
+ public:
+  Line(DType dtype, std::int64_t count)
+      : dtype_(dtype),
+        element_bytes_(to_size(size_in_bytes(dtype))),
+        terms_(to_size(count)),
+        values_(to_size(count)),
+        elements_(to_size(count) * element_bytes_) {}
+
+  // From pair(i): what all heads share.
+  template <class Evaluator, class Pair>
+  void set_terms(const Evaluator& evaluate, const Pair& pair) {
+    for (std::size_t i = 0; i < terms_.size(); ++i)
+      terms_[i] = evaluate.shared_term(pair(static_cast<std::int64_t>(i)));
+  }
+  template <class Evaluator>
+  void set_head(const Evaluator& evaluate, std::int64_t head) {
+    for (std::size_t i = 0; i < terms_.size(); ++i) values_[i] = evaluate.value(head, terms_[i]);
+    round_elements(elements_, dtype_, values_);
+  }
+  // Elements index(0), index(1), ... of the line to a row.
+  template <class Index>
+  void copy(const ScoresView& out, const ScoreIndex& at, const Index& index) const {
+    switch (element_bytes_) {
+      case 2:
+        return copy_words<std::uint16_t>(out, at, index);
+      case 4:
+        return copy_words<std::uint32_t>(out, at, index);
+      default:
+        return copy_words<std::uint64_t>(out, at, index);
+    }
+  }
+  // Those from first on.
+  void copy_from(const ScoresView& out, const ScoreIndex& at, std::int64_t first) const {
+    if (out.strides.key != 1)
+      return copy(out, at, [&](std::int64_t column) { return first + column; });
+    auto* const row = static_cast<std::byte*>(out.data) +
+                      element_of(out.strides, at) * static_cast<std::int64_t>(element_bytes_);
+    std::memcpy(row, elements_.data() + to_size(first) * element_bytes_,
+                to_size(out.extents.keys) * element_bytes_);
+  }
+
+ private:
+  template <class Word, class Index>
+  void copy_words(const ScoresView& out, const ScoreIndex& at, const Index& index) const {
+    auto* const data = static_cast<std::byte*>(out.data);
+    std::int64_t element = element_of(out.strides, at);
+    for (std::int64_t column = 0; column < out.extents.keys; ++column) {
+      std::memcpy(data + element * static_cast<std::int64_t>(sizeof(Word)),
+                  elements_.data() + to_size(index(column)) * sizeof(Word), sizeof(Word));
+      element += out.strides.key;
+    }
+  }
+
+  DType dtype_;
+  std::size_t element_bytes_;
+  std::vector<double> terms_;
+  std::vector<double> values_;
+  std::vector<std::byte> elements_;
+};
+
+// visit(at) for every row of one head, of all batch rows.
+template <class Visit>
+void for_each_row(const ScoresExtents& n, std::int64_t head, const Visit& visit) {
+  for (std::int64_t batch = 0; batch < n.batch; ++batch) {
+    for (std::int64_t row = 0; row < n.queries; ++row)
+      visit(ScoreIndex{.batch = batch, .head = head, .query = row});
+  }
+}
 
 template <class Evaluator>
-void evaluate_block(const ScoresView& out, const Evaluator& evaluate,
-                    const PairPositions& positions, Diagonals diagonals) {
-  const ScoresExtents& n = out.extents;
-  for (std::int64_t row = 0; row < n.queries; ++row) {
-    const bool first_column_alone = row > 0 && diagonals == Diagonals::equal;
-    const std::int64_t columns = first_column_alone ? 1 : n.keys;
-    for (std::int64_t column = 0; column < columns; ++column) {
-      const double term = evaluate.shared_term(positions.at(row, column));
-      for (std::int64_t head = 0; head < n.heads; ++head)
-        store(out, {.head = head, .query = row, .key = column}, evaluate.value(head, term));
-    }
+void fill_by_distance(const ScoresView& out, const Evaluator& evaluate,
+                      const PairPositions& positions, const Distances& distances) {
+  Line line(out.dtype, distances.count);
+  line.set_terms(evaluate, [&](std::int64_t i) { return distances.pair(i); });
+  for (std::int64_t head = 0; head < out.extents.heads; ++head) {
+    line.set_head(evaluate, head);
+    for_each_row(out.extents, head, [&](const ScoreIndex& at) {
+      if (positions.is_consecutive())
+        return line.copy_from(out, at, distances.index_of(positions.at(at.query, 0)));
+      line.copy(out, at, [&](std::int64_t column) {
+        return distances.index_of(positions.at(at.query, column));
+      });
+    });
   }
 }
 
-void copy_element(const ScoresView& out, const ScoreIndex& to, const ScoreIndex& from) {
-  const std::int64_t size = size_in_bytes(out.dtype);
-  auto* const data = static_cast<std::byte*>(out.data);
-  std::memcpy(data + element_of(out.strides, to) * size,
-              data + element_of(out.strides, from) * size, to_size(size));
-}
-
-void copy_diagonals(const ScoresView& out) {
-  const ScoresExtents& n = out.extents;
-  for (std::int64_t head = 0; head < n.heads; ++head) {
-    for (std::int64_t row = 1; row < n.queries; ++row) {
-      for (std::int64_t column = 1; column < n.keys; ++column) {
-        copy_element(out, {.head = head, .query = row, .key = column},
-                     {.head = head, .query = row - 1, .key = column - 1});
-      }
-    }
+template <class Evaluator>
+void fill_by_key(const ScoresView& out, const Evaluator& evaluate, const PairPositions& positions) {
+  Line line(out.dtype, out.extents.keys);
+  line.set_terms(evaluate, [&](std::int64_t column) { return positions.at(0, column); });
+  for (std::int64_t head = 0; head < out.extents.heads; ++head) {
+    line.set_head(evaluate, head);
+    for_each_row(out.extents, head, [&](const ScoreIndex& at) { line.copy_from(out, at, 0); });
   }
 }
 
-void copy_first_batch_row(const ScoresView& out) {
+// Row has read(query row) and values(head).
+template <class Row>
+void fill_by_pair(const ScoresView& out, Row row) {
   const ScoresExtents& n = out.extents;
-  for (std::int64_t batch = 1; batch < n.batch; ++batch) {
+  for (std::int64_t query = 0; query < n.queries; ++query) {
+    row.read(query);
     for (std::int64_t head = 0; head < n.heads; ++head) {
-      for (std::int64_t row = 0; row < n.queries; ++row) {
-        for (std::int64_t column = 0; column < n.keys; ++column) {
-          copy_element(out, {.batch = batch, .head = head, .query = row, .key = column},
-                       {.head = head, .query = row, .key = column});
-        }
-      }
+      const auto values = row.values(head);
+      for (std::int64_t batch = 0; batch < n.batch; ++batch)
+        store_scores(out, {.batch = batch, .head = head, .query = query}, values);
     }
   }
+}
+
+// Each pair by itself.
+template <class Evaluator>
+class PlainRow {
+ public:
+  PlainRow(const Evaluator& evaluate, const PairPositions& positions, const ScoresExtents& n)
+      : evaluate_(evaluate),
+        positions_(positions),
+        terms_(to_size(n.keys)),
+        values_(to_size(n.keys)) {}
+
+  void read(std::int64_t query) {
+    for (std::size_t i = 0; i < terms_.size(); ++i) {
+      const auto column = static_cast<std::int64_t>(i);
+      terms_[i] = evaluate_.shared_term(positions_.at(query, column));
+    }
+  }
+  std::span<const double> values(std::int64_t head) {
+    for (std::size_t i = 0; i < terms_.size(); ++i) values_[i] = evaluate_.value(head, terms_[i]);
+    return values_;
+  }
+
+ private:
+  const Evaluator& evaluate_;
+  const PairPositions& positions_;
+  std::vector<double> terms_;
+  std::vector<double> values_;
+};
+
+template <class Evaluator>
+void fill_all(const ScoresView& out, const Evaluator& evaluate, const PairPositions& positions) {
+  const auto distances = positions.distances(out.extents);
+  switch (evaluate.depends_on()) {
+    case Dependence::distance:
+      if (distances) return fill_by_distance(out, evaluate, positions, *distances);
+      break;
+    case Dependence::key:
+      return fill_by_key(out, evaluate, positions);
+    case Dependence::pair:
+      break;
+  }
+  fill_by_pair(out, PlainRow(evaluate, positions, out.extents));
+}
+
+void fill_all(const ScoresView& out, const FireEvaluator& evaluate,
+              const PairPositions& positions) {
+  fill_by_pair(out, FireRow(evaluate, positions, out.extents));
 }
 
 // What the memory of a bias must not share with the destination.
@@ -88,15 +201,7 @@ Status fill(const ScoresView& out, const RelativeBias& bias, const Where& where)
     const auto positions = PairPositions::of(out.extents, where);
     if (!positions) return positions.error();
     if (is_empty(out.extents)) return {};
-    const bool on_diagonals = positions->is_consecutive() && depends_on_distance_alone(bias);
-    const Diagonals diagonals = on_diagonals ? Diagonals::equal : Diagonals::different;
-    std::visit(
-        [&](const auto& encoding) {
-          evaluate_block(out, evaluator(encoding), *positions, diagonals);
-        },
-        bias);
-    if (on_diagonals) copy_diagonals(out);
-    copy_first_batch_row(out);
+    std::visit([&](const auto& encoding) { fill_all(out, evaluator(encoding), *positions); }, bias);
     return {};
   });
 }

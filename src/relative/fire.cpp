@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rotary/fire.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <vector>
 
 #include "base/message.hpp"
 #include "relative/checks.hpp"
@@ -21,22 +23,71 @@ Status check_bounded(std::string_view name, std::span<const double> values) {
 
 double sign(double value) noexcept { return value > 0 ? 1 : (value < 0 ? -1 : 0); }
 
-// x and what its derivatives are made of.
-struct Normalised {
-  double distance = 0;     // |i - j|
-  double reach = 0;        // max(i, |threshold|)
-  double numerator = 0;    // ln(|c| distance + 1)
-  double denominator = 0;  // ln(|c| reach + 1) + epsilon
+double reach_of(const Fire& fire, std::int64_t query) noexcept {
+  return std::fmax(static_cast<double>(query), std::abs(fire.threshold));
+}
+
+// When a hidden unit counts, of all x >= 0.
+enum class Counts { never, always, above, below };
+
+Counts counts(const Fire& fire, std::size_t unit) noexcept {
+  const double weight = fire.hidden_weight[unit];
+  const double bias = fire.hidden_bias[unit];
+  if (weight <= 0 && bias <= 0) return Counts::never;
+  if (weight >= 0 && bias >= 0) return Counts::always;
+  return weight > 0 ? Counts::above : Counts::below;
+}
+
+// Where a unit that counts above or below some x is 0.
+struct Break {
+  double x = 0;
+  std::size_t unit = 0;
 };
 
-Normalised normalised(const Fire& fire, const PairOfPositions& pair) noexcept {
-  const double c = std::abs(fire.c);
-  const double distance = pair.distance();
-  const double reach = std::fmax(static_cast<double>(pair.query), std::abs(fire.threshold));
-  return {.distance = distance,
-          .reach = reach,
-          .numerator = std::log1p(c * distance),
-          .denominator = std::log1p(c * reach) + fire.epsilon};
+std::vector<Break> breaks_of(const Fire& fire) {
+  std::vector<Break> breaks;
+  for (std::size_t unit = 0; unit < fire.hidden_weight.size(); ++unit) {
+    const Counts when = counts(fire, unit);
+    if (when == Counts::above || when == Counts::below)
+      breaks.push_back({.x = -fire.hidden_bias[unit] / fire.hidden_weight[unit], .unit = unit});
+  }
+  std::ranges::sort(breaks, [](const Break& a, const Break& b) {
+    return a.x < b.x || (a.x == b.x && a.unit < b.unit);
+  });
+  return breaks;
+}
+
+// What a unit adds to one head's piece while it counts.
+void add_unit(StraightPiece& to, const Fire& fire, std::size_t head, std::size_t unit) noexcept {
+  const double weight = fire.output_weight[head * fire.hidden_weight.size() + unit];
+  to.slope += weight * fire.hidden_weight[unit];
+  to.offset += weight * fire.hidden_bias[unit];
+}
+
+StraightPiece sum_of(const StraightPiece& a, const StraightPiece& b) noexcept {
+  return {.slope = a.slope + b.slope, .offset = a.offset + b.offset};
+}
+
+// One head's pieces, one more than breaks. Sums of the units that count and of no others, so that
+// nothing is left of a unit that has ended: those that begin are summed upwards, those that end
+// downwards.
+void set_pieces(std::span<StraightPiece> pieces, const Fire& fire, std::size_t head,
+                std::span<const Break> breaks) noexcept {
+  StraightPiece always{.offset = fire.output_bias[head]};
+  for (std::size_t unit = 0; unit < fire.hidden_weight.size(); ++unit) {
+    if (counts(fire, unit) == Counts::always) add_unit(always, fire, head, unit);
+  }
+  StraightPiece begun;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (i > 0 && counts(fire, breaks[i - 1].unit) == Counts::above)
+      add_unit(begun, fire, head, breaks[i - 1].unit);
+    pieces[i] = sum_of(always, begun);
+  }
+  StraightPiece to_end;
+  for (std::size_t i = breaks.size(); i-- > 0;) {
+    if (counts(fire, breaks[i].unit) == Counts::below) add_unit(to_end, fire, head, breaks[i].unit);
+    pieces[i] = sum_of(pieces[i], to_end);
+  }
 }
 
 // Where each kind of parameter begins among the gradients.
@@ -55,16 +106,18 @@ Places places_of(const Fire& fire) noexcept {
   return places;
 }
 
-// d_x: of the loss in x.
+// d_x: of the loss in x = numerator / denominator.
 void add_input_gradient(std::span<double> sums, const Fire& fire, const Upstream& at, double d_x) {
-  const Normalised n = normalised(fire, at.pair);
   const double c = std::abs(fire.c);
-  const double d_numerator = d_x / n.denominator;
-  const double d_denominator = -d_x * n.numerator / (n.denominator * n.denominator);
-  sums[0] += sign(fire.c) * (d_numerator * n.distance / (1 + c * n.distance) +
-                             d_denominator * n.reach / (1 + c * n.reach));
+  const double distance = at.pair.distance();
+  const double reach = reach_of(fire, at.pair.query);
+  const double denominator = std::log1p(c * reach) + fire.epsilon;
+  const double d_numerator = d_x / denominator;
+  const double d_denominator = -d_numerator * at.term;
+  sums[0] += sign(fire.c) * (d_numerator * distance / (1 + c * distance) +
+                             d_denominator * reach / (1 + c * reach));
   if (std::abs(fire.threshold) > static_cast<double>(at.pair.query))
-    sums[1] += sign(fire.threshold) * d_denominator * c / (1 + c * n.reach);
+    sums[1] += sign(fire.threshold) * d_denominator * c / (1 + c * reach);
 }
 
 }  // namespace
@@ -94,27 +147,46 @@ Status check(const Fire& bias) {
   return {};
 }
 
+FireEvaluator::FireEvaluator(const Fire& bias) : bias_(bias) {
+  const std::vector<Break> breaks = breaks_of(bias);
+  breaks_.reserve(breaks.size());
+  for (const Break& each : breaks) breaks_.push_back(each.x);
+  const std::size_t count = breaks.size() + 1;
+  pieces_.resize(bias.output_bias.size() * count);
+  for (std::size_t head = 0; head < bias.output_bias.size(); ++head)
+    set_pieces(std::span(pieces_).subspan(head * count, count), bias, head, breaks);
+}
+
+double FireEvaluator::numerator(double distance) const noexcept {
+  return std::log1p(std::abs(bias_.c) * distance);
+}
+
+double FireEvaluator::denominator(std::int64_t query) const noexcept {
+  return std::log1p(std::abs(bias_.c) * reach_of(bias_, query)) + bias_.epsilon;
+}
+
 double FireEvaluator::shared_term(const PairOfPositions& pair) const noexcept {
-  const Normalised n = normalised(bias_, pair);
-  return n.numerator / n.denominator;
+  return numerator(pair.distance()) / denominator(pair.query);
+}
+
+std::size_t FireEvaluator::piece_of(double x) const noexcept {
+  return static_cast<std::size_t>(std::ranges::lower_bound(breaks_, x) - breaks_.begin());
+}
+
+StraightPiece FireEvaluator::piece(std::int64_t head, std::size_t piece) const noexcept {
+  return pieces_[to_size(head) * (breaks_.size() + 1) + piece];
 }
 
 double FireEvaluator::value(std::int64_t head, double term) const noexcept {
-  const std::size_t width = bias_.hidden_weight.size();
-  const double* weights = bias_.output_weight.data() + to_size(head) * width;
-  double sum = bias_.output_bias[to_size(head)];
-  for (std::size_t k = 0; k < width; ++k) {
-    const double unit = bias_.hidden_weight[k] * term + bias_.hidden_bias[k];
-    if (unit > 0) sum += weights[k] * unit;
-  }
-  return sum;
+  const StraightPiece on = piece(head, piece_of(term));
+  return on.slope * term + on.offset;
 }
 
 void FireEvaluator::add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept {
   const Places places = places_of(bias_);
   const std::size_t width = bias_.hidden_weight.size();
   const std::size_t first = to_size(upstream.head) * width;
-  const double x = shared_term(upstream.pair);
+  const double x = upstream.term;
   double d_x = 0;
   for (std::size_t k = 0; k < width; ++k) {
     const double unit = bias_.hidden_weight[k] * x + bias_.hidden_bias[k];

@@ -69,7 +69,7 @@ double KerpleLogEvaluator::value(std::int64_t head, double term) const noexcept 
 void KerpleLogEvaluator::add_gradient(std::span<double> sums,
                                       const Upstream& upstream) const noexcept {
   const std::size_t head = to_size(upstream.head);
-  const double distance = upstream.pair.distance();
+  const double distance = upstream.term;
   const double a = bias_.a[head];
   sums[head] -= upstream.gradient * std::log1p(a * distance);
   sums[bias_.p.size() + head] -= upstream.gradient * bias_.p[head] * distance / (1 + a * distance);
@@ -88,7 +88,7 @@ double KerplePowerEvaluator::value(std::int64_t head, double term) const noexcep
 void KerplePowerEvaluator::add_gradient(std::span<double> sums,
                                         const Upstream& upstream) const noexcept {
   const std::size_t head = to_size(upstream.head);
-  const double distance = upstream.pair.distance();
+  const double distance = upstream.term;
   if (distance == 0) return;
   const double power = std::pow(distance, bias_.p[head]);
   sums[head] -= upstream.gradient * power;

@@ -56,6 +56,8 @@ Result<PairPositions> PairPositions::of(const ScoresExtents& extents, const Bias
   const auto keys = span_of("keys", range.first_key, extents.keys);
   if (!keys) return keys.error();
   if (auto status = check_distances(*queries, *keys); !status) return status.error();
+  made.lowest_ = keys->first - queries->last;
+  made.highest_ = keys->last - queries->first;
   return made;
 }
 
@@ -72,9 +74,22 @@ Result<PairPositions> PairPositions::of(const ScoresExtents& extents,
   if (queries == 0 || keys == 0) return made;
   made.queries_ = positions.queries.data();
   made.keys_ = positions.keys.data();
-  const Status status = check_distances(span_of(positions.queries), span_of(positions.keys));
-  if (!status) return status.error();
+  const Span of_queries = span_of(positions.queries);
+  const Span of_keys = span_of(positions.keys);
+  if (auto status = check_distances(of_queries, of_keys); !status) return status.error();
+  made.lowest_ = of_keys.first - of_queries.last;
+  made.highest_ = of_keys.last - of_queries.first;
   return made;
+}
+
+std::optional<Distances> PairPositions::distances(const ScoresExtents& extents) const noexcept {
+  const auto queries = static_cast<std::uint64_t>(extents.queries);
+  const auto keys = static_cast<std::uint64_t>(extents.keys);
+  // Unsigned: from lowest to highest may be 2^64 - 2. Fewer than 2^60 elements have been checked.
+  const std::uint64_t steps =
+      static_cast<std::uint64_t>(highest_) - static_cast<std::uint64_t>(lowest_);
+  if (steps >= queries * keys || steps >= 8 * (queries + keys)) return std::nullopt;
+  return Distances{.lowest = lowest_, .count = static_cast<std::int64_t>(steps) + 1};
 }
 
 }  // namespace rotary::relative

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "rotary/relative_bias.hpp"
 #include "rotary/result.hpp"
@@ -21,6 +22,20 @@ struct PairOfPositions {
   [[nodiscard]] double distance() const noexcept {
     const std::int64_t difference = query - key;
     return static_cast<double>(difference < 0 ? -difference : difference);
+  }
+};
+
+// The distances key - query that a block has or could have, consecutive.
+struct Distances {
+  std::int64_t lowest = 0;
+  std::int64_t count = 0;
+
+  [[nodiscard]] std::int64_t index_of(const PairOfPositions& pair) const noexcept {
+    return pair.relative() - lowest;
+  }
+  // A pair that has the one at index.
+  [[nodiscard]] PairOfPositions pair(std::int64_t index) const noexcept {
+    return {.query = 0, .key = lowest + index};
   }
 };
 
@@ -44,8 +59,14 @@ class PairPositions {
   // Equal distances lie on diagonals.
   [[nodiscard]] bool is_consecutive() const noexcept { return queries_ == nullptr; }
 
+  // Those between the lowest and the highest, where there are no more than pairs and no more than
+  // a few rows and columns would hold: always of a range. Requires a block that is not empty.
+  [[nodiscard]] std::optional<Distances> distances(const ScoresExtents& extents) const noexcept;
+
  private:
   BiasRange range_;
+  std::int64_t lowest_ = 0;   // key - query
+  std::int64_t highest_ = 0;  // likewise
   const std::int64_t* queries_ = nullptr;
   const std::int64_t* keys_ = nullptr;
 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// For each query the rows of the window that its keys fall into are met once: by its products with
-// them (scores), or by the sum of the weights that fall into each (values, gradient).
+// For each query the rows of the window that its keys fall into are met once, and no others: by its
+// products with them (scores), or by the sum of the weights that fall into each (values, gradient).
 #include "rotary/shaw.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "base/guard.hpp"
@@ -51,10 +52,17 @@ void read(ReachedRows& rows, const ConstMatrixView& table) {
   }
 }
 
-double dot(std::span<const double> a, std::span<const double> b) noexcept {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
+// The same, [features][rows]: the products of a query with neighbouring rows are sums over the
+// features side by side, each in their order, which the compiler vectorises.
+std::vector<double> transposed(const ReachedRows& rows) {
+  std::vector<double> columns(rows.values.size());
+  const std::size_t features = to_size(rows.features);
+  const std::size_t count = to_size(rows.count);
+  for (std::size_t row = 0; row < count; ++row) {
+    for (std::size_t f = 0; f < features; ++f)
+      columns[f * count + row] = rows.values[row * features + f];
+  }
+  return columns;
 }
 
 Status check_window(const ShawWindow& window) {
@@ -94,43 +102,83 @@ void for_each_row(const ScoresExtents& n, Visit visit) {
   }
 }
 
-// sums[row - first] = Σ of the scores that fall into each row of the window.
-void sum_by_row(std::span<double> sums, const ReachedRows& rows, const Block& block,
-                ScoreIndex at) {
-  std::fill(sums.begin(), sums.end(), 0.0);
-  for (at.key = 0; at.key < block.scores.extents.keys; ++at.key) {
-    const std::int64_t row = row_of(block.window, block.positions.at(at.query, at.key));
-    sums[to_size(row - rows.first)] += load(block.scores, at);
-  }
+// The rows that the keys of one query fall into: so many keys in the first of them, one in each of
+// the next, the rest in the last.
+struct MetRows {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::size_t keys_in_first = 0;
+
+  [[nodiscard]] std::size_t count() const noexcept { return to_size(last - first + 1); }
+};
+
+MetRows met_rows(const Block& block, std::int64_t query) {
+  const std::int64_t keys = block.scores.extents.keys;
+  const PairOfPositions first = block.positions.at(query, 0);
+  // Before the window's left edge. A distance may be any but -2^63.
+  const std::int64_t left = -block.window.left;
+  const std::int64_t before = first.relative() < left ? left - first.relative() : 0;
+  return {.first = row_of(block.window, first),
+          .last = row_of(block.window, block.positions.at(query, keys - 1)),
+          .keys_in_first = to_size(std::min(before, keys - 1) + 1)};
 }
 
-void add_scores(const ScoresView& scores, const Block& block, const ReachedRows& rows) {
+// sums[row - met.first] = Σ of the scores that fall into each row that is met, keys in order.
+std::span<const double> sum_by_row(std::span<double> sums, std::span<const double> scores,
+                                   const MetRows& met) {
+  const auto of_met = sums.first(met.count());
+  const auto in_first = scores.first(met.keys_in_first);
+  const auto others = scores.subspan(met.keys_in_first);
+  const auto steps = std::min(others.size(), met.count() - 1);
+  std::fill(of_met.begin(), of_met.end(), 0.0);
+  of_met.front() = std::accumulate(in_first.begin(), in_first.end(), 0.0);
+  std::copy_n(others.begin(), steps, of_met.begin() + 1);
+  of_met.back() = std::accumulate(others.begin() + static_cast<std::ptrdiff_t>(steps), others.end(),
+                                  of_met.back());
+  return of_met;
+}
+
+// Of each key, the product of its row; of_met has those of the rows that are met.
+void spread(std::span<double> keys, std::span<const double> of_met, const MetRows& met) {
+  const auto others = keys.subspan(met.keys_in_first);
+  const auto steps = std::min(others.size(), met.count() - 1);
+  std::ranges::fill(keys.first(met.keys_in_first), of_met.front());
+  std::copy_n(of_met.begin() + 1, steps, others.begin());
+  std::ranges::fill(others.subspan(steps), of_met.back());
+}
+
+void add_products(const ScoresView& scores, const Block& block, const ReachedRows& rows) {
+  const std::vector<double> columns = transposed(rows);
   std::vector<double> query(to_size(rows.features));
   std::vector<double> products(to_size(rows.count));
-  for_each_row(scores.extents, [&](ScoreIndex at) {
+  std::vector<double> added(to_size(scores.extents.keys));
+  for_each_row(scores.extents, [&](const ScoreIndex& at) {
     load_features(query, block.heads, at);
-    const std::int64_t first = row_of(block.window, block.positions.at(at.query, 0));
-    const std::int64_t last =
-        row_of(block.window, block.positions.at(at.query, scores.extents.keys - 1));
-    for (std::int64_t row = first; row <= last; ++row)
-      products[to_size(row - rows.first)] = dot(query, rows.row(row));
-    for (at.key = 0; at.key < scores.extents.keys; ++at.key) {
-      const std::int64_t row = row_of(block.window, block.positions.at(at.query, at.key));
-      add(scores, at, products[to_size(row - rows.first)]);
+    const MetRows met = met_rows(block, at.query);
+    const auto of_met = std::span(products).first(met.count());
+    std::ranges::fill(of_met, 0.0);
+    for (std::size_t f = 0; f < query.size(); ++f) {
+      const auto column = std::span(columns).subspan(
+          f * products.size() + to_size(met.first - rows.first), of_met.size());
+      for (std::size_t i = 0; i < of_met.size(); ++i) of_met[i] += query[f] * column[i];
     }
+    spread(added, of_met, met);
+    add_scores(scores, at, added);
   });
 }
 
 void add_values(const HeadsView& out, const Block& block, const ReachedRows& rows) {
+  std::vector<double> weights(to_size(block.scores.extents.keys));
   std::vector<double> sums(to_size(rows.count));
   std::vector<double> features(to_size(rows.features));
   for_each_row(block.scores.extents, [&](const ScoreIndex& at) {
-    sum_by_row(sums, rows, block, at);
+    load_scores(weights, block.scores, at);
+    const MetRows met = met_rows(block, at.query);
     std::fill(features.begin(), features.end(), 0.0);
-    for (std::int64_t i = 0; i < rows.count; ++i) {
-      const double weight = sums[to_size(i)];
-      const auto row = rows.row(rows.first + i);
-      for (std::size_t f = 0; f < features.size(); ++f) features[f] += weight * row[f];
+    std::int64_t row = met.first;
+    for (const double weight : sum_by_row(sums, weights, met)) {
+      const auto values = rows.row(row++);
+      for (std::size_t f = 0; f < features.size(); ++f) features[f] += weight * values[f];
     }
     add_features(out, at, features);
   });
@@ -138,15 +186,17 @@ void add_values(const HeadsView& out, const Block& block, const ReachedRows& row
 
 void add_table_gradient(std::span<double> table, const Block& block, const ReachedRows& rows) {
   const auto width = to_size(block.heads.extents.features);
+  std::vector<double> scores(to_size(block.scores.extents.keys));
   std::vector<double> sums(to_size(rows.count));
   std::vector<double> features(width);
   for_each_row(block.scores.extents, [&](const ScoreIndex& at) {
-    sum_by_row(sums, rows, block, at);
+    load_scores(scores, block.scores, at);
     load_features(features, block.heads, at);
-    for (std::int64_t i = 0; i < rows.count; ++i) {
-      const double weight = sums[to_size(i)];
-      const auto row = table.subspan(to_size(rows.first + i) * width, width);
-      for (std::size_t f = 0; f < width; ++f) row[f] += weight * features[f];
+    const MetRows met = met_rows(block, at.query);
+    std::int64_t row = met.first;
+    for (const double weight : sum_by_row(sums, scores, met)) {
+      const auto gradient = table.subspan(to_size(row++) * width, width);
+      for (std::size_t f = 0; f < width; ++f) gradient[f] += weight * features[f];
     }
   });
 }
@@ -169,7 +219,7 @@ Status shaw_scores(const ScoresView& scores, const ConstHeadsView& q, const Shaw
     auto rows = relative::reached(keys.window, scores.extents, *positions);
     if (rows.count == 0) return {};
     relative::read(rows, keys.table);
-    relative::add_scores(scores, {scores, q, keys.window, *positions}, rows);
+    relative::add_products(scores, {scores, q, keys.window, *positions}, rows);
     return {};
   });
 }

@@ -121,7 +121,7 @@ double T5Evaluator::value(std::int64_t head, double term) const noexcept {
 }
 
 void T5Evaluator::add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept {
-  const std::int64_t bucket = bucket_of(upstream.pair.relative(), bias_.buckets);
+  const auto bucket = static_cast<std::int64_t>(upstream.term);
   sums[to_size(bucket * bias_.table.columns + upstream.head)] += upstream.gradient;
 }
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// One row of FIRE for all heads: x of each key, and which keys in a row lie on the same straight
+// piece of the network.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "relative/evaluators.hpp"
+#include "relative/pair_positions.hpp"
+
+namespace rotary::relative {
+
+class FireRow {
+ public:
+  FireRow(const FireEvaluator& evaluate, const PairPositions& positions, const ScoresExtents& n);
+
+  // Makes the query of this row current.
+  void read(std::int64_t query);
+  // Of its keys; until the next call.
+  [[nodiscard]] std::span<const double> values(std::int64_t head) noexcept;
+
+ private:
+  // Keys up to `end`, from where the one before ends.
+  struct Stretch {
+    std::size_t end = 0;
+    std::size_t piece = 0;
+  };
+  [[nodiscard]] double numerator(std::int64_t query, std::int64_t column) const noexcept;
+
+  const FireEvaluator& evaluate_;
+  const PairPositions& positions_;
+  std::optional<Distances> distances_;
+  std::vector<double> numerators_;  // of each distance, where they are few
+  std::vector<double> terms_;       // [keys]
+  std::vector<double> values_;      // [keys]
+  std::vector<Stretch> stretches_;  // the first stretch_count_ of [keys]
+  std::size_t stretch_count_ = 0;
+};
+
+}  // namespace rotary::relative

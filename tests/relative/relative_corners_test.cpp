@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the ways of evaluating meet: packed, far and reversed positions, FIRE's pieces, rows of a
+// table that no position reaches, blocks of no element.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "reference/relative.hpp"
+#include "relative/samples.hpp"
+#include "rotary/relative.hpp"
+#include "support/cases.hpp"
+#include "support/result.hpp"
+#include "support/tensor.hpp"
+
+namespace rotary {
+namespace {
+
+using test::HeadIndex;
+using test::Layout;
+using test::Sample;
+using test::Tensor;
+using Numbers = std::vector<double>;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+struct Places {
+  std::vector<std::int64_t> queries;
+  std::vector<std::int64_t> keys;
+  [[nodiscard]] BiasPositions positions() const { return {.queries = queries, .keys = keys}; }
+};
+
+// Packed documents, whose distances are few; two tokens; far apart, more distances than pairs.
+std::vector<Places> places() {
+  const std::int64_t far = std::int64_t{1} << 61;
+  return {{{0, 1, 2, 0, 1, 0}, {0, 1, 2, 3, 0, 1, 5, -4}},
+          {{7, 7}, {7, 9}},
+          {{3, -far, 200000}, {far, 0, 3, 3, -1000}}};
+}
+
+TEST(RelativeCorners, PositionsOneByOneAreThoseOfEachPair) {
+  for (const Sample& sample : test::samples()) {
+    SCOPED_TRACE(sample.name);
+    for (const Places& where : places()) {
+      const Extents extents{.batch = 2,
+                            .tokens = static_cast<std::int64_t>(where.queries.size()),
+                            .heads = 3,
+                            .features = static_cast<std::int64_t>(where.keys.size())};
+      for (const Layout layout : test::all_layouts) {
+        const DType dtype = layout == Layout::padded ? DType::f32 : DType::f64;
+        Tensor out({.dtype = dtype, .extents = extents, .layout = layout});
+        test::require(fill_bias(test::scores_of(out.view()), sample.bias, where.positions()));
+        ASSERT_TRUE(out.guards_intact());
+        test::for_each_element(extents, [&](const HeadIndex& index, std::int64_t column) {
+          const double one = test::value_of(
+              bias_at(sample.bias, {.head = index.head,
+                                    .query = where.queries[static_cast<std::size_t>(index.token)],
+                                    .key = where.keys[static_cast<std::size_t>(column)]}));
+          ASSERT_EQ(out.at(index, column),
+                    dtype == DType::f32 ? static_cast<double>(static_cast<float>(one)) : one);
+        });
+      }
+    }
+  }
+}
+
+TEST(RelativeCorners, RowsAndColumnsBackwards) {
+  for (const DType dtype : test::all_dtypes) {
+    for (const Sample& sample : test::samples()) {
+      Tensor forward(test::scores_shape(dtype, 4, 6));
+      Tensor backward = forward;
+      const BiasRange range{.first_query = 2, .first_key = 1};
+      test::require(fill_bias(test::scores_of(forward.view()), sample.bias, range));
+      ScoresView view = test::scores_of(backward.view());
+      view.data =
+          static_cast<std::byte*>(view.data) + (3 * view.strides.query + 5) * size_in_bytes(dtype);
+      view.strides.query = -view.strides.query;
+      view.strides.key = -1;
+      test::require(fill_bias(view, sample.bias, range));
+      test::for_each_element(forward.extents(), [&](const HeadIndex& index, std::int64_t key) {
+        ASSERT_EQ(backward.bits_at({.token = 3 - index.token, .head = index.head}, 5 - key),
+                  forward.bits_at(index, key));
+      });
+    }
+  }
+}
+
+// The gradient of a block is the sum of those of its elements. Double: fewer than 2^8 terms.
+TEST(RelativeCorners, GradientsOfPositionsOneByOne) {
+  for (const Sample& sample : test::samples()) {
+    SCOPED_TRACE(sample.name);
+    const auto count = static_cast<std::size_t>(parameter_count(sample.bias));
+    for (const Places& where : places()) {
+      const Extents extents{.batch = 2,
+                            .tokens = static_cast<std::int64_t>(where.queries.size()),
+                            .heads = 3,
+                            .features = static_cast<std::int64_t>(where.keys.size())};
+      const Tensor d_bias = test::random_tensor(DType::f64, extents, Layout::bthd, 7);
+      Numbers whole(count);
+      test::require(
+          add_bias_gradient(whole, sample.bias, test::scores_of(d_bias.view()), where.positions()));
+      Numbers wanted(count);
+      Numbers magnitudes(count);
+      test::for_each_element(extents, [&](const HeadIndex& index, std::int64_t column) {
+        Tensor one(test::scores_shape(DType::f64, 1, 1));
+        one.set({.head = index.head}, 0, d_bias.at(index, column));
+        Numbers gradient(count);
+        test::require(add_bias_gradient(
+            gradient, sample.bias, test::scores_of(std::as_const(one).view()),
+            BiasRange{.first_query = where.queries[static_cast<std::size_t>(index.token)],
+                      .first_key = where.keys[static_cast<std::size_t>(column)]}));
+        for (std::size_t i = 0; i < count; ++i) {
+          wanted[i] += gradient[i];
+          magnitudes[i] += std::abs(gradient[i]);
+        }
+      });
+      for (std::size_t i = 0; i < count; ++i)
+        ASSERT_NEAR(whole[i], wanted[i], 0x1p-45 * magnitudes[i]) << i;
+    }
+  }
+}
+
+// Units that count always, never, above and below some x, of weight or bias 0; four that end or
+// begin at 1/4, and one at the very x of distance 37.
+TEST(RelativeCorners, PiecesOfFire) {
+  const double x = std::log1p(37.0) / (std::log1p(512.0) + 1e-6);
+  const Fire fire{.c = 1,
+                  .hidden_weight = {1, -1, 0, 0, 2, -2, 1, -1, 0.5, -0.5, 1, -3, 0},
+                  .hidden_bias = {-0.25, 0.25, 0.3, -0.3, 0, 0, 1, -1, -0.125, 0.125, -x, 2, 0},
+                  .output_weight = {1,   0.5, -2, 3,  0.3, 4, 1, 7,  -3, 2, 100, 1, 9,  //
+                                    -20, 1.5, 2,  -3, 1,   2, 5, -6, 1,  3, -4,  2, 1},
+                  .output_bias = {0.1, -5}};
+  const RelativeBias bias = fire;
+  for (std::int64_t query = 0; query < 700; ++query) {
+    for (std::int64_t head = 0; head < 2; ++head) {
+      const BiasIndex at{.head = head, .query = query, .key = 0};
+      const reference::Bias exact = reference::relative_bias(bias, at);
+      ASSERT_NEAR(test::value_of(bias_at(bias, at)), static_cast<double>(exact.value),
+                  static_cast<double>(exact.magnitude) * bias_error_bound)
+          << query;
+    }
+  }
+}
+
+// Query 0 is Inf, and so is the vector of distance -3: they meet in no row of the table.
+TEST(RelativeCorners, ShawMeetsOnlyTheRowsOfItsKeys) {
+  const Extents of_q{.tokens = 4, .heads = 1, .features = 1};
+  const ScoresExtents n{.heads = 1, .queries = 4, .keys = 4};
+  const Numbers q = {infinity, 1, 1, 1};
+  const Numbers weights(16, 1);
+  const ConstScoresView read{weights.data(), DType::f64, n, strides_bhqk(n)};
+  Numbers gradient(7);
+  test::require(add_shaw_gradient({gradient, {3, 3}}, read,
+                                  {q.data(), DType::f64, of_q, strides_bthd(of_q)}, {}));
+  EXPECT_EQ(gradient, (Numbers{1, 2, 3, infinity, infinity, infinity, infinity}));
+  const Numbers rows = {infinity, 1, 1, 1, 1, 1, 1};
+  Numbers out(4);
+  test::require(shaw_values({out.data(), DType::f64, of_q, strides_bthd(of_q)}, read,
+                            {{3, 3}, test::matrix_of(rows, 7)}, {}));
+  EXPECT_EQ(out, (Numbers{4, 4, 4, infinity}));
+}
+
+// Three gates of 1/2: positions 1.5, 1 and 0.5.
+TEST(RelativeCorners, GradientsOfCopeMeetOnlyTheRowsOfItsPositions) {
+  const Extents of_q{.tokens = 1, .heads = 1, .features = 1};
+  const ScoresExtents n{.heads = 1, .queries = 1, .keys = 3};
+  const Numbers table = {1, 2, 3, infinity};
+  const Numbers scores(3), ones(3, 1), q = {1};
+  Numbers d_scores(3), d_q(1), d_table(4);
+  test::require(add_cope_gradient({{d_scores.data(), DType::f64, n, strides_bhqk(n)},
+                                   {d_q.data(), DType::f64, of_q, strides_bthd(of_q)},
+                                   d_table},
+                                  {{scores.data(), DType::f64, n, strides_bhqk(n)},
+                                   {q.data(), DType::f64, of_q, strides_bthd(of_q)}},
+                                  {test::matrix_of(table, 4)},
+                                  {ones.data(), DType::f64, n, strides_bhqk(n)},
+                                  {.first_query = 2}));
+  EXPECT_EQ(d_q, Numbers{6});
+  EXPECT_EQ(d_table, (Numbers{0.5, 2, 0.5, 0}));
+}
+
+// 2^80 rows of no keys: nothing is gone through.
+TEST(RelativeCorners, RowsOfNoKeysTakeNoTime) {
+  const std::int64_t many = std::int64_t{1} << 40;
+  const ScoresExtents n{.batch = many, .heads = 3, .queries = many, .keys = 0};
+  const ScoresView view{nullptr, DType::f32, n, {}};
+  for (const Sample& sample : test::samples()) {
+    Numbers gradients(static_cast<std::size_t>(parameter_count(sample.bias)));
+    EXPECT_TRUE(add_bias_gradient(gradients, sample.bias, view, BiasRange{}).ok());
+    EXPECT_TRUE(fill_bias(view, sample.bias, BiasRange{}).ok());
+  }
+}
+
+}  // namespace
+}  // namespace rotary
