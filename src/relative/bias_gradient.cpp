@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums in one order whatever the strides. Where the bias depends on the distance alone, the
 // gradients of a head that share one are summed first, over batch rows, rows and columns, and each
-// distance is evaluated once; else pair by pair, over batch rows, rows, columns and heads.
+// distance is evaluated once; FIRE goes row by row; else pair by pair, over batch rows, rows, columns
+// and heads.
 #include <algorithm>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "relative/checks.hpp"
 #include "relative/elements.hpp"
 #include "relative/evaluators.hpp"
+#include "relative/fire_gradient.hpp"
 #include "rotary/relative_bias.hpp"
 
 namespace rotary {
@@ -87,6 +89,27 @@ void add_all(std::span<double> gradients, const Evaluator& evaluate, const Const
   if (evaluate.depends_on() == Dependence::distance && distances)
     return add_by_distance(gradients, evaluate, d_bias, positions, *distances);
   add_by_pair(gradients, evaluate, d_bias, positions);
+}
+
+// Row by row, and head by head in each.
+void add_all(std::span<double> gradients, const FireEvaluator& evaluate,
+             const ConstScoresView& d_bias, const PairPositions& positions) {
+  const ScoresExtents& n = d_bias.extents;
+  FireRow row(evaluate, positions, n);
+  FireGradient gradient(evaluate, n.keys);
+  std::vector<double> of_row(to_size(n.keys));
+  ScoreIndex at;
+  for (at.query = 0; at.query < n.queries; ++at.query) {
+    row.read(at.query);
+    for (at.batch = 0; at.batch < n.batch; ++at.batch) {
+      for (at.head = 0; at.head < n.heads; ++at.head) {
+        load_scores(of_row, d_bias, at);
+        gradient.add(row, at.head, of_row);
+      }
+    }
+    gradient.finish_row(gradients, row, positions, at.query);
+  }
+  gradient.finish(gradients);
 }
 
 template <class Where>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One evaluator for each encoding: what a call computes once, then the bias in two steps, a term
-// that all heads share and each head's use of it, and the gradient. Scalars only: views, dtypes and
-// loops are in fill_bias.cpp, fire_row.cpp and bias_gradient.cpp.
+// that all heads share and each head's use of it, and the gradient (of FIRE: fire_gradient.cpp).
+// Scalars only: views, dtypes and loops are in fill_bias.cpp, fire_row.cpp and bias_gradient.cpp.
 #pragma once
 
 #include <cstddef>
@@ -95,6 +95,16 @@ struct StraightPiece {
   double offset = 0;
 };
 
+[[nodiscard]] inline StraightPiece sum_of(const StraightPiece& a, const StraightPiece& b) noexcept {
+  return {.slope = a.slope + b.slope, .offset = a.offset + b.offset};
+}
+
+// Pieces from begin on, before end.
+struct PieceRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
 // A head's bias is a function of x in straight pieces, which meet where a hidden unit begins or
 // ends to count: at the same x for all heads.
 class FireEvaluator {
@@ -103,11 +113,11 @@ class FireEvaluator {
   [[nodiscard]] static Dependence depends_on() noexcept { return Dependence::pair; }
   [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;  // x
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
-  void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
 
-  // x is one by the other.
+  // x is one by the other; the reach is max(query, |threshold|).
   [[nodiscard]] double numerator(double distance) const noexcept;
   [[nodiscard]] double denominator(std::int64_t query) const noexcept;
+  [[nodiscard]] double reach(std::int64_t query) const noexcept;
 
   [[nodiscard]] std::size_t piece_of(double x) const noexcept;
   [[nodiscard]] bool is_on(std::size_t piece, double x) const noexcept {
@@ -115,11 +125,16 @@ class FireEvaluator {
            (piece == breaks_.size() || x <= breaks_[piece]);
   }
   [[nodiscard]] StraightPiece piece(std::int64_t head, std::size_t piece) const noexcept;
+  [[nodiscard]] std::size_t piece_count() const noexcept { return breaks_.size() + 1; }
+  // On which a hidden unit counts.
+  [[nodiscard]] PieceRange pieces_of(std::size_t unit) const noexcept { return ranges_[unit]; }
+  [[nodiscard]] const Fire& fire() const noexcept { return bias_; }
 
  private:
   const Fire& bias_;
   std::vector<double> breaks_;         // of x, ascending
   std::vector<StraightPiece> pieces_;  // [heads][breaks + 1]
+  std::vector<PieceRange> ranges_;     // [hidden units]
 };
 
 class SandwichEvaluator {

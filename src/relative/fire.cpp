@@ -21,24 +21,18 @@ Status check_bounded(std::string_view name, std::span<const double> values) {
   return {};
 }
 
-double sign(double value) noexcept { return value > 0 ? 1 : (value < 0 ? -1 : 0); }
-
-double reach_of(const Fire& fire, std::int64_t query) noexcept {
-  return std::fmax(static_cast<double>(query), std::abs(fire.threshold));
-}
-
-// When a hidden unit counts, of all x >= 0.
+// When a hidden unit counts, which is when it is more than 0, of all x >= 0.
 enum class Counts { never, always, above, below };
 
 Counts counts(const Fire& fire, std::size_t unit) noexcept {
   const double weight = fire.hidden_weight[unit];
   const double bias = fire.hidden_bias[unit];
   if (weight <= 0 && bias <= 0) return Counts::never;
-  if (weight >= 0 && bias >= 0) return Counts::always;
+  if (weight >= 0 && bias > 0) return Counts::always;
   return weight > 0 ? Counts::above : Counts::below;
 }
 
-// Where a unit that counts above or below some x is 0.
+// A unit counts for greater x, or up to x.
 struct Break {
   double x = 0;
   std::size_t unit = 0;
@@ -47,9 +41,10 @@ struct Break {
 std::vector<Break> breaks_of(const Fire& fire) {
   std::vector<Break> breaks;
   for (std::size_t unit = 0; unit < fire.hidden_weight.size(); ++unit) {
+    const double zero = std::abs(fire.hidden_bias[unit] / fire.hidden_weight[unit]);
     const Counts when = counts(fire, unit);
-    if (when == Counts::above || when == Counts::below)
-      breaks.push_back({.x = -fire.hidden_bias[unit] / fire.hidden_weight[unit], .unit = unit});
+    if (when == Counts::above) breaks.push_back({.x = zero, .unit = unit});
+    if (when == Counts::below) breaks.push_back({.x = std::nextafter(zero, 0.0), .unit = unit});
   }
   std::ranges::sort(breaks, [](const Break& a, const Break& b) {
     return a.x < b.x || (a.x == b.x && a.unit < b.unit);
@@ -62,10 +57,6 @@ void add_unit(StraightPiece& to, const Fire& fire, std::size_t head, std::size_t
   const double weight = fire.output_weight[head * fire.hidden_weight.size() + unit];
   to.slope += weight * fire.hidden_weight[unit];
   to.offset += weight * fire.hidden_bias[unit];
-}
-
-StraightPiece sum_of(const StraightPiece& a, const StraightPiece& b) noexcept {
-  return {.slope = a.slope + b.slope, .offset = a.offset + b.offset};
 }
 
 // One head's pieces, one more than breaks. Sums of the units that count and of no others, so that
@@ -88,36 +79,6 @@ void set_pieces(std::span<StraightPiece> pieces, const Fire& fire, std::size_t h
     if (counts(fire, breaks[i].unit) == Counts::below) add_unit(to_end, fire, head, breaks[i].unit);
     pieces[i] = sum_of(pieces[i], to_end);
   }
-}
-
-// Where each kind of parameter begins among the gradients.
-struct Places {
-  std::size_t hidden_weight = 2;  // after c and threshold
-  std::size_t hidden_bias = 0;
-  std::size_t output_weight = 0;
-  std::size_t output_bias = 0;
-};
-
-Places places_of(const Fire& fire) noexcept {
-  Places places;
-  places.hidden_bias = places.hidden_weight + fire.hidden_weight.size();
-  places.output_weight = places.hidden_bias + fire.hidden_bias.size();
-  places.output_bias = places.output_weight + fire.output_weight.size();
-  return places;
-}
-
-// d_x: of the loss in x = numerator / denominator.
-void add_input_gradient(std::span<double> sums, const Fire& fire, const Upstream& at, double d_x) {
-  const double c = std::abs(fire.c);
-  const double distance = at.pair.distance();
-  const double reach = reach_of(fire, at.pair.query);
-  const double denominator = std::log1p(c * reach) + fire.epsilon;
-  const double d_numerator = d_x / denominator;
-  const double d_denominator = -d_numerator * at.term;
-  sums[0] += sign(fire.c) * (d_numerator * distance / (1 + c * distance) +
-                             d_denominator * reach / (1 + c * reach));
-  if (std::abs(fire.threshold) > static_cast<double>(at.pair.query))
-    sums[1] += sign(fire.threshold) * d_denominator * c / (1 + c * reach);
 }
 
 }  // namespace
@@ -149,12 +110,23 @@ Status check(const Fire& bias) {
 
 FireEvaluator::FireEvaluator(const Fire& bias) : bias_(bias) {
   const std::vector<Break> breaks = breaks_of(bias);
-  breaks_.reserve(breaks.size());
-  for (const Break& each : breaks) breaks_.push_back(each.x);
   const std::size_t count = breaks.size() + 1;
+  for (std::size_t unit = 0; unit < bias.hidden_weight.size(); ++unit)
+    ranges_.push_back({.begin = 0, .end = counts(bias, unit) == Counts::always ? count : 0});
+  for (const Break& each : breaks) {
+    breaks_.push_back(each.x);
+    if (counts(bias, each.unit) == Counts::above)
+      ranges_[each.unit] = {.begin = breaks_.size(), .end = count};
+    else
+      ranges_[each.unit] = {.begin = 0, .end = breaks_.size()};
+  }
   pieces_.resize(bias.output_bias.size() * count);
   for (std::size_t head = 0; head < bias.output_bias.size(); ++head)
     set_pieces(std::span(pieces_).subspan(head * count, count), bias, head, breaks);
+}
+
+double FireEvaluator::reach(std::int64_t query) const noexcept {
+  return std::fmax(static_cast<double>(query), std::abs(bias_.threshold));
 }
 
 double FireEvaluator::numerator(double distance) const noexcept {
@@ -162,7 +134,7 @@ double FireEvaluator::numerator(double distance) const noexcept {
 }
 
 double FireEvaluator::denominator(std::int64_t query) const noexcept {
-  return std::log1p(std::abs(bias_.c) * reach_of(bias_, query)) + bias_.epsilon;
+  return std::log1p(std::abs(bias_.c) * reach(query)) + bias_.epsilon;
 }
 
 double FireEvaluator::shared_term(const PairOfPositions& pair) const noexcept {
@@ -180,25 +152,6 @@ StraightPiece FireEvaluator::piece(std::int64_t head, std::size_t piece) const n
 double FireEvaluator::value(std::int64_t head, double term) const noexcept {
   const StraightPiece on = piece(head, piece_of(term));
   return on.slope * term + on.offset;
-}
-
-void FireEvaluator::add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept {
-  const Places places = places_of(bias_);
-  const std::size_t width = bias_.hidden_weight.size();
-  const std::size_t first = to_size(upstream.head) * width;
-  const double x = upstream.term;
-  double d_x = 0;
-  for (std::size_t k = 0; k < width; ++k) {
-    const double unit = bias_.hidden_weight[k] * x + bias_.hidden_bias[k];
-    if (!(unit > 0)) continue;
-    const double d_unit = upstream.gradient * bias_.output_weight[first + k];
-    sums[places.output_weight + first + k] += upstream.gradient * unit;
-    sums[places.hidden_weight + k] += d_unit * x;
-    sums[places.hidden_bias + k] += d_unit;
-    d_x += d_unit * bias_.hidden_weight[k];
-  }
-  sums[places.output_bias + to_size(upstream.head)] += upstream.gradient;
-  add_input_gradient(sums, bias_, upstream, d_x);
 }
 
 }  // namespace rotary::relative

@@ -41,7 +41,7 @@ void FireRow::read(std::int64_t query) {
 
 std::span<const double> FireRow::values(std::int64_t head) noexcept {
   std::size_t key = 0;
-  for (const Stretch& stretch : std::span(stretches_).first(stretch_count_)) {
+  for (const Stretch& stretch : stretches()) {
     const StraightPiece piece = evaluate_.piece(head, stretch.piece);
     for (; key < stretch.end; ++key) values_[key] = piece.slope * terms_[key] + piece.offset;
   }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,12 +23,18 @@ class FireRow {
   // Of its keys; until the next call.
   [[nodiscard]] std::span<const double> values(std::int64_t head) noexcept;
 
- private:
   // Keys up to `end`, from where the one before ends.
   struct Stretch {
     std::size_t end = 0;
     std::size_t piece = 0;
   };
+  [[nodiscard]] std::span<const Stretch> stretches() const noexcept {
+    return std::span(stretches_).first(stretch_count_);
+  }
+  // x of each key.
+  [[nodiscard]] std::span<const double> terms() const noexcept { return terms_; }
+
+ private:
   [[nodiscard]] double numerator(std::int64_t query, std::int64_t column) const noexcept;
 
   const FireEvaluator& evaluate_;

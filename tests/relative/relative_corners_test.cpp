@@ -121,17 +121,23 @@ TEST(RelativeCorners, GradientsOfPositionsOneByOne) {
   }
 }
 
+// x at distance 37, as long as the query stands within the threshold.
+const double x_of_37 = std::log1p(37.0) / (std::log1p(512.0) + 1e-6);
+
 // Units that count always, never, above and below some x, of weight or bias 0; four that end or
-// begin at 1/4, and one at the very x of distance 37.
+// begin at 1/4, and two at the very x of distance 37.
+Fire fire_of_many_pieces() {
+  return {
+      .c = 1,
+      .hidden_weight = {1, -1, 0, 0, 2, -2, 1, -1, 0.5, -0.5, 1, -3, 0, -1},
+      .hidden_bias = {-0.25, 0.25, 0.3, -0.3, 0, 0, 1, -1, -0.125, 0.125, -x_of_37, 2, 0, x_of_37},
+      .output_weight = {1,   0.5, -2, 3,  0.3, 4, 1, 7,  -3, 2, 100, 1, 9, 11,
+                        -20, 1.5, 2,  -3, 1,   2, 5, -6, 1,  3, -4,  2, 1, 5},
+      .output_bias = {0.1, -5}};
+}
+
 TEST(RelativeCorners, PiecesOfFire) {
-  const double x = std::log1p(37.0) / (std::log1p(512.0) + 1e-6);
-  const Fire fire{.c = 1,
-                  .hidden_weight = {1, -1, 0, 0, 2, -2, 1, -1, 0.5, -0.5, 1, -3, 0},
-                  .hidden_bias = {-0.25, 0.25, 0.3, -0.3, 0, 0, 1, -1, -0.125, 0.125, -x, 2, 0},
-                  .output_weight = {1,   0.5, -2, 3,  0.3, 4, 1, 7,  -3, 2, 100, 1, 9,  //
-                                    -20, 1.5, 2,  -3, 1,   2, 5, -6, 1,  3, -4,  2, 1},
-                  .output_bias = {0.1, -5}};
-  const RelativeBias bias = fire;
+  const RelativeBias bias = fire_of_many_pieces();
   for (std::int64_t query = 0; query < 700; ++query) {
     for (std::int64_t head = 0; head < 2; ++head) {
       const BiasIndex at{.head = head, .query = query, .key = 0};
@@ -141,6 +147,30 @@ TEST(RelativeCorners, PiecesOfFire) {
           << query;
     }
   }
+}
+
+// What head 0 adds to the gradient of each hidden bias at a distance.
+Numbers hidden_bias_gradient(const Fire& fire, std::int64_t distance) {
+  const Numbers ones = {1, 0};
+  const ScoresExtents n{.heads = 2, .queries = 1, .keys = 1};
+  Numbers all(static_cast<std::size_t>(parameter_count(fire)));
+  test::require(add_bias_gradient(all, fire,
+                                  ConstScoresView{ones.data(), DType::f64, n, strides_bhqk(n)},
+                                  BiasRange{.first_query = distance}));
+  const auto begin = all.begin() + 2 + static_cast<std::ptrdiff_t>(fire.hidden_weight.size());
+  return {begin, begin + static_cast<std::ptrdiff_t>(fire.hidden_bias.size())};
+}
+
+// A unit of 0 has derivative 0, as in torch.
+TEST(RelativeCorners, UnitsOfFireAtZero) {
+  const Fire fire = fire_of_many_pieces();
+  EXPECT_EQ(hidden_bias_gradient(fire, 0), (Numbers{0, 0.5, -2, 0, 0, 0, 1, 0, 0, 2, 0, 1, 0, 11}));
+  EXPECT_EQ(hidden_bias_gradient(fire, 36),
+            (Numbers{1, 0, -2, 0, 0.3, 0, 1, 0, -3, 0, 0, 1, 0, 11}));
+  EXPECT_EQ(hidden_bias_gradient(fire, 37),
+            (Numbers{1, 0, -2, 0, 0.3, 0, 1, 0, -3, 0, 0, 1, 0, 0}));
+  EXPECT_EQ(hidden_bias_gradient(fire, 38),
+            (Numbers{1, 0, -2, 0, 0.3, 0, 1, 0, -3, 0, 100, 1, 0, 0}));
 }
 
 // Query 0 is Inf, and so is the vector of distance -3: they meet in no row of the table.
