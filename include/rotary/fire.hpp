@@ -15,8 +15,10 @@ namespace rotary {
 // Numbers from -2^256 to 2^256.
 struct Fire {
   double c = 0.1;
-  double threshold = 512;  // L; in code that learns a multiplier of it, their product
-  double epsilon = 1e-6;   // in [2^-100, 1]
+  // L; in code that stores init_L and learns a multiplier of it, their product (DAPE stores half of
+  // the init_L that it is given: 256).
+  double threshold = 512;
+  double epsilon = 1e-6;                   // in [2^-100, 1]
   std::vector<double> hidden_weight = {};  // [width]
   std::vector<double> hidden_bias = {};    // [width]
   std::vector<double> output_weight = {};  // [heads][width]

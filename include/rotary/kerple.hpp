@@ -25,8 +25,8 @@ struct KerplePower {
   friend bool operator==(const KerplePower&, const KerplePower&) = default;
 };
 
-// What the authors' code keeps the numbers within after each step: at least 0.01, the exponent of
-// the power at most 2. NaN stays.
+// What the authors' code sets the numbers to before each use: at least 0.01, the exponent of the
+// power at most 2; the others here at most 2^256. NaN stays.
 [[nodiscard]] ROTARY_API KerpleLog clamped(KerpleLog kerple) noexcept;
 [[nodiscard]] ROTARY_API KerplePower clamped(KerplePower kerple) noexcept;
 
