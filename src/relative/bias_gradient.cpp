@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums in one order whatever the strides. Where the bias depends on the distance alone, the
 // gradients of a head that share one are summed first, over batch rows, rows and columns, and each
-// distance is evaluated once; FIRE goes row by row; else pair by pair, over batch rows, rows, columns
-// and heads.
+// distance is evaluated once; FIRE goes row by row; else pair by pair, over batch rows, rows,
+// columns and heads.
 #include <algorithm>
 #include <vector>
 
