@@ -79,7 +79,7 @@ struct At {
     const auto head = static_cast<std::size_t>(index.head);
     const long double value =
         -static_cast<long double>(kerple.p[head]) *
-        std::log(1 + static_cast<long double>(kerple.a[head]) * distance_of(index));
+        std::log1p(static_cast<long double>(kerple.a[head]) * distance_of(index));
     return {.value = value, .magnitude = std::abs(value)};
   }
 
@@ -93,7 +93,7 @@ struct At {
   }
 
   Bias operator()(const Fire& fire) const {
-    const auto psi = [&](long double x) { return std::log(std::abs(fire.c * x) + 1); };
+    const auto psi = [&](long double x) { return std::log1p(std::abs(fire.c * x)); };
     const long double reach =
         std::max(real(index.query), std::abs(static_cast<long double>(fire.threshold)));
     const long double x = psi(distance_of(index)) / (psi(reach) + fire.epsilon);

@@ -149,6 +149,32 @@ TEST(RelativeCorners, PiecesOfFire) {
   }
 }
 
+// As wide as the bound is for.
+TEST(RelativeCorners, WideFire) {
+  Fire fire{.c = 0.01, .threshold = 900};
+  fire.hidden_weight = test::random_numbers(112, 1);
+  fire.hidden_bias = test::random_numbers(112, 2);
+  fire.output_weight = test::random_numbers(112, 3);
+  fire.output_bias = {0.5};
+  for (std::int64_t query = 0; query < 2000; query += 3) {
+    const BiasIndex at{.head = 0, .query = query, .key = query / 2};
+    const reference::Bias exact = reference::relative_bias(fire, at);
+    ASSERT_NEAR(test::value_of(bias_at(fire, at)), static_cast<double>(exact.value),
+                static_cast<double>(exact.magnitude) * bias_error_bound);
+  }
+}
+
+// ln(1 + a d) where 1 + a d holds few bits of a d.
+TEST(RelativeCorners, KerpleOfSmallScale) {
+  const RelativeBias kerple = KerpleLog{.p = {1}, .a = {1e-9}};
+  for (std::int64_t query = 0; query < 9; ++query) {
+    const BiasIndex at{.head = 0, .query = query, .key = 0};
+    const reference::Bias exact = reference::relative_bias(kerple, at);
+    EXPECT_NEAR(test::value_of(bias_at(kerple, at)), static_cast<double>(exact.value),
+                static_cast<double>(exact.magnitude) * bias_error_bound);
+  }
+}
+
 // What head 0 adds to the gradient of each hidden bias at a distance.
 Numbers hidden_bias_gradient(const Fire& fire, std::int64_t distance) {
   const Numbers ones = {1, 0};
