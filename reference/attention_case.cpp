@@ -51,15 +51,6 @@ AngleRows rows_of(const Extents& extents, const std::vector<std::int64_t>& posit
   return {at, turn.rotary.inv_freq, {.xpos = *turn.rotary.xpos, .role = turn.role}};
 }
 
-// How far one position is before another, 0 where it is not: up to 2^64, which int64 does not hold.
-std::uint64_t distance(std::int64_t from, std::int64_t to) {
-  return from < to ? static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from) : 0;
-}
-
-bool within(std::uint64_t distance, const std::optional<std::int64_t>& most) {
-  return !most || distance <= static_cast<std::uint64_t>(*most);
-}
-
 }  // namespace
 
 std::size_t size_of(std::int64_t number) { return static_cast<std::size_t>(number); }
@@ -138,8 +129,8 @@ bool sees(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
   const BiasIndex pair = positions_of_pair(of, at, key);
   if (mask.order == Order::causal && pair.key > pair.query) return false;
   if (of.ranks[j] < mask.sinks) return true;
-  return within(distance(pair.key, pair.query), mask.left) &&
-         within(distance(pair.query, pair.key), mask.right);
+  if (mask.left && pair.query - pair.key > *mask.left) return false;
+  return !mask.right || pair.key - pair.query <= *mask.right;
 }
 
 }  // namespace rotary::reference

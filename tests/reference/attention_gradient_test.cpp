@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every gradient of the reference attention, along random directions, against central differences
+// Every gradient of the reference attention, along a random direction, against central differences
 // of a random loss: all encodings under all masks with all groupings of heads. What is added to the
 // scores is turned into the gradients of T5's table, ALiBi's slopes, KERPLE's and FIRE's numbers by
 // the library.
@@ -136,9 +136,7 @@ TEST_F(AttentionGradient, IsThatOfDifferences) {
         set_up_case(shape, mask, encoding);
         for (const Varied& varied : everything()) {
           SCOPED_TRACE(mask.name + ", " + encoding.name + ", " + varied.name);
-          for (const std::uint64_t seed : {61, 62}) {
-            ASSERT_NO_FATAL_FAILURE(expect_difference(varied, seed));
-          }
+          ASSERT_NO_FATAL_FAILURE(expect_difference(varied, 61));
         }
       }
     }

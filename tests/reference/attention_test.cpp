@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "support/attention.hpp"
 
@@ -96,13 +97,14 @@ TEST(ReferenceAttention, NeighbouringQueryHeadsShareAKeyHead) {
   }
 }
 
-// Which keys the query at 3 of 6 keys at 0 to 5 sees.
-std::string seen(const Mask& mask) {
+// Which keys the query at 3 of 6 keys at 0 to 5 sees; or others.
+std::string seen(const Mask& mask, std::int64_t query = 3, std::vector<std::int64_t> keys = {}) {
   const Extents one{.tokens = 1, .heads = 1, .features = 1};
   const Extents six{.tokens = 6, .heads = 1, .features = 1};
   const std::vector<double> zeros(6, 0);
   const AttentionResult got =
-      attention({{one, {0}}, {six, zeros}, {six, zeros}}, {.mask = mask, .query_positions = {3}});
+      attention({{one, {0}}, {six, zeros}, {six, zeros}},
+                {.mask = mask, .query_positions = {query}, .key_positions = std::move(keys)});
   std::string text;
   for (const double weight : got.weights) text += weight > 0 ? 'x' : '.';
   return text;
@@ -124,6 +126,18 @@ TEST(ReferenceAttention, MasksByPositions) {
   EXPECT_EQ(
       seen({.left = 0, .sinks = 1, .query_documents = {4}, .key_documents = {9, 4, 4, 4, 4, 9}}),
       ".x.xx.");
+}
+
+TEST(ReferenceAttention, MasksByPositionsThatAreFarApart) {
+  const std::int64_t far = std::int64_t{1} << 62;
+  const std::int64_t half = std::int64_t{1} << 40;
+  const std::vector<std::int64_t> keys = {-far, half - 1, half, 2 * half, 2 * half + 1, far - 1};
+  EXPECT_EQ(seen({.order = Order::causal}, 2 * half, keys), "xxxx..");
+  EXPECT_EQ(seen({.left = half}, 2 * half, keys), "..xxxx");
+  EXPECT_EQ(seen({.left = half - 1}, 2 * half, keys), "...xxx");
+  EXPECT_EQ(seen({.right = half}, half, keys), "xxxx..");
+  EXPECT_EQ(seen({.right = half + 1}, half, keys), "xxxxx.");
+  EXPECT_EQ(seen({.left = far, .right = 1}, far - 2, keys), ".xxxxx");
 }
 
 // A cache holds the keys up to the query; a row of its step is that row of the whole.
