@@ -55,13 +55,13 @@ std::vector<double> cope_row(const AttentionCase& of, const QueryIndex& at,
   Matrix counted = {{scores.begin(), scores.end()}};
   for (std::size_t j = 0; j < scores.size(); ++j) {
     const BiasIndex pair = positions_of_pair(of, at, static_cast<std::int64_t>(j));
-    if (pair.key > pair.query) counted[0][j] = -infinity;
+    if (pair.key > pair.query) counted[0][j] = -std::numeric_limits<long double>::infinity();
   }
   const BiasRange all{.first_query = of.turned_k.extents.tokens};  // what is masked has a gate of 0
   const Matrix bias = cope_bias(counted, {{q, q + features}}, rows, all);
   std::vector<double> added(scores.size());
   for (std::size_t j = 0; j < scores.size(); ++j) {
-    if (counted[0][j] > -infinity) added[j] = static_cast<double>(bias[0][j]);
+    if (!std::isinf(counted[0][j])) added[j] = static_cast<double>(bias[0][j]);
   }
   return added;
 }

@@ -151,7 +151,9 @@ Heads zeros_like(const Heads& heads) {
 }
 
 std::vector<double> zeros_like(const std::optional<ShawVectors>& shaw) {
-  return std::vector<double>(shaw ? shaw->table.size() : 0, 0.0);
+  std::vector<double> zeros;
+  if (shaw) zeros.resize(shaw->table.size());
+  return zeros;
 }
 
 // q' = A R (factor q): back to q, and from k' = A R k to k.

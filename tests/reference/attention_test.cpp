@@ -199,7 +199,7 @@ TEST(ReferenceAttention, PaddingIsLeavingTheKeysOut) {
       const auto padded_with = [&](double value) {
         for (Heads* heads : {&inputs.k, &inputs.v}) {
           const std::size_t token = size(heads->extents.heads * heads->extents.features);
-          for (const std::size_t key : {1, 4}) {
+          for (const std::size_t key : {1U, 4U}) {
             for (std::size_t f = 0; f < token; ++f) heads->values[key * token + f] = value;
           }
         }
