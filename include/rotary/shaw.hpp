@@ -26,6 +26,10 @@ struct ShawWindow {
   friend bool operator==(const ShawWindow&, const ShawWindow&) = default;
 };
 
+// The row of a relative position: where the key stands minus where the query stands; any int64.
+[[nodiscard]] ROTARY_API Result<std::int64_t> shaw_row(std::int64_t relative_position,
+                                                       const ShawWindow& window);
+
 struct ShawTable {
   ShawWindow window;
   ConstMatrixView table;  // [window.rows(), features], shared by all heads

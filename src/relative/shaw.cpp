@@ -29,8 +29,12 @@ struct ReachedRows {
   }
 };
 
+std::int64_t row_of(const ShawWindow& window, std::int64_t relative_position) noexcept {
+  return std::clamp(relative_position, -window.left, window.right) + window.left;
+}
+
 std::int64_t row_of(const ShawWindow& window, const PairOfPositions& pair) noexcept {
-  return std::clamp(pair.relative(), -window.left, window.right) + window.left;
+  return row_of(window, pair.relative());
 }
 
 // None of an empty block. The lowest distance is that of the last query and the first key.
@@ -205,6 +209,13 @@ void add_table_gradient(std::span<double> table, const Block& block, const Reach
 }  // namespace relative
 
 using relative::named;
+
+Result<std::int64_t> shaw_row(std::int64_t relative_position, const ShawWindow& window) {
+  return guarded([&]() -> Result<std::int64_t> {
+    if (auto status = relative::check_window(window); !status) return status.error();
+    return relative::row_of(window, relative_position);
+  });
+}
 
 Status shaw_scores(const ScoresView& scores, const ConstHeadsView& q, const ShawTable& keys,
                    const BiasRange& range) {

@@ -167,6 +167,17 @@ TEST(Shaw, GradientsAreThoseOfDifferences) {
   }
 }
 
+TEST(Shaw, RowsAreClippedAtBothEndsOfTheWindow) {
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  const std::vector<std::pair<std::int64_t, std::int64_t>> rows = {
+      {least, 0}, {-4, 0}, {-3, 0}, {-2, 1}, {0, 3}, {1, 4}, {2, 5}, {3, 5}, {most, 5}};
+  for (const auto& [relative_position, row] : rows)
+    EXPECT_EQ(test::value_of(shaw_row(relative_position, {3, 2})), row) << relative_position;
+  EXPECT_EQ(test::value_of(shaw_row(least, {})), 0);
+  EXPECT_TRUE(test::fails(shaw_row(0, {-1, 2}), ErrorCode::invalid_argument, {"got -1 and 2"}));
+}
+
 TEST(Shaw, WhatIsRefused) {
   const Case c = cases().front();
   const std::vector<double> numbers = random_numbers(c.window.rows() * c.features, 5);
