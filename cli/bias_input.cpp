@@ -5,7 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <span>
+#include <array>
+#include <utility>
 
 #include "cli/arguments.hpp"
 #include "cli/failure.hpp"
@@ -35,14 +36,7 @@ T5Buckets t5_buckets(BiasSettings& settings) {
 
 // f32 or f64, any shape.
 std::vector<double> numbers_of(const NpyArray& array) {
-  if (array.type == NpyType::f64) {
-    const auto elements = array.elements<double>();
-    return {elements.begin(), elements.end()};
-  }
-  if (array.type == NpyType::f32) {
-    const auto elements = array.elements<float>();
-    return {elements.begin(), elements.end()};
-  }
+  if (array.type == NpyType::f32 || array.type == NpyType::f64) return array.doubles();
   fail(fmt::format("--parameters must have the type '<f4' or '<f8', got '{}'",
                    descr_of(array.type)));
 }
@@ -79,7 +73,9 @@ struct Source {
 
 OwnedBias t5(const Source& source) {
   const T5Buckets buckets = t5_buckets(source.settings);
-  const NpyArray array = source.file("the table, [buckets, heads]");
+  const NpyArray array = source.file(
+      "the table, [buckets, heads] (`rotary bias t5 --list` "
+      "shows the buckets without it)");
   if (array.shape.size() != 2)
     fail(fmt::format("--parameters must be [buckets, heads], got {}", shape_text(array.shape)));
   const std::int64_t heads = array.shape[1];
@@ -144,20 +140,40 @@ Sandwich sandwich(const Source& source) {
           .heads = source.heads()};
 }
 
-OwnedBias make_bias(const Source& source) {
-  const std::string& name = source.options.name;
-  if (name == "t5") return t5(source);
-  if (name == "alibi") return {.bias = alibi(source)};
-  if (name == "kerple_log")
-    return {.bias = KerpleLog{.p = source.list("p", 0), .a = source.list("a", 1)}};
-  if (name == "kerple_power")
-    return {.bias = KerplePower{.a = source.list("a", 0), .p = source.list("p", 1)}};
-  if (name == "fire") return {.bias = fire(source)};
-  if (name == "sandwich") return {.bias = sandwich(source)};
-  fail_choice("NAME", name, {"t5", "alibi", "kerple_log", "kerple_power", "fire", "sandwich"});
+OwnedBias kerple_log(const Source& source) {
+  return {.bias = KerpleLog{.p = source.list("p", 0), .a = source.list("a", 1)}};
 }
 
+OwnedBias kerple_power(const Source& source) {
+  return {.bias = KerplePower{.a = source.list("a", 0), .p = source.list("p", 1)}};
+}
+
+constexpr std::array<std::pair<std::string_view, OwnedBias (*)(const Source&)>, 6> makers = {{
+    {"t5", t5},
+    {"alibi", [](const Source& source) -> OwnedBias { return {.bias = alibi(source)}; }},
+    {"kerple_log", kerple_log},
+    {"kerple_power", kerple_power},
+    {"fire", [](const Source& source) -> OwnedBias { return {.bias = fire(source)}; }},
+    {"sandwich", [](const Source& source) -> OwnedBias { return {.bias = sandwich(source)}; }},
+}};
+
 }  // namespace
+
+std::vector<std::string_view> bias_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, make] : makers) names.push_back(name);
+  return names;
+}
+
+void declare_bias_options(CLI::App& app, BiasOptions& options) {
+  app.add_option("--heads", options.heads, "how many; of t5 the table says it")->type_name("H");
+  app.add_option("--parameters", options.parameters,
+                 "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
+                 "slopes; kerple_log: p, then a, of all heads; kerple_power: a, then p; fire: c, "
+                 "threshold, hidden_weight [W], hidden_bias [W], output_weight [heads, W], "
+                 "output_bias [heads], in one row")
+      ->type_name("FILE");
+}
 
 BiasSettings::BiasSettings(const std::vector<std::string>& settings) {
   for (const std::string& setting : settings) {
@@ -207,9 +223,17 @@ void BiasSettings::check_all_used(std::string_view name) const {
   }
 }
 
+std::int64_t first_head(const RelativeBias& bias) noexcept {
+  const auto* const alibi = std::get_if<Alibi>(&bias);
+  return alibi == nullptr ? 0 : alibi->first_head;
+}
+
 OwnedBias read_bias(const BiasOptions& options) {
+  const auto row =
+      std::ranges::find(makers, options.name, [](const auto& each) { return each.first; });
+  if (row == makers.end()) fail_choice("NAME", options.name, bias_names());
   BiasSettings settings(options.settings);
-  OwnedBias owned = make_bias({.options = options, .settings = settings});
+  OwnedBias owned = row->second({.options = options, .settings = settings});
   settings.check_all_used(options.name);
   ok_or_fail(validate(owned.bias), options.name);
   return owned;

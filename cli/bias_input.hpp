@@ -3,6 +3,7 @@
 // key, the requirement and what was got.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,12 +15,25 @@
 
 namespace rotary::cli {
 
+// "t5", "alibi", ...: those of to_string(RelativeBias), in its order.
+[[nodiscard]] std::vector<std::string_view> bias_names();
+
 struct BiasOptions {
-  std::string name;  // "t5", "alibi", ...: those of to_string(RelativeBias)
+  std::string name;  // one of bias_names()
   std::optional<std::string> heads;
   std::vector<std::string> settings;      // KEY=VALUE
   std::optional<std::string> parameters;  // an NPY file
 };
+
+// --heads and --parameters. Commands declare --set, which may serve something else, too.
+void declare_bias_options(CLI::App& app, BiasOptions& options);
+
+// What --set takes, for help.
+inline constexpr std::string_view bias_settings_help =
+    "t5: direction=bidirectional|causal, buckets=32, max_distance=128, "
+    "rounding=transformers|ggml. alibi: bias_max=8, form=causal|symmetric|key_position, "
+    "model_heads and first_head for a part of the heads. kerple_log, kerple_power: p and a, one "
+    "number or one for each head. fire: epsilon=1e-6. sandwich: dim, base=10000";
 
 // KEY=VALUE as it was given, each asked for by name and none left over.
 class BiasSettings {
@@ -46,6 +60,10 @@ struct OwnedBias {
   RelativeBias bias;
   std::vector<double> table = {};
 };
+
+// The model's number of the first head: heads of a bias count from 0, but where they are a part of
+// the model's.
+[[nodiscard]] std::int64_t first_head(const RelativeBias& bias) noexcept;
 
 [[nodiscard]] OwnedBias read_bias(const BiasOptions& options);
 

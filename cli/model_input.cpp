@@ -86,6 +86,10 @@ std::optional<Pairing> parse_pairing(const std::optional<std::string>& text) {
                           {"interleaved_to_half", Pairing::interleaved_to_half}});
 }
 
+bool names_config(const std::string& path_or_card) {
+  return !may_be_card(path_or_card) || find_model_card(path_or_card) != nullptr;
+}
+
 ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options) {
   return value_or_fail(resolve(read_config(path_or_card), options), input_name(path_or_card));
 }

@@ -21,6 +21,9 @@ namespace rotary::cli {
 inline constexpr std::string_view config_help =
     "a Hugging Face config.json, '-' for standard input, or a model card's name (rotary models)";
 
+// Whether there is a file at the path ("-": standard input), or a model card of that name.
+[[nodiscard]] bool names_config(const std::string& path_or_card);
+
 // The model that the config file at the path ("-": standard input) describes or, where there is no
 // such file, the model card of that name.
 [[nodiscard]] ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options);

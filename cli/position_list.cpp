@@ -3,11 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "cli/arguments.hpp"
 #include "cli/failure.hpp"
 
 namespace rotary::cli {
 namespace {
+
+// Numbers in one answer: 1 GiB of f32 in a file; as text, what a terminal or a JSON reader can
+// take.
+constexpr std::uint64_t most_numbers_in_file = std::uint64_t{1} << 28;
+constexpr std::uint64_t most_numbers_as_text = std::uint64_t{1} << 22;
 
 struct Range {
   std::int64_t first = 0;
@@ -28,6 +35,16 @@ Range parse_range(std::string_view option, std::string_view text) {
           .count = static_cast<std::uint64_t>(stop) - static_cast<std::uint64_t>(start)};
 }
 
+// 2^64 - 1 for all that are more.
+std::uint64_t count_positions(std::string_view option, std::string_view text) {
+  std::uint64_t count = 0;
+  for (const std::string_view part : split_at_commas(text)) {
+    if (__builtin_add_overflow(count, parse_range(option, part).count, &count))
+      return std::numeric_limits<std::uint64_t>::max();
+  }
+  return count;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> parse_positions(std::string_view option, std::string_view text,
@@ -44,6 +61,21 @@ std::vector<std::int64_t> parse_positions(std::string_view option, std::string_v
     }
   }
   return positions;
+}
+
+std::vector<std::int64_t> parse_positions(std::string_view option, std::string_view text,
+                                          const AnswerSize& answer) {
+  const std::uint64_t most = answer.out ? most_numbers_in_file : most_numbers_as_text;
+  const std::uint64_t most_positions = most / answer.numbers_each;
+  if (count_positions(option, text) <= most_positions)
+    return parse_positions(option, text, most_positions);
+  throw Failure(
+      ExitCode::usage,
+      fmt::format("{} must list at most {} here: an answer has at most {} numbers{}, {} for each; "
+                  "got '{}'",
+                  option, most_positions, most,
+                  answer.out ? "" : fmt::format(" ({} with --out FILE)", most_numbers_in_file),
+                  answer.numbers_each, text));
 }
 
 }  // namespace rotary::cli

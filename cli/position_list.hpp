@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,5 +15,17 @@ namespace rotary::cli {
 [[nodiscard]] std::vector<std::int64_t> parse_positions(std::string_view option,
                                                         std::string_view text,
                                                         std::uint64_t most_positions);
+
+// The positions of an answer that has so many numbers (>= 1) for each of them. It goes to the file
+// out, or to standard output; how many numbers it may have depends on that, and a usage failure
+// says both.
+struct AnswerSize {
+  std::uint64_t numbers_each = 1;
+  const std::optional<std::string>& out;
+};
+
+[[nodiscard]] std::vector<std::int64_t> parse_positions(std::string_view option,
+                                                        std::string_view text,
+                                                        const AnswerSize& answer);
 
 }  // namespace rotary::cli

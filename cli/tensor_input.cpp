@@ -97,6 +97,14 @@ DType parse_dtype(std::string_view text) {
       {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}, {"f64", DType::f64}});
 }
 
+DType parse_answer_dtype(const std::optional<std::string>& text,
+                         const std::optional<std::string>& out) {
+  const DType dtype = parse_dtype(text.value_or("f32"));
+  if (out || dtype == DType::f32 || dtype == DType::f64) return dtype;
+  throw Failure(ExitCode::usage,
+                fmt::format("--dtype must be f32 or f64 without --out, got '{}'", *text));
+}
+
 NpyArray read_npy_file(const std::string& path) {
   const std::string bytes = read_file(path, most_npy_bytes);
   return value_or_fail(read_npy(std::as_bytes(std::span(bytes))), input_name(path));

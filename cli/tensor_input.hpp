@@ -22,6 +22,11 @@ enum class Layout { bthd, bhtd, thd };
 // "f32", "bf16", "f16" or "f64".
 [[nodiscard]] DType parse_dtype(std::string_view text);
 
+// --dtype of numbers that the tool makes, f32 where there is none: any of the four for a file, f32
+// or f64 where they are printed.
+[[nodiscard]] DType parse_answer_dtype(const std::optional<std::string>& text,
+                                       const std::optional<std::string>& out);
+
 struct Tensor {
   NpyArray array;
   Extents extents;

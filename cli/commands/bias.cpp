@@ -2,6 +2,7 @@
 // rotary bias: what a relative encoding adds to the scores of given queries and keys, to look at or
 // to compare with another program's; or what it is made of, the slopes of ALiBi, the buckets of T5.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,15 +23,11 @@
 #include "cli/json_writer.hpp"
 #include "cli/npy/npy.hpp"
 #include "cli/position_list.hpp"
+#include "cli/tensor_input.hpp"
 #include "rotary/relative_bias.hpp"
 
 namespace rotary::cli {
 namespace {
-
-// Numbers in one answer: 1 GiB of f32 in a file; as text, what a terminal or a JSON reader can
-// take.
-constexpr std::uint64_t most_numbers_in_file = std::uint64_t{1} << 28;
-constexpr std::uint64_t most_numbers_as_text = std::uint64_t{1} << 20;
 
 struct Arguments {
   BiasOptions bias;
@@ -42,6 +39,7 @@ struct Arguments {
 struct Block {
   std::string_view name;
   std::int64_t heads = 0;
+  std::int64_t first_head = 0;
   std::vector<std::int64_t> rows = {};
   std::vector<std::int64_t> cols = {};
   std::vector<double> values = {};  // [heads][rows][cols]
@@ -55,27 +53,6 @@ struct Block {
     return std::span(values).subspan((head * rows.size() + query) * cols.size(), cols.size());
   }
 };
-
-NpyType npy_type(std::string_view dtype) {
-  return choose<NpyType>("--dtype", dtype,
-                         {{"f32", NpyType::f32},
-                          {"f16", NpyType::f16},
-                          {"bf16", NpyType::u16},
-                          {"f64", NpyType::f64}});
-}
-
-DType dtype_of(NpyType type) {
-  switch (type) {
-    case NpyType::f16:
-      return DType::f16;
-    case NpyType::u16:
-      return DType::bf16;
-    case NpyType::f64:
-      return DType::f64;
-    default:
-      return DType::f32;
-  }
-}
 
 void check_arguments(const Arguments& arguments) {
   if (arguments.dtype && !arguments.out)
@@ -102,38 +79,36 @@ Status fill(const Block& block, const RelativeBias& bias, DType dtype, void* dat
 }
 
 Block make_block(const Arguments& arguments, const RelativeBias& bias) {
-  const std::uint64_t most = arguments.out ? most_numbers_in_file : most_numbers_as_text;
-  Block block{.name = to_string(bias), .heads = head_count(bias)};
-  block.rows = parse_positions("--rows", *arguments.rows, most);
-  const std::uint64_t each = block.rows.size() * static_cast<std::uint64_t>(block.heads);
-  if (each > most) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("--rows of all heads must be at most {} here, got {} of {} heads",
-                              most, block.rows.size(), block.heads));
-  }
-  block.cols = parse_positions("--cols", *arguments.cols, most / each);
+  Block block{.name = to_string(bias), .heads = head_count(bias), .first_head = first_head(bias)};
+  const auto heads = static_cast<std::uint64_t>(block.heads);
+  block.rows =
+      parse_positions("--rows", *arguments.rows, {.numbers_each = heads, .out = arguments.out});
+  block.cols = parse_positions("--cols", *arguments.cols,
+                               {.numbers_each = heads * block.rows.size(), .out = arguments.out});
   return block;
 }
 
-std::string npy_of(const Block& block, const RelativeBias& bias, NpyType type) {
+std::string npy_of(const Block& block, const RelativeBias& bias, DType dtype) {
   const ScoresExtents n = block.extents();
   const std::vector<std::int64_t> shape = {n.heads, n.queries, n.keys};
   std::vector<std::byte> data(static_cast<std::size_t>(n.heads * n.queries * n.keys) *
-                              size_in_bytes(type));
-  ok_or_fail(fill(block, bias, dtype_of(type), data.data()));
-  return write_npy(type, shape, data);
+                              size_in_bytes(npy_type(dtype)));
+  ok_or_fail(fill(block, bias, dtype, data.data()));
+  return write_npy(npy_type(dtype), shape, data);
 }
 
 std::string text_of(const Block& block) {
   std::string text;
   auto out = std::back_inserter(text);
   for (std::size_t head = 0; head < static_cast<std::size_t>(block.heads); ++head) {
-    fmt::format_to(out, "{}head {}\n{:>12}", head == 0 ? "" : "\n", head, "query \\ key");
+    fmt::format_to(out, "{}head {}\n{:>12}", head == 0 ? "" : "\n",
+                   block.first_head + static_cast<std::int64_t>(head), "query \\ key");
     for (const std::int64_t col : block.cols) fmt::format_to(out, " {:>12}", col);
     text += '\n';
     for (std::size_t row = 0; row < block.rows.size(); ++row) {
       fmt::format_to(out, "{:>12}", block.rows[row]);
-      for (const double value : block.row(head, row)) fmt::format_to(out, " {:>12.6g}", value);
+      for (const double value : block.row(head, row))
+        fmt::format_to(out, " {:>12.6g}", value + 0.0);  // -0, as of KERPLE, as 0
       text += '\n';
     }
   }
@@ -174,11 +149,11 @@ std::string json_of(const Block& block, const Arguments& arguments) {
 }
 
 std::string run_block(const Arguments& arguments, OutputForm form) {
-  const NpyType type = npy_type(arguments.dtype.value_or("f32"));
+  const DType dtype = parse_dtype(arguments.dtype.value_or("f32"));
   const OwnedBias owned = read_bias(arguments.bias);
   Block block = make_block(arguments, owned.bias);
   if (arguments.out) {
-    const OutputFile file{.path = *arguments.out, .bytes = npy_of(block, owned.bias, type)};
+    const OutputFile file{.path = *arguments.out, .bytes = npy_of(block, owned.bias, dtype)};
     write_files(std::span(&file, 1), arguments.force ? Overwrite::allow : Overwrite::refuse);
   } else {
     const ScoresExtents n = block.extents();
@@ -282,30 +257,18 @@ std::string run_bias(const Arguments& arguments, OutputForm form) {
 
 Run declare(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("NAME", arguments->bias.name,
-                 "t5, alibi, kerple_log, kerple_power, fire or sandwich")
+  app.add_option("NAME", arguments->bias.name, fmt::format("{}", fmt::join(bias_names(), ", ")))
       ->required();
-  app.add_option("--heads", arguments->bias.heads, "how many; of t5 the table says it")
-      ->type_name("H");
+  declare_bias_options(app, arguments->bias);
   app.add_option("--rows", arguments->rows,
                  "where the queries stand: START:STOP (STOP excluded), one position, or several of "
                  "these between commas")
       ->type_name("P");
   app.add_option("--cols", arguments->cols, "where the keys stand, likewise")->type_name("P");
   app.add_option("--set", arguments->bias.settings,
-                 "t5: direction=bidirectional|causal, buckets=32, max_distance=128, "
-                 "rounding=transformers|ggml. alibi: bias_max=8, "
-                 "form=causal|symmetric|key_position, model_heads and first_head for a part of "
-                 "the heads. kerple_log, kerple_power: p and a, one number or one for each head. "
-                 "fire: epsilon=1e-6. sandwich: dim, base=10000. May be repeated")
+                 fmt::format("{}. May be repeated", bias_settings_help))
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--parameters", arguments->bias.parameters,
-                 "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
-                 "slopes; kerple_log: p, then a, of all heads; kerple_power: a, then p; fire: c, "
-                 "threshold, hidden_weight [W], hidden_bias [W], output_weight [heads, W], "
-                 "output_bias [heads], in one row")
-      ->type_name("FILE");
   app.add_flag("--list", arguments->list,
                "in place of a block: the slopes of alibi, the buckets of t5");
   app.add_option("--dtype", arguments->dtype, "of --out: f32 (the default), f64, f16 or bf16")

@@ -2,12 +2,10 @@
 // rotary encode: an absolute encoding, sinusoidal or a learned table, added to embeddings that
 // NumPy saved; or the rows of a sinusoidal encoding themselves.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,26 +20,22 @@
 #include "cli/files.hpp"
 #include "cli/json_writer.hpp"
 #include "cli/position_list.hpp"
+#include "cli/sinusoidal_input.hpp"
 #include "cli/tensor_input.hpp"
 #include "rotary/absolute.hpp"
 
 namespace rotary::cli {
 namespace {
 
-// Numbers in one answer: 1 GiB in a file; as text, what a terminal or a JSON reader can take.
-constexpr std::uint64_t most_numbers_in_file = std::uint64_t{1} << 28;
-constexpr std::uint64_t most_numbers_as_text = std::uint64_t{1} << 22;
-
 struct Arguments {
   std::optional<std::string> like, table, x, out;
   std::optional<std::string> dim, positions, first_position;
-  std::optional<std::string> base, offset, padding_idx, scale, dtype;
+  std::optional<std::string> scale, dtype;
+  SinusoidalOptions sinusoidal;
   bool force = false;
 
   [[nodiscard]] Overwrite overwrite() const { return force ? Overwrite::allow : Overwrite::refuse; }
 };
-
-enum class Model { transformer, marian, whisper, musicgen, fairseq };
 
 void require(bool holds, std::string_view requirement) {
   if (!holds) throw Failure(ExitCode::usage, std::string(requirement));
@@ -51,8 +45,9 @@ void require(bool holds, std::string_view requirement) {
 void check_arguments(const Arguments& a) {
   require(a.like.has_value() != a.table.has_value(), "one of --like and --table is required");
   require(!a.table || a.x, "--table needs --x, the embeddings to which its rows are added");
-  require(!a.table || (!a.base && !a.padding_idx && !a.scale),
-          "--base, --padding-idx and --scale are for --like");
+  const SinusoidalOptions& s = a.sinusoidal;
+  require(!a.table || (!s.layout && !s.spacing && !s.base && !s.padding_idx && !a.scale),
+          "--layout, --spacing, --base, --padding-idx and --scale are for --like");
   require(!a.x || a.out, "--x and --out must be given together");
   require(!a.x || !a.dim, "--dim is that of --x where embeddings are given");
   require(!a.scale || a.x, "--scale is of the embeddings, --x");
@@ -70,31 +65,6 @@ void check_arguments(const Arguments& a) {
   check_outputs(std::span(&*a.out, 1), a.overwrite());
 }
 
-SinusoidalSpec spec_of(const Arguments& arguments, std::int64_t dim) {
-  const auto model = choose<Model>("--like", *arguments.like,
-                                   {{"transformer", Model::transformer},
-                                    {"marian", Model::marian},
-                                    {"whisper", Model::whisper},
-                                    {"musicgen", Model::musicgen},
-                                    {"fairseq", Model::fairseq}});
-  require((model == Model::fairseq) == arguments.padding_idx.has_value(),
-          "--padding-idx must be given for --like fairseq, whose positions begin behind it, and "
-          "for no other");
-  SinusoidalSpec spec = transformer_sinusoidal(dim);
-  if (model == Model::marian) spec = marian_sinusoidal(dim);
-  if (model == Model::whisper) spec = whisper_sinusoidal(dim);
-  if (model == Model::musicgen) spec = musicgen_sinusoidal(dim);
-  if (model == Model::fairseq) {
-    const std::int64_t padding = parse_int64("--padding-idx", *arguments.padding_idx);
-    require(padding >= 0 && padding < INT64_MAX,
-            fmt::format("--padding-idx must be in [0, 2^63 - 1), got {}", padding));
-    spec = fairseq_sinusoidal(dim, padding);
-  }
-  if (arguments.base) spec.base = parse_double("--base", *arguments.base);
-  if (arguments.offset) spec.position_offset = parse_int64("--offset", *arguments.offset);
-  return spec;
-}
-
 double scale_of(const Arguments& arguments, std::int64_t dim) {
   if (!arguments.scale) return 1;
   if (*arguments.scale == "sqrt-dim") return std::sqrt(static_cast<double>(dim));
@@ -108,44 +78,28 @@ struct Done {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   std::optional<std::int64_t> first_position;
-  std::vector<std::int64_t> positions;  // of rows that are shown here
-  std::vector<double> rows;             // [positions][dim], where they are not in a file
+  std::optional<SinusoidalRows> rows;  // where they are not in a file
 };
 
 // Sinusoidal rows of listed positions: into a file, or kept to be shown.
-Done make_rows(const Arguments& arguments) {
-  const std::int64_t dim = parse_int64("--dim", *arguments.dim);
-  const SinusoidalSpec spec = spec_of(arguments, dim);
-  const Sinusoidal sinusoidal = value_or_fail(make_sinusoidal(spec));
-  const std::uint64_t most = arguments.out ? most_numbers_in_file : most_numbers_as_text;
-  const auto positions =
-      parse_positions("--positions", *arguments.positions, most / static_cast<std::uint64_t>(dim));
-  const DType dtype = parse_dtype(arguments.dtype.value_or("f32"));
-  require(arguments.out || dtype == DType::f32 || dtype == DType::f64,
-          "--dtype must be f32 or f64 without --out");
-  const auto tokens = static_cast<std::int64_t>(positions.size());
-  const TokenExtents extents{.tokens = tokens, .features = dim};
-  std::vector<std::byte> bytes(static_cast<std::size_t>(tokens * dim * size_in_bytes(dtype)));
-  const TokensView view{
-      .data = bytes.data(), .dtype = dtype, .extents = extents, .strides = strides_btd(extents)};
-  ok_or_fail(fill_sinusoidal(view, sinusoidal, positions_of(positions)));
-  Done done{.spec = spec,
-            .offset = spec.position_offset,
-            .dtype = dtype,
-            .shape = {tokens, dim},
+Done rows_alone(const Arguments& arguments) {
+  SinusoidalRows rows =
+      make_rows({.option = "--like", .name = *arguments.like}, arguments.sinusoidal,
+                {.dim = *arguments.dim,
+                 .positions = *arguments.positions,
+                 .dtype = arguments.dtype,
+                 .out = arguments.out});
+  Done done{.spec = rows.spec,
+            .offset = rows.spec.position_offset,
+            .dtype = rows.dtype,
+            .shape = rows.numbers.shape,
             .first_position = {},
-            .positions = positions,
             .rows = {}};
   if (arguments.out) {
-    const OutputFile file{.path = *arguments.out,
-                          .bytes = write_npy(npy_type(dtype), done.shape, bytes)};
+    const OutputFile file{.path = *arguments.out, .bytes = write_npy(rows.numbers)};
     write_files(std::span(&file, 1), arguments.overwrite());
-  } else if (dtype == DType::f32) {
-    const auto* const floats = reinterpret_cast<const float*>(bytes.data());
-    done.rows.assign(floats, floats + tokens * dim);
   } else {
-    const auto* const doubles = reinterpret_cast<const double*>(bytes.data());
-    done.rows.assign(doubles, doubles + tokens * dim);
+    done.rows = std::move(rows);
   }
   return done;
 }
@@ -182,52 +136,36 @@ Done add_rows(const Arguments& arguments) {
             .dtype = x.dtype,
             .shape = x.array.shape,
             .first_position = array ? std::nullopt : std::optional(first),
-            .positions = {},
             .rows = {}};
   const TokensView view = x.view();
   if (arguments.table) {
     const TokensTensor table = read_tokens("--table", *arguments.table, dtype);
-    if (arguments.offset) done.offset = parse_int64("--offset", *arguments.offset);
+    if (const auto& offset = arguments.sinusoidal.offset)
+      done.offset = parse_int64("--offset", *offset);
     ok_or_fail(add_learned(
         view, view,
         {.table = table_view(table), .rows = {.indices = positions, .offset = done.offset}}));
   } else {
-    done.spec = spec_of(arguments, x.extents.features);
+    done.spec = read_sinusoidal({.option = "--like", .name = *arguments.like}, arguments.sinusoidal,
+                                x.extents.features);
     done.offset = done.spec->position_offset;
     ok_or_fail(add_sinusoidal(view, view, value_or_fail(make_sinusoidal(*done.spec)), positions,
                               {.embedding_scale = scale_of(arguments, x.extents.features)}));
   }
-  const OutputFile file{.path = *arguments.out,
-                        .bytes = write_npy(x.array.type, x.array.shape, x.array.data)};
+  const OutputFile file{.path = *arguments.out, .bytes = write_npy(x.array)};
   write_files(std::span(&file, 1), arguments.overwrite());
   return done;
 }
 
 std::string encoding_text(const Arguments& arguments, const Done& done) {
   if (!done.spec) return fmt::format("table {}, offset {}", *arguments.table, done.offset);
-  return fmt::format("sinusoidal {}, spacing {}, base {}, offset {}", to_string(done.spec->layout),
-                     to_string(done.spec->spacing), done.spec->base.get(), done.offset);
+  return sinusoidal_text(*done.spec);
 }
 
 std::string text_of(const Arguments& arguments, const Done& done) {
-  if (arguments.out) {
-    return fmt::format("{}: {} {}\n{}\n", *arguments.out, shape_text(done.shape),
-                       to_string(done.dtype), encoding_text(arguments, done));
-  }
-  std::size_t width = std::string_view("position").size();
-  for (const std::int64_t position : done.positions) {
-    width = std::max(width, fmt::formatted_size("{}", position));
-  }
-  std::string text;
-  auto out = std::back_inserter(text);
-  fmt::format_to(out, "{:>{}}  {:>7}  {:>24}\n", "position", width, "feature", "value");
-  const int digits = done.dtype == DType::f64 ? 17 : 9;
-  const auto dim = static_cast<std::size_t>(done.shape[1]);
-  for (std::size_t i = 0; i < done.rows.size(); ++i) {
-    fmt::format_to(out, "{:>{}}  {:>7}  {:>24.{}g}\n", done.positions[i / dim], width, i % dim,
-                   done.rows[i], digits);
-  }
-  return text;
+  if (done.rows) return rows_text(*done.rows);
+  return fmt::format("{}: {} {}\n{}\n", *arguments.out, shape_text(done.shape),
+                     to_string(done.dtype), encoding_text(arguments, done));
 }
 
 std::string json_of(const Arguments& arguments, const Done& done) {
@@ -237,13 +175,7 @@ std::string json_of(const Arguments& arguments, const Done& done) {
   json.member("encoding", done.spec ? "sinusoidal" : "learned");
   json.key("sinusoidal");
   if (done.spec) {
-    json.begin_object();
-    json.member("like", arguments.like);
-    json.member("layout", to_string(done.spec->layout));
-    json.member("spacing", to_string(done.spec->spacing));
-    json.member("base", done.spec->base.get());
-    json.member("zero_position", done.spec->zero_position);
-    json.end_object();
+    write_sinusoidal(json, *arguments.like, *done.spec);
   } else {
     json.null();
   }
@@ -257,16 +189,11 @@ std::string json_of(const Arguments& arguments, const Done& done) {
   json.begin_object();
   json.member("first", done.first_position);
   json.member("file", arguments.x ? arguments.positions : std::nullopt);
-  if (!arguments.out) json.array("listed", done.positions);
+  if (done.rows) json.array("listed", done.rows->positions);
   json.end_object();
-  if (!arguments.out) {
+  if (done.rows) {
     json.key("rows");
-    json.begin_array();
-    const auto dim = static_cast<std::size_t>(done.shape[1]);
-    for (std::size_t row = 0; row < done.positions.size(); ++row) {
-      json.value(std::span<const double>(done.rows).subspan(row * dim, dim));
-    }
-    json.end_array();
+    write_rows(json, *done.rows);
   }
   json.end_object();
   return std::move(json).finish();
@@ -274,25 +201,22 @@ std::string json_of(const Arguments& arguments, const Done& done) {
 
 std::string run_encode(const Arguments& arguments, OutputForm form) {
   check_arguments(arguments);
-  const Done done = arguments.x ? add_rows(arguments) : make_rows(arguments);
+  const Done done = arguments.x ? add_rows(arguments) : rows_alone(arguments);
   return form == OutputForm::json ? json_of(arguments, done) : text_of(arguments, done);
 }
 
 void declare_encoding(CLI::App& app, Arguments& arguments) {
   app.add_option("--like", arguments.like,
-                 "a sinusoidal encoding: transformer (the paper's), marian, whisper, musicgen or "
-                 "fairseq (docs/theory/absolute.md says what differs)")
+                 fmt::format("a sinusoidal encoding: {} (docs/theory/absolute.md says what "
+                             "differs)",
+                             fmt::join(sinusoidal_names(), ", ")))
       ->type_name("NAME");
   app.add_option("--table", arguments.table, "a learned table: an NPY file [rows, features]")
       ->type_name("FILE");
-  app.add_option("--base", arguments.base, "of the sinusoidal frequencies (10000)")->type_name("B");
-  app.add_option("--offset", arguments.offset,
+  declare_sinusoidal_options(app, arguments.sinusoidal);
+  app.add_option("--offset", arguments.sinusoidal.offset,
                  "added to each position: 2 for the tables of OPT and BART, padding_idx + 1 for "
                  "RoBERTa's (0)")
-      ->type_name("N");
-  app.add_option("--padding-idx", arguments.padding_idx,
-                 "of fairseq: positions begin at N + 1, and the token at position -1 is padding, "
-                 "whose row is 0")
       ->type_name("N");
 }
 
@@ -335,8 +259,10 @@ constinit const Command encode_command{
         "  rotary encode --table wpe.npy --first-position 512 --x x.npy --out encoded.npy\n",
     .usage =
         "  rotary encode --like NAME --dim D --positions LIST [--out FILE.npy [--force]]\n"
-        "                [--base B] [--offset N] [--padding-idx N] [--dtype D] [--json]\n"
-        "  rotary encode (--like NAME [--base B] [--padding-idx N] [--scale S] |\n"
+        "                [--layout L --spacing S] [--base B] [--offset N] [--padding-idx N]\n"
+        "                [--dtype D] [--json]\n"
+        "  rotary encode (--like NAME [--layout L --spacing S] [--base B]\n"
+        "                 [--padding-idx N] [--scale S] |\n"
         "                 --table FILE) [--offset N] --x FILE --out FILE.npy [--force]\n"
         "                [--first-position N | --positions FILE] [--dtype D] [--json]\n",
     .declare = declare,

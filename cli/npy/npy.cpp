@@ -38,6 +38,16 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
+std::vector<double> NpyArray::doubles() const {
+  if (type == NpyType::f64) {
+    const auto numbers = elements<double>();
+    return {numbers.begin(), numbers.end()};
+  }
+  if (type != NpyType::f32) return {};
+  const auto numbers = elements<float>();
+  return {numbers.begin(), numbers.end()};
+}
+
 std::string write_npy(NpyType type, std::span<const std::int64_t> shape,
                       std::span<const std::byte> data) {
   constexpr std::size_t prefix_bytes = 10;  // magic, version, 16-bit length

@@ -32,6 +32,9 @@ struct NpyArray {
   [[nodiscard]] std::span<const T> elements() const {
     return {reinterpret_cast<const T*>(data.data()), data.size() / sizeof(T)};
   }
+
+  // Of f64 or f32 the elements; of any other type nothing.
+  [[nodiscard]] std::vector<double> doubles() const;
 };
 
 // "[2, 16, 64]": a shape in messages.
@@ -43,5 +46,8 @@ struct NpyArray {
 // Format version 1. Requires data to have the size that type and shape say.
 [[nodiscard]] std::string write_npy(NpyType type, std::span<const std::int64_t> shape,
                                     std::span<const std::byte> data);
+[[nodiscard]] inline std::string write_npy(const NpyArray& array) {
+  return write_npy(array.type, array.shape, array.data);
+}
 
 }  // namespace rotary::cli

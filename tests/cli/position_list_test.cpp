@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,28 @@ TEST(PositionList, CountsBeforeItAllocates) {
   EXPECT_NE(refusal_of("0:60,0:41").find("at most 100 positions"), std::string::npos);
   EXPECT_NE(refusal_of("-9223372036854775808:9223372036854775807").find("at most 100"),
             std::string::npos);
+}
+
+TEST(PositionList, AnAnswerHasSoManyNumbersOfAllPositions) {
+  const std::optional<std::string> file = "a.npy";
+  const std::optional<std::string> none;
+  const auto refused = [](std::string_view text, const AnswerSize& answer) {
+    try {
+      static_cast<void>(parse_positions("--positions", text, answer));
+      return std::string();
+    } catch (const Failure& failure) {
+      return std::string(failure.what());
+    }
+  };
+  constexpr std::string_view all = "-9223372036854775808:9223372036854775807";
+  const std::string twice = std::string(all) + "," + std::string(all);
+  EXPECT_EQ(refused("0:4", {std::uint64_t{1} << 20, none}), "");
+  EXPECT_NE(refused("0:5", {std::uint64_t{1} << 20, none}).find("at most 4 here"),
+            std::string::npos);
+  EXPECT_EQ(refused("0:5", {std::uint64_t{1} << 20, file}), "");
+  for (const std::string_view text : {all, std::string_view(twice)})
+    EXPECT_NE(refused(text, {1, file}).find("at most 268435456 here"), std::string::npos);
+  EXPECT_NE(refused("7", {std::uint64_t{1} << 40, none}).find("at most 0 here"), std::string::npos);
 }
 
 }  // namespace

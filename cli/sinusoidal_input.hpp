@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a name, --layout, --spacing, --base, --offset and --padding-idx to a sinusoidal encoding,
+// and the rows of listed positions as commands show them. Failures name the option, the requirement
+// and what was got.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/json_writer.hpp"
+#include "cli/npy/npy.hpp"
+#include "rotary/sinusoidal.hpp"
+
+namespace rotary::cli {
+
+// Those of known models, then "sinusoidal", which takes its layout and spacing from the options.
+[[nodiscard]] std::vector<std::string_view> sinusoidal_names();
+
+struct SinusoidalOptions {
+  std::optional<std::string> layout, spacing, base, offset, padding_idx;
+};
+
+// All but --offset, which commands use for tables, too.
+void declare_sinusoidal_options(CLI::App& app, SinusoidalOptions& options);
+
+// What the user calls the encoding, and by which option.
+struct SinusoidalName {
+  std::string_view option;
+  std::string_view name;
+};
+
+[[nodiscard]] SinusoidalSpec read_sinusoidal(const SinusoidalName& like,
+                                             const SinusoidalOptions& options, std::int64_t dim);
+
+// Rows without embeddings: --dim, --positions, --dtype and --out.
+struct RowsRequest {
+  std::string dim, positions;
+  std::optional<std::string> dtype, out;
+};
+
+struct SinusoidalRows {
+  SinusoidalSpec spec;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> positions;
+  NpyArray numbers;  // [positions, dim]
+};
+
+[[nodiscard]] SinusoidalRows make_rows(const SinusoidalName& like, const SinusoidalOptions& options,
+                                       const RowsRequest& request);
+
+// A line for each number of rows in f32 or f64.
+[[nodiscard]] std::string rows_text(const SinusoidalRows& rows);
+
+// As the value of a member: [positions][features], of rows in f32 or f64.
+void write_rows(JsonWriter& json, const SinusoidalRows& rows);
+
+// The same: what the name stands for.
+void write_sinusoidal(JsonWriter& json, std::string_view name, const SinusoidalSpec& spec);
+
+// "sinusoidal sin_then_cos, spacing ends, base 10000, offset 0"
+[[nodiscard]] std::string sinusoidal_text(const SinusoidalSpec& spec);
+
+}  // namespace rotary::cli
