@@ -20,6 +20,8 @@ constexpr std::string_view root_examples =
       what a model's config says about positions: pairing, base, rule, wavelengths
   rotary table config.json --positions 0:16
       the cos and sin rows, the first thing to compare when porting a model
+  rotary table whisper --dim 8 --positions 0:4
+      the same of an encoding without a config: sinusoidal, T5, ALiBi, KERPLE, ...
   rotary rotate --config config.json --layout bthd --q q.npy --out-q q_rotated.npy
       rotate queries or keys that NumPy saved
   rotary bias alibi --heads 4 --rows 0:6 --cols 0:6

@@ -1,273 +1,200 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary table: the cos and sin rows of given positions, in the shape in which other code holds
-// them, because they are the first thing that someone who ports a model compares.
+// rotary table: what an encoding is made of, as a table by position or by distance: which kind it
+// is follows from the name, and with it which options have a meaning.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstddef>
+#include <array>
 #include <cstdint>
-#include <iterator>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cli/arguments.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/table_kinds.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
-#include "cli/json_writer.hpp"
+#include "cli/model_cards.hpp"
 #include "cli/model_input.hpp"
-#include "cli/model_options.hpp"
-#include "cli/npy/npy.hpp"
-#include "cli/npz/npz.hpp"
-#include "cli/position_list.hpp"
-#include "cli/warning.hpp"
-#include "rotary/frequencies.hpp"
-#include "rotary/rotations.hpp"
 
 namespace rotary::cli {
 namespace {
 
-// Numbers in one answer: 1 GiB in a file; as text, what a terminal or a JSON reader can take.
-constexpr std::uint64_t most_numbers_in_file = std::uint64_t{1} << 28;
-constexpr std::uint64_t most_numbers_as_text = std::uint64_t{1} << 22;
+enum Kind : unsigned { model = 1, sinusoidal = 2, bias = 4, window = 8 };
 
-enum class Form {
-  half_width,  // cos and sin [tokens, rotary_dim/2]: one number for each pair
-  hf,       // cos and sin [tokens, rotary_dim]: one for each feature, as Transformers builds them
-  complex,  // cos + i sin [tokens, rotary_dim/2]
-};
+constexpr std::string_view shaw = "shaw";
 
-Form parse_form(std::string_view text) {
-  return choose<Form>(
-      "--form", text,
-      {{"half-width", Form::half_width}, {"hf", Form::hf}, {"complex", Form::complex}});
+// Encodings whose table is not to be had from a name: why, and what to do.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> elsewhere = {{
+    {"fire",
+     "fire depends on the query's own position, not on key - query alone: `rotary bias fire --rows "
+     "LIST --cols LIST` shows it"},
+    {"cope", "the positions of cope depend on the scores: add_cope() of rotary/cope.hpp"},
+    {"learned", "a learned table is a file of its own: `rotary encode --table FILE` adds its rows"},
+    {"rope",
+     "rope depends on the model: name a config.json or a model card, of which `rotary models` "
+     "lists those that are built in"},
+    {"xpos",
+     "no config says xpos, and queries and keys have rows of their own: make_rotations() with a "
+     "role (rotary/rotations.hpp)"},
+}};
+
+bool is_among(std::string_view name, const std::vector<std::string_view>& names) {
+  return std::ranges::find(names, name) != names.end();
 }
 
-DType parse_tensors(std::string_view text) {
-  return choose<DType>("--dtype", text,
-                       {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}});
+// Those that have a table.
+std::vector<std::string_view> encoding_names() {
+  std::vector<std::string_view> names = sinusoidal_names();
+  for (const std::string_view name : bias_names())
+    if (name != "fire") names.push_back(name);
+  names.push_back(shaw);
+  return names;
 }
 
-struct Arguments {
-  ModelOptions model;
-  std::string positions;
-  std::string form = "half-width";
-  std::optional<std::string> dtype;
-  std::optional<std::string> layer_type;
-  std::optional<std::string> out;
-  bool force = false;
-};
+Kind kind_of(const std::string& name) {
+  if (names_config(name)) return Kind::model;
+  for (const auto& [other, reason] : elsewhere)
+    if (name == other) throw Failure(ExitCode::usage, std::string(reason));
+  if (is_among(name, sinusoidal_names())) return Kind::sinusoidal;
+  if (is_among(name, bias_names())) return Kind::bias;
+  if (name == shaw) return Kind::window;
+  throw Failure(ExitCode::io,
+                fmt::format("{}: No such file, and no model card has this name{}; nor is it an "
+                            "encoding: {}",
+                            name, near_card_names_text(name), fmt::join(encoding_names(), ", ")));
+}
 
-struct Table {
-  Form form = Form::half_width;
-  std::optional<std::string> layer_type;
-  Pairing pairing;
-  double attention_factor = 1;
-  std::vector<std::int64_t> positions;
-  std::int64_t columns = 0;
-  std::vector<float> cos;  // [tokens][columns]
-  std::vector<float> sin;  // [tokens][columns]
+std::string kinds_text(unsigned kinds) {
+  std::vector<std::string_view> parts;
+  if ((kinds & Kind::model) != 0) parts.emplace_back("a model's config");
+  if ((kinds & Kind::sinusoidal) != 0) parts.emplace_back("sinusoidal encodings");
+  if ((kinds & Kind::bias) != 0) parts.emplace_back("relative biases");
+  if ((kinds & Kind::window) != 0) parts.emplace_back("shaw");
+  return fmt::format("{}", fmt::join(parts, " and "));
+}
 
-  [[nodiscard]] std::int64_t tokens() const { return static_cast<std::int64_t>(positions.size()); }
-  [[nodiscard]] std::span<const float> row(const std::vector<float>& rows,
-                                           std::size_t token) const {
-    const auto width = static_cast<std::size_t>(columns);
-    return std::span(rows).subspan(token * width, width);
+// Options that would do nothing are refused: who gave one meant something.
+void check_options(const TableArguments& a, Kind kind) {
+  struct Row {
+    std::string_view option;
+    bool given;
+    unsigned kinds;
+  };
+  const unsigned by_position = Kind::model | Kind::sinusoidal;
+  const unsigned by_distance = Kind::bias | Kind::window;
+  const std::array<Row, 18> rows = {{
+      {"--positions", a.positions.has_value(), by_position},
+      {"--distances", a.distances.has_value(), by_distance},
+      {"--dtype", a.dtype.has_value(), by_position | Kind::bias},
+      {"--form", a.form.has_value(), Kind::model},
+      {"--layer-type", a.layer_type.has_value(), Kind::model},
+      {"--pairing", a.model.pairing.has_value(), Kind::model},
+      {"--context", a.model.context.has_value(), Kind::model},
+      {"--numerics", a.model.numerics.has_value(), Kind::model},
+      {"--set", !a.model.settings.empty(), Kind::model | Kind::bias},
+      {"--dim", a.dim.has_value(), Kind::sinusoidal},
+      {"--layout", a.sinusoidal.layout.has_value(), Kind::sinusoidal},
+      {"--spacing", a.sinusoidal.spacing.has_value(), Kind::sinusoidal},
+      {"--base", a.sinusoidal.base.has_value(), Kind::sinusoidal},
+      {"--offset", a.sinusoidal.offset.has_value(), Kind::sinusoidal},
+      {"--padding-idx", a.sinusoidal.padding_idx.has_value(), Kind::sinusoidal},
+      {"--heads", a.bias.heads.has_value(), Kind::bias},
+      {"--parameters", a.bias.parameters.has_value(), Kind::bias},
+      {"--left and --right", a.left || a.right, Kind::window},
+  }};
+  const std::string_view wanted = (kind & by_position) != 0
+                                      ? "--positions LIST, such as 0:16"
+                                      : "--distances LIST, key - query, such as -8:9";
+  for (const auto& [option, given, kinds] : rows) {
+    if (!given || (kinds & kind) != 0) continue;
+    const bool needs_other = option == "--positions" || option == "--distances";
+    throw Failure(ExitCode::usage,
+                  fmt::format("{} is for {}; {} takes {}", option, kinds_text(kinds), a.name(),
+                              needs_other ? wanted : "none"));
   }
-};
-
-bool ends_with(const std::optional<std::string>& path, std::string_view ending) {
-  return path && path->ends_with(ending);
+  if ((kind & by_position) != 0 ? !a.positions : !a.distances)
+    throw Failure(ExitCode::usage, fmt::format("{} needs {}", a.name(), wanted));
 }
 
-void check_arguments(const Arguments& arguments) {
-  if (arguments.dtype && arguments.model.numerics.value_or("exact") != "transformers") {
-    throw Failure(ExitCode::usage, "--dtype is for --numerics transformers, which rounds to it");
-  }
+void check_outputs(const TableArguments& arguments) {
   if (!arguments.out) return;
-  if (!ends_with(arguments.out, ".npz") && !ends_with(arguments.out, ".npy")) {
+  if (!arguments.out->ends_with(".npz") && !arguments.out->ends_with(".npy")) {
     throw Failure(ExitCode::usage,
                   fmt::format("--out must end in .npz or .npy, got '{}'", *arguments.out));
   }
-  check_outputs(std::span(&*arguments.out, 1),
-                arguments.force ? Overwrite::allow : Overwrite::refuse);
+  cli::check_outputs(std::span(&*arguments.out, 1), arguments.overwrite());
 }
 
-// One row of pairs as the columns of the form.
-void append_columns(std::vector<float>& rows, std::span<const float> pairs, Form form,
-                    Pairing pairing) {
-  const bool interleaved = pairing == Pairing::interleaved;
-  for (const float value : pairs) {
-    rows.push_back(value);
-    if (form == Form::hf && interleaved) rows.push_back(value);
+std::string run_table(const TableArguments& arguments, OutputForm form) {
+  const Kind kind = kind_of(arguments.name());
+  check_options(arguments, kind);
+  check_outputs(arguments);
+  switch (kind) {
+    case Kind::model:
+      return table_of_model(arguments, form);
+    case Kind::sinusoidal:
+      return table_of_sinusoidal(arguments, form);
+    case Kind::bias:
+      return table_of_bias(arguments, form);
+    case Kind::window:
+      return table_of_window(arguments, form);
   }
-  if (form == Form::hf && !interleaved) rows.insert(rows.end(), pairs.begin(), pairs.end());
+  throw Failure(ExitCode::internal, "no such kind of table");
 }
 
-std::vector<std::int64_t> read_positions(const Arguments& arguments, std::int64_t columns) {
-  const std::uint64_t most_numbers = arguments.out ? most_numbers_in_file : most_numbers_as_text;
-  return parse_positions("--positions", arguments.positions,
-                         most_numbers / static_cast<std::uint64_t>(2 * columns));
-}
-
-Table make_table(const Arguments& arguments, const ModelSpec& model) {
-  const std::size_t chosen =
-      choose_rotary(model, {.layer = {}, .layer_type = arguments.layer_type});
-  const Frequencies frequencies = frequencies_of(model, chosen, arguments.model);
-  const HeadWindow& window = frequencies.window;
-  const Form form = parse_form(arguments.form);
-  const std::int64_t columns = form == Form::hf ? window.rotary_dim : window.pairs();
-  Table table{.form = form,
-              .layer_type = model.rotary[chosen].layer_type,
-              .pairing = window.pairing,
-              .attention_factor = frequencies.attention_factor,
-              .positions = read_positions(arguments, columns),
-              .columns = columns,
-              .cos = {},
-              .sin = {}};
-  const Rotations rotations =
-      value_or_fail(make_rotations(frequencies, positions_of(table.positions),
-                                   {.tensors = parse_tensors(arguments.dtype.value_or("f32"))}));
-  const auto numbers = static_cast<std::size_t>(table.tokens() * columns);
-  table.cos.reserve(numbers);
-  table.sin.reserve(numbers);
-  for (std::int64_t token = 0; token < table.tokens(); ++token) {
-    append_columns(table.cos, rotations.cos(0, token), form, window.pairing);
-    append_columns(table.sin, rotations.sin(0, token), form, window.pairing);
-  }
-  return table;
-}
-
-std::string npy_of(const std::vector<float>& rows, const Table& table) {
-  const std::vector<std::int64_t> shape = {table.tokens(), table.columns};
-  return write_npy(NpyType::f32, shape, std::as_bytes(std::span(rows)));
-}
-
-std::string complex_npy(const Table& table) {
-  std::vector<float> pairs;
-  pairs.reserve(2 * table.cos.size());
-  for (std::size_t i = 0; i < table.cos.size(); ++i) {
-    pairs.push_back(table.cos[i]);
-    pairs.push_back(table.sin[i]);
-  }
-  const std::vector<std::int64_t> shape = {table.tokens(), table.columns};
-  return write_npy(NpyType::c64, shape, std::as_bytes(std::span<const float>(pairs)));
-}
-
-std::string file_of(const Table& table, const std::string& path) {
-  const bool archive = path.ends_with(".npz");
-  if (table.form == Form::complex) {
-    std::string npy = complex_npy(table);
-    if (!archive) return npy;
-    const NpzEntry entry{.name = "freqs_cis", .npy = std::move(npy)};
-    return write_npz(std::span(&entry, 1));
-  }
-  if (archive) {
-    const std::vector<NpzEntry> entries = {{.name = "cos", .npy = npy_of(table.cos, table)},
-                                           {.name = "sin", .npy = npy_of(table.sin, table)}};
-    return write_npz(entries);
-  }
-  std::vector<float> both = table.cos;
-  both.insert(both.end(), table.sin.begin(), table.sin.end());
-  const std::vector<std::int64_t> shape = {2, table.tokens(), table.columns};
-  return write_npy(NpyType::f32, shape, std::as_bytes(std::span<const float>(both)));
-}
-
-std::string text_of(const Table& table) {
-  std::size_t width = std::string_view("position").size();
-  for (const std::int64_t position : table.positions) {
-    width = std::max(width, fmt::formatted_size("{}", position));
-  }
-  std::string text;
-  auto out = std::back_inserter(text);
-  fmt::format_to(out, "{:>{}}  {:>7}  {:>16}  {:>16}\n", "position", width,
-                 table.form == Form::hf ? "feature" : "pair", "cos", "sin");
-  for (std::size_t token = 0; token < table.positions.size(); ++token) {
-    const auto cos = table.row(table.cos, token);
-    const auto sin = table.row(table.sin, token);
-    for (std::size_t column = 0; column < cos.size(); ++column) {
-      fmt::format_to(out, "{:>{}}  {:>7}  {:>16.9g}  {:>16.9g}\n", table.positions[token], width,
-                     column, cos[column], sin[column]);
-    }
-  }
-  return text;
-}
-
-void write_rows(JsonWriter& json, std::string_view name, const Table& table,
-                const std::vector<float>& rows) {
-  json.key(name);
-  json.begin_array();
-  for (std::size_t token = 0; token < table.positions.size(); ++token) {
-    json.begin_array();
-    for (const float value : table.row(rows, token)) json.value(value);
-    json.end_array();
-  }
-  json.end_array();
-}
-
-std::string json_of(const Table& table, const Arguments& arguments, const ModelSpec& model) {
-  JsonWriter json;
-  json.begin_object();
-  json.member("schema_version", 1);
-  json.member("form", arguments.form);
-  json.member("layer_type", table.layer_type);
-  json.member("pairing", to_string(table.pairing));
-  json.member("attention_factor", table.attention_factor);
-  json.array("shape", std::vector{table.tokens(), table.columns});
-  json.member("output", arguments.out);
-  if (!arguments.out) {
-    json.array("positions", table.positions);
-    write_rows(json, "cos", table, table.cos);
-    write_rows(json, "sin", table, table.sin);
-  }
-  json.array("warnings", model.warnings);
-  json.end_object();
-  return std::move(json).finish();
-}
-
-std::string run_table(const Arguments& arguments, OutputForm output_form) {
-  check_arguments(arguments);
-  const ModelSpec model = read_model(arguments.model);
-  print_warnings("table", model.warnings);
-  const Table table = make_table(arguments, model);
-  if (arguments.out) {
-    const OutputFile file{.path = *arguments.out, .bytes = file_of(table, *arguments.out)};
-    write_files(std::span(&file, 1), arguments.force ? Overwrite::allow : Overwrite::refuse);
-  }
-  if (output_form == OutputForm::json) return json_of(table, arguments, model);
-  if (!arguments.out) return text_of(table);
-  return fmt::format("{}: {} tokens x {} columns, form {}\n", *arguments.out, table.tokens(),
-                     table.columns, arguments.form);
-}
-
-Run declare(CLI::App& app) {
-  const auto arguments = std::make_shared<Arguments>();
-  app.add_option("CONFIG", arguments->model.config, std::string(config_help))->required();
-  app.add_option("--positions", arguments->positions,
-                 "START:STOP (STOP excluded), one position, or several of these between commas")
-      ->required()
-      ->type_name("P");
+void declare_model(CLI::App& app, TableArguments& arguments) {
   app.add_option(
-         "--form", arguments->form,
+         "--form", arguments.form,
          "half-width: cos and sin, one for each pair (the default; as in vLLM); hf: one for "
          "each feature, as Transformers builds them; complex: cos + i sin")
       ->type_name("F");
-  app.add_option("--layer-type", arguments->layer_type,
+  app.add_option("--layer-type", arguments.layer_type,
                  "the config's name for the layers you mean, when a model has several")
       ->type_name("T");
-  declare_model_options(app, arguments->model);
+  declare_model_options(app, arguments.model);
+  CLI::Option* const set = app.get_option("--set");
+  set->description(
+      fmt::format("{}. Of a relative bias {}", set->get_description(), bias_settings_help));
+}
+
+Run declare(CLI::App& app) {
+  const auto arguments = std::make_shared<TableArguments>();
+  app.add_option("NAME", arguments->model.config,
+                 fmt::format("{}; or an encoding that needs none: {}. A file or a card wins",
+                             config_help, fmt::join(encoding_names(), ", ")))
+      ->required();
+  app.add_option("--positions", arguments->positions,
+                 "of a config or a sinusoidal encoding: START:STOP (STOP excluded), one position, "
+                 "or several of these between commas")
+      ->type_name("P");
+  app.add_option("--distances", arguments->distances,
+                 "of a relative encoding, key - query, likewise: -8:9")
+      ->type_name("P");
+  declare_model(app, *arguments);
+  app.add_option("--dim", arguments->dim, "features of a sinusoidal encoding")->type_name("D");
+  declare_sinusoidal_options(app, arguments->sinusoidal);
+  app.add_option("--offset", arguments->sinusoidal.offset,
+                 "of a sinusoidal encoding: added to each position (0)")
+      ->type_name("N");
+  declare_bias_options(app, arguments->bias);
+  app.add_option("--left", arguments->left, "of shaw: how far the window reaches before the query")
+      ->type_name("N");
+  app.add_option("--right", arguments->right, "of shaw: how far it reaches after it")
+      ->type_name("N");
   app.add_option("--dtype", arguments->dtype,
-                 "f32 (the default), bf16 or f16: of q and k, to which --numerics transformers "
+                 "of an encoding's numbers: f32 (the default), f64; with --out also f16, bf16. Of "
+                 "a config: that of q and k, f32, bf16 or f16, to which --numerics transformers "
                  "rounds the rows of most models")
       ->type_name("D");
   app.add_option("--out", arguments->out,
-                 ".npz: arrays cos and sin (complex: freqs_cis); .npy: one array "
-                 "[2, tokens, columns], cos first (complex: [tokens, columns])")
+                 "of a config .npz: arrays cos and sin (complex: freqs_cis), or .npy: one array "
+                 "[2, tokens, columns], cos first (complex: [tokens, columns]); of an encoding "
+                 ".npy: [positions, features], [heads, distances], of shaw [distances]")
       ->type_name("FILE");
   app.add_flag("--force", arguments->force, "replace an output that exists");
   return [arguments](OutputForm form) { return run_table(*arguments, form); };
@@ -277,17 +204,28 @@ Run declare(CLI::App& app) {
 
 constinit const Command table_command{
     .name = "table",
-    .summary = "Print or save the cos and sin rows of given positions",
+    .summary = "Print or save a position encoding as a table, by position or by distance",
     .examples =
         "  rotary table config.json --positions 0:16\n"
         "  rotary table config.json --positions -4:4,131071 --form hf --out rows.npz\n"
-        "  rotary table config.json --positions 4096 --json\n",
+        "  rotary table llama-3.1-8b --positions 4096 --json\n"
+        "  rotary table whisper --dim 8 --positions 0:4\n"
+        "  rotary table alibi --heads 8 --distances -8:1\n"
+        "  rotary table kerple_log --heads 2 --set p=1 --set a=0.5,2 --distances -4095,0\n"
+        "  rotary table shaw --left 4 --right 4 --distances -8:9\n",
     .usage =
         "  rotary table CONFIG --positions LIST [--form half-width|hf|complex]\n"
         "               [--layer-type T] [--pairing P] [--context N]\n"
         "               [--numerics exact|transformers|ggml] [--dtype f32|bf16|f16]\n"
         "               [--set KEY=VALUE]...\n"
-        "               [--out FILE.npz|FILE.npy [--force]] [--json]\n",
+        "               [--out FILE.npz|FILE.npy [--force]] [--json]\n"
+        "  rotary table SINUSOIDAL --dim D --positions LIST [--layout L --spacing S]\n"
+        "               [--base B] [--offset N] [--padding-idx N] [--dtype D]\n"
+        "               [--out FILE.npy [--force]] [--json]\n"
+        "  rotary table BIAS [--heads H] --distances LIST [--set KEY=VALUE]...\n"
+        "               [--parameters FILE.npy] [--dtype D] [--out FILE.npy [--force]] [--json]\n"
+        "  rotary table shaw --left N --right N --distances LIST\n"
+        "               [--out FILE.npy [--force]] [--json]\n",
     .declare = declare,
 };
 

@@ -14,7 +14,8 @@ class UsageTest(ToolTest):
     def test_the_command_line(self):
         name = self.write_config(LLAMA)
         for arguments, part in [
-            (["bogus"], "inspect, table, rotate, encode, bias, explain, models, bench, got 'bogus'"),
+            (["bogus"],
+             "inspect, table, rotate, encode, bias, explain, models, bench, got 'bogus'"),
             (["--bogus"], "got '--bogus'"),
             (["inspect"], "CONFIG is required"),
             (["inspect", name, "more"], "not expected: more"),
@@ -26,7 +27,7 @@ class UsageTest(ToolTest):
                 "half, interleaved, interleaved_to_half, got 'neox'",
             ),
             (["inspect", name, "--pairing"], "--pairing"),
-            (["table", name], "--positions is required"),
+            (["table", name], "config.json needs --positions"),
         ]:
             with self.subTest(arguments=arguments):
                 self.assert_fails(2, [part], *arguments)

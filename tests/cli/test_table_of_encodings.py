@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rotary table of encodings that need no config: against rotary encode, rotary bias, and NumPy."""
+
+import numpy as np
+
+from test_encode import LIKE, POSITIONS, POSITIONS_TEXT, rows
+from tool import LLAMA, ToolTest
+
+FAR = 2**62
+DISTANCES = [*range(-9, 10), -(2**31), 2**31, -FAR, FAR, 1 - 2**63]
+DISTANCES_TEXT = f"-9:10,{-2**31},{2**31},{-FAR},{FAR},{1 - 2**63}"
+
+
+class TableOfPositionsTest(ToolTest):
+    def test_rows_of_each_model(self):
+        for name, more in LIKE.items():
+            where = [*more, "--dim", 8, "--positions", POSITIONS_TEXT]
+            for dtype in ("f32", "f64", "f16", "bf16"):
+                to = ["--dtype", dtype, "--force", "--out"]
+                self.run_ok("encode", "--like", name, *where, *to, "e.npy")
+                self.run_ok("table", name, *where, *to, "t.npy")
+                self.assertEqual((self.path / "t.npy").read_bytes(),
+                                 (self.path / "e.npy").read_bytes())
+            document = self.run_json("table", "table", name, *where, "--dtype", "f64")
+            self.assertEqual(document["positions"], POSITIONS)
+            np.testing.assert_allclose(document["rows"], rows(name, POSITIONS, 8), rtol=0,
+                                       atol=1e-12)
+            text = self.run_ok("table", name, *where)
+            self.assertEqual(text, self.run_ok("encode", "--like", name, *where))
+
+    def test_any_layout_and_spacing(self):
+        where = ["--dim", 8, "--positions", POSITIONS_TEXT]
+        for name, layout, spacing in (
+            ("transformer", "interleaved", "even"),
+            ("marian", "sin_then_cos", "even"),
+            ("whisper", "sin_then_cos", "ends"),
+            ("musicgen", "cos_then_sin", "ends"),
+        ):
+            which = ["--layout", layout, "--spacing", spacing]
+            got = self.run_json("table", "table", "sinusoidal", *which, *where)
+            self.assertEqual(got["rows"],
+                             self.run_json("table", "table", name, *where)["rows"])
+            self.assertEqual(got["sinusoidal"]["layout"], layout)
+            encoded = self.run_json("encode", "encode", "--like", "sinusoidal", *which, *where)
+            self.assertEqual(encoded["rows"], got["rows"])
+        shifted = self.run_json("table", "table", "marian", "--dim", 8, "--positions", "0",
+                                "--offset", 5000, "--base", 500)
+        self.assertEqual((shifted["offset"], shifted["sinusoidal"]["base"]), (5000, 500))
+        angles = 5000 * 500.0 ** (-np.arange(4) / 4)
+        np.testing.assert_allclose(shifted["rows"], [[*np.sin(angles), *np.cos(angles)]],
+                                   rtol=0, atol=1e-7)
+
+    def test_one_feature(self):
+        document = self.run_json("table", "table", "transformer", "--dim", 1, "--positions", "-2:3")
+        np.testing.assert_allclose(np.ravel(document["rows"]), np.sin(np.arange(-2, 3)), atol=1e-7)
+
+
+class TableOfDistancesTest(ToolTest):
+    def encodings(self):
+        table = np.random.default_rng(1).standard_normal((32, 3)).astype(np.float32)
+        np.save(self.path / "t5.npy", table)
+        heads = ["--heads", 3]
+        return {
+            "t5": ["--set", "direction=bidirectional", "--parameters", "t5.npy"],
+            "alibi": heads,
+            "kerple_log": [*heads, "--set", "p=1.5", "--set", "a=0.5,2,3"],
+            "kerple_power": [*heads, "--set", "p=0.1,1,2", "--set", "a=0.01"],
+            "sandwich": [*heads, "--set", "dim=8"],
+        }
+
+    def test_each_is_its_bias(self):
+        for name, more in self.encodings().items():
+            bias = self.run_json("bias", "bias", name, *more, "--rows", "0", "--cols",
+                                 DISTANCES_TEXT)
+            command = ["table", name, *more, "--distances", DISTANCES_TEXT]
+            table = self.run_json("table", *command, "--dtype", "f64")
+            self.assertEqual(table["distances"], DISTANCES)
+            self.assertEqual(table["shape"], [3, len(DISTANCES)])
+            wanted = np.array(bias["bias"])[:, 0]
+            np.testing.assert_array_equal(table["bias"], wanted)
+            for dtype, numpy_type in (("f32", "<f4"), ("f64", "<f8"), ("f16", "<f2")):
+                with np.errstate(over="ignore"):
+                    rounded = wanted.astype(numpy_type)
+                saved = self.run_json("table", *command, "--dtype", dtype, "--out", "t.npy",
+                                      "--force")
+                self.assertNotIn("bias", saved)
+                array = np.load(self.path / "t.npy")
+                self.assertEqual(array.dtype, np.dtype(numpy_type))
+                np.testing.assert_array_equal(array, rounded)
+            head, *lines = self.run_ok(*command).splitlines()
+            self.assertEqual(head.split(), "key - query head 0 head 1 head 2".split())
+            got = np.array([list(map(float, line.split())) for line in lines])
+            np.testing.assert_array_equal(got[:, 0], np.array(DISTANCES, float))
+            np.testing.assert_allclose(got[:, 1:].T, wanted, rtol=1e-7)
+
+    def test_alibi_against_its_formula(self):
+        part = ["--heads", 2, "--set", "first_head=2", "--set", "model_heads=4"]
+        table = self.run_json("table", "table", "alibi", *part, "--distances", DISTANCES_TEXT)
+        slopes = 2.0 ** (-2 * np.arange(3, 5))
+        wanted = np.outer(slopes, np.array(DISTANCES, float)).astype(np.float32)
+        np.testing.assert_array_equal(table["bias"], wanted)
+        self.assertEqual(table["first_head"], 2)
+        head = self.run_ok("table", "alibi", *part, "--distances", "-1").splitlines()[0]
+        self.assertEqual(head.split(), "key - query head 2 head 3".split())
+        head = self.run_ok("bias", "alibi", *part, "--rows", 0, "--cols", 0).splitlines()[0]
+        self.assertEqual(head, "head 2")
+
+    def test_zero_has_no_sign(self):
+        more = self.encodings()["kerple_log"]
+        line = self.run_ok("table", "kerple_log", *more, "--distances", "0").splitlines()[1]
+        self.assertEqual(line.split(), ["0", "0", "0", "0"])
+        text = self.run_ok("bias", "kerple_log", *more, "--rows", "0", "--cols", "0")
+        self.assertNotIn("-0", text.split())
+
+    def test_rows_of_shaws_window(self):
+        distances = [*DISTANCES, -(2**63), 2**63 - 1]
+        text = f"{DISTANCES_TEXT},{-2**63},{2**63 - 1}"
+        for left, right in ((4, 2), (0, 0), (0, 3), (2**40, 2**40)):
+            wanted = [left + max(-left, min(right, distance)) for distance in distances]
+            command = ["table", "shaw", "--left", left, "--right", right, "--distances", text]
+            document = self.run_json("table", *command)
+            self.assertEqual(document["rows"], wanted)
+            self.assertEqual((document["left"], document["right"]), (left, right))
+            lines = self.run_ok(*command).splitlines()
+            self.assertEqual(lines[0].split(), "key - query row".split())
+            self.assertEqual([list(map(int, line.split())) for line in lines[1:]],
+                             [list(pair) for pair in zip(distances, wanted)])
+            self.run_json("table", *command, "--out", "t.npy", "--force")
+            saved = np.load(self.path / "t.npy")
+            self.assertEqual(saved.dtype, np.int64)
+            self.assertEqual(saved.tolist(), wanted)
+
+
+class NamesTest(ToolTest):
+    def test_a_file_of_that_name_wins(self):
+        where = ["--heads", 2, "--distances", "0"]
+        self.run_ok("table", "alibi", *where)
+        self.write_config(LLAMA, "alibi")
+        self.assert_fails(2, ["--distances is for relative biases"], "table", "alibi", *where)
+        document = self.run_json("table", "table", "alibi", "--positions", "0")
+        self.assertEqual(document["encoding"], "rotary")
+        self.assert_fails(4, ["./t5"], "table", "./t5", "--positions", "0")
+
+    def test_what_has_no_table_says_where_to_look(self):
+        for name, part in (
+            ("fire", "rotary bias fire --rows LIST --cols LIST"),
+            ("cope", "add_cope()"),
+            ("learned", "rotary encode --table"),
+            ("rope", "rotary models"),
+            ("xpos", "make_rotations()"),
+        ):
+            self.assert_fails(2, [part], "table", name, "--distances", "0")
+        key_position = ["--heads", "2", "--set", "form=key_position", "--distances", "0"]
+        self.assert_fails(2, ["rotary bias alibi"], "table", "alibi", *key_position)
+        self.assert_fails(4, ["no model card", "nor is it an encoding", "whisper", "shaw"], "table",
+                          "wisper", "--positions", "0")
+        for card, part in (("bloom-3b", "rotary table alibi"), ("t5-small", "rotary table t5"),
+                           ("gpt2", "rotary encode --table")):
+            self.assert_fails(5, ["no rotary embedding", part], "table", card, "--positions", "0")
+
+    def test_options_of_other_kinds_are_refused(self):
+        name = self.write_config(LLAMA)
+        whisper = ["whisper", "--dim", 4, "--positions", "0"]
+        alibi = ["alibi", "--heads", 2, "--distances", "0"]
+        shaw = ["shaw", "--left", 1, "--right", 1, "--distances", "0"]
+        for parts, command in (
+            (["--positions is for", "alibi takes --distances"], ["alibi", "--positions", "0"]),
+            (["--distances is for", "whisper takes --positions"], ["whisper", "--distances", "0"]),
+            (["--distances is for"], [name, "--distances", "0"]),
+            (["--heads is for relative biases"], [name, "--positions", "0", "--heads", 2]),
+            (["--heads is for relative biases"], [*shaw, "--heads", 2]),
+            (["--dim is for sinusoidal"], [*alibi, "--dim", 2]),
+            (["--dtype is for"], [*shaw, "--dtype", "f32"]),
+            (["--form is for a model's config"], [*whisper, "--form", "hf"]),
+            (["--set is for a model's config and relative"], [*whisper, "--set", "base=2"]),
+            (["--left and --right is for shaw"], [*alibi, "--left", 2]),
+            (["--padding-idx is for fairseq"], [*whisper, "--padding-idx", 1]),
+            (["--layout and --spacing are for sinusoidal"], [*whisper, "--layout", "interleaved"]),
+            (["--dtype of a config is for --numerics"],
+             [name, "--positions", "0", "--dtype", "f32"]),
+        ):
+            self.assert_fails(2, parts, "table", *command)
+
+    def test_what_is_refused(self):
+        at = ["--positions", "0"]
+        for parts, command in (
+            (["whisper needs --dim"], ["whisper", *at]),
+            (["whisper needs --positions"], ["whisper", "--dim", 4]),
+            (["alibi needs --distances"], ["alibi", "--heads", 2]),
+            (["alibi needs --heads"], ["alibi", "--distances", "0"]),
+            (["--parameters", "rotary bias t5 --list"],
+             ["t5", "--set", "direction=causal", "--distances", "0"]),
+            (["shaw needs --left"], ["shaw", "--left", 2, "--distances", "0"]),
+            (["0 to 2^40", "got -1 and 2"],
+             ["shaw", "--left", -1, "--right", 2, "--distances", "0"]),
+            (["fairseq needs --padding-idx"], ["fairseq", "--dim", 4, *at]),
+            (["--offset is not for fairseq"],
+             ["fairseq", "--dim", 4, "--padding-idx", 1, "--offset", 2, *at]),
+            (["sinusoidal needs --layout"], ["sinusoidal", "--dim", 4, *at]),
+            (["--layout must be one of", "'x'"],
+             ["sinusoidal", "--layout", "x", "--spacing", "even", "--dim", 4, *at]),
+            (["at least 4 for spacing ends, got 1"], ["whisper", "--dim", 1, *at]),
+            (["[1, 1048576], got 9999999999"], ["marian", "--dim", 9999999999, *at]),
+            (["START < STOP"], ["alibi", "--heads", 2, "--distances", "4:4"]),
+            (["an integer"], ["alibi", "--heads", 2, "--distances", ""]),
+            (["an integer"], ["alibi", "--heads", 2, "--distances", 2**63]),
+            (["less than 2^63 apart"], ["alibi", "--heads", 2, "--distances", -2**63]),
+            (["at most 4 here"], ["alibi", "--heads", 2**20, "--distances", "0:5"]),
+            (["at most", "--out FILE"], ["alibi", "--heads", 2, "--distances", "0:99999999999"]),
+            (["--set of alibi", "'slope'"],
+             ["alibi", "--heads", 2, "--set", "slope=1", "--distances", "0"]),
+            (["f32 or f64 without --out"], ["whisper", "--dim", 4, *at, "--dtype", "bf16"]),
+            ([".npy for whisper"], ["whisper", "--dim", 4, *at, "--out", "t.npz"]),
+            ([".npy for alibi"], ["alibi", "--heads", 2, "--distances", "0", "--out", "t.npz"]),
+            (["at most 268435456"],
+             ["shaw", "--left", 1, "--right", 1, "--distances", f"{-FAR}:{FAR}", "--out", "t.npy"]),
+        ):
+            with self.subTest(command=command):
+                self.assert_fails(2, parts, "table", *command)
+        (self.path / "t.npy").write_bytes(b"precious")
+        for command in (["whisper", "--dim", 4, *at], ["alibi", "--heads", 1, "--distances", "0"]):
+            self.assert_fails(4, ["--force"], "table", *command, "--out", "t.npy")
+            self.assertEqual((self.path / "t.npy").read_bytes(), b"precious")
