@@ -180,7 +180,9 @@ BiasSettings::BiasSettings(const std::vector<std::string>& settings) {
     const auto equals = setting.find('=');
     if (equals == std::string::npos || equals == 0)
       fail(fmt::format("--set must be KEY=VALUE, got '{}'", setting));
-    given_[setting.substr(0, equals)] = setting.substr(equals + 1);
+    const std::string key = setting.substr(0, equals);
+    if (!given_.emplace(key, setting.substr(equals + 1)).second)
+      fail(fmt::format("{} is given twice", option_of(key)));
   }
 }
 

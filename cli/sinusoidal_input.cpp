@@ -108,6 +108,12 @@ SinusoidalSpec read_sinusoidal(const SinusoidalName& like, const SinusoidalOptio
 
 SinusoidalRows make_rows(const SinusoidalName& like, const SinusoidalOptions& options,
                          const RowsRequest& request) {
+  if (request.positions.ends_with(".npy")) {
+    fail(
+        fmt::format("--positions must be a list here, such as 0:16; got '{}', and a file is for "
+                    "rotary encode --x",
+                    request.positions));
+  }
   const std::int64_t dim = parse_int64("--dim", request.dim);
   const Sinusoidal sinusoidal = value_or_fail(make_sinusoidal(read_sinusoidal(like, options, dim)));
   const DType dtype = parse_answer_dtype(request.dtype, request.out);

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
+#include <system_error>
 #include <vector>
 
 #include "cli/arguments.hpp"
@@ -108,6 +110,16 @@ DType parse_answer_dtype(const std::optional<std::string>& text,
 NpyArray read_npy_file(const std::string& path) {
   const std::string bytes = read_file(path, most_npy_bytes);
   return value_or_fail(read_npy(std::as_bytes(std::span(bytes))), input_name(path));
+}
+
+NpyArray read_positions_file(const std::string& path) {
+  const bool is_list = path != "-" && path.find_first_not_of("0123456789-:, ") == std::string::npos;
+  std::error_code error;
+  if (!is_list || std::filesystem::exists(path, error)) return read_npy_file(path);
+  throw Failure(ExitCode::usage,
+                fmt::format("--positions must be an NPY file here, got '{}'; of consecutive tokens "
+                            "--first-position says where they begin",
+                            path));
 }
 
 Tensor read_tensor(std::string_view option, const std::string& path, const TensorForm& form) {

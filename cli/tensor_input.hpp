@@ -41,6 +41,9 @@ struct Tensor {
 
 [[nodiscard]] NpyArray read_npy_file(const std::string& path);
 
+// Of --positions. Whoever gives a list of positions in place of a file is told so.
+[[nodiscard]] NpyArray read_positions_file(const std::string& path);
+
 // What --layout and --dtype say of a file; without a dtype the file's own type says it, which for
 // bf16, held as uint16, it cannot.
 struct TensorForm {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -54,7 +55,25 @@ struct Block {
   }
 };
 
+// A name first: what else is missing depends on it.
+void check_name(const std::string& name) {
+  const auto names = bias_names();
+  if (std::ranges::find(names, name) != names.end()) return;
+  if (name == "shaw") {
+    throw Failure(
+        ExitCode::usage,
+        "shaw adds a vector to what meets in a score, no number: `rotary table shaw` shows "
+        "which row of its table a distance takes");
+  }
+  if (name == "cope") {
+    throw Failure(ExitCode::usage,
+                  "the positions of cope depend on the scores: add_cope() of rotary/cope.hpp");
+  }
+  fail_choice("NAME", name, names);
+}
+
 void check_arguments(const Arguments& arguments) {
+  check_name(arguments.bias.name);
   if (arguments.dtype && !arguments.out)
     throw Failure(ExitCode::usage, "--dtype is for --out: text and JSON have the double");
   if (arguments.list) {
@@ -97,18 +116,33 @@ std::string npy_of(const Block& block, const RelativeBias& bias, DType dtype) {
   return write_npy(npy_type(dtype), shape, data);
 }
 
+// Enough digits to tell neighbours far from the start apart. -0, as of KERPLE, is shown as 0.
+std::string number_text(double value) { return fmt::format("{:.9g}", value + 0.0); }
+
+// Of all columns, labels included.
+std::size_t column_width(const Block& block) {
+  std::size_t width = 12;
+  for (const auto& labels : {std::span(block.rows), std::span(block.cols)}) {
+    for (const std::int64_t label : labels)
+      width = std::max(width, fmt::formatted_size("{}", label));
+  }
+  for (const double value : block.values) width = std::max(width, number_text(value).size());
+  return width;
+}
+
 std::string text_of(const Block& block) {
+  const std::size_t width = column_width(block);
   std::string text;
   auto out = std::back_inserter(text);
   for (std::size_t head = 0; head < static_cast<std::size_t>(block.heads); ++head) {
-    fmt::format_to(out, "{}head {}\n{:>12}", head == 0 ? "" : "\n",
-                   block.first_head + static_cast<std::int64_t>(head), "query \\ key");
-    for (const std::int64_t col : block.cols) fmt::format_to(out, " {:>12}", col);
+    fmt::format_to(out, "{}head {}\n{:>{}}", head == 0 ? "" : "\n",
+                   block.first_head + static_cast<std::int64_t>(head), "query \\ key", width);
+    for (const std::int64_t col : block.cols) fmt::format_to(out, " {:>{}}", col, width);
     text += '\n';
     for (std::size_t row = 0; row < block.rows.size(); ++row) {
-      fmt::format_to(out, "{:>12}", block.rows[row]);
+      fmt::format_to(out, "{:>{}}", block.rows[row], width);
       for (const double value : block.row(head, row))
-        fmt::format_to(out, " {:>12.6g}", value + 0.0);  // -0, as of KERPLE, as 0
+        fmt::format_to(out, " {:>{}}", number_text(value), width);
       text += '\n';
     }
   }
@@ -198,6 +232,10 @@ std::string position_text(const std::optional<std::int64_t>& position) {
 }
 
 std::string list_buckets(const Arguments& arguments, OutputForm form) {
+  if (arguments.bias.heads || arguments.bias.parameters) {
+    throw Failure(ExitCode::usage,
+                  "--list of t5 takes neither --heads nor --parameters: buckets serve all heads");
+  }
   const auto spans = bucket_spans(read_t5_buckets(arguments.bias));
   if (form == OutputForm::text) {
     std::string text = "bucket  key - query\n";

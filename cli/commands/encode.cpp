@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -68,6 +69,9 @@ void check_arguments(const Arguments& a) {
 double scale_of(const Arguments& arguments, std::int64_t dim) {
   if (!arguments.scale) return 1;
   if (*arguments.scale == "sqrt-dim") return std::sqrt(static_cast<double>(dim));
+  if (arguments.scale->empty() ||
+      std::isalpha(static_cast<unsigned char>(arguments.scale->front())))
+    fail_choice("--scale", *arguments.scale, {"a finite number", "sqrt-dim"});
   return parse_double("--scale", *arguments.scale);
 }
 
@@ -104,12 +108,19 @@ Done rows_alone(const Arguments& arguments) {
   return done;
 }
 
-ConstTableView table_view(const TokensTensor& table) {
+ConstTableView table_view(const TokensTensor& table, const TokensTensor& x) {
   if (table.array.shape.size() != 2) {
     throw Failure(ExitCode::usage, fmt::format("--table must have the shape [rows, features], got "
                                                "{}",
                                                shape_text(table.array.shape)));
   }
+  require(table.dtype == x.dtype,
+          fmt::format("--table must have the dtype of --x, {}; got {}: convert one of them with "
+                      "array.astype",
+                      to_string(x.dtype), to_string(table.dtype)));
+  require(table.extents.features == x.extents.features,
+          fmt::format("--table must have the {} features of --x, got {}", x.extents.features,
+                      table.extents.features));
   return {.data = table.array.data.data(),
           .dtype = table.dtype,
           .rows = table.extents.tokens,
@@ -127,9 +138,11 @@ Done add_rows(const Arguments& arguments) {
   std::optional<NpyArray> array;
   Positions positions = ConsecutivePositions{.first = first, .tokens = x.extents.tokens};
   if (arguments.positions) {
-    array = read_npy_file(*arguments.positions);
+    array = read_positions_file(*arguments.positions);
     const Extents extents{.batch = x.extents.batch, .tokens = x.extents.tokens};
     positions = positions_from(*array, extents, Layout::bthd);
+    require(!arguments.table || array->type != NpyType::f64,
+            "--positions of a table must be int32 or int64, got float64");
   }
   Done done{.spec = {},
             .offset = 0,
@@ -144,7 +157,7 @@ Done add_rows(const Arguments& arguments) {
       done.offset = parse_int64("--offset", *offset);
     ok_or_fail(add_learned(
         view, view,
-        {.table = table_view(table), .rows = {.indices = positions, .offset = done.offset}}));
+        {.table = table_view(table, x), .rows = {.indices = positions, .offset = done.offset}}));
   } else {
     done.spec = read_sinusoidal({.option = "--like", .name = *arguments.like}, arguments.sinusoidal,
                                 x.extents.features);

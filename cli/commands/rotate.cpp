@@ -137,7 +137,7 @@ TokenPlaces read_places(const Arguments& arguments) {
   if (arguments.first_position) {
     places.first = parse_int64("--first-position", *arguments.first_position);
   }
-  if (arguments.positions) places.array = read_npy_file(*arguments.positions);
+  if (arguments.positions) places.array = read_positions_file(*arguments.positions);
   return places;
 }
 

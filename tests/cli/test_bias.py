@@ -81,6 +81,19 @@ class BiasTest(ToolTest):
         got = self.bias("sandwich", *where, "--set", "dim=8")
         np.testing.assert_allclose(got, wanted, rtol=1e-9)
 
+    def test_text_tells_neighbours_apart_and_keeps_its_columns(self):
+        far = 2**62
+        for where in (["--rows", "1000000:1000003", "--cols", "0:3"],
+                      ["--rows", far, "--cols", f"{1 - far},0"]):
+            arguments = ["bias", *ALIBI, "--heads", "3", *where]
+            wanted = self.bias(*arguments[1:])
+            text = self.run_ok(*arguments)
+            blocks = [block.splitlines()[1:] for block in text.split("\n\n")]
+            for block, numbers in zip(blocks, wanted):
+                self.assertEqual(len({len(line) for line in block}), 1, text)
+                got = [list(map(float, line.split()[1:])) for line in block[1:]]
+                np.testing.assert_allclose(got, numbers, rtol=1e-8)
+
     def test_files_and_text(self):
         arguments = ["bias", *ALIBI, "--heads", "2", "--rows", "0:3", "--cols", "0:3"]
         document = self.run_json("bias", *arguments)
@@ -102,7 +115,13 @@ class BiasTest(ToolTest):
         block = ["--rows", "0:2", "--cols", "0:2"]
         heads = ["--heads", "2"]
         for arguments, parts in [
-            (["rope", *heads, *block], ["NAME must be one of t5, alibi"]),
+            (["rope"], ["NAME must be one of t5, alibi"]),
+            (["shaw"], ["rotary table shaw"]),
+            (["cope", *heads, *block], ["add_cope()"]),
+            (["sandwich", *heads, *block, "--set", "dim=4", "--set", "dim=6"],
+             ["--set dim is given twice"]),
+            (["t5", "--list", "--set", "direction=causal", *heads], ["neither --heads"]),
+            ([*ALIBI, "--heads", 2**20, "--rows", "0:5", "--cols", "0"], ["at most 4 here"]),
             ([*ALIBI, *block], ["needs --heads"]),
             ([*ALIBI, "--heads", "0", *block], ["got 0"]),
             ([*ALIBI, *heads], ["--rows and --cols are required"]),

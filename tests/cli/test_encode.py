@@ -135,10 +135,25 @@ class EncodeTest(ToolTest):
             (["--dim is that of --x"], [*with_x, "--dim", 8]),
             (["--positions must have the shape"], [*with_x, "--positions", "x.npy"]),
             (["'<f4'"], [*with_x, "--dtype", "f64"]),
+            (["--positions must be an NPY file here, got '0:3'", "--first-position"],
+             [*with_x, "--positions", "0:3"]),
+            (["--positions must be an NPY file", "--first-position"],
+             [*with_x, "--positions", ",".join(map(str, range(200)))]),
+            (["--positions must be a list here", "--x"], [*like, "--dim", 8, "--positions", "x.npy"]),
+            (["sqrt-dim, got 'sqrt'"], [*with_x, "--scale", "sqrt"]),
+            (["finite number, got '1e999'"], [*with_x, "--scale", "1e999"]),
         ):
             with self.subTest(command=command):
                 self.assert_fails(2, parts, *command)
         self.save("flat.npy", np.zeros(8, np.float32))
         self.assert_fails(2, ["--x must have the shape", "[8]"], *like, "--x", "flat.npy",
                           "--out", "y.npy")
+        self.save("wide.npy", np.zeros((3, 9), np.float32))
+        self.save("double.npy", np.zeros((3, 8)))
+        self.save("half.npy", np.array([0, 0.5, 1]))
+        table = ["encode", *with_x[3:], "--table"]
+        self.assert_fails(2, ["the 8 features of --x, got 9"], *table, "wide.npy")
+        self.assert_fails(2, ["the dtype of --x, f32; got f64"], *table, "double.npy")
+        self.assert_fails(2, ["int32 or int64, got float64"], *table, "x.npy", "--positions",
+                          "half.npy")
         self.assert_fails(4, ["x.npy"], *like, "--x", "x.npy", "--out", "x.npy")
