@@ -29,18 +29,12 @@ enum Kind : unsigned { model = 1, sinusoidal = 2, bias = 4, window = 8 };
 constexpr std::string_view shaw = "shaw";
 
 // Encodings whose table is not to be had from a name: why, and what to do.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> elsewhere = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> elsewhere = {{
     {"fire",
      "fire depends on the query's own position, not on key - query alone: `rotary bias fire --rows "
      "LIST --cols LIST` shows it"},
     {"cope", "the positions of cope depend on the scores: add_cope() of rotary/cope.hpp"},
     {"learned", "a learned table is a file of its own: `rotary encode --table FILE` adds its rows"},
-    {"rope",
-     "rope depends on the model: name a config.json or a model card, of which `rotary models` "
-     "lists those that are built in"},
-    {"xpos",
-     "no config says xpos, and queries and keys have rows of their own: make_rotations() with a "
-     "role (rotary/rotations.hpp)"},
 }};
 
 bool is_among(std::string_view name, const std::vector<std::string_view>& names) {
@@ -52,12 +46,12 @@ std::vector<std::string_view> encoding_names() {
   std::vector<std::string_view> names = sinusoidal_names();
   for (const std::string_view name : bias_names())
     if (name != "fire") names.push_back(name);
-  names.push_back(shaw);
+  for (const std::string_view name : {shaw, rope_name, xpos_name}) names.push_back(name);
   return names;
 }
 
 Kind kind_of(const std::string& name) {
-  if (names_config(name)) return Kind::model;
+  if (names_config(name) || name == rope_name || name == xpos_name) return Kind::model;
   for (const auto& [other, reason] : elsewhere)
     if (name == other) throw Failure(ExitCode::usage, std::string(reason));
   if (is_among(name, sinusoidal_names())) return Kind::sinusoidal;
@@ -71,7 +65,7 @@ Kind kind_of(const std::string& name) {
 
 std::string kinds_text(unsigned kinds) {
   std::vector<std::string_view> parts;
-  if ((kinds & Kind::model) != 0) parts.emplace_back("a model's config");
+  if ((kinds & Kind::model) != 0) parts.emplace_back("rotary embedding");
   if ((kinds & Kind::sinusoidal) != 0) parts.emplace_back("sinusoidal encodings");
   if ((kinds & Kind::bias) != 0) parts.emplace_back("relative biases");
   if ((kinds & Kind::window) != 0) parts.emplace_back("shaw");
@@ -87,12 +81,13 @@ void check_options(const TableArguments& a, Kind kind) {
   };
   const unsigned by_position = Kind::model | Kind::sinusoidal;
   const unsigned by_distance = Kind::bias | Kind::window;
-  const std::array<Row, 18> rows = {{
+  const std::array<Row, 19> rows = {{
       {"--positions", a.positions.has_value(), by_position},
       {"--distances", a.distances.has_value(), by_distance},
       {"--dtype", a.dtype.has_value(), by_position | Kind::bias},
       {"--form", a.form.has_value(), Kind::model},
       {"--layer-type", a.layer_type.has_value(), Kind::model},
+      {"--role", a.role.has_value(), Kind::model},
       {"--pairing", a.model.pairing.has_value(), Kind::model},
       {"--context", a.model.context.has_value(), Kind::model},
       {"--numerics", a.model.numerics.has_value(), Kind::model},
@@ -156,10 +151,13 @@ void declare_model(CLI::App& app, TableArguments& arguments) {
   app.add_option("--layer-type", arguments.layer_type,
                  "the config's name for the layers you mean, when a model has several")
       ->type_name("T");
+  app.add_option("--role", arguments.role, "of xpos: whose rows, query or key")->type_name("R");
   declare_model_options(app, arguments.model);
   CLI::Option* const set = app.get_option("--set");
   set->description(
-      fmt::format("{}. Of a relative bias {}", set->get_description(), bias_settings_help));
+      fmt::format("{}. Of rope and xpos the members of a spec: head_dim, base, pairing, "
+                  "... (docs/schema/rotary-spec.schema.json). Of a relative bias {}",
+                  set->get_description(), bias_settings_help));
 }
 
 Run declare(CLI::App& app) {
@@ -209,13 +207,14 @@ constinit const Command table_command{
         "  rotary table config.json --positions 0:16\n"
         "  rotary table config.json --positions -4:4,131071 --form hf --out rows.npz\n"
         "  rotary table llama-3.1-8b --positions 4096 --json\n"
+        "  rotary table rope --set head_dim=8 --set base=10000 --pairing half --positions 0:4\n"
         "  rotary table whisper --dim 8 --positions 0:4\n"
         "  rotary table alibi --heads 8 --distances -8:1\n"
         "  rotary table kerple_log --heads 2 --set p=1 --set a=0.5,2 --distances -4095,0\n"
         "  rotary table shaw --left 4 --right 4 --distances -8:9\n",
     .usage =
-        "  rotary table CONFIG --positions LIST [--form half-width|hf|complex]\n"
-        "               [--layer-type T] [--pairing P] [--context N]\n"
+        "  rotary table CONFIG|rope|xpos --positions LIST [--form half-width|hf|complex]\n"
+        "               [--layer-type T] [--pairing P] [--context N] [--role query|key]\n"
         "               [--numerics exact|transformers|ggml] [--dtype f32|bf16|f16]\n"
         "               [--set KEY=VALUE]...\n"
         "               [--out FILE.npz|FILE.npy [--force]] [--json]\n"

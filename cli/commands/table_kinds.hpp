@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cli/bias_input.hpp"
 #include "cli/commands/commands.hpp"
@@ -20,7 +21,7 @@ struct TableArguments {
   SinusoidalOptions sinusoidal;
   BiasOptions bias;  // without name and settings, which are those of model
   std::optional<std::string> positions, distances, dim, left, right;
-  std::optional<std::string> form, layer_type, dtype, out;
+  std::optional<std::string> form, layer_type, role, dtype, out;
   bool force = false;
 
   [[nodiscard]] const std::string& name() const noexcept { return model.config; }
@@ -29,6 +30,11 @@ struct TableArguments {
   }
 };
 
+// Names of rotary embedding itself, whose numbers are those of --set, as a spec has them.
+inline constexpr std::string_view rope_name = "rope";
+inline constexpr std::string_view xpos_name = "xpos";
+
+// Of a config, a model card, or one of these two names.
 [[nodiscard]] std::string table_of_model(const TableArguments& arguments, OutputForm form);
 [[nodiscard]] std::string table_of_sinusoidal(const TableArguments& arguments, OutputForm form);
 // [heads, distances].

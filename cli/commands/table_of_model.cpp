@@ -26,6 +26,7 @@
 #include "cli/warning.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/rotations.hpp"
+#include "rotary/spec_json.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -45,6 +46,11 @@ Form parse_form(std::string_view text) {
 DType parse_tensors(std::string_view text) {
   return choose<DType>("--dtype", text,
                        {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}});
+}
+
+std::optional<Role> parse_role(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  return choose<Role>("--role", *text, {{"query", Role::query}, {"key", Role::key}});
 }
 
 struct Table {
@@ -97,7 +103,8 @@ Table make_table(const TableArguments& arguments, const ModelSpec& model) {
               .sin = {}};
   const Rotations rotations =
       value_or_fail(make_rotations(frequencies, positions_of(table.positions),
-                                   {.tensors = parse_tensors(arguments.dtype.value_or("f32"))}));
+                                   {.role = parse_role(arguments.role),
+                                    .tensors = parse_tensors(arguments.dtype.value_or("f32"))}));
   const auto numbers = static_cast<std::size_t>(table.tokens() * columns);
   table.cos.reserve(numbers);
   table.sin.reserve(numbers);
@@ -182,6 +189,7 @@ std::string json_of(const Table& table, const TableArguments& arguments, const M
   json.member("encoding", "rotary");
   json.member("form", arguments.form.value_or(std::string(usual_form)));
   json.member("layer_type", table.layer_type);
+  json.member("role", arguments.role);
   json.member("pairing", to_string(table.pairing));
   json.member("attention_factor", table.attention_factor);
   json.array("shape", std::vector{table.tokens(), table.columns});
@@ -194,6 +202,49 @@ std::string json_of(const Table& table, const TableArguments& arguments, const M
   json.array("warnings", model.warnings);
   json.end_object();
   return std::move(json).finish();
+}
+
+// The others are names, and text.
+bool is_json(std::string_view value) {
+  return !value.empty() &&
+         std::string_view("{[\"-0123456789").find(value.front()) != std::string_view::npos;
+}
+
+// A spec of --set alone: its members, as rotary/spec_json.hpp says, in place of a config.
+ModelSpec model_of_settings(const TableArguments& arguments) {
+  const ResolveOptions options = resolve_options(arguments.model);
+  if (options.overrides.empty()) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("{} takes its numbers by --set: head_dim, base and pairing at least",
+                              arguments.name()));
+  }
+  JsonWriter json;
+  json.begin_object();
+  bool has_xpos = false;
+  for (const auto& [key, value] : options.overrides) {
+    has_xpos = has_xpos || key == "xpos";
+    json.key(key);
+    if (is_json(value)) {
+      json.document(value);
+    } else {
+      json.value(std::string_view(value));
+    }
+  }
+  if (options.pairing) json.member("pairing", to_string(*options.pairing));
+  if (arguments.model.numerics) json.member("numerics", to_string(options.numerics));
+  if (arguments.name() == xpos_name && !has_xpos) {
+    json.key("xpos");
+    json.document("{}");
+  }
+  json.end_object();
+  const auto spec = parse_rotary_spec(std::move(json).finish());
+  if (!spec) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("{} by --set: {}", arguments.name(), spec.error().message));
+  }
+  ModelSpec model;
+  model.rotary.push_back({.layer_type = {}, .spec = *spec, .trained_context_tokens = {}});
+  return model;
 }
 
 // How the layers of a model without rotary embedding know positions, and where that is to be seen.
@@ -218,7 +269,8 @@ std::string table_of_model(const TableArguments& arguments, OutputForm form) {
     throw Failure(ExitCode::usage,
                   "--dtype of a config is for --numerics transformers, which rounds to it");
   }
-  const ModelSpec model = read_model(arguments.model);
+  const ModelSpec model =
+      names_config(arguments.name()) ? read_model(arguments.model) : model_of_settings(arguments);
   print_warnings("table", model.warnings);
   if (model.rotary.empty()) fail_without_rotary(model);
   const Table table = make_table(arguments, model);

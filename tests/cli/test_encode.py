@@ -139,7 +139,8 @@ class EncodeTest(ToolTest):
              [*with_x, "--positions", "0:3"]),
             (["--positions must be an NPY file", "--first-position"],
              [*with_x, "--positions", ",".join(map(str, range(200)))]),
-            (["--positions must be a list here", "--x"], [*like, "--dim", 8, "--positions", "x.npy"]),
+            (["--positions must be a list here", "--x"],
+             [*like, "--dim", 8, "--positions", "x.npy"]),
             (["sqrt-dim, got 'sqrt'"], [*with_x, "--scale", "sqrt"]),
             (["finite number, got '1e999'"], [*with_x, "--scale", "1e999"]),
         ):

@@ -131,6 +131,64 @@ class TableOfDistancesTest(ToolTest):
             self.assertEqual(saved.tolist(), wanted)
 
 
+class TableOfSpecsTest(ToolTest):
+    SPEC = ["--set", "head_dim=16", "--set", "base=10000", "--set", "pairing=half"]
+
+    def test_rope_is_that_of_a_config(self):
+        name = self.write_config(LLAMA)
+        where = ["--positions", "-3:3,100000"]
+        of_config = self.run_json("table", "table", name, *where)
+        self.assertEqual(self.run_json("table", "table", "rope", *self.SPEC, *where), of_config)
+        by_options = [*self.SPEC[:4], "--pairing", "half"]
+        self.assertEqual(self.run_json("table", "table", "rope", *by_options, *where), of_config)
+        scaled = ["--set", 'scaling={"rope_type": "linear", "factor": 4}']
+        at_8 = self.run_json("table", "table", "rope", *self.SPEC, *scaled, "--positions", "8")
+        at_2 = self.run_json("table", "table", "rope", *self.SPEC, "--positions", "2")
+        self.assertEqual((at_8["cos"], at_8["sin"]), (at_2["cos"], at_2["sin"]))
+        arguments = ["--numerics", "transformers", "--dtype", "bf16", "--positions", "2"]
+        rounded = self.run_json("table", "table", "rope", *self.SPEC, *arguments)
+        bits = np.array(rounded["cos"], np.float32).view(np.uint32)
+        np.testing.assert_array_equal(bits & 0xFFFF, 0)
+
+    def test_xpos_has_rows_for_each_role(self):
+        p = np.array([-700, 0, 8, 1000.0])[:, None]
+        k = np.arange(8)
+        angles = p * 10000.0 ** (-k / 8)
+        for more, scale_base in (([], 512), (["--set", 'xpos={"scale_base": 256}'], 256)):
+            factor = ((k / 8 + 0.4) / 1.4) ** (p / scale_base)
+            for role, by in (("query", factor), ("key", 1 / factor)):
+                got = self.run_json("table", "table", "xpos", *self.SPEC, *more, "--role", role,
+                                    "--positions", "-700,0,8,1000")
+                self.assertEqual(got["role"], role)
+                np.testing.assert_allclose(got["cos"], np.cos(angles) * by, rtol=1e-6, atol=1e-6)
+                np.testing.assert_allclose(got["sin"], np.sin(angles) * by, rtol=1e-6, atol=1e-6)
+
+    def test_what_is_refused(self):
+        at = ["--positions", "0"]
+        for parts, command in (
+            (["head_dim, base and pairing"], ["rope", *at]),
+            (["by --set: base must be given"], ["rope", *self.SPEC[:2], *at]),
+            (["'pairing' twice"], ["rope", *self.SPEC, "--pairing", "half", *at]),
+            (["dim is not a key of a spec"], ["rope", *self.SPEC, "--set", "dim=3", *at]),
+            (["rotary_dim", "got \"\""], ["rope", *self.SPEC, "--set", "rotary_dim=", *at]),
+            (["rotary_dim", "got \"inf\""], ["rope", *self.SPEC, "--set", "rotary_dim=inf", *at]),
+            (["valid JSON"], ["rope", *self.SPEC, "--set", "scaling={", *at]),
+            (["must be even", "got 7"], ["rope", *self.SPEC, "--set", "rotary_dim=7", *at]),
+            (["role must be query or key"], ["xpos", *self.SPEC, *at]),
+            (["role must be left out"], ["rope", *self.SPEC, "--role", "key", *at]),
+            (["--role must be one of query, key"], ["xpos", *self.SPEC, "--role", "k", *at]),
+            (["--role is for rotary embedding"],
+             ["alibi", "--heads", 2, "--distances", "0", "--role", "key"]),
+            (["--context is required"],
+             ["rope", *self.SPEC, "--set", 'scaling={"rope_type": "dynamic", "factor": 2, '
+              '"original_max_position_embeddings": 16}', *at]),
+            (["at most"], ["rope", "--set", "head_dim=65536", *self.SPEC[2:], "--positions",
+                           "0:999999"]),
+        ):
+            with self.subTest(command=command):
+                self.assert_fails(2, parts, "table", *command)
+
+
 class NamesTest(ToolTest):
     def test_a_file_of_that_name_wins(self):
         where = ["--heads", 2, "--distances", "0"]
@@ -146,8 +204,6 @@ class NamesTest(ToolTest):
             ("fire", "rotary bias fire --rows LIST --cols LIST"),
             ("cope", "add_cope()"),
             ("learned", "rotary encode --table"),
-            ("rope", "rotary models"),
-            ("xpos", "make_rotations()"),
         ):
             self.assert_fails(2, [part], "table", name, "--distances", "0")
         key_position = ["--heads", "2", "--set", "form=key_position", "--distances", "0"]
@@ -171,8 +227,8 @@ class NamesTest(ToolTest):
             (["--heads is for relative biases"], [*shaw, "--heads", 2]),
             (["--dim is for sinusoidal"], [*alibi, "--dim", 2]),
             (["--dtype is for"], [*shaw, "--dtype", "f32"]),
-            (["--form is for a model's config"], [*whisper, "--form", "hf"]),
-            (["--set is for a model's config and relative"], [*whisper, "--set", "base=2"]),
+            (["--form is for rotary embedding"], [*whisper, "--form", "hf"]),
+            (["--set is for rotary embedding and relative"], [*whisper, "--set", "base=2"]),
             (["--left and --right is for shaw"], [*alibi, "--left", 2]),
             (["--padding-idx is for fairseq"], [*whisper, "--padding-idx", 1]),
             (["--layout and --spacing are for sinusoidal"], [*whisper, "--layout", "interleaved"]),
