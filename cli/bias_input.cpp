@@ -161,6 +161,7 @@ constexpr std::array<std::pair<std::string_view, OwnedBias (*)(const Source&)>, 
 
 std::vector<std::string_view> bias_names() {
   std::vector<std::string_view> names;
+  names.reserve(makers.size());
   for (const auto& [name, make] : makers) names.push_back(name);
   return names;
 }

@@ -38,6 +38,7 @@ template <class Enum, std::size_t count>
 Enum choose_among(std::string_view option, std::string_view text,
                   const std::array<Enum, count>& all) {
   std::vector<std::pair<std::string_view, Enum>> choices;
+  choices.reserve(count);
   for (const Enum each : all) choices.emplace_back(to_string(each), each);
   return choose<Enum>(option, text, choices);
 }
@@ -68,6 +69,7 @@ void read_padded(SinusoidalSpec& spec, const SinusoidalOptions& options) {
 
 std::vector<std::string_view> sinusoidal_names() {
   std::vector<std::string_view> names;
+  names.reserve(known.size());
   for (const auto& [name, make] : known) names.push_back(name);
   return names;
 }

@@ -70,7 +70,7 @@ double scale_of(const Arguments& arguments, std::int64_t dim) {
   if (!arguments.scale) return 1;
   if (*arguments.scale == "sqrt-dim") return std::sqrt(static_cast<double>(dim));
   if (arguments.scale->empty() ||
-      std::isalpha(static_cast<unsigned char>(arguments.scale->front())))
+      std::isalpha(static_cast<unsigned char>(arguments.scale->front())) != 0)
     fail_choice("--scale", *arguments.scale, {"a finite number", "sqrt-dim"});
   return parse_double("--scale", *arguments.scale);
 }
