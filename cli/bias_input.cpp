@@ -166,16 +166,6 @@ std::vector<std::string_view> bias_names() {
   return names;
 }
 
-void declare_bias_options(CLI::App& app, BiasOptions& options) {
-  app.add_option("--heads", options.heads, "how many; of t5 the table says it")->type_name("H");
-  app.add_option("--parameters", options.parameters,
-                 "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
-                 "slopes; kerple_log: p, then a, of all heads; kerple_power: a, then p; fire: c, "
-                 "threshold, hidden_weight [W], hidden_bias [W], output_weight [heads, W], "
-                 "output_bias [heads], in one row")
-      ->type_name("FILE");
-}
-
 BiasSettings::BiasSettings(const std::vector<std::string>& settings) {
   for (const std::string& setting : settings) {
     const auto equals = setting.find('=');

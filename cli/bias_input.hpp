@@ -3,7 +3,6 @@
 // key, the requirement and what was got.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -24,16 +23,6 @@ struct BiasOptions {
   std::vector<std::string> settings;      // KEY=VALUE
   std::optional<std::string> parameters;  // an NPY file
 };
-
-// --heads and --parameters. Commands declare --set, which may serve something else, too.
-void declare_bias_options(CLI::App& app, BiasOptions& options);
-
-// What --set takes, for help.
-inline constexpr std::string_view bias_settings_help =
-    "t5: direction=bidirectional|causal, buckets=32, max_distance=128, "
-    "rounding=transformers|ggml. alibi: bias_max=8, form=causal|symmetric|key_position, "
-    "model_heads and first_head for a part of the heads. kerple_log, kerple_power: p and a, one "
-    "number or one for each head. fire: epsilon=1e-6. sandwich: dim, base=10000";
 
 // KEY=VALUE as it was given, each asked for by name and none left over.
 class BiasSettings {

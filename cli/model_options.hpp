@@ -3,7 +3,6 @@
 // say, and what is to be changed in it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,6 +11,10 @@
 
 #include "rotary/frequencies.hpp"
 #include "rotary/model_spec.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace rotary::cli {
 

@@ -32,8 +32,6 @@ constexpr std::array<std::pair<std::string_view, SinusoidalSpec (*)(std::int64_t
     {general, transformer_sinusoidal},
 }};
 
-[[noreturn]] void fail(const std::string& message) { throw Failure(ExitCode::usage, message); }
-
 template <class Enum, std::size_t count>
 Enum choose_among(std::string_view option, std::string_view text,
                   const std::array<Enum, count>& all) {
@@ -45,7 +43,8 @@ Enum choose_among(std::string_view option, std::string_view text,
 
 void read_general(SinusoidalSpec& spec, const SinusoidalOptions& options) {
   if (!options.layout || !options.spacing) {
-    fail(
+    throw Failure(
+        ExitCode::usage,
         "sinusoidal needs --layout (interleaved, sin_then_cos or cos_then_sin) and --spacing "
         "(even or ends)");
   }
@@ -55,13 +54,15 @@ void read_general(SinusoidalSpec& spec, const SinusoidalOptions& options) {
 
 void read_padded(SinusoidalSpec& spec, const SinusoidalOptions& options) {
   if (!options.padding_idx) {
-    fail(
+    throw Failure(
+        ExitCode::usage,
         "fairseq needs --padding-idx N, the id of its padding token (1 in most models): its "
         "positions begin behind it");
   }
   const std::int64_t padding = parse_int64("--padding-idx", *options.padding_idx);
   if (padding < 0 || padding == INT64_MAX)
-    fail(fmt::format("--padding-idx must be in [0, 2^63 - 1), got {}", padding));
+    throw Failure(ExitCode::usage,
+                  fmt::format("--padding-idx must be in [0, 2^63 - 1), got {}", padding));
   spec = fairseq_sinusoidal(spec.dim, padding);
 }
 
@@ -74,21 +75,6 @@ std::vector<std::string_view> sinusoidal_names() {
   return names;
 }
 
-void declare_sinusoidal_options(CLI::App& app, SinusoidalOptions& options) {
-  app.add_option("--layout", options.layout,
-                 "of sinusoidal: where the sine and the cosine of a pair stand, interleaved, "
-                 "sin_then_cos or cos_then_sin")
-      ->type_name("L");
-  app.add_option("--spacing", options.spacing,
-                 "of sinusoidal: even, frequencies base^(-2k/d), or ends, base^(-k/(d/2 - 1))")
-      ->type_name("S");
-  app.add_option("--base", options.base, "of the sinusoidal frequencies (10000)")->type_name("B");
-  app.add_option("--padding-idx", options.padding_idx,
-                 "of fairseq: positions begin at N + 1, and the token at position -1 is padding, "
-                 "whose row is 0")
-      ->type_name("N");
-}
-
 SinusoidalSpec read_sinusoidal(const SinusoidalName& like, const SinusoidalOptions& options,
                                std::int64_t dim) {
   const std::string_view name = like.name;
@@ -96,12 +82,15 @@ SinusoidalSpec read_sinusoidal(const SinusoidalName& like, const SinusoidalOptio
   if (row == known.end()) fail_choice(like.option, name, sinusoidal_names());
   SinusoidalSpec spec = row->second(dim);
   if (name != general && (options.layout || options.spacing))
-    fail(fmt::format("--layout and --spacing are for sinusoidal: {} has its own", name));
+    throw Failure(ExitCode::usage,
+                  fmt::format("--layout and --spacing are for sinusoidal: {} has its own", name));
   if (name != padded && options.padding_idx)
-    fail(fmt::format("--padding-idx is for fairseq: {} has no padding", name));
+    throw Failure(ExitCode::usage,
+                  fmt::format("--padding-idx is for fairseq: {} has no padding", name));
   if (name == general) read_general(spec, options);
   if (name == padded && options.offset)
-    fail("--offset is not for fairseq, whose positions begin at --padding-idx + 1");
+    throw Failure(ExitCode::usage,
+                  "--offset is not for fairseq, whose positions begin at --padding-idx + 1");
   if (name == padded) read_padded(spec, options);
   if (options.base) spec.base = parse_double("--base", *options.base);
   if (options.offset) spec.position_offset = parse_int64("--offset", *options.offset);
@@ -111,7 +100,8 @@ SinusoidalSpec read_sinusoidal(const SinusoidalName& like, const SinusoidalOptio
 SinusoidalRows make_rows(const SinusoidalName& like, const SinusoidalOptions& options,
                          const RowsRequest& request) {
   if (request.positions.ends_with(".npy")) {
-    fail(
+    throw Failure(
+        ExitCode::usage,
         fmt::format("--positions must be a list here, such as 0:16; got '{}', and a file is for "
                     "rotary encode --x",
                     request.positions));

@@ -4,7 +4,6 @@
 // and what was got.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,9 +22,6 @@ namespace rotary::cli {
 struct SinusoidalOptions {
   std::optional<std::string> layout, spacing, base, offset, padding_idx;
 };
-
-// All but --offset, which commands use for tables, too.
-void declare_sinusoidal_options(CLI::App& app, SinusoidalOptions& options);
 
 // What the user calls the encoding, and by which option.
 struct SinusoidalName {

@@ -19,6 +19,7 @@
 #include "cli/arguments.hpp"
 #include "cli/bias_input.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/encoding_options.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
 #include "cli/json_writer.hpp"

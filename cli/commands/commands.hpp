@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-namespace rotary::cli {
+#include "cli/output_form.hpp"
 
-enum class OutputForm { text, json };
+namespace rotary::cli {
 
 // Does the work after the command line has been read; returns what goes to standard output, and
 // throws Failure.

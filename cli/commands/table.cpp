@@ -16,6 +16,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/table_kinds.hpp"
+#include "cli/encoding_options.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
 #include "cli/model_cards.hpp"

@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "cli/bias_input.hpp"
-#include "cli/commands/commands.hpp"
 #include "cli/files.hpp"
 #include "cli/model_options.hpp"
+#include "cli/output_form.hpp"
 #include "cli/sinusoidal_input.hpp"
 
 namespace rotary::cli {

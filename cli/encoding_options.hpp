@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of encodings that several commands have. Apart from what reads them, which does not need
+// the parser of command lines; inline, because the commands have it parsed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cli/bias_input.hpp"
+#include "cli/sinusoidal_input.hpp"
+
+namespace rotary::cli {
+
+// --layout, --spacing, --base, --padding-idx: all but --offset, which commands use for tables, too.
+inline void declare_sinusoidal_options(CLI::App& app, SinusoidalOptions& options) {
+  app.add_option("--layout", options.layout,
+                 "of sinusoidal: where the sine and the cosine of a pair stand, interleaved, "
+                 "sin_then_cos or cos_then_sin")
+      ->type_name("L");
+  app.add_option("--spacing", options.spacing,
+                 "of sinusoidal: even, frequencies base^(-2k/d), or ends, base^(-k/(d/2 - 1))")
+      ->type_name("S");
+  app.add_option("--base", options.base, "of the sinusoidal frequencies (10000)")->type_name("B");
+  app.add_option("--padding-idx", options.padding_idx,
+                 "of fairseq: positions begin at N + 1, and the token at position -1 is padding, "
+                 "whose row is 0")
+      ->type_name("N");
+}
+
+// --heads and --parameters. Commands declare --set, which may serve something else, too.
+inline void declare_bias_options(CLI::App& app, BiasOptions& options) {
+  app.add_option("--heads", options.heads, "how many; of t5 the table says it")->type_name("H");
+  app.add_option("--parameters", options.parameters,
+                 "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
+                 "slopes; kerple_log: p, then a, of all heads; kerple_power: a, then p; fire: c, "
+                 "threshold, hidden_weight [W], hidden_bias [W], output_weight [heads, W], "
+                 "output_bias [heads], in one row")
+      ->type_name("FILE");
+}
+
+// What --set takes, for help.
+inline constexpr std::string_view bias_settings_help =
+    "t5: direction=bidirectional|causal, buckets=32, max_distance=128, "
+    "rounding=transformers|ggml. alibi: bias_max=8, form=causal|symmetric|key_position, "
+    "model_heads and first_head for a part of the heads. kerple_log, kerple_power: p and a, one "
+    "number or one for each head. fire: epsilon=1e-6. sandwich: dim, base=10000";
+
+}  // namespace rotary::cli
