@@ -233,8 +233,6 @@ OwnedBias read_bias(const BiasOptions& options) {
 }
 
 T5Buckets read_t5_buckets(const BiasOptions& options) {
-  if (options.heads || options.parameters)
-    fail("--list of t5 takes no --heads and no --parameters: buckets need no table");
   BiasSettings settings(options.settings);
   const T5Buckets buckets = t5_buckets(settings);
   settings.check_all_used(options.name);
