@@ -209,15 +209,6 @@ std::vector<AttentionGolden> read_attention_goldens() {
   return cases;
 }
 
-BiasPositions row_positions(const AttentionGolden& of, std::int64_t batch) {
-  const auto row = [&](const std::vector<std::int64_t>& positions, const Extents& n) {
-    return std::span(positions).subspan(static_cast<std::size_t>(batch * n.tokens),
-                                        static_cast<std::size_t>(n.tokens));
-  };
-  return {.queries = row(of.attention.query_positions, of.inputs.q.extents),
-          .keys = row(of.attention.key_positions, of.inputs.k.extents)};
-}
-
 void expect_equal(const AttentionNumbers& got, const AttentionNumbers& wanted) {
   expect_near("out", got.out, wanted.out);
   expect_near("log_sum_exp", got.log_sum_exp, wanted.log_sum_exp);

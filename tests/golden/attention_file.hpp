@@ -9,24 +9,11 @@
 
 #include "reference/attention.hpp"
 #include "rotary/rotary_spec.hpp"
+#include "support/attention_calls.hpp"
 
 namespace rotary::test {
 
 using Numbers = std::vector<double>;
-
-// What a case says of its result. Gradients that it does not have are empty; parameters are in the
-// order of add_bias_gradient.
-struct AttentionNumbers {
-  Numbers out = {};
-  Numbers log_sum_exp = {};  // -Inf where the query sees nothing
-  Numbers d_q = {};
-  Numbers d_k = {};
-  Numbers d_v = {};
-  Numbers d_parameters = {};
-  Numbers d_shaw_keys = {};
-  Numbers d_shaw_values = {};
-  Numbers d_cope = {};
-};
 
 struct AttentionGolden {
   std::string name;
@@ -34,16 +21,13 @@ struct AttentionGolden {
   reference::Heads d_out = {};
   reference::Attention attention;  // its positions are given
   std::optional<RotarySpec> rotary = {};
-  AttentionNumbers wanted = {};
-  Numbers t5_table = {};  // what a T5Bias views: moved along, never copied
+  AttentionNumbers wanted = {};  // without weights
+  Numbers t5_table = {};         // what a T5Bias views: moved along, never copied
 };
 
 [[nodiscard]] std::vector<AttentionGolden> read_attention_goldens();
 
-// Positions of one batch row.
-[[nodiscard]] BiasPositions row_positions(const AttentionGolden& of, std::int64_t batch);
-
-// Every number within the file's tolerance.
+// Every number of `wanted` within the file's tolerance.
 void expect_equal(const AttentionNumbers& got, const AttentionNumbers& wanted);
 
 }  // namespace rotary::test

@@ -3,44 +3,51 @@
 // (attention_encodings.json): by the reference, and by the library's calls around a softmax.
 #include <gtest/gtest.h>
 
-#include "golden/attention_calls.hpp"
 #include "golden/attention_file.hpp"
-#include "reference/attention.hpp"
-#include "rotary/relative.hpp"
+#include "rotary/frequencies.hpp"
+#include "support/attention_calls.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
 namespace {
 
 using test::AttentionGolden;
-using test::AttentionNumbers;
 
-AttentionNumbers by_reference(const AttentionGolden& of) {
-  const auto result = reference::attention(of.inputs, of.attention);
-  const auto d = reference::attention_gradients(of.inputs, of.attention, of.d_out);
-  AttentionNumbers numbers{.out = result.out.values,
-                           .log_sum_exp = result.log_sum_exp,
-                           .d_q = d.q.values,
-                           .d_k = d.k.values,
-                           .d_v = d.v.values,
-                           .d_shaw_keys = d.shaw_keys,
-                           .d_shaw_values = d.shaw_values,
-                           .d_cope = d.cope};
-  if (of.attention.encoding.bias) numbers.d_parameters = test::parameter_gradients(of, d.bias);
-  return numbers;
+// By positions, as the file's maker has it.
+std::vector<bool> seen(const AttentionGolden& of) {
+  const reference::Mask& mask = of.attention.mask;
+  const auto keys = static_cast<std::size_t>(of.inputs.k.extents.tokens);
+  const auto queries = static_cast<std::size_t>(of.inputs.q.extents.tokens);
+  std::vector<bool> all;
+  for (std::size_t i = 0; i < of.attention.query_positions.size(); ++i) {
+    for (std::size_t key = 0; key < keys; ++key) {
+      const std::size_t j = i / queries * keys + key;
+      const std::int64_t relative = of.attention.key_positions[j] - of.attention.query_positions[i];
+      const bool near =
+          relative >= -mask.left.value_or(-relative) && relative <= mask.right.value_or(relative);
+      const bool ordered = mask.order == reference::Order::bidirectional || relative <= 0;
+      const bool token = mask.keys.empty() || mask.keys[j] != 0;
+      const bool own =
+          mask.key_documents.empty() || mask.key_documents[j] == mask.query_documents[i];
+      all.push_back(near && ordered && token && own);
+    }
+  }
+  return all;
 }
 
 TEST(AttentionGolden, TheReference) {
   for (const AttentionGolden& of : test::read_attention_goldens()) {
     SCOPED_TRACE(of.name);
-    test::expect_equal(by_reference(of), of.wanted);
+    test::expect_equal(test::by_reference(of.inputs, of.attention, of.d_out), of.wanted);
   }
 }
 
 TEST(AttentionGolden, TheLibrarysCalls) {
   for (const AttentionGolden& of : test::read_attention_goldens()) {
     SCOPED_TRACE(of.name);
-    test::expect_equal(test::by_calls(of), of.wanted);
+    test::AttentionCall call{.inputs = of.inputs, .attention = of.attention, .seen = seen(of)};
+    if (of.rotary) call.frequencies = test::value_of(make_frequencies(*of.rotary));
+    test::expect_equal(test::by_calls(call, of.d_out), of.wanted);
   }
 }
 

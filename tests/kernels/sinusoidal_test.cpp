@@ -197,7 +197,6 @@ TEST(Sinusoidal, AddsToScaledEmbeddings) {
   }
 }
 
-// One call, or one for each token and batch row, with the position told in another way.
 // What value is stored as: 1 times it, on a row of zeros, wide enough for vectors and a tail.
 void expect_stored(DType dtype, double value, std::uint64_t bits) {
   static const auto zeros = [] {
@@ -236,6 +235,7 @@ TEST(Sinusoidal, SixteenBitsAreRoundedToNearestEven) {
   }
 }
 
+// One call, or one for each token and batch row, with the position told in another way.
 TEST(Sinusoidal, BitsDependOnThePositionAlone) {
   const auto sinusoidal = test::value_of(make_sinusoidal(marian_sinusoidal(258)));
   const std::vector<std::int64_t> each = {100, 101, 102, 100, 7, 101};  // [2, 3]

@@ -10,9 +10,9 @@
 #include "reference/attention.hpp"
 #include "rotary/relative_bias.hpp"
 #include "support/attention.hpp"
+#include "support/attention_calls.hpp"
 #include "support/bias_parameters.hpp"
 #include "support/random.hpp"
-#include "support/result.hpp"
 
 namespace rotary::reference {
 namespace {
@@ -64,27 +64,6 @@ class AttentionGradient : public testing::Test {
     return sum;
   }
 
-  // Σ over the batch, whose rows have positions of their own.
-  [[nodiscard]] std::vector<double> parameter_gradient(const std::vector<double>& d_bias) const {
-    const auto queries = static_cast<std::size_t>(inputs.q.extents.tokens);
-    const auto keys = static_cast<std::size_t>(inputs.k.extents.tokens);
-    const test::PositionLists positions = test::position_lists(inputs, given);
-    const ScoresExtents one_row{.heads = inputs.q.extents.heads,
-                                .queries = inputs.q.extents.tokens,
-                                .keys = inputs.k.extents.tokens};
-    std::vector<double> gradient(static_cast<std::size_t>(parameter_count(*given.encoding.bias)));
-    for (std::size_t b = 0; b < static_cast<std::size_t>(inputs.q.extents.batch); ++b) {
-      std::vector<double> row(
-          d_bias.begin() + static_cast<std::ptrdiff_t>(b * d_bias.size() / 2),
-          d_bias.begin() + static_cast<std::ptrdiff_t>((b + 1) * d_bias.size() / 2));
-      const BiasPositions at{.queries = std::span(positions.queries).subspan(b * queries, queries),
-                             .keys = std::span(positions.keys).subspan(b * keys, keys)};
-      test::require(
-          add_bias_gradient(gradient, *given.encoding.bias, test::scores_of(row, one_row), at));
-    }
-    return gradient;
-  }
-
   [[nodiscard]] std::vector<Varied> everything() {
     const AttentionGradients got = attention_gradients(inputs, given, d_out);
     AttentionEncoding& encoding = given.encoding;
@@ -96,7 +75,8 @@ class AttentionGradient : public testing::Test {
       all.push_back({"shaw keys", all_of(encoding.shaw_keys->table), got.shaw_keys});
     if (encoding.shaw_values)
       all.push_back({"shaw values", all_of(encoding.shaw_values->table), got.shaw_values});
-    if (encoding.bias) all.push_back({"bias", parameters(), parameter_gradient(got.bias)});
+    if (encoding.bias)
+      all.push_back({"bias", parameters(), test::parameter_gradients(inputs, given, got.bias)});
     return all;
   }
 

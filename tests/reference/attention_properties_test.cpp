@@ -4,12 +4,12 @@
 // nothing else does.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "reference/attention.hpp"
 #include "rotary/sinusoidal.hpp"
 #include "support/attention.hpp"
+#include "support/attention_calls.hpp"
 #include "support/result.hpp"
 
 namespace rotary::reference {
@@ -17,14 +17,8 @@ namespace {
 
 using test::AttentionShape;
 using test::EncodingSample;
+using test::largest_difference;
 using test::MaskSample;
-
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  EXPECT_EQ(a.size(), b.size());
-  double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
-  return most;
-}
 
 AttentionResult shifted(const AttentionInputs& inputs, Attention given, std::int64_t shift) {
   const test::PositionLists at = test::position_lists(inputs, given);

@@ -222,8 +222,12 @@ TEST(RelativeCorners, GradientsOfCopeMeetOnlyTheRowsOfItsPositions) {
   const Extents of_q{.tokens = 1, .heads = 1, .features = 1};
   const ScoresExtents n{.heads = 1, .queries = 1, .keys = 3};
   const Numbers table = {1, 2, 3, infinity};
-  const Numbers scores(3), ones(3, 1), q = {1};
-  Numbers d_scores(3), d_q(1), d_table(4);
+  const Numbers scores(3);
+  const Numbers ones(3, 1);
+  const Numbers q = {1};
+  Numbers d_scores(3);
+  Numbers d_q(1);
+  Numbers d_table(4);
   test::require(add_cope_gradient({{d_scores.data(), DType::f64, n, strides_bhqk(n)},
                                    {d_q.data(), DType::f64, of_q, strides_bthd(of_q)},
                                    d_table},
