@@ -91,6 +91,13 @@ OwnedBias t5(const Source& source) {
   return owned;
 }
 
+// An Alibi without slopes has those of its formula, which a file does not ask for.
+std::vector<double> slopes_of(const Source& source) {
+  auto slopes = numbers_of(source.file(""));
+  if (slopes.empty()) fail("--parameters must hold a slope for each head, got none");
+  return slopes;
+}
+
 Alibi alibi(const Source& source) {
   BiasSettings& settings = source.settings;
   Alibi bias{.heads = source.heads(),
@@ -102,7 +109,7 @@ Alibi alibi(const Source& source) {
                                 {{"causal", AlibiForm::causal},
                                  {"symmetric", AlibiForm::symmetric},
                                  {"key_position", AlibiForm::key_position}});
-  if (source.options.parameters) bias.slopes = numbers_of(source.file(""));
+  if (source.options.parameters) bias.slopes = slopes_of(source);
   return bias;
 }
 

@@ -149,12 +149,14 @@ class BiasTest(ToolTest):
         np.save(self.path / "i.npy", np.arange(4))
         np.save(self.path / "f.npy", np.arange(5.0))
         np.save(self.path / "two.npy", np.arange(2.0))
+        np.save(self.path / "empty.npy", np.zeros(0))
         for name in ["fire", "kerple_log"]:
             for count in [2**63 - 1, -(2**63), 2**62 + 1, 2**20 + 1, 0]:
                 self.assert_fails(2, ["--heads must be from 1 to 1048576"], "bias", name,
                                   f"--heads={count}", *block, "--parameters", "two.npy")
         for arguments, parts in [
             ([*ALIBI, *heads, *block, "--parameters", "i.npy"], ["<f4", "<i8"]),
+            ([*ALIBI, *heads, *block, "--parameters", "empty.npy"], ["slope for each head"]),
             (["kerple_log", *heads, *block, "--parameters", "f.npy", "--set", "p=1"],
              ["2 numbers for each of 2 heads", "got 5"]),
             (["fire", *heads, *block, "--parameters", "f.npy"], ["2 + 2 W", "got 5"]),
