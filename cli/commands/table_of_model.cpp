@@ -204,10 +204,33 @@ std::string json_of(const Table& table, const TableArguments& arguments, const M
   return std::move(json).finish();
 }
 
-// The others are names, and text.
+// Where the object, array or string ends that the text begins with; its size where it does not.
+std::size_t end_of_bracketed(std::string_view text) {
+  int depth = 0;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (is_quoted && c == '\\') {
+      ++i;
+      continue;
+    }
+    if (c == '"') is_quoted = !is_quoted;
+    if (!is_quoted && (c == '{' || c == '[')) ++depth;
+    if (!is_quoted && (c == '}' || c == ']')) --depth;
+    if (!is_quoted && depth == 0) return i + 1;
+  }
+  return text.size();
+}
+
+// One value and nothing behind it, which would become members that nobody named; whether it is a
+// valid one the parser says. The others are names, and text.
 bool is_json(std::string_view value) {
-  return !value.empty() &&
-         std::string_view("{[\"-0123456789").find(value.front()) != std::string_view::npos;
+  constexpr std::string_view of_numbers = "-0123456789+.eE";
+  if (value.empty()) return false;
+  if (std::string_view("{[\"").find(value.front()) != std::string_view::npos)
+    return value.find_first_not_of(" \t\n\r", end_of_bracketed(value)) == std::string_view::npos;
+  return of_numbers.substr(0, 11).find(value.front()) != std::string_view::npos &&
+         value.find_first_not_of(of_numbers) == std::string_view::npos;
 }
 
 // A spec of --set alone: its members, as rotary/spec_json.hpp says, in place of a config.
