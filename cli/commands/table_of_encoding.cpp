@@ -88,7 +88,8 @@ Distances make_bias_table(const TableArguments& arguments, const RelativeBias& b
     throw Failure(
         ExitCode::usage,
         fmt::format("{} here depends on the key's own position, not on key - query alone: "
-                    "`rotary bias {} --rows LIST --cols LIST` shows it",
+                    "`rotary bias {} --rows LIST --cols LIST` with the same --heads and --set "
+                    "shows it",
                     arguments.name(), arguments.name()));
   }
   const auto heads = static_cast<std::uint64_t>(head_count(bias));
