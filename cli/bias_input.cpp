@@ -52,22 +52,33 @@ struct Source {
     if (heads >= 1 && heads <= most_heads) return heads;
     fail(fmt::format("--heads must be from 1 to {}, got {}", most_heads, heads));
   }
+  // Without --heads: as many as the file has `for_each` numbers of.
+  [[nodiscard]] std::int64_t heads_of(const std::vector<double>& numbers,
+                                      std::size_t for_each) const {
+    if (options.heads || numbers.empty()) return heads();
+    return static_cast<std::int64_t>(numbers.size() / for_each);
+  }
   [[nodiscard]] NpyArray file(std::string_view what) const {
     if (!options.parameters)
       fail(fmt::format("{} needs --parameters FILE: {}", options.name, what));
     return read_npy_file(*options.parameters);
   }
-  // A list of --set, or count numbers of the file from `first` on.
-  [[nodiscard]] std::vector<double> list(const std::string& key, std::int64_t first) const {
-    const std::int64_t count = heads();
-    if (!options.parameters) return settings.numbers(key, count);
+  // Two numbers for each head: of --set, or of the file, which holds the first of all heads, then
+  // the second. Read once: the file may be standard input.
+  [[nodiscard]] std::array<std::vector<double>, 2> lists(const std::string& first,
+                                                         const std::string& second) const {
+    if (!options.parameters) {
+      const std::int64_t count = heads();
+      return {settings.numbers(first, count), settings.numbers(second, count)};
+    }
     const auto all = numbers_of(file(""));
+    const std::int64_t count = heads_of(all, 2);
     if (static_cast<std::int64_t>(all.size()) != 2 * count) {
       fail(fmt::format("--parameters must hold 2 numbers for each of {} heads, got {}", count,
                        all.size()));
     }
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first * count);
-    return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(count);
+    return {std::vector(all.begin(), middle), std::vector(middle, all.end())};
   }
 };
 
@@ -100,16 +111,18 @@ std::vector<double> slopes_of(const Source& source) {
 
 Alibi alibi(const Source& source) {
   BiasSettings& settings = source.settings;
-  Alibi bias{.heads = source.heads(),
-             .first_head = settings.integer("first_head", 0),
-             .bias_max = settings.number("bias_max", 8)};
+  std::vector<double> slopes;
+  if (source.options.parameters) slopes = slopes_of(source);
+  Alibi bias{.heads = source.heads_of(slopes, 1), .first_head = settings.integer("first_head", 0)};
+  // Slopes of a file do not follow from it: there it is a key that nobody asks for.
+  if (!source.options.parameters) bias.bias_max = settings.number("bias_max", bias.bias_max);
   if (const auto all = settings.text("model_heads"))
     bias.model_heads = parse_int64(option_of("model_heads"), *all);
   bias.form = choose<AlibiForm>(option_of("form"), settings.text("form").value_or("causal"),
                                 {{"causal", AlibiForm::causal},
                                  {"symmetric", AlibiForm::symmetric},
                                  {"key_position", AlibiForm::key_position}});
-  if (source.options.parameters) bias.slopes = slopes_of(source);
+  bias.slopes = std::move(slopes);
   return bias;
 }
 
@@ -148,11 +161,13 @@ Sandwich sandwich(const Source& source) {
 }
 
 OwnedBias kerple_log(const Source& source) {
-  return {.bias = KerpleLog{.p = source.list("p", 0), .a = source.list("a", 1)}};
+  auto [p, a] = source.lists("p", "a");
+  return {.bias = KerpleLog{.p = std::move(p), .a = std::move(a)}};
 }
 
 OwnedBias kerple_power(const Source& source) {
-  return {.bias = KerplePower{.a = source.list("a", 0), .p = source.list("p", 1)}};
+  auto [a, p] = source.lists("a", "p");
+  return {.bias = KerplePower{.a = std::move(a), .p = std::move(p)}};
 }
 
 constexpr std::array<std::pair<std::string_view, OwnedBias (*)(const Source&)>, 6> makers = {{

@@ -28,7 +28,9 @@ inline void declare_sinusoidal_options(CLI::App& app, SinusoidalOptions& options
 
 // --heads and --parameters. Commands declare --set, which may serve something else, too.
 inline void declare_bias_options(CLI::App& app, BiasOptions& options) {
-  app.add_option("--heads", options.heads, "how many; of t5 the table says it")->type_name("H");
+  app.add_option("--heads", options.heads,
+                 "how many; --parameters of t5, alibi, kerple_log and kerple_power say it, too")
+      ->type_name("H");
   app.add_option("--parameters", options.parameters,
                  "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
                  "slopes; kerple_log: p, then a, of all heads; kerple_power: a, then p; fire: c, "

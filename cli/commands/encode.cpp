@@ -45,7 +45,9 @@ void require(bool holds, std::string_view requirement) {
 
 // Everything that can be refused without reading a file.
 void check_arguments(const Arguments& a) {
-  require(a.like.has_value() != a.table.has_value(), "one of --like and --table is required");
+  require(a.like || a.table, "one of --like and --table is required");
+  require(!a.like || !a.table,
+          "--like and --table exclude each other: encode twice to add both encodings");
   require(!a.table || a.x, "--table needs --x, the embeddings to which its rows are added");
   const SinusoidalOptions& s = a.sinusoidal;
   require(!a.table || (!s.layout && !s.spacing && !s.base && !s.padding_idx && !a.scale),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Relative biases as text, JSON and NPY, against NumPy's formulas in double."""
 
+import json
+
 import numpy as np
 
 from tool import ToolTest
@@ -64,6 +66,21 @@ class BiasTest(ToolTest):
         np.save(self.path / "p.npy", np.array([0.1, 0.2, 1.0, 1.5]))
         got = self.bias("kerple_power", *where, "--parameters", "p.npy")
         np.testing.assert_allclose(got, [-0.1 * d, -0.2 * d**1.5], rtol=1e-14)
+
+    def test_a_file_says_how_many_heads_and_may_be_standard_input(self):
+        np.save(self.path / "two.npy", np.array([3.0, 5.0]))
+        np.save(self.path / "four.npy", np.array([1.0, 2, 0.5, 1.5]))
+        where = ["--rows", "4", "--cols", "0,4"]
+        for name, file, heads in (("alibi", "two.npy", 2), ("kerple_log", "four.npy", 2),
+                                  ("kerple_power", "four.npy", 2), ("kerple_log", "two.npy", 1)):
+            wanted = self.bias(name, *where, "--parameters", file, "--heads", heads)
+            self.assertEqual(wanted.shape[0], heads)
+            got = self.bias(name, *where, "--parameters", file)
+            np.testing.assert_array_equal(got, wanted)
+            done = self.run_tool("bias", name, *where, "--parameters", "-", "--json",
+                                 stdin=(self.path / file).read_bytes())
+            self.assertEqual(done.returncode, 0, done.stderr)
+            np.testing.assert_array_equal(json.loads(done.stdout)["bias"], wanted)
 
     def test_fire_and_sandwich(self):
         rows, cols = np.arange(600, 603.0), np.arange(4.0)
@@ -161,6 +178,9 @@ class BiasTest(ToolTest):
              ["2 numbers for each of 2 heads", "got 5"]),
             (["fire", *heads, *block, "--parameters", "f.npy"], ["2 + 2 W", "got 5"]),
             (["t5", *block, "--set", "direction=causal", "--parameters", "f.npy"], ["[5]"]),
+            (["kerple_log", *block, "--parameters", "f.npy"], ["each of 2 heads", "got 5"]),
+            ([*ALIBI, *block, "--parameters", "f.npy", "--set", "bias_max=16"],
+             ["must be one of", "'bias_max'"]),
         ]:
             self.assert_fails(2, parts, "bias", *arguments)
         self.assert_fails(4, ["none.npy"], "bias", "t5", *block, "--set", "direction=causal",

@@ -119,6 +119,7 @@ class EncodeTest(ToolTest):
         with_x = [*like, "--x", "x.npy", "--out", "y.npy"]
         for parts, command in (
             (["one of --like and --table"], ["encode", "--dim", 8, "--positions", "0"]),
+            (["--like and --table exclude each other"], [*with_x, "--table", "x.npy"]),
             (["--table needs --x"], ["encode", "--table", "x.npy"]),
             (["must be one of transformer", "'gpt'"],
              ["encode", "--like", "gpt", "--dim", 8, "--positions", "0"]),
