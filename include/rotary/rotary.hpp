@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole C++ API: config -> RotarySpec -> Frequencies -> Rotations -> rotate, append.
+// The whole C++ API: config -> RotarySpec -> Frequencies -> Rotations -> rotate, append; absolute
+// and relative encodings.
 #pragma once
 
 #include "rotary/absolute.hpp"
