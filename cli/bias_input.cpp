@@ -52,11 +52,12 @@ struct Source {
     if (heads >= 1 && heads <= most_heads) return heads;
     fail(fmt::format("--heads must be from 1 to {}, got {}", most_heads, heads));
   }
-  // Without --heads: as many as the file has `for_each` numbers of.
+  // Without --heads: as many as have `for_each` numbers of the file each, the last one perhaps
+  // fewer.
   [[nodiscard]] std::int64_t heads_of(const std::vector<double>& numbers,
                                       std::size_t for_each) const {
     if (options.heads || numbers.empty()) return heads();
-    return static_cast<std::int64_t>(numbers.size() / for_each);
+    return static_cast<std::int64_t>((numbers.size() + for_each - 1) / for_each);
   }
   [[nodiscard]] NpyArray file(std::string_view what) const {
     if (!options.parameters)

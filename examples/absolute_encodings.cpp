@@ -24,8 +24,8 @@ rotary::TokensView tokens_of(std::vector<float>& values, const rotary::TokenExte
 struct Table {
   std::vector<float> values;
   Table(std::int64_t rows, float start) {
-    for (std::int64_t i = 0; i < rows * dim; ++i)
-      values.push_back(start + static_cast<float>(i / dim));
+    for (std::int64_t row = 0; row < rows; ++row)
+      values.insert(values.end(), dim, start + static_cast<float>(row));
   }
   rotary::TableView view() {
     return {values.data(), rotary::DType::f32, static_cast<std::int64_t>(values.size()) / dim, dim,

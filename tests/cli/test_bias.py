@@ -178,7 +178,7 @@ class BiasTest(ToolTest):
              ["2 numbers for each of 2 heads", "got 5"]),
             (["fire", *heads, *block, "--parameters", "f.npy"], ["2 + 2 W", "got 5"]),
             (["t5", *block, "--set", "direction=causal", "--parameters", "f.npy"], ["[5]"]),
-            (["kerple_log", *block, "--parameters", "f.npy"], ["each of 2 heads", "got 5"]),
+            (["kerple_log", *block, "--parameters", "f.npy"], ["each of 3 heads", "got 5"]),
             ([*ALIBI, *block, "--parameters", "f.npy", "--set", "bias_max=16"],
              ["must be one of", "'bias_max'"]),
         ]:
