@@ -74,8 +74,9 @@ struct RotateKernels {
   Rotate f16_every_step;
 };
 
-struct CacheKernels;  // kernels/cache_kernels.hpp
-struct Int8Kernels;   // kernels/int8_kernels.hpp
+struct AttendKernels;  // kernels/attend_kernels.hpp
+struct CacheKernels;   // kernels/cache_kernels.hpp
+struct Int8Kernels;    // kernels/int8_kernels.hpp
 
 struct KernelTable {
   const char* (*instruction_set)();  // compiled with the kernels: says what really runs

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of the kernels of attention, under that of kernels.hpp: pointers and sizes; they
+// neither allocate nor fail; scratch memory is passed in. All computing is in float32, and scores
+// are in units of log2: the caller multiplies the softmax scale and every bias by log2(e).
+//
+// A query row is one token of one query head. A tile of them meets the keys and values of one kv
+// head in one of two ways, and may change between them and come back at any key:
+//   accumulate  keys and values packed once, for many rows, as a matrix product;
+//   stream      keys and values as they lie, read once, for few rows (a decode step).
+// Both leave a row's softmax unfinished in a SoftmaxState, so that the keys of a row can come in
+// several calls (chunks, a sink and a window, two ways to rotate), or its parts be merged.
+//
+// Keys are counted from 0; tiles of keys_of_tile of them begin at multiples of it. What is added
+// to what for a row, and in which order, depends on its limits, its bias and which keys a call was
+// given, and neither on the other rows of the call nor on their number. A key beyond the limits of
+// a row does not touch it, whatever it holds. Pointers to float of this header are aligned to
+// alignment bytes unless said otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/kernels.hpp"
+
+namespace rotary::kernels {
+
+inline constexpr std::size_t attend_alignment = 64;
+inline constexpr std::int64_t keys_of_tile = 256;
+inline constexpr std::int64_t keys_of_panel = 32;  // the most that one register tile covers
+inline constexpr std::int64_t rows_of_group = 12;  // likewise; tiles of a multiple waste nothing
+
+[[nodiscard]] constexpr std::int64_t rounded_up(std::int64_t count, std::int64_t multiple) {
+  return (count + multiple - 1) / multiple * multiple;
+}
+
+// Floats of one row of SoftmaxState::sums_of_values, of one row of LoadedQueries.
+[[nodiscard]] constexpr std::int64_t padded_features(std::int64_t features) {
+  return rounded_up(features, lane_multiple);
+}
+
+// Floats of what is packed.
+[[nodiscard]] constexpr std::int64_t packed_keys_size(std::int64_t keys, std::int64_t head_dim) {
+  return rounded_up(keys, keys_of_panel) * head_dim;
+}
+[[nodiscard]] constexpr std::int64_t packed_values_size(std::int64_t keys, std::int64_t features) {
+  return rounded_up(keys, keys_of_tile) * padded_features(features);
+}
+[[nodiscard]] constexpr std::int64_t packed_queries_size(std::int64_t rows, std::int64_t head_dim) {
+  return rounded_up(rows, rows_of_group) / 3 * 4 * head_dim;
+}
+
+// Floats of scratch memory of one call.
+[[nodiscard]] constexpr std::int64_t pack_scratch_size(std::int64_t features) {
+  return keys_of_panel * padded_features(features);
+}
+inline constexpr std::int64_t accumulate_scratch_size =
+    rows_of_group * (keys_of_tile + 2 * lane_multiple);
+// features: the larger one of head_dim and the features of values.
+[[nodiscard]] constexpr std::int64_t stream_scratch_size(std::int64_t rows, std::int64_t features) {
+  return rows * keys_of_tile + keys_of_panel * padded_features(features);
+}
+
+// How the heads that are loaded turn, in float32: the rows as in RotateJob. A pairing that changes
+// the order of features is not needed here: queries and keys in one order have the same scores.
+struct HeadRotation {
+  Rotate rotate = nullptr;      // f32 of the same instruction set, its pairs in place; null: none
+  const float* rows = nullptr;  // of the first head: [lane_stride] cos, [lane_stride] sin
+  std::int64_t row_stride = 0;  // elements from one head's row to the next; 0: one for all
+  std::int64_t lane_stride = 0;
+  std::int64_t first_feature = 0;
+  std::int64_t pairs = 0;
+  double cos_scale = 1;
+  double sin_scale = 1;
+};
+
+// Keys or values of one kv head.
+struct PackJob {
+  const void* const* heads;  // [count] feature 0 of each; features are adjacent
+  std::int64_t first;        // of which packed key they are the first, a multiple of keys_of_panel
+  std::int64_t count;        // a multiple of keys_of_panel, unless they are the last
+  std::int64_t features;
+  HeadRotation rotation;  // of keys
+  float* packed;          // where key 0 of the pack is
+  float* scratch;         // [pack_scratch_size(features)]
+};
+
+// Queries of one tile.
+struct QueriesJob {
+  const void* const* heads;  // [rows] feature 0 of each; features are adjacent
+  std::int64_t rows;
+  std::int64_t head_dim;
+  HeadRotation rotation;
+  const float* scales;  // [rows] softmax scale * log2(e), times a row's own temperature; unaligned
+  float* loaded;        // [rows][padded_features(head_dim)], for stream; scratch for accumulate
+  float* packed;        // [packed_queries_size(rows, head_dim)], for accumulate; null: not packed
+};
+
+// What one row attends to: keys [first_key, end_key), and what is added to their scores:
+// bias[bias_of_key_0 + j] for key j. Up to keys_of_panel keys are looked up together, from their
+// first one on, which is a multiple of their number; where that reaches out of [0, bias_count), the
+// nearest ones inside are taken. So a table that ends because the bias is constant from there on
+// (T5, Shaw) ends in keys_of_panel equal entries, and any other one has keys_of_panel entries, of
+// any value, more than are needed at each end.
+struct RowLimits {
+  std::int64_t first_key;
+  std::int64_t end_key;        // <= first_key: the row attends to nothing
+  const float* bias;           // [bias_count] in units of log2, -inf allowed; unaligned; null: none
+  std::int64_t bias_of_key_0;  // may be negative
+  std::int64_t bias_count;     // at least keys_of_panel
+};
+
+// Of rows: the largest score so far, the sum of 2^(score - max), and that sum with each key's
+// values. Before the first call -inf, 0 and 0. At the end, where sum > 0,
+// log-sum-exp = (max + log2(sum)) * ln(2).
+struct SoftmaxState {
+  float* max;             // [rows]
+  float* sum;             // [rows]
+  float* sums_of_values;  // [rows][padded_features(features)]
+};
+
+struct AccumulateJob {
+  const float* queries;     // packed
+  const RowLimits* limits;  // [rows]
+  std::int64_t rows;
+  std::int64_t head_dim;
+  std::int64_t features;   // of values
+  const float* keys;       // packed
+  const float* values;     // packed
+  std::int64_t first_key;  // which key the first packed one is, a multiple of keys_of_tile
+  std::int64_t count;      // packed keys
+  SoftmaxState state;
+  float* scratch;  // [accumulate_scratch_size]
+};
+
+struct StreamJob {
+  const float* queries;     // [rows][padded_features(head_dim)], loaded
+  const RowLimits* limits;  // [rows]
+  std::int64_t rows;        // few
+  std::int64_t head_dim;
+  std::int64_t features;      // of values
+  const void* const* keys;    // [count] feature 0 of each; rotated
+  const void* const* values;  // [count]
+  std::int64_t first_key;     // which key keys[0] is, a multiple of keys_of_tile
+  std::int64_t count;
+  SoftmaxState state;
+  float* scratch;  // [stream_scratch_size(rows, features)]
+};
+
+// Of the same rows over other keys.
+struct MergeJob {
+  SoftmaxState into;
+  SoftmaxState from;
+  std::int64_t rows;
+  std::int64_t features;
+};
+
+// sums_of_values / sum, rounded once more where it is stored; 0 where sum is 0.
+struct FinishJob {
+  SoftmaxState state;
+  std::int64_t rows;
+  std::int64_t features;
+  void* const* heads;  // [rows] feature 0 of each; features are adjacent
+};
+
+using Pack = void (*)(const PackJob& job);
+using LoadQueries = void (*)(const QueriesJob& job);
+using Accumulate = void (*)(const AccumulateJob& job);
+using Stream = void (*)(const StreamJob& job);
+using Merge = void (*)(const MergeJob& job);
+using Finish = void (*)(const FinishJob& job);
+
+// Of one dtype, each of its own tensor: queries, cache and result may differ.
+struct AttendTypeKernels {
+  Pack pack_keys;
+  Pack pack_values;
+  LoadQueries load_queries;
+  Stream stream;
+  Finish finish;
+};
+
+struct AttendKernels {
+  AttendTypeKernels f32;
+  AttendTypeKernels bf16;
+  AttendTypeKernels f16;
+  Accumulate accumulate;
+  Merge merge;
+};
+
+}  // namespace rotary::kernels
