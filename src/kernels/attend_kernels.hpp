@@ -49,6 +49,11 @@ inline constexpr std::int64_t rows_of_group = 12;  // likewise; tiles of a multi
   return rounded_up(rows, rows_of_group) / 3 * 4 * head_dim;
 }
 
+// Floats of QueriesJob::loaded: rows are packed a few at once.
+[[nodiscard]] constexpr std::int64_t loaded_queries_size(std::int64_t rows, std::int64_t head_dim) {
+  return (rows + lane_multiple) * padded_features(head_dim);
+}
+
 // Floats of scratch memory of one call.
 [[nodiscard]] constexpr std::int64_t pack_scratch_size(std::int64_t features) {
   return keys_of_panel * padded_features(features);
@@ -91,8 +96,9 @@ struct QueriesJob {
   std::int64_t head_dim;
   HeadRotation rotation;
   const float* scales;  // [rows] softmax scale * log2(e), times a row's own temperature; unaligned
-  float* loaded;        // [rows][padded_features(head_dim)], for stream; scratch for accumulate
-  float* packed;        // [packed_queries_size(rows, head_dim)], for accumulate; null: not packed
+  float* loaded;  // [loaded_queries_size(rows, head_dim)]: [rows][padded_features(head_dim)] for
+                  // stream
+  float* packed;  // [packed_queries_size(rows, head_dim)], for accumulate; null: not packed
 };
 
 // What one row attends to: keys [first_key, end_key), and what is added to their scores:

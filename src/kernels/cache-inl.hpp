@@ -24,17 +24,6 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Calls visit(d, i) for elements [i, i + Lanes(d)), from element `at` on: whole vectors, then at
-// most one of each halved length.
-template <class D, class Visit>
-HWY_INLINE void for_each_vector(D d, std::int64_t at, std::int64_t count, const Visit& visit) {
-  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  for (; count - at >= lanes; at += lanes) visit(d, at);
-  if constexpr (lanes > 1) {
-    if (at < count) for_each_vector(hn::Half<D>(), at, count, visit);
-  }
-}
-
 template <class T>
 void narrow(const float* src, void* dst, std::int64_t count) {
   auto* const to = static_cast<T*>(dst);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles every kernel once for each instruction set that Highway can dispatch to here, and lists
 // the resulting tables. Own list instead of Highway's chosen target, so that forcing one here
-// changes nothing for another user of Highway in the same process. cache_targets.cpp and
-// int8_targets.cpp compile the others for the same sets.
+// changes nothing for another user of Highway in the same process. attend_targets.cpp,
+// cache_targets.cpp and int8_targets.cpp compile the others for the same sets.
 #include "kernels/disabled_targets.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/kernel_targets.cpp"
@@ -18,8 +18,9 @@ HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 
-extern const CacheKernels cache_kernels;  // cache_targets.cpp
-extern const Int8Kernels int8_kernels;    // int8_targets.cpp
+extern const AttendKernels attend_kernels;  // attend_targets.cpp
+extern const CacheKernels cache_kernels;    // cache_targets.cpp
+extern const Int8Kernels int8_kernels;      // int8_targets.cpp
 
 const char* instruction_set() { return hwy::TargetName(HWY_TARGET); }
 
@@ -32,6 +33,7 @@ constexpr KernelTable table{.instruction_set = instruction_set,
                             .rotate_interleaved = rotate_kernels<Interleaved, Interleaved>,
                             .rotate_interleaved_to_half = rotate_kernels<Interleaved, Half>,
                             .rotate_half_to_interleaved = rotate_kernels<Half, Interleaved>,
+                            .attend = &attend_kernels,
                             .cache = &cache_kernels,
                             .int8 = &int8_kernels};
 
@@ -58,6 +60,7 @@ constexpr KernelTable table_with_bf16{
     .rotate_interleaved = with_hardware_bf16<Interleaved, Interleaved>(),
     .rotate_interleaved_to_half = with_hardware_bf16<Interleaved, Half>(),
     .rotate_half_to_interleaved = with_hardware_bf16<Half, Interleaved>(),
+    .attend = &attend_kernels,
     .cache = &cache_kernels_with_bf16,
     .int8 = &int8_kernels};
 

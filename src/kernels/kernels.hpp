@@ -88,6 +88,7 @@ struct KernelTable {
   RotateKernels rotate_interleaved;
   RotateKernels rotate_interleaved_to_half;
   RotateKernels rotate_half_to_interleaved;
+  const AttendKernels* attend;
   const CacheKernels* cache;
   const Int8Kernels* int8;
 };

@@ -54,15 +54,6 @@ struct Row {
   Real sin_scale;
 };
 
-// gcc 12 otherwise loads each vector twice, once for each product: 25 % slower where the data are
-// in L2.
-template <class V>
-HWY_INLINE void keep_in_register([[maybe_unused]] V& value) {
-#if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
-  asm("" : "+v"(value.raw));
-#endif
-}
-
 // x' and y', to be rounded when they are stored.
 template <class T>
 struct Turn {
