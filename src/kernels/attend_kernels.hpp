@@ -98,7 +98,8 @@ struct QueriesJob {
   const float* scales;  // [rows] softmax scale * log2(e), times a row's own temperature; unaligned
   float* loaded;  // [loaded_queries_size(rows, head_dim)]: [rows][padded_features(head_dim)] for
                   // stream
-  float* packed;  // [packed_queries_size(rows, head_dim)], for accumulate; null: not packed
+  float* packed;  // where row 0 of the pack is, for accumulate; null: not packed
+  std::int64_t first = 0;  // of which packed row they are the first, a multiple of rows_of_group
 };
 
 // What one row attends to: keys [first_key, end_key), and what is added to their scores:

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks come first; from the first write on nothing can fail. Work is cut into blocks of
+// queries by the sizes of the call alone, and whoever runs them, a block computes the same bits.
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+
+#include "attention/attend_checks.hpp"
+#include "attention/query_block.hpp"
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "rotary/attention.hpp"
+#include "rotation/active_kernels.hpp"
+#include "rotation/view_checks.hpp"
+
+namespace rotary {
+namespace {
+
+std::int64_t blocks_of(const AttendCall& call, const AttentionSequence& sequence) {
+  const std::int64_t queries = queries_of_block(call);
+  return (sequence.queries + queries - 1) / queries * call.k.extents.heads;
+}
+
+// Block `index` of all, for indices that grow from call to call.
+class BlockCursor {
+ public:
+  explicit BlockCursor(const AttendCall& call) : call_(call) {}
+
+  [[nodiscard]] QueryBlock at(std::int64_t index) {
+    while (index - first_ >= blocks_of(call_, call_.sequence(sequence_)))
+      first_ += blocks_of(call_, call_.sequence(sequence_++));
+    const std::int64_t in_sequence = index - first_;
+    const std::int64_t queries = queries_of_block(call_);
+    const std::int64_t kv_heads = call_.k.extents.heads;
+    const std::int64_t first_query = in_sequence / kv_heads * queries;
+    const std::int64_t count =
+        std::min(queries, call_.sequence(sequence_).queries - first_query);
+    return {.sequence = sequence_,
+            .kv_head = in_sequence % kv_heads,
+            .first_query = first_query,
+            .shape = {.queries = count, .group = call_.group(), .path = key_path(call_, count)}};
+  }
+
+ private:
+  const AttendCall& call_;
+  std::int64_t sequence_ = 0;
+  std::int64_t first_ = 0;  // index of its first block
+};
+
+struct Plan {
+  std::int64_t blocks = 0;
+  std::int64_t workers = 1;  // each with memory of its own
+  ScratchSizes sizes;
+};
+
+Plan plan_of(const Attending& attending) {
+  const AttendCall& call = attending.call;
+  Plan plan;
+  plan.sizes.head_dim = call.q.extents.features;
+  plan.sizes.features = call.v.extents.features;
+  const std::int64_t block = queries_of_block(call);
+  for (std::int64_t index = 0; index < call.sequence_count(); ++index) {
+    const AttentionSequence sequence = call.sequence(index);
+    if (sequence.queries == 0) continue;
+    plan.blocks += blocks_of(call, sequence);
+    for (const std::int64_t queries :
+         {std::min(block, sequence.queries), (sequence.queries - 1) % block + 1}) {
+      const BlockShape shape{.queries = queries, .group = call.group()};
+      plan.sizes.rows = std::max(plan.sizes.rows, shape.rows());
+    }
+    plan.sizes.bias_floats =
+        std::max(plan.sizes.bias_floats, bias_floats(attending, sequence));
+  }
+  const Executor& executor = call.options.executor;
+  const std::int64_t most = executor.run == nullptr ? 1 : executor.concurrency;
+  plan.workers = std::clamp<std::int64_t>(std::min(most, plan.blocks), 1, 1 << 16);
+  return plan;
+}
+
+std::size_t bytes_of(const Plan& plan) {
+  if (plan.blocks == 0) return 0;
+  return static_cast<std::size_t>(plan.workers) * scratch_bytes(plan.sizes);
+}
+
+struct Work {
+  const Attending& attending;
+  const Plan& plan;
+  std::byte* memory;
+  std::atomic<std::int64_t> next = 0;
+};
+
+void work_on(Work& work, std::int64_t worker) {
+  const std::size_t offset = static_cast<std::size_t>(worker) * scratch_bytes(work.plan.sizes);
+  const Scratch scratch = scratch_in(work.memory + offset, work.plan.sizes);
+  BlockCursor cursor(work.attending.call);
+  for (std::int64_t index = work.next++; index < work.plan.blocks; index = work.next++)
+    attend_block(work.attending, cursor.at(index), scratch);
+}
+
+// Tokens of a batch row that no sequence holds.
+struct Gap {
+  std::int64_t batch = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+void clear(const AttendCall& call, const Gap& gap) {
+  const Extents& n = call.out.extents;
+  const auto bytes = static_cast<std::size_t>(n.features * size_in_bytes(call.out.dtype));
+  for (std::int64_t token = gap.begin; token < gap.end; ++token) {
+    for (std::int64_t head = 0; head < n.heads; ++head) {
+      std::memset(const_cast<std::byte*>(head_at(call.out, gap.batch, token, head)), 0, bytes);
+      if (!call.options.log_sum_exp) continue;
+      const ScoresView& view = *call.options.log_sum_exp;
+      static_cast<float*>(
+          view.data)[gap.batch * view.strides.batch + head * view.strides.head +
+                     token * view.strides.query] = -std::numeric_limits<float>::infinity();
+    }
+  }
+}
+
+void clear_gaps(const AttendCall& call) {
+  const std::int64_t tokens = call.q.extents.tokens;
+  std::int64_t batch = 0;
+  std::int64_t token = 0;  // the first one of batch that no sequence so far reaches
+  const auto clear_rows_to = [&](std::int64_t next_batch) {
+    for (; batch < next_batch; ++batch) {
+      clear(call, {batch, token, tokens});
+      token = 0;
+    }
+  };
+  for (std::int64_t index = 0; index < call.sequence_count(); ++index) {
+    const AttentionSequence sequence = call.sequence(index);
+    clear_rows_to(sequence.batch);
+    clear(call, {batch, token, sequence.first_query});
+    token = sequence.first_query + sequence.queries;
+  }
+  clear_rows_to(call.q.extents.batch);
+}
+
+Status check_memory(const AttendCall& call, std::size_t bytes) {
+  const auto memory = call.options.memory;
+  if (memory.empty()) return {};
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  if (address % kernels::attend_alignment != 0)
+    return invalid_argument("memory: must be aligned to ", kernels::attend_alignment,
+                            " bytes, got an address ", address % kernels::attend_alignment,
+                            " bytes off");
+  if (memory.size() < bytes)
+    return invalid_argument("memory: must have at least ", bytes, " bytes (attend_bytes), got ",
+                            memory.size());
+  return {};
+}
+
+struct AlignedDelete {
+  void operator()(std::byte* memory) const noexcept {
+    ::operator delete[](memory, std::align_val_t{kernels::attend_alignment});
+  }
+};
+
+std::optional<ScoreBias> score_bias_of(const AttendCall& call) {
+  const RelativeBias* const bias = call.options.encoding.bias;
+  return bias == nullptr ? std::nullopt : std::optional(score_bias(*bias));
+}
+
+Status attend_checked(const AttendCall& call) {
+  if (auto status = check_read(call); !status) return status;
+  if (auto status = check_written(call); !status) return status;
+  const auto table = active_kernels();
+  if (!table) return table.error();
+  const Extents& n = call.out.extents;
+  if (n.batch == 0 || n.tokens == 0 || n.heads == 0) return {};
+  const auto bias = score_bias_of(call);
+  const Attending attending{.call = call, .kernels = **table, .bias = bias ? &*bias : nullptr};
+  const Plan plan = plan_of(attending);
+  const std::size_t bytes = bytes_of(plan);
+  if (auto status = check_memory(call, bytes); !status) return status;
+  std::unique_ptr<std::byte[], AlignedDelete> owned;
+  if (call.options.memory.empty()) {
+    owned.reset(static_cast<std::byte*>(
+        ::operator new[](bytes, std::align_val_t{kernels::attend_alignment})));
+  }
+  Work work{.attending = attending,
+            .plan = plan,
+            .memory = owned ? owned.get() : call.options.memory.data()};
+  clear_gaps(call);
+  if (plan.workers == 1) {
+    work_on(work, 0);
+  } else {
+    call.options.executor.run(
+        call.options.executor.context, plan.workers,
+        [](void* state, std::int64_t index) { work_on(*static_cast<Work*>(state), index); },
+        &work);
+  }
+  return {};
+}
+
+Result<std::size_t> bytes_for(const AttendCall& call) {
+  if (auto status = check_read(call); !status) return std::move(status).error();
+  const auto table = active_kernels();
+  if (!table) return table.error();
+  const auto bias = score_bias_of(call);
+  return bytes_of(plan_of({.call = call, .kernels = **table, .bias = bias ? &*bias : nullptr}));
+}
+
+AttendCall call_of(const HeadsView& out, const ConstHeadsView& q, const PagedKeys& keys,
+                   const AttendOptions& options) {
+  return {.out = without_unused_strides(out),
+          .q = without_unused_strides(q),
+          .k = without_unused_strides(keys.k),
+          .v = without_unused_strides(keys.v),
+          .table = &keys.table,
+          .options = options};
+}
+
+// Keys in batch rows.
+AttendCall without_table(AttendCall call) {
+  call.table = nullptr;
+  return call;
+}
+
+}  // namespace
+
+Status attend(HeadsView out, ConstHeadsView q, ConstHeadsView k, ConstHeadsView v,
+              const AttendOptions& options) noexcept {
+  return guarded([&]() -> Status {
+    return attend_checked(without_table(call_of(out, q, {.k = k, .v = v}, options)));
+  });
+}
+
+Status attend(HeadsView out, ConstHeadsView q, const PagedKeys& keys,
+              const AttendOptions& options) noexcept {
+  return guarded([&]() -> Status { return attend_checked(call_of(out, q, keys, options)); });
+}
+
+Result<std::size_t> attend_bytes(ConstHeadsView q, ConstHeadsView k, ConstHeadsView v,
+                                 const AttendOptions& options) noexcept {
+  return guarded([&]() -> Result<std::size_t> {
+    return bytes_for(without_table(call_of({}, q, {.k = k, .v = v}, options)));
+  });
+}
+
+Result<std::size_t> attend_bytes(ConstHeadsView q, const PagedKeys& keys,
+                                 const AttendOptions& options) noexcept {
+  return guarded(
+      [&]() -> Result<std::size_t> { return bytes_for(call_of({}, q, keys, options)); });
+}
+
+}  // namespace rotary

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of attend(), its sequences filled in, and the tokens that it speaks of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "rotary/attention.hpp"
+
+namespace rotary {
+
+struct AttendCall {
+  HeadsView out;
+  ConstHeadsView q;
+  ConstHeadsView k;
+  ConstHeadsView v;
+  const BlockTable* table = nullptr;  // null: keys lie in batch rows
+  const AttendOptions& options;
+
+  // Query heads that share a kv head. Requires checked extents.
+  [[nodiscard]] std::int64_t group() const noexcept {
+    return k.extents.heads == 0 ? 0 : q.extents.heads / k.extents.heads;
+  }
+  [[nodiscard]] std::int64_t sequence_count() const noexcept {
+    return options.sequences.empty() ? q.extents.batch
+                                     : static_cast<std::int64_t>(options.sequences.size());
+  }
+  [[nodiscard]] AttentionSequence sequence(std::int64_t index) const noexcept {
+    if (!options.sequences.empty()) return options.sequences[static_cast<std::size_t>(index)];
+    const std::int64_t keys = k.extents.tokens;
+    return {.batch = index,
+            .queries = q.extents.tokens,
+            .keys = keys,
+            .query_position = keys - q.extents.tokens};
+  }
+};
+
+// Feature 0 of one head of a token.
+[[nodiscard]] inline const std::byte* head_at(const ConstHeadsView& view, std::int64_t batch,
+                                              std::int64_t token, std::int64_t head) noexcept {
+  const std::int64_t element =
+      batch * view.strides.batch + token * view.strides.token + head * view.strides.head;
+  return static_cast<const std::byte*>(view.data) + element * size_in_bytes(view.dtype);
+}
+
+// Where key `key` of a sequence lies, in batch row and token of k and v.
+struct KeyPlace {
+  std::int64_t batch = 0;
+  std::int64_t token = 0;
+};
+
+// Requires a key of the sequence, which is call.sequence(index).
+[[nodiscard]] inline KeyPlace key_place(const AttendCall& call, const AttentionSequence& sequence,
+                                        std::int64_t index, std::int64_t key) noexcept {
+  const std::int64_t token = sequence.first_key + key;
+  if (call.table == nullptr) return {sequence.batch, token};
+  const std::int64_t slots = call.k.extents.tokens;
+  const BlockTable& table = *call.table;
+  return {table.blocks[index * table.stride + token / slots], token % slots};
+}
+
+}  // namespace rotary

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What attend() asks before it writes anything.
+#pragma once
+
+#include "attention/attend_call.hpp"
+#include "rotary/result.hpp"
+
+namespace rotary {
+
+// The longest head of q, k and v. MLA has 576; what a thread works in grows with it.
+inline constexpr std::int64_t largest_head_of_attention = std::int64_t{1} << 14;
+
+// Of everything but out and log_sum_exp.
+[[nodiscard]] Status check_read(const AttendCall& call);
+
+// Requires check_read.
+[[nodiscard]] Status check_written(const AttendCall& call);
+
+}  // namespace rotary
