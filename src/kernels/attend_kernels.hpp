@@ -26,6 +26,7 @@ namespace rotary::kernels {
 
 inline constexpr std::size_t attend_alignment = 64;
 inline constexpr std::int64_t keys_of_tile = 256;
+inline constexpr std::int64_t keys_of_stream_tile = 64;
 inline constexpr std::int64_t keys_of_panel = 32;  // the most that one register tile covers
 inline constexpr std::int64_t rows_of_group = 12;  // likewise; tiles of a multiple waste nothing
 
@@ -62,7 +63,7 @@ inline constexpr std::int64_t accumulate_scratch_size =
     rows_of_group * (keys_of_tile + 2 * lane_multiple);
 // features: the larger one of head_dim and the features of values.
 [[nodiscard]] constexpr std::int64_t stream_scratch_size(std::int64_t rows, std::int64_t features) {
-  return rows * keys_of_tile + keys_of_panel * padded_features(features);
+  return rows * keys_of_stream_tile + keys_of_panel * padded_features(features);
 }
 
 // How the heads that are loaded turn, in float32: the rows as in RotateJob. A pairing that changes
@@ -139,15 +140,23 @@ struct AccumulateJob {
   float* scratch;  // [accumulate_scratch_size]
 };
 
+// Heads of consecutive keys in blocks of a fixed number of keys; the last one may have fewer. What
+// is not paged is one block.
+struct HeadBlocks {
+  const void* const* blocks;  // feature 0 of the first head of each; features are adjacent
+  std::int64_t block_keys;
+  std::int64_t key_stride;  // elements from one head of a block to the next
+};
+
 struct StreamJob {
   const float* queries;     // [rows][padded_features(head_dim)], loaded
   const RowLimits* limits;  // [rows]
   std::int64_t rows;        // few
   std::int64_t head_dim;
-  std::int64_t features;      // of values
-  const void* const* keys;    // [count] feature 0 of each; rotated
-  const void* const* values;  // [count]
-  std::int64_t first_key;     // which key keys[0] is, a multiple of keys_of_tile
+  std::int64_t features;  // of values
+  HeadBlocks keys;        // rotated
+  HeadBlocks values;
+  std::int64_t first_key;  // which key the first one is, a multiple of keys_of_tile
   std::int64_t count;
   SoftmaxState state;
   float* scratch;  // [stream_scratch_size(rows, features)]

@@ -29,32 +29,25 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Heads are fetched so many keys before they are used: 8 KiB of float32 heads of 64 features.
-inline constexpr std::int64_t fetched_ahead = 32;
-
-// Some heads of one tensor, and what is read after them.
-struct Heads {
-  const void* const* heads = nullptr;  // [count]
-  std::int64_t count = 0;
-  std::int64_t bytes = 0;               // of one head; 0: nothing is fetched
-  const void* const* others = nullptr;  // the heads of the other tensor that are read next
-  std::int64_t others_count = 0;
-  std::int64_t others_bytes = 0;
+// Equally spaced heads of one tensor.
+template <class T>
+struct Run {
+  const T* first;
+  std::int64_t stride;
+  std::int64_t count;
+  std::int64_t features;
 };
 
-HWY_INLINE void fetch(const void* head, std::int64_t bytes) {
-  constexpr std::int64_t line = 64;
-  const auto* const from = static_cast<const char*>(head);
-  for (std::int64_t byte = 0; byte < bytes; byte += line) hwy::Prefetch(from + byte);
-}
+// Heads that do not lie one behind the other are fetched so many keys ahead: the processor does by
+// itself what it sees coming, and nearly twice as fast as what it is told (docs/performance.md).
+inline constexpr std::int64_t fetched_ahead = 32;
 
-HWY_INLINE void fetch_ahead(const Heads& heads, std::int64_t place) {
-  const std::int64_t ahead = place + fetched_ahead;
-  if (ahead < heads.count) {
-    fetch(heads.heads[ahead], heads.bytes);
-  } else if (ahead - heads.count < heads.others_count) {
-    fetch(heads.others[ahead - heads.count], heads.others_bytes);
-  }
+template <class T>
+HWY_INLINE void fetch_ahead(const Run<T>& run, std::int64_t i) {
+  if (run.stride <= 2 * run.features || i + fetched_ahead >= run.count) return;
+  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
+  const T* const head = run.first + (i + fetched_ahead) * run.stride;
+  for (std::int64_t f = 0; f < run.features; f += line) hwy::Prefetch(head + f);
 }
 
 // Of four vectors the sums of their lanes, side by side.
@@ -89,6 +82,8 @@ HWY_INLINE void store_sums_of_four(D d, const V (&of)[4], float* to) {
 }
 #endif
 
+inline constexpr std::int64_t score_stride = keys_of_stream_tile;
+
 // How far a vector is from the first one.
 constexpr std::int64_t lanes_of(std::size_t vectors) {
   return static_cast<std::int64_t>(vectors) * vector_lanes;
@@ -98,7 +93,7 @@ constexpr std::int64_t lanes_of(std::size_t vectors) {
 struct ScoredRows {
   const float* queries;  // [rows][stride]
   std::int64_t stride;
-  float* scores;  // [rows][keys_of_tile]
+  float* scores;  // [rows][score_stride]
 };
 
 // Scores, without bias, of four keys of whole vectors.
@@ -109,16 +104,18 @@ HWY_INLINE void score_four(const T* const (&keys)[4], std::int64_t features, con
   for (auto& of_row : sum) {
     for (auto& each : of_row) each = hn::Zero(d);
   }
-  for (std::int64_t f = 0; f < features; f += vector_lanes) {
-    hn::Vec<decltype(d)> key[4];
-    for (std::size_t k = 0; k < 4; ++k) key[k] = load(d, keys[k] + f);
-    for (std::size_t r = 0; r < Rows; ++r) {
-      const auto query = hn::Load(d, to.queries + static_cast<std::int64_t>(r) * to.stride + f);
-      for (std::size_t k = 0; k < 4; ++k) sum[r][k] = hn::MulAdd(query, key[k], sum[r][k]);
+  HWY_UNROLL(4)
+  for (std::size_t k = 0; k < 4; ++k) {
+    for (std::int64_t f = 0; f < features; f += vector_lanes) {
+      const auto key = load(d, keys[k] + f);
+      for (std::size_t r = 0; r < Rows; ++r) {
+        const auto query = hn::Load(d, to.queries + static_cast<std::int64_t>(r) * to.stride + f);
+        sum[r][k] = hn::MulAdd(query, key, sum[r][k]);
+      }
     }
   }
   for (std::size_t r = 0; r < Rows; ++r) {
-    store_sums_of_four(d, sum[r], to.scores + static_cast<std::int64_t>(r) * keys_of_tile);
+    store_sums_of_four(d, sum[r], to.scores + static_cast<std::int64_t>(r) * score_stride);
   }
 }
 
@@ -133,34 +130,34 @@ HWY_INLINE void for_few_rows(std::int64_t rows, const Visit& visit) {
 // Scores of keys of whole vectors, the first of which is at `place` of its tile. The last key
 // stands in for those that four lack.
 template <class T>
-HWY_NOINLINE void score_run(const Heads& keys, const StreamJob& job, std::int64_t place) {
+HWY_NOINLINE void score_run(const Run<T>& keys, const StreamJob& job, std::int64_t place) {
   const std::int64_t stride = padded_features(job.head_dim);
   const std::int64_t features = rounded_up(job.head_dim, vector_lanes);
   for (std::int64_t i = 0; i < keys.count; i += 4) {
     const T* four[4];
     for (std::int64_t k = 0; k < 4; ++k) {
       fetch_ahead(keys, i + k);
-      four[k] = static_cast<const T*>(keys.heads[std::min(i + k, keys.count - 1)]);
+      four[k] = keys.first + std::min(i + k, keys.count - 1) * keys.stride;
     }
     for_few_rows(job.rows, [&](auto count, std::int64_t row) HWY_ATTR {
       score_four<count()>(four, features,
                           {.queries = job.queries + row * stride,
                            .stride = stride,
-                           .scores = job.scratch + row * keys_of_tile + place + i});
+                           .scores = job.scratch + row * score_stride + place + i});
     });
   }
 }
 
 // Weights of a run of values, and where they are summed.
 struct WeightedSums {
-  const float* weights;  // [rows][keys_of_tile]
+  const float* weights;  // [rows][score_stride]
   float* sums;           // [rows][padded]
   std::int64_t padded;
 };
 
 // Adds weights times values to features [feature, feature + lanes_of(Vectors)).
 template <std::size_t Rows, std::size_t Vectors, class T>
-HWY_INLINE void add_block(const Heads& values, const WeightedSums& to, std::int64_t feature) {
+HWY_INLINE void add_block(const Run<T>& values, const WeightedSums& to, std::int64_t feature) {
   const hn::ScalableTag<float> d;
   hn::Vec<decltype(d)> sum[Rows][Vectors];
   for (std::size_t r = 0; r < Rows; ++r) {
@@ -169,11 +166,11 @@ HWY_INLINE void add_block(const Heads& values, const WeightedSums& to, std::int6
   }
   for (std::int64_t j = 0; j < values.count; ++j) {
     if (feature == 0) fetch_ahead(values, j);
-    const T* const head = static_cast<const T*>(values.heads[j]) + feature;
+    const T* const head = values.first + j * values.stride + feature;
     hn::Vec<decltype(d)> value[Vectors];
     for (std::size_t v = 0; v < Vectors; ++v) value[v] = load(d, head + lanes_of(v));
     for (std::size_t r = 0; r < Rows; ++r) {
-      const float weight = to.weights[static_cast<std::int64_t>(r) * keys_of_tile + j];
+      const float weight = to.weights[static_cast<std::int64_t>(r) * score_stride + j];
       const auto factor = hn::Set(d, weight);
       for (std::size_t v = 0; v < Vectors; ++v) {
         sum[r][v] = hn::MulAdd(factor, value[v], sum[r][v]);
@@ -186,41 +183,34 @@ HWY_INLINE void add_block(const Heads& values, const WeightedSums& to, std::int6
   }
 }
 
-// Values of whole vectors, [features].
+// Values of whole vectors.
 template <std::size_t Rows, class T>
-HWY_NOINLINE void add_values_of(const Heads& values, const WeightedSums& to,
-                                std::int64_t features) {
+HWY_NOINLINE void add_values_of(const Run<T>& values, const WeightedSums& to) {
   constexpr std::size_t vectors = 4;
+  const std::int64_t features = rounded_up(values.features, vector_lanes);
   std::int64_t feature = 0;
   for (; features - feature >= lanes_of(vectors); feature += lanes_of(vectors)) {
-    add_block<Rows, vectors, T>(values, to, feature);
+    add_block<Rows, vectors>(values, to, feature);
   }
-  for (; feature < features; feature += vector_lanes) {
-    add_block<Rows, 1, T>(values, to, feature);
-  }
-}
-
-HWY_INLINE Heads part_of(Heads heads, std::int64_t first, std::int64_t count) {
-  heads.heads += first;
-  heads.count = std::max(count, std::int64_t{0});
-  return heads;
+  for (; feature < features; feature += vector_lanes) add_block<Rows, 1>(values, to, feature);
 }
 
 // Values of whole vectors, the first of which is at `place` of its tile; as in
 // accumulate-inl.hpp, those at the edges of a row's limits to that row alone.
 template <class T>
-HWY_INLINE void add_run(const Heads& values, const StreamJob& job, std::int64_t first_key,
+HWY_INLINE void add_run(const Run<T>& values, const StreamJob& job, std::int64_t first_key,
                         std::int64_t place) {
   const std::int64_t padded = padded_features(job.features);
-  const std::int64_t features = rounded_up(job.features, vector_lanes);
   const std::int64_t first = first_key + place;
   const KeyRange shared = ranges_of(job.limits, job.rows, first, values.count).shared;
   const auto add = [&](auto rows, std::int64_t row, KeyRange keys) HWY_ATTR {
     if (is_empty(keys)) return;
-    const WeightedSums to{.weights = job.scratch + row * keys_of_tile + place + keys.begin,
-                          .sums = job.state.sums_of_values + row * padded,
-                          .padded = padded};
-    add_values_of<rows(), T>(part_of(values, keys.begin, keys.end - keys.begin), to, features);
+    Run<T> part = values;
+    part.first += keys.begin * values.stride;
+    part.count = keys.end - keys.begin;
+    add_values_of<rows()>(part, {.weights = job.scratch + row * score_stride + place + keys.begin,
+                                 .sums = job.state.sums_of_values + row * padded,
+                                 .padded = padded});
   };
   const std::integral_constant<std::size_t, 1> one;
   for (std::int64_t row = 0; row < job.rows; ++row) {
@@ -232,28 +222,37 @@ HWY_INLINE void add_run(const Heads& values, const StreamJob& job, std::int64_t 
   }
 }
 
-// Calls visit(heads of whole vectors, an element of them, the first one's place among heads): all
-// as they lie, or keys_of_panel at a time, widened to float32 and padded.
+// Calls visit(run of whole vectors, its first key) for a run from key `at` on: as it lies, or
+// keys_of_panel of its keys at a time, widened to float32 and padded.
 template <class T, class Visit>
-HWY_INLINE void for_each_run(const Heads& heads, std::int64_t features, float* scratch,
-                             const Visit& visit) {
-  if (features % vector_lanes == 0) {
-    visit(heads, T{}, std::int64_t{0});
+HWY_INLINE void visit_whole_vectors(const Run<T>& run, std::int64_t at, float* scratch,
+                                    const Visit& visit) {
+  if (run.features % vector_lanes == 0) {
+    visit(run, at);
     return;
   }
-  const void* widened[keys_of_panel];
-  for (std::int64_t first = 0; first < heads.count; first += keys_of_panel) {
-    const std::int64_t count = std::min(keys_of_panel, heads.count - first);
+  const std::int64_t stride = padded_features(run.features);
+  for (std::int64_t first = 0; first < run.count; first += keys_of_panel) {
+    const std::int64_t count = std::min(keys_of_panel, run.count - first);
     for (std::int64_t i = 0; i < count; ++i) {
-      fetch_ahead(heads, first + i);
-      float* const to = scratch + i * padded_features(features);
-      widen_head<T>(heads.heads[first + i], features, to);
-      widened[i] = to;
+      fetch_ahead(run, first + i);
+      widen_head<T>(run.first + (first + i) * run.stride, run.features, scratch + i * stride);
     }
-    Heads run;
-    run.heads = widened;
-    run.count = count;
-    visit(run, 0.0F, first);
+    visit(Run<float>{scratch, stride, count, run.features}, at + first);
+  }
+}
+
+// Keys [keys.begin, keys.end) of a job, which are [features] elements each.
+template <class T, class Visit>
+HWY_INLINE void for_each_run(const HeadBlocks& heads, std::int64_t features, KeyRange keys,
+                             float* scratch, const Visit& visit) {
+  for (std::int64_t at = keys.begin; at < keys.end;) {
+    const std::int64_t place = at % heads.block_keys;
+    const std::int64_t count = std::min(heads.block_keys - place, keys.end - at);
+    const auto* const block = static_cast<const T*>(heads.blocks[at / heads.block_keys]);
+    const Run<T> run{block + place * heads.key_stride, heads.key_stride, count, features};
+    visit_whole_vectors(run, at, scratch, visit);
+    at += count;
   }
 }
 
@@ -276,44 +275,33 @@ HWY_INLINE float complete_scores(const RowLimits& limits, std::int64_t first_key
   return hn::GetLane(hn::MaxOfLanes(d, largest));
 }
 
+// Keys [first, first + count) of the job.
 template <class T>
 HWY_INLINE void stream_tile(const StreamJob& job, std::int64_t first, std::int64_t count) {
   const std::int64_t first_key = job.first_key + first;
   const KeyRange any = ranges_of(job.limits, job.rows, first_key, count).any;
   if (is_empty(any)) return;
-  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
-  float* const room = job.scratch + job.rows * keys_of_tile;
-  const Heads keys{.heads = job.keys + first + any.begin,
-                   .count = any.end - any.begin,
-                   .bytes = job.head_dim * size,
-                   .others = job.values + first + any.begin,
-                   .others_count = any.end - any.begin,
-                   .others_bytes = job.features * size};
-  for_each_run<T>(keys, job.head_dim, room,
-                  [&](const Heads& run, auto of, std::int64_t at)
-                      HWY_ATTR { score_run<decltype(of)>(run, job, any.begin + at); });
+  const KeyRange keys{first + any.begin, first + any.end};
+  float* const room = job.scratch + job.rows * score_stride;
+  for_each_run<T>(job.keys, job.head_dim, keys, room,
+                  [&](const auto& run, std::int64_t at)
+                      HWY_ATTR { score_run(run, job, at - first); });
   for (std::int64_t row = 0; row < job.rows; ++row) {
-    float* const scores = job.scratch + row * keys_of_tile;
+    float* const scores = job.scratch + row * score_stride;
     const KeyRange range = within_tile(job.limits[row], first_key, count);
     if (is_empty(range)) continue;
     const float largest = complete_scores(job.limits[row], first_key, range, scores);
     weigh_row(state_row(job.state, row, job.features), scores, whole_panels(range), largest);
   }
-  const Heads values{.heads = keys.others,
-                     .count = keys.count,
-                     .bytes = keys.others_bytes,
-                     .others = job.keys + first + any.end,
-                     .others_count = job.count - first - any.end,
-                     .others_bytes = keys.bytes};
-  for_each_run<T>(values, job.features, room,
-                  [&](const Heads& run, auto of, std::int64_t at)
-                      HWY_ATTR { add_run<decltype(of)>(run, job, first_key, any.begin + at); });
+  for_each_run<T>(job.values, job.features, keys, room,
+                  [&](const auto& run, std::int64_t at)
+                      HWY_ATTR { add_run(run, job, first_key, at - first); });
 }
 
 template <class T>
 void stream(const StreamJob& job) {
-  for (std::int64_t first = 0; first < job.count; first += keys_of_tile) {
-    stream_tile<T>(job, first, std::min(keys_of_tile, job.count - first));
+  for (std::int64_t first = 0; first < job.count; first += keys_of_stream_tile) {
+    stream_tile<T>(job, first, std::min(keys_of_stream_tile, job.count - first));
   }
 }
 

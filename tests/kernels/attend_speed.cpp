@@ -2,8 +2,6 @@
 // Times the kernels of attention alone, beside what the machine's multipliers and its memory allow:
 // for work on the kernels, which want no reference and no public API around them. Not a test.
 // Usage: rotary_attend_speed [seconds for each line] [instruction set]
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -63,35 +61,44 @@ std::vector<double> interleaved_minima(const std::vector<std::function<void()>>&
   return least;
 }
 
+// Vectors of 512 and 256 bits. Inline assembly, so that nothing is folded.
+using Wide = float __attribute__((vector_size(64)));
+using Narrow = float __attribute__((vector_size(32)));
+
 constexpr int peak_steps = 20000;
-constexpr int peak_sums = 16;
+constexpr double peak_operations = 2.0 * 16 * 16 * peak_steps;
 volatile float sink;
 
-// 2 * 16 lanes * peak_sums * peak_steps operations.
-__attribute__((target("avx512f"))) void multiply_and_add_512() {
-  __m512 sums[peak_sums];
-  for (auto& sum : sums) sum = _mm512_set1_ps(1.0F);
-  const __m512 factor = _mm512_set1_ps(0.5F);
-  for (int step = 0; step < peak_steps; ++step) {
+template <int Sums, class Vector>
+[[gnu::always_inline]] inline void multiply_and_add(int steps) {
+  Vector sums[Sums];
+  Vector factor = {};
+  for (auto& sum : sums) sum = factor;
+  for (int step = 0; step < steps; ++step) {
 #pragma GCC unroll 16
-    for (auto& sum : sums) sum = _mm512_fmadd_ps(sum, factor, factor);
+    for (auto& sum : sums) asm volatile("vfmadd231ps %1, %1, %0" : "+v"(sum) : "v"(factor));
   }
-  for (auto& sum : sums) sink = _mm512_cvtss_f32(sum);
+  for (auto& sum : sums) sink = sum[0];
 }
 
-__attribute__((target("avx2,fma"))) void multiply_and_add_256() {
-  for (int half = 0; half < 2; ++half) {
-    __m256 sums[12];
-    for (auto& sum : sums) sum = _mm256_set1_ps(1.0F);
-    const __m256 factor = _mm256_set1_ps(0.5F);
-    for (int step = 0; step < peak_steps / 12 * 16; ++step) {
-#pragma GCC unroll 12
-      for (auto& sum : sums) sum = _mm256_fmadd_ps(sum, factor, factor);
-    }
-    for (auto& sum : sums) sink = _mm256_cvtss_f32(sum);
-  }
+[[gnu::target("avx512f")]] void multiply_and_add_512() { multiply_and_add<16, Wide>(peak_steps); }
+[[gnu::target("avx2,fma")]] void multiply_and_add_256() {
+  multiply_and_add<8, Narrow>(4 * peak_steps);
 }
-constexpr double peak_operations = 2.0 * 16 * peak_sums * peak_steps;
+
+// The bytes, read as fast as one thread can.
+[[gnu::target("avx512f")]] void read_512(const float* data, std::int64_t floats) {
+  Wide sums[4] = {};
+  for (std::int64_t i = 0; i < floats; i += 64) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      asm volatile("vorps %1, %0, %0"
+                   : "+v"(sums[v])
+                   : "m"(*reinterpret_cast<const Wide*>(data + i + 16 * v)));
+    }
+  }
+  for (auto& sum : sums) sink = sum[0];
+}
 
 enum class Encoding { none, rope, alibi, toeplitz };
 
@@ -247,7 +254,6 @@ class Decode {
         bf16_(bf16),
         k_(heads * keys * head_dim / (bf16 ? 2 : 1)),
         v_(heads * keys * head_dim / (bf16 ? 2 : 1)),
-        pointers_(static_cast<std::size_t>(2 * keys)),
         loaded_(loaded_queries_size(group, head_dim)),
         scratch_(stream_scratch_size(group, head_dim)),
         max_(group),
@@ -276,17 +282,15 @@ class Decode {
       std::fill_n(sums_.get(), group_ * head_dim, 0.0F);
       for (std::int64_t first = 0; first < n_; first += chunk) {
         const std::int64_t count = std::min(chunk, n_ - first);
-        for (std::int64_t j = 0; j < count; ++j)
-          pointers_[static_cast<std::size_t>(j)] = k + (first + j) * bytes;
-        for (std::int64_t j = 0; j < count; ++j)
-          pointers_[static_cast<std::size_t>(chunk + j)] = v + (first + j) * bytes;
+        const void* const keys = k + first * bytes;
+        const void* const values = v + first * bytes;
         kernels.stream({.queries = loaded_.get(),
                         .limits = limits_,
                         .rows = group_,
                         .head_dim = head_dim,
                         .features = head_dim,
-                        .keys = pointers_.data(),
-                        .values = pointers_.data() + chunk,
+                        .keys = {&keys, count, head_dim},
+                        .values = {&values, count, head_dim},
                         .first_key = first,
                         .count = count,
                         .state = softmax,
@@ -296,20 +300,10 @@ class Decode {
     }
   }
 
-  // Reads the same bytes.
-  __attribute__((target("avx512f"))) void read() const {
+  void read() const {
     const std::int64_t floats = heads * n_ * head_dim / (bf16_ ? 2 : 1);
-    __m512i all = _mm512_setzero_si512();
-    for (const float* data : {k_.get(), v_.get()}) {
-      __m512i sums[4] = {all, all, all, all};
-      for (std::int64_t i = 0; i < floats; i += 64) {
-#pragma GCC unroll 4
-        for (int v = 0; v < 4; ++v)
-          sums[v] = _mm512_or_si512(sums[v], _mm512_loadu_si512(data + i + 16 * v));
-      }
-      all = _mm512_or_si512(_mm512_or_si512(sums[0], sums[1]), _mm512_or_si512(sums[2], sums[3]));
-    }
-    sink = _mm512_cvtss_f32(_mm512_castsi512_ps(all));
+    read_512(k_.get(), floats);
+    read_512(v_.get(), floats);
   }
 
  private:
@@ -318,18 +312,17 @@ class Decode {
   std::int64_t n_, group_;
   bool bf16_;
   Floats k_, v_;
-  std::vector<const void*> pointers_;
   Floats loaded_, scratch_, max_, sum_, sums_;
   RowLimits limits_[16];
 };
 
-int run(double seconds, std::string_view wanted) {
+int run(double seconds, std::string_view wanted, std::int64_t decode_keys) {
   for (const KernelTable* table : supported_tables()) {
     if (!wanted.empty() && wanted != table->instruction_set()) continue;
     std::printf("%s\n", table->instruction_set());
     const bool wide = std::string_view(table->instruction_set()).starts_with("AVX3");
     for (const std::int64_t n : {512, 1024, 2048, 4096, 8192}) {
-      if (n > 2048 && seconds < 0) continue;
+      if (decode_keys != 32768) continue;
       Prefill prefill(*table, n);
       const auto times = interleaved_minima(
           {wide ? multiply_and_add_512 : multiply_and_add_256, [&] { prefill.run(Encoding::none); },
@@ -347,11 +340,11 @@ int run(double seconds, std::string_view wanted) {
     }
     for (const bool bf16 : {false, true}) {
       for (const std::int64_t group : {1, 4, 8}) {
-        Decode decode(*table, 32768, group, bf16);
+        Decode decode(*table, decode_keys, group, bf16);
         const auto times =
             interleaved_minima({[&] { decode.read(); }, [&] { decode.run(); }}, seconds);
-        std::printf("decode 32k %s group %lld: read %.1f GB/s, %.1f %% of it\n",
-                    bf16 ? "bf16" : "f32", static_cast<long long>(group), decode.bytes() / times[0],
+        std::printf("decode %s group %lld: read %.1f GB/s, %.1f %% of it\n", bf16 ? "bf16" : "f32",
+                    static_cast<long long>(group), decode.bytes() / times[0],
                     100 * times[0] / times[1]);
         std::fflush(stdout);
       }
@@ -365,5 +358,6 @@ int run(double seconds, std::string_view wanted) {
 }  // namespace rotary::kernels
 
 int main(int argc, char** argv) {
-  return rotary::kernels::run(argc > 1 ? std::atof(argv[1]) : 1, argc > 2 ? argv[2] : "");
+  return rotary::kernels::run(argc > 1 ? std::atof(argv[1]) : 1, argc > 2 ? argv[2] : "",
+                              argc > 3 ? std::atoll(argv[3]) : 32768);
 }
