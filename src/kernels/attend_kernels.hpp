@@ -63,7 +63,7 @@ inline constexpr std::int64_t accumulate_scratch_size =
     rows_of_group * (keys_of_tile + 2 * lane_multiple);
 // features: the larger one of head_dim and the features of values.
 [[nodiscard]] constexpr std::int64_t stream_scratch_size(std::int64_t rows, std::int64_t features) {
-  return rows * keys_of_stream_tile + keys_of_panel * padded_features(features);
+  return rows * (keys_of_stream_tile + lane_multiple) + keys_of_panel * padded_features(features);
 }
 
 // How the heads that are loaded turn, in float32: the rows as in RotateJob. A pairing that changes

@@ -8,225 +8,20 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "kernels/attend_kernels.hpp"
+#include "kernels/attend_problem.hpp"
 #include "kernels/kernels.hpp"
-#include "rotation/active_kernels.hpp"
-#include "support/bfloat16.hpp"
-#include "support/binary16.hpp"
 #include "support/random.hpp"
-#include "support/result.hpp"
 
 namespace rotary::kernels {
 namespace {
-
-using test::Random;
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-constexpr double u = 0x1p-24;
-
-const KernelTable& table() { return *test::value_of(active_kernels()); }
-
-// Exactly so many aligned floats, with guards around them.
-class Floats {
- public:
-  explicit Floats(std::int64_t count, float value = 0)
-      : count_(static_cast<std::size_t>(count)), room_(count_ + 3 * guards, guard) {
-    const auto address = reinterpret_cast<std::uintptr_t>(room_.data()) + 4 * guards;
-    first_ = guards + (attend_alignment - address % attend_alignment) % attend_alignment / 4;
-    std::fill_n(data(), count, value);
-  }
-  float* data() { return room_.data() + first_; }
-  const float* data() const { return room_.data() + first_; }
-  bool is_intact() const {
-    const auto is_guard = [](float each) { return each == guard; };
-    const auto begin = room_.begin();
-    const auto first = static_cast<std::ptrdiff_t>(first_);
-    return std::all_of(begin, begin + first, is_guard) &&
-           std::all_of(begin + first + static_cast<std::ptrdiff_t>(count_), room_.end(), is_guard);
-  }
-
- private:
-  static constexpr std::size_t guards = 16;
-  static constexpr float guard = 0x1.23456p77F;
-  std::size_t count_;
-  std::vector<float> room_;
-  std::size_t first_;
-};
-
-enum class Type { f32, bf16, f16 };
-constexpr std::array types = {Type::f32, Type::bf16, Type::f16};
-
-const AttendTypeKernels& kernels_of(Type type) {
-  const AttendKernels& all = *table().attend;
-  return type == Type::f32 ? all.f32 : type == Type::bf16 ? all.bf16 : all.f16;
-}
-
-// Heads in memory of their own, so that a sanitizer sees each byte beyond, and their values.
-struct Tensor {
-  Tensor(Type type, std::int64_t heads, std::int64_t features, Random& random) {
-    for (std::int64_t h = 0; h < heads; ++h) {
-      std::vector<double> of_head;
-      const std::size_t size = type == Type::f32 ? 4 : 2;
-      bytes.push_back(std::make_unique<std::byte[]>(size * static_cast<std::size_t>(features)));
-      pointers.push_back(bytes.back().get());
-      for (std::int64_t f = 0; f < features; ++f) {
-        of_head.push_back(put(type, bytes.back().get() + size * static_cast<std::size_t>(f),
-                              random.activation() / 2));
-      }
-      values.push_back(of_head);
-    }
-  }
-  static double put(Type type, std::byte* to, float value) {
-    if (type == Type::f32) {
-      std::memcpy(to, &value, 4);
-      return value;
-    }
-    const std::uint16_t bits =
-        type == Type::bf16 ? test::to_bfloat16(value) : test::to_binary16(value);
-    std::memcpy(to, &bits, 2);
-    return type == Type::bf16 ? test::from_bfloat16(bits) : test::from_binary16(bits);
-  }
-  std::vector<std::unique_ptr<std::byte[]>> bytes;
-  std::vector<const void*> pointers;
-  std::vector<std::vector<double>> values;
-};
-
-enum class Shape { causal, bidirectional, window, padding, packed, any, none };
-enum class Bias { none, toeplitz, clipped, dense, with_minus_infinity };
-constexpr std::array shapes = {Shape::causal, Shape::bidirectional, Shape::window, Shape::padding,
-                               Shape::packed, Shape::any,           Shape::none};
-constexpr std::array biases = {Bias::none, Bias::toeplitz, Bias::clipped, Bias::dense,
-                               Bias::with_minus_infinity};
-
-struct Sizes {
-  Type type;
-  std::int64_t rows;
-  std::int64_t keys;
-  std::int64_t head_dim;
-  std::int64_t features;
-};
-
-struct Problem {
-  Problem(const Sizes& n, Shape shape, Bias bias, std::uint64_t seed)
-      : size(n),
-        random(seed),
-        q(n.type, n.rows, n.head_dim, random),
-        k(n.type, n.keys, n.head_dim, random),
-        v(n.type, n.keys, n.features, random) {
-    for (std::int64_t r = 0; r < n.rows; ++r) {
-      scales.push_back(static_cast<float>(1.5 / std::sqrt(static_cast<double>(n.head_dim))) *
-                       (r % 3 == 0 ? 0.7F : 1.0F));
-      limits.push_back(limits_of(shape, r));
-    }
-    make_bias(bias);
-  }
-
-  RowLimits limits_of(Shape shape, std::int64_t r) {
-    const std::int64_t query = size.keys - size.rows + r;  // the place of a query among keys
-    RowLimits row{
-        .first_key = 0, .end_key = size.keys, .bias = nullptr, .bias_of_key_0 = 0, .bias_count = 0};
-    if (shape == Shape::causal || shape == Shape::window) row.end_key = query + 1;
-    if (shape == Shape::window) row.first_key = query - 37;
-    if (shape == Shape::padding) row.first_key = size.keys / 3;
-    if (shape == Shape::packed) {
-      const std::int64_t border = size.keys / 2 + 1;
-      (r < size.rows / 2 ? row.end_key : row.first_key) = border;
-    }
-    if (shape == Shape::any) {
-      row.first_key = random.integer(-3, size.keys + 3);
-      row.end_key = random.integer(-3, size.keys + 3);
-    }
-    if (shape == Shape::none) row.end_key = r % 2 == 0 ? 0 : -(std::int64_t{1} << 62);
-    return row;
-  }
-
-  void make_bias(Bias bias) {
-    if (bias == Bias::none) return;
-    const bool dense = bias == Bias::dense || bias == Bias::with_minus_infinity;
-    const std::int64_t distances = bias == Bias::clipped ? 41 : size.keys + size.rows;
-    const std::int64_t count = distances + 2 * keys_of_panel;
-    for (std::int64_t r = 0; r < (dense ? size.rows : 1); ++r) {
-      std::vector<float> entries(static_cast<std::size_t>(count), nan);
-      for (auto i = keys_of_panel; i < count - keys_of_panel; ++i) {
-        const bool is_masked = bias == Bias::with_minus_infinity && random.unit() < 0.3;
-        entries[static_cast<std::size_t>(i)] = is_masked ? -infinity : random.activation();
-      }
-      if (bias == Bias::clipped) {
-        std::fill_n(entries.begin(), keys_of_panel, 1.25F);
-        std::fill_n(entries.end() - keys_of_panel, keys_of_panel, -0.75F);
-      }
-      tables.push_back(entries);
-    }
-    for (std::int64_t r = 0; r < size.rows; ++r) {
-      auto& row = limits[static_cast<std::size_t>(r)];
-      const auto& entries = tables[dense ? static_cast<std::size_t>(r) : 0];
-      row.bias = entries.data();
-      row.bias_count = count;
-      row.bias_of_key_0 = keys_of_panel;
-      if (bias == Bias::toeplitz) row.bias_of_key_0 += size.rows - r - 1;
-      if (bias == Bias::clipped) row.bias_of_key_0 += 20 - (size.keys - size.rows + r);
-    }
-  }
-
-  void turn_by_random_angles() {
-    const std::int64_t pairs = size.head_dim / 2;
-    const std::int64_t lanes = rounded_up(pairs, lane_multiple);
-    rows_of_turns.assign(static_cast<std::size_t>((size.keys + size.rows) * 2 * lanes), nan);
-    for (std::int64_t t = 0; t < size.keys + size.rows; ++t) {
-      for (std::int64_t i = 0; i < pairs; ++i) {
-        const double angle = 7 * random.unit();
-        rows_of_turns[static_cast<std::size_t>(2 * t * lanes + i)] =
-            static_cast<float>(std::cos(angle));
-        rows_of_turns[static_cast<std::size_t>((2 * t + 1) * lanes + i)] =
-            static_cast<float>(std::sin(angle));
-      }
-    }
-    of_keys = {.rotate = table().rotate_half.f32,
-               .rows = rows_of_turns.data(),
-               .row_stride = 2 * lanes,
-               .lane_stride = lanes,
-               .first_feature = size.head_dim % 2,
-               .pairs = pairs};
-    of_queries = of_keys;
-    of_queries.rows += size.keys * 2 * lanes;
-    turn(k, of_keys);
-    turn(q, of_queries);
-  }
-
-  // The values alone: what is in memory is turned by the kernels.
-  void turn(Tensor& tensor, const HeadRotation& rotation) const {
-    for (std::size_t h = 0; h < tensor.values.size(); ++h) {
-      const float* const cos = rotation.rows + static_cast<std::int64_t>(h) * rotation.row_stride;
-      for (std::int64_t i = 0; i < rotation.pairs; ++i) {
-        const double c = cos[i];
-        const double s = cos[rotation.lane_stride + i];
-        const auto at = static_cast<std::size_t>(rotation.first_feature + i);
-        double& x = tensor.values[h][at];
-        double& y = tensor.values[h][at + static_cast<std::size_t>(rotation.pairs)];
-        const double turned = x * c - y * s;
-        y = x * s + y * c;
-        x = turned;
-      }
-    }
-  }
-
-  Sizes size;
-  Random random;
-  Tensor q, k, v;
-  std::vector<float> scales;
-  std::vector<RowLimits> limits;
-  std::vector<std::vector<float>> tables;
-  std::vector<float> rows_of_turns;
-  HeadRotation of_keys, of_queries;
-};
 
 struct State {
   State(std::int64_t row_count, std::int64_t feature_count)
@@ -330,18 +125,22 @@ State streamed(const Problem& problem, const Cut& cut) {
     const std::int64_t rows = std::min(cut.rows, n.rows - row);
     const Queries queries(problem, row, rows);
     Floats scratch(stream_scratch_size(rows, std::max(n.head_dim, n.features)), nan);
-    for (std::int64_t key = 0; key < n.keys; key += cut.keys) {
-      kernels_of(n.type).stream({.queries = queries.loaded.data(),
-                                 .limits = problem.limits.data() + row,
-                                 .rows = rows,
-                                 .head_dim = n.head_dim,
-                                 .features = n.features,
-                                 .keys = problem.k.pointers.data() + key,
-                                 .values = problem.v.pointers.data() + key,
-                                 .first_key = key,
-                                 .count = std::min(cut.keys, n.keys - key),
-                                 .state = state.view(row),
-                                 .scratch = scratch.data()});
+    // A call begins at the border of a block, too.
+    const std::int64_t cut_keys = cut.keys % n.lying.block_keys == 0 ? cut.keys : n.keys;
+    for (std::int64_t key = 0; key < n.keys; key += cut_keys) {
+      const std::int64_t block = key / n.lying.block_keys;
+      kernels_of(n.type).stream(
+          {.queries = queries.loaded.data(),
+           .limits = problem.limits.data() + row,
+           .rows = rows,
+           .head_dim = n.head_dim,
+           .features = n.features,
+           .keys = {problem.k.blocks.data() + block, n.lying.block_keys, problem.k.stride},
+           .values = {problem.v.blocks.data() + block, n.lying.block_keys, problem.v.stride},
+           .first_key = key,
+           .count = std::min(cut_keys, n.keys - key),
+           .state = state.view(row),
+           .scratch = scratch.data()});
     }
     EXPECT_TRUE(scratch.is_intact() && state.is_intact());
   }
@@ -441,6 +240,8 @@ void expect_expected(const Problem& problem, State state) {
 constexpr std::array<std::int64_t, 14> odd_sizes = {1,  2,  3,  5,  8,  15, 16,
                                                     17, 31, 48, 64, 72, 80, 130};
 
+constexpr std::array<std::int64_t, 4> block_sizes = {1, 7, 32, 4096};
+
 Sizes random_sizes(Random& random) {
   const auto any_size = [&] {
     return odd_sizes[static_cast<std::size_t>(random.integer(0, odd_sizes.size() - 1))];
@@ -449,7 +250,9 @@ Sizes random_sizes(Random& random) {
           .rows = random.integer(1, 30),
           .keys = random.integer(0, 2) == 0 ? random.integer(1, 40) : random.integer(200, 600),
           .head_dim = any_size(),
-          .features = any_size()};
+          .features = any_size(),
+          .lying = {.block_keys = block_sizes[random.bits() % block_sizes.size()],
+                    .padding = random.integer(0, 1) * 70}};
 }
 
 template <class Visit>
@@ -465,6 +268,7 @@ void for_each_problem(const Visit& visit) {
                      " shape " + std::to_string(static_cast<int>(shape)) + " bias " +
                      std::to_string(static_cast<int>(bias)));
         Problem problem(n, shape, bias, random.bits());
+        problem.poison();
         visit(problem, random);
         if (testing::Test::HasFatalFailure()) return;
       }
@@ -489,6 +293,64 @@ TEST(AttendKernels, StreamIsAttention) {
     const Cut cut{.rows = random.integer(1, problem.size.rows), .keys = keys_of_tile};
     EXPECT_TRUE(streamed(problem, cut) == whole) << "bits depend on the cut";
   });
+}
+
+TEST(AttendKernels, PartsOverOtherKeysAreMerged) {
+  Random random(8);
+  for (const std::int64_t features : {1, 16, 80}) {
+    const Sizes n{.type = Type::f32,
+                  .rows = 9,
+                  .keys = 600,
+                  .head_dim = 24,
+                  .features = features,
+                  .lying = {.block_keys = 256, .padding = 0}};
+    Problem problem(n, Shape::window, Bias::toeplitz, random.bits());
+    const std::vector<RowLimits> limits = problem.limits;
+    const auto border = [](std::size_t r) { return 300 + 90 * static_cast<std::int64_t>(r); };
+    for (std::size_t r = 0; r < limits.size(); ++r) {
+      problem.limits[r].end_key = std::min(limits[r].end_key, border(r));
+    }
+    State merged = accumulated(problem, {});
+    for (std::size_t r = 0; r < limits.size(); ++r) {
+      problem.limits[r] = limits[r];
+      problem.limits[r].first_key = std::max(limits[r].first_key, border(r));
+    }
+    State added = streamed(problem, {});
+    problem.limits = limits;
+    table().attend->merge(
+        {.into = merged.view(), .from = added.view(), .rows = n.rows, .features = n.features});
+    EXPECT_TRUE(merged.is_intact());
+    expect_expected(problem, merged);
+  }
+}
+
+// A later key of another row, in the same tile of rows: NaN where a row attends to it, and no
+// trace of it elsewhere.
+TEST(AttendKernels, MaskedKeysLeaveNoTrace) {
+  Random random(9);
+  for (const std::int64_t rows : {1, 5, 12, 30}) {
+    const Sizes n{.type = Type::bf16,
+                  .rows = rows,
+                  .keys = 290,
+                  .head_dim = 40,
+                  .features = 48,
+                  .lying = {.block_keys = 300, .padding = 0}};
+    Problem problem(n, Shape::causal, Bias::none, random.bits());
+    const State accumulated_before = accumulated(problem, {});
+    const State streamed_before = streamed(problem, {});
+    problem.poison_head(problem.v, n.keys - 1, n.features);
+    problem.poison_head(problem.k, n.keys - 1, n.head_dim);
+    const State accumulated_after = accumulated(problem, {});
+    const State streamed_after = streamed(problem, {});
+    const auto same = static_cast<std::size_t>(4 * (rows - 1));
+    EXPECT_EQ(std::memcmp(accumulated_before.sum.data(), accumulated_after.sum.data(), same), 0);
+    EXPECT_EQ(std::memcmp(accumulated_before.sums.data(), accumulated_after.sums.data(), same * 48),
+              0);
+    EXPECT_EQ(std::memcmp(streamed_before.sum.data(), streamed_after.sum.data(), same), 0);
+    EXPECT_EQ(std::memcmp(streamed_before.sums.data(), streamed_after.sums.data(), same * 48), 0);
+    EXPECT_TRUE(std::isnan(accumulated_after.sum.data()[rows - 1]));
+    EXPECT_TRUE(std::isnan(streamed_after.sum.data()[rows - 1]));
+  }
 }
 
 }  // namespace

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queries, keys, values, limits and biases for the tests of attention's kernels, with their values
+// in double.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "kernels/attend_kernels.hpp"
+#include "kernels/kernels.hpp"
+#include "rotation/active_kernels.hpp"
+#include "support/bfloat16.hpp"
+#include "support/binary16.hpp"
+#include "support/random.hpp"
+#include "support/result.hpp"
+
+namespace rotary::kernels {
+
+using test::Random;
+
+inline constexpr float infinity = std::numeric_limits<float>::infinity();
+inline constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+inline constexpr double u = 0x1p-24;
+
+inline const KernelTable& table() { return *test::value_of(active_kernels()); }
+
+// Exactly so many aligned floats, with guards around them.
+class Floats {
+ public:
+  explicit Floats(std::int64_t count, float value = 0)
+      : count_(static_cast<std::size_t>(count)), room_(count_ + 3 * guards, guard) {
+    const auto address = reinterpret_cast<std::uintptr_t>(room_.data()) + 4 * guards;
+    first_ = guards + (attend_alignment - address % attend_alignment) % attend_alignment / 4;
+    std::fill_n(data(), count, value);
+  }
+  float* data() { return room_.data() + first_; }
+  const float* data() const { return room_.data() + first_; }
+  bool is_intact() const {
+    const auto is_guard = [](float each) { return each == guard; };
+    const auto begin = room_.begin();
+    const auto first = static_cast<std::ptrdiff_t>(first_);
+    return std::all_of(begin, begin + first, is_guard) &&
+           std::all_of(begin + first + static_cast<std::ptrdiff_t>(count_), room_.end(), is_guard);
+  }
+
+ private:
+  static constexpr std::size_t guards = 16;
+  static constexpr float guard = 0x1.23456p77F;
+  std::size_t count_;
+  std::vector<float> room_;
+  std::size_t first_;
+};
+
+enum class Type { f32, bf16, f16 };
+inline constexpr std::array types = {Type::f32, Type::bf16, Type::f16};
+
+inline const AttendTypeKernels& kernels_of(Type type) {
+  const AttendKernels& all = *table().attend;
+  return type == Type::f32 ? all.f32 : type == Type::bf16 ? all.bf16 : all.f16;
+}
+
+// How the heads of keys lie.
+struct Lying {
+  std::int64_t block_keys = 1;
+  std::int64_t padding = 0;  // elements between heads
+};
+
+// Heads in blocks of memory of their own, so that a sanitizer sees each byte beyond, and their
+// values.
+struct Tensor {
+  Tensor(Type type, std::int64_t heads, std::int64_t features, const Lying& lying, Random& random)
+      : stride(features + lying.padding) {
+    const std::size_t size = type == Type::f32 ? 4 : 2;
+    for (std::int64_t h = 0; h < heads; ++h) {
+      const std::int64_t place = h % lying.block_keys;
+      if (place == 0) {
+        const std::int64_t count = std::min(lying.block_keys, heads - h);
+        const auto elements = static_cast<std::size_t>((count - 1) * stride + features);
+        bytes.push_back(std::make_unique<std::byte[]>(size * elements));
+        blocks.push_back(bytes.back().get());
+      }
+      std::byte* const head = bytes.back().get() + size * static_cast<std::size_t>(place * stride);
+      pointers.push_back(head);
+      values.emplace_back();
+      for (std::size_t f = 0; f < static_cast<std::size_t>(features); ++f) {
+        values.back().push_back(put(type, head + size * f, random.activation() / 2));
+      }
+    }
+  }
+  static double put(Type type, std::byte* to, float value) {
+    if (type == Type::f32) {
+      std::memcpy(to, &value, 4);
+      return value;
+    }
+    const std::uint16_t bits =
+        type == Type::bf16 ? test::to_bfloat16(value) : test::to_binary16(value);
+    std::memcpy(to, &bits, 2);
+    return type == Type::bf16 ? test::from_bfloat16(bits) : test::from_binary16(bits);
+  }
+  std::int64_t stride;
+  std::vector<std::unique_ptr<std::byte[]>> bytes;
+  std::vector<const void*> blocks;
+  std::vector<const void*> pointers;
+  std::vector<std::vector<double>> values;
+};
+
+enum class Shape { causal, bidirectional, window, padding, packed, any, none };
+enum class Bias { none, toeplitz, clipped, dense, with_minus_infinity };
+inline constexpr std::array shapes = {Shape::causal,  Shape::bidirectional, Shape::window,
+                                      Shape::padding, Shape::packed,        Shape::any,
+                                      Shape::none};
+inline constexpr std::array biases = {Bias::none, Bias::toeplitz, Bias::clipped, Bias::dense,
+                                      Bias::with_minus_infinity};
+
+struct Sizes {
+  Type type;
+  std::int64_t rows;
+  std::int64_t keys;
+  std::int64_t head_dim;
+  std::int64_t features;
+  Lying lying;
+};
+
+struct Problem {
+  Problem(const Sizes& n, Shape shape, Bias bias, std::uint64_t seed)
+      : size(n),
+        random(seed),
+        q(n.type, n.rows, n.head_dim, {}, random),
+        k(n.type, n.keys, n.head_dim, n.lying, random),
+        v(n.type, n.keys, n.features, n.lying, random) {
+    for (std::int64_t r = 0; r < n.rows; ++r) {
+      scales.push_back(static_cast<float>(1.5 / std::sqrt(static_cast<double>(n.head_dim))) *
+                       (r % 3 == 0 ? 0.7F : 1.0F));
+      limits.push_back(limits_of(shape, r));
+    }
+    make_bias(bias);
+  }
+
+  RowLimits limits_of(Shape shape, std::int64_t r) {
+    const std::int64_t query = size.keys - size.rows + r;  // the place of a query among keys
+    RowLimits row{
+        .first_key = 0, .end_key = size.keys, .bias = nullptr, .bias_of_key_0 = 0, .bias_count = 0};
+    if (shape == Shape::causal || shape == Shape::window) row.end_key = query + 1;
+    if (shape == Shape::window) row.first_key = query - 37;
+    if (shape == Shape::padding) row.first_key = size.keys / 3;
+    if (shape == Shape::packed) {
+      const std::int64_t border = size.keys / 2 + 1;
+      (r < size.rows / 2 ? row.end_key : row.first_key) = border;
+    }
+    if (shape == Shape::any) {
+      row.first_key = random.integer(-3, size.keys + 3);
+      row.end_key = random.integer(-3, size.keys + 3);
+    }
+    if (shape == Shape::none) row.end_key = r % 2 == 0 ? 0 : -(std::int64_t{1} << 62);
+    return row;
+  }
+
+  void make_bias(Bias bias) {
+    if (bias == Bias::none) return;
+    const bool dense = bias == Bias::dense || bias == Bias::with_minus_infinity;
+    const std::int64_t distances = bias == Bias::clipped ? 41 : size.keys + size.rows;
+    const std::int64_t count = distances + 2 * keys_of_panel;
+    for (std::int64_t r = 0; r < (dense ? size.rows : 1); ++r) {
+      std::vector<float> entries(static_cast<std::size_t>(count), nan);
+      for (auto i = keys_of_panel; i < count - keys_of_panel; ++i) {
+        const bool is_masked = bias == Bias::with_minus_infinity && random.unit() < 0.3;
+        entries[static_cast<std::size_t>(i)] = is_masked ? -infinity : random.activation();
+      }
+      if (bias == Bias::clipped) {
+        std::fill_n(entries.begin(), keys_of_panel, 1.25F);
+        std::fill_n(entries.end() - keys_of_panel, keys_of_panel, -0.75F);
+      }
+      tables.push_back(entries);
+    }
+    for (std::int64_t r = 0; r < size.rows; ++r) {
+      auto& row = limits[static_cast<std::size_t>(r)];
+      const auto& entries = tables[dense ? static_cast<std::size_t>(r) : 0];
+      row.bias = entries.data();
+      row.bias_count = count;
+      row.bias_of_key_0 = keys_of_panel;
+      if (bias == Bias::toeplitz) row.bias_of_key_0 += size.rows - r - 1;
+      if (bias == Bias::clipped) row.bias_of_key_0 += 20 - (size.keys - size.rows + r);
+    }
+  }
+
+  void turn_by_random_angles() {
+    const std::int64_t pairs = size.head_dim / 2;
+    const std::int64_t lanes = rounded_up(pairs, lane_multiple);
+    rows_of_turns.assign(static_cast<std::size_t>((size.keys + size.rows) * 2 * lanes), nan);
+    for (std::int64_t t = 0; t < size.keys + size.rows; ++t) {
+      for (std::int64_t i = 0; i < pairs; ++i) {
+        const double angle = 7 * random.unit();
+        rows_of_turns[static_cast<std::size_t>(2 * t * lanes + i)] =
+            static_cast<float>(std::cos(angle));
+        rows_of_turns[static_cast<std::size_t>((2 * t + 1) * lanes + i)] =
+            static_cast<float>(std::sin(angle));
+      }
+    }
+    of_keys = {.rotate = table().rotate_half.f32,
+               .rows = rows_of_turns.data(),
+               .row_stride = 2 * lanes,
+               .lane_stride = lanes,
+               .first_feature = size.head_dim % 2,
+               .pairs = pairs};
+    of_queries = of_keys;
+    of_queries.rows += size.keys * 2 * lanes;
+    turn(k, of_keys);
+    turn(q, of_queries);
+  }
+
+  // The values alone: what is in memory is turned by the kernels.
+  void turn(Tensor& tensor, const HeadRotation& rotation) const {
+    for (std::size_t h = 0; h < tensor.values.size(); ++h) {
+      const float* const cos = rotation.rows + static_cast<std::int64_t>(h) * rotation.row_stride;
+      for (std::int64_t i = 0; i < rotation.pairs; ++i) {
+        const double c = cos[i];
+        const double s = cos[rotation.lane_stride + i];
+        const auto at = static_cast<std::size_t>(rotation.first_feature + i);
+        double& x = tensor.values[h][at];
+        double& y = tensor.values[h][at + static_cast<std::size_t>(rotation.pairs)];
+        const double turned = x * c - y * s;
+        y = x * s + y * c;
+        x = turned;
+      }
+    }
+  }
+
+  // What no row attends to may hold anything.
+  void poison() {
+    for (std::int64_t j = 0; j < size.keys; ++j) {
+      const auto attends = [j](const RowLimits& row) {
+        return row.first_key <= j && j < row.end_key;
+      };
+      if (std::any_of(limits.begin(), limits.end(), attends)) continue;
+      poison_head(k, j, size.head_dim);
+      poison_head(v, j, size.features);
+    }
+  }
+  void poison_head(Tensor& tensor, std::int64_t head, std::int64_t features) const {
+    const auto h = static_cast<std::size_t>(head);
+    auto* const bytes = static_cast<std::byte*>(const_cast<void*>(tensor.pointers[h]));
+    const std::size_t element = size.type == Type::f32 ? 4 : 2;
+    for (std::size_t f = 0; f < static_cast<std::size_t>(features); ++f) {
+      tensor.values[h][f] =
+          Tensor::put(size.type, bytes + element * f, f % 2 == 0 ? nan : infinity);
+    }
+  }
+
+  Sizes size;
+  Random random;
+  Tensor q, k, v;
+  std::vector<float> scales;
+  std::vector<RowLimits> limits;
+  std::vector<std::vector<float>> tables;
+  std::vector<float> rows_of_turns;
+  HeadRotation of_keys, of_queries;
+};
+
+}  // namespace rotary::kernels
