@@ -76,8 +76,8 @@ struct AttentionEncoding {
 };
 
 struct AttendOptions {
-  // Of q·k; must be given, finite. 1 / sqrt(head_dim) in most models, 1 in T5; where a ModelSpec
-  // has a softmax_factor, times that.
+  // Of q·k; must be given, of a size from 2^-64 to 2^64. 1 / sqrt(head_dim) in most models, 1 in
+  // T5; where a ModelSpec has a softmax_factor, times that.
   double scale = 0;
   AttentionMask mask;
   AttentionEncoding encoding = {};
@@ -91,7 +91,8 @@ struct AttendOptions {
   // [batch, heads, queries, 1], f32: ln Σ_j exp(score_j), -Inf where no key is seen. What it takes
   // to merge two attentions over different keys.
   std::optional<ScoresView> log_sum_exp = {};
-  // At least attend_bytes(...), aligned to 64, apart from every operand. Empty: allocated.
+  // At least attend_bytes(...), aligned to 64, apart from every view. The call then allocates
+  // nothing, but for what FIRE and Sandwich make of their numbers. Empty: allocated.
   std::span<std::byte> memory = {};
   Executor executor = {};
 };

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "rotary/export.h"
+#include "rotary/result.hpp"
 
 namespace rotary {
 
@@ -33,6 +34,9 @@ struct LognTemperature {
 };
 
 using QueryTemperature = std::variant<NoTemperature, StepTemperature, LognTemperature>;
+
+// The ranges above, in which its factors are finite at every position.
+[[nodiscard]] ROTARY_API Status validate(const QueryTemperature& temperature);
 
 // What the query of this position is multiplied with. Requires the ranges above, position >= 0.
 [[nodiscard]] ROTARY_API double query_factor(const QueryTemperature& temperature,

@@ -9,21 +9,33 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string_view>
 
 #include "attention/attend_checks.hpp"
 #include "attention/query_block.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "relative/checks.hpp"
 #include "rotary/attention.hpp"
 #include "rotation/active_kernels.hpp"
+#include "rotation/overlap.hpp"
 #include "rotation/view_checks.hpp"
 
 namespace rotary {
 namespace {
 
+// Of blocks or bytes: from here on they are not counted exactly.
+constexpr std::int64_t beyond = std::int64_t{1} << 61;
+
+// The product, or a number beyond all that can be, which views of stride 0 can ask for.
+std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? beyond : std::min(product, beyond);
+}
+
 std::int64_t blocks_of(const AttendCall& call, const AttentionSequence& sequence) {
   const std::int64_t queries = queries_of_block(call);
-  return (sequence.queries + queries - 1) / queries * call.k.extents.heads;
+  return bounded_product((sequence.queries + queries - 1) / queries, call.k.extents.heads);
 }
 
 // Block `index` of all, for indices that grow from call to call.
@@ -38,8 +50,7 @@ class BlockCursor {
     const std::int64_t queries = queries_of_block(call_);
     const std::int64_t kv_heads = call_.k.extents.heads;
     const std::int64_t first_query = in_sequence / kv_heads * queries;
-    const std::int64_t count =
-        std::min(queries, call_.sequence(sequence_).queries - first_query);
+    const std::int64_t count = std::min(queries, call_.sequence(sequence_).queries - first_query);
     return {.sequence = sequence_,
             .kv_head = in_sequence % kv_heads,
             .first_query = first_query,
@@ -64,17 +75,19 @@ Plan plan_of(const Attending& attending) {
   plan.sizes.head_dim = call.q.extents.features;
   plan.sizes.features = call.v.extents.features;
   const std::int64_t block = queries_of_block(call);
-  for (std::int64_t index = 0; index < call.sequence_count(); ++index) {
+  const std::int64_t different = call.different_sequences();
+  const std::int64_t alike = different == 0 ? 0 : call.sequence_count() / different;
+  for (std::int64_t index = 0; index < different; ++index) {
     const AttentionSequence sequence = call.sequence(index);
     if (sequence.queries == 0) continue;
-    plan.blocks += blocks_of(call, sequence);
+    const std::int64_t blocks = bounded_product(blocks_of(call, sequence), alike);
+    plan.blocks = bounded_product(plan.blocks + blocks, 1);
     for (const std::int64_t queries :
          {std::min(block, sequence.queries), (sequence.queries - 1) % block + 1}) {
       const BlockShape shape{.queries = queries, .group = call.group()};
       plan.sizes.rows = std::max(plan.sizes.rows, shape.rows());
     }
-    plan.sizes.bias_floats =
-        std::max(plan.sizes.bias_floats, bias_floats(attending, sequence));
+    plan.sizes.bias_floats = std::max(plan.sizes.bias_floats, bias_floats(attending, sequence));
   }
   const Executor& executor = call.options.executor;
   const std::int64_t most = executor.run == nullptr ? 1 : executor.concurrency;
@@ -84,7 +97,8 @@ Plan plan_of(const Attending& attending) {
 
 std::size_t bytes_of(const Plan& plan) {
   if (plan.blocks == 0) return 0;
-  return static_cast<std::size_t>(plan.workers) * scratch_bytes(plan.sizes);
+  const auto of_worker = static_cast<std::int64_t>(scratch_bytes(plan.sizes));
+  return static_cast<std::size_t>(bounded_product(plan.workers, of_worker));
 }
 
 struct Work {
@@ -117,9 +131,9 @@ void clear(const AttendCall& call, const Gap& gap) {
       std::memset(const_cast<std::byte*>(head_at(call.out, gap.batch, token, head)), 0, bytes);
       if (!call.options.log_sum_exp) continue;
       const ScoresView& view = *call.options.log_sum_exp;
-      static_cast<float*>(
-          view.data)[gap.batch * view.strides.batch + head * view.strides.head +
-                     token * view.strides.query] = -std::numeric_limits<float>::infinity();
+      static_cast<float*>(view.data)[gap.batch * view.strides.batch + head * view.strides.head +
+                                     token * view.strides.query] =
+          -std::numeric_limits<float>::infinity();
     }
   }
 }
@@ -143,6 +157,31 @@ void clear_gaps(const AttendCall& call) {
   clear_rows_to(call.q.extents.batch);
 }
 
+// What the call works in shares nothing with what it reads and writes.
+Status check_memory_apart(const AttendCall& call, std::size_t bytes) {
+  const ElementsView memory{
+      .data = call.options.memory.data(),
+      .extents = {.tokens = static_cast<std::int64_t>(bytes), .heads = 1, .features = 1},
+      .strides = {.token = 1}};
+  const auto check = [&](std::string_view name, const ConstHeadsView& view) -> Status {
+    const ElementsView elements{.data = view.data,
+                                .element_bytes = size_in_bytes(view.dtype),
+                                .extents = view.extents,
+                                .strides = view.strides};
+    if (find_overlap(memory, elements) == Overlap::none) return {};
+    return invalid_argument("memory: must lie apart from ", name, ", got memory that overlaps it");
+  };
+  if (auto status = check("out", call.out); !status) return status;
+  if (auto status = check("q", call.q); !status) return status;
+  if (auto status = check("k", call.k); !status) return status;
+  if (auto status = check("v", call.v); !status) return status;
+  if (call.table != nullptr) {
+    if (auto status = check("blocks", view_of(*call.table)); !status) return status;
+  }
+  if (!call.options.log_sum_exp) return {};
+  return check("log_sum_exp", relative::named("log_sum_exp", *call.options.log_sum_exp).memory);
+}
+
 Status check_memory(const AttendCall& call, std::size_t bytes) {
   const auto memory = call.options.memory;
   if (memory.empty()) return {};
@@ -154,7 +193,7 @@ Status check_memory(const AttendCall& call, std::size_t bytes) {
   if (memory.size() < bytes)
     return invalid_argument("memory: must have at least ", bytes, " bytes (attend_bytes), got ",
                             memory.size());
-  return {};
+  return check_memory_apart(call, bytes);
 }
 
 struct AlignedDelete {
@@ -165,7 +204,7 @@ struct AlignedDelete {
 
 std::optional<ScoreBias> score_bias_of(const AttendCall& call) {
   const RelativeBias* const bias = call.options.encoding.bias;
-  return bias == nullptr ? std::nullopt : std::optional(score_bias(*bias));
+  return bias == nullptr ? std::nullopt : std::optional<ScoreBias>(*bias);
 }
 
 Status attend_checked(const AttendCall& call) {
@@ -175,6 +214,7 @@ Status attend_checked(const AttendCall& call) {
   if (!table) return table.error();
   const Extents& n = call.out.extents;
   if (n.batch == 0 || n.tokens == 0 || n.heads == 0) return {};
+  if (n.features == 0 && !call.options.log_sum_exp) return {};
   const auto bias = score_bias_of(call);
   const Attending attending{.call = call, .kernels = **table, .bias = bias ? &*bias : nullptr};
   const Plan plan = plan_of(attending);
@@ -194,8 +234,7 @@ Status attend_checked(const AttendCall& call) {
   } else {
     call.options.executor.run(
         call.options.executor.context, plan.workers,
-        [](void* state, std::int64_t index) { work_on(*static_cast<Work*>(state), index); },
-        &work);
+        [](void* state, std::int64_t index) { work_on(*static_cast<Work*>(state), index); }, &work);
   }
   return {};
 }
@@ -205,15 +244,26 @@ Result<std::size_t> bytes_for(const AttendCall& call) {
   const auto table = active_kernels();
   if (!table) return table.error();
   const auto bias = score_bias_of(call);
-  return bytes_of(plan_of({.call = call, .kernels = **table, .bias = bias ? &*bias : nullptr}));
+  const std::size_t bytes =
+      bytes_of(plan_of({.call = call, .kernels = **table, .bias = bias ? &*bias : nullptr}));
+  if (bytes >= static_cast<std::size_t>(beyond))
+    return Error{ErrorCode::out_of_memory, "a call of these sizes needs 2^61 bytes or more"};
+  return bytes;
+}
+
+// Without strides where they lead to no element: data may be null.
+template <class View>
+View as_called(View view) {
+  if (!has_elements(view.extents)) view.strides = {};
+  return without_unused_strides(view);
 }
 
 AttendCall call_of(const HeadsView& out, const ConstHeadsView& q, const PagedKeys& keys,
                    const AttendOptions& options) {
-  return {.out = without_unused_strides(out),
-          .q = without_unused_strides(q),
-          .k = without_unused_strides(keys.k),
-          .v = without_unused_strides(keys.v),
+  return {.out = as_called(out),
+          .q = as_called(q),
+          .k = as_called(keys.k),
+          .v = as_called(keys.v),
           .table = &keys.table,
           .options = options};
 }
@@ -247,8 +297,7 @@ Result<std::size_t> attend_bytes(ConstHeadsView q, ConstHeadsView k, ConstHeadsV
 
 Result<std::size_t> attend_bytes(ConstHeadsView q, const PagedKeys& keys,
                                  const AttendOptions& options) noexcept {
-  return guarded(
-      [&]() -> Result<std::size_t> { return bytes_for(call_of({}, q, keys, options)); });
+  return guarded([&]() -> Result<std::size_t> { return bytes_for(call_of({}, q, keys, options)); });
 }
 
 }  // namespace rotary

@@ -2,6 +2,7 @@
 // One call of attend(), its sequences filled in, and the tokens that it speaks of.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,6 +26,11 @@ struct AttendCall {
   [[nodiscard]] std::int64_t sequence_count() const noexcept {
     return options.sequences.empty() ? q.extents.batch
                                      : static_cast<std::int64_t>(options.sequences.size());
+  }
+  // How many of them differ in more than their batch row: those from there on are as the first one.
+  [[nodiscard]] std::int64_t different_sequences() const noexcept {
+    return options.sequences.empty() ? std::min<std::int64_t>(q.extents.batch, 1)
+                                     : sequence_count();
   }
   [[nodiscard]] AttentionSequence sequence(std::int64_t index) const noexcept {
     if (!options.sequences.empty()) return options.sequences[static_cast<std::size_t>(index)];

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string_view>
+#include <variant>
 
 #include "attention/key_limits.hpp"
 #include "base/message.hpp"
@@ -50,6 +51,10 @@ Status check_keys(const AttendCall& call) {
   }
   if (k.features != q.features) {
     return invalid_argument("k: features must be those of q, ", q.features, "; got ", k.features);
+  }
+  if (q.heads > most_heads_of_attention) {
+    return invalid_argument("q: heads must be at most ", most_heads_of_attention, ", got ",
+                            q.heads);
   }
   if (k.heads > 0 && q.heads % k.heads != 0) {
     return invalid_argument("q: heads must be a multiple of those of k, ", k.heads, "; got ",
@@ -118,10 +123,19 @@ Status check_sequence(const AttendCall& call, std::int64_t index) {
                             " tokens of k, got ", s.keys, " from ", s.first_key,
                             " on for sequence ", index);
   }
+  if (s.keys > most_keys_of_attention) {
+    return invalid_argument("sequences: at most ", most_keys_of_attention,
+                            " keys can be attended to, got ", s.keys, " for sequence ", index);
+  }
   if (!can_be_compared(s.query_position, s.queries) || !can_be_compared(s.key_position, s.keys)) {
     return invalid_argument("sequences: positions must be from -2^60 to 2^60, got queries from ",
                             s.query_position, " and keys from ", s.key_position,
                             " on for sequence ", index);
+  }
+  const bool tempered = !std::holds_alternative<NoTemperature>(call.options.q_temperature);
+  if (tempered && s.queries > 0 && s.query_position < 0) {
+    return invalid_argument("q_temperature: is for queries at positions >= 0, got ",
+                            s.query_position, " for sequence ", index);
   }
   if (call.table != nullptr) return check_blocks(call, s, index);
   return {};
@@ -140,7 +154,7 @@ Status check_order(const AttentionSequence& before, const AttentionSequence& aft
 }
 
 Status check_sequences(const AttendCall& call) {
-  const std::int64_t count = call.sequence_count();
+  const std::int64_t count = call.different_sequences();
   for (std::int64_t index = 0; index < count; ++index) {
     if (auto status = check_sequence(call, index); !status) return status;
     if (index == 0) continue;
@@ -148,15 +162,6 @@ Status check_sequences(const AttendCall& call) {
       return status;
   }
   return {};
-}
-
-// A table as a view of its numbers, for what is asked of memory.
-ConstHeadsView view_of(const BlockTable& table) {
-  return without_unused_strides(ConstHeadsView{
-      .data = table.blocks,
-      .dtype = DType::f32,  // of the size of a number
-      .extents = {.tokens = table.sequences, .heads = 1, .features = table.blocks_of_sequence},
-      .strides = {.token = table.stride}});
 }
 
 Status check_table(const AttendCall& call) {
@@ -186,25 +191,23 @@ Status check_rotations(const Turned& turned) {
   if (!serves) {
     return invalid_argument(turned.name, ": rows must be for head_dim ", n.features, ", batch ",
                             n.batch, " (or 1) and tokens ", n.tokens, "; got head_dim ",
-                            rotations.window().head_dim, ", batch ", rotations.batch(),
-                            ", tokens ", rotations.tokens());
+                            rotations.window().head_dim, ", batch ", rotations.batch(), ", tokens ",
+                            rotations.tokens());
   }
   if (rotations.row_dtype() != RowDType::f32)
     return invalid_argument(turned.name, ": rows must be f32, got f64");
   if (rotations.tensors().value_or(turned.dtype) != turned.dtype) {
-    return invalid_argument(turned.name, ": rows must be for tensors of ",
-                            to_string(turned.dtype), ", got rows for ",
-                            to_string(*rotations.tensors()));
+    return invalid_argument(turned.name, ": rows must be for tensors of ", to_string(turned.dtype),
+                            ", got rows for ", to_string(*rotations.tensors()));
   }
   if (rotations.role().value_or(turned.role) != turned.role) {
     return invalid_argument(turned.name, ": rows must be those of role ", to_string(turned.role),
                             ", got rows of xPos for role ", to_string(*rotations.role()));
   }
   if (turned.dtype != DType::f32 && rounds_products(rotations.numerics(), rotations.rounding())) {
-    return invalid_argument(turned.name, ": rotations must not round products of ",
-                            to_string(turned.dtype),
-                            ", got those of Rounding every_step or double_angle: call rotate() ",
-                            "first");
+    return invalid_argument(
+        turned.name, ": rotations must not round products of ", to_string(turned.dtype),
+        ", got those of Rounding every_step or double_angle: call rotate() ", "first");
   }
   return {};
 }
@@ -274,15 +277,25 @@ Status check_destinations(const AttendCall& call) {
 
 }  // namespace
 
+ConstHeadsView view_of(const BlockTable& table) {
+  return without_unused_strides(ConstHeadsView{
+      .data = table.blocks,
+      .dtype = DType::f32,  // of the size of a number
+      .extents = {.tokens = table.sequences, .heads = 1, .features = table.blocks_of_sequence},
+      .strides = {.token = table.stride}});
+}
+
 Status check_read(const AttendCall& call) {
   if (auto status = check_operand("q", call.q); !status) return status;
   if (auto status = check_operand("k", call.k); !status) return status;
   if (auto status = check_operand("v", call.v); !status) return status;
   if (auto status = check_keys(call); !status) return status;
-  if (!std::isfinite(call.options.scale) || call.options.scale == 0) {
-    return invalid_argument("scale must be given, finite and not 0 (1 / sqrt(head_dim) in most ",
-                            "models), got ", call.options.scale);
+  const double scale = std::abs(call.options.scale);
+  if (!(scale >= 0x1p-64 && scale <= 0x1p64)) {
+    return invalid_argument("scale must be given, of a size from 2^-64 to 2^64 (1 / ",
+                            "sqrt(head_dim) in most models), got ", call.options.scale);
   }
+  if (auto status = validate(call.options.q_temperature); !status) return status;
   if (auto status = check_mask(call.options.mask); !status) return status;
   if (call.table != nullptr) {
     if (auto status = check_table(call); !status) return status;

@@ -10,6 +10,15 @@ namespace rotary {
 // The longest head of q, k and v. MLA has 576; what a thread works in grows with it.
 inline constexpr std::int64_t largest_head_of_attention = std::int64_t{1} << 14;
 
+// Heads of q; what a thread works in grows with those of a kv head.
+inline constexpr std::int64_t most_heads_of_attention = std::int64_t{1} << 20;
+
+// Keys of a sequence: float32 sums mean nothing for more.
+inline constexpr std::int64_t most_keys_of_attention = std::int64_t{1} << 31;
+
+// A table as a view of its numbers, for what is asked of memory.
+[[nodiscard]] ConstHeadsView view_of(const BlockTable& table);
+
 // Of everything but out and log_sum_exp.
 [[nodiscard]] Status check_read(const AttendCall& call);
 

@@ -44,8 +44,7 @@ Scratch take(Arena& arena, const ScratchSizes& sizes) noexcept {
   s.packed_queries = arena.take<float>(kernels::packed_queries_size(sizes.rows, sizes.head_dim));
   s.state.max = arena.take<float>(sizes.rows);
   s.state.sum = arena.take<float>(sizes.rows);
-  s.state.sums_of_values =
-      arena.take<float>(sizes.rows * kernels::padded_features(sizes.features));
+  s.state.sums_of_values = arena.take<float>(sizes.rows * kernels::padded_features(sizes.features));
   s.keys = arena.take<const void*>(kernels::keys_of_tile);
   s.values = arena.take<const void*>(kernels::keys_of_tile);
   s.packed_keys =

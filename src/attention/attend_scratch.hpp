@@ -58,21 +58,21 @@ struct ScratchSizes {
 };
 
 struct Scratch {
-  KeyRun* sinks = nullptr;                // [rows]
-  KeyRun* windows = nullptr;              // [rows]
-  kernels::RowLimits* limits = nullptr;   // [rows]
-  const void** queries = nullptr;         // [rows_of_load]
-  void** results = nullptr;               // [rows_of_load]
-  float* scales = nullptr;                // [rows_of_load]
-  float* loaded = nullptr;                // of rows_of_load
-  float* packed_queries = nullptr;        // of rows
-  kernels::SoftmaxState state = {};       // of rows
-  const void** keys = nullptr;            // [keys_of_tile]
-  const void** values = nullptr;          // [keys_of_tile]
-  float* packed_keys = nullptr;           // of keys_of_tile
-  float* packed_values = nullptr;         // of keys_of_tile
+  KeyRun* sinks = nullptr;               // [rows]
+  KeyRun* windows = nullptr;             // [rows]
+  kernels::RowLimits* limits = nullptr;  // [rows]
+  const void** queries = nullptr;        // [rows_of_load]
+  void** results = nullptr;              // [rows_of_load]
+  float* scales = nullptr;               // [rows_of_load]
+  float* loaded = nullptr;               // of rows_of_load
+  float* packed_queries = nullptr;       // of rows
+  kernels::SoftmaxState state = {};      // of rows
+  const void** keys = nullptr;           // [keys_of_tile]
+  const void** values = nullptr;         // [keys_of_tile]
+  float* packed_keys = nullptr;          // of keys_of_tile
+  float* packed_values = nullptr;        // of keys_of_tile
   float* of_kernels = nullptr;
-  float* bias = nullptr;                  // [bias_floats]
+  float* bias = nullptr;  // [bias_floats]
 };
 
 // memory: scratch_bytes(sizes), aligned to attend_alignment.

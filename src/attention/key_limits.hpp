@@ -22,7 +22,7 @@ struct KeyRun {
 };
 
 struct SeenKeys {
-  KeyRun sinks;   // before the window, apart from it
+  KeyRun sinks;  // before the window, apart from it
   KeyRun window;
 };
 
@@ -33,7 +33,9 @@ struct SeenKeys {
   // The key at the query's own position; may be none of the sequence.
   const std::int64_t own = sequence.query_position + query - sequence.key_position;
   const bool causal = mask.order == AttentionOrder::causal;
-  const auto clamped = [&](std::int64_t key) { return std::clamp<std::int64_t>(key, 0, sequence.keys); };
+  const auto clamped = [&](std::int64_t key) {
+    return std::clamp<std::int64_t>(key, 0, sequence.keys);
+  };
   const auto reach = [](std::int64_t width) {  // farther than any two positions are apart
     return std::clamp(width, -3 * largest_mask_position, 3 * largest_mask_position);
   };

@@ -142,7 +142,7 @@ class Block {
   }
 
   [[nodiscard]] bool has_distance_tables() const {
-    return bias_ != nullptr && depends_on_distance_alone(bias_->bias);
+    return bias_ != nullptr && bias_->is_of_distances();
   }
 
   // The keys that any row sees.
@@ -169,15 +169,14 @@ class Block {
                   .last = key + keys.end - 1 - query_position(0)};
     if (call_.options.mask.order == AttentionOrder::causal)
       distances_.last = std::min<std::int64_t>(distances_.last, 0);
-    distances_ = distinct_distances(bias_->bias, distances_);
+    distances_ = bias_->distinct(distances_);
     bias_stride_ = distances_.count() + 2 * bias_margin;
-    fill_distance_tables({.tables = scratch_.bias,
-                          .stride = bias_stride_,
-                          .first_head = first_head(),
-                          .heads = shape_.group,
-                          .range = distances_,
-                          .margin = bias_margin},
-                         bias_->bias);
+    bias_->fill(DistanceTables{.tables = scratch_.bias,
+                               .stride = bias_stride_,
+                               .first_head = first_head(),
+                               .heads = shape_.group,
+                               .range = distances_,
+                               .margin = bias_margin});
   }
 
   void set_limits(const KeyRun* runs) {
@@ -204,14 +203,13 @@ class Block {
     for (std::int64_t query = 0; query < shape_.queries; ++query) {
       const bool by_head = shape_.queries > 1;
       float* const table = scratch_.bias + (by_head ? query : 0) * stride;
-      fill_row_tables({.values = table + bias_margin,
-                       .stride = by_head ? shape_.run_stride() * stride : stride,
-                       .first_head = first_head(),
-                       .heads = shape_.group,
-                       .query = query_position(query),
-                       .first_key = sequence_.key_position + first,
-                       .keys = count},
-                      bias_->bias);
+      bias_->fill(RowTables{.values = table + bias_margin,
+                            .stride = by_head ? shape_.run_stride() * stride : stride,
+                            .first_head = first_head(),
+                            .heads = shape_.group,
+                            .query = query_position(query),
+                            .first_key = sequence_.key_position + first,
+                            .keys = count});
     }
     for_each_row([&](std::int64_t row, std::int64_t, std::int64_t) {
       kernels::RowLimits& limits = scratch_.limits[row];
@@ -307,12 +305,13 @@ class Block {
               const_cast<std::byte*>(head_at(call_.out, sequence_.batch, query, head));
         }
         const std::int64_t row = run * shape_.run_stride() + first;
-        finish({.state = {.max = state.max + row,
-                          .sum = state.sum + row,
-                          .sums_of_values = state.sums_of_values + row * padded_features(features())},
-                .rows = rows,
-                .features = features(),
-                .heads = scratch_.results});
+        finish(
+            {.state = {.max = state.max + row,
+                       .sum = state.sum + row,
+                       .sums_of_values = state.sums_of_values + row * padded_features(features())},
+             .rows = rows,
+             .features = features(),
+             .heads = scratch_.results});
       }
     }
     store_log_sum_exp();
@@ -329,8 +328,8 @@ class Block {
       const double constant =
           bias_ == nullptr ? 0 : bias_->row_constant(first_head() + head, query_position(query));
       const double value =
-          sum > 0 ? (scratch_.state.max[row] + std::log2(sum)) * std::numbers::ln2 + constant
-                  : -std::numeric_limits<double>::infinity();
+          sum == 0 ? -std::numeric_limits<double>::infinity()
+                   : (scratch_.state.max[row] + std::log2(sum)) * std::numbers::ln2 + constant;
       static_cast<float*>(view.data)[element] = static_cast<float>(value);
     });
   }
@@ -355,15 +354,15 @@ std::int64_t queries_of_block(const AttendCall& call) noexcept {
 
 KeyPath key_path(const AttendCall& call, std::int64_t queries) noexcept {
   const bool few = queries <= most_streamed_rows && queries * call.group() <= most_streamed_rows;
-  const bool as_they_lie = call.options.encoding.k_rotations == nullptr &&
-                           call.k.dtype == call.v.dtype;
+  const bool as_they_lie =
+      call.options.encoding.k_rotations == nullptr && call.k.dtype == call.v.dtype;
   return few && as_they_lie ? KeyPath::streamed : KeyPath::packed;
 }
 
 std::int64_t bias_floats(const Attending& attending, const AttentionSequence& sequence) noexcept {
   if (attending.bias == nullptr || sequence.queries == 0) return 0;
   const std::int64_t queries = std::min(queries_of_block(attending.call), sequence.queries);
-  if (depends_on_distance_alone(attending.bias->bias))
+  if (attending.bias->is_of_distances())
     return attending.call.group() * (sequence.keys + queries + 2 * bias_margin);
   const BlockShape shape{.queries = queries, .group = attending.call.group()};
   return shape.rows() * (keys_of_tile + 2 * bias_margin);

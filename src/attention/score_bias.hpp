@@ -4,8 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <variant>
 
+#include "relative/evaluators.hpp"
 #include "rotary/relative_bias.hpp"
 
 namespace rotary {
@@ -18,26 +19,6 @@ struct Distances {
   [[nodiscard]] std::int64_t count() const noexcept { return last - first + 1; }
 };
 
-// A bias without what is the same for all keys of a row, which softmax does not see: ALiBi's form
-// key_position, slope * key, is the form causal plus slope * query.
-struct ScoreBias {
-  RelativeBias bias;
-  std::vector<double> row_slopes = {};  // [heads], of key_position; empty: none
-
-  // What a query at this position adds to its log-sum-exp.
-  [[nodiscard]] double row_constant(std::int64_t head, std::int64_t query) const noexcept {
-    if (row_slopes.empty()) return 0;
-    return row_slopes[static_cast<std::size_t>(head)] * static_cast<double>(query);
-  }
-};
-
-// Requires a valid bias.
-[[nodiscard]] ScoreBias score_bias(const RelativeBias& bias);
-
-// The range without the distances at its ends that have the bias of the outermost one that stays;
-// where it has none at all, one of them.
-[[nodiscard]] Distances distinct_distances(const RelativeBias& bias, Distances range) noexcept;
-
 // For heads [first_head, first_head + heads): tables[head * stride + margin + i] of distance
 // range.first + i, and `margin` more at each end that repeat the last one there.
 struct DistanceTables {
@@ -48,7 +29,6 @@ struct DistanceTables {
   Distances range;
   std::int64_t margin = 0;
 };
-void fill_distance_tables(const DistanceTables& tables, const RelativeBias& bias);
 
 // values[head * stride + key] of one query and the keys from first_key on.
 struct RowTables {
@@ -60,6 +40,39 @@ struct RowTables {
   std::int64_t first_key = 0;
   std::int64_t keys = 0;
 };
-void fill_row_tables(const RowTables& tables, const RelativeBias& bias);
+
+// ALiBi without what is the same for all keys of a row, which softmax does not see: the form
+// key_position, slope * key, is the form causal, slope * (key - query), plus slope * query. Its
+// slopes are formed when they are asked for, so that it takes no memory.
+struct AlibiScores {
+  const Alibi& alibi;
+};
+
+using BiasEvaluator = std::variant<relative::T5Evaluator, AlibiScores, relative::KerpleLogEvaluator,
+                                   relative::KerplePowerEvaluator, relative::FireEvaluator,
+                                   relative::SandwichEvaluator>;
+
+// Made once for a call, from a valid bias, which must outlive it.
+class ScoreBias {
+ public:
+  explicit ScoreBias(const RelativeBias& bias);
+
+  // Whether distance tables serve; else row tables.
+  [[nodiscard]] bool is_of_distances() const noexcept;
+
+  // The range without the distances at its ends that have the bias of the outermost one that
+  // stays; where it has none at all, one of them.
+  [[nodiscard]] Distances distinct(Distances range) const noexcept;
+
+  void fill(const DistanceTables& tables) const noexcept;
+  void fill(const RowTables& tables) const noexcept;
+
+  // What a query at this position adds to its log-sum-exp.
+  [[nodiscard]] double row_constant(std::int64_t head, std::int64_t query) const noexcept;
+
+ private:
+  BiasEvaluator evaluator_;
+  std::int64_t saturation_;  // a distance from which on, to either side, the bias is the same
+};
 
 }  // namespace rotary

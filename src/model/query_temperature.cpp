@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/query_temperature.hpp"
+#include "rotary/query_temperature.hpp"
 
 #include <algorithm>
 #include <cmath>

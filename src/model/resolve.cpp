@@ -12,7 +12,6 @@
 #include "model/model_config.hpp"
 #include "model/overrides.hpp"
 #include "model/params_json.hpp"
-#include "model/query_temperature.hpp"
 #include "model/resolve_layers.hpp"
 #include "model/resolve_rotary.hpp"
 #include "model/spelling.hpp"

@@ -85,6 +85,10 @@ Status check(const Alibi& bias) {
   return bias.slopes.empty() ? check_bias_max(bias) : check_learned(bias);
 }
 
+double alibi_slope(const Alibi& alibi, std::int64_t head) noexcept {
+  return alibi.slopes.empty() ? slope(alibi, head) : alibi.slopes[to_size(head)];
+}
+
 AlibiEvaluator::AlibiEvaluator(const Alibi& bias) : form_(bias.form), slopes_(slopes_of(bias)) {}
 
 double AlibiEvaluator::shared_term(const PairOfPositions& pair) const noexcept {

@@ -27,6 +27,9 @@ namespace rotary::relative {
 [[nodiscard]] std::int64_t bucket_of(std::int64_t relative_position,
                                      const T5Buckets& buckets) noexcept;
 
+// Of one head of a checked bias.
+[[nodiscard]] double alibi_slope(const Alibi& alibi, std::int64_t head) noexcept;
+
 // What the term that all heads share is a function of.
 enum class Dependence { distance, key, pair };
 

@@ -77,7 +77,12 @@ RULES = (
         because="kernels know no spec, no model, no Result",
     ),
     Rule("src/rotation/", (PUBLIC, "src/base/", "src/kernels/"), CORE),
-    Rule("src/attention/", (PUBLIC, "src/base/", "src/kernels/", "src/rotation/"), CORE),
+    Rule(
+        "src/attention/",
+        (PUBLIC, "src/base/", "src/kernels/", "src/rotation/")
+        + tuple(f"src/relative/{name}.hpp" for name in ("checks", "evaluators", "pair_positions")),
+        CORE,
+    ),
     Rule(
         "src/rotation/scaling/", NO_TENSOR + ("src/base/",), CORE,
         because="a scaling rule sees no tensor, dtype or device",
