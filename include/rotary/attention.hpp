@@ -117,7 +117,7 @@ struct AttendOptions {
                                        ConstHeadsView v, const AttendOptions& options) noexcept;
 
 // The same with keys in pages. options.sequences must be given, one for each of the table's;
-// first_key counts keys of its own pages. Rows of k_rotations are [sequences, keys].
+// first_key counts keys of its own pages. Rows of k_rotations are [sequences, keys of the pages].
 [[nodiscard]] ROTARY_API Status attend(HeadsView out, ConstHeadsView q, const PagedKeys& keys,
                                        const AttendOptions& options) noexcept;
 

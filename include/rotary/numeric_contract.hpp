@@ -230,4 +230,55 @@ template <PositionNumber Number>
   return stored_element_error(dtype, exact, largest * 0x1p-39);
 }
 
+// What the error of attend() depends on, of one query of one head.
+struct AttendedRow {
+  std::int64_t head_dim = 0;
+  std::int64_t keys = 0;  // that the query sees; to be of use, up to about 2^22
+  // The largest, over those keys, of |scale * factor| * |q| * |k| + |bias|: Euclidean norms of the
+  // heads as they meet, after what turns them; of a bias, the magnitudes of the terms of its
+  // formula (of key_position: |slope| * (|key| + |query|)).
+  double score_size = 0;
+  // Where attend() turns them, rotate_error_bound of the query plus that of the keys, else 0.
+  double rotation = 0;
+};
+
+// Error of a score. In units of 2^-24 * score_size: two roundings of the query, one of the bias,
+// one for each feature and the sum with the bias, three more where the score is brought under the
+// running maximum, and those of the rotations. score_size in [2^-60, 2^60].
+[[nodiscard]] inline double attend_score_error(const AttendedRow& row) noexcept {
+  const double units =
+      static_cast<double>(row.head_dim) + 8 + std::numbers::sqrt2 * row.rotation;
+  return units * 0x1p-24 * (1 + 0x1p-8) * row.score_size;
+}
+
+// Times that a row's sums are taken to another maximum, at most: tiles of 256 keys, cut where
+// sinks end and the window begins.
+[[nodiscard]] inline double attend_rescalings(const AttendedRow& row) noexcept {
+  return static_cast<double>(row.keys / 256 + 3);
+}
+
+// |float32 element of attend() - exact| in units of 2^-24 * the largest |element of v| of that
+// feature over the keys that the query sees, which is 0 or in [2^-80, 2^80]. What a stored bf16 or
+// f16 element adds: stored_error_bound. docs/numeric-contract.md derives it.
+[[nodiscard]] inline double attend_error_bound(const AttendedRow& row) noexcept {
+  const double rescalings = attend_rescalings(row);
+  const double exponent = attend_score_error(row) + 2.25 * (rescalings + 1) * 0x1p-24;
+  const double weights = std::fmin(std::expm1(exponent) * std::exp(exponent), 2);
+  const double keys = static_cast<double>(row.keys);
+  const double sums = (keys + std::fmin(keys, 136) + 3 * rescalings + 2) * 0x1p-24;
+  if (!(sums < 0.5)) return std::numeric_limits<double>::infinity();
+  return (weights + sums / (1 - sums)) * 0x1p24;
+}
+
+// |log_sum_exp of attend() - exact|: the score's error, that of the sum of weights, and the result
+// rounded once to float32. Of a query that sees a key.
+[[nodiscard]] inline double attend_log_sum_exp_error_bound(const AttendedRow& row,
+                                                           double log_sum_exp) noexcept {
+  const double keys = static_cast<double>(row.keys);
+  const double rescalings = attend_rescalings(row);
+  const double sum = (std::fmin(keys, 136) + 5 * rescalings + 5) * 0x1p-24;
+  const double before = attend_score_error(row) + sum / (1 - sum);
+  return before + 0x1p-24 * (std::abs(log_sum_exp) + before);
+}
+
 }  // namespace rotary

@@ -268,7 +268,7 @@ class Block {
                     .count = count,
                     .features = head_dim(),
                     .rotation = turn(table_, rotations, paged ? block_.sequence : sequence_.batch,
-                                     (paged ? 0 : sequence_.first_key) + first),
+                                     sequence_.first_key + first),
                     .packed = scratch_.packed_keys,
                     .scratch = scratch_.of_kernels});
     of_dtype(*table_.attend, call_.v.dtype)

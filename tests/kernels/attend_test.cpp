@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+// attend() against the reference attention: every encoding, mask, dtype and layout, within the
+// published bound; and what its bits may not depend on.
+#include "support/attend.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rotary/rotate.hpp"
+#include "support/cases.hpp"
+#include "support/error_matchers.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::AttendCase;
+using test::Attended;
+using test::Form;
+using test::Layout;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr AttentionMask causal{.order = AttentionOrder::causal};
+constexpr AttentionMask bidirectional{.order = AttentionOrder::bidirectional};
+
+// Scores of random activations, uniform in [-4, 4), then spread by about 2.
+double scale_for(std::int64_t head_dim) { return 0.4 / std::sqrt(static_cast<double>(head_dim)); }
+
+testing::AssertionResult is_right(const AttendCase& made_of) {
+  Attended call(made_of);
+  const Status status = call.run();
+  if (!status) return testing::AssertionFailure() << status.error().message;
+  return call.is_right();
+}
+
+struct NamedMask {
+  std::string name;
+  AttentionMask mask;
+  std::vector<AttentionSequence> sequences = {};
+  QueryTemperature q_temperature = {};
+};
+
+// Of 2 batch rows, 9 queries and 23 keys.
+std::vector<NamedMask> all_masks() {
+  const AttentionOrder order = AttentionOrder::causal;
+  const AttentionOrder both = AttentionOrder::bidirectional;
+  const std::vector<AttentionSequence> packed = {{0, 0, 3, 0, 5, 2, 0},
+                                                 {0, 3, 1, 5, 7, 0, 0},
+                                                 {0, 5, 4, 12, 11, 7, 0},
+                                                 {1, 2, 7, 3, 17, 10, 0}};
+  const std::vector<AttentionSequence> padded = {{0, 4, 5, 6, 17, 12, 0}, {1, 0, 6, 0, 14, 8, 0}};
+  return {{"bidirectional", bidirectional},
+          {"causal", causal},
+          {"causal window", {.order = order, .left = 5}},
+          {"window of itself", {.order = order, .left = 0}},
+          {"window to both sides", {.order = both, .left = 3, .right = 2}},
+          {"sinks and window", {.order = order, .left = 4, .sinks = 3}},
+          {"sinks and window to both sides", {.order = both, .left = 2, .right = 1, .sinks = 2}},
+          {"keys well before the query", {.order = both, .right = -6}},
+          {"an older window, and sinks", {.order = order, .left = 12, .right = -7, .sinks = 1}},
+          {"everything is a sink", {.order = order, .left = 1, .sinks = 1000}},
+          {"packed", causal, packed},
+          {"packed, window and sinks", {.order = both, .left = 4, .right = 1, .sinks = 1}, packed},
+          {"padded left, and right", causal, padded},
+          {"no keys in common", {.order = order, .left = 2}, {{1, 1, 4, 2, 9, 40, 0}}},
+          {"positions beyond 8k", causal, {{0, 0, 9, 0, 23, 99'990, 99'976}}},
+          {"negative positions", causal, {{0, 0, 9, 0, 23, -9, -23}}},
+          {"temperature", causal, {}, StepTemperature{.scale = 0.5, .interval_tokens = 5}},
+          {"logn", causal, padded, LognTemperature{.trained_tokens = 4}}};
+}
+
+// Rotary over whole heads, first or last features, and with a bias; besides those of all tests of
+// attention that attend() has.
+std::vector<test::EncodingSample> encodings_of(const test::AttentionShape& shape) {
+  std::vector<test::EncodingSample> all;
+  for (test::EncodingSample& sample : test::attention_encodings(shape)) {
+    const reference::AttentionEncoding& of = sample.encoding;
+    if (of.shaw_keys || of.shaw_values || !of.cope.empty()) continue;
+    all.push_back(std::move(sample));
+  }
+  std::vector<double> inv_freq;
+  for (std::int64_t pair = 0; 2 * pair < shape.features; ++pair)
+    inv_freq.push_back(std::pow(0.3, static_cast<double>(pair)));
+  for (const Pairing pairing : all_pairings) {
+    const reference::Rotary whole{
+        .window = {.head_dim = shape.features, .rotary_dim = shape.features, .pairing = pairing},
+        .inv_freq = inv_freq};
+    all.push_back({"rotary of whole heads", {.rotary = whole}});
+    all.push_back(
+        {"rotary and a bias",
+         {.rotary = whole, .bias = Alibi{.heads = shape.heads, .form = AlibiForm::symmetric}}});
+  }
+  const HeadWindow last{.head_dim = shape.features,
+                        .rotary_dim = 4,
+                        .first_feature = shape.features - 4,
+                        .pairing = Pairing::half};
+  all.push_back({"rotary of the last features",
+                 {.rotary = reference::Rotary{.window = last, .inv_freq = {-0.5, 0.01}}}});
+  return all;
+}
+
+constexpr test::AttentionShape small{
+    .queries = 9, .keys = 23, .features = 12, .value_features = 10};
+
+TEST(Attend, IsWithinTheBoundForEveryEncodingAndMask) {
+  const std::vector<NamedMask> masks = all_masks();
+  std::uint64_t seed = 100;
+  for (const test::EncodingSample& encoding : encodings_of(small)) {
+    for (const NamedMask& mask : masks) {
+      SCOPED_TRACE(encoding.name + ", " + mask.name);
+      if (encoding.name == "xpos" && mask.name == "positions beyond 8k") continue;  // its factor's
+      const bool logn = !std::holds_alternative<NoTemperature>(mask.q_temperature);
+      ASSERT_TRUE(is_right({.shape = small,
+                            .encoding = encoding.encoding,
+                            .mask = mask.mask,
+                            .sequences = mask.sequences,
+                            .q_temperature = mask.q_temperature,
+                            .scale = logn ? 0.05 : scale_for(12),
+                            .seed = seed += 10}));
+    }
+  }
+}
+
+// Every dtype of q, k and v alike, and of out; and all different.
+TEST(Attend, TakesAnyDTypes) {
+  const DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
+  std::uint64_t seed = 200;
+  for (const std::int64_t queries : {2, 9}) {
+    test::AttentionShape shape = small;
+    shape.queries = queries;
+    for (const test::EncodingSample& encoding : encodings_of(shape)) {
+      if (!encoding.encoding.rotary && encoding.name != "none") continue;
+      for (int i = 0; i < 9; ++i) {
+        const DType first = dtypes[i % 3];
+        const DType second = dtypes[(i / 3 + i) % 3];
+        const bool mixed = i == 4;
+        SCOPED_TRACE(encoding.name + " " + std::to_string(i));
+        ASSERT_TRUE(is_right({.shape = shape,
+                              .encoding = encoding.encoding,
+                              .mask = {.order = AttentionOrder::causal, .left = 11, .sinks = 2},
+                              .scale = scale_for(12),
+                              .q = {.dtype = first},
+                              .k = {.dtype = second},
+                              .v = {.dtype = mixed ? first : second},
+                              .out = {.dtype = dtypes[(i + 1) % 3]},
+                              .seed = seed += 10}));
+      }
+    }
+  }
+}
+
+TEST(Attend, TakesAnyLayoutOfAdjacentFeatures) {
+  const Layout layouts[] = {Layout::bthd, Layout::bhtd, Layout::fused_qkv, Layout::padded,
+                            Layout::reversed_tokens};
+  for (const std::int64_t queries : {1, 3, 9}) {
+    test::AttentionShape shape = small;
+    shape.queries = queries;
+    for (std::size_t i = 0; i < 10; ++i) {
+      SCOPED_TRACE(i);
+      const DType dtype = i % 2 == 0 ? DType::f32 : DType::bf16;
+      AttendCase made_of{.shape = shape,
+                         .scale = scale_for(12),
+                         .q = {dtype, layouts[i % 5]},
+                         .k = {dtype, layouts[(i + 1) % 5]},
+                         .v = {dtype, layouts[(i + 2) % 5]},
+                         .out = {dtype, layouts[(i + 3) % 5]},
+                         .seed = 300 + i};
+      Attended call(made_of);
+      test::require(call.run());
+      ASSERT_TRUE(call.is_right());
+      made_of.q.layout = made_of.k.layout = made_of.v.layout = made_of.out.layout = Layout::bthd;
+      Attended plain(made_of);
+      test::require(plain.run());
+      EXPECT_EQ(call.bits(), plain.bits());
+    }
+  }
+}
+
+// Lengths around those of vectors, panels, groups, blocks and tiles.
+TEST(Attend, TakesAnySizes) {
+  struct Sizes {
+    std::int64_t features, value_features, queries, keys, heads, key_heads;
+  };
+  const Sizes all[] = {
+      {64, 64, 0, 5, 2, 1},     {64, 64, 3, 0, 2, 1},      {1, 1, 1, 1, 1, 1},
+      {2, 3, 2, 255, 2, 2},     {3, 1, 7, 256, 3, 1},      {16, 16, 8, 257, 2, 2},
+      {63, 65, 9, 256, 2, 2},   {64, 64, 13, 300, 8, 2},   {65, 63, 49, 257, 4, 4},
+      {80, 80, 12, 700, 5, 1},  {128, 128, 1, 700, 8, 1},  {128, 128, 2, 513, 8, 4},
+      {128, 16, 4, 257, 2, 1},  {576, 512, 1, 300, 16, 1}, {576, 512, 3, 40, 2, 1},
+      {4, 4, 1009, 1009, 1, 1}, {2, 3, 520, 600, 2, 1},    {6, 5, 100, 300, 22, 1},
+      {0, 3, 2, 5, 2, 1},       {4, 0, 2, 5, 2, 1},        {8, 8, 300, 40, 4, 4}};
+  std::uint64_t seed = 400;
+  for (const Sizes& s : all) {
+    for (const AttentionMask& mask :
+         {causal, AttentionMask{.order = AttentionOrder::bidirectional, .left = 300, .sinks = 5}}) {
+      SCOPED_TRACE(std::to_string(s.features) + " features, " + std::to_string(s.queries) +
+                   " queries, " + std::to_string(s.keys) + " keys");
+      ASSERT_TRUE(is_right({.shape = {.batch = 1,
+                                      .queries = s.queries,
+                                      .keys = s.keys,
+                                      .heads = s.heads,
+                                      .key_heads = s.key_heads,
+                                      .features = s.features,
+                                      .value_features = s.value_features},
+                            .mask = mask,
+                            .scale = s.features == 0 ? 1 : scale_for(s.features),
+                            .seed = seed += 10}));
+    }
+  }
+}
+
+// Biases and rotations over several tiles and blocks: tables by distance and by row, T5's where it
+// is constant; sinks in one tile and the window in others.
+TEST(Attend, TakesEncodingsOverManyTiles) {
+  const test::AttentionShape shape{.batch = 1,
+                                   .queries = 26,
+                                   .keys = 600,
+                                   .heads = 2,
+                                   .key_heads = 1,
+                                   .features = 4,
+                                   .value_features = 3};
+  for (const test::EncodingSample& encoding : encodings_of(shape)) {
+    for (const std::int64_t queries : {1, 26}) {
+      test::AttentionShape of = shape;
+      of.queries = queries;
+      SCOPED_TRACE(encoding.name + " " + std::to_string(queries));
+      ASSERT_TRUE(is_right({.shape = of,
+                            .encoding = encoding.encoding,
+                            .mask = {.order = AttentionOrder::causal, .left = 280, .sinks = 4},
+                            .scale = scale_for(4),
+                            .seed = 500}));
+    }
+  }
+  const auto t5 = test::attention_encodings(shape)[5];
+  ASSERT_EQ(t5.name, "t5 bidirectional");
+  ASSERT_TRUE(is_right({.shape = {.batch = 1,
+                                  .queries = 1100,
+                                  .keys = 300,
+                                  .heads = 2,
+                                  .key_heads = 2,
+                                  .features = 2,
+                                  .value_features = 2},
+                        .encoding = t5.encoding,
+                        .mask = bidirectional,
+                        .scale = scale_for(2),
+                        .seed = 510}));
+}
+
+// Keys and values in no sequence, out of the window or after the query are NaN and infinities; so
+// is one query, which reaches no other one.
+TEST(Attend, NeverMeetsWhatAQueryDoesNotSee) {
+  for (const std::int64_t queries : {2, 9}) {
+    test::AttentionShape shape = small;
+    shape.queries = queries;
+    AttendCase made_of{.shape = shape,
+                       .mask = {.order = AttentionOrder::causal, .left = 4},
+                       .sequences = {{0, 0, queries, 2, 19, 18 - queries, 0}},
+                       .scale = scale_for(12),
+                       .seed = 600};
+    Attended call(made_of);
+    const std::int64_t first_seen = 2 + std::max<std::int64_t>(18 - queries - 4, 0);
+    test::for_each_element(call.k.extents(), [&](const test::HeadIndex& at, std::int64_t feature) {
+      const bool seen = at.batch == 0 && at.token >= first_seen && at.token < 2 + 18;
+      if (seen) return;
+      call.k.set(at, feature, at.token % 2 == 0 ? std::nan("") : infinity);
+      if (feature < 10) call.v.set(at, feature, at.token % 3 == 0 ? std::nan("") : -infinity);
+    });
+    test::require(call.run());
+    ASSERT_TRUE(call.is_right());
+    const std::vector<std::uint64_t> before = call.bits();
+    call.q.set({.batch = 0, .token = 1, .head = 2}, 3, std::nan(""));
+    test::require(call.run());
+    test::for_each_element(call.out.extents(),
+                           [&](const test::HeadIndex& at, std::int64_t feature) {
+                             const bool poisoned = at.batch == 0 && at.token == 1 && at.head == 2;
+                             const double value = call.out.at(at, feature);
+                             EXPECT_EQ(std::isnan(value), poisoned);
+                           });
+    std::size_t differ = 0;
+    const std::vector<std::uint64_t> after = call.bits();
+    for (std::size_t i = 0; i < after.size(); ++i) differ += after[i] != before[i] ? 1 : 0;
+    EXPECT_EQ(differ, 10U + 1U);  // the features of one head, and its log-sum-exp
+  }
+}
+
+TEST(Attend, KeepsHugeScoresAndBiasesInHand) {
+  std::vector<double> numbers(8 * 2, 1e300);
+  for (std::size_t i = 0; i < numbers.size(); i += 3) numbers[i] = -infinity;
+  for (const double size : {1e30, -1e30, 1e-30, 0.0}) {
+    for (const std::int64_t queries : {1, 20}) {
+      const test::AttentionShape shape{.batch = 1,
+                                       .queries = queries,
+                                       .keys = 40,
+                                       .heads = 2,
+                                       .key_heads = 1,
+                                       .features = 1,
+                                       .value_features = 2};
+      Attended call({.shape = shape, .scale = 1, .seed = 700});
+      test::for_each_element(call.q.extents(),
+                             [&](const test::HeadIndex& at, std::int64_t feature) {
+                               call.q.set(at, feature, at.token % 2 == 0 ? 1 : -1);
+                             });
+      test::for_each_element(call.k.extents(),
+                             [&](const test::HeadIndex& at, std::int64_t feature) {
+                               call.k.set(at, feature, at.token % 7 == 3 ? -size : size);
+                             });
+      test::require(call.run());
+      if (std::abs(size) < 1) {
+        EXPECT_TRUE(call.is_right());
+      }
+      const RelativeBias t5 =
+          T5Bias{.buckets = {.buckets = 8, .max_distance = 20, .direction = T5Direction::causal},
+                 .table = test::matrix_of(numbers, 2)};
+      for (const bool biased : {false, true}) {
+        if (biased) call.options().encoding.bias = &t5;
+        test::require(call.run());
+        test::for_each_element(
+            call.out.extents(), [&](const test::HeadIndex& at, std::int64_t feature) {
+              EXPECT_LE(std::abs(call.out.at(at, feature)), 4) << size << " " << biased;
+            });
+      }
+    }
+  }
+}
+
+// Of -inf alone nothing is left: zeros, and -inf for the log-sum-exp.
+TEST(Attend, GivesZerosWhereEveryScoreIsMinusInfinity) {
+  const std::vector<double> numbers(8 * 4, -infinity);
+  AttendCase made_of{.shape = small, .scale = 1, .seed = 710};
+  made_of.encoding.bias =
+      T5Bias{.buckets = {.buckets = 8, .max_distance = 20, .direction = T5Direction::causal},
+             .table = test::matrix_of(numbers, 4)};
+  Attended call(made_of);
+  test::require(call.run());
+  test::for_each_element(call.out.extents(), [&](const test::HeadIndex& at, std::int64_t feature) {
+    EXPECT_EQ(call.out.at(at, feature), 0);
+  });
+  for (std::size_t i = 1; i + 1 < call.log_sum_exp.size(); ++i)
+    EXPECT_EQ(call.log_sum_exp[i], -infinity);
+}
+
+// Rotated before, or on the way in: the same within both bounds, which the reference shows; pages
+// or batch rows: the same bits.
+TEST(Attend, GivesTheBitsOfContiguousKeysForPages) {
+  for (const test::EncodingSample& encoding : encodings_of(small)) {
+    if (encoding.name != "none" && encoding.name != "rotary half" && encoding.name != "fire")
+      continue;
+    for (const std::int64_t queries : {1, 9}) {
+      for (const std::int64_t slots : {1, 4, 23, 32}) {
+        SCOPED_TRACE(encoding.name + " " + std::to_string(slots));
+        test::AttentionShape shape = small;
+        shape.queries = queries;
+        AttendCase made_of{.shape = shape,
+                           .encoding = encoding.encoding,
+                           .mask = {.order = AttentionOrder::causal, .left = 9, .sinks = 2},
+                           .sequences = {{0, 0, queries, 3, 17, 18 - queries, 0},
+                                         {1, 0, queries, 0, 23, 23 - queries, 0}},
+                           .scale = scale_for(12),
+                           .k = {DType::bf16, Layout::bhtd},
+                           .v = {DType::bf16},
+                           .seed = 800};
+        Attended call(made_of);
+        test::require(call.run());
+        const std::vector<std::uint64_t> contiguous = call.bits();
+        ASSERT_TRUE(call.is_right());
+        const test::Pages pages = call.pages(slots);
+        Attended paged(made_of);
+        test::require(paged.run(pages));
+        EXPECT_EQ(paged.bits(), contiguous);
+        if (!encoding.encoding.rotary) continue;
+        paged.options().encoding.k_rotations = nullptr;
+        test::require(paged.run(pages));
+        EXPECT_NE(paged.bits(), contiguous);
+      }
+    }
+  }
+}
+
+struct Order {
+  std::int64_t concurrency;
+  std::int64_t step;  // of the order in which tasks run, prime to concurrency
+};
+
+Executor executor_of(const Order& order) {
+  return {.context = const_cast<Order*>(&order),
+          .run =
+              [](void* context, std::int64_t count, ExecutorTask task, void* state) {
+                const auto& of = *static_cast<const Order*>(context);
+                for (std::int64_t i = 0; i < count; ++i) task(state, (i * of.step + 3) % count);
+              },
+          .concurrency = order.concurrency};
+}
+
+// Executors, memory of the caller with anything in it, and other rows' values change no bit.
+TEST(Attend, GivesTheSameBitsWhoeverRunsIt) {
+  const Order orders[] = {{1, 1}, {2, 1}, {3, 2}, {7, 5}, {1000, 1}};
+  for (const test::EncodingSample& encoding : encodings_of(small)) {
+    Attended call(
+        {.shape = small,
+         .encoding = encoding.encoding,
+         .mask = {.order = AttentionOrder::causal, .left = 12, .sinks = 1},
+         .sequences = {{0, 1, 7, 0, 23, 13, 0}, {1, 0, 1, 0, 20, 19, 0}, {1, 1, 8, 2, 21, 12, 0}},
+         .scale = scale_for(12),
+         .seed = 900});
+    test::require(call.run());
+    const std::vector<std::uint64_t> alone = call.bits();
+    for (const Order& order : orders) {
+      SCOPED_TRACE(encoding.name + " " + std::to_string(order.concurrency));
+      call.options().executor = executor_of(order);
+      const std::size_t bytes =
+          test::value_of(attend_bytes(call.q.view(), call.k.view(), call.v.view(), call.options()));
+      std::vector<std::byte> memory(bytes + 128, std::byte{0xFF});
+      const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+      const std::size_t first = (64 - address % 64) % 64;
+      for (const bool given : {false, true}) {
+        if (given) call.options().memory = std::span(memory).subspan(first, bytes);
+        test::require(call.run());
+        EXPECT_EQ(call.bits(), alone);
+        call.options().memory = {};
+      }
+      for (std::size_t i = 0; i < memory.size(); ++i) {
+        if (i >= first && i < first + bytes) continue;
+        ASSERT_EQ(memory[i], std::byte{0xFF});
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rotary

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of attend() on tensors of its own, and what the reference makes of the same numbers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "rotary/attention.hpp"
+#include "support/attention.hpp"
+#include "support/tensor.hpp"
+
+namespace rotary::test {
+
+// Of an operand.
+struct Form {
+  DType dtype = DType::f32;
+  Layout layout = Layout::bthd;
+};
+
+struct AttendCase {
+  AttentionShape shape;
+  reference::AttentionEncoding encoding = {};  // rotary, which attend() applies, and a bias
+  AttentionMask mask = {.order = AttentionOrder::causal};
+  std::vector<AttentionSequence> sequences = {};
+  QueryTemperature q_temperature = {};
+  double scale = 0.3;
+  Form q = {};
+  Form k = {};
+  Form v = {};
+  Form out = {};
+  std::uint64_t seed = 1;
+};
+
+// A key in pages of so many slots, each sequence's in blocks of its own, in no order; blocks
+// between them belong to nobody. Requires sequences.
+struct Pages {
+  Tensor k;
+  Tensor v;
+  std::vector<std::int32_t> blocks;
+  BlockTable table;
+
+  [[nodiscard]] PagedKeys keys() const { return {.k = k.view(), .v = v.view(), .table = table}; }
+};
+
+class Attended {
+ public:
+  explicit Attended(AttendCase made_of);
+
+  // Those of the case; what they point to lives in this object, which must stay where it is.
+  Attended(const Attended&) = delete;
+  Attended& operator=(const Attended&) = delete;
+  [[nodiscard]] AttendOptions& options() noexcept { return options_; }
+  [[nodiscard]] const AttendCase& made_of() const noexcept { return case_; }
+  [[nodiscard]] std::vector<AttentionSequence> sequences() const;
+
+  [[nodiscard]] Status run();
+  [[nodiscard]] Status run(const Pages& pages);
+  [[nodiscard]] Pages pages(std::int64_t slots) const;
+
+  // out and log_sum_exp are within their bounds, and nothing around them was touched. worst grows
+  // to the largest error in bounds.
+  [[nodiscard]] testing::AssertionResult is_right();
+  [[nodiscard]] static double& worst() noexcept;
+
+  // Bits of out and of log_sum_exp.
+  [[nodiscard]] std::vector<std::uint64_t> bits() const;
+
+  Tensor q;
+  Tensor k;
+  Tensor v;
+  Tensor out;
+  std::vector<float> log_sum_exp;  // [batch][heads][queries], a guard before and after
+
+ private:
+  void turn();
+  [[nodiscard]] reference::Attention attention() const;
+
+  AttendCase case_;
+  AttendOptions options_;
+  std::optional<Rotations> q_rotations_;
+  std::optional<Rotations> k_rotations_;
+};
+
+}  // namespace rotary::test
