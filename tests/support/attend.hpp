@@ -60,10 +60,8 @@ class Attended {
   [[nodiscard]] Status run(const Pages& pages);
   [[nodiscard]] Pages pages(std::int64_t slots) const;
 
-  // out and log_sum_exp are within their bounds, and nothing around them was touched. worst grows
-  // to the largest error in bounds.
+  // out and log_sum_exp are within their bounds, and nothing around them was touched.
   [[nodiscard]] testing::AssertionResult is_right();
-  [[nodiscard]] static double& worst() noexcept;
 
   // Bits of out and of log_sum_exp.
   [[nodiscard]] std::vector<std::uint64_t> bits() const;
