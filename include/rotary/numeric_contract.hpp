@@ -281,4 +281,48 @@ struct AttendedRow {
   return before + 0x1p-24 * (std::abs(log_sum_exp) + before);
 }
 
+// What the bound of linear_attend() takes. Errors are in units of the unit roundoff u of what is
+// computed with, 2^-24, or 2^-53 of f64, relative to a feature (or its pair).
+struct LinearErrors {
+  DType dtype = {};
+  std::int64_t features = 0;
+  std::int64_t tokens = 0;    // keys that a query sees, at most 2^24
+  double feature_errors = 0;  // of a feature of q and of one of k, added
+  double turn_errors = 0;     // of the rotations of both, added (rotate_error_bound); 0 without
+};
+
+// Of elu + 1: a sum is rounded once, an exponential is off by 3.
+inline constexpr double elu_feature_error = 3;
+
+// Of e^exponent. size: the largest Σ |w_d y_d| + |y|² of a token, summands head_dim; of SoftmaxExp
+// the largest |x|, and summands 0. What is left of exponents, 88 (double: 709) at most, is rounded
+// itself.
+[[nodiscard]] inline double exponential_feature_error(DType dtype, std::int64_t summands,
+                                                      double size) noexcept {
+  const double left = dtype == DType::f64 ? 709 : 88;
+  return 3 + left + (static_cast<double>(summands) + 5) * size;
+}
+
+// |element of linear_attend - exact| before it is stored as bf16 or f16 (stored_error_bound), in
+// units of u * Σ_j |w_j| |v_j| / denominator, where |w_j| is Σ |φ(q)_r| |ϕ(k_j)_r|, or, for a pair
+// that turns, the product of the two hypots. docs/numeric-contract.md counts the roundings.
+[[nodiscard]] inline double linear_attention_error_bound(const LinearErrors& of) noexcept {
+  const bool wide = of.dtype == DType::f64;
+  const double sums = wide ? 4 * static_cast<double>(of.tokens) : 1;
+  const double roundings = 2 * static_cast<double>(of.features) + 135 + 2 * sums +
+                           2 * of.feature_errors + std::numbers::sqrt2 * of.turn_errors;
+  const double relative = roundings * (wide ? 0x1p-53 : 0x1p-24);
+  return relative < 1 ? roundings / (1 - relative) : std::numeric_limits<double>::infinity();
+}
+
+// What is lost where a feature or a product of two underflows, to be added, relative to the largest
+// |v|. largest: of the features, 1 where they are exponentials. Nothing where epsilon is 0 is
+// promised about rows that have no larger denominator.
+[[nodiscard]] inline double linear_attention_underflow(const LinearErrors& of, double largest,
+                                                       double epsilon) noexcept {
+  const double lost = of.dtype == DType::f64 ? 0x1p-1008 : 0x1p-112;  // e^8 times 2^-126
+  return static_cast<double>(of.features) * static_cast<double>(of.tokens) * largest * lost /
+         epsilon;
+}
+
 }  // namespace rotary

@@ -2,7 +2,7 @@
 // Compiles every kernel once for each instruction set that Highway can dispatch to here, and lists
 // the resulting tables. Own list instead of Highway's chosen target, so that forcing one here
 // changes nothing for another user of Highway in the same process. attend_targets.cpp,
-// cache_targets.cpp and int8_targets.cpp compile the others for the same sets.
+// cache_targets.cpp, int8_targets.cpp and linear_targets.cpp compile the others for the same sets.
 #include "kernels/disabled_targets.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/kernel_targets.cpp"
@@ -21,6 +21,7 @@ namespace HWY_NAMESPACE {
 extern const AttendKernels attend_kernels;  // attend_targets.cpp
 extern const CacheKernels cache_kernels;    // cache_targets.cpp
 extern const Int8Kernels int8_kernels;      // int8_targets.cpp
+extern const LinearKernels linear_kernels;  // linear_targets.cpp
 
 const char* instruction_set() { return hwy::TargetName(HWY_TARGET); }
 
@@ -35,7 +36,8 @@ constexpr KernelTable table{.instruction_set = instruction_set,
                             .rotate_half_to_interleaved = rotate_kernels<Half, Interleaved>,
                             .attend = &attend_kernels,
                             .cache = &cache_kernels,
-                            .int8 = &int8_kernels};
+                            .int8 = &int8_kernels,
+                            .linear = &linear_kernels};
 
 #if ROTARY_AVX512
 
@@ -62,7 +64,8 @@ constexpr KernelTable table_with_bf16{
     .rotate_half_to_interleaved = with_hardware_bf16<Half, Interleaved>(),
     .attend = &attend_kernels,
     .cache = &cache_kernels_with_bf16,
-    .int8 = &int8_kernels};
+    .int8 = &int8_kernels,
+    .linear = &linear_kernels};
 
 #endif  // ROTARY_AVX512
 

@@ -77,6 +77,7 @@ struct RotateKernels {
 struct AttendKernels;  // kernels/attend_kernels.hpp
 struct CacheKernels;   // kernels/cache_kernels.hpp
 struct Int8Kernels;    // kernels/int8_kernels.hpp
+struct LinearKernels;  // kernels/linear_kernels.hpp
 
 struct KernelTable {
   const char* (*instruction_set)();  // compiled with the kernels: says what really runs
@@ -91,6 +92,7 @@ struct KernelTable {
   const AttendKernels* attend;
   const CacheKernels* cache;
   const Int8Kernels* int8;
+  const LinearKernels* linear;
 };
 
 // More than Highway has targets for one architecture.

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Orthogonal random features: the directions that FAVOR+ estimates softmax attention with.
+// Choromanski et al. 2021 (arXiv 2009.14794), section 2.4.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "rotary/export.h"
+#include "rotary/result.hpp"
+
+namespace rotary {
+
+struct RandomFeaturesSpec {
+  std::int64_t head_dim = 0;  // in [1, 4096]
+  std::int64_t features = 0;  // in [1, 65536]
+  std::uint64_t seed = 0;
+};
+
+// [head_dim][features]: column r is the direction of feature r. Each block of head_dim columns is a
+// random orthogonal basis, its vectors as long as independent normal vectors are, so that each
+// alone is N(0, I); the last block may be part of one. Made of integers and of double's +, -, *, /
+// and square root alone, in a fixed order, and rounded to float32 at the end: a seed gives the same
+// bits on every machine. Errors: invalid_argument; out_of_memory.
+[[nodiscard]] ROTARY_API Result<std::vector<float>> make_random_features(
+    const RandomFeaturesSpec& spec) noexcept;
+
+}  // namespace rotary

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks come first; then heads of k, of all batch rows, are dealt out to the parts of a call.
+#include "rotary/linear_attention.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "attention/linear_checks.hpp"
+#include "attention/linear_head.hpp"
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "rotation/active_kernels.hpp"
+#include "rotation/view_checks.hpp"
+
+namespace rotary {
+namespace {
+
+// A part of fewer products, about 20 µs, is done before another thread has woken up.
+constexpr double least_products = 0x1p19;
+
+constexpr std::uintptr_t line = 64;
+
+LinearHeads without_unused(const LinearHeads& heads) {
+  return {.q = without_unused_strides(heads.q),
+          .k = without_unused_strides(heads.k),
+          .v = without_unused_strides(heads.v)};
+}
+
+std::int64_t key_heads(const LinearHeads& heads) {
+  return heads.k.extents.batch * heads.k.extents.heads;
+}
+
+// Requires extents whose heads can be counted.
+std::int64_t part_count(const LinearHeads& heads, const LinearSizes& sizes,
+                        const Executor& executor) {
+  const auto number = [](std::int64_t count) { return static_cast<double>(count); };
+  const Extents& q = heads.q.extents;
+  const Extents& k = heads.k.extents;
+  const double rows = number(q.batch) * number(q.tokens) * number(q.heads) +
+                      number(k.batch) * number(k.tokens) * number(k.heads);
+  const double products = rows * number(sizes.features) * number(sizes.v_features);
+  const std::int64_t most = executor.run == nullptr ? 1 : executor.concurrency;
+  const double worth = std::clamp(products / least_products, 1.0, 0x1p20);
+  return std::max<std::int64_t>(
+      std::min({most, static_cast<std::int64_t>(worth), key_heads(heads)}), 1);
+}
+
+// Without an element to write there is nothing to do, whatever the extents say.
+bool is_empty(const LinearHeads& heads, const LinearAttentionOptions& options) {
+  Extents out = heads.q.extents;
+  out.features = heads.v.extents.features;
+  return !has_elements(out) && !options.state;
+}
+
+Result<std::int64_t> workspace_bytes(const LinearHeads& heads, const LinearSizes& sizes,
+                                     const LinearAttentionOptions& options) {
+  if (is_empty(heads, options)) return std::int64_t{0};
+  std::int64_t heads_of_all = 0;
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(heads.k.extents.batch, heads.k.extents.heads, &heads_of_all) ||
+      __builtin_mul_overflow(part_count(heads, sizes, options.executor),
+                             bytes_of_part(sizes, heads.q.dtype), &bytes)) {
+    return invalid_argument("k: batch and heads must be those of a tensor that can be, got ",
+                            describe(heads.k.extents));
+  }
+  return bytes;
+}
+
+Status check_workspace(std::span<const std::byte> workspace, std::int64_t bytes) {
+  if (static_cast<std::int64_t>(workspace.size()) < bytes) {
+    return invalid_argument("workspace must hold ", bytes, " bytes (linear_workspace_bytes), got ",
+                            workspace.size());
+  }
+  const auto off = reinterpret_cast<std::uintptr_t>(workspace.data()) % line;
+  if (off == 0) return {};
+  return invalid_argument("workspace must be aligned to ", line, " bytes, got an address ", off,
+                          " bytes off");
+}
+
+struct Parts {
+  const LinearCall& call;
+  std::byte* memory;
+  std::int64_t bytes;  // of each
+  std::int64_t heads;
+  std::int64_t count;
+};
+
+void run_part(const Parts& parts, std::int64_t index) noexcept {
+  const std::int64_t heads = parts.heads / parts.count;
+  const std::int64_t longer = parts.heads % parts.count;  // as many parts have one head more
+  const std::int64_t begin = index * heads + std::min(index, longer);
+  attend_heads(parts.call, {.begin = begin, .end = begin + heads + (index < longer ? 1 : 0)},
+               parts.memory + index * parts.bytes);
+}
+
+void run(Parts parts, const Executor& executor) {
+  if (parts.count == 1) return run_part(parts, 0);
+  executor.run(
+      executor.context, parts.count,
+      [](void* state, std::int64_t index) { run_part(*static_cast<Parts*>(state), index); },
+      &parts);
+}
+
+}  // namespace
+
+Status linear_attend(const HeadsView& given_out, const LinearHeads& given, const FeatureMap& map,
+                     const LinearAttentionOptions& options) noexcept {
+  return guarded([&]() -> Status {
+    const HeadsView out = without_unused_strides(given_out);
+    const LinearHeads heads = without_unused(given);
+    const auto sizes = check_linear_inputs(heads, map, options);
+    if (!sizes) return sizes.error();
+    const auto bytes = workspace_bytes(heads, *sizes, options);
+    if (!bytes) return bytes.error();
+    std::span<std::byte> workspace = options.workspace;
+    std::vector<std::byte> own;
+    if (!workspace.empty()) {
+      if (auto status = check_workspace(workspace, *bytes); !status) return status;
+      workspace = workspace.first(static_cast<std::size_t>(*bytes));
+    }
+    if (auto status = check_linear_outputs(out, heads, map, options, workspace); !status) {
+      return status;
+    }
+    const auto kernels = active_kernels();
+    if (!kernels) return kernels.error();
+    if (*bytes == 0) return {};
+    if (workspace.empty()) {
+      own.resize(static_cast<std::size_t>(*bytes) + line);
+      const auto off = reinterpret_cast<std::uintptr_t>(own.data()) % line;
+      workspace = std::span(own).subspan(off == 0 ? 0 : line - off);
+    }
+    const LinearCall call{out, heads, map, options, **kernels, *sizes};
+    run({.call = call,
+         .memory = workspace.data(),
+         .bytes = bytes_of_part(*sizes, out.dtype),
+         .heads = key_heads(heads),
+         .count = part_count(heads, *sizes, options.executor)},
+        options.executor);
+    return {};
+  });
+}
+
+Result<std::size_t> linear_workspace_bytes(const LinearHeads& given, const FeatureMap& map,
+                                           const LinearAttentionOptions& options) noexcept {
+  return guarded([&]() -> Result<std::size_t> {
+    const LinearHeads heads = without_unused(given);
+    const auto sizes = check_linear_inputs(heads, map, options);
+    if (!sizes) return sizes.error();
+    const auto bytes = workspace_bytes(heads, *sizes, options);
+    if (!bytes) return bytes.error();
+    return static_cast<std::size_t>(*bytes);
+  });
+}
+
+}  // namespace rotary

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// For each chunk of keys: the queries of the chunk meet the sums of what came before, then, where
+// attention is causal, the keys of the chunk itself; then the chunk goes into the sums.
+#include "attention/linear_head.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "attention/linear_chunk.hpp"
+
+namespace rotary {
+namespace {
+
+template <class Real>
+class HeadPass {
+ public:
+  HeadPass(const LinearCall& call, std::byte* memory) : call_(call), chunk_(call, memory) {}
+
+  void run(std::int64_t batch, std::int64_t head) {
+    batch_ = batch;
+    head_ = head;
+    chunk_.begin_head(batch, head);
+    if (call_.options.mask == LinearMask::causal) {
+      causal();
+    } else if (call_.options.segments) {
+      documents();
+    } else {
+      add_keys(0, call_.heads.k.extents.tokens);
+      answer(0, call_.heads.q.extents.tokens);
+    }
+  }
+
+ private:
+  // Of token t; the same for all where there are no segments.
+  [[nodiscard]] std::int32_t segment(std::int64_t t) const {
+    if (!call_.options.segments) return 0;
+    const SegmentMap& map = *call_.options.segments;
+    return map.data[(map.batch == 1 ? 0 : batch_) * map.batch_stride + t * map.token_stride];
+  }
+
+  // Up to where the tokens from begin on, which is no padding, are of one document without padding.
+  [[nodiscard]] std::int64_t run_end(std::int64_t begin, std::int64_t end) const {
+    end = std::min(end, begin + call_.sizes.tokens);
+    if (!call_.options.segments) return end;
+    std::int64_t t = begin + 1;
+    while (t < end && segment(t) == segment(begin)) ++t;
+    return t;
+  }
+
+  // Up to where another document begins.
+  [[nodiscard]] std::int64_t document_end(std::int64_t begin, std::int64_t end) const {
+    std::optional<std::int32_t> document;
+    for (std::int64_t t = begin; t < end; ++t) {
+      const std::int32_t each = segment(t);
+      if (each < 0) continue;
+      if (document.value_or(each) != each) return t;
+      document = each;
+    }
+    return end;
+  }
+
+  void causal() {
+    const std::int64_t tokens = call_.heads.k.extents.tokens;
+    std::optional<std::int32_t> document;
+    for (std::int64_t begin = 0; begin < tokens;) {
+      const std::int32_t each = segment(begin);
+      if (each < 0) {
+        for_each_query_head([&](std::int64_t h) { chunk_.write_zeros(h, begin); });
+        ++begin;
+        continue;
+      }
+      if (document.value_or(each) != each) chunk_.forget();
+      document = each;
+      const std::int64_t count = chunk_.load_keys(begin, run_end(begin, tokens));
+      chunk_.add_up_keys(count);
+      chunk_.columns_of_keys(count);
+      chunk_.round_values();
+      for_each_query_head([&](std::int64_t h) {
+        chunk_.load_queries({batch_, h, begin, begin + count});
+        for (std::int64_t i = 0; i < count; i += queries_at_once) chunk_.meet_own_keys(i, count);
+        chunk_.write({batch_, h, begin, begin + count}, KeySums::of_each_query);
+      });
+      chunk_.add_values(count);
+      begin += count;
+    }
+  }
+
+  void documents() {
+    const std::int64_t tokens = call_.heads.k.extents.tokens;
+    for (std::int64_t begin = 0; begin < tokens;) {
+      const std::int64_t end = document_end(begin, tokens);
+      if (begin != 0) chunk_.forget();
+      add_keys(begin, end);
+      answer(begin, end);
+      begin = end;
+    }
+  }
+
+  // Bidirectional: all keys, and then all queries.
+  void add_keys(std::int64_t begin, std::int64_t end) {
+    while (begin < end) {
+      if (segment(begin) < 0) {
+        ++begin;
+        continue;
+      }
+      const std::int64_t count = chunk_.load_keys(begin, run_end(begin, end));
+      chunk_.add_keys(count);
+      chunk_.add_values(count);
+      begin += count;
+    }
+  }
+
+  void answer(std::int64_t begin, std::int64_t end) {
+    chunk_.round_values();
+    chunk_.round_keys();
+    for_each_query_head([&](std::int64_t h) {
+      for (std::int64_t t = begin; t < end;) {
+        if (segment(t) < 0) {
+          chunk_.write_zeros(h, t);
+          ++t;
+          continue;
+        }
+        const HeadTokens queries{batch_, h, t, run_end(t, end)};
+        chunk_.load_queries(queries);
+        chunk_.write(queries, KeySums::of_all);
+        t = queries.end;
+      }
+    });
+  }
+
+  template <class Visit>
+  void for_each_query_head(Visit visit) const {
+    const std::int64_t group = call_.heads.q.extents.heads / call_.heads.k.extents.heads;
+    for (std::int64_t h = head_ * group; h < (head_ + 1) * group; ++h) visit(h);
+  }
+
+  const LinearCall& call_;
+  LinearChunk<Real> chunk_;
+  std::int64_t batch_ = 0;
+  std::int64_t head_ = 0;
+};
+
+template <class Real>
+void attend_heads_of(const LinearCall& call, KeyHeads range, std::byte* memory) {
+  const auto bytes = bytes_of_part(call.sizes, call.out.dtype);
+  std::memset(memory, 0, static_cast<std::size_t>(bytes));  // padding stays so
+  HeadPass<Real> pass(call, memory);
+  const std::int64_t heads = call.heads.k.extents.heads;
+  for (std::int64_t i = range.begin; i < range.end; ++i) pass.run(i / heads, i % heads);
+}
+
+}  // namespace
+
+std::int64_t bytes_of_part(const LinearSizes& sizes, DType dtype) noexcept {
+  return dtype == DType::f64 ? LinearMemory<double>(nullptr, sizes).bytes
+                             : LinearMemory<float>(nullptr, sizes).bytes;
+}
+
+void attend_heads(const LinearCall& call, KeyHeads range, std::byte* memory) noexcept {
+  if (call.out.dtype == DType::f64) {
+    attend_heads_of<double>(call, range, memory);
+  } else {
+    attend_heads_of<float>(call, range, memory);
+  }
+}
+
+}  // namespace rotary
