@@ -172,15 +172,9 @@ TEST(LinearAttention, GoesOnFromAState) {
     for (const FeatureMap& map : all_maps()) {
       LinearCase of{.map = map, .first_position = 9000};
       of.window = window_for(map, Pairing::half);
-      const Qkv qkv = test::random_qkv({.dtype = dtype,
-                                        .batch = 2,
-                                        .tokens = 90,
-                                        .heads = 4,
-                                        .key_heads = 2,
-                                        .head_dim = 6,
-                                        .v_features = 3},
-                                       204);
-      OwnedState state(4, of.window->head_dim, 3);
+      const Qkv qkv = test::random_qkv(
+          {.dtype = dtype, .tokens = 90, .heads = 2, .head_dim = 6, .v_features = 3}, 204);
+      OwnedState state(1, of.window->head_dim, 3);
       std::int64_t begin = 0;
       for (const std::int64_t count : {70, 1, 1, 17, 0, 1}) {
         const Qkv part{part_of(qkv.q, begin, count), part_of(qkv.k, begin, count),
@@ -197,7 +191,7 @@ TEST(LinearAttention, GoesOnFromAState) {
       }
       // Queries alone meet all keys so far.
       const LinearCase all{.map = map, .mask = LinearMask::bidirectional};
-      OwnedState more(4, of.window->head_dim, 3);
+      OwnedState more(1, of.window->head_dim, 3);
       for (const std::int64_t half : {0, 45}) {
         const Qkv keys{part_of(qkv.q, 0, 0), part_of(qkv.k, half, 45), part_of(qkv.v, half, 45)};
         Tensor nothing = test::out_for(keys);
@@ -335,7 +329,7 @@ TEST(LinearAttention, SameBitsForAnyLayoutWorkspaceAndExecutor) {
     for (const LinearMask mask : masks) {
       const LinearCase of{.map = map, .mask = mask};
       const LinearShape shape{
-          .batch = 3, .tokens = 3000, .heads = 4, .key_heads = 2, .head_dim = 6, .v_features = 9};
+          .batch = 3, .tokens = 1500, .heads = 4, .key_heads = 2, .head_dim = 6, .v_features = 9};
       const Qkv qkv = test::random_qkv(shape, 212);
       const Tensor whole = attended(of, qkv);
       const Qkv moved{moved_to(Layout::padded, qkv.q), moved_to(Layout::bhtd, qkv.k),

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// What linear_attend and make_random_features refuse, each time with the requirement and what was
+// got, and out and the state as they were; and the random features themselves.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "support/cases.hpp"
+#include "support/error_matchers.hpp"
+#include "support/linear_case.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::Qkv;
+using test::Tensor;
+constexpr ErrorCode invalid = ErrorCode::invalid_argument;
+
+// A call that succeeds, to be spoilt.
+struct Call {
+  Qkv qkv = test::random_qkv(
+      {.batch = 2, .tokens = 5, .heads = 4, .key_heads = 2, .head_dim = 6, .v_features = 3}, 300);
+  Tensor out_tensor = test::out_for(qkv);
+  std::vector<double> values = std::vector<double>(2 * 2 * 6 * 3, 0.5);
+  std::vector<double> keys = std::vector<double>(2 * 2 * 6, 0.5);
+  std::vector<double> exponents = std::vector<double>(2 * 2);
+  Rotations rotations = test::rotations_of(
+      test::frequencies_of({.head_dim = 6, .rotary_dim = 6, .pairing = Pairing::half}),
+      ConsecutivePositions{.tokens = 5});
+
+  HeadsView out = out_tensor.view();
+  LinearHeads heads = qkv.heads();
+  FeatureMap map = EluPlusOne{};
+  LinearAttentionOptions options{.mask = LinearMask::causal,
+                                 .state = LinearState{values, keys, exponents}};
+};
+
+// Refused so, nothing written; linear_workspace_bytes refuses it too where inputs are wrong.
+testing::AssertionResult refuses(const std::function<void(Call&)>& spoil,
+                                 std::initializer_list<std::string_view> parts) {
+  Call call;
+  spoil(call);
+  const auto bytes = call.out_tensor.bytes();
+  const auto values = call.values;
+  const auto keys = call.keys;
+  const Status status = linear_attend(call.out, call.heads, call.map, call.options);
+  if (call.out_tensor.bytes() != bytes || call.values != values || call.keys != keys) {
+    return testing::AssertionFailure() << "something was written";
+  }
+  return test::fails(status, invalid, parts);
+}
+
+TEST(LinearAttentionErrors, TheCallItselfSucceeds) {
+  Call call;
+  test::require(linear_attend(call.out, call.heads, call.map, call.options));
+  EXPECT_NE(call.values[0], 0.5);
+}
+
+TEST(LinearAttentionErrors, OfOptions) {
+  EXPECT_TRUE(refuses([](Call& c) { c.options.mask = {}; }, {"mask must be", "got value 0"}));
+  for (const double epsilon : {-1e-6, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    EXPECT_TRUE(refuses([&](Call& c) { c.options.epsilon = epsilon; }, {"epsilon", "got"}));
+  }
+  alignas(64) std::array<std::byte, 256> memory{};
+  EXPECT_TRUE(refuses([&](Call& c) { c.options.workspace = memory; },
+                      {"workspace must hold", "linear_workspace_bytes", "got 256"}));
+  std::vector<std::byte> large(1 << 20);
+  const auto off = reinterpret_cast<std::uintptr_t>(large.data()) % 64;
+  EXPECT_TRUE(
+      refuses([&](Call& c) { c.options.workspace = std::span(large).subspan(64 - off + 8); },
+              {"aligned to 64", "got an address 8 bytes off"}));
+}
+
+TEST(LinearAttentionErrors, OfViews) {
+  EXPECT_TRUE(refuses([](Call& c) { c.heads.q.dtype = {}; }, {"q: dtype", "got value 0"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.heads.v.data = nullptr; }, {"v: data must not be null"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.heads.k.strides.feature = 2; }, {"k: features", "adjacent"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.heads.k.extents.batch = -1; }, {"k: extents must be >= 0"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.heads.v.dtype = DType::f16; },
+                      {"same dtype", "got f32", "of v, f16"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.out.dtype = DType::bf16; }, {"same dtype", "of out, bf16"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.heads.v.extents.tokens = 4; },
+                      {"k and v must have the same batch, tokens and heads"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.heads.q.extents.features = 5; },
+                      {"q and k must have the same batch and features"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.heads.q.extents.heads = 3; }, {"multiple", "got 3 and 2"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.heads.q.extents.tokens = 4; },
+                      {"same tokens in causal", "got 4 and 5"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.out.extents.features = 2; },
+                      {"out must have the extents of q", "features 3; got", "features 2"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.out.strides.token = 0; }, {"out: elements", "distinct"}));
+  const Extents huge{.batch = 2, .tokens = 5, .heads = 2, .features = std::int64_t{1} << 40};
+  EXPECT_TRUE(refuses(
+      [&](Call& c) {
+        c.heads.v.extents = huge;
+        c.heads.v.strides = {.feature = 1};
+      },
+      {"v: features must be at most 65536", "got 1099511627776"}));
+}
+
+TEST(LinearAttentionErrors, OfMaps) {
+  const auto random = [](std::size_t count, double scale) {
+    static const std::vector<float> numbers(100, 1.0F);
+    return PositiveRandomFeatures{std::span(numbers).first(count), scale};
+  };
+  for (const double scale : {0.0, -1.0, std::nan("")}) {
+    EXPECT_TRUE(refuses([&](Call& c) { c.map = random(12, scale); }, {"softmax_scale", "> 0"}));
+  }
+  for (const std::size_t count : {0, 5, 13}) {
+    EXPECT_TRUE(refuses([&](Call& c) { c.map = random(count, 1); },
+                        {"[head_dim][features]", "for a head_dim of 6"}));
+  }
+}
+
+TEST(LinearAttentionErrors, OfRotations) {
+  const auto with = [](const HeadWindow& window, double factor, RowDType rows, std::int64_t tokens,
+                       std::initializer_list<std::string_view> parts) {
+    const Rotations made = test::rotations_of(test::frequencies_of(window, factor),
+                                              ConsecutivePositions{.tokens = tokens}, rows);
+    const auto q = refuses(
+        [&](Call& c) {
+          c.options.rotations.emplace(NumeratorRotations{made, c.rotations});
+        },
+        parts);
+    const auto k = refuses(
+        [&](Call& c) {
+          c.options.rotations.emplace(NumeratorRotations{c.rotations, made});
+        },
+        parts);
+    return q && k;
+  };
+  const HeadWindow fits{.head_dim = 6, .rotary_dim = 6, .pairing = Pairing::half};
+  const HeadWindow other_head{.head_dim = 8, .rotary_dim = 6, .pairing = Pairing::half};
+  const HeadWindow other_pairs{.head_dim = 6, .rotary_dim = 6, .pairing = Pairing::interleaved};
+  EXPECT_TRUE(with(other_head, 1, RowDType::f32, 5, {"mapped", "head_dim of the rotations, 8"}));
+  EXPECT_TRUE(with(other_pairs, 1, RowDType::f32, 5, {"same features in the same pairs"}));
+  EXPECT_TRUE(with(fits, 1.25, RowDType::f32, 5, {"attention_factor of 1", "got 1.25"}));
+  EXPECT_TRUE(with(fits, 1, RowDType::f64, 5, {"f32 rows", "got f64 rows"}));
+  EXPECT_TRUE(with(fits, 1, RowDType::f32, 6, {"tokens must be those of the rotations, 6"}));
+  Frequencies xpos = test::frequencies_of(fits);
+  xpos.xpos = Xpos{};
+  const Rotations of_key =
+      test::value_of(make_rotations(xpos, ConsecutivePositions{.tokens = 5}, {.role = Role::key}));
+  EXPECT_TRUE(refuses(
+      [&](Call& c) {
+        c.options.rotations.emplace(NumeratorRotations{c.rotations, of_key});
+      },
+      {"no role", "xPos", "key"}));
+  const Rotations of_bf16 = test::value_of(make_rotations(
+      test::frequencies_of(fits), ConsecutivePositions{.tokens = 5}, {.tensors = DType::bf16}));
+  EXPECT_TRUE(refuses(
+      [&](Call& c) {
+        c.options.rotations.emplace(NumeratorRotations{of_bf16, c.rotations});
+      },
+      {"features in f32", "rotations for bf16"}));
+}
+
+TEST(LinearAttentionErrors, OfSegmentsAndState) {
+  static const std::array<std::int32_t, 12> numbers{};
+  EXPECT_TRUE(
+      refuses([](Call& c) { c.options.segments = SegmentMap{.data = numbers.data(), .tokens = 4}; },
+              {"segments", "5 and 2; got 4 and 1"}));
+  EXPECT_TRUE(refuses(
+      [](Call& c) {
+        c.options.segments = SegmentMap{.data = numbers.data(), .batch = 3, .tokens = 5};
+      },
+      {"segments", "got 5 and 3"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.options.segments = SegmentMap{.tokens = 5}; },
+                      {"segments: data must not be null"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.options.state->values = c.options.state->values.first(71); },
+                      {"state.values: must hold", "2 x 2 x 6 x 3", "got 71"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.options.state->keys = {}; },
+                      {"state.keys", "2 x 2 x 6 x 1", "got 0"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.options.state->exponents = {}; },
+                      {"state.exponents", "2 x 2 x 1 x 1", "got 0"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.options.state->keys = c.options.state->values.first(24); },
+                      {"state.values and state.keys must share no element"}));
+}
+
+TEST(LinearAttentionErrors, OfMemoryThatIsShared) {
+  EXPECT_TRUE(refuses(
+      [](Call& c) {
+        c.out.data = const_cast<void*>(c.heads.v.data);
+        c.out.strides = strides_bthd(c.out.extents);
+        c.out.extents.tokens = 5;
+      },
+      {"out and v must share no element"}));
+  EXPECT_TRUE(refuses([](Call& c) { c.out.data = c.values.data(); },
+                      {"out and state.values must share no element"}));
+  std::vector<std::byte> memory(1 << 20);
+  const auto off = reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
+  EXPECT_TRUE(refuses(
+      [&](Call& c) {
+        c.options.workspace = std::span(memory).subspan(64 - off);
+        c.heads.k.data = c.options.workspace.data() + 4096;
+      },
+      {"workspace and k must share no element"}));
+  EXPECT_TRUE(refuses(
+      [&](Call& c) {
+        c.options.rotations.emplace(NumeratorRotations{c.rotations, c.rotations});
+        c.out.data = const_cast<std::byte*>(c.rotations.data());
+      },
+      {"out and the rotations of q must share no element"}));
+}
+
+// Extents without an element may be as large as they like.
+TEST(LinearAttentionErrors, NothingToDoSucceeds) {
+  constexpr std::int64_t many = std::int64_t{1} << 40;
+  const Extents none{.batch = many, .tokens = 0, .heads = many, .features = 6};
+  const ConstHeadsView view{.dtype = DType::f32, .extents = none};
+  const HeadsView out{.dtype = DType::f32, .extents = none};
+  const LinearAttentionOptions options{.mask = LinearMask::causal};
+  test::require(linear_attend(out, {view, view, view}, EluPlusOne{}, options));
+  EXPECT_EQ(test::value_of(linear_workspace_bytes({view, view, view}, EluPlusOne{}, options)), 0U);
+  const Qkv qkv = test::random_qkv({.batch = 0, .tokens = 3}, 301);
+  const test::LinearCase of{.map = SoftmaxExp{}};
+  EXPECT_EQ(test::attended(of, qkv).all_bits().size(), 0U);
+}
+
+TEST(RandomFeatures, Errors) {
+  EXPECT_TRUE(test::fails(make_random_features({.head_dim = 0, .features = 1}), invalid,
+                          {"head_dim must be in [1, 4096]", "got 0"}));
+  EXPECT_TRUE(test::fails(make_random_features({.head_dim = 4097, .features = 1}), invalid,
+                          {"head_dim", "got 4097"}));
+  EXPECT_TRUE(test::fails(make_random_features({.head_dim = 1, .features = 65537}), invalid,
+                          {"features must be in [1, 65536]", "got 65537"}));
+}
+
+std::vector<double> column(const std::vector<float>& directions, std::size_t features,
+                           std::size_t r) {
+  std::vector<double> values;
+  for (std::size_t at = r; at < directions.size(); at += features) values.push_back(directions[at]);
+  return values;
+}
+
+double inner(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// Directions of a block are orthogonal, those of two blocks are not; lengths are those of normal
+// vectors; each component has the moments of a normal number. Blocks of another seed are others.
+TEST(RandomFeatures, AreOrthogonalAndNormal) {
+  constexpr std::size_t d = 24;
+  constexpr std::size_t features = 24 * 400 + 7;
+  const auto made =
+      test::value_of(make_random_features({.head_dim = d, .features = features, .seed = 5}));
+  ASSERT_EQ(made.size(), d * features);
+  double largest_between = 0;
+  double squares = 0;
+  double fourth = 0;
+  double lengths = 0;
+  for (std::size_t r = 0; r < features; ++r) {
+    const auto a = column(made, features, r);
+    const auto b = column(made, features, r + 1 < features ? r + 1 : 0);
+    const double size = std::sqrt(inner(a, a) * inner(b, b));
+    const bool same_block = r / d == (r + 1 < features ? r + 1 : 0) / d;
+    if (same_block) {
+      EXPECT_LT(std::abs(inner(a, b)), 1e-6 * size) << "feature " << r;
+    } else {
+      largest_between = std::max(largest_between, std::abs(inner(a, b)) / size);
+    }
+    lengths += std::pow(inner(a, a) - d, 2) / features;
+    for (const double each : a) {
+      squares += each * each / static_cast<double>(made.size());
+      fourth += std::pow(each, 4) / static_cast<double>(made.size());
+    }
+  }
+  EXPECT_GT(largest_between, 0.1);
+  EXPECT_NEAR(squares, 1, 0.02);
+  EXPECT_NEAR(fourth, 3, 0.1);
+  EXPECT_NEAR(lengths, 2 * d, 4) << "the variance of chi-square with d degrees";
+  const auto other =
+      test::value_of(make_random_features({.head_dim = d, .features = 1, .seed = 6}));
+  EXPECT_NE(other[0], made[0]);
+}
+
+// The same bits on every machine.
+TEST(RandomFeatures, AreThoseOfTheSeed) {
+  const auto made =
+      test::value_of(make_random_features({.head_dim = 64, .features = 100, .seed = 2021}));
+  std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+  for (const float each : made) {
+    for (int byte = 0; byte < 4; ++byte) {
+      hash = (hash ^ ((std::bit_cast<std::uint32_t>(each) >> (8 * byte)) & 0xFF)) * 0x100000001B3;
+    }
+  }
+  EXPECT_EQ(hash, 0x79074A9BB25D4DDULL) << std::hex << hash;
+  EXPECT_EQ(made[0], 0x1.bb9ae2p-2F) << std::hexfloat << made[0];
+}
+
+}  // namespace
+}  // namespace rotary
