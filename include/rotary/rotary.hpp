@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole C++ API: config -> RotarySpec -> Frequencies -> Rotations -> rotate, append; absolute
-// and relative encodings.
+// The whole C++ API: config -> RotarySpec -> Frequencies -> Rotations -> rotate, append, attend;
+// absolute and relative encodings, linear attention.
 #pragma once
 
 #include "rotary/absolute.hpp"

@@ -168,6 +168,34 @@ TEST(Allocations, OfAppendAreNone) {
   EXPECT_EQ(allocations_of([&] { return normalize_heads(q.view(), q.view(), norm); }), 0U);
 }
 
+// A prefill and a decode step from a state, by every feature map, in a workspace of the caller.
+TEST(Allocations, OfLinearAttentionAreNone) {
+  const std::vector<float> directions =
+      test::value_of(make_random_features({.head_dim = 50, .features = 50}));
+  const Rotations rotations = test::rotations_of(
+      test::frequencies_of({.head_dim = 50, .rotary_dim = 50, .pairing = Pairing::interleaved}),
+      ConsecutivePositions{.tokens = 70});
+  const Extents extents{.tokens = 70, .heads = 2, .features = 50};
+  const Tensor q = test::random_tensor({.dtype = DType::f16, .extents = extents}, 44);
+  Tensor out({.dtype = DType::f16, .extents = extents});
+  std::vector<double> values(2 * 50 * 50);
+  std::vector<double> keys(2 * 50);
+  std::vector<double> exponents(2);
+  std::vector<std::byte> memory(1 << 20);
+  const std::size_t off = reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
+  for (const FeatureMap& map : {FeatureMap(EluPlusOne{}), FeatureMap(SoftmaxExp{}),
+                                FeatureMap(PositiveRandomFeatures{directions, 0.125})}) {
+    LinearAttentionOptions options{.mask = LinearMask::causal,
+                                   .state = LinearState{values, keys, exponents},
+                                   .workspace = std::span(memory).subspan(64 - off)};
+    options.rotations.emplace(NumeratorRotations{rotations, rotations});
+    EXPECT_EQ(allocations_of([&] {
+                return linear_attend(out.view(), {q.view(), q.view(), q.view()}, map, options);
+              }),
+              0U);
+  }
+}
+
 // Rows in the caller's memory, of every kind of positions and of somebody else's rows.
 TEST(Allocations, OfRowsInCallersMemoryAreNone) {
   const HeadWindow window{

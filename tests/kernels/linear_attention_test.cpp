@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "rotary/numeric_contract.hpp"
 #include "support/cases.hpp"
 #include "support/linear_case.hpp"
 #include "support/result.hpp"
@@ -48,6 +49,16 @@ HeadWindow window_for(const FeatureMap& map, Pairing pairing) {
   return {.head_dim = random ? 10 : 6, .rotary_dim = 4, .first_feature = 1, .pairing = pairing};
 }
 
+struct OwnedState {
+  std::vector<double> values, keys, exponents;
+
+  OwnedState(std::int64_t heads, std::int64_t features, std::int64_t v_features)
+      : values(static_cast<std::size_t>(heads * features * v_features)),
+        keys(static_cast<std::size_t>(heads * features)),
+        exponents(static_cast<std::size_t>(heads)) {}
+  [[nodiscard]] LinearState view() { return {values, keys, exponents}; }
+};
+
 TEST(LinearAttention, IsTheReferenceWithinTheBound) {
   std::uint64_t seed = 100;
   for (const DType dtype : test::all_dtypes) {
@@ -79,6 +90,32 @@ TEST(LinearAttention, IsTheReferenceWithinTheBound) {
         }
       }
     }
+  }
+}
+
+// The state of one token holds its features: e^x and x + 1 of each dtype, down to where they are 0.
+TEST(LinearAttention, FeaturesAreWithinTheirBound) {
+  constexpr std::int64_t features = 20'000;
+  for (const DType dtype : test::all_dtypes) {
+    const double least = dtype == DType::f64 ? -708 : -87;
+    const double unit = dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
+    Qkv qkv = test::random_qkv({.dtype = dtype, .tokens = 1, .head_dim = features}, 213);
+    test::Random random(214);
+    for_each_element(qkv.k.extents(), [&](const HeadIndex& at, std::int64_t f) {
+      const double range = f % 3 == 0 ? least : (f % 3 == 1 ? -1 : 9);
+      qkv.k.set(at, f, random.unit() * range);
+    });
+    OwnedState state(1, features, 4);
+    Tensor out = test::out_for(qkv);
+    test::require(linear_attend(out.view(), qkv.heads(), EluPlusOne{},
+                                {.mask = LinearMask::causal, .state = state.view()}));
+    for_each_element(qkv.k.extents(), [&](const HeadIndex& at, std::int64_t f) {
+      const long double x = qkv.k.at(at, f);
+      const long double exact = x > 0 ? x + 1 : std::exp(x);
+      const double got = state.keys[static_cast<std::size_t>(f)];
+      ASSERT_LE(std::abs(got - exact), elu_feature_error * unit * exact)
+          << to_string(dtype) << " of " << qkv.k.at(at, f);
+    });
   }
 }
 
@@ -155,16 +192,6 @@ Tensor part_of(const Tensor& whole, std::int64_t begin, std::int64_t count) {
   });
   return part;
 }
-
-struct OwnedState {
-  std::vector<double> values, keys, exponents;
-
-  OwnedState(std::int64_t heads, std::int64_t features, std::int64_t v_features)
-      : values(static_cast<std::size_t>(heads * features * v_features)),
-        keys(static_cast<std::size_t>(heads * features)),
-        exponents(static_cast<std::size_t>(heads)) {}
-  [[nodiscard]] LinearState view() { return {values, keys, exponents}; }
-};
 
 // A prefill, then parts of any length, one token at a time among them, are the whole.
 TEST(LinearAttention, GoesOnFromAState) {
