@@ -3,6 +3,7 @@
 #include "rotary/linear_attention.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 #include "attention/linear_checks.hpp"
@@ -19,6 +20,9 @@ namespace {
 constexpr double least_products = 0x1p19;
 
 constexpr std::uintptr_t line = 64;
+
+// So that the bytes of their sums fit.
+constexpr std::int64_t most_heads_at_once = std::int64_t{1} << 24;
 
 LinearHeads without_unused(const LinearHeads& heads) {
   return {.q = without_unused_strides(heads.q),
@@ -45,6 +49,15 @@ std::int64_t part_count(const LinearHeads& heads, const LinearSizes& sizes,
       std::min({most, static_cast<std::int64_t>(worth), key_heads(heads)}), 1);
 }
 
+// Heads of k that one part goes through together: all of its own in a batch row where the tokens of
+// a head lie apart, otherwise one after the other.
+std::int64_t heads_at_once(const LinearHeads& heads, std::int64_t parts) {
+  const Extents& n = heads.k.extents;
+  const Strides& s = heads.k.strides;
+  if (n.tokens <= 1 || std::abs(s.token) <= std::abs(s.head)) return 1;
+  return std::min(n.heads, (key_heads(heads) + parts - 1) / parts);
+}
+
 // Without an element to write there is nothing to do, whatever the extents say.
 bool is_empty(const LinearHeads& heads, const LinearAttentionOptions& options) {
   Extents out = heads.q.extents;
@@ -52,18 +65,34 @@ bool is_empty(const LinearHeads& heads, const LinearAttentionOptions& options) {
   return !has_elements(out) && !options.state;
 }
 
-Result<std::int64_t> workspace_bytes(const LinearHeads& heads, const LinearSizes& sizes,
-                                     const LinearAttentionOptions& options) {
-  if (is_empty(heads, options)) return std::int64_t{0};
+// How a call is cut: as many parts, each with so much memory.
+struct Cut {
+  std::int64_t parts = 0;  // 0: there is nothing to do
+  std::int64_t bytes_of_part = 0;
+
+  [[nodiscard]] std::int64_t bytes() const noexcept { return parts * bytes_of_part; }
+};
+
+// Completes sizes.
+Result<Cut> cut(const LinearHeads& heads, LinearSizes& sizes,
+                const LinearAttentionOptions& options) {
+  if (is_empty(heads, options)) return Cut{};
   std::int64_t heads_of_all = 0;
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(heads.k.extents.batch, heads.k.extents.heads, &heads_of_all) ||
-      __builtin_mul_overflow(part_count(heads, sizes, options.executor),
-                             bytes_of_part(sizes, heads.q.dtype), &bytes)) {
-    return invalid_argument("k: batch and heads must be those of a tensor that can be, got ",
-                            describe(heads.k.extents));
+  bool fits = !__builtin_mul_overflow(heads.k.extents.batch, heads.k.extents.heads, &heads_of_all);
+  Cut result;
+  if (fits) {
+    result.parts = part_count(heads, sizes, options.executor);
+    sizes.heads_at_once = heads_at_once(heads, result.parts);
+    fits = sizes.heads_at_once <= most_heads_at_once;
   }
-  return bytes;
+  if (fits) {
+    std::int64_t bytes = 0;
+    result.bytes_of_part = bytes_of_part(sizes, heads.q.dtype);
+    fits = !__builtin_mul_overflow(result.parts, result.bytes_of_part, &bytes);
+  }
+  if (fits) return result;
+  return invalid_argument("k: batch and heads must be those of a tensor that can be, got ",
+                          describe(heads.k.extents));
 }
 
 Status check_workspace(std::span<const std::byte> workspace, std::int64_t bytes) {
@@ -108,33 +137,34 @@ Status linear_attend(const HeadsView& given_out, const LinearHeads& given, const
   return guarded([&]() -> Status {
     const HeadsView out = without_unused_strides(given_out);
     const LinearHeads heads = without_unused(given);
-    const auto sizes = check_linear_inputs(heads, map, options);
+    auto sizes = check_linear_inputs(heads, map, options);
     if (!sizes) return sizes.error();
-    const auto bytes = workspace_bytes(heads, *sizes, options);
-    if (!bytes) return bytes.error();
+    const auto parts = cut(heads, *sizes, options);
+    if (!parts) return parts.error();
+    const std::int64_t bytes = parts->bytes();
     std::span<std::byte> workspace = options.workspace;
     std::vector<std::byte> own;
     if (!workspace.empty()) {
-      if (auto status = check_workspace(workspace, *bytes); !status) return status;
-      workspace = workspace.first(static_cast<std::size_t>(*bytes));
+      if (auto status = check_workspace(workspace, bytes); !status) return status;
+      workspace = workspace.first(static_cast<std::size_t>(bytes));
     }
     if (auto status = check_linear_outputs(out, heads, map, options, workspace); !status) {
       return status;
     }
     const auto kernels = active_kernels();
     if (!kernels) return kernels.error();
-    if (*bytes == 0) return {};
+    if (parts->parts == 0) return {};
     if (workspace.empty()) {
-      own.resize(static_cast<std::size_t>(*bytes) + line);
+      own.resize(static_cast<std::size_t>(bytes) + line);
       const auto off = reinterpret_cast<std::uintptr_t>(own.data()) % line;
       workspace = std::span(own).subspan(off == 0 ? 0 : line - off);
     }
     const LinearCall call{out, heads, map, options, **kernels, *sizes};
     run({.call = call,
          .memory = workspace.data(),
-         .bytes = bytes_of_part(*sizes, out.dtype),
+         .bytes = parts->bytes_of_part,
          .heads = key_heads(heads),
-         .count = part_count(heads, *sizes, options.executor)},
+         .count = parts->parts},
         options.executor);
     return {};
   });
@@ -144,11 +174,11 @@ Result<std::size_t> linear_workspace_bytes(const LinearHeads& given, const Featu
                                            const LinearAttentionOptions& options) noexcept {
   return guarded([&]() -> Result<std::size_t> {
     const LinearHeads heads = without_unused(given);
-    const auto sizes = check_linear_inputs(heads, map, options);
+    auto sizes = check_linear_inputs(heads, map, options);
     if (!sizes) return sizes.error();
-    const auto bytes = workspace_bytes(heads, *sizes, options);
-    if (!bytes) return bytes.error();
-    return static_cast<std::size_t>(*bytes);
+    const auto parts = cut(heads, *sizes, options);
+    if (!parts) return parts.error();
+    return static_cast<std::size_t>(parts->bytes());
   });
 }
 

@@ -35,30 +35,47 @@ class LinearChunk {
         row_(sizes_.row()),
         v_row_(sizes_.v_row()) {}
 
-  // The sums of one head of k: those of the caller, or none.
-  void begin_head(std::int64_t batch, std::int64_t head) {
+  // The sums of one head of k, those of the caller or none, in place `index` of heads_at_once.
+  void begin_head(std::int64_t batch, std::int64_t head, std::int64_t index) {
+    LinearSums& sums = memory_.sums[index];
+    const std::int64_t keys = sizes_.features;
+    sums = {.values = memory_.sums_of_values + index * keys * sizes_.v_features,
+            .keys = memory_.sums_of_keys + index * keys,
+            .exponent = 0,
+            .has_keys = false,
+            .next = 0,
+            .document = -1};
+    take_up_head(batch, head, index);
+    if (!call_.options.state) return forget();
+    const LinearState& state = *call_.options.state;
+    const std::int64_t at = index_of_head();
+    sums.values = state.values.data() + at * keys * sizes_.v_features;
+    sums.keys = state.keys.data() + at * keys;
+    sums.exponent = state.exponents[static_cast<std::size_t>(at)];
+    sums.has_keys = std::any_of(sums.keys, sums.keys + keys, [](double z) { return z != 0; });
+  }
+
+  // Everything below is about this head, from now on.
+  void take_up_head(std::int64_t batch, std::int64_t head, std::int64_t index) {
     at_ = {.batch = batch, .head = head};
-    if (call_.options.state) {
-      const auto& state = *call_.options.state;
-      const std::int64_t index = at_.batch * call_.heads.k.extents.heads + at_.head;
-      values_ = state.values.data() + index * sizes_.features * sizes_.v_features;
-      keys_ = state.keys.data() + index * sizes_.features;
-      exponent_ = state.exponents.data() + index;
-      has_keys_ = std::any_of(keys_, keys_ + sizes_.features, [](double z) { return z != 0; });
-    } else {
-      values_ = memory_.sum_of_values;
-      keys_ = memory_.sum_of_keys;
-      exponent_ = &own_exponent_;
-      forget();
-    }
+    sums_ = memory_.sums + index;
+  }
+
+  [[nodiscard]] LinearSums& sums() noexcept { return *sums_; }
+
+  // Leaves the caller's state whole.
+  void end_head() {
+    if (!call_.options.state) return;
+    const auto at = static_cast<std::size_t>(index_of_head());
+    call_.options.state->exponents[at] = sums_->exponent;
   }
 
   // Another document begins.
   void forget() {
-    std::fill_n(values_, sizes_.features * sizes_.v_features, 0.0);
-    std::fill_n(keys_, sizes_.features, 0.0);
-    *exponent_ = 0;
-    has_keys_ = false;
+    std::fill_n(sums_->values, sizes_.features * sizes_.v_features, 0.0);
+    std::fill_n(sums_->keys, sizes_.features, 0.0);
+    sums_->exponent = 0;
+    sums_->has_keys = false;
   }
 
   // ϕ(k), turned, and v of the tokens from begin on: of how many, which may be fewer than asked
@@ -71,7 +88,7 @@ class LinearChunk {
       count = load_exponential_keys(asked);
     } else {
       features_.map_keys(asked, memory_.k);
-      has_keys_ = true;
+      sums_->has_keys = true;
     }
     if (call_.options.rotations) {
       turn(call_.options.rotations->k, {at_.batch, at_.head, begin, begin + count}, memory_.k,
@@ -87,15 +104,15 @@ class LinearChunk {
   // Into the sums of keys, without a query in between.
   void add_keys(std::int64_t count) {
     for (std::int64_t t = 0; t < count; ++t) {
-      math_.add(memory_.k + t * row_, keys_, sizes_.features);
+      math_.add(memory_.k + t * row_, sums_->keys, sizes_.features);
     }
   }
 
   // Into the sums of keys, one after the other: each query meets those up to its own.
   void add_up_keys(std::int64_t count) {
     for (std::int64_t t = 0; t < count; ++t) {
-      math_.add(memory_.k + t * row_, keys_, sizes_.features);
-      math_.round(keys_, memory_.keys + t * row_, sizes_.features);
+      math_.add(memory_.k + t * row_, sums_->keys, sizes_.features);
+      math_.round(sums_->keys, memory_.keys + t * row_, sizes_.features);
     }
   }
 
@@ -111,15 +128,15 @@ class LinearChunk {
   // For load_queries().
   void round_values() {
     const std::int64_t d = sizes_.v_features;
-    if (d == v_row_) return math_.round(values_, memory_.values, sizes_.features * d);
+    if (d == v_row_) return math_.round(sums_->values, memory_.values, sizes_.features * d);
     for (std::int64_t r = 0; r < sizes_.features; ++r) {
-      math_.round(values_ + r * d, memory_.values + r * v_row_, d);
+      math_.round(sums_->values + r * d, memory_.values + r * v_row_, d);
     }
   }
 
   // The sum of keys that all queries of answers to come meet.
   void round_keys() {
-    math_.round(keys_, memory_.keys, sizes_.features);
+    math_.round(sums_->keys, memory_.keys, sizes_.features);
     epsilons_.fill(call_.options.epsilon);
   }
 
@@ -176,9 +193,9 @@ class LinearChunk {
                     .columns = v_row_,
                     .add_to = kernels::AddTo::nothing});
     const std::int64_t d = sizes_.v_features;
-    if (d == v_row_) return math_.add(memory_.new_values, values_, sizes_.features * d);
+    if (d == v_row_) return math_.add(memory_.new_values, sums_->values, sizes_.features * d);
     for (std::int64_t r = 0; r < sizes_.features; ++r) {
-      math_.add(memory_.new_values + r * v_row_, values_ + r * d, d);
+      math_.add(memory_.new_values + r * v_row_, sums_->values + r * d, d);
     }
   }
 
@@ -205,11 +222,15 @@ class LinearChunk {
   }
 
  private:
+  [[nodiscard]] std::int64_t index_of_head() const {
+    return at_.batch * call_.heads.k.extents.heads + at_.head;
+  }
+
   std::int64_t load_exponential_keys(const HeadTokens& asked) {
     typename Features<Real>::Exponents exponents;
     features_.load_key_exponents(asked, memory_.k, exponents);
     const bool causal = call_.options.mask == LinearMask::causal;
-    double largest = has_keys_ ? *exponent_ : -std::numeric_limits<double>::infinity();
+    double largest = sums_->has_keys ? sums_->exponent : -std::numeric_limits<double>::infinity();
     OfTokens so_far;
     std::int64_t count = 0;
     for (; count < asked.count(); ++count) {
@@ -230,13 +251,13 @@ class LinearChunk {
 
   // From now on sums are e^largest times what they hold.
   void reduce_sums(double largest) {
-    if (has_keys_ && largest != *exponent_) {
-      const double by = std::exp(*exponent_ - largest);
-      math_.scale(values_, sizes_.features * sizes_.v_features, by);
-      math_.scale(keys_, sizes_.features, by);
+    if (sums_->has_keys && largest != sums_->exponent) {
+      const double by = std::exp(sums_->exponent - largest);
+      math_.scale(sums_->values, sizes_.features * sizes_.v_features, by);
+      math_.scale(sums_->keys, sizes_.features, by);
     }
-    *exponent_ = largest;
-    has_keys_ = true;
+    sums_->exponent = largest;
+    sums_->has_keys = true;
   }
 
   void turn(const Rotations& rotations, const HeadTokens& tokens, const Real* rows, Real* turned) {
@@ -297,11 +318,7 @@ class LinearChunk {
   std::int64_t v_row_;
 
   HeadTokens at_;  // batch row and head of k
-  double* values_ = nullptr;
-  double* keys_ = nullptr;
-  double* exponent_ = nullptr;
-  double own_exponent_ = 0;
-  bool has_keys_ = false;   // exponent_ means something
+  LinearSums* sums_ = nullptr;
   OfTokens epsilons_ = {};  // of the chunk: relative to the sums as they are
 };
 

@@ -17,21 +17,38 @@ class HeadPass {
  public:
   HeadPass(const LinearCall& call, std::byte* memory) : call_(call), chunk_(call, memory) {}
 
-  void run(std::int64_t batch, std::int64_t head) {
+  // Heads [begin, end) of one batch row, at most heads_at_once.
+  void run(std::int64_t batch, std::int64_t begin, std::int64_t end) {
     batch_ = batch;
-    head_ = head;
-    chunk_.begin_head(batch, head);
+    first_ = begin;
+    last_ = end;
+    for (head_ = begin; head_ < end; ++head_) chunk_.begin_head(batch, head_, head_ - begin);
+    const std::int64_t keys = call_.heads.k.extents.tokens;
     if (call_.options.mask == LinearMask::causal) {
-      causal();
+      in_blocks(keys, [&](std::int64_t, std::int64_t block_end) { causal(block_end); });
     } else if (call_.options.segments) {
-      documents();
+      in_blocks(1, [&](std::int64_t, std::int64_t) { documents(); });
     } else {
-      add_keys(0, call_.heads.k.extents.tokens);
-      answer(0, call_.heads.q.extents.tokens);
+      in_blocks(keys, [&](std::int64_t from, std::int64_t to) { add_keys(from, to); });
+      in_blocks(call_.heads.q.extents.tokens,
+                [&](std::int64_t from, std::int64_t to) { answer(from, to); });
     }
+    in_blocks(1, [&](std::int64_t, std::int64_t) { chunk_.end_head(); });
   }
 
  private:
+  // Calls visit(begin, end) for blocks of tokens, for every head before the next block comes.
+  template <class Visit>
+  void in_blocks(std::int64_t tokens, Visit visit) {
+    const std::int64_t block = last_ - first_ > 1 ? tokens_of_block : tokens;
+    for (std::int64_t begin = 0; begin < tokens; begin += block) {
+      for (head_ = first_; head_ < last_; ++head_) {
+        chunk_.take_up_head(batch_, head_, head_ - first_);
+        visit(begin, std::min(begin + block, tokens));
+      }
+    }
+  }
+
   // Of token t; the same for all where there are no segments.
   [[nodiscard]] std::int32_t segment(std::int64_t t) const {
     if (!call_.options.segments) return 0;
@@ -60,18 +77,20 @@ class HeadPass {
     return end;
   }
 
-  void causal() {
+  // From where the head has come to up to the end of a block, or of the chunk that holds it.
+  void causal(std::int64_t block_end) {
     const std::int64_t tokens = call_.heads.k.extents.tokens;
-    std::optional<std::int32_t> document;
-    for (std::int64_t begin = 0; begin < tokens;) {
+    LinearSums& sums = chunk_.sums();
+    std::int64_t& begin = sums.next;
+    while (begin < block_end) {
       const std::int32_t each = segment(begin);
       if (each < 0) {
         for_each_query_head([&](std::int64_t h) { chunk_.write_zeros(h, begin); });
         ++begin;
         continue;
       }
-      if (document.value_or(each) != each) chunk_.forget();
-      document = each;
+      if (sums.document >= 0 && sums.document != each) chunk_.forget();
+      sums.document = each;
       const std::int64_t count = chunk_.load_keys(begin, run_end(begin, tokens));
       chunk_.add_up_keys(count);
       chunk_.columns_of_keys(count);
@@ -139,6 +158,8 @@ class HeadPass {
   LinearChunk<Real> chunk_;
   std::int64_t batch_ = 0;
   std::int64_t head_ = 0;
+  std::int64_t first_ = 0;
+  std::int64_t last_ = 0;
 };
 
 template <class Real>
@@ -147,7 +168,13 @@ void attend_heads_of(const LinearCall& call, KeyHeads range, std::byte* memory) 
   std::memset(memory, 0, static_cast<std::size_t>(bytes));  // padding stays so
   HeadPass<Real> pass(call, memory);
   const std::int64_t heads = call.heads.k.extents.heads;
-  for (std::int64_t i = range.begin; i < range.end; ++i) pass.run(i / heads, i % heads);
+  for (std::int64_t i = range.begin; i < range.end;) {
+    const std::int64_t head = i % heads;
+    const std::int64_t end =
+        std::min({head + call.sizes.heads_at_once, heads, head + range.end - i});
+    pass.run(i / heads, head, end);
+    i += end - head;
+  }
 }
 
 }  // namespace

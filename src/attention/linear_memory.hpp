@@ -33,9 +33,24 @@ struct LinearSizes {
   std::int64_t directions = 0;  // head_dim where features are projections, otherwise 0
   Turning turning = Turning::none;
   Sums sums = Sums::own;
+  std::int64_t heads_at_once = 1;  // heads of k that take turns, block by block
 
   [[nodiscard]] std::int64_t row() const noexcept { return padded(features); }
   [[nodiscard]] std::int64_t v_row() const noexcept { return padded(v_features); }
+};
+
+// Where the tokens of a head lie apart, so many are gone through for one head after the other, so
+// that pages and lines are still at hand when the next head comes.
+inline constexpr std::int64_t tokens_of_block = 128;
+
+// The sums of one head of k, and how far it has come.
+struct LinearSums {
+  double* values;         // Σ R ϕ(k) vᵀ, [features][v_features]
+  double* keys;           // Σ ϕ(k), [features]
+  double exponent;        // sums are e^exponent times what they hold, where
+  bool has_keys;          // any key is in them
+  std::int64_t next;      // the first token that has not been gone through
+  std::int64_t document;  // the number of the latest token that is no padding; -1: none
 };
 
 // Takes stretches of 64-byte lines from memory, or counts them when there is none.
@@ -75,26 +90,29 @@ struct LinearMemory {
     x = stretches.take<Real>(n.directions == 0 ? 0 : n.tokens * padded(n.directions));
     directions = stretches.take<Real>(n.directions * n.row());
     const bool own = n.sums == Sums::own;
-    sum_of_values = stretches.take<double>(own ? n.features * n.v_features : 0);
-    sum_of_keys = stretches.take<double>(own ? n.features : 0);
+    const std::int64_t own_heads = own ? n.heads_at_once : 0;
+    sums_of_values = stretches.take<double>(own_heads * n.features * n.v_features);
+    sums_of_keys = stretches.take<double>(own_heads * n.features);
+    sums = stretches.take<LinearSums>(n.heads_at_once);
     bytes = stretches.bytes();
   }
 
-  Real* k;                // ϕ(k), [tokens][row]
-  Real* q;                // φ(q), [tokens][row]
-  Real* turned_k;         // R ϕ(k); without rotations k
-  Real* turned_q;         // R φ(q); without rotations q
-  Real* k_columns;        // turned_k, [row][tokens]
-  Real* keys;             // Σ ϕ(k) up to each token, [tokens][row]
-  Real* v;                // [tokens][v_row]
-  Real* numerators;       // [tokens][v_row]
-  Real* weights;          // [queries_at_once][tokens]
-  Real* values;           // Σ R ϕ(k) vᵀ before the chunk, [row][v_row]
-  Real* new_values;       // of the chunk, [row][v_row]
-  Real* x;                // elements before a projection, [tokens][padded head_dim]
-  Real* directions;       // sqrt(softmax_scale) w, [head_dim][row]
-  double* sum_of_values;  // [features][v_features]
-  double* sum_of_keys;    // [features]
+  Real* k;                 // ϕ(k), [tokens][row]
+  Real* q;                 // φ(q), [tokens][row]
+  Real* turned_k;          // R ϕ(k); without rotations k
+  Real* turned_q;          // R φ(q); without rotations q
+  Real* k_columns;         // turned_k, [row][tokens]
+  Real* keys;              // Σ ϕ(k) up to each token, [tokens][row]
+  Real* v;                 // [tokens][v_row]
+  Real* numerators;        // [tokens][v_row]
+  Real* weights;           // [queries_at_once][tokens]
+  Real* values;            // Σ R ϕ(k) vᵀ before the chunk, [row][v_row]
+  Real* new_values;        // of the chunk, [row][v_row]
+  Real* x;                 // elements before a projection, [tokens][padded head_dim]
+  Real* directions;        // sqrt(softmax_scale) w, [head_dim][row]
+  double* sums_of_values;  // [heads_at_once][features][v_features]
+  double* sums_of_keys;    // [heads_at_once][features]
+  LinearSums* sums;        // [heads_at_once]
   std::int64_t bytes;
 };
 

@@ -127,8 +127,12 @@ TEST(LinearAttention, OfEverySize) {
       const std::int64_t v_features = 1 + tokens % 19;
       SCOPED_TRACE(std::to_string(tokens) + " tokens");
       const LinearCase of{.map = EluPlusOne{}, .mask = mask};
-      const Qkv qkv =
-          test::random_qkv({.tokens = tokens, .head_dim = head_dim, .v_features = v_features}, 200);
+      const Qkv qkv = test::random_qkv({.tokens = tokens,
+                                        .heads = 2,
+                                        .key_heads = 2,
+                                        .head_dim = head_dim,
+                                        .v_features = v_features},
+                                       200);
       ASSERT_TRUE(is_linear_attention(attended(of, qkv), 0, of, qkv));
     }
     for (const std::int64_t size : {1, 2, 3, 16, 31, 48, 80}) {
