@@ -13,13 +13,13 @@ namespace {
 
 using Vector = std::vector<long double>;
 
-Vector map(std::span<const long double> x, const EluPlusOne&, Side) {
+Vector features_of(std::span<const long double> x, const EluPlusOne&, Side) {
   Vector features;
   for (const long double each : x) features.push_back((each > 0 ? each : std::expm1(each)) + 1);
   return features;
 }
 
-Vector map(std::span<const long double> x, const SoftmaxExp&, Side side) {
+Vector features_of(std::span<const long double> x, const SoftmaxExp&, Side side) {
   Vector features;
   long double sum = 0;
   for (const long double each : x) {
@@ -32,7 +32,7 @@ Vector map(std::span<const long double> x, const SoftmaxExp&, Side side) {
   return features;
 }
 
-Vector map(std::span<const long double> x, const PositiveRandomFeatures& random, Side) {
+Vector features_of(std::span<const long double> x, const PositiveRandomFeatures& random, Side) {
   const std::size_t count = random.directions.size() / x.size();
   const long double root = std::sqrt(static_cast<long double>(random.softmax_scale));
   Vector features;
@@ -59,9 +59,9 @@ long double largest(const Vector& features) {
 
 }  // namespace
 
-MappedVector map_features(std::span<const long double> x, const FeatureMap& how, Side side) {
+MappedVector map_features(std::span<const long double> x, const FeatureMap& map, Side side) {
   MappedVector vector;
-  vector.features = std::visit([&](const auto& each) { return map(x, each, side); }, how);
+  vector.features = std::visit([&](const auto& each) { return features_of(x, each, side); }, map);
   vector.turned = vector.features;
   vector.sizes = vector.features;
   return vector;

@@ -90,14 +90,14 @@ struct LinearAttentionOptions {
   // denominator of 0 (no keys, epsilon 0) makes a row of zeros.
   double epsilon = 1e-6;
   std::optional<LinearState> state = {};
-  // At least linear_workspace_bytes(), aligned to 64 bytes. Empty: memory of the call's own.
-  std::span<std::byte> workspace = {};
+  // At least linear_attend_bytes(), aligned to 64 bytes. Empty: memory of the call's own.
+  std::span<std::byte> memory = {};
   Executor executor = {};  // default: the calling thread does it all
 };
 
 // out [batch, q tokens, q heads, v features]. All four have one dtype and adjacent features (a
 // stride of 1); at most 65536 features of each kind. Takes memory that does not depend on the
-// tokens; allocates nothing when options.workspace is given.
+// tokens; allocates nothing when options.memory is given.
 //
 // Arithmetic is float32 (double for f64), 64 tokens at a time, sums over keys in double, one
 // rounding to nearest even on store: an element is within linear_attention_error_bound units
@@ -113,14 +113,14 @@ struct LinearAttentionOptions {
 // The bits do not depend on the executor, on layout or on what else is in the batch. Errors:
 // invalid_argument, with the requirement and what was got, also for rotations with a role or an
 // attention_factor other than 1; unsupported, as rotate(); out_of_memory. On an error neither out
-// nor the state has been written. out, state and workspace share no byte with anything else.
+// nor the state has been written. out, state and memory share no byte with anything else.
 [[nodiscard]] ROTARY_API Status linear_attend(const HeadsView& out, const LinearHeads& heads,
                                               const FeatureMap& map,
                                               const LinearAttentionOptions& options) noexcept;
 
 // What linear_attend() with these arguments needs: it grows with options.executor.concurrency, up
-// to one part for each batch row and head of k. The workspace of options is not looked at.
-[[nodiscard]] ROTARY_API Result<std::size_t> linear_workspace_bytes(
+// to one part for each batch row and head of k. The memory of options is not looked at.
+[[nodiscard]] ROTARY_API Result<std::size_t> linear_attend_bytes(
     const LinearHeads& heads, const FeatureMap& map,
     const LinearAttentionOptions& options) noexcept;
 

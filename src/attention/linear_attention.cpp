@@ -95,14 +95,14 @@ Result<Cut> cut(const LinearHeads& heads, LinearSizes& sizes,
                           describe(heads.k.extents));
 }
 
-Status check_workspace(std::span<const std::byte> workspace, std::int64_t bytes) {
-  if (static_cast<std::int64_t>(workspace.size()) < bytes) {
-    return invalid_argument("workspace must hold ", bytes, " bytes (linear_workspace_bytes), got ",
-                            workspace.size());
+Status check_memory(std::span<const std::byte> memory, std::int64_t bytes) {
+  if (static_cast<std::int64_t>(memory.size()) < bytes) {
+    return invalid_argument("memory must hold ", bytes, " bytes (linear_attend_bytes), got ",
+                            memory.size());
   }
-  const auto off = reinterpret_cast<std::uintptr_t>(workspace.data()) % line;
+  const auto off = reinterpret_cast<std::uintptr_t>(memory.data()) % line;
   if (off == 0) return {};
-  return invalid_argument("workspace must be aligned to ", line, " bytes, got an address ", off,
+  return invalid_argument("memory must be aligned to ", line, " bytes, got an address ", off,
                           " bytes off");
 }
 
@@ -142,26 +142,26 @@ Status linear_attend(const HeadsView& given_out, const LinearHeads& given, const
     const auto parts = cut(heads, *sizes, options);
     if (!parts) return parts.error();
     const std::int64_t bytes = parts->bytes();
-    std::span<std::byte> workspace = options.workspace;
+    std::span<std::byte> memory = options.memory;
     std::vector<std::byte> own;
-    if (!workspace.empty()) {
-      if (auto status = check_workspace(workspace, bytes); !status) return status;
-      workspace = workspace.first(static_cast<std::size_t>(bytes));
+    if (!memory.empty()) {
+      if (auto status = check_memory(memory, bytes); !status) return status;
+      memory = memory.first(static_cast<std::size_t>(bytes));
     }
-    if (auto status = check_linear_outputs(out, heads, map, options, workspace); !status) {
+    if (auto status = check_linear_outputs(out, heads, map, options, memory); !status) {
       return status;
     }
     const auto kernels = active_kernels();
     if (!kernels) return kernels.error();
     if (parts->parts == 0) return {};
-    if (workspace.empty()) {
+    if (memory.empty()) {
       own.resize(static_cast<std::size_t>(bytes) + line);
       const auto off = reinterpret_cast<std::uintptr_t>(own.data()) % line;
-      workspace = std::span(own).subspan(off == 0 ? 0 : line - off);
+      memory = std::span(own).subspan(off == 0 ? 0 : line - off);
     }
     const LinearCall call{out, heads, map, options, **kernels, *sizes};
     run({.call = call,
-         .memory = workspace.data(),
+         .memory = memory.data(),
          .bytes = parts->bytes_of_part,
          .heads = key_heads(heads),
          .count = parts->parts},
@@ -170,8 +170,8 @@ Status linear_attend(const HeadsView& given_out, const LinearHeads& given, const
   });
 }
 
-Result<std::size_t> linear_workspace_bytes(const LinearHeads& given, const FeatureMap& map,
-                                           const LinearAttentionOptions& options) noexcept {
+Result<std::size_t> linear_attend_bytes(const LinearHeads& given, const FeatureMap& map,
+                                        const LinearAttentionOptions& options) noexcept {
   return guarded([&]() -> Result<std::size_t> {
     const LinearHeads heads = without_unused(given);
     auto sizes = check_linear_inputs(heads, map, options);

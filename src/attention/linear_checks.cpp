@@ -243,7 +243,7 @@ Result<LinearSizes> check_linear_inputs(const LinearHeads& heads, const FeatureM
 }
 
 Status check_linear_outputs(const HeadsView& out, const LinearHeads& heads, const FeatureMap& map,
-                            const LinearAttentionOptions& options, std::span<std::byte> workspace) {
+                            const LinearAttentionOptions& options, std::span<std::byte> memory) {
   if (auto status = check_input("out", out, heads.q.dtype); !status) return status;
   Extents wanted = heads.q.extents;
   wanted.features = heads.v.extents.features;
@@ -257,9 +257,9 @@ Status check_linear_outputs(const HeadsView& out, const LinearHeads& heads, cons
       Named{"out", out}, Named{"state.values", view_of(state.values, DType::f64)},
       Named{"state.keys", view_of(state.keys, DType::f64)},
       Named{"state.exponents", view_of(state.exponents, DType::f64)},
-      Named{"workspace", view_of(std::span(reinterpret_cast<double*>(workspace.data()),
-                                           workspace.size() / sizeof(double)),
-                                 DType::f64)}};
+      Named{"memory", view_of(std::span(reinterpret_cast<double*>(memory.data()),
+                                        memory.size() / sizeof(double)),
+                              DType::f64)}};
   const auto* const random = std::get_if<PositiveRandomFeatures>(&map);
   const auto directions = random == nullptr ? std::span<const float>() : random->directions;
   const auto rows = [](const Rotations& rotations) {

@@ -8,16 +8,16 @@
 
 namespace rotary {
 
-// Everything but out, the state and the workspace: what the sizes of the work follow from. Require,
+// Everything but out, the state and the memory: what the sizes of the work follow from. Require,
 // as the other, strides of 0 on single indices (without_unused_strides).
 [[nodiscard]] Result<LinearSizes> check_linear_inputs(const LinearHeads& heads,
                                                       const FeatureMap& map,
                                                       const LinearAttentionOptions& options);
 
-// What is written. workspace: as much of it as the call uses.
+// What is written. memory: as much of it as the call uses.
 [[nodiscard]] Status check_linear_outputs(const HeadsView& out, const LinearHeads& heads,
                                           const FeatureMap& map,
                                           const LinearAttentionOptions& options,
-                                          std::span<std::byte> workspace);
+                                          std::span<std::byte> memory);
 
 }  // namespace rotary

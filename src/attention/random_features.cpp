@@ -24,7 +24,7 @@ double natural_logarithm(double x) {
   constexpr double ln_2 = 0x1.62e42fefa39efp-1;
   const auto bits = std::bit_cast<std::uint64_t>(x);
   auto exponent = static_cast<std::int64_t>(bits >> 52) - 1023;
-  double m = std::bit_cast<double>((bits & 0x000F'FFFF'FFFF'FFFF) | 0x3FF0'0000'0000'0000);
+  auto m = std::bit_cast<double>((bits & 0x000F'FFFF'FFFF'FFFF) | 0x3FF0'0000'0000'0000);
   if (m >= 0x1.6a09e667f3bcdp0) {
     m *= 0.5;
     ++exponent;

@@ -18,7 +18,6 @@
 #include "kernels/cache_kernels.hpp"
 #include "kernels/elements-inl.hpp"
 #include "kernels/rotate-inl.hpp"
-#include "kernels/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {

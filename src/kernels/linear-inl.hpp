@@ -19,7 +19,6 @@
 
 #include "kernels/elements-inl.hpp"
 #include "kernels/linear_kernels.hpp"
-#include "kernels/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {

@@ -168,7 +168,7 @@ TEST(Allocations, OfAppendAreNone) {
   EXPECT_EQ(allocations_of([&] { return normalize_heads(q.view(), q.view(), norm); }), 0U);
 }
 
-// A prefill and a decode step from a state, by every feature map, in a workspace of the caller.
+// A prefill and a decode step from a state, by every feature map, in a memory of the caller.
 TEST(Allocations, OfLinearAttentionAreNone) {
   const std::vector<float> directions =
       test::value_of(make_random_features({.head_dim = 50, .features = 50}));
@@ -187,7 +187,7 @@ TEST(Allocations, OfLinearAttentionAreNone) {
                                 FeatureMap(PositiveRandomFeatures{directions, 0.125})}) {
     LinearAttentionOptions options{.mask = LinearMask::causal,
                                    .state = LinearState{values, keys, exponents},
-                                   .workspace = std::span(memory).subspan(64 - off)};
+                                   .memory = std::span(memory).subspan(64 - off)};
     options.rotations.emplace(NumeratorRotations{rotations, rotations});
     EXPECT_EQ(allocations_of([&] {
                 return linear_attend(out.view(), {q.view(), q.view(), q.view()}, map, options);

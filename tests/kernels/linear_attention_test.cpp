@@ -355,7 +355,7 @@ TEST(LinearAttention, SpecialValuesStayWithThoseThatSeeThem) {
   }
 }
 
-TEST(LinearAttention, SameBitsForAnyLayoutWorkspaceAndExecutor) {
+TEST(LinearAttention, SameBitsForAnyLayoutMemoryAndExecutor) {
   for (const FeatureMap& map : all_maps()) {
     for (const LinearMask mask : masks) {
       const LinearCase of{.map = map, .mask = mask};
@@ -369,10 +369,10 @@ TEST(LinearAttention, SameBitsForAnyLayoutWorkspaceAndExecutor) {
       for (const std::int64_t concurrency : {2, 4, 64}) {
         test::CountingExecutor counting(test::run_backwards, concurrency);
         LinearAttentionOptions options{.mask = mask, .executor = counting.executor()};
-        const std::size_t bytes = test::value_of(linear_workspace_bytes(qkv.heads(), map, options));
+        const std::size_t bytes = test::value_of(linear_attend_bytes(qkv.heads(), map, options));
         std::vector<std::byte> memory(bytes + 128, std::byte{0x5A});
         const auto off = reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
-        options.workspace = std::span(memory).subspan(64 - off, bytes);
+        options.memory = std::span(memory).subspan(64 - off, bytes);
         Tensor out = test::out_for(qkv);
         test::require(linear_attend(out.view(), qkv.heads(), map, options));
         EXPECT_EQ(out.all_bits(), whole.all_bits());

@@ -132,7 +132,7 @@ double bound_of(const LinearCase& of, const Meeting& meeting, DType dtype, long 
                                  : rotate_error_bound(Direction::forward, 1, last));
   }
   const double units = linear_attention_error_bound(errors);
-  const double whole = static_cast<double>(size);
+  const auto whole = static_cast<double>(size);
   const double within =
       dtype == DType::f64
           ? units * 0x1p-53 * whole

@@ -44,7 +44,7 @@ struct LinearShape {
   Layout layout = Layout::bthd;
 };
 
-[[nodiscard]] Qkv random_qkv(const LinearShape& shape, std::uint64_t seed);
+[[nodiscard]] Qkv random_qkv(const LinearShape& n, std::uint64_t seed);
 
 // Zeros, of the extents that out must have.
 [[nodiscard]] Tensor out_for(const Qkv& qkv, Layout layout = Layout::bthd);

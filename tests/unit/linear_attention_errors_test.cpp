@@ -42,7 +42,7 @@ struct Call {
                                  .state = LinearState{values, keys, exponents}};
 };
 
-// Refused so, nothing written; linear_workspace_bytes refuses it too where inputs are wrong.
+// Refused so, nothing written; linear_attend_bytes refuses it too where inputs are wrong.
 testing::AssertionResult refuses(const std::function<void(Call&)>& spoil,
                                  std::initializer_list<std::string_view> parts) {
   Call call;
@@ -69,13 +69,12 @@ TEST(LinearAttentionErrors, OfOptions) {
     EXPECT_TRUE(refuses([&](Call& c) { c.options.epsilon = epsilon; }, {"epsilon", "got"}));
   }
   alignas(64) std::array<std::byte, 256> memory{};
-  EXPECT_TRUE(refuses([&](Call& c) { c.options.workspace = memory; },
-                      {"workspace must hold", "linear_workspace_bytes", "got 256"}));
+  EXPECT_TRUE(refuses([&](Call& c) { c.options.memory = memory; },
+                      {"memory must hold", "linear_attend_bytes", "got 256"}));
   std::vector<std::byte> large(1 << 20);
   const auto off = reinterpret_cast<std::uintptr_t>(large.data()) % 64;
-  EXPECT_TRUE(
-      refuses([&](Call& c) { c.options.workspace = std::span(large).subspan(64 - off + 8); },
-              {"aligned to 64", "got an address 8 bytes off"}));
+  EXPECT_TRUE(refuses([&](Call& c) { c.options.memory = std::span(large).subspan(64 - off + 8); },
+                      {"aligned to 64", "got an address 8 bytes off"}));
 }
 
 TEST(LinearAttentionErrors, OfViews) {
@@ -113,7 +112,7 @@ TEST(LinearAttentionErrors, OfMaps) {
   for (const double scale : {0.0, -1.0, std::nan("")}) {
     EXPECT_TRUE(refuses([&](Call& c) { c.map = random(12, scale); }, {"softmax_scale", "> 0"}));
   }
-  for (const std::size_t count : {0, 5, 13}) {
+  for (const std::size_t count : {0U, 5U, 13U}) {
     EXPECT_TRUE(refuses([&](Call& c) { c.map = random(count, 1); },
                         {"[head_dim][features]", "for a head_dim of 6"}));
   }
@@ -187,7 +186,7 @@ TEST(LinearAttentionErrors, OfSegmentsAndState) {
 TEST(LinearAttentionErrors, OfMemoryThatIsShared) {
   EXPECT_TRUE(refuses(
       [](Call& c) {
-        c.out.data = const_cast<void*>(c.heads.v.data);
+        c.out.data = c.qkv.v.view().data;
         c.out.strides = strides_bthd(c.out.extents);
         c.out.extents.tokens = 5;
       },
@@ -198,16 +197,20 @@ TEST(LinearAttentionErrors, OfMemoryThatIsShared) {
   const auto off = reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
   EXPECT_TRUE(refuses(
       [&](Call& c) {
-        c.options.workspace = std::span(memory).subspan(64 - off);
-        c.heads.k.data = c.options.workspace.data() + 4096;
+        c.options.memory = std::span(memory).subspan(64 - off);
+        c.heads.k.data = c.options.memory.data() + 4096;
       },
-      {"workspace and k must share no element"}));
+      {"memory and k must share no element"}));
+  alignas(64) std::array<std::byte, 1024> rows{};
+  const Rotations rotations = test::value_of(make_rotations(
+      test::frequencies_of({.head_dim = 6, .rotary_dim = 6, .pairing = Pairing::half}),
+      ConsecutivePositions{.tokens = 5}, {.memory = rows}));
   EXPECT_TRUE(refuses(
       [&](Call& c) {
-        c.options.rotations.emplace(NumeratorRotations{c.rotations, c.rotations});
-        c.out.data = const_cast<std::byte*>(c.rotations.data());
+        c.options.rotations.emplace(NumeratorRotations{c.rotations, rotations});
+        c.out.data = rows.data();
       },
-      {"out and the rotations of q must share no element"}));
+      {"out and the rotations of k must share no element"}));
 }
 
 // Extents without an element may be as large as they like.
@@ -218,7 +221,7 @@ TEST(LinearAttentionErrors, NothingToDoSucceeds) {
   const HeadsView out{.dtype = DType::f32, .extents = none};
   const LinearAttentionOptions options{.mask = LinearMask::causal};
   test::require(linear_attend(out, {view, view, view}, EluPlusOne{}, options));
-  EXPECT_EQ(test::value_of(linear_workspace_bytes({view, view, view}, EluPlusOne{}, options)), 0U);
+  EXPECT_EQ(test::value_of(linear_attend_bytes({view, view, view}, EluPlusOne{}, options)), 0U);
   const Qkv qkv = test::random_qkv({.batch = 0, .tokens = 3}, 301);
   const test::LinearCase of{.map = SoftmaxExp{}};
   EXPECT_EQ(test::attended(of, qkv).all_bits().size(), 0U);
