@@ -4,6 +4,7 @@
 #pragma once
 
 #include "rotary/absolute.hpp"
+#include "rotary/attention.hpp"
 #include "rotary/executor.hpp"
 #include "rotary/families.hpp"
 #include "rotary/frequencies.hpp"
