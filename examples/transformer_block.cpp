@@ -95,6 +95,6 @@ int main() {
     for (std::size_t i = 0; i < scores.size(); ++i)
       farthest = std::max(farthest, std::abs(double{scores[i]} - double{wanted[i]}));
   }
-  for (const int token : text) std::printf("%d ", token);
+  for (const int token : text) std::printf(" %d", token);
   std::printf("\n%s\n", farthest < 1e-5 ? "step by step as at once" : "the cache is wrong");
 }

@@ -30,7 +30,8 @@ struct AttentionMask {
   // >= 0. A sliding window of W tokens that counts the query itself (Mistral, Gemma, Transformers'
   // sliding_window) is left = W - 1.
   std::optional<std::int64_t> left = {};
-  std::optional<std::int64_t> right = {};  // negative: keys at least so far before the query alone
+  // Negative: only keys at least so far before the query.
+  std::optional<std::int64_t> right = {};
   std::int64_t sinks = 0;  // attention sinks of StreamingLLM (arXiv 2309.17453); >= 0
 };
 
@@ -48,9 +49,9 @@ struct AttentionSequence {
   std::int64_t key_position = 0;
 };
 
-// Where keys and values lie in a paged cache, blocks of slots as KvCache has them: key t of sequence
-// s is in slot t % slots of block blocks[s * stride + t / slots], where slots is the extents.tokens
-// of the cache (vLLM's block table). Not owned.
+// Where keys and values lie in a paged cache, blocks of slots as KvCache has them: key t of
+// sequence s is in slot t % slots of block blocks[s * stride + t / slots], where slots is the
+// extents.tokens of the cache (vLLM's block table). Not owned.
 struct BlockTable {
   const std::int32_t* blocks = nullptr;  // [sequences, blocks_of_sequence]
   std::int64_t sequences = 0;
@@ -72,7 +73,7 @@ struct AttentionEncoding {
   // unrotated. Each may be given alone. Of role query, and key, where they have one (xPos).
   const Rotations* q_rotations = nullptr;
   const Rotations* k_rotations = nullptr;
-  const RelativeBias* bias = nullptr;      // for as many heads as q has; at the mask's positions
+  const RelativeBias* bias = nullptr;  // for as many heads as q has; at the mask's positions
 };
 
 struct AttendOptions {

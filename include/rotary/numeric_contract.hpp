@@ -246,8 +246,7 @@ struct AttendedRow {
 // one for each feature and the sum with the bias, three more where the score is brought under the
 // running maximum, and those of the rotations. score_size in [2^-60, 2^60].
 [[nodiscard]] inline double attend_score_error(const AttendedRow& row) noexcept {
-  const double units =
-      static_cast<double>(row.head_dim) + 8 + std::numbers::sqrt2 * row.rotation;
+  const double units = static_cast<double>(row.head_dim) + 8 + std::numbers::sqrt2 * row.rotation;
   return units * 0x1p-24 * (1 + 0x1p-8) * row.score_size;
 }
 

@@ -186,8 +186,7 @@ HWY_INLINE void pack_groups(const QueriesJob& job) {
 #endif
   const std::int64_t stride = padded_features(job.head_dim);
   for (std::int64_t row = 0; row < job.rows; row += group_rows) {
-    float* const group =
-        job.packed + (job.first + row) / group_rows * group_stride * job.head_dim;
+    float* const group = job.packed + (job.first + row) / group_rows * group_stride * job.head_dim;
     const std::int64_t rows = std::min(group_rows, job.rows - row);
     for (std::int64_t r = 0; r < rows; r += at_once) {
       const float* const from = job.loaded + (row + r) * stride;
