@@ -244,6 +244,15 @@ class Block {
     }
   }
 
+  // Keys of one batch row are a block; those of pages are taken one by one.
+  [[nodiscard]] kernels::HeadBlocks blocks(const ConstHeadsView& view, const void* const* heads,
+                                           std::int64_t count) const {
+    const bool paged = call_.table != nullptr;
+    return {.blocks = heads,
+            .block_keys = paged ? 1 : count,
+            .key_stride = paged ? 0 : view.strides.token};
+  }
+
   void stream(std::int64_t first, std::int64_t count) {
     of_dtype(*table_.attend, call_.k.dtype)
         .stream({.queries = scratch_.loaded,
@@ -251,8 +260,8 @@ class Block {
                  .rows = shape_.rows(),
                  .head_dim = head_dim(),
                  .features = features(),
-                 .keys = scratch_.keys,
-                 .values = scratch_.values,
+                 .keys = blocks(call_.k, scratch_.keys, count),
+                 .values = blocks(call_.v, scratch_.values, count),
                  .first_key = first,
                  .count = count,
                  .state = scratch_.state,
