@@ -112,7 +112,7 @@ class Prefill {
         k_(size()),
         v_(size()),
         out_(size()),
-        rows_(tokens * 2 * head_dim),
+        rows_(tokens * head_dim),
         bias_(heads * (2 * tokens + 4 * keys_of_panel)) {
     std::uint32_t state = 1;
     for (float* data : {q_.get(), k_.get(), v_.get()}) {
@@ -121,74 +121,23 @@ class Prefill {
         data[i] = static_cast<float>(state >> 8) * 0x1p-23F - 1.0F;
       }
     }
-    for (std::int64_t i = 0; i < tokens * head_dim; ++i) rows_.get()[2 * i] = 0.6F;
-    for (std::int64_t i = 0; i < tokens * head_dim; ++i) rows_.get()[2 * i + 1] = 0.8F;
+    std::fill_n(rows_.get(), tokens * head_dim, std::sqrt(0.5F));
   }
 
   void run(Encoding encoding) {
-    const AttendKernels& kernels = *table_.attend;
     HeadRotation rotation;
     if (encoding == Encoding::rope) {
       rotation = {.rotate = table_.rotate_half.f32,
                   .rows = rows_.get(),
-                  .row_stride = 2 * head_dim,
-                  .lane_stride = head_dim,
+                  .row_stride = head_dim,
+                  .lane_stride = head_dim / 2,
                   .pairs = head_dim / 2};
     }
-    const std::int64_t bias_count = n_ + tile_rows + 2 * keys_of_panel;
     for (std::int64_t h = 0; h < heads; ++h) {
-      const std::int64_t at = h * n_ * head_dim;
-      pack(at, rotation);
-      float* const bias = bias_.get() + h * bias_count;
-      // Entry i is of distance key - query = i - keys_of_panel - n.
-      const auto of_distance_0 = keys_of_panel + n_;
-      if (encoding == Encoding::alibi) {
-        const float slope = std::exp2(-static_cast<float>(h + 1)) * log2_e;
-        for (std::int64_t i = 0; i < bias_count; ++i) {
-          bias[i] = slope * static_cast<float>(i - of_distance_0);
-        }
-      } else if (encoding == Encoding::toeplitz) {
-        for (std::int64_t i = 0; i < bias_count; ++i) bias[i] = static_cast<float>(i % 37) * 0.1F;
-      }
-      const bool biased = encoding == Encoding::alibi || encoding == Encoding::toeplitz;
+      pack(h * n_ * head_dim, rotation);
+      const float* const bias = bias_of(encoding, h);
       for (std::int64_t first = 0; first < n_; first += tile_rows) {
-        const std::int64_t rows = std::min(tile_rows, n_ - first);
-        HeadRotation of_queries = rotation;
-        of_queries.rows += first * rotation.row_stride;
-        for (std::int64_t r = 0; r < rows; ++r) {
-          heads_[r] = q_.get() + at + (first + r) * head_dim;
-          out_heads_[r] = out_.get() + at + (first + r) * head_dim;
-          scales_[r] = 0.125F * log2_e;
-          limits_[r] = {.first_key = 0,
-                        .end_key = first + r + 1,
-                        .bias = biased ? bias : nullptr,
-                        .bias_of_key_0 = of_distance_0 - (first + r),
-                        .bias_count = bias_count};
-        }
-        kernels.f32.load_queries({.heads = heads_,
-                                  .rows = rows,
-                                  .head_dim = head_dim,
-                                  .rotation = of_queries,
-                                  .scales = scales_,
-                                  .loaded = loaded_.get(),
-                                  .packed = packed_q_.get()});
-        const SoftmaxState softmax{max_.get(), sum_.get(), sums_.get()};
-        std::fill_n(max_.get(), rows, -std::numeric_limits<float>::infinity());
-        std::fill_n(sum_.get(), rows, 0.0F);
-        std::fill_n(sums_.get(), rows * head_dim, 0.0F);
-        kernels.accumulate({.queries = packed_q_.get(),
-                            .limits = limits_,
-                            .rows = rows,
-                            .head_dim = head_dim,
-                            .features = head_dim,
-                            .keys = packed_k_.get(),
-                            .values = packed_v_.get(),
-                            .first_key = 0,
-                            .count = first + rows,
-                            .state = softmax,
-                            .scratch = scratch_.get()});
-        kernels.f32.finish(
-            {.state = softmax, .rows = rows, .features = head_dim, .heads = out_heads_});
+        attend_tile(h * n_ * head_dim, first, rotation, bias);
       }
     }
   }
@@ -202,6 +151,58 @@ class Prefill {
   static constexpr std::int64_t tile_rows = 96;
 
   std::int64_t size() const { return heads * n_ * head_dim; }
+
+  std::int64_t bias_count() const { return n_ + tile_rows + 2 * keys_of_panel; }
+
+  // Entry i is of distance key - query = i - keys_of_panel - n. Null: no bias.
+  const float* bias_of(Encoding encoding, std::int64_t head) {
+    float* const bias = bias_.get() + head * bias_count();
+    const float slope = std::exp2(-static_cast<float>(head + 1)) * log2_e;
+    for (std::int64_t i = 0; i < bias_count(); ++i) {
+      if (encoding == Encoding::alibi) bias[i] = slope * static_cast<float>(i - keys_of_panel - n_);
+      if (encoding == Encoding::toeplitz) bias[i] = static_cast<float>(i % 37) * 0.1F;
+    }
+    return encoding == Encoding::alibi || encoding == Encoding::toeplitz ? bias : nullptr;
+  }
+
+  void attend_tile(std::int64_t at, std::int64_t first, HeadRotation rotation, const float* bias) {
+    const AttendKernels& kernels = *table_.attend;
+    const std::int64_t rows = std::min(tile_rows, n_ - first);
+    rotation.rows += first * rotation.row_stride;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      heads_[r] = q_.get() + at + (first + r) * head_dim;
+      out_heads_[r] = out_.get() + at + (first + r) * head_dim;
+      scales_[r] = 0.125F * log2_e;
+      limits_[r] = {.first_key = 0,
+                    .end_key = first + r + 1,
+                    .bias = bias,
+                    .bias_of_key_0 = keys_of_panel + n_ - (first + r),
+                    .bias_count = bias_count()};
+    }
+    kernels.f32.load_queries({.heads = heads_,
+                              .rows = rows,
+                              .head_dim = head_dim,
+                              .rotation = rotation,
+                              .scales = scales_,
+                              .loaded = loaded_.get(),
+                              .packed = packed_q_.get()});
+    const SoftmaxState softmax{max_.get(), sum_.get(), sums_.get()};
+    std::fill_n(max_.get(), rows, -std::numeric_limits<float>::infinity());
+    std::fill_n(sum_.get(), rows, 0.0F);
+    std::fill_n(sums_.get(), rows * head_dim, 0.0F);
+    kernels.accumulate({.queries = packed_q_.get(),
+                        .limits = limits_,
+                        .rows = rows,
+                        .head_dim = head_dim,
+                        .features = head_dim,
+                        .keys = packed_k_.get(),
+                        .values = packed_v_.get(),
+                        .first_key = 0,
+                        .count = first + rows,
+                        .state = softmax,
+                        .scratch = scratch_.get()});
+    kernels.f32.finish({.state = softmax, .rows = rows, .features = head_dim, .heads = out_heads_});
+  }
 
   void pack(std::int64_t at, const HeadRotation& rotation) {
     const void* rows[keys_of_tile];
