@@ -66,17 +66,22 @@ inline constexpr std::int64_t accumulate_scratch_size =
   return rows * (keys_of_stream_tile + lane_multiple) + keys_of_panel * padded_features(features);
 }
 
-// How the heads that are loaded turn, in float32: the rows as in RotateJob. A pairing that changes
-// the order of features is not needed here: queries and keys in one order have the same scores.
+// Which features of a head are pair i: (i, i + pairs) or (2i, 2i + 1), from first_feature on.
+// Pairings that write another order than they read are not needed here: queries and keys that are
+// both left in the order they came in have the same scores.
+enum class PairOrder { none, half, interleaved };
+
+// How the heads that are loaded turn, in float32 and with the bits of the f32 Rotate kernels: the
+// rows as in RotateJob.
 struct HeadRotation {
-  Rotate rotate = nullptr;      // f32 of the same instruction set, its pairs in place; null: none
-  const float* rows = nullptr;  // of the first head: [lane_stride] cos, [lane_stride] sin
-  std::int64_t row_stride = 0;  // elements from one head's row to the next; 0: one for all
+  PairOrder order = PairOrder::none;  // none: they do not turn
+  const float* rows = nullptr;        // of the first head: [lane_stride] cos, [lane_stride] sin
+  std::int64_t row_stride = 0;        // elements from one head's row to the next; 0: one for all
   std::int64_t lane_stride = 0;
   std::int64_t first_feature = 0;
   std::int64_t pairs = 0;
-  double cos_scale = 1;
-  double sin_scale = 1;
+  float cos_scale = 1;
+  float sin_scale = 1;
 };
 
 // Keys or values of one kv head.

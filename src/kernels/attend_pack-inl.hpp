@@ -22,6 +22,8 @@
 #include "kernels/attend_kernels.hpp"
 #include "kernels/attend_tiles-inl.hpp"
 #include "kernels/elements-inl.hpp"
+#include "kernels/pair_io-inl.hpp"
+#include "kernels/rotate-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
@@ -42,26 +44,35 @@ HWY_INLINE void widen_head(const void* head, std::int64_t features, float* to) {
   });
 }
 
-// Heads [first, first + count) of those that the rotation speaks of.
-HWY_INLINE void turn(const HeadRotation& rotation, float* heads, std::int64_t features,
-                     std::int64_t first, std::int64_t count) {
-  if (rotation.rotate == nullptr) return;
-  float* const data = heads + rotation.first_feature;
-  const std::int64_t stride = padded_features(features);
-  rotation.rotate({.src = data,
-                   .dst = data,
-                   .src_token_stride = stride,
-                   .src_head_stride = stride,
-                   .dst_token_stride = stride,
-                   .dst_head_stride = stride,
-                   .tokens = count,
-                   .heads = 1,
-                   .pairs = rotation.pairs,
-                   .rows = rotation.rows + first * rotation.row_stride,
-                   .row_stride = rotation.row_stride,
-                   .lane_stride = rotation.lane_stride,
-                   .cos_scale = rotation.cos_scale,
-                   .sin_scale = rotation.sin_scale});
+// Turns the pairs of a head in place, by one row of cos and sin.
+template <class Order>
+HWY_INLINE void turn_head(const HeadRotation& rotation, const float* row, float* head) {
+  const hn::ScalableTag<float> d;
+  float* const pairs = head + rotation.first_feature;
+  for_each_vector(d, 0, rotation.pairs, [&, pairs, row](auto part, std::int64_t pair) HWY_ATTR {
+    const auto cos = hn::Mul(hn::LoadU(part, row + pair), hn::Set(part, rotation.cos_scale));
+    const auto sin = hn::Mul(hn::LoadU(part, row + rotation.lane_stride + pair),
+                             hn::Set(part, rotation.sin_scale));
+    const auto in = Order::load_pairs(part, pairs, pair, rotation.pairs);
+    Order::store_pairs(part, Turn<float>::of(part, in.x, in.y, cos, sin), pairs, pair,
+                       rotation.pairs);
+  });
+}
+
+// One head, [padded_features(features)], widened and turned as head `at` of a job.
+template <class T>
+HWY_INLINE void load_head(const void* head, std::int64_t features, const HeadRotation& rotation,
+                          std::int64_t at, float* to) {
+  widen_head<T>(head, features, to);
+  const float* const row = rotation.rows + at * rotation.row_stride;
+  switch (rotation.order) {
+    case PairOrder::none:
+      return;
+    case PairOrder::half:
+      return turn_head<Half>(rotation, row, to);
+    case PairOrder::interleaved:
+      return turn_head<Interleaved>(rotation, row, to);
+  }
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -134,12 +145,11 @@ void pack_keys(const PackJob& job) {
     for (std::int64_t i = 0; i < panel; ++i) {
       float* const head = job.scratch + i * stride;
       if (i < count) {
-        widen_head<T>(job.heads[first + i], job.features, head);
+        load_head<T>(job.heads[first + i], job.features, job.rotation, first + i, head);
       } else {
         std::fill_n(head, stride, 0.0F);
       }
     }
-    turn(job.rotation, job.scratch, job.features, first, count);
     float* const packed = job.packed + (job.first + first) * job.features;
     transpose(d, job.scratch, job.features, packed, panel);
     transpose(d, job.scratch + vector_lanes * stride, job.features, packed + vector_lanes, panel);
@@ -200,11 +210,8 @@ void load_queries(const QueriesJob& job) {
   const hn::ScalableTag<float> d;
   const std::int64_t stride = padded_features(job.head_dim);
   for (std::int64_t row = 0; row < job.rows; ++row) {
-    widen_head<T>(job.heads[row], job.head_dim, job.loaded + row * stride);
-  }
-  turn(job.rotation, job.loaded, job.head_dim, 0, job.rows);
-  for (std::int64_t row = 0; row < job.rows; ++row) {
     float* const query = job.loaded + row * stride;
+    load_head<T>(job.heads[row], job.head_dim, job.rotation, row, query);
     const auto scale = hn::Set(d, job.scales[row]);
     for (std::int64_t f = 0; f < stride; f += vector_lanes) {
       hn::Store(hn::Mul(hn::Load(d, query + f), scale), d, query + f);

@@ -177,7 +177,7 @@ struct Expected {
     // A chain of head_dim roundings, the scale's, and that of subtracting the maximum; rotations,
     // each within 3 u of the pair's norm, meet in at most head_dim products.
     error_of_scores *= (static_cast<double>(n.head_dim) + 4) * u;
-    if (problem.of_keys.rotate != nullptr) {
+    if (problem.of_keys.order != PairOrder::none) {
       error_of_scores += 6 * u * static_cast<double>(n.head_dim) * 8;
     }
     out.assign(static_cast<std::size_t>(n.features), 0.0);

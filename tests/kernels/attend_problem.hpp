@@ -203,7 +203,7 @@ struct Problem {
             static_cast<float>(std::sin(angle));
       }
     }
-    of_keys = {.rotate = table().rotate_half.f32,
+    of_keys = {.order = size.rows % 2 == 0 ? PairOrder::half : PairOrder::interleaved,
                .rows = rows_of_turns.data(),
                .row_stride = 2 * lanes,
                .lane_stride = lanes,
@@ -222,9 +222,11 @@ struct Problem {
       for (std::int64_t i = 0; i < rotation.pairs; ++i) {
         const double c = cos[i];
         const double s = cos[rotation.lane_stride + i];
-        const auto at = static_cast<std::size_t>(rotation.first_feature + i);
-        double& x = tensor.values[h][at];
-        double& y = tensor.values[h][at + static_cast<std::size_t>(rotation.pairs)];
+        const bool half = rotation.order == PairOrder::half;
+        const std::int64_t of_x = rotation.first_feature + (half ? i : 2 * i);
+        const std::int64_t of_y = of_x + (half ? rotation.pairs : 1);
+        double& x = tensor.values[h][static_cast<std::size_t>(of_x)];
+        double& y = tensor.values[h][static_cast<std::size_t>(of_y)];
         const double turned = x * c - y * s;
         y = x * s + y * c;
         x = turned;

@@ -69,21 +69,24 @@ constexpr int peak_steps = 20000;
 constexpr double peak_operations = 2.0 * 16 * 16 * peak_steps;
 volatile float sink;
 
-template <int Sums, class Vector>
-[[gnu::always_inline]] inline void multiply_and_add(int steps) {
-  Vector sums[Sums];
-  Vector factor = {};
-  for (auto& sum : sums) sum = factor;
-  for (int step = 0; step < steps; ++step) {
+[[gnu::target("avx512f")]] void multiply_and_add_512() {
+  Wide sums[16] = {};
+  const Wide factor = {};
+  for (int step = 0; step < peak_steps; ++step) {
 #pragma GCC unroll 16
-    for (auto& sum : sums) asm volatile("vfmadd231ps %1, %1, %0" : "+v"(sum) : "v"(factor));
+    for (auto& sum : sums) asm("vfmadd231ps %1, %1, %0" : "+v"(sum) : "v"(factor));
   }
-  for (auto& sum : sums) sink = sum[0];
+  for (const auto& sum : sums) sink = sum[0];
 }
 
-[[gnu::target("avx512f")]] void multiply_and_add_512() { multiply_and_add<16, Wide>(peak_steps); }
 [[gnu::target("avx2,fma")]] void multiply_and_add_256() {
-  multiply_and_add<8, Narrow>(4 * peak_steps);
+  Narrow sums[8] = {};
+  const Narrow factor = {};
+  for (int step = 0; step < 4 * peak_steps; ++step) {
+#pragma GCC unroll 8
+    for (auto& sum : sums) asm("vfmadd231ps %1, %1, %0" : "+v"(sum) : "v"(factor));
+  }
+  for (const auto& sum : sums) sink = sum[0];
 }
 
 // The bytes, read as fast as one thread can.
@@ -97,7 +100,7 @@ template <int Sums, class Vector>
                    : "m"(*reinterpret_cast<const Wide*>(data + i + 16 * v)));
     }
   }
-  for (auto& sum : sums) sink = sum[0];
+  for (const auto& sum : sums) sink = sum[0];
 }
 
 enum class Encoding { none, rope, alibi, toeplitz };
@@ -127,7 +130,7 @@ class Prefill {
   void run(Encoding encoding) {
     HeadRotation rotation;
     if (encoding == Encoding::rope) {
-      rotation = {.rotate = table_.rotate_half.f32,
+      rotation = {.order = PairOrder::half,
                   .rows = rows_.get(),
                   .row_stride = head_dim,
                   .lane_stride = head_dim / 2,
