@@ -15,7 +15,6 @@
 #include "attention/query_block.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
-#include "relative/checks.hpp"
 #include "rotary/attention.hpp"
 #include "rotation/active_kernels.hpp"
 #include "rotation/overlap.hpp"
@@ -179,7 +178,7 @@ Status check_memory_apart(const AttendCall& call, std::size_t bytes) {
     if (auto status = check("blocks", view_of(*call.table)); !status) return status;
   }
   if (!call.options.log_sum_exp) return {};
-  return check("log_sum_exp", relative::named("log_sum_exp", *call.options.log_sum_exp).memory);
+  return check("log_sum_exp", view_of(*call.options.log_sum_exp));
 }
 
 Status check_memory(const AttendCall& call, std::size_t bytes) {

@@ -9,14 +9,11 @@
 
 #include "attention/key_limits.hpp"
 #include "base/message.hpp"
-#include "relative/checks.hpp"
 #include "rotation/recipe.hpp"
 #include "rotation/view_checks.hpp"
 
 namespace rotary {
 namespace {
-
-using relative::named;
 
 Status check_operand(std::string_view name, const ConstHeadsView& view) {
   if (auto status = check_view(name, view); !status) return status;
@@ -248,18 +245,23 @@ Status check_encoding(const AttendCall& call) {
 }
 
 // A destination shares nothing with what is read.
-Status check_apart_from_reads(const AttendCall& call, const relative::NamedView& destination) {
-  if (auto status = relative::check_destination(destination); !status) return status;
-  for (const auto& source : {named("q", call.q), named("k", call.k), named("v", call.v)}) {
-    if (auto status = relative::check_apart(destination, source); !status) return status;
+Status check_destination(const AttendCall& call, std::string_view name,
+                         const ConstHeadsView& destination) {
+  if (auto status = check_view(name, destination); !status) return status;
+  if (auto status = check_distinct(name, destination); !status) return status;
+  struct Source {
+    std::string_view name;
+    const ConstHeadsView& view;
+  };
+  for (const Source& of : {Source{"q", call.q}, Source{"k", call.k}, Source{"v", call.v}}) {
+    if (auto status = check_apart(name, destination, of.name, of.view); !status) return status;
   }
   if (call.table == nullptr) return {};
-  return relative::check_apart(destination, named("blocks", view_of(*call.table)));
+  return check_apart(name, destination, "blocks", view_of(*call.table));
 }
 
 Status check_destinations(const AttendCall& call) {
-  const auto out = named("out", call.out);
-  if (auto status = check_apart_from_reads(call, out); !status) return status;
+  if (auto status = check_destination(call, "out", call.out); !status) return status;
   if (!call.options.log_sum_exp) return {};
   const ScoresView& view = *call.options.log_sum_exp;
   const Extents& q = call.q.extents;
@@ -270,9 +272,9 @@ Status check_destinations(const AttendCall& call) {
                             " with batch ", view.extents.batch, ", heads ", view.extents.heads,
                             ", queries ", view.extents.queries, ", keys ", view.extents.keys);
   }
-  const auto log_sum_exp = named("log_sum_exp", view);
-  if (auto status = relative::check_apart(log_sum_exp, out); !status) return status;
-  return check_apart_from_reads(call, log_sum_exp);
+  const ConstHeadsView log_sum_exp = view_of(view);
+  if (auto status = check_destination(call, "log_sum_exp", log_sum_exp); !status) return status;
+  return check_apart("log_sum_exp", log_sum_exp, "out", call.out);
 }
 
 }  // namespace
@@ -283,6 +285,16 @@ ConstHeadsView view_of(const BlockTable& table) {
       .dtype = DType::f32,  // of the size of a number
       .extents = {.tokens = table.sequences, .heads = 1, .features = table.blocks_of_sequence},
       .strides = {.token = table.stride}});
+}
+
+ConstHeadsView view_of(const ScoresView& view) {
+  const ScoresExtents& n = view.extents;
+  const ScoresStrides& s = view.strides;
+  return without_unused_strides(ConstHeadsView{
+      .data = view.data,
+      .dtype = view.dtype,
+      .extents = {n.batch, n.queries, n.heads, n.keys},
+      .strides = {.batch = s.batch, .token = s.query, .head = s.head, .feature = s.key}});
 }
 
 Status check_read(const AttendCall& call) {

@@ -16,7 +16,9 @@ inline constexpr std::int64_t most_heads_of_attention = std::int64_t{1} << 20;
 // Keys of a sequence: float32 sums mean nothing for more.
 inline constexpr std::int64_t most_keys_of_attention = std::int64_t{1} << 31;
 
-// A table as a view of its numbers, for what is asked of memory.
+// Others' views as views of heads, for what is asked of memory: queries are tokens, keys features;
+// of a table, sequences are tokens, blocks features.
+[[nodiscard]] ConstHeadsView view_of(const ScoresView& view);
 [[nodiscard]] ConstHeadsView view_of(const BlockTable& table);
 
 // Of everything but out and log_sum_exp.

@@ -42,7 +42,26 @@ std::string describe(const Extents& n) {
                  n.features);
 }
 
+struct Describe {
+  std::string operator()(const ConstScoresView& view) const {
+    const auto& s = view.strides;
+    return message("extents ", describe(view.extents), " with strides batch ", s.batch, ", head ",
+                   s.head, ", query ", s.query, ", key ", s.key);
+  }
+  std::string operator()(const ConstHeadsView& view) const {
+    const auto& s = view.strides;
+    return message("extents ", describe(view.extents), " with strides batch ", s.batch, ", token ",
+                   s.token, ", head ", s.head, ", feature ", s.feature);
+  }
+  std::string operator()(const ConstMatrixView& view) const {
+    return message("rows ", view.rows, ", columns ", view.columns, " with strides row ",
+                   view.row_stride, ", column ", view.column_stride);
+  }
+};
+
 }  // namespace
+
+std::string NamedView::shape() const { return std::visit(Describe{}, view); }
 
 NamedView named(std::string_view name, const ConstScoresView& view) {
   const auto& [n, s] = std::pair(view.extents, view.strides);
@@ -52,16 +71,11 @@ NamedView named(std::string_view name, const ConstScoresView& view) {
                .dtype = view.dtype,
                .extents = {n.batch, n.queries, n.heads, n.keys},
                .strides = {.batch = s.batch, .token = s.query, .head = s.head, .feature = s.key}}),
-          .shape = message("extents ", describe(n), " with strides batch ", s.batch, ", head ",
-                           s.head, ", query ", s.query, ", key ", s.key)};
+          .view = view};
 }
 
 NamedView named(std::string_view name, const ConstHeadsView& view) {
-  const auto& s = view.strides;
-  return {.name = name,
-          .memory = without_unused_strides(view),
-          .shape = message("extents ", describe(view.extents), " with strides batch ", s.batch,
-                           ", token ", s.token, ", head ", s.head, ", feature ", s.feature)};
+  return {.name = name, .memory = without_unused_strides(view), .view = view};
 }
 
 NamedView named(std::string_view name, const ConstMatrixView& view) {
@@ -71,8 +85,7 @@ NamedView named(std::string_view name, const ConstMatrixView& view) {
                .dtype = view.dtype,
                .extents = {.tokens = view.rows, .heads = 1, .features = view.columns},
                .strides = {.token = view.row_stride, .feature = view.column_stride}}),
-          .shape = message("rows ", view.rows, ", columns ", view.columns, " with strides row ",
-                           view.row_stride, ", column ", view.column_stride)};
+          .view = view};
 }
 
 NamedView named(std::string_view name, std::span<double> values) {
@@ -91,16 +104,16 @@ Status check_memory(const NamedView& view) {
   }
   const Extents& n = memory.extents;
   if (n.batch < 0 || n.tokens < 0 || n.heads < 0 || n.features < 0)
-    return invalid_argument(view.name, ": extents must be >= 0, got ", view.shape);
+    return invalid_argument(view.name, ": extents must be >= 0, got ", view.shape());
   if (!element_count(n))
-    return invalid_argument(view.name, ": elements must be fewer than 2^60, got ", view.shape);
+    return invalid_argument(view.name, ": elements must be fewer than 2^60, got ", view.shape());
   const auto range = address_range(memory);
   if (!range)
     return invalid_argument(view.name, ": the view must span less than 2^62 bytes, got ",
-                            view.shape);
+                            view.shape());
   if (range->begin == range->end) return {};
   if (memory.data == nullptr)
-    return invalid_argument(view.name, ": data must not be null, got ", view.shape);
+    return invalid_argument(view.name, ": data must not be null, got ", view.shape());
   const auto misaligned =
       reinterpret_cast<std::uintptr_t>(memory.data) % static_cast<std::uintptr_t>(size);
   if (misaligned != 0) {
@@ -114,7 +127,7 @@ Status check_destination(const NamedView& view) {
   if (auto status = check_memory(view); !status) return status;
   if (find_self_overlap(view.memory) == Overlap::none) return {};
   return invalid_argument(view.name, ": elements of a destination must be distinct, got ",
-                          view.shape);
+                          view.shape());
 }
 
 Status check_apart(const NamedView& destination, const NamedView& source) {
@@ -131,7 +144,7 @@ Status check_apart(const NamedView& destination, const NamedView& source) {
   }
   return invalid_argument(destination.name, " and ", source.name,
                           " must be views whose strides nest when they lie in one buffer, got ",
-                          destination.shape, " and ", source.shape);
+                          destination.shape(), " and ", source.shape());
 }
 
 Status check_same_rows(std::string_view name, const ConstScoresView& scores,

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "rotary/result.hpp"
 #include "rotary/scores_view.hpp"
@@ -14,11 +15,13 @@
 
 namespace rotary::relative {
 
-// A view of any kind as four axes, and as messages show its shape.
+// A view of any kind, and the same as four axes.
 struct NamedView {
   std::string_view name;
   ConstHeadsView memory;
-  std::string shape;
+  std::variant<ConstScoresView, ConstHeadsView, ConstMatrixView> view;
+
+  [[nodiscard]] std::string shape() const;  // as messages show it
 };
 
 [[nodiscard]] NamedView named(std::string_view name, const ConstScoresView& view);

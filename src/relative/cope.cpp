@@ -56,13 +56,13 @@ Status check_gradients(const CopeGradients& gradients, const CopeInputs& inputs,
        {std::pair("d_scores", d_scores), std::pair("gradients.scores", written_scores)}) {
     if (view.extents == n) continue;
     return invalid_argument(name, " must have the extents of inputs.scores, got ",
-                            named(name, view).shape, " and ",
-                            named("inputs.scores", inputs.scores).shape);
+                            named(name, view).shape(), " and ",
+                            named("inputs.scores", inputs.scores).shape());
   }
   if (gradients.q.extents != inputs.q.extents) {
     return invalid_argument("gradients.q must have the extents of inputs.q, got ",
-                            named("gradients.q", gradients.q).shape, " and ",
-                            named("inputs.q", inputs.q).shape);
+                            named("gradients.q", gradients.q).shape(), " and ",
+                            named("inputs.q", inputs.q).shape());
   }
   const auto wanted =
       static_cast<std::size_t>(cope.table.rows) * static_cast<std::size_t>(cope.table.columns);

@@ -4,6 +4,7 @@
 // support/counted_new.cpp.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -275,6 +276,55 @@ TEST(Allocations, OfAbsoluteEncodingsAreNone) {
               }),
               0U);
   }
+}
+
+// With memory given; FIRE and Sandwich make tables of their numbers.
+TEST(Allocations, OfAttentionAreNone) {
+  const Extents n{.batch = 2, .tokens = 20, .heads = 4, .features = 50};
+  const Tensor q = test::random_tensor({.extents = n}, 44);
+  const Tensor k = test::random_tensor({.dtype = DType::f16, .extents = n}, 45);
+  Tensor out({.extents = n});
+  const HeadWindow window{.head_dim = 50, .rotary_dim = 42, .pairing = Pairing::half};
+  const Rotations rotations =
+      test::rotations_of(test::frequencies_of(window), ConsecutivePositions{.tokens = 20});
+  const std::vector<double> table(8 * 4, 0.5);
+  const std::vector<double> numbers(4, 1);
+  const std::vector<RelativeBias> biases = {
+      T5Bias{.buckets = {.buckets = 8, .max_distance = 20, .direction = T5Direction::causal},
+             .table = {.data = table.data(),
+                       .dtype = DType::f64,
+                       .rows = 8,
+                       .columns = 4,
+                       .row_stride = 4}},
+      Alibi{.heads = 4}, Alibi{.heads = 4, .form = AlibiForm::key_position, .slopes = numbers},
+      KerpleLog{.p = numbers, .a = numbers}, KerplePower{.a = numbers, .p = numbers}};
+  std::vector<float> sums(2 * 4 * 20);
+  const ScoresExtents rows{.batch = 2, .heads = 4, .queries = 20, .keys = 1};
+  AttendOptions options{
+      .scale = 0.1,
+      .mask = {.order = AttentionOrder::causal},
+      .encoding = {.q_rotations = &rotations, .k_rotations = &rotations},
+      .log_sum_exp = ScoresView{sums.data(), DType::f32, rows, strides_bhqk(rows)}};
+  alignas(64) static std::array<std::byte, std::size_t{1} << 21> memory;
+  options.memory = memory;
+  const auto expect_none = [&] {
+    EXPECT_EQ(
+        allocations_of([&] { return attend(out.view(), q.view(), k.view(), k.view(), options); }),
+        0U);
+    EXPECT_EQ(allocations_of([&] { return attend_bytes(q.view(), k.view(), k.view(), options); }),
+              0U);
+  };
+  expect_none();
+  for (const RelativeBias& bias : biases) {
+    options.encoding.bias = &bias;
+    expect_none();
+  }
+  const std::vector<AttentionSequence> sequences = {{0, 0, 3, 0, 20, 17, 0}, {1, 0, 1, 0, 9, 8, 0}};
+  const std::vector<std::int32_t> blocks = {1, 0};
+  options.sequences = sequences;
+  options.encoding = {};
+  const PagedKeys pages{.k = k.view(), .v = k.view(), .table = {blocks.data(), 2, 1, 1}};
+  EXPECT_EQ(allocations_of([&] { return attend(out.view(), q.view(), pages, options); }), 0U);
 }
 
 }  // namespace

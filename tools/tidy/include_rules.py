@@ -80,7 +80,7 @@ RULES = (
     Rule(
         "src/attention/",
         (PUBLIC, "src/base/", "src/kernels/", "src/rotation/")
-        + tuple(f"src/relative/{name}.hpp" for name in ("checks", "evaluators", "pair_positions")),
+        + tuple(f"src/relative/{name}.hpp" for name in ("evaluators", "pair_positions")),
         CORE,
     ),
     Rule(
