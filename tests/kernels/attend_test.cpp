@@ -47,8 +47,7 @@ struct NamedMask {
 
 // Of 2 batch rows, 9 queries and 23 keys.
 std::vector<NamedMask> all_masks() {
-  const AttentionOrder order = AttentionOrder::causal;
-  const AttentionOrder both = AttentionOrder::bidirectional;
+  const auto [order, both] = std::pair(AttentionOrder::causal, AttentionOrder::bidirectional);
   const std::vector<AttentionSequence> packed = {{0, 0, 3, 0, 5, 2, 0},
                                                  {0, 3, 1, 5, 7, 0, 0},
                                                  {0, 5, 4, 12, 11, 7, 0},
@@ -74,43 +73,13 @@ std::vector<NamedMask> all_masks() {
           {"logn", causal, padded, LognTemperature{.trained_tokens = 4}}};
 }
 
-// Rotary over whole heads, first or last features, and with a bias; besides those of all tests of
-// attention that attend() has.
-std::vector<test::EncodingSample> encodings_of(const test::AttentionShape& shape) {
-  std::vector<test::EncodingSample> all;
-  for (test::EncodingSample& sample : test::attention_encodings(shape)) {
-    const reference::AttentionEncoding& of = sample.encoding;
-    if (of.shaw_keys || of.shaw_values || !of.cope.empty()) continue;
-    all.push_back(std::move(sample));
-  }
-  std::vector<double> inv_freq;
-  for (std::int64_t pair = 0; 2 * pair < shape.features; ++pair)
-    inv_freq.push_back(std::pow(0.3, static_cast<double>(pair)));
-  for (const Pairing pairing : all_pairings) {
-    const reference::Rotary whole{
-        .window = {.head_dim = shape.features, .rotary_dim = shape.features, .pairing = pairing},
-        .inv_freq = inv_freq};
-    all.push_back({"rotary of whole heads", {.rotary = whole}});
-    all.push_back(
-        {"rotary and a bias",
-         {.rotary = whole, .bias = Alibi{.heads = shape.heads, .form = AlibiForm::symmetric}}});
-  }
-  const HeadWindow last{.head_dim = shape.features,
-                        .rotary_dim = 4,
-                        .first_feature = shape.features - 4,
-                        .pairing = Pairing::half};
-  all.push_back({"rotary of the last features",
-                 {.rotary = reference::Rotary{.window = last, .inv_freq = {-0.5, 0.01}}}});
-  return all;
-}
-
 constexpr test::AttentionShape small{
     .queries = 9, .keys = 23, .features = 12, .value_features = 10};
 
 TEST(Attend, IsWithinTheBoundForEveryEncodingAndMask) {
   const std::vector<NamedMask> masks = all_masks();
   std::uint64_t seed = 100;
-  for (const test::EncodingSample& encoding : encodings_of(small)) {
+  for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
     for (const NamedMask& mask : masks) {
       SCOPED_TRACE(encoding.name + ", " + mask.name);
       if (encoding.name == "xpos" && mask.name == "positions beyond 8k") continue;  // its factor's
@@ -133,7 +102,7 @@ TEST(Attend, TakesAnyDTypes) {
   for (const std::int64_t queries : {2, 9}) {
     test::AttentionShape shape = small;
     shape.queries = queries;
-    for (const test::EncodingSample& encoding : encodings_of(shape)) {
+    for (const test::EncodingSample& encoding : test::attend_encodings(shape)) {
       if (!encoding.encoding.rotary && encoding.name != "none") continue;
       for (int i = 0; i < 9; ++i) {
         const DType first = dtypes[i % 3];
@@ -173,7 +142,7 @@ TEST(Attend, TakesAnyLayoutOfAdjacentFeatures) {
       Attended call(made_of);
       test::require(call.run());
       ASSERT_TRUE(call.is_right());
-      made_of.q.layout = made_of.k.layout = made_of.v.layout = made_of.out.layout = Layout::bthd;
+      made_of.q = made_of.k = made_of.v = made_of.out = {.dtype = dtype};
       Attended plain(made_of);
       test::require(plain.run());
       EXPECT_EQ(call.bits(), plain.bits());
@@ -224,7 +193,7 @@ TEST(Attend, TakesEncodingsOverManyTiles) {
                                    .key_heads = 1,
                                    .features = 4,
                                    .value_features = 3};
-  for (const test::EncodingSample& encoding : encodings_of(shape)) {
+  for (const test::EncodingSample& encoding : test::attend_encodings(shape)) {
     for (const std::int64_t queries : {1, 26}) {
       test::AttentionShape of = shape;
       of.queries = queries;
@@ -236,8 +205,7 @@ TEST(Attend, TakesEncodingsOverManyTiles) {
                             .seed = 500}));
     }
   }
-  const auto t5 = test::attention_encodings(shape)[5];
-  ASSERT_EQ(t5.name, "t5 bidirectional");
+  const auto t5 = test::attention_encodings(shape)[5];  // bidirectional
   ASSERT_TRUE(is_right({.shape = {.batch = 1,
                                   .queries = 1100,
                                   .keys = 300,
@@ -344,10 +312,8 @@ TEST(Attend, GivesZerosWhereEveryScoreIsMinusInfinity) {
     EXPECT_EQ(call.log_sum_exp[i], -infinity);
 }
 
-// Rotated before, or on the way in: the same within both bounds, which the reference shows; pages
-// or batch rows: the same bits.
 TEST(Attend, GivesTheBitsOfContiguousKeysForPages) {
-  for (const test::EncodingSample& encoding : encodings_of(small)) {
+  for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
     if (encoding.name != "none" && encoding.name != "rotary half" && encoding.name != "fire")
       continue;
     for (const std::int64_t queries : {1, 9}) {
@@ -399,7 +365,7 @@ Executor executor_of(const Order& order) {
 // Executors, memory of the caller with anything in it, and other rows' values change no bit.
 TEST(Attend, GivesTheSameBitsWhoeverRunsIt) {
   const Order orders[] = {{1, 1}, {2, 1}, {3, 2}, {7, 5}, {1000, 1}};
-  for (const test::EncodingSample& encoding : encodings_of(small)) {
+  for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
     Attended call(
         {.shape = small,
          .encoding = encoding.encoding,

@@ -135,6 +135,34 @@ std::string place(const reference::QueryIndex& index) {
 
 }  // namespace
 
+std::vector<EncodingSample> attend_encodings(const AttentionShape& shape) {
+  std::vector<EncodingSample> all;
+  for (EncodingSample& sample : attention_encodings(shape)) {
+    const reference::AttentionEncoding& of = sample.encoding;
+    if (of.shaw_keys || of.shaw_values || !of.cope.empty()) continue;
+    all.push_back(std::move(sample));
+  }
+  std::vector<double> inv_freq;
+  for (std::int64_t pair = 0; 2 * pair < shape.features; ++pair)
+    inv_freq.push_back(std::pow(0.3, static_cast<double>(pair)));
+  for (const Pairing pairing : all_pairings) {
+    const reference::Rotary whole{
+        .window = {.head_dim = shape.features, .rotary_dim = shape.features, .pairing = pairing},
+        .inv_freq = inv_freq};
+    all.push_back({"rotary of whole heads", {.rotary = whole}});
+    all.push_back(
+        {"rotary and a bias",
+         {.rotary = whole, .bias = Alibi{.heads = shape.heads, .form = AlibiForm::symmetric}}});
+  }
+  const HeadWindow last{.head_dim = shape.features,
+                        .rotary_dim = 4,
+                        .first_feature = shape.features - 4,
+                        .pairing = Pairing::half};
+  all.push_back({"rotary of the last features",
+                 {.rotary = reference::Rotary{.window = last, .inv_freq = {-0.5, 0.01}}}});
+  return all;
+}
+
 Attended::Attended(AttendCase made_of)
     : q(random_tensor({made_of.q.dtype,
                        heads_of(made_of.shape, made_of.shape.queries, made_of.shape.heads,

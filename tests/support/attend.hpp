@@ -14,6 +14,10 @@
 
 namespace rotary::test {
 
+// Those of all tests of attention that attend() has; rotary over whole heads, of the last features,
+// and with a bias.
+[[nodiscard]] std::vector<EncodingSample> attend_encodings(const AttentionShape& shape);
+
 // Of an operand.
 struct Form {
   DType dtype = DType::f32;

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -23,7 +22,7 @@ namespace {
 using test::Tensor;
 
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t lowest = -highest - 1;
 constexpr std::int64_t huge = std::int64_t{1} << 40;
 constexpr Extents q_extents{.batch = 2, .tokens = 3, .heads = 4, .features = 6};
 constexpr Extents k_extents{.batch = 2, .tokens = 5, .heads = 2, .features = 6};
@@ -67,7 +66,7 @@ class AttendErrors : public testing::Test {
 
  protected:
   std::vector<float> sums = std::vector<float>(24, 5.0F);
-  HeadsView q = q_.view();  // to write: it can stand for out
+  HeadsView q = q_.view();
   HeadsView k = k_.view();
   HeadsView v = v_.view();
   HeadsView out = out_.view();
@@ -303,8 +302,7 @@ TEST_F(AttendErrors, Encodings) {
       test::value_of(make_rotations(frequencies, ConsecutivePositions{0, 3}, {.role = Role::key}));
   options.encoding = {.q_rotations = &keys};
   expect_refused({"q_rotations: rows must be those of role query", "role key"});
-  const Alibi alibi{.heads = 3};
-  const RelativeBias of_three(alibi);
+  const RelativeBias of_three(Alibi{.heads = 3});
   options.encoding = {.bias = &of_three};
   expect_refused({"bias: heads must be those of q, 4", "got 3"});
   const RelativeBias broken(Alibi{.heads = 4, .bias_max = -1});
@@ -368,7 +366,8 @@ TEST_F(AttendErrors, HostileSizesEndAtOnce) {
   q = good_q;
   q.extents = {.batch = many, .tokens = many, .heads = 1 << 20, .features = 6};
   q.strides = {};
-  k.extents = v.extents = {.batch = many, .tokens = std::int64_t{1} << 31, .heads = 1 << 20, .features = 6};
+  k.extents =
+      v.extents = {.batch = many, .tokens = std::int64_t{1} << 31, .heads = 1 << 20, .features = 6};
   k.strides = v.strides = {};
   EXPECT_TRUE(attend_bytes(q, k, v, options));
   const RelativeBias bias(Alibi{.heads = 1 << 20});

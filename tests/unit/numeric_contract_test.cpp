@@ -75,5 +75,21 @@ TEST(NumericContract, RowsWhoseAngleErrorIsLargerThanTheRow) {
   EXPECT_GT(error, angle_error_bound(position));  // without the rounding it would not hold
 }
 
+// 64 features, 1000 keys, scores up to 30: a ten-thousandth of the largest value.
+TEST(NumericContract, AttentionGrowsWithScoresFeaturesAndKeys) {
+  const AttendedRow row{.head_dim = 64, .keys = 1000, .score_size = 30};
+  EXPECT_NEAR(attend_score_error(row), 72 * 30 * 0x1p-24, 1e-6);
+  EXPECT_NEAR(attend_error_bound(row) * 0x1p-24, 2.0e-4, 1e-5);
+  EXPECT_NEAR(attend_log_sum_exp_error_bound(row, 10), 1.4e-4, 1e-5);
+  AttendedRow turned = row;
+  turned.rotation = 6;
+  EXPECT_NEAR(attend_score_error(turned) / attend_score_error(row), (72 + 8.485) / 72, 1e-4);
+  // No sum of weights is farther than this from another.
+  const AttendedRow steep{.head_dim = 64, .keys = 1000, .score_size = 1e30};
+  EXPECT_NEAR(attend_error_bound(steep) * 0x1p-24, 2, 1e-3);
+  EXPECT_EQ(attend_error_bound({.head_dim = 64, .keys = 1 << 24}),
+            std::numeric_limits<double>::infinity());
+}
+
 }  // namespace
 }  // namespace rotary
