@@ -30,13 +30,12 @@ const kernels::AttendTypeKernels& of_dtype(const kernels::AttendKernels& table, 
 }
 
 // Rows of one head after the other stand row_stride apart.
-kernels::HeadRotation turn(const kernels::KernelTable& table, const Rotations* rotations,
-                           std::int64_t batch, std::int64_t token) {
+kernels::HeadRotation turn(const Rotations* rotations, std::int64_t batch, std::int64_t token) {
   if (rotations == nullptr) return {};
   const HeadWindow& window = rotations->window();
   const bool halves = window.pairing == Pairing::half;
   const std::int64_t row_batch = rotations->batch() == 1 ? 0 : batch;
-  return {.rotate = (halves ? table.rotate_half : table.rotate_interleaved).f32,
+  return {.order = halves ? kernels::PairOrder::half : kernels::PairOrder::interleaved,
           .rows = static_cast<const float*>(row_of(*rotations, row_batch, token)),
           .row_stride = rotations->row_stride(),
           .lane_stride = rotations->lane_stride(),
@@ -129,7 +128,7 @@ class Block {
             .heads = scratch_.queries,
             .rows = rows,
             .head_dim = head_dim(),
-            .rotation = turn(table_, call_.options.encoding.q_rotations, sequence_.batch,
+            .rotation = turn(call_.options.encoding.q_rotations, sequence_.batch,
                              query_token(shape_.query_of(first))),
             .scales = scratch_.scales,
             .loaded = scratch_.loaded + (streamed ? row * padded_features(head_dim()) : 0),
@@ -276,7 +275,7 @@ class Block {
                     .first = 0,
                     .count = count,
                     .features = head_dim(),
-                    .rotation = turn(table_, rotations, paged ? block_.sequence : sequence_.batch,
+                    .rotation = turn(rotations, paged ? block_.sequence : sequence_.batch,
                                      sequence_.first_key + first),
                     .packed = scratch_.packed_keys,
                     .scratch = scratch_.of_kernels});
