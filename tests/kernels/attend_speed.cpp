@@ -61,32 +61,46 @@ std::vector<double> interleaved_minima(const std::vector<std::function<void()>>&
   return least;
 }
 
-// Vectors of 512 and 256 bits. Inline assembly, so that nothing is folded.
+// 512 bits. Inline assembly, so that nothing is folded.
 using Wide = float __attribute__((vector_size(64)));
-using Narrow = float __attribute__((vector_size(32)));
 
 constexpr int peak_steps = 20000;
 constexpr double peak_operations = 2.0 * 16 * 16 * peak_steps;
 volatile float sink;
 
-[[gnu::target("avx512f")]] void multiply_and_add_512() {
-  Wide sums[16] = {};
-  const Wide factor = {};
-  for (int step = 0; step < peak_steps; ++step) {
-#pragma GCC unroll 16
-    for (auto& sum : sums) asm("vfmadd231ps %1, %1, %0" : "+v"(sum) : "v"(factor));
+// Eight sums that do not wait for one another.
+void multiply_and_add_512() {
+  for (int step = 0; step < 2 * peak_steps; ++step) {
+    asm volatile(
+        "vfmadd231ps %%zmm15, %%zmm15, %%zmm0\n\t"
+        "vfmadd231ps %%zmm15, %%zmm15, %%zmm1\n\t"
+        "vfmadd231ps %%zmm15, %%zmm15, %%zmm2\n\t"
+        "vfmadd231ps %%zmm15, %%zmm15, %%zmm3\n\t"
+        "vfmadd231ps %%zmm15, %%zmm15, %%zmm4\n\t"
+        "vfmadd231ps %%zmm15, %%zmm15, %%zmm5\n\t"
+        "vfmadd231ps %%zmm15, %%zmm15, %%zmm6\n\t"
+        "vfmadd231ps %%zmm15, %%zmm15, %%zmm7\n\t"
+        :
+        :
+        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm15");
   }
-  for (const auto& sum : sums) sink = sum[0];
 }
 
-[[gnu::target("avx2,fma")]] void multiply_and_add_256() {
-  Narrow sums[8] = {};
-  const Narrow factor = {};
+void multiply_and_add_256() {
   for (int step = 0; step < 4 * peak_steps; ++step) {
-#pragma GCC unroll 8
-    for (auto& sum : sums) asm("vfmadd231ps %1, %1, %0" : "+v"(sum) : "v"(factor));
+    asm volatile(
+        "vfmadd231ps %%ymm15, %%ymm15, %%ymm0\n\t"
+        "vfmadd231ps %%ymm15, %%ymm15, %%ymm1\n\t"
+        "vfmadd231ps %%ymm15, %%ymm15, %%ymm2\n\t"
+        "vfmadd231ps %%ymm15, %%ymm15, %%ymm3\n\t"
+        "vfmadd231ps %%ymm15, %%ymm15, %%ymm4\n\t"
+        "vfmadd231ps %%ymm15, %%ymm15, %%ymm5\n\t"
+        "vfmadd231ps %%ymm15, %%ymm15, %%ymm6\n\t"
+        "vfmadd231ps %%ymm15, %%ymm15, %%ymm7\n\t"
+        :
+        :
+        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm15");
   }
-  for (const auto& sum : sums) sink = sum[0];
 }
 
 // The bytes, read as fast as one thread can.
