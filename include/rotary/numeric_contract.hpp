@@ -325,4 +325,20 @@ inline constexpr double elu_feature_error = 3;
          epsilon;
 }
 
+// The same of attend_mapped(), whose result is merged from so many attentions over parts of the
+// keys. row: over all of them.
+[[nodiscard]] inline double attend_mapped_error_bound(const AttendedRow& row,
+                                                      std::int64_t parts) noexcept {
+  const double largest = row.score_size + std::log(static_cast<double>(row.keys) + 1);
+  const double exponent = 2 * attend_log_sum_exp_error_bound(row, largest);
+  return std::exp(exponent) * attend_error_bound(row) + std::expm1(exponent) * 0x1p24 +
+         3 * static_cast<double>(parts);
+}
+
+[[nodiscard]] inline double attend_mapped_log_sum_exp_error_bound(const AttendedRow& row,
+                                                                  double log_sum_exp) noexcept {
+  const double largest = row.score_size + std::log(static_cast<double>(row.keys) + 1);
+  return attend_log_sum_exp_error_bound(row, largest) + 0x1p-24 * std::abs(log_sum_exp);
+}
+
 }  // namespace rotary

@@ -16,6 +16,7 @@
 #include "rotary/model_spec.hpp"
 #include "rotary/numeric_contract.hpp"
 #include "rotary/numerics.hpp"
+#include "rotary/position_maps.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/query_temperature.hpp"
 #include "rotary/random_features.hpp"

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attentions of the same queries over keys that are apart, merged into one by their log-sum-exp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kernels/kernels.hpp"
+#include "rotary/executor.hpp"
+#include "rotary/scores_view.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary {
+
+// What one of them leaves, and a view of it for attend(): [batch, tokens, heads, features].
+class PartialResult {
+ public:
+  // Requires extents whose elements can be counted.
+  explicit PartialResult(const Extents& extents);
+
+  [[nodiscard]] HeadsView values() noexcept;
+  [[nodiscard]] ScoresView log_sum_exp() noexcept;
+  [[nodiscard]] const float* values_of(std::int64_t row) const noexcept;
+  [[nodiscard]] float log_sum_exp_of(std::int64_t row) const noexcept;
+
+ private:
+  Extents extents_;
+  std::vector<float> values_;
+  std::vector<float> log_sum_exp_;  // [batch, tokens, heads]
+};
+
+// Where a result goes.
+struct ResultViews {
+  HeadsView out;
+  std::optional<ScoresView> log_sum_exp;
+};
+
+class MergedResult {
+ public:
+  // Of no keys at all.
+  explicit MergedResult(const Extents& extents);
+
+  void merge(const PartialResult& partial, const Executor& executor) noexcept;
+
+  // Rounded once, to out's dtype.
+  void store(const ResultViews& to, const kernels::KernelTable& kernels) const noexcept;
+
+ private:
+  void merge_row(const PartialResult& partial, std::int64_t row) noexcept;
+
+  Extents extents_;
+  std::vector<float> values_;
+  // In double: every further merge would round it again, and a score's error is absolute.
+  std::vector<double> log_sum_exp_;
+};
+
+}  // namespace rotary
