@@ -15,6 +15,9 @@ constexpr std::int64_t fewest_rounds = 7;
 // Of one sample: reading the thread's clock, some 300 ns, is then less than half a percent.
 constexpr double shortest_sample_ns = 1e5;
 
+// Of a call that needs no other before it.
+constexpr double long_call_ns = 2e7;
+
 // Even of what takes no time.
 constexpr std::int64_t most_calls = std::int64_t{1} << 20;
 
@@ -35,15 +38,27 @@ Result<double> sample(const Contender& contender, std::int64_t calls, Clock cloc
   return now_ns(clock) - start;
 }
 
-// How many calls make a sample.
-Result<std::int64_t> calls_in_sample(const Contender& contender, Clock clock) {
+// How many calls make a sample, and whether one goes before it.
+struct Plan {
   std::int64_t calls = 1;
+  std::int64_t untimed = 1;
+};
+
+Result<Plan> plan_of(const Contender& contender, Clock clock) {
+  Plan plan;
   while (true) {
-    const auto ns = sample(contender, calls, clock);
+    const auto ns = sample(contender, plan.calls, clock);
     if (!ns) return ns.error();
-    if (*ns >= shortest_sample_ns || calls >= most_calls) return calls;
-    calls *= 2;
+    if (*ns >= long_call_ns * static_cast<double>(plan.calls)) plan.untimed = 0;
+    if (*ns >= shortest_sample_ns || plan.calls >= most_calls) return plan;
+    plan.calls *= 2;
   }
+}
+
+// Of all rounds so far, of 1.
+double share_done(std::int64_t rounds, double passed_ns, double seconds) {
+  const double of_rounds = static_cast<double>(rounds) / static_cast<double>(fewest_rounds);
+  return std::min({1.0, of_rounds, passed_ns / (1e9 * seconds)});
 }
 
 }  // namespace
@@ -53,23 +68,30 @@ std::string_view to_string(Clock clock) noexcept {
 }
 
 Result<Timing> interleave(std::span<const Contender> contenders, const Budget& budget) {
-  std::vector<std::int64_t> calls;
+  std::vector<Plan> plans;
   for (const Contender& contender : contenders) {
-    const auto count = calls_in_sample(contender, budget.clock);
-    if (!count) return count.error();
-    calls.push_back(*count);
+    const auto plan = plan_of(contender, budget.clock);
+    if (!plan) return plan.error();
+    plans.push_back(*plan);
   }
   constexpr double never = std::numeric_limits<double>::infinity();
   Timing timing{.ns_per_call = std::vector<double>(contenders.size(), never), .rounds = 0};
-  const double end = now_ns(Clock::steady) + 1e9 * budget.seconds;
-  while (timing.rounds < fewest_rounds || now_ns(Clock::steady) < end) {
-    for (std::size_t i = 0; i < contenders.size(); ++i) {
-      if (auto status = contenders[i](1); !status) return std::move(status).error();
-      const auto ns = sample(contenders[i], calls[i], budget.clock);
+  const double start = now_ns(Clock::steady);
+  double done = 0;
+  while (timing.rounds < fewest_rounds || now_ns(Clock::steady) < start + 1e9 * budget.seconds) {
+    const bool back = budget.turns == TurnOrder::there_and_back && timing.rounds % 2 == 1;
+    for (std::size_t turn = 0; turn < contenders.size(); ++turn) {
+      const std::size_t i = back ? contenders.size() - 1 - turn : turn;
+      const auto& [calls, untimed] = plans[i];
+      if (auto status = contenders[i](untimed); !status) return std::move(status).error();
+      const auto ns = sample(contenders[i], calls, budget.clock);
       if (!ns) return ns.error();
-      timing.ns_per_call[i] = std::min(timing.ns_per_call[i], *ns / static_cast<double>(calls[i]));
+      timing.ns_per_call[i] = std::min(timing.ns_per_call[i], *ns / static_cast<double>(calls));
     }
     ++timing.rounds;
+    if (!budget.on_progress) continue;
+    const double now = share_done(timing.rounds, now_ns(Clock::steady) - start, budget.seconds);
+    budget.on_progress(now - std::exchange(done, now));
   }
   return timing;
 }

@@ -22,9 +22,15 @@ enum class Clock { steady, thread_cpu };
 // Does its work so many times in a row.
 using Contender = std::function<Status(std::int64_t calls)>;
 
+// there_and_back: every other round goes from the last to the first (ABBA), so that what drifts
+// favours none.
+enum class TurnOrder { same, there_and_back };
+
 struct Budget {
   double seconds = 0.25;  // of all rounds together; seven rounds are made in any case
   Clock clock = Clock::steady;
+  TurnOrder turns = TurnOrder::same;
+  std::function<void(double)> on_progress = {};  // of 1, what was done since the last time
 };
 
 struct Timing {
@@ -32,7 +38,8 @@ struct Timing {
   std::int64_t rounds = 0;
 };
 
-// Before each sample a contender runs once untimed. The first error of one ends it all.
+// Before each sample a contender runs once untimed, unless a call takes 20 ms and more: such a one
+// finds in the caches what it put there itself. The first error of one ends it all.
 [[nodiscard]] Result<Timing> interleave(std::span<const Contender> contenders,
                                         const Budget& budget);
 

@@ -97,8 +97,11 @@ std::string root_help(const CLI::App& root) {
 }
 
 std::string command_help(const CLI::App& app, const Command& command) {
-  return fmt::format("Examples:\n{}\n{}.\n\nUsage:\n{}{}", command.examples, command.summary,
-                     command.usage, options_text(app));
+  std::string inner;
+  for (const Command* each : command.commands) inner += entry(each->name, each->summary);
+  return fmt::format("Examples:\n{}\n{}.\n\nUsage:\n{}{}{}", command.examples, command.summary,
+                     command.usage, inner.empty() ? "" : "\nCommands:\n" + inner,
+                     options_text(app));
 }
 
 }  // namespace rotary::cli

@@ -32,18 +32,32 @@ struct DeclaredCommand {
   Run run;
 };
 
+// Those of a command come before it: where one of them was called, so was the command.
+void declare(const Command& command, CLI::App& parent, std::vector<DeclaredCommand>& declared) {
+  CLI::App* app = parent.add_subcommand(std::string(command.name), std::string(command.summary));
+  app->formatter(std::make_shared<CLI::FormatterLambda>(
+      [&command](const CLI::App* self, const std::string&, CLI::AppFormatMode) {
+        return command_help(*self, command);
+      }));
+  for (const Command* inner : command.commands) declare(*inner, *app, declared);
+  declared.push_back({.app = app, .run = command.declare(*app)});
+  app->add_flag("--json")->description("print one JSON object (docs/schema/)");
+}
+
 std::vector<DeclaredCommand> declare_commands(CLI::App& root) {
   std::vector<DeclaredCommand> declared;
-  for (const Command* command : commands) {
-    CLI::App* app = root.add_subcommand(std::string(command->name), std::string(command->summary));
-    app->formatter(std::make_shared<CLI::FormatterLambda>(
-        [command](const CLI::App* self, const std::string&, CLI::AppFormatMode) {
-          return command_help(*self, *command);
-        }));
-    declared.push_back({.app = app, .run = command->declare(*app)});
-    app->add_flag("--json")->description("print one JSON object (docs/schema/)");
-  }
+  for (const Command* command : commands) declare(*command, root, declared);
   return declared;
+}
+
+// `rotary bench --tokens 1 attention` would be read, and the option lost.
+void check_options_before(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_parent()->get_options()) {
+    if (option->count() == 0) continue;
+    throw Failure(ExitCode::usage,
+                  fmt::format("options of {} must stand after its name, got {} before it",
+                              app.get_name(), option->get_name()));
+  }
 }
 
 // CLI11 would only say that an argument was not expected.
@@ -86,6 +100,7 @@ std::string run_command(Arguments arguments) {
   }
   for (const auto& [app, run] : declared) {
     if (!app->parsed()) continue;
+    check_options_before(*app);
     return run(app->count("--json") > 0 ? OutputForm::json : OutputForm::text);
   }
   throw Failure(ExitCode::internal, "no command ran");

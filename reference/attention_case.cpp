@@ -21,7 +21,9 @@ std::vector<std::int64_t> filled(std::vector<std::int64_t> positions, const Exte
   return positions;
 }
 
+// Which only sinks ask for; all 0 without them.
 std::vector<std::int64_t> ranks_of(const Mask& mask, const Extents& keys) {
+  if (mask.sinks == 0) return std::vector<std::int64_t>(size_of(keys.batch * keys.tokens));
   std::vector<std::int64_t> ranks;
   for (std::int64_t b = 0; b < keys.batch; ++b) {
     const std::size_t row = size_of(b * keys.tokens);

@@ -3,10 +3,9 @@
 // is verified against the reference before it is timed.
 #include <fmt/format.h>
 
-#include <ctime>
+#include <array>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,10 +15,10 @@
 #include "bench/operations/operations.hpp"
 #include "bench/progress.hpp"
 #include "cli/arguments.hpp"
+#include "cli/bench_options.hpp"
 #include "cli/commands/bench_report.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
-#include "cli/files.hpp"
 #include "rotary/instruction_set.hpp"
 
 namespace rotary::cli {
@@ -27,8 +26,6 @@ namespace {
 
 constexpr std::int64_t most_tokens = std::int64_t{1} << 20;
 constexpr std::int64_t most_threads = 1024;
-constexpr double most_seconds = 60;
-constexpr std::int64_t most_memory_mib = std::int64_t{1} << 24;
 
 struct Arguments {
   std::optional<std::string> operations;
@@ -39,34 +36,9 @@ struct Arguments {
   std::string seconds = "0.25";
   std::optional<std::string> memory;
   std::optional<std::string> instruction_set;
-  std::optional<std::string> out;
+  ReportOutput output;
   bool full = false;
-  bool force = false;
 };
-
-struct Range {
-  std::int64_t first;
-  std::int64_t last;
-};
-
-std::int64_t parse_between(std::string_view option, std::string_view text, const Range& range) {
-  const std::int64_t value = parse_int64(option, text);
-  if (value < range.first || value > range.last) {
-    throw Failure(ExitCode::usage, fmt::format("{} must be in [{}, {}], got {}", option,
-                                               range.first, range.last, value));
-  }
-  return value;
-}
-
-// Absent when the option is; parse reads one part between commas.
-template <class Parse>
-auto parse_list(const std::optional<std::string>& text, Parse parse) {
-  std::optional<std::vector<decltype(parse(std::string_view()))>> values;
-  if (!text) return values;
-  values.emplace();
-  for (const std::string_view part : split_at_commas(*text)) values->push_back(parse(part));
-  return values;
-}
 
 const bench::Operation* parse_operation(std::string_view text) {
   std::vector<std::pair<std::string_view, const bench::Operation*>> choices;
@@ -74,11 +46,6 @@ const bench::Operation* parse_operation(std::string_view text) {
     choices.emplace_back(operation.name, &operation);
   }
   return choose("--operations", text, choices);
-}
-
-DType parse_dtype(std::string_view text) {
-  return choose<DType>("--dtypes", text,
-                       {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}});
 }
 
 Pairing parse_pairing(std::string_view text) {
@@ -96,38 +63,18 @@ bench::Wish wish_of(const Arguments& arguments) {
                                [](std::string_view text) {
                                  return parse_between("--tokens", text, {1, most_tokens});
                                }),
-          .dtypes = parse_list(arguments.dtypes, parse_dtype),
+          .dtypes =
+              parse_list(arguments.dtypes,
+                         [](std::string_view text) { return parse_timed_dtype("--dtypes", text); }),
           .pairings = parse_list(arguments.pairings, parse_pairing),
           .threads = parse_list(arguments.threads, [](std::string_view text) {
             return parse_between("--threads", text, {1, most_threads});
           })};
 }
 
-double parse_seconds(const std::string& text) {
-  const double seconds = parse_double("--seconds", text);
-  if (seconds <= 0 || seconds > most_seconds) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("--seconds must be in (0, {}], got {}", most_seconds, seconds));
-  }
-  return seconds;
-}
-
-std::int64_t memory_limit(const std::optional<std::string>& text) {
-  if (!text) return bench::available_memory_bytes() / 2;
-  return parse_between("--memory", *text, {1, most_memory_mib}) << 20;
-}
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
-                     utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
-}
-
 BenchLine measured(const bench::Line& line, const BenchReport& report) {
   const bench::Measurement measurement =
-      value_or_fail(bench::measure(line, report.seconds_per_line), bench::describe(line));
+      value_or_fail(bench::measure(line, report.setting.seconds_per_line), bench::describe(line));
   const bench::Verification& found = measurement.verification;
   if (!measurement.timing) {
     throw Failure(
@@ -138,7 +85,7 @@ BenchLine measured(const bench::Line& line, const BenchReport& report) {
                     bench::describe(line), found.wrong, found.elements, found.worst,
                     found.worst_position, found.worst_head, found.worst_feature));
   }
-  const bench::MemoryLevel level = bench::memory_level(line, report.machine.caches);
+  const bench::MemoryLevel level = bench::memory_level(line, report.setting.machine.caches);
   return {.line = line,
           .level = level,
           .verification = found,
@@ -146,21 +93,11 @@ BenchLine measured(const bench::Line& line, const BenchReport& report) {
           .goal = bench::goal_of(line, level)};
 }
 
-void check_output(const Arguments& arguments) {
-  if (!arguments.out) return;
-  check_outputs(std::span(&*arguments.out, 1),
-                arguments.force ? Overwrite::allow : Overwrite::refuse);
-}
-
 std::string run_bench(const Arguments& arguments, OutputForm form) {
   const std::vector<bench::Line> lines = bench::lines_of(wish_of(arguments));
-  check_output(arguments);
+  arguments.output.check();
   if (arguments.instruction_set) ok_or_fail(force_instruction_set(*arguments.instruction_set));
-  BenchReport report{.machine = bench::this_machine(),
-                     .build = bench::this_build(),
-                     .instruction_set = value_or_fail(instruction_set()),
-                     .date = utc_now(),
-                     .seconds_per_line = parse_seconds(arguments.seconds),
+  BenchReport report{.setting = this_setting(parse_seconds(arguments.seconds)),
                      .memory_limit_bytes = memory_limit(arguments.memory),
                      .lines = {},
                      .skipped = {}};
@@ -173,10 +110,7 @@ std::string run_bench(const Arguments& arguments, OutputForm form) {
     }
     progress.advance();
   }
-  if (arguments.out) {
-    const OutputFile file{.path = *arguments.out, .bytes = bench_json(report)};
-    write_files(std::span(&file, 1), arguments.force ? Overwrite::allow : Overwrite::refuse);
-  }
+  arguments.output.write(bench_json(report));
   return form == OutputForm::json ? bench_json(report) : bench_text(report);
 }
 
@@ -211,12 +145,15 @@ Run declare(CLI::App& app) {
   app.add_option("--instruction-set", arguments->instruction_set,
                  "of the kernels, as ROTARY_INSTRUCTION_SET; the roofline takes the best")
       ->type_name("NAME");
-  app.add_option("--out", arguments->out, "write the JSON to this file, too")->type_name("FILE");
-  app.add_flag("--force", arguments->force, "replace an output that exists");
+  app.add_option("--out", arguments->output.out, "write the JSON to this file, too")
+      ->type_name("FILE");
+  app.add_flag("--force", arguments->output.force, "replace an output that exists");
   return [arguments](OutputForm form) { return run_bench(*arguments, form); };
 }
 
 }  // namespace
+
+constinit const std::array<const Command*, 1> bench_commands = {&bench_attention_command};
 
 constinit const Command bench_command{
     .name = "bench",
@@ -225,13 +162,16 @@ constinit const Command bench_command{
         "  rotary bench\n"
         "  rotary bench --operations rotate --tokens 1,512 --dtypes bf16\n"
         "  rotary bench --full --out bench.json\n"
-        "  rotary bench --instruction-set AVX2 --json\n",
+        "  rotary bench --instruction-set AVX2 --json\n"
+        "  rotary bench attention\n",
     .usage =
         "  rotary bench [--operations LIST] [--tokens LIST] [--dtypes LIST]\n"
         "               [--pairings LIST] [--threads LIST] [--full] [--seconds S]\n"
         "               [--memory MIB] [--instruction-set NAME]\n"
-        "               [--out FILE [--force]] [--json]\n",
+        "               [--out FILE [--force]] [--json]\n"
+        "  rotary bench attention [OPTIONS]\n",
     .declare = declare,
+    .commands = bench_commands,
 };
 
 }  // namespace rotary::cli

@@ -7,16 +7,9 @@
 #include <utility>
 
 #include "cli/json_writer.hpp"
-#include "rotary/version.hpp"
 
 namespace rotary::cli {
 namespace {
-
-std::string bytes_text(std::int64_t bytes) {
-  if (bytes <= 0) return "unknown";
-  if (bytes % (1 << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
-  return fmt::format("{} KiB", bytes >> 10);
-}
 
 std::string shape_text(const bench::HeadShape& shape) {
   if (shape.query_heads + shape.key_heads == 0) return {};
@@ -84,39 +77,12 @@ constexpr std::string_view column_titles =
     "ns/call  roofline ns    GB/s\n";
 
 std::string head_text(const BenchReport& report) {
-  const bench::Caches& caches = report.machine.caches;
-  return fmt::format(
-      "{}, {} processor{}, L1d {}, L2 {}, L3 {}; instruction set {}\n"
-      "rotary {}, commit {}, {} {} ({}), {}\n"
-      "Each line was verified against the reference, then timed beside its roofline: an in-place\n"
-      "scale, or a copy where the result lies elsewhere, of the same bytes by the same threads.\n"
-      "Minima.\n",
-      report.machine.cpu, report.machine.processors, report.machine.processors == 1 ? "" : "s",
-      bytes_text(caches.l1d), bytes_text(caches.l2), bytes_text(caches.l3), report.instruction_set,
-      ROTARY_VERSION_STRING, report.build.commit, report.build.compiler, report.build.flags,
-      report.build.type, report.date);
-}
-
-void write_build(JsonWriter& json, const bench::Build& build) {
-  json.key("build");
-  json.begin_object();
-  json.member("version", std::string_view(ROTARY_VERSION_STRING));
-  json.member("commit", build.commit);
-  json.member("compiler", build.compiler);
-  json.member("flags", build.flags);
-  json.member("type", build.type);
-  json.end_object();
-}
-
-void write_machine(JsonWriter& json, const bench::Machine& machine) {
-  json.key("machine");
-  json.begin_object();
-  json.member("cpu", std::string_view(machine.cpu));
-  json.member("processors", machine.processors);
-  json.member("l1d_bytes", machine.caches.l1d);
-  json.member("l2_bytes", machine.caches.l2);
-  json.member("l3_bytes", machine.caches.l3);
-  json.end_object();
+  return setting_text(report.setting) +
+         "Each line was verified against the reference, then timed beside its roofline: an "
+         "in-place\n"
+         "scale, or a copy where the result lies elsewhere, of the same bytes by the same "
+         "threads.\n"
+         "Minima.\n";
 }
 
 // What the line is, without a result.
@@ -205,12 +171,7 @@ std::string bench_text(const BenchReport& report) {
 std::string bench_json(const BenchReport& report) {
   JsonWriter json;
   json.begin_object();
-  json.member("schema_version", 1);
-  json.member("date", std::string_view(report.date));
-  write_build(json, report.build);
-  write_machine(json, report.machine);
-  json.member("instruction_set", report.instruction_set);
-  json.member("seconds_per_line", report.seconds_per_line);
+  write_setting(json, report.setting);
   json.key("lines");
   json.begin_array();
   for (const BenchLine& line : report.lines) write_result(json, line);

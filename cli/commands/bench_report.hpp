@@ -5,13 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bench/goals.hpp"
 #include "bench/line.hpp"
-#include "bench/machine.hpp"
 #include "bench/measure.hpp"
+#include "cli/commands/bench_setting.hpp"
 
 namespace rotary::cli {
 
@@ -36,11 +35,7 @@ struct SkippedLine {
 };
 
 struct BenchReport {
-  bench::Machine machine;
-  bench::Build build;
-  std::string_view instruction_set;
-  std::string date;  // UTC, as 2026-01-31T23:59:59Z
-  double seconds_per_line = 0;
+  BenchSetting setting;
   std::int64_t memory_limit_bytes = 0;
   std::vector<BenchLine> lines;
   std::vector<SkippedLine> skipped;

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,8 @@ struct Command {
   std::string_view examples;  // lines, indented by 2
   std::string_view usage;     // lines, indented by 2
   Run (*declare)(CLI::App&);  // adds the command's options to its own app
+  // Those that are called by this one's name and their own.
+  std::span<const Command* const> commands = {};
 };
 
 extern const Command inspect_command;
@@ -33,6 +36,7 @@ extern const Command explain_command;
 extern const Command models_command;
 extern const Command bench_command;
 extern const Command bias_command;
+extern const Command bench_attention_command;  // of bench
 
 inline constexpr std::array<const Command*, 8> commands = {
     &inspect_command, &table_command,   &rotate_command, &encode_command,

@@ -153,6 +153,16 @@ TEST(BenchInterleave, TakesTurnsAndStopsAtAnError) {
   EXPECT_NE(order.find("aabbaabb"), std::string::npos) << order;
   for (const double ns : timing->ns_per_call) EXPECT_GT(ns, 0);
 
+  order.clear();
+  double done = 0;
+  const auto back =
+      interleave(contenders, {.seconds = 1e-9,
+                              .turns = TurnOrder::there_and_back,
+                              .on_progress = [&done](double share) { done += share; }});
+  ASSERT_TRUE(back);
+  EXPECT_NE(order.find("aabbbbaaaabbbbaa"), std::string::npos) << order;
+  EXPECT_DOUBLE_EQ(done, 1);
+
   const std::vector<Contender> failing = {[](std::int64_t) -> Status {
     return Error{ErrorCode::unsupported, "no"};
   }};

@@ -6,19 +6,21 @@ import re
 from tool import ToolTest
 
 COMMANDS = ["inspect", "table", "rotate", "encode", "bias", "explain", "models", "bench"]
+# With those that stand within another.
+ALL = [*([command] for command in COMMANDS), ["bench", "attention"]]
 
 
 class HelpTest(ToolTest):
     def test_help_begins_with_examples(self):
-        for arguments in [["--help"], ["-h"], *([command, "--help"] for command in COMMANDS)]:
+        for arguments in [["--help"], ["-h"], *([*command, "--help"] for command in ALL)]:
             text = self.run_ok(*arguments)
             self.assertTrue(text.startswith("Examples:\n  rotary "), arguments)
             self.assertLess(text.index("Examples:"), text.index("Usage:"))
             self.assertLess(text.index("Usage:"), text.index("Options:"))
 
     def test_lines_are_at_most_88_columns(self):
-        for command in COMMANDS:
-            for line in self.run_ok(command, "--help").splitlines():
+        for command in ALL:
+            for line in self.run_ok(*command, "--help").splitlines():
                 self.assertLessEqual(len(line), 88, line)
 
     def test_the_tool_lists_its_commands_and_exit_codes(self):
@@ -30,8 +32,8 @@ class HelpTest(ToolTest):
             self.assertRegex(codes, rf"\n +{code}  \w")
 
     def test_every_option_of_examples_and_usage_is_listed(self):
-        for command in COMMANDS:
-            text = self.run_ok(command, "--help")
+        for command in ALL:
+            text = self.run_ok(*command, "--help")
             head, options = text.split("\nOptions:\n")
             listed = set(re.findall(r"--[a-z-]+", options))
             used = set(re.findall(r"--[a-z-]+", head))

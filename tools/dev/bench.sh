@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./dev bench: a release build, what `rotary bench` measures with it, and the numbers kept under the
-# commit that they belong to.
+# commit that they belong to; ./dev bench attention: the same for attention.
 
 bench_folder=build/bench
 
@@ -17,10 +17,17 @@ cmd_bench() {
   local commit
   commit="$(git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null || echo unknown)"
   mkdir -p -- "$bench_folder"
+  local -a command=(build/release/bin/rotary bench)
+  local kept="$bench_folder/$commit.json"
+  if [[ "${1:-}" == attention ]]; then
+    shift
+    command+=(attention)
+    kept="$bench_folder/$commit-attention.json"
+  fi
   case " $* " in
-    *" -h "* | *" --help "*) exec build/release/bin/rotary bench --help ;;
+    *" -h "* | *" --help "*) exec "${command[@]}" --help ;;
   esac
-  stage "rotary bench"
-  build/release/bin/rotary bench --out "$bench_folder/$commit.json" --force "$@"
-  stage "kept in $bench_folder/$commit.json"
+  stage "${command[*]:1}"
+  "${command[@]}" --out "$kept" --force "$@"
+  stage "kept in $kept"
 }

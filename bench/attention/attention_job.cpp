@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/attention/attention_job.hpp"
+
+#include <cmath>
+#include <new>
+#include <random>
+#include <utility>
+
+namespace rotary::bench {
+namespace {
+
+Tensor tensor_of(const AttentionLine& line, std::int64_t tokens, std::int64_t heads) {
+  return {line.shape.dtype,
+          {.batch = 1, .tokens = tokens, .heads = heads, .features = line.shape.head_dim},
+          Layout::heads_first};
+}
+
+}  // namespace
+
+AttentionTensors::AttentionTensors(const AttentionLine& line)
+    : q(tensor_of(line, line.queries(), line.shape.heads)),
+      k(tensor_of(line, line.tokens, line.shape.key_heads)),
+      v(tensor_of(line, line.tokens, line.shape.key_heads)),
+      out(tensor_of(line, line.queries(), line.shape.heads)) {
+  q.fill(1);
+  k.fill(2);
+  v.fill(3);
+  out.fill(4);
+}
+
+Result<std::unique_ptr<AttentionJob>> AttentionJob::make(const AttentionLine& line,
+                                                         const AttentionTensors& tensors) {
+  std::unique_ptr<AttentionJob> job(new AttentionJob(line, tensors));
+  if (auto status = job->make_rotations_of_tokens(); !status) return std::move(status).error();
+  job->make_bias();
+  AttendOptions& options = job->options_;
+  options.scale = 1 / std::sqrt(static_cast<double>(line.shape.head_dim));
+  options.mask.order = AttentionOrder::causal;
+  if (job->q_rotations_) options.encoding.q_rotations = &*job->q_rotations_;
+  if (job->k_rotations_) options.encoding.k_rotations = &*job->k_rotations_;
+  if (job->bias_) options.encoding.bias = &*job->bias_;
+  const auto bytes = attend_bytes(tensors.q.view(), tensors.k.view(), tensors.v.view(), options);
+  if (!bytes) return bytes.error();
+  job->memory_bytes_ = *bytes;
+  job->memory_.reset(static_cast<std::byte*>(::operator new[](*bytes + 1, std::align_val_t{64})));
+  options.memory = {job->memory_.get(), *bytes};
+  return job;
+}
+
+// A decode step meets keys that were turned when they were stored.
+Status AttentionJob::make_rotations_of_tokens() {
+  if (line_.encoding->turns == Turns::none) return {};
+  auto frequencies = make_frequencies(RotarySpec{.head_dim = line_.shape.head_dim,
+                                                 .rotary_dim = line_.shape.head_dim,
+                                                 .base = 10'000.0,
+                                                 .pairing = Pairing::half});
+  if (!frequencies) return frequencies.error();
+  frequencies_ = *std::move(frequencies);
+  const std::int64_t queries = line_.queries();
+  auto of_q = make_rotations(
+      *frequencies_, ConsecutivePositions{.first = line_.tokens - queries, .tokens = queries});
+  if (!of_q) return of_q.error();
+  q_rotations_ = *std::move(of_q);
+  if (line_.step == AttentionStep::prefill) k_rotations_ = q_rotations_;
+  return {};
+}
+
+void AttentionJob::make_bias() {
+  if (line_.encoding->bias == nullptr) return;
+  std::mt19937_64 random(5);
+  std::normal_distribution<float> normal;
+  for (std::int64_t i = 0; i < t5_buckets * line_.shape.heads; ++i) {
+    numbers_.push_back(normal(random));
+  }
+  bias_ = line_.encoding->bias(
+      {.heads = line_.shape.heads, .head_dim = line_.shape.head_dim, .numbers = numbers_});
+}
+
+Status AttentionJob::run(std::int64_t calls) const {
+  for (std::int64_t call = 0; call < calls; ++call) {
+    auto status = attend(tensors_.out.view(), tensors_.q.view(), tensors_.k.view(),
+                         tensors_.v.view(), options_);
+    if (!status) return status;
+  }
+  return {};
+}
+
+}  // namespace rotary::bench

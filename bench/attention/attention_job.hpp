@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line of the benchmark of attention with its tensors, ready to run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "bench/attention/attention_line.hpp"
+#include "bench/tensor.hpp"
+#include "rotary/attention.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/result.hpp"
+#include "rotary/rotations.hpp"
+
+namespace rotary::bench {
+
+// Shared by all lines of one step, size and shape; filled.
+struct AttentionTensors {
+  explicit AttentionTensors(const AttentionLine& line);
+
+  Tensor q;
+  Tensor k;
+  Tensor v;
+  Tensor out;
+};
+
+class AttentionJob {
+ public:
+  // tensors must outlive it. Everything that a model makes once for all its layers, rows of cos and
+  // sin, is made here; so is the memory that a call works in.
+  [[nodiscard]] static Result<std::unique_ptr<AttentionJob>> make(const AttentionLine& line,
+                                                                  const AttentionTensors& tensors);
+
+  [[nodiscard]] Status run(std::int64_t calls) const;
+
+  [[nodiscard]] const AttentionLine& line() const { return line_; }
+  [[nodiscard]] const AttentionTensors& tensors() const { return tensors_; }
+  [[nodiscard]] const AttendOptions& options() const { return options_; }
+  [[nodiscard]] const std::optional<Frequencies>& frequencies() const { return frequencies_; }
+  [[nodiscard]] std::size_t memory_bytes() const { return memory_bytes_; }
+
+ private:
+  AttentionJob(const AttentionLine& line, const AttentionTensors& tensors)
+      : line_(line), tensors_(tensors) {}
+  [[nodiscard]] Status make_rotations_of_tokens();
+  void make_bias();
+
+  AttentionLine line_;
+  const AttentionTensors& tensors_;
+  std::optional<Frequencies> frequencies_;
+  std::optional<Rotations> q_rotations_;
+  std::optional<Rotations> k_rotations_;
+  std::vector<float> numbers_;
+  std::optional<RelativeBias> bias_;
+  std::size_t memory_bytes_ = 0;
+  std::unique_ptr<std::byte[], AlignedDelete> memory_;
+  AttendOptions options_;
+};
+
+}  // namespace rotary::bench

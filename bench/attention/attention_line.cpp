@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/attention/attention_line.hpp"
+
+#include <fmt/format.h>
+
+namespace rotary::bench {
+namespace {
+
+constexpr std::int64_t free_from = 512;      // tokens of a prefill
+constexpr std::int64_t peak_from = 2048;     // the same
+constexpr std::int64_t read_from = 32'768;   // keys of a decode step
+constexpr double least_of_peak = 0.70;       // of the multiply-adds that a core can do
+constexpr double least_of_bandwidth = 0.85;  // of reading keys and values
+
+bool is_base(const AttentionLine& line) { return line.encoding == &bench_encodings().front(); }
+
+std::int64_t elements(const AttentionLine& line, std::int64_t tokens, std::int64_t heads) {
+  return tokens * heads * line.shape.head_dim;
+}
+
+}  // namespace
+
+std::string_view to_string(AttentionStep step) noexcept {
+  return step == AttentionStep::prefill ? "prefill" : "decode";
+}
+
+std::string describe(const AttentionLine& line) {
+  return fmt::format("{}: {} of {} token{}", line.encoding->name, to_string(line.step), line.tokens,
+                     line.tokens == 1 ? "" : "s");
+}
+
+double operations_of(const AttentionLine& line) {
+  const auto tokens = static_cast<double>(line.tokens);
+  const double pairs = line.step == AttentionStep::prefill ? tokens * (tokens + 1) / 2 : tokens;
+  return 4 * pairs * static_cast<double>(line.shape.heads * line.shape.head_dim);
+}
+
+std::int64_t cache_bytes(const AttentionLine& line) {
+  return 2 * elements(line, line.tokens, line.shape.key_heads) * size_in_bytes(line.shape.dtype);
+}
+
+std::int64_t needed_bytes(const AttentionLine& line) {
+  const std::int64_t q = 2 * elements(line, line.queries(), line.shape.heads);
+  const std::int64_t doubles = 4 * elements(line, line.tokens, line.shape.key_heads);
+  return cache_bytes(line) + q * size_in_bytes(line.shape.dtype) +
+         doubles * size_in_bytes(DType::f64);
+}
+
+std::int64_t scores_bytes(const AttentionLine& line) {
+  return line.shape.heads * line.queries() * line.tokens * size_in_bytes(DType::f32);
+}
+
+std::optional<AttentionGoal> goal_of(const AttentionLine& line) {
+  using Unit = AttentionGoalUnit;
+  if (line.step == AttentionStep::decode) {
+    if (!is_base(line) || line.tokens < read_from) return std::nullopt;
+    return AttentionGoal{.unit = Unit::share, .limit = least_of_bandwidth};
+  }
+  if (is_base(line)) {
+    if (line.tokens < peak_from) return std::nullopt;
+    return AttentionGoal{.unit = Unit::share, .limit = least_of_peak};
+  }
+  if (!line.encoding->most_ratio || line.tokens < free_from) return std::nullopt;
+  return AttentionGoal{.unit = Unit::ratio, .limit = *line.encoding->most_ratio};
+}
+
+}  // namespace rotary::bench

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `rotary bench attention` times: one encoding inside causal attention over so many tokens, a
+// whole prompt at once or one query against a cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bench/attention/encodings.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::bench {
+
+// One row of batch, [heads, tokens, features] in memory.
+struct AttentionShape {
+  std::int64_t heads = 8;
+  std::int64_t key_heads = 8;
+  std::int64_t head_dim = 64;
+  DType dtype = DType::f32;  // of q, k, v and the result
+};
+
+enum class AttentionStep {
+  prefill,  // as many queries as keys
+  decode,   // one query, the last
+};
+
+// "prefill", "decode".
+[[nodiscard]] std::string_view to_string(AttentionStep step) noexcept;
+
+struct AttentionLine {
+  const BenchEncoding* encoding = nullptr;
+  AttentionStep step = AttentionStep::prefill;
+  std::int64_t tokens = 0;  // keys
+  AttentionShape shape = {};
+
+  [[nodiscard]] std::int64_t queries() const { return step == AttentionStep::prefill ? tokens : 1; }
+};
+
+// "rope: prefill of 512 tokens".
+[[nodiscard]] std::string describe(const AttentionLine& line);
+
+// Multiplications and additions of the scores that are seen and of the values: 4 for each feature
+// of each pair.
+[[nodiscard]] double operations_of(const AttentionLine& line);
+
+// Keys and values.
+[[nodiscard]] std::int64_t cache_bytes(const AttentionLine& line);
+
+// Tensors, and what the reference keeps of them in double.
+[[nodiscard]] std::int64_t needed_bytes(const AttentionLine& line);
+
+// What an implementation holds that forms the scores of all pairs, in float32.
+[[nodiscard]] std::int64_t scores_bytes(const AttentionLine& line);
+
+// Of the fraction of its roofline that a line reaches, or of its time through that of no encoding.
+enum class AttentionGoalUnit { ratio, share };
+
+struct AttentionGoal {
+  AttentionGoalUnit unit = AttentionGoalUnit::ratio;
+  double limit = 0;  // at most this ratio, at least this share
+};
+
+// Absent where none was set.
+[[nodiscard]] std::optional<AttentionGoal> goal_of(const AttentionLine& line);
+
+}  // namespace rotary::bench

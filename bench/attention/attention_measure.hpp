@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several encodings over the same tensors, each verified, and only then all of them timed beside no
+// encoding and beside what the machine can do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "bench/attention/attention_line.hpp"
+#include "bench/attention/attention_verification.hpp"
+#include "bench/interleave.hpp"
+#include "rotary/result.hpp"
+
+namespace rotary::bench {
+
+struct AttentionGroup {
+  AttentionStep step = AttentionStep::prefill;
+  std::int64_t tokens = 0;
+  AttentionShape shape = {};
+  std::vector<const BenchEncoding*> encodings;  // the first is no encoding
+};
+
+struct AttentionMeasurement {
+  AttentionLine line;
+  AttentionVerification verification;
+  std::size_t memory_bytes = 0;
+  double ns_per_call = 0;
+  double ratio = 0;  // to no encoding, of the same rounds
+};
+
+struct GroupMeasurement {
+  std::vector<AttentionMeasurement> lines;
+  std::int64_t rounds = 0;  // 0: a result was wrong, and nothing was timed
+  // prefill: multiply-adds in registers, operations in a ns; decode: keys and values read, bytes in
+  // a ns.
+  double roofline_per_ns = 0;
+
+  // Of the roofline.
+  [[nodiscard]] double share(const AttentionMeasurement& line) const;
+};
+
+struct GroupBudget {
+  double seconds_per_line = 0.25;
+  std::function<void(double)> on_progress = {};  // what was done since the last time, of 1
+};
+
+[[nodiscard]] Result<GroupMeasurement> measure(const AttentionGroup& group,
+                                               const GroupBudget& budget);
+
+}  // namespace rotary::bench

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bound, to first order, u = 2^-24, d features, n keys seen:
+//   a score is a sum of d products and a bias in float32, of factors that were turned and scaled,
+//   off by at most delta_j = (d + 16) u (scale |q| |k_j| + |bias_j|): d + 1 additions in any order,
+//   8 for turning q and k (rows, products and their sum, each relative to hypot(pair)), the rest
+//   for the scale, base 2, the bias's own rounding and the difference to the largest score; a
+//   weight is then off by e^delta_j - 1, which moves the result by that times |v_j - out|; sums
+//   over n keys, of weights and of values, with exponentials and rescaling a few u off, by 2 (n +
+//   16) u of their magnitude; the result is rounded to its dtype.
+// Of |bias_j| what is known is at most |score_j| + scale |q| |k_j|.
+#include "bench/attention/attention_verification.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "reference/attention.hpp"
+#include "reference/tensor.hpp"
+#include "rotary/positions.hpp"
+
+namespace rotary::bench {
+namespace {
+
+constexpr double u = 0x1p-24;
+
+std::size_t size_of(std::int64_t number) { return static_cast<std::size_t>(number); }
+
+// Of the tokens at these positions, turned where frequencies are given.
+reference::Heads read(const ConstHeadsView& view, std::span<const std::int64_t> positions,
+                      const Frequencies* frequencies) {
+  reference::Heads heads{.extents = view.extents, .values = {}};
+  if (frequencies != nullptr) {
+    const reference::AngleRows rows(positions_of(positions), frequencies->inv_freq);
+    for (const long double value :
+         reference::rotate_tensor(view, rows, {.window = frequencies->window}))
+      heads.values.push_back(static_cast<double>(value));
+    return heads;
+  }
+  heads.values.reserve(size_of(view.extents.tokens * view.extents.heads * view.extents.features));
+  for (std::int64_t token = 0; token < view.extents.tokens; ++token) {
+    for (std::int64_t head = 0; head < view.extents.heads; ++head) {
+      for (std::int64_t feature = 0; feature < view.extents.features; ++feature) {
+        heads.values.push_back(reference::element(view, {.token = token, .head = head}, feature));
+      }
+    }
+  }
+  return heads;
+}
+
+double norm(const reference::Heads& heads, std::size_t head) {
+  const std::size_t features = size_of(heads.extents.features);
+  double sum = 0;
+  for (std::size_t f = 0; f < features; ++f) {
+    const double value = heads.values[head * features + f];
+    sum += value * value;
+  }
+  return std::sqrt(sum);
+}
+
+double rounding(DType dtype, double value) {
+  switch (dtype) {
+    case DType::f32:
+      return u * std::abs(value);
+    case DType::bf16:
+      return 0x1p-8 * std::abs(value);
+    case DType::f16:
+      return 0x1p-11 * std::abs(value) + 0x1p-25;
+    case DType::f64:
+      return 0;
+  }
+  return 0;
+}
+
+// What the reference says of the sampled queries.
+struct Exact {
+  reference::AttentionInputs inputs;
+  reference::AttentionResult result;
+  double scale = 0;
+};
+
+Exact exact_rows(const AttentionJob& job, std::span<const std::int64_t> sampled) {
+  const AttentionLine& line = job.line();
+  std::vector<std::int64_t> rows;
+  for (const std::int64_t query : sampled) rows.push_back(line.tokens - line.queries() + query);
+  std::vector<std::int64_t> keys;
+  for (std::int64_t key = 0; key < line.tokens; ++key) keys.push_back(key);
+  const Frequencies* const frequencies = job.frequencies() ? &*job.frequencies() : nullptr;
+  const bool keys_turn = job.options().encoding.k_rotations != nullptr;
+  const Tensor q = gather(job.tensors().q.view(), sampled);
+  Exact exact{.inputs = {.q = read(q.view(), rows, frequencies),
+                         .k = read(job.tensors().k.view(), keys, keys_turn ? frequencies : nullptr),
+                         .v = read(job.tensors().v.view(), keys, nullptr)},
+              .result = {},
+              .scale = job.options().scale};
+  reference::Attention attention{.scale = exact.scale,
+                                 .mask = {.order = reference::Order::causal},
+                                 .query_positions = std::move(rows)};
+  if (job.options().encoding.bias != nullptr)
+    attention.encoding.bias = *job.options().encoding.bias;
+  exact.result = reference::attention(exact.inputs, attention);
+  return exact;
+}
+
+// Of each feature of one query and head.
+std::vector<double> bounds(const Exact& exact, std::int64_t row, std::int64_t head) {
+  const Extents& q = exact.inputs.q.extents;
+  const Extents& k = exact.inputs.k.extents;
+  const std::int64_t key_head = head / (q.heads / k.heads);
+  const std::size_t features = size_of(k.features);
+  const std::size_t at = size_of(head * q.tokens + row);
+  const double q_size = exact.scale * norm(exact.inputs.q, size_of(row * q.heads + head));
+  const double* const out =
+      exact.result.out.values.data() + size_of(row * q.heads + head) * features;
+  std::vector<double> moved(features, 0.0);
+  std::vector<double> magnitude(features, 0.0);
+  std::int64_t seen = 0;
+  for (std::int64_t key = 0; key < k.tokens; ++key) {
+    const double weight = exact.result.weights[at * size_of(k.tokens) + size_of(key)];
+    if (weight <= 0) continue;
+    ++seen;
+    const std::size_t key_row = size_of(key * k.heads + key_head);
+    const double product = q_size * norm(exact.inputs.k, key_row);
+    const double score = std::abs(std::log(weight) + exact.result.log_sum_exp[at]);
+    const double delta = static_cast<double>(k.features + 16) * u * (2 * product + score);
+    const double off = weight * std::expm1(delta);
+    const double* const v = exact.inputs.v.values.data() + key_row * features;
+    for (std::size_t f = 0; f < features; ++f) {
+      moved[f] += off * (std::abs(v[f]) + std::abs(out[f]));
+      magnitude[f] += weight * std::abs(v[f]);
+    }
+  }
+  for (std::size_t f = 0; f < features; ++f)
+    moved[f] += 2 * static_cast<double>(seen + 16) * u * magnitude[f];
+  return moved;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> sampled_queries(std::int64_t queries) {
+  const std::array<std::int64_t, 8> wanted = {0,   1,           7,           63,
+                                              256, queries / 2, queries - 2, queries - 1};
+  std::vector<std::int64_t> sampled;
+  for (const std::int64_t query : wanted) {
+    if (query >= 0 && query < queries) sampled.push_back(query);
+  }
+  std::ranges::sort(sampled);
+  const auto repeated = std::ranges::unique(sampled);
+  sampled.erase(repeated.begin(), repeated.end());
+  return sampled;
+}
+
+AttentionVerification verify_result(const AttentionJob& job) {
+  const std::vector<std::int64_t> sampled = sampled_queries(job.line().queries());
+  const Exact exact = exact_rows(job, sampled);
+  const HeadsView out = job.tensors().out.view();
+  AttentionVerification found;
+  for (std::size_t row = 0; row < sampled.size(); ++row) {
+    for (std::int64_t head = 0; head < out.extents.heads; ++head) {
+      const std::vector<double> bound = bounds(exact, static_cast<std::int64_t>(row), head);
+      const std::size_t first = (row * size_of(out.extents.heads) + size_of(head)) * bound.size();
+      for (std::size_t f = 0; f < bound.size(); ++f) {
+        const double right = exact.result.out.values[first + f];
+        const auto feature = static_cast<std::int64_t>(f);
+        const double got = reference::element(out, {.token = sampled[row], .head = head}, feature);
+        const double error = std::abs(got - right) / (bound[f] + rounding(out.dtype, right));
+        ++found.elements;
+        found.wrong += error <= 1 ? 0 : 1;  // a NaN counts as wrong
+        if (error <= found.worst) continue;
+        found.worst = error;
+        found.worst_query = sampled[row];
+        found.worst_head = head;
+        found.worst_feature = feature;
+      }
+    }
+  }
+  return found;
+}
+
+Result<AttentionVerification> verify(const AttentionJob& job) {
+  if (auto status = job.run(1); !status) return std::move(status).error();
+  return verify_result(job);
+}
+
+}  // namespace rotary::bench

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds rows of an attention against the reference attention.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bench/attention/attention_job.hpp"
+#include "rotary/result.hpp"
+
+namespace rotary::bench {
+
+struct AttentionVerification {
+  std::int64_t elements = 0;
+  std::int64_t wrong = 0;  // beyond the bound that verification.cpp derives
+  double worst = 0;        // largest error as a fraction of its bound
+  std::int64_t worst_query = 0;
+  std::int64_t worst_head = 0;
+  std::int64_t worst_feature = 0;
+};
+
+// At most eight of so many: first ones, whose bounds are the narrowest, edges of blocks, the last.
+[[nodiscard]] std::vector<std::int64_t> sampled_queries(std::int64_t queries);
+
+// Runs the job once and compares every head and feature of the sampled queries.
+[[nodiscard]] Result<AttentionVerification> verify(const AttentionJob& job);
+
+// Compares what lies in the job's result.
+[[nodiscard]] AttentionVerification verify_result(const AttentionJob& job);
+
+}  // namespace rotary::bench

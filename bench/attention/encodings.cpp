@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/attention/encodings.hpp"
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace rotary::bench {
+namespace {
+
+constexpr double free_of_charge = 1.03;
+constexpr std::int64_t fire_width = 32;  // hidden units of FIRE's network (arXiv 2310.04418, A.2)
+
+// [count] numbers from first to last, evenly spread: one for each head.
+std::vector<double> spread(double first, double last, std::int64_t count) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double share = count == 1 ? 0 : static_cast<double>(i) / static_cast<double>(count - 1);
+    values.push_back(first + share * (last - first));
+  }
+  return values;
+}
+
+RelativeBias alibi(const BiasSetting& setting) { return Alibi{.heads = setting.heads}; }
+
+RelativeBias t5(const BiasSetting& setting) {
+  return T5Bias{
+      .buckets = {.buckets = t5_buckets, .max_distance = 128, .direction = T5Direction::causal},
+      .table = {.data = setting.numbers.data(),
+                .dtype = DType::f32,
+                .rows = t5_buckets,
+                .columns = setting.heads,
+                .row_stride = setting.heads}};
+}
+
+RelativeBias kerple_log(const BiasSetting& setting) {
+  return KerpleLog{.p = spread(0.5, 2, setting.heads), .a = spread(0.25, 1, setting.heads)};
+}
+
+RelativeBias kerple_power(const BiasSetting& setting) {
+  return KerplePower{.a = spread(0.02, 0.2, setting.heads), .p = spread(0.5, 1, setting.heads)};
+}
+
+RelativeBias fire(const BiasSetting& setting) {
+  return Fire{.c = 0.1,
+              .threshold = 512,
+              .hidden_weight = spread(-2, 2, fire_width),
+              .hidden_bias = spread(1, -0.5, fire_width),
+              .output_weight = spread(-0.5, 0.3, setting.heads * fire_width),
+              .output_bias = spread(0, 0.5, setting.heads)};
+}
+
+RelativeBias sandwich(const BiasSetting& setting) {
+  return Sandwich{.dim = (setting.head_dim + 1) / 2 * 2, .heads = setting.heads};
+}
+
+constexpr std::array<BenchEncoding, 8> all = {{
+    {.name = "none"},
+    {.name = "rope", .turns = Turns::queries_and_keys, .most_ratio = free_of_charge},
+    {.name = "alibi", .bias = alibi, .most_ratio = free_of_charge},
+    {.name = "t5", .bias = t5, .most_ratio = free_of_charge},
+    {.name = "kerple_log", .bias = kerple_log, .most_ratio = free_of_charge},
+    {.name = "kerple_power", .bias = kerple_power, .most_ratio = free_of_charge},
+    {.name = "fire", .bias = fire},
+    {.name = "sandwich", .bias = sandwich},
+}};
+
+}  // namespace
+
+std::span<const BenchEncoding> bench_encodings() { return all; }
+
+}  // namespace rotary::bench

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The position encodings that `rotary bench attention` puts into attention, one row each, with
+// numbers such as trained models have.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "rotary/relative_bias.hpp"
+
+namespace rotary::bench {
+
+struct BiasSetting {
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+  std::span<const float> numbers;  // [t5_buckets * heads], what a table holds
+};
+
+inline constexpr std::int64_t t5_buckets = 32;
+
+enum class Turns { none, queries_and_keys };
+
+struct BenchEncoding {
+  std::string_view name;  // as --encodings takes it
+  Turns turns = Turns::none;
+  RelativeBias (*bias)(const BiasSetting& setting) = nullptr;  // nullptr: adds none to the scores
+  std::optional<double> most_ratio = {};  // goal: its time through that of no encoding
+};
+
+// The first is no encoding, which the others are compared with.
+[[nodiscard]] std::span<const BenchEncoding> bench_encodings();
+
+}  // namespace rotary::bench

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `rotary bench attention` stands on: it sees a wrong element, tells encodings from one another
+// and counts as it says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bench/attention/attention_measure.hpp"
+#include "bench/attention/peaks.hpp"
+
+namespace rotary::bench {
+namespace {
+
+const BenchEncoding& encoding(std::string_view name) {
+  const auto found = std::ranges::find(bench_encodings(), name, &BenchEncoding::name);
+  EXPECT_NE(found, bench_encodings().end()) << name;
+  return *found;
+}
+
+TEST(BenchAttention, SeesEachWrongElementOfTheSample) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    for (const AttentionStep step : {AttentionStep::prefill, AttentionStep::decode}) {
+      const AttentionLine line{
+          .encoding = &encoding("rope"),
+          .step = step,
+          .tokens = 70,
+          .shape = {.heads = 4, .key_heads = 2, .head_dim = 8, .dtype = dtype}};
+      const AttentionTensors tensors(line);
+      const auto job = AttentionJob::make(line, tensors);
+      ASSERT_TRUE(job);
+      const auto right = verify(**job);
+      ASSERT_TRUE(right);
+      EXPECT_EQ(right->wrong, 0) << to_string(dtype) << right->worst;
+      EXPECT_GT(right->worst, 0);
+      EXPECT_EQ(right->elements, step == AttentionStep::prefill ? 7 * 32 : 32);
+      // Feature 7 of head 3 of the last query; a NaN in its place.
+      const HeadsView out = tensors.out.view();
+      auto* const last = static_cast<std::byte*>(out.data) + tensors.out.bytes() - 1;
+      *last ^= std::byte{1};  // of the exponent
+      const AttentionVerification wrong = verify_result(**job);
+      EXPECT_EQ(wrong.wrong, 1);
+      EXPECT_EQ(wrong.worst_query, line.queries() - 1);
+      EXPECT_EQ(wrong.worst_head, 3);
+      EXPECT_EQ(wrong.worst_feature, 7);
+      *last = std::byte{0x7F};
+      *(last - 1) = std::byte{0xFF};
+      EXPECT_EQ(verify_result(**job).wrong, 1);
+    }
+  }
+}
+
+// What one encoding makes is refused as the result of every other.
+TEST(BenchAttention, TellsEncodingsApart) {
+  AttentionLine line{
+      .encoding = &encoding("none"), .tokens = 40, .shape = {.heads = 2, .key_heads = 2}};
+  const AttentionTensors tensors(line);
+  std::vector<std::unique_ptr<AttentionJob>> jobs;
+  for (const BenchEncoding& each : bench_encodings()) {
+    line.encoding = &each;
+    auto job = AttentionJob::make(line, tensors);
+    ASSERT_TRUE(job) << each.name;
+    jobs.push_back(*std::move(job));
+  }
+  for (const auto& ran : jobs) {
+    ASSERT_TRUE(ran->run(1));
+    for (const auto& expected : jobs) {
+      EXPECT_EQ(verify_result(*expected).wrong == 0, expected == ran)
+          << ran->line().encoding->name << " for " << expected->line().encoding->name;
+    }
+  }
+}
+
+TEST(BenchAttention, SamplesFirstQueriesAndTheLast) {
+  EXPECT_EQ(sampled_queries(1), std::vector<std::int64_t>({0}));
+  EXPECT_EQ(sampled_queries(2), std::vector<std::int64_t>({0, 1}));
+  EXPECT_EQ(sampled_queries(4096), std::vector<std::int64_t>({0, 1, 7, 63, 256, 2048, 4094, 4095}));
+}
+
+TEST(BenchAttention, GoalsDependOnTheStepAndItsTokens) {
+  struct Case {
+    std::string_view name;
+    AttentionStep step;
+    std::int64_t tokens;
+    double limit;  // 0: no goal
+  };
+  for (const Case& each : std::vector<Case>{
+           {"none", AttentionStep::prefill, 1024, 0},
+           {"none", AttentionStep::prefill, 2048, 0.70},
+           {"none", AttentionStep::decode, 16'384, 0},
+           {"none", AttentionStep::decode, 32'768, 0.85},
+           {"rope", AttentionStep::prefill, 256, 0},
+           {"rope", AttentionStep::prefill, 512, 1.03},
+           {"t5", AttentionStep::prefill, 8192, 1.03},
+           {"t5", AttentionStep::decode, 32'768, 0},
+           {"fire", AttentionStep::prefill, 8192, 0},
+       }) {
+    const auto goal =
+        goal_of({.encoding = &encoding(each.name), .step = each.step, .tokens = each.tokens});
+    EXPECT_EQ(goal ? goal->limit : 0, each.limit) << each.name << ' ' << each.tokens;
+  }
+}
+
+TEST(BenchAttention, CountsOperationsAndBytes) {
+  const AttentionShape shape{.heads = 6, .key_heads = 2, .head_dim = 10, .dtype = DType::bf16};
+  const AttentionLine prefill{
+      .encoding = &encoding("none"), .tokens = 5, .shape = shape};  // 15 pairs a head
+  EXPECT_EQ(operations_of(prefill), 15 * 6 * 10 * 4);
+  EXPECT_EQ(cache_bytes(prefill), 2 * 5 * 2 * 10 * 2);
+  EXPECT_EQ(scores_bytes(prefill), 6 * 5 * 5 * 4);
+  AttentionLine decode = prefill;
+  decode.step = AttentionStep::decode;
+  EXPECT_EQ(operations_of(decode), 5 * 6 * 10 * 4);
+  EXPECT_EQ(scores_bytes(decode), 6 * 5 * 4);
+}
+
+TEST(BenchPeaks, CountWhatTheyDoAndReadNothingElse) {
+  EXPECT_GT(multiply_and_add(1), 0);
+  EXPECT_EQ(multiply_and_add(6), 2 * multiply_and_add(3));
+  for (const std::size_t count : {0, 1, 63, 300}) {
+    const std::vector<std::byte> bytes(count);  // a sanitizer knows its end
+    read_bytes(bytes.data(), count);
+  }
+}
+
+}  // namespace
+}  // namespace rotary::bench

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `rotary bench attention` says of tiny runs. Nothing here depends on how fast anything was."""
+
+import json
+import os
+import pty
+import subprocess
+
+from tool import TOOL, ToolTest, validate
+
+TINY = ["bench", "attention", "--seconds", "0.0001"]
+SMALL = [*TINY, "--heads", "2", "--head-dim", "8"]
+USUAL = ["none", "rope", "alibi", "t5", "kerple_log", "fire", "sandwich"]
+
+
+class BenchAttentionTest(ToolTest):
+    def run_report(self, *arguments):
+        return self.run_json("bench-attention", *arguments)
+
+    def test_every_usual_encoding_is_verified_and_timed(self):
+        document = self.run_report(*SMALL, "--tokens", "3,20", "--decode", "9")
+        groups = document["groups"]
+        self.assertEqual([(each["step"], each["queries"], each["keys"]) for each in groups],
+                         [("prefill", 3, 3), ("prefill", 20, 20), ("decode", 1, 9)])
+        for group in groups:
+            self.assertGreaterEqual(group["rounds"], 7)
+            pairs = group["queries"] * (group["queries"] + 1) / 2
+            pairs = pairs if group["step"] == "prefill" else group["keys"]
+            self.assertEqual(group["operations"], 4 * pairs * 2 * 8)
+            self.assertEqual(group["cache_bytes"], 2 * group["keys"] * 2 * 8 * 4)
+            self.assertEqual(group["scores_bytes"], 2 * group["queries"] * group["keys"] * 4)
+            self.assertEqual([line["encoding"] for line in group["lines"]], USUAL)
+            self.check_lines(group)
+
+    def check_lines(self, group):
+        work = group["operations" if group["step"] == "prefill" else "cache_bytes"]
+        base = group["lines"][0]
+        self.assertEqual(base["ratio"], 1)
+        for line in group["lines"]:
+            self.assertAlmostEqual(line["ratio"], line["ns_per_call"] / base["ns_per_call"])
+            self.assertAlmostEqual(line["of_roofline"],
+                                   work / line["ns_per_call"] / group["roofline_per_ns"])
+            self.assertIsNone(line["goal"])
+            self.assertGreater(line["verified"]["elements"], 0)
+
+    def test_what_was_asked_for_is_what_runs_beside_no_encoding(self):
+        shape = ["--heads", "6", "--kv-heads", "3", "--head-dim", "16", "--dtype", "bf16"]
+        document = self.run_report(*TINY, *shape, "--tokens", "8",
+                                   "--encodings", "kerple_power,rope,kerple_power")
+        [group] = document["groups"]
+        self.assertEqual([line["encoding"] for line in group["lines"]],
+                         ["none", "kerple_power", "rope"])
+        self.assertEqual(document["dtype"], "bf16")
+        self.assertEqual((document["query_heads"], document["key_heads"], document["head_dim"]),
+                         (6, 3, 16))
+        self.assertEqual(group["cache_bytes"], 2 * 8 * 3 * 16 * 2)
+
+    def test_memory_does_not_grow_as_the_scores_do(self):
+        document = self.run_report(*SMALL, "--tokens", "600,1200", "--encodings", "rope")
+        first, second = document["groups"]
+        self.assertEqual(second["scores_bytes"], 4 * first["scores_bytes"])
+        for before, after in zip(first["lines"], second["lines"]):
+            self.assertLess(after["memory_bytes"], 2 * before["memory_bytes"])
+
+    def test_the_table(self):
+        text = self.run_ok(*SMALL, "--tokens", "512", "--encodings", "rope,fire")
+        self.assertIn("prefill of 512 tokens; multiply-adds in registers: ", text)
+        self.assertRegex(text, r"\n  rope +\d+\.\d{3}  <= 1\.03 (met|MISSED) ")
+        self.assertRegex(text, r"\n[01] of 1 goals met\n$")
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), 100, line)
+
+    def test_the_json_can_go_to_a_file(self):
+        tiny = [*SMALL, "--tokens", "2", "--encodings", "none", "--out", "attention.json"]
+        self.assertIn("goals met", self.run_ok(*tiny))
+        validate(json.loads((self.path / "attention.json").read_text()), "bench-attention")
+        self.assert_fails(4, ["--force"], *tiny)
+        self.run_ok(*tiny, "--force")
+
+    def test_what_is_refused(self):
+        for arguments, part in [
+            (["--encodings", "bogus"], "--encodings must be one of none, rope, alibi, "),
+            (["--tokens", "0"], "--tokens must be in [1, 65536], got 0"),
+            (["--decode", "1048577"], "--decode must be in [1, 1048576], got 1048577"),
+            (["--heads", "8", "--kv-heads", "3"], "--heads must be a multiple of --kv-heads, got"),
+            (["--kv-heads", "9"], "--kv-heads must be in [1, 8], got 9"),
+            (["--head-dim", "0"], "--head-dim must be in [1, 1024], got 0"),
+            (["--dtype", "f64"], "--dtype must be one of f32, bf16, f16, got 'f64'"),
+            (["--seconds", "61"], "--seconds must be in (0, 60], got 61"),
+            (["--tokens", "4096", "--memory", "1"], "must fit in 1 MiB (--memory, or half of what"),
+            (["more"], "not expected: more"),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.assert_fails(2, [part], "bench", "attention", *arguments)
+        self.assert_fails(2, ["options of attention must stand after its name, got --tokens"],
+                          "bench", "--tokens", "1", "attention")
+        odd = ["--head-dim", "7", "--encodings", "rope", "--tokens", "1"]
+        self.assert_fails(2, ["prefill of 1 tokens: ", "even"], "bench", "attention", *odd)
+        self.assert_fails(5, ["one of", "got 'BOGUS'"],
+                          "bench", "attention", "--instruction-set", "BOGUS")
+
+    def test_progress_on_a_terminal_alone(self):
+        arguments = ["--tokens", "64", "--encodings", "none", "--seconds", "1.5"]
+        ours, theirs = pty.openpty()
+        result = subprocess.run([TOOL, "bench", "attention", *arguments],
+                                stdout=subprocess.PIPE, stderr=theirs, timeout=60)
+        os.close(theirs)
+        shown = os.read(ours, 65536)
+        os.close(ours)
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(shown, rb"rotary bench attention +\d+ %")
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
+        self.assertEqual(self.run_tool(*SMALL, "--tokens", "2").stderr, b"")
