@@ -22,7 +22,8 @@ Overwrite overwrite(const ReportOutput& output) {
 
 }  // namespace
 
-std::int64_t parse_between(std::string_view option, std::string_view text, const Range& range) {
+std::int64_t parse_between(std::string_view option, std::string_view text,
+                           const ValueRange& range) {
   const std::int64_t value = parse_int64(option, text);
   if (value < range.first || value > range.last) {
     throw Failure(ExitCode::usage, fmt::format("{} must be in [{}, {}], got {}", option,

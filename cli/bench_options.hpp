@@ -13,13 +13,13 @@
 
 namespace rotary::cli {
 
-struct Range {
+struct ValueRange {
   std::int64_t first;
   std::int64_t last;
 };
 
 [[nodiscard]] std::int64_t parse_between(std::string_view option, std::string_view text,
-                                         const Range& range);
+                                         const ValueRange& range);
 
 // Absent when the option is; parse reads one part between commas.
 template <class Parse>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `rotary bench attention` stands on: it sees a wrong element, tells encodings from one another
-// and counts as it says.
+// What `rotary bench attention` stands on: it sees a wrong element, tells encodings from one
+// another and counts as it says.
 #include <gtest/gtest.h>
 
 #include <algorithm>

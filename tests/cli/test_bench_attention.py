@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `rotary bench attention` says of tiny runs. Nothing here depends on how fast anything was."""
+"""What `rotary bench attention` says of tiny runs. Nothing here depends on a time."""
 
 import json
 import os

@@ -3,7 +3,11 @@
 
 import tables
 
-BEGIN, END = "<!-- peers: begin -->", "<!-- peers: end -->"
+def markers(topic):
+    return f"<!-- {topic}: begin -->", f"<!-- {topic}: end -->"
+
+
+BEGIN, END = MARKERS = markers("peers")
 DOCUMENTS = {"README.md": tables.summary, "docs/peers.md": tables.details}
 
 
@@ -22,9 +26,16 @@ def update(root, report):
     return list(texts)
 
 
-def replaced(text, table, name):
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end) or BEGIN in after or END in after:
-        raise MarkerError(f"{name} must hold one {BEGIN} and after it one {END}")
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+def write(path, table, between):
+    """One table of one document."""
+    text = replaced(path.read_text(encoding="utf-8"), table, path.name, between)
+    path.write_text(text, encoding="utf-8")
+
+
+def replaced(text, table, name, between=MARKERS):
+    first, last = between
+    before, begin, rest = text.partition(first)
+    _, end, after = rest.partition(last)
+    if not (begin and end) or first in after or last in after:
+        raise MarkerError(f"{name} must hold one {first} and after it one {last}")
+    return f"{before}{first}\n{table}\n{last}{after}"

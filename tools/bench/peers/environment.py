@@ -110,6 +110,48 @@ def variables(threads):
     return named
 
 
+def prepare_openblas(folder):
+    """Unpacked and not installed, so that no other program's matrix product changes."""
+    once(folder / "openblas.done", HERE / "openblas.txt", lambda: fetch_openblas(folder))
+
+
+def fetch_openblas(peers_folder):
+    [package] = [line for line in (HERE / "openblas.txt").read_text(encoding="utf-8").splitlines()
+                 if not line.startswith("#")]
+    say(f"{package} of Debian")
+    folder = peers_folder / "openblas"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    call(["apt-get", "download", package], cwd=folder)
+    [archive] = folder.glob("*.deb")
+    call(["dpkg-deb", "-x", str(archive), str(folder)])
+    archive.unlink()
+
+
+def attention_variables(python, folder):
+    """Those of variables(1), with OpenBLAS for torch and the core of it that is fastest here.
+
+    Debian's torch takes whatever libblas.so.3 is: the reference implementation does 6 GF/s where
+    OpenBLAS does 94. OpenBLAS 0.3.21 in its turn takes an SSE3 core on processors that it does not
+    know, a third of their speed.
+    """
+    found = list((folder / "openblas").rglob("libblas.so.3"))
+    if len(found) != 1:
+        raise PeersError(f"one libblas.so.3 must be in {folder / 'openblas'}, got {len(found)}")
+    named = variables(1) | {"LD_LIBRARY_PATH": str(found[0].parent), "OPENBLAS_NUM_THREADS": "1"}
+    choices = [named] + [named | {"OPENBLAS_CORETYPE": core} for core in ("SkylakeX", "Haswell")]
+    speeds = [sgemm_speed(python, each) for each in choices]
+    return choices[speeds.index(max(speeds))]
+
+
+def sgemm_speed(python, named):
+    """GF/s, 0 where this machine cannot run such a core."""
+    program = "import attention_measure; print(attention_measure.sgemm_gigaflops())"
+    result = subprocess.run([str(python), "-B", "-c", program], env=named, cwd=HERE,
+                            capture_output=True, text=True)
+    return float(result.stdout) if result.returncode == 0 else 0
+
+
 def commit(root):
     """The commit that is measured, with + where the tree differs from it; "" without git."""
     git = ["git", "-C", str(root)]
@@ -125,8 +167,9 @@ def say(what):
     print(f"== peers: {what} (at {time.strftime('%H:%M:%S')})", file=sys.stderr, flush=True)
 
 
-def call(command):
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def call(command, cwd=None):
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            cwd=cwd)
     if result.returncode != 0:
         last = "\n".join(result.stdout.strip().splitlines()[-20:])
         raise PeersError(f"{' '.join(command[:4])} … failed with {result.returncode}:\n{last}")

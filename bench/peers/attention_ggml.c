@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ggml's flash_attn_ext, and before it its rope of q and k where that is the encoding: one graph,
+ * made once. Tensors lie as llama.cpp has them, [tokens, heads, head_dim], and are permuted views
+ * where the operation wants [heads, tokens, head_dim]. */
+#include <ggml-cpu.h>
+#include <ggml.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench/peers/attention.h"
+
+enum { tensors = 16 }; /* q, k, v, mask, positions, what is made of them, the result */
+
+typedef struct ggml_attention {
+  struct ggml_context* context;
+  struct ggml_cgraph* graph;
+  struct ggml_cplan plan;
+  int32_t* positions;
+  float* turned_q;
+  float* turned_k;
+  uint8_t* work;
+} ggml_attention;
+
+static struct ggml_tensor* heads_of(const ggml_attention* made, const attention_job* job,
+                                    float* data, enum ggml_type type) {
+  struct ggml_tensor* x =
+      ggml_new_tensor_3d(made->context, type, job->head_dim, job->heads, job->tokens);
+  x->data = data;
+  return x;
+}
+
+static struct ggml_tensor* positions_of(ggml_attention* made, const attention_job* job) {
+  made->positions = malloc((size_t)job->tokens * sizeof *made->positions);
+  if (made->positions == NULL) return NULL;
+  for (int64_t t = 0; t < job->tokens; ++t) made->positions[t] = (int32_t)t;
+  struct ggml_tensor* positions = ggml_new_tensor_1d(made->context, GGML_TYPE_I32, job->tokens);
+  positions->data = made->positions;
+  return positions;
+}
+
+static struct ggml_tensor* turned(const ggml_attention* made, const attention_job* job,
+                                  struct ggml_tensor* x, struct ggml_tensor* positions) {
+  const int original_context = 8192; /* read by YaRN alone, which ext_factor 0 turns off */
+  return ggml_rope_ext(made->context, x, positions, NULL, (int)job->head_dim, GGML_ROPE_TYPE_NEOX,
+                       original_context, (float)job->base, 1, 0, 1, 32, 1);
+}
+
+static int add_rope(ggml_attention* made, const attention_job* job, struct ggml_tensor** q,
+                    struct ggml_tensor** k) {
+  if (job->encoding != ATTENTION_ROPE) return 1;
+  if (job->cache_is_f16) return 0; /* its rope of float16 is another matter */
+  const size_t bytes = (size_t)(job->tokens * job->heads * job->head_dim) * sizeof(float);
+  struct ggml_tensor* positions = positions_of(made, job);
+  made->turned_q = malloc(bytes);
+  made->turned_k = malloc(bytes);
+  if (positions == NULL || made->turned_q == NULL || made->turned_k == NULL) return 0;
+  *q = turned(made, job, *q, positions);
+  *k = turned(made, job, *k, positions);
+  (*q)->data = made->turned_q;
+  (*k)->data = made->turned_k;
+  return 1;
+}
+
+static int make_graph(ggml_attention* made, const attention_job* job) {
+  const struct ggml_init_params parameters = {
+      .mem_size = tensors * ggml_tensor_overhead() + ggml_graph_overhead_custom(tensors, false),
+      .mem_buffer = NULL,
+      .no_alloc = true,
+  };
+  made->context = ggml_init(parameters);
+  if (made->context == NULL) return 0;
+  const enum ggml_type cache = job->cache_is_f16 ? GGML_TYPE_F16 : GGML_TYPE_F32;
+  struct ggml_tensor* q = heads_of(made, job, job->q, GGML_TYPE_F32);
+  struct ggml_tensor* k = heads_of(made, job, job->k, cache);
+  struct ggml_tensor* v = heads_of(made, job, job->v, cache);
+  if (!add_rope(made, job, &q, &k)) return 0;
+  struct ggml_tensor* mask =
+      ggml_new_tensor_3d(made->context, GGML_TYPE_F16, job->tokens, job->tokens, job->mask_heads);
+  mask->data = job->mask;
+  struct ggml_tensor* out = ggml_flash_attn_ext(
+      made->context, ggml_permute(made->context, q, 0, 2, 1, 3),
+      ggml_permute(made->context, k, 0, 2, 1, 3), ggml_permute(made->context, v, 0, 2, 1, 3), mask,
+      1.0F / sqrtf((float)job->head_dim), job->encoding == ATTENTION_ALIBI ? 8.0F : 0.0F, 0.0F);
+  out->data = job->out;
+  for (struct ggml_tensor* each = ggml_get_first_tensor(made->context); each != NULL;
+       each = ggml_get_next_tensor(made->context, each)) {
+    if (each->view_src != NULL) each->data = each->view_src->data;
+  }
+  made->graph = ggml_new_graph_custom(made->context, tensors, false);
+  ggml_build_forward_expand(made->graph, out);
+  return 1;
+}
+
+void* attention_ggml_make(const attention_job* job) {
+  ggml_attention* made = calloc(1, sizeof *made);
+  if (made == NULL) return NULL;
+  ggml_cpu_init();
+  if (make_graph(made, job)) {
+    made->plan = ggml_graph_plan(made->graph, 1, NULL);
+    made->work = malloc(made->plan.work_size + 1);
+    made->plan.work_data = made->work;
+  }
+  if (made->work != NULL) return made;
+  attention_ggml_free(made);
+  return NULL;
+}
+
+int32_t attention_ggml_run(void* made) {
+  ggml_attention* each = made;
+  return ggml_graph_compute(each->graph, &each->plan) == GGML_STATUS_SUCCESS ? 0 : -1;
+}
+
+int64_t attention_ggml_bytes(void* made) {
+  return (int64_t)((const ggml_attention*)made)->plan.work_size;
+}
+
+void attention_ggml_free(void* made) {
+  ggml_attention* each = made;
+  if (each == NULL) return;
+  if (each->context != NULL) ggml_free(each->context);
+  free(each->positions);
+  free(each->turned_q);
+  free(each->turned_k);
+  free(each->work);
+  free(each);
+}

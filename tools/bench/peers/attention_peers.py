@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times attention of ggml and PyTorch beside ours, after verifying all of them.
+
+    ./dev bench --peers attention                  measure, keep build/peers/attention.json
+    ./dev bench --peers attention --tokens 8192    16 GiB of memory, some minutes
+    ./dev bench --peers attention --from FILE      print a run that was kept
+    ./dev bench --peers attention --update         also write the table of docs/peers.md
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+import attention_tables
+import documents
+import environment
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+FOLDER = ROOT / "build/peers"
+
+
+def parsed(words):
+    parser = argparse.ArgumentParser(prog="dev bench --peers attention", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tokens", type=int, nargs="+", default=[512, 2048, 4096], metavar="N",
+                        help="default: 512 2048 4096")
+    parser.add_argument("--seconds", type=float, default=5, metavar="S",
+                        help="for each number of tokens, five rounds in any case; default: 5")
+    parser.add_argument("--json", type=pathlib.Path, default=FOLDER / "attention.json",
+                        metavar="FILE", help="where the report is kept, default: build/peers")
+    parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE",
+                        help="a report that was kept, instead of a measurement")
+    parser.add_argument("--update", action="store_true",
+                        help="write the table between markers in docs/peers.md")
+    return parser.parse_args(words)
+
+
+def measured(options):
+    python = environment.prepare(ROOT, FOLDER)
+    environment.prepare_openblas(FOLDER)
+    variables = environment.attention_variables(python, FOLDER)
+    command = [str(python), "-B", str(pathlib.Path(__file__).with_name("attention_measure.py")),
+               "--library", str(environment.library(FOLDER)), "--json", str(options.json),
+               "--commit", environment.commit(ROOT), "--seconds", str(options.seconds),
+               "--tokens", *map(str, options.tokens)]
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    if subprocess.run(command, env=variables).returncode != 0:
+        raise environment.PeersError("the measurement failed, see above")
+    print(f"kept: {options.json}", file=sys.stderr)
+    return read(options.json)
+
+
+def read(path):
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise environment.PeersError(f"{path} must be a report of this tool: {error}") from error
+    if not isinstance(report, dict) or report.get("kind") != "attention":
+        raise environment.PeersError(f"{path} must be a report of attention, got other JSON")
+    return report
+
+
+def main():
+    options = parsed(sys.argv[1:])
+    try:
+        report = read(options.source) if options.source else measured(options)
+        table = attention_tables.details(report)
+        print(table, attention_tables.goals(report), sep="\n")
+        if options.update:
+            path = ROOT / "docs/peers.md"
+            documents.write(path, table, documents.markers("peers attention"))
+            print(f"written: {path.relative_to(ROOT)}", file=sys.stderr)
+    except (environment.PeersError, documents.MarkerError) as error:
+        print(f"peers: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch, eager: softmax(q k^T + bias) v with the scores of all pairs in memory.
+
+The scale goes into q and the bias is added in place, which models rarely do and is the fastest that
+eager operations allow. Positions enter as models have it: rotate_half of q and k; a bias [heads,
+tokens, tokens] that was made before; ALiBi as a row of the keys that is broadcast (its column of
+the queries cancels in the softmax); T5's buckets and embedding in each call, as its first layer
+does.
+"""
+
+import math
+
+import torch
+
+from attention_work import BUCKETS, MAX_DISTANCE
+
+
+class Eager:
+    def __init__(self, work, encoding, how):
+        self.work, self.encoding, self.how = work, encoding, how
+        # [heads, tokens, head_dim], contiguous: what a matrix product of heads wants.
+        self.q, self.k, self.v = (torch.from_numpy(each).transpose(0, 1).contiguous()
+                                  for each in (work.q, work.k, work.v))
+        self.prepare()
+
+    def prepare(self):
+        work = self.work
+        kind = self.encoding if self.how == "prepared" else "none"
+        self.bias = torch.from_numpy(work.full_bias(kind, "f4"))
+        if self.how == "broadcast":
+            slopes = torch.from_numpy(work.slopes).float()
+            self.row = slopes[:, None, None] * torch.arange(work.tokens).float()
+        if self.encoding == "rope":
+            inv_freq = 1.0 / (work.base ** (torch.arange(0, work.head_dim, 2).float()
+                                            / work.head_dim))
+            angles = torch.outer(torch.arange(work.tokens).float(), inv_freq)
+            twice = torch.cat((angles, angles), dim=-1)
+            self.cos, self.sin = twice.cos(), twice.sin()
+        self.table = torch.from_numpy(work.t5_table)
+
+    def turned(self, x):
+        first, second = x.chunk(2, dim=-1)
+        return x * self.cos + torch.cat((-second, first), dim=-1) * self.sin
+
+    def recomputed(self):
+        """T5's compute_bias: [heads, tokens, tokens] of buckets of all pairs."""
+        places = torch.arange(self.work.tokens)
+        past = -torch.min(places[None, :] - places[:, None], torch.zeros_like(places[:, None]))
+        exact = BUCKETS // 2
+        large = exact + (torch.log(past.float() / exact) / math.log(MAX_DISTANCE / exact)
+                         * (BUCKETS - exact)).to(torch.long)
+        large = torch.min(large, torch.full_like(large, BUCKETS - 1))
+        buckets = torch.where(past < exact, past, large)
+        return torch.nn.functional.embedding(buckets, self.table).permute(2, 0, 1)
+
+    def attention(self):
+        q, k = self.q, self.k
+        if self.encoding == "rope":
+            q, k = self.turned(q), self.turned(k)
+        scores = torch.bmm(q * self.work.scale, k.transpose(1, 2))
+        if self.how == "broadcast":
+            scores += self.row
+        if self.how == "recomputed":
+            scores += self.recomputed()
+        scores += self.bias
+        return torch.bmm(torch.softmax(scores, dim=-1), self.v)
+
+    def run(self):
+        with torch.inference_mode():
+            self.attention()
+
+    def result(self):
+        with torch.inference_mode():
+            return self.attention().transpose(0, 1).contiguous().numpy()
+
+    def held_bytes(self):
+        """The bias that was made before, the scores and their softmax."""
+        scores = 4 * self.work.heads * self.work.tokens**2
+        return self.bias.numel() * 4 + 2 * scores
+
+    def free(self):
+        self.bias = None
