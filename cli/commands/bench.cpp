@@ -15,7 +15,7 @@
 #include "bench/operations/operations.hpp"
 #include "bench/progress.hpp"
 #include "cli/arguments.hpp"
-#include "cli/bench_options.hpp"
+#include "cli/commands/bench_options.hpp"
 #include "cli/commands/bench_report.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"

@@ -13,8 +13,8 @@
 
 #include "bench/attention/attention_measure.hpp"
 #include "bench/progress.hpp"
-#include "cli/bench_options.hpp"
 #include "cli/commands/bench_attention_report.hpp"
+#include "cli/commands/bench_options.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
 #include "rotary/instruction_set.hpp"

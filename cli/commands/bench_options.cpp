@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/bench_options.hpp"
+#include "cli/commands/bench_options.hpp"
 
 #include <fmt/format.h>
 
