@@ -145,9 +145,8 @@ std::vector<std::int64_t> sampled_queries(std::int64_t queries) {
   for (const std::int64_t query : wanted) {
     if (query >= 0 && query < queries) sampled.push_back(query);
   }
-  std::ranges::sort(sampled);
-  const auto repeated = std::ranges::unique(sampled);
-  sampled.erase(repeated.begin(), repeated.end());
+  std::sort(sampled.begin(), sampled.end());
+  sampled.erase(std::unique(sampled.begin(), sampled.end()), sampled.end());
   return sampled;
 }
 

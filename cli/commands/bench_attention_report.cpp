@@ -115,8 +115,7 @@ void write_group(JsonWriter& json, const GroupMeasurement& group) {
   json.member("clock", to_string(bench::Clock::thread_cpu));
   json.member("rounds", group.rounds);
   json.member("roofline",
-              std::string_view(line.step == AttentionStep::prefill ? "gigaflops_per_second"
-                                                                   : "gigabytes_per_second"));
+              std::string_view(line.step == AttentionStep::prefill ? "multiply_add" : "read"));
   json.member("roofline_per_ns", group.roofline_per_ns);
   json.key("lines");
   json.begin_array();

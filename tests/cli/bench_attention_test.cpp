@@ -120,7 +120,7 @@ TEST(BenchAttention, CountsOperationsAndBytes) {
 TEST(BenchPeaks, CountWhatTheyDoAndReadNothingElse) {
   EXPECT_GT(multiply_and_add(1), 0);
   EXPECT_EQ(multiply_and_add(6), 2 * multiply_and_add(3));
-  for (const std::size_t count : {0, 1, 63, 300}) {
+  for (const std::size_t count : {0U, 1U, 63U, 300U}) {
     const std::vector<std::byte> bytes(count);  // a sanitizer knows its end
     read_bytes(bytes.data(), count);
   }
