@@ -18,6 +18,10 @@ constexpr double shortest_sample_ns = 1e5;
 // Of a call that needs no other before it.
 constexpr double long_call_ns = 2e7;
 
+// Of a call that has so many samples at most: it would keep the others waiting.
+constexpr double endless_call_ns = 2e9;
+constexpr std::int64_t most_samples_of_endless = 3;
+
 // Even of what takes no time.
 constexpr std::int64_t most_calls = std::int64_t{1} << 20;
 
@@ -38,10 +42,11 @@ Result<double> sample(const Contender& contender, std::int64_t calls, Clock cloc
   return now_ns(clock) - start;
 }
 
-// How many calls make a sample, and whether one goes before it.
+// How many calls make a sample, whether one goes before it, and how many samples there are.
 struct Plan {
   std::int64_t calls = 1;
   std::int64_t untimed = 1;
+  std::int64_t most_samples = std::numeric_limits<std::int64_t>::max();
 };
 
 Result<Plan> plan_of(const Contender& contender, Clock clock) {
@@ -49,7 +54,9 @@ Result<Plan> plan_of(const Contender& contender, Clock clock) {
   while (true) {
     const auto ns = sample(contender, plan.calls, clock);
     if (!ns) return ns.error();
-    if (*ns >= long_call_ns * static_cast<double>(plan.calls)) plan.untimed = 0;
+    const double ns_per_call = *ns / static_cast<double>(plan.calls);
+    if (ns_per_call >= long_call_ns) plan.untimed = 0;
+    if (ns_per_call >= endless_call_ns) plan.most_samples = most_samples_of_endless;
     if (*ns >= shortest_sample_ns || plan.calls >= most_calls) return plan;
     plan.calls *= 2;
   }
@@ -82,7 +89,8 @@ Result<Timing> interleave(std::span<const Contender> contenders, const Budget& b
     const bool back = budget.turns == TurnOrder::there_and_back && timing.rounds % 2 == 1;
     for (std::size_t turn = 0; turn < contenders.size(); ++turn) {
       const std::size_t i = back ? contenders.size() - 1 - turn : turn;
-      const auto& [calls, untimed] = plans[i];
+      const auto& [calls, untimed, most_samples] = plans[i];
+      if (timing.rounds >= most_samples) continue;
       if (auto status = contenders[i](untimed); !status) return std::move(status).error();
       const auto ns = sample(contenders[i], calls, budget.clock);
       if (!ns) return ns.error();

@@ -39,7 +39,8 @@ struct Timing {
 };
 
 // Before each sample a contender runs once untimed, unless a call takes 20 ms and more: such a one
-// finds in the caches what it put there itself. The first error of one ends it all.
+// finds in the caches what it put there itself. One that takes 2 s and more takes part in three
+// rounds. The first error of one ends it all.
 [[nodiscard]] Result<Timing> interleave(std::span<const Contender> contenders,
                                         const Budget& budget);
 

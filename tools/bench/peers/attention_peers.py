@@ -27,8 +27,8 @@ def parsed(words):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=int, nargs="+", default=[512, 2048, 4096], metavar="N",
                         help="default: 512 2048 4096")
-    parser.add_argument("--seconds", type=float, default=5, metavar="S",
-                        help="for each number of tokens, five rounds in any case; default: 5")
+    parser.add_argument("--seconds", type=float, default=15, metavar="S",
+                        help="for each number of tokens, five rounds in any case; default: 15")
     parser.add_argument("--json", type=pathlib.Path, default=FOLDER / "attention.json",
                         metavar="FILE", help="where the report is kept, default: build/peers")
     parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE",
