@@ -72,7 +72,8 @@ double position(const SelfExtend& map, const Pair& pair) {
   if (pair.distance() < map.neighbors) return static_cast<double>(pair.distance());
   const std::int64_t groups =
       floor_divided(pair.query, map.group) - floor_divided(pair.key, map.group);
-  return static_cast<double>(groups + map.neighbors - map.neighbors / map.group);
+  const std::int64_t offset = map.neighbors - map.neighbors / map.group;
+  return static_cast<double>(groups + offset);
 }
 
 double position(const DualChunk& map, const Pair& pair) {
