@@ -250,11 +250,11 @@ struct AttendedRow {
   return units * 0x1p-24 * (1 + 0x1p-8) * row.score_size;
 }
 
-// Times that a row's sums are taken to another maximum, at most: tiles of 64 keys (256 where keys
-// are packed), cut where
-// sinks end and the window begins.
+// Times that a row's sums are taken to another maximum, at most: once for a tile of 64 keys or
+// more, tiles being cut where sinks end and the window begins, and as often for partial results
+// that are merged, of 128 keys or more.
 [[nodiscard]] inline double attend_rescalings(const AttendedRow& row) noexcept {
-  return static_cast<double>(row.keys / 64 + 3);
+  return static_cast<double>(row.keys / 32 + 4);
 }
 
 // |float32 element of attend() - exact| in units of 2^-24 * the largest |element of v| of that
