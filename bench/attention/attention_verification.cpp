@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bound, to first order, u = 2^-24, d features, n keys seen:
-//   a score is a sum of d products and a bias in float32, of factors that were turned and scaled,
-//   off by at most delta_j = (d + 16) u (scale |q| |k_j| + |bias_j|): d + 1 additions in any order,
-//   8 for turning q and k (rows, products and their sum, each relative to hypot(pair)), the rest
-//   for the scale, base 2, the bias's own rounding and the difference to the largest score; a
-//   weight is then off by e^delta_j - 1, which moves the result by that times |v_j - out|; sums
-//   over n keys, of weights and of values, with exponentials and rescaling a few u off, by 2 (n +
-//   16) u of their magnitude; the result is rounded to its dtype.
-// Of |bias_j| what is known is at most |score_j| + scale |q| |k_j|.
+// The bound is that of attend_error_bound (numeric_contract.hpp), with each key's own score in
+// place of the largest one: where a bias makes distant keys' scores large, and their weights
+// nothing, the largest says nothing. A weight that is off by a factor moves the result by that
+// times |v - out|.
 #include "bench/attention/attention_verification.hpp"
 
 #include <algorithm>
@@ -18,12 +13,11 @@
 
 #include "reference/attention.hpp"
 #include "reference/tensor.hpp"
+#include "rotary/numeric_contract.hpp"
 #include "rotary/positions.hpp"
 
 namespace rotary::bench {
 namespace {
-
-constexpr double u = 0x1p-24;
 
 std::size_t size_of(std::int64_t number) { return static_cast<std::size_t>(number); }
 
@@ -62,7 +56,7 @@ double norm(const reference::Heads& heads, std::size_t head) {
 double rounding(DType dtype, double value) {
   switch (dtype) {
     case DType::f32:
-      return u * std::abs(value);
+      return 0x1p-24 * std::abs(value);
     case DType::bf16:
       return 0x1p-8 * std::abs(value);
     case DType::f16:
@@ -77,8 +71,17 @@ double rounding(DType dtype, double value) {
 struct Exact {
   reference::AttentionInputs inputs;
   reference::AttentionResult result;
+  std::vector<std::int64_t> positions;  // of the queries
   double scale = 0;
+  double rotation = 0;  // rotate_error_bound of a query plus that of a key, where they turn
 };
+
+double rotation_error(const AttentionJob& job) {
+  const AttentionEncoding& encoding = job.options().encoding;
+  const auto furthest = static_cast<double>(job.line().tokens);
+  const double one = rotate_error_bound(Direction::forward, 1, furthest);
+  return (encoding.q_rotations != nullptr ? one : 0) + (encoding.k_rotations != nullptr ? one : 0);
+}
 
 Exact exact_rows(const AttentionJob& job, std::span<const std::int64_t> sampled) {
   const AttentionLine& line = job.line();
@@ -93,7 +96,9 @@ Exact exact_rows(const AttentionJob& job, std::span<const std::int64_t> sampled)
                          .k = read(job.tensors().k.view(), keys, keys_turn ? frequencies : nullptr),
                          .v = read(job.tensors().v.view(), keys, nullptr)},
               .result = {},
-              .scale = job.options().scale};
+              .positions = rows,
+              .scale = job.options().scale,
+              .rotation = rotation_error(job)};
   reference::Attention attention{.scale = exact.scale,
                                  .mask = {.order = reference::Order::causal},
                                  .query_positions = std::move(rows)};
@@ -113,26 +118,30 @@ std::vector<double> bounds(const Exact& exact, std::int64_t row, std::int64_t he
   const double q_size = exact.scale * norm(exact.inputs.q, size_of(row * q.heads + head));
   const double* const out =
       exact.result.out.values.data() + size_of(row * q.heads + head) * features;
+  AttendedRow of{.head_dim = k.features,
+                 .keys = exact.positions[size_of(row)] + 1,
+                 .rotation = exact.rotation};
+  const double rescalings = attend_rescalings(of);
+  const double sums =
+      (static_cast<double>(of.keys + std::min<std::int64_t>(of.keys, 136)) + 3 * rescalings + 2) *
+      0x1p-24;
   std::vector<double> moved(features, 0.0);
-  std::vector<double> magnitude(features, 0.0);
-  std::int64_t seen = 0;
-  for (std::int64_t key = 0; key < k.tokens; ++key) {
+  for (std::int64_t key = 0; key < of.keys; ++key) {
     const double weight = exact.result.weights[at * size_of(k.tokens) + size_of(key)];
     if (weight <= 0) continue;
-    ++seen;
     const std::size_t key_row = size_of(key * k.heads + key_head);
     const double product = q_size * norm(exact.inputs.k, key_row);
+    // |bias| is at most |score| + product.
     const double score = std::abs(std::log(weight) + exact.result.log_sum_exp[at]);
-    const double delta = static_cast<double>(k.features + 16) * u * (2 * product + score);
-    const double off = weight * std::expm1(delta);
+    of.score_size = 2 * product + score;
+    const double exponent = attend_score_error(of) + 2.25 * (rescalings + 1) * 0x1p-24;
+    const double off = weight * std::expm1(exponent) * std::exp(exponent);
     const double* const v = exact.inputs.v.values.data() + key_row * features;
     for (std::size_t f = 0; f < features; ++f) {
       moved[f] += off * (std::abs(v[f]) + std::abs(out[f]));
-      magnitude[f] += weight * std::abs(v[f]);
+      moved[f] += sums / (1 - sums) * weight * std::abs(v[f]);
     }
   }
-  for (std::size_t f = 0; f < features; ++f)
-    moved[f] += 2 * static_cast<double>(seen + 16) * u * magnitude[f];
   return moved;
 }
 

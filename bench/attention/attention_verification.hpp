@@ -12,7 +12,7 @@ namespace rotary::bench {
 
 struct AttentionVerification {
   std::int64_t elements = 0;
-  std::int64_t wrong = 0;  // beyond the bound that verification.cpp derives
+  std::int64_t wrong = 0;  // beyond the bound of numeric_contract.hpp
   double worst = 0;        // largest error as a fraction of its bound
   std::int64_t worst_query = 0;
   std::int64_t worst_head = 0;
