@@ -1,42 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of encodings that several commands have. Apart from what reads them, which does not need
-// the parser of command lines; inline, because the commands have it parsed.
+// Options of encodings that several commands have. Apart from what reads them.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "cli/bias_input.hpp"
+#include "cli/option_parser.hpp"
 #include "cli/sinusoidal_input.hpp"
 
 namespace rotary::cli {
 
 // --layout, --spacing, --base, --padding-idx: all but --offset, which commands use for tables, too.
-inline void declare_sinusoidal_options(CLI::App& app, SinusoidalOptions& options) {
-  app.add_option("--layout", options.layout,
-                 "of sinusoidal: where the sine and the cosine of a pair stand, interleaved, "
-                 "sin_then_cos or cos_then_sin")
-      ->type_name("L");
-  app.add_option("--spacing", options.spacing,
-                 "of sinusoidal: even, frequencies base^(-2k/d), or ends, base^(-k/(d/2 - 1))")
-      ->type_name("S");
-  app.add_option("--base", options.base, "of the sinusoidal frequencies (10000)")->type_name("B");
-  app.add_option("--padding-idx", options.padding_idx,
-                 "of fairseq: positions begin at N + 1, and the token at position -1 is padding, "
-                 "whose row is 0")
-      ->type_name("N");
+inline void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& options) {
+  parser
+      .add_option("--layout", options.layout,
+                  "of sinusoidal: where the sine and the cosine of a pair stand, interleaved, "
+                  "sin_then_cos or cos_then_sin")
+      .type_name("L");
+  parser
+      .add_option("--spacing", options.spacing,
+                  "of sinusoidal: even, frequencies base^(-2k/d), or ends, base^(-k/(d/2 - 1))")
+      .type_name("S");
+  parser.add_option("--base", options.base, "of the sinusoidal frequencies (10000)").type_name("B");
+  parser
+      .add_option("--padding-idx", options.padding_idx,
+                  "of fairseq: positions begin at N + 1, and the token at position -1 is padding, "
+                  "whose row is 0")
+      .type_name("N");
 }
 
 // --heads and --parameters. Commands declare --set, which may serve something else, too.
-inline void declare_bias_options(CLI::App& app, BiasOptions& options) {
-  app.add_option("--heads", options.heads,
-                 "how many; --parameters of t5, alibi, kerple_log and kerple_power say it, too")
-      ->type_name("H");
-  app.add_option("--parameters", options.parameters,
-                 "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
-                 "slopes; kerple_log: p, then a, of all heads; kerple_power: a, then p; fire: c, "
-                 "threshold, hidden_weight [W], hidden_bias [W], output_weight [heads, W], "
-                 "output_bias [heads], in one row")
-      ->type_name("FILE");
+inline void declare_bias_options(OptionParser& parser, BiasOptions& options) {
+  parser
+      .add_option("--heads", options.heads,
+                  "how many; --parameters of t5, alibi, kerple_log and kerple_power say it, too")
+      .type_name("H");
+  parser
+      .add_option("--parameters", options.parameters,
+                  "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
+                  "slopes; kerple_log: p, then a, of all heads; kerple_power: a, then p; fire: c, "
+                  "threshold, hidden_weight [W], hidden_bias [W], output_weight [heads, W], "
+                  "output_bias [heads], in one row")
+      .type_name("FILE");
 }
 
 // What --set takes, for help.

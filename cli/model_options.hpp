@@ -9,12 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/option_parser.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/model_spec.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace rotary::cli {
 
@@ -28,7 +25,7 @@ struct ModelOptions {
 
 // --pairing, --context, --numerics, --set. The config is declared by the command, which knows where
 // it stands.
-void declare_model_options(CLI::App& app, ModelOptions& options);
+void declare_model_options(OptionParser& parser, ModelOptions& options);
 
 // Usage failure for options that are not well-formed.
 [[nodiscard]] ResolveOptions resolve_options(const ModelOptions& options);

@@ -19,6 +19,7 @@
 #include "cli/files.hpp"
 #include "cli/help.hpp"
 #include "cli/json_writer.hpp"
+#include "cli/option_parser.hpp"
 #include "cli/utf8.hpp"
 #include "rotary/version.hpp"
 
@@ -40,7 +41,8 @@ void declare(const Command& command, CLI::App& parent, std::vector<DeclaredComma
         return command_help(*self, command);
       }));
   for (const Command* inner : command.commands) declare(*inner, *app, declared);
-  declared.push_back({.app = app, .run = command.declare(*app)});
+  OptionParser parser(*app);
+  declared.push_back({.app = app, .run = command.declare(parser)});
   app->add_flag("--json")->description("print one JSON object (docs/schema/)");
 }
 

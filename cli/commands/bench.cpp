@@ -122,32 +122,36 @@ std::string operation_names() {
   return names;
 }
 
-Run declare(CLI::App& app) {
+Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("--operations", arguments->operations,
-                 fmt::format("of {}; between commas, as in every list below", operation_names()))
-      ->type_name("LIST");
-  app.add_option("--tokens", arguments->tokens, "tokens of a call: 1 is a decode step")
-      ->type_name("LIST");
-  app.add_option("--dtypes", arguments->dtypes, "of f32, bf16, f16")->type_name("LIST");
-  app.add_option("--pairings", arguments->pairings, "of half, interleaved, interleaved_to_half")
-      ->type_name("LIST");
-  app.add_option("--threads", arguments->threads, "numbers of threads, of rotary::threads")
-      ->type_name("LIST");
-  app.add_flag("--full", arguments->full,
-               "every combination of 1 to 32768 tokens, three types, two pairings, one and two "
-               "threads: some minutes");
-  app.add_option("--seconds", arguments->seconds, "time for each line (0.25)")->type_name("S");
-  app.add_option("--memory", arguments->memory,
-                 "most memory for a line's tensors, in MiB; lines that need more are skipped (half "
-                 "of what is free)")
-      ->type_name("MIB");
-  app.add_option("--instruction-set", arguments->instruction_set,
-                 "of the kernels, as ROTARY_INSTRUCTION_SET; the roofline takes the best")
-      ->type_name("NAME");
-  app.add_option("--out", arguments->output.out, "write the JSON to this file, too")
-      ->type_name("FILE");
-  app.add_flag("--force", arguments->output.force, "replace an output that exists");
+  parser
+      .add_option("--operations", arguments->operations,
+                  fmt::format("of {}; between commas, as in every list below", operation_names()))
+      .type_name("LIST");
+  parser.add_option("--tokens", arguments->tokens, "tokens of a call: 1 is a decode step")
+      .type_name("LIST");
+  parser.add_option("--dtypes", arguments->dtypes, "of f32, bf16, f16").type_name("LIST");
+  parser.add_option("--pairings", arguments->pairings, "of half, interleaved, interleaved_to_half")
+      .type_name("LIST");
+  parser.add_option("--threads", arguments->threads, "numbers of threads, of rotary::threads")
+      .type_name("LIST");
+  parser.add_flag("--full", arguments->full,
+                  "every combination of 1 to 32768 tokens, three types, two pairings, one and two "
+                  "threads: some minutes");
+  parser.add_option("--seconds", arguments->seconds, "time for each line (0.25)").type_name("S");
+  parser
+      .add_option(
+          "--memory", arguments->memory,
+          "most memory for a line's tensors, in MiB; lines that need more are skipped (half "
+          "of what is free)")
+      .type_name("MIB");
+  parser
+      .add_option("--instruction-set", arguments->instruction_set,
+                  "of the kernels, as ROTARY_INSTRUCTION_SET; the roofline takes the best")
+      .type_name("NAME");
+  parser.add_option("--out", arguments->output.out, "write the JSON to this file, too")
+      .type_name("FILE");
+  parser.add_flag("--force", arguments->output.force, "replace an output that exists");
   return [arguments](OutputForm form) { return run_bench(*arguments, form); };
 }
 

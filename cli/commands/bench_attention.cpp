@@ -174,39 +174,46 @@ std::string encoding_names() {
   return names;
 }
 
-void declare_shape(CLI::App& app, Arguments& arguments) {
-  app.add_option("--heads", arguments.heads, "of queries (8)")->type_name("N");
-  app.add_option("--kv-heads", arguments.kv_heads, "of keys and values (as many)")->type_name("N");
-  app.add_option("--head-dim", arguments.head_dim, "features of a head (64)")->type_name("N");
-  app.add_option("--dtype", arguments.dtype, "f32, bf16 or f16 (f32)")->type_name("NAME");
+void declare_shape(OptionParser& parser, Arguments& arguments) {
+  parser.add_option("--heads", arguments.heads, "of queries (8)").type_name("N");
+  parser.add_option("--kv-heads", arguments.kv_heads, "of keys and values (as many)")
+      .type_name("N");
+  parser.add_option("--head-dim", arguments.head_dim, "features of a head (64)").type_name("N");
+  parser.add_option("--dtype", arguments.dtype, "f32, bf16 or f16 (f32)").type_name("NAME");
 }
 
-Run declare(CLI::App& app) {
+Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("--tokens", arguments->tokens,
-                 "prompts of so many tokens, between commas (512,1024,2048,4096,8192)")
-      ->type_name("LIST");
-  app.add_option("--decode", arguments->decode,
-                 "one query against so many keys (32768); with one of these two options the other "
-                 "is left out")
-      ->type_name("LIST");
-  app.add_option("--encodings", arguments->encodings,
-                 fmt::format("of {}; all of them but kerple_power, unless told", encoding_names()))
-      ->type_name("LIST");
-  declare_shape(app, *arguments);
-  app.add_option("--seconds", arguments->seconds,
-                 "time for each line (0.25); seven rounds are made in any case")
-      ->type_name("S");
-  app.add_option(
-         "--memory", arguments->memory,
-         "most memory for the tensors and what verifies them, in MiB (half of what is free)")
-      ->type_name("MIB");
-  app.add_option("--instruction-set", arguments->instruction_set,
-                 "of the kernels, as ROTARY_INSTRUCTION_SET; the peaks take the best")
-      ->type_name("NAME");
-  app.add_option("--out", arguments->output.out, "write the JSON to this file, too")
-      ->type_name("FILE");
-  app.add_flag("--force", arguments->output.force, "replace an output that exists");
+  parser
+      .add_option("--tokens", arguments->tokens,
+                  "prompts of so many tokens, between commas (512,1024,2048,4096,8192)")
+      .type_name("LIST");
+  parser
+      .add_option("--decode", arguments->decode,
+                  "one query against so many keys (32768); with one of these two options the other "
+                  "is left out")
+      .type_name("LIST");
+  parser
+      .add_option("--encodings", arguments->encodings,
+                  fmt::format("of {}; all of them but kerple_power, unless told", encoding_names()))
+      .type_name("LIST");
+  declare_shape(parser, *arguments);
+  parser
+      .add_option("--seconds", arguments->seconds,
+                  "time for each line (0.25); seven rounds are made in any case")
+      .type_name("S");
+  parser
+      .add_option(
+          "--memory", arguments->memory,
+          "most memory for the tensors and what verifies them, in MiB (half of what is free)")
+      .type_name("MIB");
+  parser
+      .add_option("--instruction-set", arguments->instruction_set,
+                  "of the kernels, as ROTARY_INSTRUCTION_SET; the peaks take the best")
+      .type_name("NAME");
+  parser.add_option("--out", arguments->output.out, "write the JSON to this file, too")
+      .type_name("FILE");
+  parser.add_flag("--force", arguments->output.force, "replace an output that exists");
   return [arguments](OutputForm form) { return run_attention(*arguments, form); };
 }
 

@@ -294,26 +294,29 @@ std::string run_bias(const Arguments& arguments, OutputForm form) {
                 fmt::format("--list is for t5 and alibi, got '{}'", arguments.bias.name));
 }
 
-Run declare(CLI::App& app) {
+Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("NAME", arguments->bias.name, fmt::format("{}", fmt::join(bias_names(), ", ")))
-      ->required();
-  declare_bias_options(app, arguments->bias);
-  app.add_option("--rows", arguments->rows,
-                 "where the queries stand: START:STOP (STOP excluded), one position, or several of "
-                 "these between commas")
-      ->type_name("P");
-  app.add_option("--cols", arguments->cols, "where the keys stand, likewise")->type_name("P");
-  app.add_option("--set", arguments->bias.settings,
-                 fmt::format("{}. May be repeated", bias_settings_help))
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  app.add_flag("--list", arguments->list,
-               "in place of a block: the slopes of alibi, the buckets of t5");
-  app.add_option("--dtype", arguments->dtype, "of --out: f32 (the default), f64, f16 or bf16")
-      ->type_name("D");
-  app.add_option("--out", arguments->out, ".npy: [heads, rows, columns]")->type_name("FILE");
-  app.add_flag("--force", arguments->force, "replace an output that exists");
+  parser.add_option("NAME", arguments->bias.name, fmt::format("{}", fmt::join(bias_names(), ", ")))
+      .required();
+  declare_bias_options(parser, arguments->bias);
+  parser
+      .add_option(
+          "--rows", arguments->rows,
+          "where the queries stand: START:STOP (STOP excluded), one position, or several of "
+          "these between commas")
+      .type_name("P");
+  parser.add_option("--cols", arguments->cols, "where the keys stand, likewise").type_name("P");
+  parser
+      .add_option("--set", arguments->bias.settings,
+                  fmt::format("{}. May be repeated", bias_settings_help))
+      .type_name("KEY=VALUE")
+      .repeated_for_more();
+  parser.add_flag("--list", arguments->list,
+                  "in place of a block: the slopes of alibi, the buckets of t5");
+  parser.add_option("--dtype", arguments->dtype, "of --out: f32 (the default), f64, f16 or bf16")
+      .type_name("D");
+  parser.add_option("--out", arguments->out, ".npy: [heads, rows, columns]").type_name("FILE");
+  parser.add_flag("--force", arguments->force, "replace an output that exists");
   return [arguments](OutputForm form) { return run_bias(*arguments, form); };
 }
 

@@ -3,13 +3,13 @@
 // file, a row here, a schema in docs/schema/ and its tests.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "cli/option_parser.hpp"
 #include "cli/output_form.hpp"
 
 namespace rotary::cli {
@@ -21,9 +21,9 @@ using Run = std::function<std::string(OutputForm)>;
 struct Command {
   std::string_view name;
   std::string_view summary;
-  std::string_view examples;  // lines, indented by 2
-  std::string_view usage;     // lines, indented by 2
-  Run (*declare)(CLI::App&);  // adds the command's options to its own app
+  std::string_view examples;      // lines, indented by 2
+  std::string_view usage;         // lines, indented by 2
+  Run (*declare)(OptionParser&);  // adds the command's options to its own app
   // Those that are called by this one's name and their own.
   std::span<const Command* const> commands = {};
 };

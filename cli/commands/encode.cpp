@@ -221,46 +221,53 @@ std::string run_encode(const Arguments& arguments, OutputForm form) {
   return form == OutputForm::json ? json_of(arguments, done) : text_of(arguments, done);
 }
 
-void declare_encoding(CLI::App& app, Arguments& arguments) {
-  app.add_option("--like", arguments.like,
-                 fmt::format("a sinusoidal encoding: {} (docs/theory/absolute.md says what "
-                             "differs)",
-                             fmt::join(sinusoidal_names(), ", ")))
-      ->type_name("NAME");
-  app.add_option("--table", arguments.table, "a learned table: an NPY file [rows, features]")
-      ->type_name("FILE");
-  declare_sinusoidal_options(app, arguments.sinusoidal);
-  app.add_option("--offset", arguments.sinusoidal.offset,
-                 "added to each position: 2 for the tables of OPT and BART, padding_idx + 1 for "
-                 "RoBERTa's (0)")
-      ->type_name("N");
+void declare_encoding(OptionParser& parser, Arguments& arguments) {
+  parser
+      .add_option("--like", arguments.like,
+                  fmt::format("a sinusoidal encoding: {} (docs/theory/absolute.md says what "
+                              "differs)",
+                              fmt::join(sinusoidal_names(), ", ")))
+      .type_name("NAME");
+  parser.add_option("--table", arguments.table, "a learned table: an NPY file [rows, features]")
+      .type_name("FILE");
+  declare_sinusoidal_options(parser, arguments.sinusoidal);
+  parser
+      .add_option("--offset", arguments.sinusoidal.offset,
+                  "added to each position: 2 for the tables of OPT and BART, padding_idx + 1 for "
+                  "RoBERTa's (0)")
+      .type_name("N");
 }
 
-Run declare(CLI::App& app) {
+Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  declare_encoding(app, *arguments);
-  app.add_option("--x", arguments->x,
-                 "embeddings: an NPY file [tokens, features] or [batch, tokens, features], '-' "
-                 "for standard input")
-      ->type_name("FILE");
-  app.add_option("--out", arguments->out, "where the result goes: .npy")->type_name("FILE");
-  app.add_flag("--force", arguments->force, "replace an output that exists");
-  app.add_option("--dim", arguments->dim, "features of the rows, without --x")->type_name("D");
-  app.add_option("--positions", arguments->positions,
-                 "without --x: START:STOP (STOP excluded), one position, or several of these "
-                 "between commas; with --x an NPY file, [tokens] or [batch, tokens], of int32, "
-                 "int64 or (sinusoidal) float64")
-      ->type_name("P");
-  app.add_option("--first-position", arguments->first_position,
-                 "where the first token of --x stands, the others follow (0)")
-      ->type_name("N");
-  app.add_option("--scale", arguments->scale,
-                 "what --x is multiplied by first: a number, or sqrt-dim (1)")
-      ->type_name("S");
-  app.add_option("--dtype", arguments->dtype,
-                 "of the rows, f32 (the default), bf16, f16 or f64; of --x, as the file says by "
-                 "itself, but bf16 (held as uint16) must be said")
-      ->type_name("D");
+  declare_encoding(parser, *arguments);
+  parser
+      .add_option("--x", arguments->x,
+                  "embeddings: an NPY file [tokens, features] or [batch, tokens, features], '-' "
+                  "for standard input")
+      .type_name("FILE");
+  parser.add_option("--out", arguments->out, "where the result goes: .npy").type_name("FILE");
+  parser.add_flag("--force", arguments->force, "replace an output that exists");
+  parser.add_option("--dim", arguments->dim, "features of the rows, without --x").type_name("D");
+  parser
+      .add_option("--positions", arguments->positions,
+                  "without --x: START:STOP (STOP excluded), one position, or several of these "
+                  "between commas; with --x an NPY file, [tokens] or [batch, tokens], of int32, "
+                  "int64 or (sinusoidal) float64")
+      .type_name("P");
+  parser
+      .add_option("--first-position", arguments->first_position,
+                  "where the first token of --x stands, the others follow (0)")
+      .type_name("N");
+  parser
+      .add_option("--scale", arguments->scale,
+                  "what --x is multiplied by first: a number, or sqrt-dim (1)")
+      .type_name("S");
+  parser
+      .add_option("--dtype", arguments->dtype,
+                  "of the rows, f32 (the default), bf16, f16 or f64; of --x, as the file says by "
+                  "itself, but bf16 (held as uint16) must be said")
+      .type_name("D");
   return [arguments](OutputForm form) { return run_encode(*arguments, form); };
 }
 

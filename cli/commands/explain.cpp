@@ -258,19 +258,20 @@ std::string json_of(const Question& question, const Answer& answer) {
   return std::move(json).finish();
 }
 
-Run declare(CLI::App& app) {
+Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("--values", arguments->values, "the features of one head: an even count")
-      ->required()
-      ->type_name("X,Y,...");
-  app.add_option("--position", arguments->position, "where the token stands: any integer")
-      ->required()
-      ->type_name("N");
-  app.add_option("--pairing", arguments->pairing,
-                 "half, interleaved or interleaved_to_half: which features turn together")
-      ->required()
-      ->type_name("P");
-  app.add_option("--base", arguments->base, "rope_theta (10000)")->type_name("B");
+  parser.add_option("--values", arguments->values, "the features of one head: an even count")
+      .required()
+      .type_name("X,Y,...");
+  parser.add_option("--position", arguments->position, "where the token stands: any integer")
+      .required()
+      .type_name("N");
+  parser
+      .add_option("--pairing", arguments->pairing,
+                  "half, interleaved or interleaved_to_half: which features turn together")
+      .required()
+      .type_name("P");
+  parser.add_option("--base", arguments->base, "rope_theta (10000)").type_name("B");
   return [arguments](OutputForm form) {
     const Question question = read_question(*arguments);
     const Answer computed = answer(question);

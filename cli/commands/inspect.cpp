@@ -294,10 +294,10 @@ std::string json_of(const Inspection& inspection) {
   return std::move(json).finish();
 }
 
-Run declare(CLI::App& app) {
+Run declare(OptionParser& parser) {
   const auto options = std::make_shared<ModelOptions>();
-  app.add_option("CONFIG", options->config, std::string(config_help))->required();
-  declare_model_options(app, *options);
+  parser.add_option("CONFIG", options->config, std::string(config_help)).required();
+  declare_model_options(parser, *options);
   return [options](OutputForm form) {
     const Inspection inspection = inspect(*options);
     print_warnings("inspect", inspection.model.warnings);

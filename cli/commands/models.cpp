@@ -213,13 +213,14 @@ std::string run_models(const Arguments& arguments, OutputForm form) {
   return table_of(entries_of(cards));
 }
 
-Run declare(CLI::App& app) {
+Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("ACTION", arguments->action,
-                 "search, show or families; without it every card is listed");
-  app.add_option("TEXT", arguments->text,
-                 "of search: part of a name, a model_type or a source, in any case; of show: the "
-                 "card's name; of families: part of a model_type, an encoding or a note");
+  parser.add_option("ACTION", arguments->action,
+                    "search, show or families; without it every card is listed");
+  parser.add_option(
+      "TEXT", arguments->text,
+      "of search: part of a name, a model_type or a source, in any case; of show: the "
+      "card's name; of families: part of a model_type, an encoding or a note");
   return [arguments](OutputForm form) { return run_models(*arguments, form); };
 }
 

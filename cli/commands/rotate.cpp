@@ -275,46 +275,52 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   return form == OutputForm::json ? json_of(arguments, done) : text_of(arguments, done);
 }
 
-void declare_tensors(CLI::App& app, Arguments& arguments) {
-  app.add_option("--q", arguments.q, "queries: an NPY file, '-' for standard input")
-      ->type_name("FILE");
-  app.add_option("--k", arguments.k, "keys: an NPY file")->type_name("FILE");
-  app.add_option("--out-q", arguments.out_q, "rotated queries")->type_name("FILE");
-  app.add_option("--out-k", arguments.out_k, "rotated keys")->type_name("FILE");
-  app.add_flag("--force", arguments.force, "replace outputs that exist");
-  app.add_option("--layout", arguments.layout,
-                 "order of the axes: bthd [batch, tokens, heads, features], bhtd [batch, heads, "
-                 "tokens, features], thd [tokens, heads, features]")
-      ->required()
-      ->type_name("L");
-  app.add_option("--dtype", arguments.dtype,
-                 "f32, f16 or f64, as the files say by themselves; bf16 (held as uint16) must be "
-                 "said")
-      ->type_name("D");
+void declare_tensors(OptionParser& parser, Arguments& arguments) {
+  parser.add_option("--q", arguments.q, "queries: an NPY file, '-' for standard input")
+      .type_name("FILE");
+  parser.add_option("--k", arguments.k, "keys: an NPY file").type_name("FILE");
+  parser.add_option("--out-q", arguments.out_q, "rotated queries").type_name("FILE");
+  parser.add_option("--out-k", arguments.out_k, "rotated keys").type_name("FILE");
+  parser.add_flag("--force", arguments.force, "replace outputs that exist");
+  parser
+      .add_option("--layout", arguments.layout,
+                  "order of the axes: bthd [batch, tokens, heads, features], bhtd [batch, heads, "
+                  "tokens, features], thd [tokens, heads, features]")
+      .required()
+      .type_name("L");
+  parser
+      .add_option("--dtype", arguments.dtype,
+                  "f32, f16 or f64, as the files say by themselves; bf16 (held as uint16) must be "
+                  "said")
+      .type_name("D");
 }
 
-Run declare(CLI::App& app) {
+Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("--config", arguments->model.config, std::string(config_help))
-      ->required()
-      ->type_name("FILE");
-  declare_tensors(app, *arguments);
-  app.add_option("--first-position", arguments->first_position,
-                 "where the first token stands, the others follow (0)")
-      ->type_name("N");
-  app.add_option("--positions", arguments->positions,
-                 "where each token stands: an NPY file, [tokens] or [batch, tokens], of int32, "
-                 "int64 or, for positions between integers, float64")
-      ->type_name("FILE");
-  app.add_option("--direction", arguments->direction,
-                 "forward (the default); inverse undoes it; transpose is the backward pass")
-      ->type_name("D");
-  declare_model_options(app, arguments->model);
-  app.add_option("--layer", arguments->layer, "which layer's rotation, counted from 0")
-      ->type_name("I");
-  app.add_option("--layer-type", arguments->layer_type,
-                 "or which kind of layer, by the config's name for it")
-      ->type_name("T");
+  parser.add_option("--config", arguments->model.config, std::string(config_help))
+      .required()
+      .type_name("FILE");
+  declare_tensors(parser, *arguments);
+  parser
+      .add_option("--first-position", arguments->first_position,
+                  "where the first token stands, the others follow (0)")
+      .type_name("N");
+  parser
+      .add_option("--positions", arguments->positions,
+                  "where each token stands: an NPY file, [tokens] or [batch, tokens], of int32, "
+                  "int64 or, for positions between integers, float64")
+      .type_name("FILE");
+  parser
+      .add_option("--direction", arguments->direction,
+                  "forward (the default); inverse undoes it; transpose is the backward pass")
+      .type_name("D");
+  declare_model_options(parser, arguments->model);
+  parser.add_option("--layer", arguments->layer, "which layer's rotation, counted from 0")
+      .type_name("I");
+  parser
+      .add_option("--layer-type", arguments->layer_type,
+                  "or which kind of layer, by the config's name for it")
+      .type_name("T");
   return [arguments](OutputForm form) { return run_rotate(*arguments, form); };
 }
 

@@ -143,59 +143,68 @@ std::string run_table(const TableArguments& arguments, OutputForm form) {
   throw Failure(ExitCode::internal, "no such kind of table");
 }
 
-void declare_model(CLI::App& app, TableArguments& arguments) {
-  app.add_option(
-         "--form", arguments.form,
-         "half-width: cos and sin, one for each pair (the default; as in vLLM); hf: one for "
-         "each feature, as Transformers builds them; complex: cos + i sin")
-      ->type_name("F");
-  app.add_option("--layer-type", arguments.layer_type,
-                 "the config's name for the layers you mean, when a model has several")
-      ->type_name("T");
-  app.add_option("--role", arguments.role, "of xpos: whose rows, query or key")->type_name("R");
-  declare_model_options(app, arguments.model);
-  CLI::Option* const set = app.get_option("--set");
-  set->description(
+void declare_model(OptionParser& parser, TableArguments& arguments) {
+  parser
+      .add_option(
+          "--form", arguments.form,
+          "half-width: cos and sin, one for each pair (the default; as in vLLM); hf: one for "
+          "each feature, as Transformers builds them; complex: cos + i sin")
+      .type_name("F");
+  parser
+      .add_option("--layer-type", arguments.layer_type,
+                  "the config's name for the layers you mean, when a model has several")
+      .type_name("T");
+  parser.add_option("--role", arguments.role, "of xpos: whose rows, query or key").type_name("R");
+  declare_model_options(parser, arguments.model);
+  const DeclaredOption set = parser.option("--set");
+  set.set_help(
       fmt::format("{}. Of rope and xpos the members of a spec: head_dim, base, pairing, "
                   "... (docs/schema/rotary-spec.schema.json). Of a relative bias {}",
-                  set->get_description(), bias_settings_help));
+                  set.help(), bias_settings_help));
 }
 
-Run declare(CLI::App& app) {
+Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<TableArguments>();
-  app.add_option("NAME", arguments->model.config,
-                 fmt::format("{}; or an encoding that needs none: {}. A file or a card wins",
-                             config_help, fmt::join(encoding_names(), ", ")))
-      ->required();
-  app.add_option("--positions", arguments->positions,
-                 "of a config or a sinusoidal encoding: START:STOP (STOP excluded), one position, "
-                 "or several of these between commas")
-      ->type_name("P");
-  app.add_option("--distances", arguments->distances,
-                 "of a relative encoding, key - query, likewise: -8:9")
-      ->type_name("P");
-  declare_model(app, *arguments);
-  app.add_option("--dim", arguments->dim, "features of a sinusoidal encoding")->type_name("D");
-  declare_sinusoidal_options(app, arguments->sinusoidal);
-  app.add_option("--offset", arguments->sinusoidal.offset,
-                 "of a sinusoidal encoding: added to each position (0)")
-      ->type_name("N");
-  declare_bias_options(app, arguments->bias);
-  app.add_option("--left", arguments->left, "of shaw: how far the window reaches before the query")
-      ->type_name("N");
-  app.add_option("--right", arguments->right, "of shaw: how far it reaches after it")
-      ->type_name("N");
-  app.add_option("--dtype", arguments->dtype,
-                 "of an encoding's numbers: f32 (the default), f64; with --out also f16, bf16. Of "
-                 "a config: that of q and k, f32, bf16 or f16, to which --numerics transformers "
-                 "rounds the rows of most models")
-      ->type_name("D");
-  app.add_option("--out", arguments->out,
-                 "of a config .npz: arrays cos and sin (complex: freqs_cis), or .npy: one array "
-                 "[2, tokens, columns], cos first (complex: [tokens, columns]); of an encoding "
-                 ".npy: [positions, features], [heads, distances], of shaw [distances]")
-      ->type_name("FILE");
-  app.add_flag("--force", arguments->force, "replace an output that exists");
+  parser
+      .add_option("NAME", arguments->model.config,
+                  fmt::format("{}; or an encoding that needs none: {}. A file or a card wins",
+                              config_help, fmt::join(encoding_names(), ", ")))
+      .required();
+  parser
+      .add_option("--positions", arguments->positions,
+                  "of a config or a sinusoidal encoding: START:STOP (STOP excluded), one position, "
+                  "or several of these between commas")
+      .type_name("P");
+  parser
+      .add_option("--distances", arguments->distances,
+                  "of a relative encoding, key - query, likewise: -8:9")
+      .type_name("P");
+  declare_model(parser, *arguments);
+  parser.add_option("--dim", arguments->dim, "features of a sinusoidal encoding").type_name("D");
+  declare_sinusoidal_options(parser, arguments->sinusoidal);
+  parser
+      .add_option("--offset", arguments->sinusoidal.offset,
+                  "of a sinusoidal encoding: added to each position (0)")
+      .type_name("N");
+  declare_bias_options(parser, arguments->bias);
+  parser
+      .add_option("--left", arguments->left, "of shaw: how far the window reaches before the query")
+      .type_name("N");
+  parser.add_option("--right", arguments->right, "of shaw: how far it reaches after it")
+      .type_name("N");
+  parser
+      .add_option("--dtype", arguments->dtype,
+                  "of an encoding's numbers: f32 (the default), f64; with --out also f16, bf16. Of "
+                  "a config: that of q and k, f32, bf16 or f16, to which --numerics transformers "
+                  "rounds the rows of most models")
+      .type_name("D");
+  parser
+      .add_option("--out", arguments->out,
+                  "of a config .npz: arrays cos and sin (complex: freqs_cis), or .npy: one array "
+                  "[2, tokens, columns], cos first (complex: [tokens, columns]); of an encoding "
+                  ".npy: [positions, features], [heads, distances], of shaw [distances]")
+      .type_name("FILE");
+  parser.add_flag("--force", arguments->force, "replace an output that exists");
   return [arguments](OutputForm form) { return run_table(*arguments, form); };
 }
 
