@@ -202,7 +202,8 @@ TEST(RelativeBias, IsRoundedOnce) {
   const T5Buckets one_of_each{.buckets = static_cast<std::int64_t>(cases.size()),
                               .max_distance = 100,
                               .direction = T5Direction::causal};
-  const T5Bias bias{.buckets = one_of_each, .table = test::matrix_of(table, one_of_each.buckets)};
+  const T5Bias bias{.buckets = one_of_each,
+                    .table = test::matrix_of_rows(table, one_of_each.buckets)};
   const Extents extents{.tokens = 120, .heads = 1, .features = 1};
   Tensor bf16({.dtype = DType::bf16, .extents = extents});
   Tensor f16({.dtype = DType::f16, .extents = extents});

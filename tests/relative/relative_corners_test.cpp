@@ -213,7 +213,7 @@ TEST(RelativeCorners, ShawMeetsOnlyTheRowsOfItsKeys) {
   const Numbers rows = {infinity, 1, 1, 1, 1, 1, 1};
   Numbers out(4);
   test::require(shaw_values({out.data(), DType::f64, of_q, strides_bthd(of_q)}, read,
-                            {{3, 3}, test::matrix_of(rows, 7)}, {}));
+                            {{3, 3}, test::matrix_of_rows(rows, 7)}, {}));
   EXPECT_EQ(out, (Numbers{4, 4, 4, infinity}));
 }
 
@@ -233,7 +233,7 @@ TEST(RelativeCorners, GradientsOfCopeMeetOnlyTheRowsOfItsPositions) {
                                    d_table},
                                   {{scores.data(), DType::f64, n, strides_bhqk(n)},
                                    {q.data(), DType::f64, of_q, strides_bthd(of_q)}},
-                                  {test::matrix_of(table, 4)},
+                                  {test::matrix_of_rows(table, 4)},
                                   {ones.data(), DType::f64, n, strides_bhqk(n)},
                                   {.first_query = 2}));
   EXPECT_EQ(d_q, Numbers{6});

@@ -10,7 +10,7 @@ namespace {
 
 T5Bias t5(T5Direction direction) {
   return {.buckets = {.buckets = 32, .max_distance = 128, .direction = direction},
-          .table = matrix_of(sample_table(), 32)};
+          .table = matrix_of_rows(sample_table(), 32)};
 }
 
 Fire fire(double c, double threshold) {
@@ -101,7 +101,7 @@ ConstScoresView scores_of(const ConstHeadsView& view) {
           .strides = {.batch = s.batch, .head = s.head, .query = s.token, .key = s.feature}};
 }
 
-ConstMatrixView matrix_of(const std::vector<double>& values, std::int64_t rows) {
+ConstMatrixView matrix_of_rows(const std::vector<double>& values, std::int64_t rows) {
   const std::int64_t columns = static_cast<std::int64_t>(values.size()) / rows;
   return {.data = values.data(),
           .dtype = DType::f64,

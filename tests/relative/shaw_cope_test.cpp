@@ -66,7 +66,7 @@ void expect_near(const Tensor& got, const HeadIndex& index, std::int64_t f, long
 TEST(Shaw, ScoresAndValuesAreThoseOfEveryPair) {
   for (const Case& c : cases()) {
     const std::vector<double> numbers = random_numbers(c.window.rows() * c.features, 5);
-    const ShawTable table{c.window, test::matrix_of(numbers, c.window.rows())};
+    const ShawTable table{c.window, test::matrix_of_rows(numbers, c.window.rows())};
     for (const Layout layout : test::all_layouts) {
       const DType dtype = layout == Layout::padded ? DType::f32 : DType::f64;
       const Tensor q = random_tensor(dtype, heads_extents(c), layout, 1);
@@ -101,7 +101,7 @@ TEST(Shaw, ARowOfADecodeStepHasTheBitsOfThatRowOfTheWhole) {
   const Extents whole{.tokens = 12, .heads = 2, .features = 12};
   const Extents heads{.tokens = 12, .heads = 2, .features = 5};
   const std::vector<double> numbers = random_numbers(5 * 5, 9);
-  const ShawTable table{{2, 2}, test::matrix_of(numbers, 5)};
+  const ShawTable table{{2, 2}, test::matrix_of_rows(numbers, 5)};
   const Tensor q = random_tensor(DType::f32, heads, Layout::bthd, 1);
   Tensor scores({.dtype = DType::bf16, .extents = whole, .layout = Layout::bhtd});
   test::require(shaw_scores(test::scores_of(scores.view()), q.view(), table, BiasRange{}));
@@ -132,7 +132,7 @@ double sum_of_products(const Tensor& a, const Tensor& b) {
 TEST(Shaw, GradientsAreThoseOfDifferences) {
   for (const Case& c : cases()) {
     std::vector<double> numbers = random_numbers(c.window.rows() * c.features, 5);
-    const ShawTable table{c.window, test::matrix_of(numbers, c.window.rows())};
+    const ShawTable table{c.window, test::matrix_of_rows(numbers, c.window.rows())};
     Tensor q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
     const Tensor d_scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
     const auto loss = [&] {
@@ -181,7 +181,7 @@ TEST(Shaw, RowsAreClippedAtBothEndsOfTheWindow) {
 TEST(Shaw, WhatIsRefused) {
   const Case c = cases().front();
   const std::vector<double> numbers = random_numbers(c.window.rows() * c.features, 5);
-  const ShawTable table{c.window, test::matrix_of(numbers, c.window.rows())};
+  const ShawTable table{c.window, test::matrix_of_rows(numbers, c.window.rows())};
   const Tensor q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
   Tensor scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
   const auto before = scores.bytes();
@@ -241,7 +241,7 @@ Extents heads_extents(const CopeCase& c) {
 TEST(ContextualPositions, BiasIsThatOfEverySum) {
   for (const CopeCase& c : cope_cases()) {
     const std::vector<double> numbers = random_numbers(c.rows * c.features, 5);
-    const Cope cope{test::matrix_of(numbers, c.rows)};
+    const Cope cope{test::matrix_of_rows(numbers, c.rows)};
     for (const Layout layout : test::all_layouts) {
       const DType dtype = layout == Layout::padded ? DType::f32 : DType::f64;
       const Tensor q = random_tensor(dtype, heads_extents(c), layout, 1);
@@ -275,7 +275,7 @@ TEST(ContextualPositions, BiasIsThatOfEverySum) {
 TEST(ContextualPositions, ARowOfADecodeStepHasTheBitsOfThatRowOfTheWhole) {
   const CopeCase c{{0, 0}, 8, 8, 5, 3};
   const std::vector<double> numbers = random_numbers(c.rows * c.features, 5);
-  const Cope cope{test::matrix_of(numbers, c.rows)};
+  const Cope cope{test::matrix_of_rows(numbers, c.rows)};
   const Tensor q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
   const Tensor before = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
   Tensor whole = before;
@@ -308,7 +308,7 @@ class CopeGradient : public testing::Test {
     scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
     d_scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 3);
   }
-  [[nodiscard]] Cope cope() const { return {test::matrix_of(numbers, current.rows)}; }
+  [[nodiscard]] Cope cope() const { return {test::matrix_of_rows(numbers, current.rows)}; }
   [[nodiscard]] double loss() const {
     Tensor written = scores;
     test::require(add_cope(test::scores_of(written.view()), q.view(), cope(), current.range));
@@ -360,7 +360,7 @@ TEST_F(CopeGradient, IsThatOfDifferences) {
 TEST(ContextualPositions, WhatIsRefusedAndWhatIsDefined) {
   const CopeCase c{{3, 0}};
   const std::vector<double> numbers = random_numbers(c.rows * c.features, 5);
-  const Cope cope{test::matrix_of(numbers, c.rows)};
+  const Cope cope{test::matrix_of_rows(numbers, c.rows)};
   const Tensor q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
   Tensor scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
   const auto before = scores.bytes();
