@@ -22,6 +22,8 @@ target_compile_options(rotary_options INTERFACE
 
 if(ROTARY_SANITIZE)
   target_compile_options(rotary_options INTERFACE
-    -fsanitize=${ROTARY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -fsanitize=${ROTARY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+    # gcc 12 sees false ones in what sanitizers add to std::optional.
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(rotary_options INTERFACE -fsanitize=${ROTARY_SANITIZE})
 endif()
