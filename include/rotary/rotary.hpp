@@ -13,6 +13,7 @@
 #include "rotary/instruction_set.hpp"
 #include "rotary/kv_cache.hpp"
 #include "rotary/linear_attention.hpp"
+#include "rotary/merge_attention.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/numeric_contract.hpp"
 #include "rotary/numerics.hpp"

@@ -287,7 +287,7 @@ ConstHeadsView view_of(const BlockTable& table) {
       .strides = {.token = table.stride}});
 }
 
-ConstHeadsView view_of(const ScoresView& view) {
+ConstHeadsView view_of(const ConstScoresView& view) {
   const ScoresExtents& n = view.extents;
   const ScoresStrides& s = view.strides;
   return without_unused_strides(ConstHeadsView{

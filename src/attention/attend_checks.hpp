@@ -18,7 +18,7 @@ inline constexpr std::int64_t most_keys_of_attention = std::int64_t{1} << 31;
 
 // Others' views as views of heads, for what is asked of memory: queries are tokens, keys features;
 // of a table, sequences are tokens, blocks features.
-[[nodiscard]] ConstHeadsView view_of(const ScoresView& view);
+[[nodiscard]] ConstHeadsView view_of(const ConstScoresView& view);
 [[nodiscard]] ConstHeadsView view_of(const BlockTable& table);
 
 // Of everything but out and log_sum_exp.

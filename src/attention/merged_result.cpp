@@ -3,9 +3,9 @@
 #include "attention/merged_result.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
+#include "attention/merge_weights.hpp"
 #include "attention/token_run.hpp"
 #include "rotation/split.hpp"
 #include "rotation/view_checks.hpp"
@@ -69,14 +69,11 @@ void MergedResult::merge_row(const PartialResult& partial, std::int64_t row) noe
     std::copy_n(from, extents_.features, into);
     return;
   }
-  const double most = std::max(sum, added);
-  const double kept_part = std::exp(sum - most);
-  const double added_part = std::exp(added - most);
-  const auto kept_weight = static_cast<float>(kept_part / (kept_part + added_part));
-  const auto added_weight = static_cast<float>(added_part / (kept_part + added_part));
-  for (std::int64_t f = 0; f < extents_.features; ++f)
-    into[f] = kept_weight * into[f] + added_weight * from[f];
-  sum = most + std::log(kept_part + added_part);
+  const MergeWeights weights = merge_weights(sum, added);
+  const auto kept = static_cast<float>(weights.into);
+  const auto taken = static_cast<float>(weights.from);
+  for (std::int64_t f = 0; f < extents_.features; ++f) into[f] = kept * into[f] + taken * from[f];
+  sum = weights.log_sum_exp;
 }
 
 void MergedResult::merge(const PartialResult& partial, const Executor& executor) noexcept {

@@ -338,4 +338,45 @@ std::vector<std::uint64_t> Attended::bits() const {
   return all;
 }
 
+namespace {
+
+double norm_of(const Tensor& tensor) {
+  double largest = 0;
+  for_each_element(tensor.extents(), [&](const HeadIndex& at, std::int64_t feature) {
+    if (feature > 0) return;
+    double squares = 0;
+    for (std::int64_t f = 0; f < tensor.extents().features; ++f)
+      squares += tensor.at(at, f) * tensor.at(at, f);
+    largest = std::max(largest, std::sqrt(squares));
+  });
+  return largest;
+}
+
+}  // namespace
+
+double bound_of(const Attended& call, int turns) {
+  double value = 0;
+  for_each_element(call.v.extents(), [&](const HeadIndex& at, std::int64_t feature) {
+    value = std::max(value, std::abs(call.v.at(at, feature)));
+  });
+  const std::int64_t keys = call.k.extents().tokens;
+  const AttendedRow row{
+      .head_dim = call.q.extents().features,
+      .keys = keys,
+      .score_size = std::abs(call.made_of().scale) * norm_of(call.q) * norm_of(call.k),
+      .rotation = turns * rotate_error_bound(Direction::forward, 1, 2 * keys)};
+  return attend_error_bound(row) * 0x1p-24 * value;
+}
+
+double difference(const Tensor& a, std::int64_t a_token, const Tensor& b, std::int64_t b_token) {
+  double largest = 0;
+  Extents one = a.extents();
+  one.tokens = 1;
+  for_each_element(one, [&](const HeadIndex& at, std::int64_t f) {
+    const double of_a = a.at({at.batch, a_token, at.head}, f);
+    largest = std::max(largest, std::abs(of_a - b.at({at.batch, b_token, at.head}, f)));
+  });
+  return largest;
+}
+
 }  // namespace rotary::test

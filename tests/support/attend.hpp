@@ -86,4 +86,12 @@ class Attended {
   std::optional<Rotations> k_rotations_;
 };
 
+// |error| of an element of out, of any row, whose queries and keys were turned `turns` times in
+// all, at positions of up to twice its keys.
+[[nodiscard]] double bound_of(const Attended& call, int turns);
+
+// The largest one between a token of a and one of b, over all batch rows and heads.
+[[nodiscard]] double difference(const Tensor& a, std::int64_t a_token, const Tensor& b,
+                                std::int64_t b_token);
+
 }  // namespace rotary::test

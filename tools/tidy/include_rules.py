@@ -80,7 +80,8 @@ RULES = (
     Rule(
         "src/attention/",
         (PUBLIC, "src/base/", "src/kernels/", "src/rotation/")
-        + tuple(f"src/relative/{name}.hpp" for name in ("evaluators", "pair_positions")),
+        + tuple(f"src/relative/{name}.hpp" for name in ("evaluators", "pair_positions"))
+        + ("src/absolute/element_runs.hpp",),
         CORE,
     ),
     Rule(
