@@ -11,6 +11,7 @@
 
 #include "rotary/executor.hpp"
 #include "rotary/export.h"
+#include "rotary/frequencies.hpp"
 #include "rotary/query_temperature.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/result.hpp"
@@ -74,6 +75,14 @@ struct AttentionEncoding {
   const Rotations* q_rotations = nullptr;
   const Rotations* k_rotations = nullptr;
   const RelativeBias* bias = nullptr;  // for as many heads as q has; at the mask's positions
+  // What keys that come rotated were rotated by. Must be given where q_rotations hold for some
+  // contexts alone (Rotations::contexts(): dynamic NTK, LongRoPE) and k_rotations are absent, and
+  // may be given with any rotated keys: a cache that was filled under other frequencies gives
+  // scores that are wrong and look right. attend() refuses keys whose last position is not below
+  // contexts.last, and q_rotations of other contexts, windows or attention factors. shift()
+  // (shift.hpp) takes such a cache to new frequencies; one of unrotated keys, with k_rotations, is
+  // never stale.
+  const Frequencies* cached_keys = nullptr;
 };
 
 struct AttendOptions {

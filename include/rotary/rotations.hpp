@@ -77,6 +77,7 @@ class Rotations {
         numerics_(other.numerics_),
         rounding_(other.rounding_),
         role_(other.role_),
+        contexts_(other.contexts_),
         memory_(other.memory_),
         owned_(std::move(other.owned_)) {}
   Rotations& operator=(Rotations&& other) noexcept {
@@ -92,6 +93,7 @@ class Rotations {
     numerics_ = other.numerics_;
     rounding_ = other.rounding_;
     role_ = other.role_;
+    contexts_ = other.contexts_;
     memory_ = other.memory_;
     owned_ = std::move(other.owned_);
     return *this;
@@ -110,6 +112,9 @@ class Rotations {
   [[nodiscard]] Rounding rounding() const noexcept { return rounding_; }
   // Whose rows they are where queries and keys have their own (xPos); absent: they serve both.
   [[nodiscard]] std::optional<Role> role() const noexcept { return role_; }
+  // Frequencies::contexts of what they were made from; all contexts for somebody else's rows. What
+  // was rotated by them is right for what is rotated by rotations of the same spec and contexts.
+  [[nodiscard]] const ContextRange& contexts() const noexcept { return contexts_; }
 
   // A*cos and A*sin of the angles of one token, [pairs] each, times the factor of xPos if there is
   // one. Real is float for f32 rows, double for f64 rows; the other one gives an empty span.
@@ -158,6 +163,7 @@ class Rotations {
   Numerics numerics_ = Numerics::exact;
   Rounding rounding_ = Rounding::every_step;
   std::optional<Role> role_;
+  ContextRange contexts_;
   std::span<std::byte> memory_;   // the caller's, or empty
   std::vector<std::byte> owned_;  // used when memory_ is empty
 };

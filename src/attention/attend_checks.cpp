@@ -7,6 +7,7 @@
 #include <string_view>
 #include <variant>
 
+#include "attention/cached_keys.hpp"
 #include "attention/key_limits.hpp"
 #include "base/message.hpp"
 #include "rotation/recipe.hpp"
@@ -235,6 +236,7 @@ Status check_encoding(const AttendCall& call) {
     return invalid_argument("q_rotations and k_rotations: where one has pairing ",
                             "interleaved_to_half, which changes the order of features, both must");
   }
+  if (auto status = check_cached_keys(call); !status) return status;
   if (encoding.bias == nullptr) return {};
   if (auto status = validate(*encoding.bias); !status) return status;
   if (head_count(*encoding.bias) != call.q.extents.heads) {

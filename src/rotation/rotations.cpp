@@ -76,7 +76,8 @@ Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
                     .batch = std::visit([](const auto& p) { return batch_of(p); }, positions),
                     .tokens = std::visit([](const auto& p) { return p.tokens; }, positions),
                     .numerics = frequencies.numerics,
-                    .rounding = frequencies.rounding});
+                    .rounding = frequencies.rounding,
+                    .contexts = frequencies.contexts});
     if (!status) return status;
     const RowsMemory memory{.rows = RotationsAccess::rows(rotations),
                             .dtype = rotations.row_dtype(),

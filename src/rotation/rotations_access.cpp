@@ -112,6 +112,7 @@ Status RotationsAccess::reshape(Rotations& rotations, const RowsShape& shape) {
   rotations.row_stride_ = is_shared ? 0 : 2 * rotations.lane_stride_;
   rotations.numerics_ = shape.numerics;
   rotations.rounding_ = shape.rounding;
+  rotations.contexts_ = shape.contexts;
   return {};
 }
 

@@ -22,6 +22,7 @@ struct RowsShape {
   Numerics numerics = Numerics::exact;
   Rounding rounding = Rounding::every_step;
   RowSharing sharing = RowSharing::each_token;
+  ContextRange contexts = {};
 };
 
 struct RotationsAccess {

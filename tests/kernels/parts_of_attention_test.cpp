@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of an attention that are merged.
+// Caches that hold keys of another context, and parts of an attention that are merged.
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "rotary/merge_attention.hpp"
+#include "rotary/rotate.hpp"
+#include "rotary/shift.hpp"
 #include "support/attend.hpp"
 #include "support/cases.hpp"
 #include "support/error_matchers.hpp"
@@ -19,13 +22,119 @@ using test::Attended;
 using test::bound_of;
 using test::difference;
 using test::fails;
+using test::value_of;
 
+constexpr AttentionMask causal{.order = AttentionOrder::causal};
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 testing::AssertionResult is_right(Attended& call) {
   const Status status = call.run();
   if (!status) return testing::AssertionFailure() << status.error().message;
   return call.is_right();
+}
+
+// Dynamic NTK: 20 keys were rotated in a context of 20 tokens, which then grew to 40.
+class GrownContext : public testing::Test {
+ protected:
+  GrownContext() : exact(case_of(at_40)), stale(exact.k) {
+    EXPECT_TRUE(is_right(exact));
+    turn(stale, at_20, 0, 20);
+    turn(stale, at_40, 20, 40);
+    options.encoding.q_rotations = &q_rows;
+  }
+
+  static Frequencies make(std::int64_t context_tokens) {
+    const RotarySpec spec{.head_dim = 16,
+                          .rotary_dim = 16,
+                          .base = 100,
+                          .pairing = Pairing::half,
+                          .scaling = DynamicNtkScaling{.factor = 4, .original_context_tokens = 10}};
+    return value_of(make_frequencies(spec, context_tokens));
+  }
+  static AttendCase case_of(const Frequencies& frequencies) {
+    return {.shape = {.batch = 1,
+                      .queries = 1,
+                      .keys = 40,
+                      .heads = 4,
+                      .key_heads = 2,
+                      .features = 16,
+                      .value_features = 16},
+            .encoding = {.rotary = reference::Rotary{.window = frequencies.window,
+                                                     .inv_freq = frequencies.inv_freq}},
+            .scale = 0.1,
+            .seed = 5};
+  }
+  static void turn(test::Tensor& keys, const Frequencies& by, std::int64_t first,
+                   std::int64_t end) {
+    HeadsView view = keys.view();
+    view.data =
+        static_cast<std::byte*>(view.data) + first * view.strides.token * size_in_bytes(view.dtype);
+    view.extents.tokens = end - first;
+    const auto rows =
+        make_rotations(by, ConsecutivePositions{.first = first, .tokens = end - first});
+    EXPECT_TRUE(rotate(view, view, value_of(rows)));
+  }
+  Status attend_to(const test::Tensor& keys) {
+    return attend(out.view(), std::as_const(exact.q).view(), keys.view(),
+                  std::as_const(exact.v).view(), options);
+  }
+
+  const Frequencies at_20 = make(20);
+  const Frequencies at_40 = make(40);
+  const Rotations q_rows =
+      value_of(make_rotations(at_40, ConsecutivePositions{.first = 39, .tokens = 1}));
+  Attended exact;
+  test::Tensor stale;
+  test::Tensor out{{DType::f32, {.batch = 1, .tokens = 1, .heads = 4, .features = 16}}};
+  AttendOptions options{.scale = 0.1, .mask = causal};
+};
+
+TEST_F(GrownContext, MakesStaleKeysWrong) {
+  test::Tensor q = exact.q;
+  ASSERT_TRUE(rotate(q.view(), q.view(), q_rows));
+  options.encoding = {};
+  ASSERT_TRUE(attend(out.view(), std::as_const(q).view(), std::as_const(stale).view(),
+                     std::as_const(exact.v).view(), options));
+  EXPECT_GT(difference(out, 0, exact.out, 0), 1000 * bound_of(exact, 2));
+}
+
+TEST_F(GrownContext, IsRefused) {
+  const auto before = out.all_bits();
+  EXPECT_TRUE(fails(attend_to(stale), ErrorCode::invalid_argument,
+                    {"cached_keys: must say what the keys were rotated by", "40 to 40", "none"}));
+  options.encoding.cached_keys = &at_20;
+  EXPECT_TRUE(fails(attend_to(stale), ErrorCode::invalid_argument,
+                    {"cached_keys", "q_rotations, 40 to 40", "20 to 20", "shift()"}));
+  options.encoding.q_rotations = nullptr;
+  EXPECT_TRUE(fails(attend_to(stale), ErrorCode::invalid_argument,
+                    {"cached_keys: keys were rotated for contexts of 20 to 20 tokens",
+                     "a context of 40", "k_rotations"}));
+  options.encoding = {.q_rotations = &q_rows, .k_rotations = &q_rows, .cached_keys = &at_40};
+  EXPECT_FALSE(attend_to(stale));
+  EXPECT_EQ(out.all_bits(), before);
+}
+
+TEST_F(GrownContext, IsRightAfterShift) {
+  HeadsView first = stale.view();
+  first.extents.tokens = 20;
+  const ConsecutivePositions positions{.first = 0, .tokens = 20};
+  ASSERT_TRUE(shift(first, {at_20, positions}, {at_40, positions}));
+  options.encoding.cached_keys = &at_40;
+  ASSERT_TRUE(attend_to(stale));
+  EXPECT_LE(difference(out, 0, exact.out, 0), 2 * bound_of(exact, 3));
+}
+
+TEST_F(GrownContext, IsRightWithUnrotatedKeys) {
+  const Rotations rows =
+      value_of(make_rotations(at_40, ConsecutivePositions{.first = 0, .tokens = 40}));
+  options.encoding.k_rotations = &rows;
+  ASSERT_TRUE(attend_to(exact.k));
+  EXPECT_LE(difference(out, 0, exact.out, 0), 2 * bound_of(exact, 2));
+  const Rotations others =
+      value_of(make_rotations(make(60), ConsecutivePositions{.first = 0, .tokens = 40}));
+  options.encoding.k_rotations = &others;
+  EXPECT_TRUE(fails(attend_to(exact.k), ErrorCode::invalid_argument,
+                    {"k_rotations", "q_rotations, 40 to 40", "60 to 60"}));
 }
 
 // One attention over 30 keys, and the merge of those over its first and last ones.
