@@ -132,7 +132,8 @@ struct AttendOptions {
                                        const AttendOptions& options) noexcept;
 
 // Bytes of AttendOptions::memory that such a call needs: they grow with head_dim, the executor's
-// concurrency and, with a bias, the longest sequence. Errors: as attend().
+// concurrency and, with a bias, the longest sequence; where a sequence has at most 16 queries, with
+// their heads once for every 2048 keys, which threads then share. Errors: as attend().
 [[nodiscard]] ROTARY_API Result<std::size_t> attend_bytes(ConstHeadsView q, ConstHeadsView k,
                                                           ConstHeadsView v,
                                                           const AttendOptions& options) noexcept;

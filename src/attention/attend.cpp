@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "attention/attend_checks.hpp"
+#include "attention/attend_plan.hpp"
 #include "attention/query_block.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
@@ -23,83 +24,6 @@
 namespace rotary {
 namespace {
 
-// Of blocks or bytes: from here on they are not counted exactly.
-constexpr std::int64_t beyond = std::int64_t{1} << 61;
-
-// The product, or a number beyond all that can be, which views of stride 0 can ask for.
-std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? beyond : std::min(product, beyond);
-}
-
-std::int64_t blocks_of(const AttendCall& call, const AttentionSequence& sequence) {
-  const std::int64_t queries = queries_of_block(call);
-  return bounded_product((sequence.queries + queries - 1) / queries, call.k.extents.heads);
-}
-
-// Block `index` of all, for indices that grow from call to call.
-class BlockCursor {
- public:
-  explicit BlockCursor(const AttendCall& call) : call_(call) {}
-
-  [[nodiscard]] QueryBlock at(std::int64_t index) {
-    while (index - first_ >= blocks_of(call_, call_.sequence(sequence_)))
-      first_ += blocks_of(call_, call_.sequence(sequence_++));
-    const std::int64_t in_sequence = index - first_;
-    const std::int64_t queries = queries_of_block(call_);
-    const std::int64_t kv_heads = call_.k.extents.heads;
-    const std::int64_t first_query = in_sequence / kv_heads * queries;
-    const std::int64_t count = std::min(queries, call_.sequence(sequence_).queries - first_query);
-    return {.sequence = sequence_,
-            .kv_head = in_sequence % kv_heads,
-            .first_query = first_query,
-            .shape = {.queries = count, .group = call_.group(), .path = key_path(call_, count)}};
-  }
-
- private:
-  const AttendCall& call_;
-  std::int64_t sequence_ = 0;
-  std::int64_t first_ = 0;  // index of its first block
-};
-
-struct Plan {
-  std::int64_t blocks = 0;
-  std::int64_t workers = 1;  // each with memory of its own
-  ScratchSizes sizes;
-};
-
-Plan plan_of(const Attending& attending) {
-  const AttendCall& call = attending.call;
-  Plan plan;
-  plan.sizes.head_dim = call.q.extents.features;
-  plan.sizes.features = call.v.extents.features;
-  const std::int64_t block = queries_of_block(call);
-  const std::int64_t different = call.different_sequences();
-  const std::int64_t alike = different == 0 ? 0 : call.sequence_count() / different;
-  for (std::int64_t index = 0; index < different; ++index) {
-    const AttentionSequence sequence = call.sequence(index);
-    if (sequence.queries == 0) continue;
-    const std::int64_t blocks = bounded_product(blocks_of(call, sequence), alike);
-    plan.blocks = bounded_product(plan.blocks + blocks, 1);
-    for (const std::int64_t queries :
-         {std::min(block, sequence.queries), (sequence.queries - 1) % block + 1}) {
-      const BlockShape shape{.queries = queries, .group = call.group()};
-      plan.sizes.rows = std::max(plan.sizes.rows, shape.rows());
-    }
-    plan.sizes.bias_floats = std::max(plan.sizes.bias_floats, bias_floats(attending, sequence));
-  }
-  const Executor& executor = call.options.executor;
-  const std::int64_t most = executor.run == nullptr ? 1 : executor.concurrency;
-  plan.workers = std::clamp<std::int64_t>(std::min(most, plan.blocks), 1, 1 << 16);
-  return plan;
-}
-
-std::size_t bytes_of(const Plan& plan) {
-  if (plan.blocks == 0) return 0;
-  const auto of_worker = static_cast<std::int64_t>(scratch_bytes(plan.sizes));
-  return static_cast<std::size_t>(bounded_product(plan.workers, of_worker));
-}
-
 struct Work {
   const Attending& attending;
   const Plan& plan;
@@ -110,8 +34,8 @@ struct Work {
 void work_on(Work& work, std::int64_t worker) {
   const std::size_t offset = static_cast<std::size_t>(worker) * scratch_bytes(work.plan.sizes);
   const Scratch scratch = scratch_in(work.memory + offset, work.plan.sizes);
-  BlockCursor cursor(work.attending.call);
-  for (std::int64_t index = work.next++; index < work.plan.blocks; index = work.next++)
+  UnitCursor cursor(work.attending.call, work.plan);
+  for (std::int64_t index = work.next++; index < work.plan.units; index = work.next++)
     attend_block(work.attending, cursor.at(index), scratch);
 }
 
@@ -215,18 +139,18 @@ Status attend_checked(const AttendCall& call) {
   if (n.batch == 0 || n.tokens == 0 || n.heads == 0) return {};
   if (n.features == 0 && !call.options.log_sum_exp) return {};
   const auto bias = score_bias_of(call);
-  const Attending attending{.call = call, .kernels = **table, .bias = bias ? &*bias : nullptr};
+  Attending attending{.call = call, .kernels = **table, .bias = bias ? &*bias : nullptr};
   const Plan plan = plan_of(attending);
-  const std::size_t bytes = bytes_of(plan);
+  const std::size_t bytes = plan.bytes();
   if (auto status = check_memory(call, bytes); !status) return status;
   std::unique_ptr<std::byte[], AlignedDelete> owned;
   if (call.options.memory.empty()) {
     owned.reset(static_cast<std::byte*>(
         ::operator new[](bytes, std::align_val_t{kernels::attend_alignment})));
   }
-  Work work{.attending = attending,
-            .plan = plan,
-            .memory = owned ? owned.get() : call.options.memory.data()};
+  std::byte* const memory = owned ? owned.get() : call.options.memory.data();
+  if (plan.units > 0) attending.partial = partial_states_in(memory, plan);
+  Work work{.attending = attending, .plan = plan, .memory = memory};
   clear_gaps(call);
   if (plan.workers == 1) {
     work_on(work, 0);
@@ -244,8 +168,8 @@ Result<std::size_t> bytes_for(const AttendCall& call) {
   if (!table) return table.error();
   const auto bias = score_bias_of(call);
   const std::size_t bytes =
-      bytes_of(plan_of({.call = call, .kernels = **table, .bias = bias ? &*bias : nullptr}));
-  if (bytes >= static_cast<std::size_t>(beyond))
+      plan_of({.call = call, .kernels = **table, .bias = bias ? &*bias : nullptr}).bytes();
+  if (bytes >= static_cast<std::size_t>(beyond_count))
     return Error{ErrorCode::out_of_memory, "a call of these sizes needs 2^61 bytes or more"};
   return bytes;
 }

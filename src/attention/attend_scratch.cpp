@@ -40,11 +40,13 @@ Scratch take(Arena& arena, const ScratchSizes& sizes) noexcept {
   s.queries = arena.take<const void*>(rows_of_load);
   s.results = arena.take<void*>(rows_of_load);
   s.scales = arena.take<float>(rows_of_load);
-  s.loaded = arena.take<float>(kernels::loaded_queries_size(rows_of_load, sizes.head_dim));
+  s.loaded = arena.take<float>(
+      kernels::loaded_queries_size(std::max(rows_of_load, sizes.rows_of_heads), sizes.head_dim));
   s.packed_queries = arena.take<float>(kernels::packed_queries_size(sizes.rows, sizes.head_dim));
-  s.state.max = arena.take<float>(sizes.rows);
-  s.state.sum = arena.take<float>(sizes.rows);
-  s.state.sums_of_values = arena.take<float>(sizes.rows * kernels::padded_features(sizes.features));
+  s.state.max = arena.take<float>(sizes.rows_of_heads);
+  s.state.sum = arena.take<float>(sizes.rows_of_heads);
+  s.state.sums_of_values =
+      arena.take<float>(sizes.rows_of_heads * kernels::padded_features(sizes.features));
   s.keys = arena.take<const void*>(kernels::keys_of_tile);
   s.values = arena.take<const void*>(kernels::keys_of_tile);
   s.packed_keys =

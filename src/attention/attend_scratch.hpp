@@ -51,7 +51,8 @@ struct BlockShape {
 
 // The largest block of a call.
 struct ScratchSizes {
-  std::int64_t rows = 0;
+  std::int64_t rows = 0;           // of one kv head
+  std::int64_t rows_of_heads = 0;  // of all kv heads of a block
   std::int64_t head_dim = 0;
   std::int64_t features = 0;     // of values
   std::int64_t bias_floats = 0;  // of all tables
@@ -64,9 +65,9 @@ struct Scratch {
   const void** queries = nullptr;        // [rows_of_load]
   void** results = nullptr;              // [rows_of_load]
   float* scales = nullptr;               // [rows_of_load]
-  float* loaded = nullptr;               // of rows_of_load
+  float* loaded = nullptr;               // of rows_of_load, or of rows_of_heads where streamed
   float* packed_queries = nullptr;       // of rows
-  kernels::SoftmaxState state = {};      // of rows
+  kernels::SoftmaxState state = {};      // of rows_of_heads
   const void** keys = nullptr;           // [keys_of_tile]
   const void** values = nullptr;         // [keys_of_tile]
   float* packed_keys = nullptr;          // of keys_of_tile

@@ -1,47 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block meets its keys a tile at a time: sinks first, then the window. Each row keeps its running
-// maximum, sum and sum of values (SoftmaxState), so no row of scores ever exists.
+// maximum, sum and sum of values (SoftmaxState), so no row of scores ever exists. Kv heads take
+// turns at each tile: where they lie side by side a tile of all of them is one piece of memory.
 #include "attention/query_block.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
-#include "rotation/apply_rotations.hpp"
+#include "attention/key_splits.hpp"
+#include "attention/turn_heads.hpp"
 
 namespace rotary {
 namespace {
 
 using kernels::keys_of_tile;
 using kernels::padded_features;
-
-const kernels::AttendTypeKernels& of_dtype(const kernels::AttendKernels& table, DType dtype) {
-  switch (dtype) {
-    case DType::bf16:
-      return table.bf16;
-    case DType::f16:
-      return table.f16;
-    case DType::f32:
-    case DType::f64:  // refused by the checks
-      break;
-  }
-  return table.f32;
-}
-
-// Rows of one head after the other stand row_stride apart.
-kernels::HeadRotation turn(const Rotations* rotations, std::int64_t batch, std::int64_t token) {
-  if (rotations == nullptr) return {};
-  const HeadWindow& window = rotations->window();
-  const bool halves = window.pairing == Pairing::half;
-  const std::int64_t row_batch = rotations->batch() == 1 ? 0 : batch;
-  return {.order = halves ? kernels::PairOrder::half : kernels::PairOrder::interleaved,
-          .rows = static_cast<const float*>(row_of(*rotations, row_batch, token)),
-          .row_stride = rotations->row_stride(),
-          .lane_stride = rotations->lane_stride(),
-          .first_feature = window.first_feature,
-          .pairs = window.pairs()};
-}
 
 // The work on one block.
 class Block {
@@ -53,16 +29,23 @@ class Block {
         block_(block),
         shape_(block.shape),
         sequence_(attending.call.sequence(block.sequence)),
-        scratch_(scratch) {}
+        scratch_(scratch),
+        partial_(attending.partial) {}
 
   void run() {
     find_limits();
-    begin_softmax();
-    load_queries();
+    for_each_kv_head([&] {
+      begin_softmax();
+      load_queries();
+    });
     make_distance_tables();
     attend(scratch_.sinks);
     attend(scratch_.windows);
-    store();
+    if (!is_last_split()) return;
+    for_each_kv_head([&] {
+      merge_splits();
+      store();
+    });
   }
 
  private:
@@ -71,7 +54,35 @@ class Block {
   [[nodiscard]] std::int64_t query_position(std::int64_t query) const {
     return sequence_.query_position + block_.first_query + query;
   }
-  [[nodiscard]] std::int64_t first_head() const { return block_.kv_head * shape_.group; }
+  [[nodiscard]] std::int64_t kv_head() const { return block_.first_kv_head + head_; }
+  [[nodiscard]] std::int64_t first_head() const { return kv_head() * shape_.group; }
+
+  // What follows is about one kv head of the block at a time.
+  template <class Work>
+  void for_each_kv_head(const Work& work) {
+    for (head_ = 0; head_ < block_.kv_heads; ++head_) work();
+    head_ = 0;
+  }
+  [[nodiscard]] std::int64_t row_of_head() const { return head_ * shape_.rows(); }
+
+  // Of the current head in a split of the block.
+  [[nodiscard]] kernels::SoftmaxState state_of(std::int64_t split) const {
+    const bool alone = block_.splits == 1;
+    const kernels::SoftmaxState& all = alone ? scratch_.state : partial_.states;
+    const std::int64_t first = alone ? 0 : block_.first_partial_row + split * block_.rows();
+    return from_row(all, first + row_of_head());
+  }
+  [[nodiscard]] kernels::SoftmaxState state() const { return state_of(block_.split); }
+  [[nodiscard]] kernels::SoftmaxState from_row(const kernels::SoftmaxState& all,
+                                               std::int64_t row) const {
+    return {.max = all.max + row,
+            .sum = all.sum + row,
+            .sums_of_values = all.sums_of_values + row * padded_features(features())};
+  }
+  [[nodiscard]] float* loaded() const {
+    const bool streamed = shape_.path == KeyPath::streamed;
+    return scratch_.loaded + (streamed ? row_of_head() * padded_features(head_dim()) : 0);
+  }
 
   // visit(row, query, head), both counted from 0 in the block.
   template <class Visit>
@@ -87,13 +98,13 @@ class Block {
     std::fill_n(scratch_.windows, shape_.rows(), KeyRun{});
     for_each_row([&](std::int64_t row, std::int64_t query, std::int64_t) {
       const SeenKeys seen = seen_keys(call_.options.mask, sequence_, block_.first_query + query);
-      scratch_.sinks[row] = seen.sinks;
-      scratch_.windows[row] = seen.window;
+      scratch_.sinks[row] = common(seen.sinks, block_.keys);
+      scratch_.windows[row] = common(seen.window, block_.keys);
     });
   }
 
   void begin_softmax() {
-    const kernels::SoftmaxState& state = scratch_.state;
+    const kernels::SoftmaxState state = this->state();
     std::fill_n(state.max, shape_.rows(), -std::numeric_limits<float>::infinity());
     std::fill_n(state.sum, shape_.rows(), 0.0F);
     std::fill_n(state.sums_of_values, shape_.rows() * padded_features(features()), 0.0F);
@@ -131,7 +142,7 @@ class Block {
             .rotation = turn(call_.options.encoding.q_rotations, sequence_.batch,
                              query_token(shape_.query_of(first))),
             .scales = scratch_.scales,
-            .loaded = scratch_.loaded + (streamed ? row * padded_features(head_dim()) : 0),
+            .loaded = loaded() + (streamed ? row * padded_features(head_dim()) : 0),
             .packed = streamed ? nullptr : scratch_.packed_queries,
             .first = row};
         if (shape_.queries == 1) job.rotation.row_stride = 0;
@@ -160,8 +171,7 @@ class Block {
     if (!has_distance_tables()) return;
     const KeyRun sinks = all_keys(scratch_.sinks);
     const KeyRun windows = all_keys(scratch_.windows);
-    const KeyRun keys{.begin = std::min(sinks.begin, windows.begin),
-                      .end = std::max(sinks.end, windows.end)};
+    const KeyRun keys = hull(sinks, windows);
     if (keys.empty()) return;
     const std::int64_t key = sequence_.key_position;
     distances_ = {.first = key + keys.begin - query_position(shape_.queries - 1),
@@ -173,7 +183,7 @@ class Block {
     bias_->fill(DistanceTables{.tables = scratch_.bias,
                                .stride = bias_stride_,
                                .first_head = first_head(),
-                               .heads = shape_.group,
+                               .heads = block_.kv_heads * shape_.group,
                                .range = distances_,
                                .margin = bias_margin});
   }
@@ -188,7 +198,7 @@ class Block {
     if (!has_distance_tables()) return;
     for_each_row([&](std::int64_t row, std::int64_t query, std::int64_t head) {
       kernels::RowLimits& limits = scratch_.limits[row];
-      limits.bias = scratch_.bias + head * bias_stride_;
+      limits.bias = scratch_.bias + (head_ * shape_.group + head) * bias_stride_;
       limits.bias_of_key_0 =
           bias_margin + sequence_.key_position - query_position(query) - distances_.first;
       limits.bias_count = bias_stride_;
@@ -221,26 +231,42 @@ class Block {
   void attend(const KeyRun* runs) {
     const KeyRun all = all_keys(runs);
     if (all.empty()) return;
-    set_limits(runs);
     for (std::int64_t first = all.begin / keys_of_tile * keys_of_tile; first < all.end;
          first += keys_of_tile) {
       const std::int64_t count = std::min(keys_of_tile, all.end - first);
-      make_row_tables(first, count);
-      find_keys(first, count);
-      if (shape_.path == KeyPath::streamed) {
-        stream(first, count);
-      } else {
-        accumulate(first, count);
-      }
+      for_each_kv_head([&] {
+        set_limits(runs);
+        make_row_tables(first, count);
+        find_keys(first, count);
+        if (shape_.path == KeyPath::streamed) {
+          stream(first, count);
+        } else {
+          accumulate(first, count);
+        }
+      });
     }
   }
 
   void find_keys(std::int64_t first, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t k_step = call_.k.strides.token * size_in_bytes(call_.k.dtype);
+    const std::int64_t v_step = call_.v.strides.token * size_in_bytes(call_.v.dtype);
+    for (std::int64_t i = 0; i < count;) {
       const KeyPlace place = key_place(call_, sequence_, block_.sequence, first + i);
-      scratch_.keys[i] = head_at(call_.k, place.batch, place.token, block_.kv_head);
-      scratch_.values[i] = head_at(call_.v, place.batch, place.token, block_.kv_head);
+      const std::byte* const k = head_at(call_.k, place.batch, place.token, kv_head());
+      const std::byte* const v = head_at(call_.v, place.batch, place.token, kv_head());
+      const std::int64_t together = std::min(count - i, call_.k.extents.tokens - place.token);
+      for (std::int64_t j = 0; j < together; ++j) {
+        scratch_.keys[i + j] = k + j * k_step;
+        scratch_.values[i + j] = v + j * v_step;
+      }
+      i += together;
     }
+  }
+
+  [[nodiscard]] kernels::HeadRotation turn_of_keys(std::int64_t first) const {
+    const bool paged = call_.table != nullptr;
+    return turn(call_.options.encoding.k_rotations, paged ? block_.sequence : sequence_.batch,
+                sequence_.first_key + first);
   }
 
   // Keys of one batch row are a block; those of pages are taken one by one.
@@ -254,7 +280,7 @@ class Block {
 
   void stream(std::int64_t first, std::int64_t count) {
     of_dtype(*table_.attend, call_.k.dtype)
-        .stream({.queries = scratch_.loaded,
+        .stream({.queries = loaded(),
                  .limits = scratch_.limits,
                  .rows = shape_.rows(),
                  .head_dim = head_dim(),
@@ -263,20 +289,17 @@ class Block {
                  .values = blocks(call_.v, scratch_.values, count),
                  .first_key = first,
                  .count = count,
-                 .state = scratch_.state,
+                 .state = state(),
                  .scratch = scratch_.of_kernels});
   }
 
   void accumulate(std::int64_t first, std::int64_t count) {
-    const Rotations* rotations = call_.options.encoding.k_rotations;
-    const bool paged = call_.table != nullptr;
     of_dtype(*table_.attend, call_.k.dtype)
         .pack_keys({.heads = scratch_.keys,
                     .first = 0,
                     .count = count,
                     .features = head_dim(),
-                    .rotation = turn(rotations, paged ? block_.sequence : sequence_.batch,
-                                     sequence_.first_key + first),
+                    .rotation = turn_of_keys(first),
                     .packed = scratch_.packed_keys,
                     .scratch = scratch_.of_kernels});
     of_dtype(*table_.attend, call_.v.dtype)
@@ -296,13 +319,30 @@ class Block {
                                .values = scratch_.packed_values,
                                .first_key = first,
                                .count = count,
-                               .state = scratch_.state,
+                               .state = state(),
                                .scratch = scratch_.of_kernels});
+  }
+
+  // Whether this block has all that its queries attend to: what other splits wrote is visible then.
+  [[nodiscard]] bool is_last_split() const {
+    if (block_.splits == 1) return true;
+    std::atomic_ref<std::int32_t> finished(partial_.finished[block_.partial_block]);
+    return finished.fetch_add(1, std::memory_order_acq_rel) + 1 == block_.splits;
+  }
+
+  // Into the first one, in their order, whoever finished last.
+  void merge_splits() {
+    for (std::int64_t split = 1; split < block_.splits; ++split) {
+      table_.attend->merge({.into = state_of(0),
+                            .from = state_of(split),
+                            .rows = shape_.rows(),
+                            .features = features()});
+    }
   }
 
   void store() {
     const auto finish = of_dtype(*table_.attend, call_.out.dtype).finish;
-    const kernels::SoftmaxState& state = scratch_.state;
+    const kernels::SoftmaxState state = state_of(0);
     for (std::int64_t run = 0; run < shape_.runs(); ++run) {
       for (std::int64_t first = 0; first < shape_.rows_of_run(); first += rows_of_load) {
         const std::int64_t rows = std::min(rows_of_load, shape_.rows_of_run() - first);
@@ -313,13 +353,10 @@ class Block {
               const_cast<std::byte*>(head_at(call_.out, sequence_.batch, query, head));
         }
         const std::int64_t row = run * shape_.run_stride() + first;
-        finish(
-            {.state = {.max = state.max + row,
-                       .sum = state.sum + row,
-                       .sums_of_values = state.sums_of_values + row * padded_features(features())},
-             .rows = rows,
-             .features = features(),
-             .heads = scratch_.results});
+        finish({.state = from_row(state, row),
+                .rows = rows,
+                .features = features(),
+                .heads = scratch_.results});
       }
     }
     store_log_sum_exp();
@@ -328,16 +365,17 @@ class Block {
   void store_log_sum_exp() const {
     if (!call_.options.log_sum_exp) return;
     const ScoresView& view = *call_.options.log_sum_exp;
+    const kernels::SoftmaxState state = state_of(0);
     for_each_row([&](std::int64_t row, std::int64_t query, std::int64_t head) {
       const std::int64_t element = sequence_.batch * view.strides.batch +
                                    (first_head() + head) * view.strides.head +
                                    query_token(query) * view.strides.query;
-      const double sum = scratch_.state.sum[row];
+      const double sum = state.sum[row];
       const double constant =
           bias_ == nullptr ? 0 : bias_->row_constant(first_head() + head, query_position(query));
-      const double value =
-          sum == 0 ? -std::numeric_limits<double>::infinity()
-                   : (scratch_.state.max[row] + std::log2(sum)) * std::numbers::ln2 + constant;
+      const double value = sum == 0
+                               ? -std::numeric_limits<double>::infinity()
+                               : (state.max[row] + std::log2(sum)) * std::numbers::ln2 + constant;
       static_cast<float*>(view.data)[element] = static_cast<float>(value);
     });
   }
@@ -349,32 +387,13 @@ class Block {
   const BlockShape& shape_;
   const AttentionSequence sequence_;
   const Scratch& scratch_;
+  const PartialStates& partial_;
+  std::int64_t head_ = 0;  // the current kv head, of those of the block
   Distances distances_;
   std::int64_t bias_stride_ = 0;
 };
 
 }  // namespace
-
-std::int64_t queries_of_block(const AttendCall& call) noexcept {
-  const std::int64_t rows = rows_of_block / std::max<std::int64_t>(call.group(), 1);
-  return std::max<std::int64_t>(rows / kernels::rows_of_group * kernels::rows_of_group, 1);
-}
-
-KeyPath key_path(const AttendCall& call, std::int64_t queries) noexcept {
-  const bool few = queries <= most_streamed_rows && queries * call.group() <= most_streamed_rows;
-  const bool as_they_lie =
-      call.options.encoding.k_rotations == nullptr && call.k.dtype == call.v.dtype;
-  return few && as_they_lie ? KeyPath::streamed : KeyPath::packed;
-}
-
-std::int64_t bias_floats(const Attending& attending, const AttentionSequence& sequence) noexcept {
-  if (attending.bias == nullptr || sequence.queries == 0) return 0;
-  const std::int64_t queries = std::min(queries_of_block(attending.call), sequence.queries);
-  if (attending.bias->is_of_distances())
-    return attending.call.group() * (sequence.keys + queries + 2 * bias_margin);
-  const BlockShape shape{.queries = queries, .group = attending.call.group()};
-  return shape.rows() * (keys_of_tile + 2 * bias_margin);
-}
 
 void attend_block(const Attending& attending, const QueryBlock& block, const Scratch& scratch) {
   Block(attending, block, scratch).run();

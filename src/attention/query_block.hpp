@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unit of work of attend(): some queries of one sequence, all query heads of one kv head, every
-// key that they see. Cannot fail, allocates nothing; its bits depend on nothing outside the block.
+// The unit of work of attend(): some queries of one sequence, all query heads of one kv head and
+// every key that they see; or few queries, several kv heads and one split of the keys. Cannot fail,
+// allocates nothing; its bits depend on nothing outside the block.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +13,33 @@
 
 namespace rotary {
 
+// Where blocks that are one split of their keys leave what they have.
+struct PartialStates {
+  kernels::SoftmaxState states = {};
+  std::int32_t* finished = nullptr;  // splits of each block that are done, counted atomically
+};
+
 // What all blocks of a call share.
 struct Attending {
   const AttendCall& call;
   const kernels::KernelTable& kernels;
   const ScoreBias* bias = nullptr;  // null: none
+  PartialStates partial = {};
 };
 
 struct QueryBlock {
   std::int64_t sequence = 0;
-  std::int64_t kv_head = 0;
   std::int64_t first_query = 0;  // of the sequence
-  BlockShape shape;
+  std::int64_t first_kv_head = 0;
+  std::int64_t kv_heads = 1;
+  BlockShape shape;        // of each kv head
+  KeyRun keys;             // of those that the queries see, these
+  std::int64_t split = 0;  // which one of `splits` the keys are
+  std::int64_t splits = 1;
+  std::int64_t first_partial_row = 0;  // [splits][kv_heads][rows]; where splits > 1
+  std::int64_t partial_block = 0;
+
+  [[nodiscard]] std::int64_t rows() const noexcept { return kv_heads * shape.rows(); }
 };
 
 // How a sequence of so many queries is cut into blocks: queries of each but the last.
@@ -32,9 +48,10 @@ struct QueryBlock {
 // The path of a block of so many queries.
 [[nodiscard]] KeyPath key_path(const AttendCall& call, std::int64_t queries) noexcept;
 
-// Floats that the tables of a bias take for the longest block of a sequence; 0 without one.
-[[nodiscard]] std::int64_t bias_floats(const Attending& attending,
-                                       const AttentionSequence& sequence) noexcept;
+// Floats that the tables of a bias take for a block of so many kv heads that meets so many keys; 0
+// without one.
+[[nodiscard]] std::int64_t bias_floats(const Attending& attending, const BlockShape& shape,
+                                       std::int64_t kv_heads, std::int64_t keys) noexcept;
 
 void attend_block(const Attending& attending, const QueryBlock& block, const Scratch& scratch);
 

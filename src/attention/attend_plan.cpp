@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/attend_plan.hpp"
+
+#include <algorithm>
+
+namespace rotary {
+namespace {
+
+using kernels::keys_of_tile;
+using kernels::padded_features;
+
+// The query heads of a unit of work, or its kv heads, whose state stays in the second-level cache.
+constexpr std::int64_t most_rows_of_unit = 256;
+
+// The product, or a number beyond all that can be, which views of stride 0 can ask for.
+std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? beyond_count : std::min(product, beyond_count);
+}
+
+std::int64_t divided_up(std::int64_t count, std::int64_t by) { return (count + by - 1) / by; }
+
+// The group of a sequence that begins at a query.
+QueryGroup group_at(const AttendCall& call, std::int64_t index, std::int64_t first_query) {
+  const AttentionSequence sequence = call.sequence(index);
+  QueryGroup group{.sequence = index,
+                   .first_query = first_query,
+                   .queries = sequence.queries - first_query,
+                   .by_keys = sequence.queries <= most_queries_by_keys};
+  if (!group.by_keys || group.queries == 0) return group;
+  group.queries = std::min(group.queries, queries_of_block(call));
+  group.splits = key_splits(call.options.mask, sequence, first_query, group.queries);
+  return group;
+}
+
+BlockShape shape_of(const AttendCall& call, std::int64_t queries) {
+  return {.queries = queries, .group = call.group(), .path = key_path(call, queries)};
+}
+
+// kv heads that a unit of the group takes.
+std::int64_t heads_of_unit(const AttendCall& call, const QueryGroup& group, const Plan& plan) {
+  const bool streamed = key_path(call, group.queries) == KeyPath::streamed;
+  return group.by_keys && streamed ? plan.heads_of_unit : 1;
+}
+
+std::int64_t parts_of(const AttendCall& call, const QueryGroup& group, const Plan& plan) {
+  return divided_up(call.k.extents.heads, heads_of_unit(call, group, plan));
+}
+
+std::int64_t units_of(const AttendCall& call, const QueryGroup& group, const Plan& plan) {
+  if (group.queries == 0) return 0;
+  const std::int64_t blocks = divided_up(group.queries, queries_of_block(call));
+  const std::int64_t of_head = group.by_keys ? group.splits.count() : blocks;
+  return bounded_product(of_head, parts_of(call, group, plan));
+}
+
+std::int64_t partial_rows_of(const AttendCall& call, const QueryGroup& group) {
+  if (!group.by_keys || group.queries == 0 || group.splits.count() == 1) return 0;
+  const std::int64_t rows = shape_of(call, group.queries).rows();
+  return bounded_product(group.splits.count(), bounded_product(rows, call.k.extents.heads));
+}
+
+std::int64_t partial_blocks_of(const AttendCall& call, const QueryGroup& group, const Plan& plan) {
+  return partial_rows_of(call, group) == 0 ? 0 : parts_of(call, group, plan);
+}
+
+template <class Visit>
+void for_each_different_group(const AttendCall& call, const Visit& visit) {
+  for (std::int64_t index = 0; index < call.different_sequences(); ++index) {
+    const std::int64_t queries = call.sequence(index).queries;
+    for (std::int64_t first = 0; first < queries;) {
+      const QueryGroup group = group_at(call, index, first);
+      visit(group);
+      first += group.queries;
+    }
+  }
+}
+
+// So many that the units of a call keep the executor busy, if splits alone do not.
+std::int64_t heads_of_streamed_unit(const AttendCall& call, std::int64_t alike) {
+  std::int64_t units = 0;
+  std::int64_t rows = 1;
+  for_each_different_group(call, [&](const QueryGroup& group) {
+    if (!group.by_keys) return;
+    units = std::min(units + group.splits.count(), beyond_count);
+    rows = std::max(rows, shape_of(call, group.queries).rows());
+  });
+  units = std::max<std::int64_t>(bounded_product(units, alike), 1);
+  const std::int64_t heads = std::max<std::int64_t>(call.k.extents.heads, 1);
+  const Executor& executor = call.options.executor;
+  const std::int64_t wanted =
+      executor.run == nullptr ? 1
+                              : bounded_product(2, std::max<std::int64_t>(executor.concurrency, 1));
+  const std::int64_t parts = std::clamp<std::int64_t>(divided_up(wanted, units), 1, heads);
+  return std::clamp<std::int64_t>(most_rows_of_unit / rows, 1, divided_up(heads, parts));
+}
+
+void enlarge(ScratchSizes& sizes, const Attending& attending, const QueryGroup& group,
+             const Plan& plan) {
+  const AttendCall& call = attending.call;
+  const std::int64_t block = queries_of_block(call);
+  const std::int64_t heads = heads_of_unit(call, group, plan);
+  for (const std::int64_t queries :
+       {std::min(block, group.queries), (group.queries - 1) % block + 1}) {
+    const BlockShape shape{.queries = queries, .group = call.group()};
+    sizes.rows = std::max(sizes.rows, shape.rows());
+    sizes.rows_of_heads = std::max(sizes.rows_of_heads, heads * shape.rows());
+  }
+  const AttentionSequence sequence = call.sequence(group.sequence);
+  const std::int64_t keys = group.by_keys ? std::min(sequence.keys, keys_of_split) : sequence.keys;
+  const BlockShape shape{.queries = std::min(block, group.queries), .group = call.group()};
+  sizes.bias_floats = std::max(sizes.bias_floats, bias_floats(attending, shape, heads, keys));
+}
+
+}  // namespace
+
+std::int64_t queries_of_block(const AttendCall& call) noexcept {
+  const std::int64_t rows = rows_of_block / std::max<std::int64_t>(call.group(), 1);
+  return std::max<std::int64_t>(rows / kernels::rows_of_group * kernels::rows_of_group, 1);
+}
+
+KeyPath key_path(const AttendCall& call, std::int64_t queries) noexcept {
+  const bool few = queries <= most_streamed_rows && queries * call.group() <= most_streamed_rows;
+  const bool as_they_lie =
+      call.options.encoding.k_rotations == nullptr && call.k.dtype == call.v.dtype;
+  return few && as_they_lie ? KeyPath::streamed : KeyPath::packed;
+}
+
+std::int64_t bias_floats(const Attending& attending, const BlockShape& shape, std::int64_t kv_heads,
+                         std::int64_t keys) noexcept {
+  if (attending.bias == nullptr) return 0;
+  if (attending.bias->is_of_distances())
+    return kv_heads * shape.group * (keys + shape.queries + 2 * bias_margin);
+  return shape.rows() * (keys_of_tile + 2 * bias_margin);
+}
+
+Plan plan_of(const Attending& attending) noexcept {
+  const AttendCall& call = attending.call;
+  const std::int64_t different = call.different_sequences();
+  const std::int64_t alike = different == 0 ? 0 : call.sequence_count() / different;
+  Plan plan;
+  plan.heads_of_unit = heads_of_streamed_unit(call, alike);
+  plan.sizes.head_dim = call.q.extents.features;
+  plan.sizes.features = call.v.extents.features;
+  for_each_different_group(call, [&](const QueryGroup& group) {
+    const auto add = [&](std::int64_t& sum, std::int64_t count) {
+      sum = std::min(sum + bounded_product(count, alike), beyond_count);
+    };
+    add(plan.units, units_of(call, group, plan));
+    add(plan.partial_rows, partial_rows_of(call, group));
+    add(plan.partial_blocks, partial_blocks_of(call, group, plan));
+    enlarge(plan.sizes, attending, group, plan);
+  });
+  const Executor& executor = call.options.executor;
+  const std::int64_t most = executor.run == nullptr ? 1 : executor.concurrency;
+  plan.workers = std::clamp<std::int64_t>(std::min(most, plan.units), 1, 1 << 16);
+  return plan;
+}
+
+std::size_t Plan::scratch_bytes_of_all() const noexcept {
+  const auto of_worker = static_cast<std::int64_t>(scratch_bytes(sizes));
+  return static_cast<std::size_t>(bounded_product(workers, of_worker));
+}
+
+std::size_t Plan::bytes() const noexcept {
+  if (units == 0) return 0;
+  const std::int64_t of_row = 4 * (padded_features(sizes.features) + 2);
+  const std::int64_t partial =
+      bounded_product(kernels::rounded_up(partial_rows, kernels::lane_multiple), of_row);
+  const std::int64_t counters = bounded_product(partial_blocks, 4);
+  return scratch_bytes_of_all() + static_cast<std::size_t>(partial) +
+         static_cast<std::size_t>(counters);
+}
+
+PartialStates partial_states_in(std::byte* memory, const Plan& plan) noexcept {
+  const std::int64_t rows = kernels::rounded_up(plan.partial_rows, kernels::lane_multiple);
+  auto* const floats = reinterpret_cast<float*>(memory + plan.scratch_bytes_of_all());
+  PartialStates partial;
+  partial.states = {.max = floats, .sum = floats + rows, .sums_of_values = floats + 2 * rows};
+  partial.finished =
+      reinterpret_cast<std::int32_t*>(floats + rows * (2 + padded_features(plan.sizes.features)));
+  std::fill_n(partial.finished, plan.partial_blocks, 0);
+  return partial;
+}
+
+UnitCursor::UnitCursor(const AttendCall& call, const Plan& plan)
+    : call_(call), plan_(plan), group_(group_at(call, 0, 0)) {}
+
+QueryBlock UnitCursor::at(std::int64_t index) {
+  while (index - first_ >= units_of(call_, group_, plan_)) {
+    first_ += units_of(call_, group_, plan_);
+    first_partial_row_ += partial_rows_of(call_, group_);
+    first_partial_block_ += partial_blocks_of(call_, group_, plan_);
+    const std::int64_t end = group_.first_query + group_.queries;
+    const bool more = end < call_.sequence(group_.sequence).queries;
+    group_ = group_at(call_, group_.sequence + (more ? 0 : 1), more ? end : 0);
+  }
+  const std::int64_t in_group = index - first_;
+  const std::int64_t kv_heads = call_.k.extents.heads;
+  if (!group_.by_keys) {
+    const std::int64_t queries = queries_of_block(call_);
+    const std::int64_t first = in_group / kv_heads * queries;
+    return {.sequence = group_.sequence,
+            .first_query = first,
+            .first_kv_head = in_group % kv_heads,
+            .shape = shape_of(call_, std::min(queries, group_.queries - first)),
+            .keys = {0, call_.sequence(group_.sequence).keys}};
+  }
+  const std::int64_t splits = group_.splits.count();
+  const std::int64_t part = in_group / splits;
+  const std::int64_t split = in_group % splits;
+  const std::int64_t heads = heads_of_unit(call_, group_, plan_);
+  const BlockShape shape = shape_of(call_, group_.queries);
+  return {.sequence = group_.sequence,
+          .first_query = group_.first_query,
+          .first_kv_head = part * heads,
+          .kv_heads = std::min(heads, kv_heads - part * heads),
+          .shape = shape,
+          .keys = group_.splits.keys(split),
+          .split = split,
+          .splits = splits,
+          .first_partial_row = first_partial_row_ + part * heads * splits * shape.rows(),
+          .partial_block = first_partial_block_ + part};
+}
+
+}  // namespace rotary

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention of few queries over many keys: its splits, and steps against a KV cache.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "rotary/kv_cache.hpp"
+#include "support/attend.hpp"
+#include "support/cases.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::AttendCase;
+using test::Attended;
+using test::bound_of;
+using test::difference;
+using test::value_of;
+
+constexpr AttentionMask causal{.order = AttentionOrder::causal};
+
+testing::AssertionResult is_right(Attended& call) {
+  const Status status = call.run();
+  if (!status) return testing::AssertionFailure() << status.error().message;
+  return call.is_right();
+}
+
+reference::Rotary rotary_of(std::int64_t head_dim) {
+  reference::Rotary rotary{
+      .window = {.head_dim = head_dim, .rotary_dim = head_dim, .pairing = Pairing::half},
+      .inv_freq = {}};
+  for (std::int64_t pair = 0; 2 * pair < head_dim; ++pair)
+    rotary.inv_freq.push_back(std::pow(0.3, static_cast<double>(pair)));
+  return rotary;
+}
+
+AttendCase long_case(std::int64_t queries, std::int64_t keys) {
+  return {.shape = {.batch = 1,
+                    .queries = queries,
+                    .keys = keys,
+                    .heads = 2,
+                    .key_heads = 1,
+                    .features = 12,
+                    .value_features = 9},
+          .scale = 0.1,
+          .seed = static_cast<std::uint64_t>(keys + queries)};
+}
+
+// Around the places where keys are cut, and with no key in the middle.
+TEST(Decode, IsWithinTheBoundAcrossSplits) {
+  const AttentionMask ends_before{.order = AttentionOrder::bidirectional, .right = -2040};
+  const AttentionMask few{.order = AttentionOrder::causal, .left = 100, .sinks = 5};
+  const std::vector<std::pair<std::int64_t, AttentionMask>> cases = {
+      {2048, causal},
+      {2049, causal},
+      {2049, ends_before},
+      {4500, few},
+      {4500, {.order = AttentionOrder::causal, .left = 2100, .sinks = 2050}},
+      {4500, {.order = AttentionOrder::causal, .left = 3000}},
+      {4500, ends_before}};
+  const std::vector<reference::AttentionEncoding> encodings = {
+      {}, {.rotary = rotary_of(12)}, {.bias = Alibi{.heads = 2}}};
+  std::size_t number = 0;
+  for (const auto& [keys, mask] : cases) {
+    AttendCase each = long_case(keys == 4500 ? 2 : 1, keys);
+    each.mask = mask;
+    each.encoding = encodings[number++ % encodings.size()];
+    SCOPED_TRACE(number);
+    Attended call(each);
+    ASSERT_TRUE(is_right(call));
+  }
+}
+
+// 16 queries are cut by keys, 17 are not; 4 rows stream, 24 are packed.
+TEST(Decode, IsWithinTheBoundForAnyFewQueries) {
+  for (const std::int64_t queries : {2, 12, 16, 17}) {
+    SCOPED_TRACE(queries);
+    AttendCase each = long_case(queries, 2100);
+    each.k.dtype = each.v.dtype = queries % 3 == 0 ? DType::bf16 : DType::f16;
+    each.encoding.rotary = rotary_of(12);
+    Attended call(each);
+    ASSERT_TRUE(is_right(call));
+  }
+}
+
+// Really at once, none before all have started, so that any split may be the last one to end.
+Executor threads(std::int64_t concurrency) {
+  return {.run =
+              [](void*, std::int64_t count, ExecutorTask task, void* state) {
+                std::atomic<std::int64_t> started = 0;
+                const auto work = [&](std::int64_t index) {
+                  ++started;
+                  while (started < count) std::this_thread::yield();
+                  task(state, index);
+                };
+                std::vector<std::thread> all;
+                for (std::int64_t i = 0; i < count; ++i) all.emplace_back(work, i);
+                for (std::thread& thread : all) thread.join();
+              },
+          .concurrency = concurrency};
+}
+
+TEST(Decode, HasTheSameBitsForAnyNumberOfThreads) {
+  for (const std::int64_t queries : {1, 3, 16}) {
+    AttendCase each = long_case(queries, 9000);
+    each.encoding.rotary = rotary_of(12);
+    each.encoding.bias = Alibi{.heads = 2};
+    Attended call(each);
+    ASSERT_TRUE(call.run());
+    const auto bits = call.bits();
+    for (const std::int64_t concurrency : {1, 2, 3, 7, 40}) {
+      SCOPED_TRACE(concurrency);
+      call.options().executor = threads(concurrency);
+      const auto bytes = attend_bytes(call.q.view(), call.k.view(), call.v.view(), call.options());
+      std::vector<std::byte> memory(value_of(bytes) + 64);
+      const auto off = reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
+      call.options().memory = std::span(memory).subspan(64 - off, memory.size() - 64);
+      ASSERT_TRUE(call.run());
+      EXPECT_EQ(call.bits(), bits);
+      call.options().memory = {};
+    }
+  }
+}
+
+// The second of two splits, of one key, ends before the first.
+TEST(Decode, WaitsForTheSlowestSplit) {
+  AttendCase each = long_case(1, 2049);
+  each.shape.heads = 4;
+  Attended call(each);
+  ASSERT_TRUE(call.run());
+  const auto bits = call.bits();
+  call.options().executor = threads(2);
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_TRUE(call.run());
+    ASSERT_EQ(call.bits(), bits);
+  }
+}
+
+TEST(Decode, HasTheSameBitsInPages) {
+  AttendCase each = long_case(1, 4200);
+  each.sequences = {{.queries = 1, .keys = 4200, .query_position = 4199}};
+  Attended call(each);
+  ASSERT_TRUE(call.run());
+  const auto bits = call.bits();
+  for (const std::int64_t slots : {1, 16, 24, 128}) {
+    SCOPED_TRACE(slots);
+    ASSERT_TRUE(call.run(call.pages(slots)));
+    EXPECT_EQ(call.bits(), bits);
+  }
+}
+
+ConstHeadsView tokens_of(ConstHeadsView view, std::int64_t first, std::int64_t count) {
+  view.data = static_cast<const std::byte*>(view.data) +
+              first * view.strides.token * size_in_bytes(view.dtype);
+  view.extents.tokens = count;
+  return view;
+}
+
+constexpr test::AttentionShape stream_shape{.batch = 1,
+                                            .queries = 40,
+                                            .keys = 40,
+                                            .heads = 4,
+                                            .key_heads = 2,
+                                            .features = 16,
+                                            .value_features = 16};
+
+AttendCase stream_case() {
+  return {.shape = stream_shape, .encoding = {.rotary = rotary_of(16)}, .scale = 0.1, .seed = 5};
+}
+
+Frequencies frequencies_of(const reference::Rotary& rotary) {
+  return value_of(make_frequencies(rotary.window, rotary.inv_freq, rotary.attention_factor));
+}
+
+TEST(Decode, StepByStepIsWhatPrefillMakes) {
+  Attended prefill(stream_case());
+  ASSERT_TRUE(is_right(prefill));
+  const Frequencies frequencies = frequencies_of(*prefill.made_of().encoding.rotary);
+  const double bound = 2 * bound_of(prefill, 2);
+  const test::Shape row{DType::f32, {.batch = 1, .tokens = 1, .heads = 4, .features = 16}};
+  constexpr std::int64_t slots = 8;
+  const test::Shape pages{DType::f32, {.batch = 5, .tokens = slots, .heads = 2, .features = 16}};
+  const std::vector<std::int32_t> blocks = {3, 0, 4, 1, 2};
+  test::Tensor k(pages);
+  test::Tensor v(pages);
+  test::Tensor paged_k = k;
+  test::Tensor paged_v = v;
+  for (std::int64_t t = 0; t < 40; ++t) {
+    const Rotations rotations =
+        value_of(make_rotations(frequencies, ConsecutivePositions{.first = t, .tokens = 1}));
+    const KvHeads heads{.k = tokens_of(std::as_const(prefill.k).view(), t, 1),
+                        .v = tokens_of(std::as_const(prefill.v).view(), t, 1)};
+    HeadsView all_k = k.view();  // one block of 40 slots
+    HeadsView all_v = v.view();
+    all_k.extents.batch = all_v.extents.batch = 1;
+    all_k.extents.tokens = all_v.extents.tokens = 40;
+    const std::vector<std::int64_t> slot = {t};
+    const std::vector<std::int64_t> paged_slot = {
+        blocks[static_cast<std::size_t>(t / slots)] * slots + t % slots};
+    ASSERT_TRUE(append({.k = all_k, .v = all_v}, heads, slots_of(slot), rotations));
+    ASSERT_TRUE(
+        append({.k = paged_k.view(), .v = paged_v.view()}, heads, slots_of(paged_slot), rotations));
+    test::Tensor out(row);
+    test::Tensor paged_out(row);
+    AttendOptions options{.scale = 0.1, .mask = causal};
+    options.encoding = {.q_rotations = &rotations, .cached_keys = &frequencies};
+    const ConstHeadsView q = tokens_of(std::as_const(prefill.q).view(), t, 1);
+    ASSERT_TRUE(
+        attend(out.view(), q, tokens_of(all_k, 0, t + 1), tokens_of(all_v, 0, t + 1), options));
+    EXPECT_LE(difference(out, 0, prefill.out, t), bound) << t;
+    const std::vector<AttentionSequence> sequence = {
+        {.queries = 1, .keys = t + 1, .query_position = t}};
+    options.sequences = sequence;
+    const PagedKeys keys{
+        .k = paged_k.view(), .v = paged_v.view(), .table = {blocks.data(), 1, 5, 5}};
+    ASSERT_TRUE(attend(paged_out.view(), q, keys, options));
+    EXPECT_EQ(paged_out.all_bits(), out.all_bits()) << t;
+  }
+}
+
+// Four sinks and the last twelve tokens at positions of the cache, 0 to 15, whatever those of the
+// text: keys stay unrotated, and a block table of pages of one slot says which are left.
+TEST(Decode, StreamsWithSinksAndPositionsOfTheCache) {
+  Attended text(stream_case());
+  constexpr std::int64_t kept = 16;
+  std::vector<std::int32_t> blocks = {0, 1, 2, 3};
+  for (std::int32_t t = 28; t < 40; ++t) blocks.push_back(t);
+  const auto pages_of = [](const test::Tensor& tensor) {
+    ConstHeadsView view = tensor.view();
+    view.extents.batch = view.extents.tokens;
+    view.strides.batch = view.strides.token;
+    view.extents.tokens = 1;
+    return view;
+  };
+  AttendCase cached = stream_case();
+  cached.shape.queries = 1;
+  cached.shape.keys = kept;
+  Attended wanted(cached);
+  for (std::int64_t i = 0; i < kept; ++i) {
+    for (std::int64_t head = 0; head < 2; ++head) {
+      const auto from = static_cast<std::int64_t>(blocks[static_cast<std::size_t>(i)]);
+      for (std::int64_t f = 0; f < 16; ++f) {
+        wanted.k.set(test::HeadIndex{0, i, head}, f, text.k.at({0, from, head}, f));
+        wanted.v.set(test::HeadIndex{0, i, head}, f, text.v.at({0, from, head}, f));
+      }
+    }
+  }
+  const std::vector<AttentionSequence> sequence = {
+      {.queries = 1, .keys = kept, .query_position = kept - 1}};
+  wanted.options().sequences = sequence;
+  const PagedKeys keys{
+      .k = pages_of(text.k), .v = pages_of(text.v), .table = {blocks.data(), 1, kept, kept}};
+  ASSERT_TRUE(attend(wanted.out.view(), std::as_const(wanted.q).view(), keys, wanted.options()));
+  EXPECT_TRUE(wanted.is_right());
+}
+
+}  // namespace
+}  // namespace rotary
