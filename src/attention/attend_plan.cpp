@@ -121,9 +121,7 @@ std::int64_t queries_of_block(const AttendCall& call) noexcept {
 
 KeyPath key_path(const AttendCall& call, std::int64_t queries) noexcept {
   const bool few = queries <= most_streamed_rows && queries * call.group() <= most_streamed_rows;
-  const bool as_they_lie =
-      call.options.encoding.k_rotations == nullptr && call.k.dtype == call.v.dtype;
-  return few && as_they_lie ? KeyPath::streamed : KeyPath::packed;
+  return few && call.k.dtype == call.v.dtype ? KeyPath::streamed : KeyPath::packed;
 }
 
 std::int64_t bias_floats(const Attending& attending, const BlockShape& shape, std::int64_t kv_heads,

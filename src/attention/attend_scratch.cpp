@@ -47,8 +47,8 @@ Scratch take(Arena& arena, const ScratchSizes& sizes) noexcept {
   s.state.sum = arena.take<float>(sizes.rows_of_heads);
   s.state.sums_of_values =
       arena.take<float>(sizes.rows_of_heads * kernels::padded_features(sizes.features));
-  s.keys = arena.take<const void*>(kernels::keys_of_tile);
-  s.values = arena.take<const void*>(kernels::keys_of_tile);
+  s.keys = arena.take<const void*>(blocks_of_tile);
+  s.values = arena.take<const void*>(blocks_of_tile);
   s.packed_keys =
       arena.take<float>(kernels::packed_keys_size(kernels::keys_of_tile, sizes.head_dim));
   s.packed_values =

@@ -24,6 +24,9 @@ inline constexpr std::int64_t rows_of_load = 4 * kernels::rows_of_group;
 // Entries beyond what a row needs in each table of a bias (RowLimits).
 inline constexpr std::int64_t bias_margin = kernels::keys_of_panel;
 
+// The most blocks of keys that a tile, and what is fetched behind it, can lie in.
+inline constexpr std::int64_t blocks_of_tile = kernels::keys_of_tile + kernels::keys_fetched_ahead;
+
 enum class KeyPath { packed, streamed };
 
 // Runs of neighbouring rows, each loaded on its own: the heads of a single query, or else the
@@ -68,8 +71,8 @@ struct Scratch {
   float* loaded = nullptr;               // of rows_of_load, or of rows_of_heads where streamed
   float* packed_queries = nullptr;       // of rows
   kernels::SoftmaxState state = {};      // of rows_of_heads
-  const void** keys = nullptr;           // [keys_of_tile]
-  const void** values = nullptr;         // [keys_of_tile]
+  const void** keys = nullptr;           // [blocks_of_tile]
+  const void** values = nullptr;         // [blocks_of_tile]
   float* packed_keys = nullptr;          // of keys_of_tile
   float* packed_values = nullptr;        // of keys_of_tile
   float* of_kernels = nullptr;

@@ -10,6 +10,7 @@
 #include <limits>
 #include <numbers>
 
+#include "attention/key_blocks.hpp"
 #include "attention/key_splits.hpp"
 #include "attention/turn_heads.hpp"
 
@@ -237,29 +238,12 @@ class Block {
       for_each_kv_head([&] {
         set_limits(runs);
         make_row_tables(first, count);
-        find_keys(first, count);
         if (shape_.path == KeyPath::streamed) {
-          stream(first, count);
+          stream(first, count, all.end);
         } else {
           accumulate(first, count);
         }
       });
-    }
-  }
-
-  void find_keys(std::int64_t first, std::int64_t count) {
-    const std::int64_t k_step = call_.k.strides.token * size_in_bytes(call_.k.dtype);
-    const std::int64_t v_step = call_.v.strides.token * size_in_bytes(call_.v.dtype);
-    for (std::int64_t i = 0; i < count;) {
-      const KeyPlace place = key_place(call_, sequence_, block_.sequence, first + i);
-      const std::byte* const k = head_at(call_.k, place.batch, place.token, kv_head());
-      const std::byte* const v = head_at(call_.v, place.batch, place.token, kv_head());
-      const std::int64_t together = std::min(count - i, call_.k.extents.tokens - place.token);
-      for (std::int64_t j = 0; j < together; ++j) {
-        scratch_.keys[i + j] = k + j * k_step;
-        scratch_.values[i + j] = v + j * v_step;
-      }
-      i += together;
     }
   }
 
@@ -269,24 +253,19 @@ class Block {
                 sequence_.first_key + first);
   }
 
-  // Keys of one batch row are a block; those of pages are taken one by one.
-  [[nodiscard]] kernels::HeadBlocks blocks(const ConstHeadsView& view, const void* const* heads,
-                                           std::int64_t count) const {
-    const bool paged = call_.table != nullptr;
-    return {.blocks = heads,
-            .block_keys = paged ? 1 : count,
-            .key_stride = paged ? 0 : view.strides.token};
-  }
-
-  void stream(std::int64_t first, std::int64_t count) {
+  // Keys [first, first + count) of those that end at `end`.
+  void stream(std::int64_t first, std::int64_t count, std::int64_t end) {
+    const SequenceKeys keys{call_, sequence_, block_.sequence, kv_head()};
+    const KeyRun known{first, std::min(first + count + kernels::keys_fetched_ahead, end)};
     of_dtype(*table_.attend, call_.k.dtype)
         .stream({.queries = loaded(),
                  .limits = scratch_.limits,
                  .rows = shape_.rows(),
                  .head_dim = head_dim(),
                  .features = features(),
-                 .keys = blocks(call_.k, scratch_.keys, count),
-                 .values = blocks(call_.v, scratch_.values, count),
+                 .keys = find_blocks(keys, call_.k, known, scratch_.keys),
+                 .rotation = turn_of_keys(first),
+                 .values = find_blocks(keys, call_.v, known, scratch_.values),
                  .first_key = first,
                  .count = count,
                  .state = state(),
@@ -294,6 +273,9 @@ class Block {
   }
 
   void accumulate(std::int64_t first, std::int64_t count) {
+    const SequenceKeys keys{call_, sequence_, block_.sequence, kv_head()};
+    find_heads(keys, call_.k, {first, first + count}, scratch_.keys);
+    find_heads(keys, call_.v, {first, first + count}, scratch_.values);
     of_dtype(*table_.attend, call_.k.dtype)
         .pack_keys({.heads = scratch_.keys,
                     .first = 0,

@@ -145,12 +145,17 @@ struct AccumulateJob {
   float* scratch;  // [accumulate_scratch_size]
 };
 
-// Heads of consecutive keys in blocks of a fixed number of keys; the last one may have fewer. What
-// is not paged is one block.
+// Keys are fetched so many before they are read, where the processor does not find them by itself.
+inline constexpr std::int64_t keys_fetched_ahead = 32;
+
+// Heads of consecutive keys in blocks of a fixed number of keys. What is not paged is one block.
 struct HeadBlocks {
   const void* const* blocks;  // feature 0 of the first head of each; features are adjacent
   std::int64_t block_keys;
   std::int64_t key_stride;  // elements from one head of a block to the next
+  std::int64_t first;       // which key of the first block the job's first one is
+  std::int64_t known;       // keys from the job's first one on that lie in blocks: those beyond the
+                            // job's own are fetched for the next job, not read
 };
 
 struct StreamJob {
@@ -159,7 +164,8 @@ struct StreamJob {
   std::int64_t rows;        // few
   std::int64_t head_dim;
   std::int64_t features;  // of values
-  HeadBlocks keys;        // rotated
+  HeadBlocks keys;
+  HeadRotation rotation;  // of keys, a few of which are turned in scratch at a time
   HeadBlocks values;
   std::int64_t first_key;  // which key the first one is, a multiple of keys_of_tile
   std::int64_t count;

@@ -28,15 +28,14 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-inline constexpr std::int64_t fetched_ahead = 32;  // heads
-
-// Equally spaced heads of one tensor.
+// Equally spaced heads of one tensor, and those that are fetched beside them.
 template <class T>
 struct Run {
   const T* first;
   std::int64_t stride;
   std::int64_t count;
   std::int64_t features;
+  const T* ahead;  // what is fetched with the first one, the others at the same stride; null: none
 };
 
 // Into the second-level cache; the address may be beyond what is read.
@@ -46,24 +45,35 @@ HWY_INLINE void fetch([[maybe_unused]] std::uintptr_t address) {
 #endif
 }
 
+HWY_INLINE void fetch_bytes(const void* from, std::int64_t bytes) {
+  constexpr std::int64_t line = 64;
+  const auto first = reinterpret_cast<std::uintptr_t>(from);
+  for (std::int64_t byte = 0; byte < bytes; byte += line) {
+    fetch(first + static_cast<std::uintptr_t>(byte));
+  }
+}
+
 // Adjacent heads: two lines, one page ahead, twice in a page. The processor's own prefetching then
 // goes on where it would stop, at the page's end; fetching all lines is slower by a fifth, because
-// a fetch in flight takes one of the few places for loads. Other heads: all lines, some heads
-// ahead.
+// a fetch in flight takes one of the few places for loads. Other heads, and those whose block ends
+// before: all lines, some heads ahead.
 template <class T>
 HWY_INLINE void fetch_ahead(const Run<T>& run, std::int64_t i) {
+  if (run.ahead == nullptr) return;
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
   constexpr std::int64_t line = 64;
   constexpr std::int64_t page = 4096;
-  const auto head = reinterpret_cast<std::uintptr_t>(run.first + i * run.stride);
   const std::int64_t bytes = run.features * size;
-  const std::int64_t stride = run.stride * size;
-  const bool adjacent = stride == bytes;
-  if (adjacent && (i * bytes) % (page / 2) >= bytes) return;
-  const std::int64_t ahead = adjacent ? page : fetched_ahead * stride;
-  for (std::int64_t byte = 0; byte < (adjacent ? 2 * line : bytes); byte += line) {
-    fetch(head + static_cast<std::uintptr_t>(ahead + byte));
+  const bool adjacent = run.stride == run.features;
+  if (adjacent && run.ahead == run.first + keys_fetched_ahead * run.stride) {
+    if ((i * bytes) % (page / 2) < bytes) {
+      const auto head = reinterpret_cast<std::uintptr_t>(run.first + i * run.stride);
+      fetch(head + page);
+      fetch(head + page + line);
+    }
+    return;
   }
+  fetch_bytes(run.ahead + i * run.stride, bytes);
 }
 
 // Of four vectors the sums of their lanes, side by side.
@@ -224,6 +234,7 @@ HWY_INLINE void add_run(const Run<T>& values, const StreamJob& job, std::int64_t
     if (is_empty(keys)) return;
     Run<T> part = values;
     part.first += keys.begin * values.stride;
+    if (part.ahead != nullptr) part.ahead += keys.begin * values.stride;
     part.count = keys.end - keys.begin;
     add_values_of<rows()>(part, {.weights = job.scratch + row * score_stride + place + keys.begin,
                                  .sums = job.state.sums_of_values + row * padded,
@@ -239,37 +250,73 @@ HWY_INLINE void add_run(const Run<T>& values, const StreamJob& job, std::int64_t
   }
 }
 
-// Calls visit(run of whole vectors, its first key) for a run from key `at` on: as it lies, or
-// keys_of_panel of its keys at a time, widened to float32 and padded.
+// Where a key is in its block.
+struct BlockPlace {
+  const void* block;
+  std::int64_t key;
+};
+
+HWY_INLINE BlockPlace place_of(const HeadBlocks& heads, std::int64_t at) {
+  const std::int64_t key = heads.first + at;
+  return {heads.blocks[key / heads.block_keys], key % heads.block_keys};
+}
+
+template <class T>
+HWY_INLINE const T* head_of(const HeadBlocks& heads, const BlockPlace& place) {
+  return static_cast<const T*>(place.block) + place.key * heads.key_stride;
+}
+
+// Keys [keys.begin, keys.end) of a job, which are [features] elements each, as they lie: runs of
+// neighbours in one block that fetch neighbours in one block.
 template <class T, class Visit>
-HWY_INLINE void visit_whole_vectors(const Run<T>& run, std::int64_t at, float* scratch,
-                                    const Visit& visit) {
-  if (run.features % vector_lanes == 0) {
-    visit(run, at);
-    return;
-  }
-  const std::int64_t stride = padded_features(run.features);
-  for (std::int64_t first = 0; first < run.count; first += keys_of_panel) {
-    const std::int64_t count = std::min(keys_of_panel, run.count - first);
-    for (std::int64_t i = 0; i < count; ++i) {
-      fetch_ahead(run, first + i);
-      widen_head<T>(run.first + (first + i) * run.stride, run.features, scratch + i * stride);
+HWY_INLINE void for_each_run(const HeadBlocks& heads, std::int64_t features, KeyRange keys,
+                             const Visit& visit) {
+  for (std::int64_t at = keys.begin; at < keys.end;) {
+    const BlockPlace place = place_of(heads, at);
+    Run<T> run{head_of<T>(heads, place), heads.key_stride,
+               std::min(heads.block_keys - place.key, keys.end - at), features, nullptr};
+    if (const std::int64_t fetched = at + keys_fetched_ahead; fetched < heads.known) {
+      const BlockPlace ahead = place_of(heads, fetched);
+      run.ahead = head_of<T>(heads, ahead);
+      run.count = std::min({run.count, heads.block_keys - ahead.key, heads.known - fetched});
     }
-    visit(Run<float>{scratch, stride, count, run.features}, at + first);
+    visit(run, at);
+    at += run.count;
   }
 }
 
-// Keys [keys.begin, keys.end) of a job, which are [features] elements each.
+// The same keys, a few at a time in scratch: widened to float32, padded and turned.
 template <class T, class Visit>
-HWY_INLINE void for_each_run(const HeadBlocks& heads, std::int64_t features, KeyRange keys,
-                             float* scratch, const Visit& visit) {
-  for (std::int64_t at = keys.begin; at < keys.end;) {
-    const std::int64_t place = at % heads.block_keys;
-    const std::int64_t count = std::min(heads.block_keys - place, keys.end - at);
-    const auto* const block = static_cast<const T*>(heads.blocks[at / heads.block_keys]);
-    const Run<T> run{block + place * heads.key_stride, heads.key_stride, count, features};
-    visit_whole_vectors(run, at, scratch, visit);
-    at += count;
+HWY_INLINE void for_each_loaded_run(const HeadBlocks& heads, std::int64_t features,
+                                    const HeadRotation& rotation, KeyRange keys, float* scratch,
+                                    const Visit& visit) {
+  const std::int64_t stride = padded_features(features);
+  for (std::int64_t first = keys.begin; first < keys.end; first += keys_of_panel) {
+    const std::int64_t count = std::min(keys_of_panel, keys.end - first);
+    for (std::int64_t at = first; at < first + count; ++at) {
+      if (const std::int64_t fetched = at + keys_fetched_ahead; fetched < heads.known) {
+        fetch_bytes(head_of<T>(heads, place_of(heads, fetched)),
+                    features * static_cast<std::int64_t>(sizeof(T)));
+      }
+      load_head<T>(head_of<T>(heads, place_of(heads, at)), features, rotation, at,
+                   scratch + (at - first) * stride);
+    }
+    visit(Run<float>{scratch, stride, count, features, nullptr}, first);
+  }
+}
+
+// Calls visit(run of whole vectors, its first key) for all keys of the range. Blocks of fewer keys
+// than are scored at once are brought together in scratch, too.
+template <class T, class Visit>
+HWY_INLINE void visit_keys(const HeadBlocks& heads, std::int64_t features,
+                           const HeadRotation& rotation, KeyRange keys, float* scratch,
+                           const Visit& visit) {
+  const bool as_they_lie = features % vector_lanes == 0 && rotation.order == PairOrder::none &&
+                           (heads.block_keys >= 4 || heads.block_keys >= heads.known);
+  if (as_they_lie) {
+    for_each_run<T>(heads, features, keys, visit);
+  } else {
+    for_each_loaded_run<T>(heads, features, rotation, keys, scratch, visit);
   }
 }
 
@@ -300,9 +347,9 @@ HWY_INLINE void stream_tile(const StreamJob& job, std::int64_t first, std::int64
   if (is_empty(any)) return;
   const KeyRange keys{first + any.begin, first + any.end};
   float* const room = job.scratch + job.rows * score_stride;
-  for_each_run<T>(job.keys, job.head_dim, keys, room,
-                  [&](const auto& run, std::int64_t at)
-                      HWY_ATTR { score_run(run, job, at - first); });
+  visit_keys<T>(job.keys, job.head_dim, job.rotation, keys, room,
+                [&](const auto& run, std::int64_t at)
+                    HWY_ATTR { score_run(run, job, at - first); });
   for (std::int64_t row = 0; row < job.rows; ++row) {
     float* const scores = job.scratch + row * score_stride;
     const KeyRange range = within_tile(job.limits[row], first_key, count);
@@ -310,9 +357,9 @@ HWY_INLINE void stream_tile(const StreamJob& job, std::int64_t first, std::int64
     const float largest = complete_scores(job.limits[row], first_key, range, scores);
     weigh_row(state_row(job.state, row, job.features), scores, whole_panels(range), largest);
   }
-  for_each_run<T>(job.values, job.features, keys, room,
-                  [&](const auto& run, std::int64_t at)
-                      HWY_ATTR { add_run(run, job, first_key, at - first); });
+  visit_keys<T>(job.values, job.features, {}, keys, room,
+                [&](const auto& run, std::int64_t at)
+                    HWY_ATTR { add_run(run, job, first_key, at - first); });
 }
 
 template <class T>

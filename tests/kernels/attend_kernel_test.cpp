@@ -125,22 +125,28 @@ State streamed(const Problem& problem, const Cut& cut) {
     const std::int64_t rows = std::min(cut.rows, n.rows - row);
     const Queries queries(problem, row, rows);
     Floats scratch(stream_scratch_size(rows, std::max(n.head_dim, n.features)), nan);
-    // A call begins at the border of a block, too.
-    const std::int64_t cut_keys = cut.keys % n.lying.block_keys == 0 ? cut.keys : n.keys;
-    for (std::int64_t key = 0; key < n.keys; key += cut_keys) {
-      const std::int64_t block = key / n.lying.block_keys;
-      kernels_of(n.type).stream(
-          {.queries = queries.loaded.data(),
-           .limits = problem.limits.data() + row,
-           .rows = rows,
-           .head_dim = n.head_dim,
-           .features = n.features,
-           .keys = {problem.k.blocks.data() + block, n.lying.block_keys, problem.k.stride},
-           .values = {problem.v.blocks.data() + block, n.lying.block_keys, problem.v.stride},
-           .first_key = key,
-           .count = std::min(cut_keys, n.keys - key),
-           .state = state.view(row),
-           .scratch = scratch.data()});
+    for (std::int64_t key = 0; key < n.keys; key += cut.keys) {
+      const auto blocks = [&](const Tensor& tensor) {
+        return HeadBlocks{.blocks = tensor.blocks.data() + key / n.lying.block_keys,
+                          .block_keys = n.lying.block_keys,
+                          .key_stride = tensor.stride,
+                          .first = key % n.lying.block_keys,
+                          .known = n.keys - key};
+      };
+      HeadRotation rotation = problem.of_keys;
+      rotation.rows += key * rotation.row_stride;
+      kernels_of(n.type).stream({.queries = queries.loaded.data(),
+                                 .limits = problem.limits.data() + row,
+                                 .rows = rows,
+                                 .head_dim = n.head_dim,
+                                 .features = n.features,
+                                 .keys = blocks(problem.k),
+                                 .rotation = rotation,
+                                 .values = blocks(problem.v),
+                                 .first_key = key,
+                                 .count = std::min(cut.keys, n.keys - key),
+                                 .state = state.view(row),
+                                 .scratch = scratch.data()});
     }
     EXPECT_TRUE(scratch.is_intact() && state.is_intact());
   }
@@ -240,7 +246,7 @@ void expect_expected(const Problem& problem, State state) {
 constexpr std::array<std::int64_t, 14> odd_sizes = {1,  2,  3,  5,  8,  15, 16,
                                                     17, 31, 48, 64, 72, 80, 130};
 
-constexpr std::array<std::int64_t, 4> block_sizes = {1, 7, 32, 4096};
+constexpr std::array<std::int64_t, 5> block_sizes = {1, 3, 7, 32, 4096};
 
 Sizes random_sizes(Random& random) {
   const auto any_size = [&] {
@@ -288,6 +294,7 @@ TEST(AttendKernels, AccumulateIsAttention) {
 
 TEST(AttendKernels, StreamIsAttention) {
   for_each_problem([](Problem& problem, Random& random) {
+    if (random.integer(0, 1) == 0) problem.turn_by_random_angles();
     const State whole = streamed(problem, {});
     expect_expected(problem, whole);
     const Cut cut{.rows = random.integer(1, problem.size.rows), .keys = keys_of_tile};

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the keys, or values, of a tile lie, as the kernels of attention take them.
+#pragma once
+
+#include <cstdint>
+
+#include "attention/attend_call.hpp"
+#include "attention/key_limits.hpp"
+#include "kernels/attend_kernels.hpp"
+
+namespace rotary {
+
+// The keys of one kv head of a sequence, which is call.sequence(index).
+struct SequenceKeys {
+  const AttendCall& call;
+  const AttentionSequence& sequence;
+  std::int64_t index;
+  std::int64_t kv_head;
+
+  // Of k or v.
+  [[nodiscard]] const void* head(const ConstHeadsView& view, std::int64_t key) const noexcept {
+    const KeyPlace place = key_place(call, sequence, index, key);
+    return head_at(view, place.batch, place.token, kv_head);
+  }
+};
+
+// One by one.
+inline void find_heads(const SequenceKeys& of, const ConstHeadsView& view, const KeyRun& keys,
+                       const void** heads) noexcept {
+  for (std::int64_t key = keys.begin; key < keys.end; ++key) *heads++ = of.head(view, key);
+}
+
+// As blocks, whose addresses `blocks` takes: pages, or all of them in one. The first key may be
+// anywhere in its page.
+[[nodiscard]] inline kernels::HeadBlocks find_blocks(const SequenceKeys& of,
+                                                     const ConstHeadsView& view, const KeyRun& keys,
+                                                     const void** blocks) noexcept {
+  const bool paged = of.call.table != nullptr;
+  const std::int64_t known = keys.end - keys.begin;
+  const std::int64_t slots = paged ? of.call.k.extents.tokens : known;
+  const std::int64_t first = paged ? (of.sequence.first_key + keys.begin) % slots : 0;
+  std::int64_t count = 0;
+  for (std::int64_t key = keys.begin - first; key < keys.end; key += slots)
+    blocks[count++] = of.head(view, key);
+  return {.blocks = blocks,
+          .block_keys = slots,
+          .key_stride = view.strides.token,
+          .first = first,
+          .known = known};
+}
+
+}  // namespace rotary
