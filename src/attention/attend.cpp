@@ -34,9 +34,10 @@ struct Work {
 void work_on(Work& work, std::int64_t worker) {
   const std::size_t offset = static_cast<std::size_t>(worker) * scratch_bytes(work.plan.sizes);
   const Scratch scratch = scratch_in(work.memory + offset, work.plan.sizes);
+  BiasTables tables(work.attending.bias, work.attending.kernels.attend->fill_pieces, scratch.bias);
   UnitCursor cursor(work.attending.call, work.plan);
   for (std::int64_t index = work.next++; index < work.plan.units; index = work.next++)
-    attend_block(work.attending, cursor.at(index), scratch);
+    attend_block(work.attending, cursor.at(index), scratch, tables);
 }
 
 // Tokens of a batch row that no sequence holds.

@@ -107,9 +107,16 @@ void enlarge(ScratchSizes& sizes, const Attending& attending, const QueryGroup& 
     sizes.rows_of_heads = std::max(sizes.rows_of_heads, heads * shape.rows());
   }
   const AttentionSequence sequence = call.sequence(group.sequence);
+  if (attending.bias == nullptr) return;
   const std::int64_t keys = group.by_keys ? std::min(sequence.keys, keys_of_split) : sequence.keys;
-  const BlockShape shape{.queries = std::min(block, group.queries), .group = call.group()};
-  sizes.bias_floats = std::max(sizes.bias_floats, bias_floats(attending, shape, heads, keys));
+  const BiasedBlock biased{.sequence = sequence,
+                           .mask = call.options.mask,
+                           .keys = {0, keys},
+                           .first_query = group.first_query,
+                           .queries = std::min(block, group.queries),
+                           .first_head = 0,
+                           .heads = heads * call.group()};
+  sizes.bias = largest(sizes.bias, bias_sizes(*attending.bias, biased, rows_of_bias));
 }
 
 }  // namespace
@@ -122,14 +129,6 @@ std::int64_t queries_of_block(const AttendCall& call) noexcept {
 KeyPath key_path(const AttendCall& call, std::int64_t queries) noexcept {
   const bool few = queries <= most_streamed_rows && queries * call.group() <= most_streamed_rows;
   return few && call.k.dtype == call.v.dtype ? KeyPath::streamed : KeyPath::packed;
-}
-
-std::int64_t bias_floats(const Attending& attending, const BlockShape& shape, std::int64_t kv_heads,
-                         std::int64_t keys) noexcept {
-  if (attending.bias == nullptr) return 0;
-  if (attending.bias->is_of_distances())
-    return kv_heads * shape.group * (keys + shape.queries + 2 * bias_margin);
-  return shape.rows() * (keys_of_tile + 2 * bias_margin);
 }
 
 Plan plan_of(const Attending& attending) noexcept {
@@ -197,10 +196,12 @@ QueryBlock UnitCursor::at(std::int64_t index) {
   const std::int64_t kv_heads = call_.k.extents.heads;
   if (!group_.by_keys) {
     const std::int64_t queries = queries_of_block(call_);
-    const std::int64_t first = in_group / kv_heads * queries;
+    // Those of a head one after the other, which share the tables of a bias.
+    const std::int64_t blocks = divided_up(group_.queries, queries);
+    const std::int64_t first = in_group % blocks * queries;
     return {.sequence = group_.sequence,
             .first_query = first,
-            .first_kv_head = in_group % kv_heads,
+            .first_kv_head = in_group / blocks,
             .shape = shape_of(call_, std::min(queries, group_.queries - first)),
             .keys = {0, call_.sequence(group_.sequence).keys}};
   }

@@ -32,6 +32,17 @@ std::int64_t kernel_floats(const ScratchSizes& sizes) {
                    kernels::stream_scratch_size(most_streamed_rows, longest)});
 }
 
+BiasMemory take(Arena& arena, const BiasSizes& sizes) noexcept {
+  BiasMemory memory;
+  memory.terms = arena.take<double>(sizes.terms);
+  memory.tables = arena.take<float>(sizes.tables);
+  memory.rows = arena.take<float>(sizes.rows);
+  memory.denominators = arena.take<double>(sizes.denominators);
+  memory.fire.bounds = arena.take<std::int64_t>(2 * sizes.breaks);
+  memory.fire.pieces = arena.take<kernels::StraightPiece>(2 * (sizes.breaks + 1));
+  return memory;
+}
+
 Scratch take(Arena& arena, const ScratchSizes& sizes) noexcept {
   Scratch s;
   s.sinks = arena.take<KeyRun>(sizes.rows);
@@ -49,12 +60,13 @@ Scratch take(Arena& arena, const ScratchSizes& sizes) noexcept {
       arena.take<float>(sizes.rows_of_heads * kernels::padded_features(sizes.features));
   s.keys = arena.take<const void*>(blocks_of_tile);
   s.values = arena.take<const void*>(blocks_of_tile);
+  s.next = arena.take<const void*>(2 * kernels::keys_of_tile);
   s.packed_keys =
       arena.take<float>(kernels::packed_keys_size(kernels::keys_of_tile, sizes.head_dim));
   s.packed_values =
       arena.take<float>(kernels::packed_values_size(kernels::keys_of_tile, sizes.features));
   s.of_kernels = arena.take<float>(kernel_floats(sizes));
-  s.bias = arena.take<float>(sizes.bias_floats);
+  s.bias = take(arena, sizes.bias);
   return s;
 }
 

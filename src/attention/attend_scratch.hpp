@@ -3,9 +3,11 @@
 // there.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "attention/bias_tables.hpp"
 #include "attention/key_limits.hpp"
 #include "kernels/attend_kernels.hpp"
 
@@ -13,7 +15,7 @@ namespace rotary {
 
 // Query rows that meet a tile of keys before the next tile is packed. Packing is paid once for all
 // of them; their sums and the packed tile stay in the second-level cache.
-inline constexpr std::int64_t rows_of_block = 1008;
+inline constexpr std::int64_t rows_of_block = 1032;
 
 // So few rows go through the keys as they lie, unpacked.
 inline constexpr std::int64_t most_streamed_rows = 8;
@@ -21,8 +23,8 @@ inline constexpr std::int64_t most_streamed_rows = 8;
 // Query rows that are loaded, or stored, at once.
 inline constexpr std::int64_t rows_of_load = 4 * kernels::rows_of_group;
 
-// Entries beyond what a row needs in each table of a bias (RowLimits).
-inline constexpr std::int64_t bias_margin = kernels::keys_of_panel;
+// Rows that have a bias of their own, made for a tile of keys, at once.
+inline constexpr std::int64_t rows_of_bias = std::max(kernels::rows_of_group, most_streamed_rows);
 
 // The most blocks of keys that a tile, and what is fetched behind it, can lie in.
 inline constexpr std::int64_t blocks_of_tile = kernels::keys_of_tile + kernels::keys_fetched_ahead;
@@ -57,8 +59,8 @@ struct ScratchSizes {
   std::int64_t rows = 0;           // of one kv head
   std::int64_t rows_of_heads = 0;  // of all kv heads of a block
   std::int64_t head_dim = 0;
-  std::int64_t features = 0;     // of values
-  std::int64_t bias_floats = 0;  // of all tables
+  std::int64_t features = 0;  // of values
+  BiasSizes bias;
 };
 
 struct Scratch {
@@ -73,10 +75,11 @@ struct Scratch {
   kernels::SoftmaxState state = {};      // of rows_of_heads
   const void** keys = nullptr;           // [blocks_of_tile]
   const void** values = nullptr;         // [blocks_of_tile]
+  const void** next = nullptr;           // [2 * keys_of_tile], keys and values of the next tile
   float* packed_keys = nullptr;          // of keys_of_tile
   float* packed_values = nullptr;        // of keys_of_tile
   float* of_kernels = nullptr;
-  float* bias = nullptr;  // [bias_floats]
+  BiasMemory bias;
 };
 
 // memory: scratch_bytes(sizes), aligned to attend_alignment.

@@ -2,6 +2,7 @@
 // Where the keys, or values, of a tile lie, as the kernels of attention take them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "attention/attend_call.hpp"
@@ -47,6 +48,19 @@ inline void find_heads(const SequenceKeys& of, const ConstHeadsView& view, const
           .key_stride = view.strides.token,
           .first = first,
           .known = known};
+}
+
+// Keys and values, to be fetched while the tile before is worked on.
+[[nodiscard]] inline kernels::NextHeads next_heads(const SequenceKeys& of, const KeyRun& keys,
+                                                   const void** heads) noexcept {
+  const std::int64_t count = std::max<std::int64_t>(keys.end - keys.begin, 0);
+  find_heads(of, of.call.k, keys, heads);
+  find_heads(of, of.call.v, keys, heads + count);
+  const auto bytes = [](const ConstHeadsView& view) {
+    return view.extents.features * size_in_bytes(view.dtype);
+  };
+  return {
+      .heads = heads, .count = 2 * count, .bytes = std::max(bytes(of.call.k), bytes(of.call.v))};
 }
 
 }  // namespace rotary

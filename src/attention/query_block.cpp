@@ -23,7 +23,8 @@ using kernels::padded_features;
 // The work on one block.
 class Block {
  public:
-  Block(const Attending& attending, const QueryBlock& block, const Scratch& scratch)
+  Block(const Attending& attending, const QueryBlock& block, const Scratch& scratch,
+        BiasTables& tables)
       : call_(attending.call),
         table_(attending.kernels),
         bias_(attending.bias),
@@ -31,6 +32,7 @@ class Block {
         shape_(block.shape),
         sequence_(attending.call.sequence(block.sequence)),
         scratch_(scratch),
+        tables_(tables),
         partial_(attending.partial) {}
 
   void run() {
@@ -39,7 +41,7 @@ class Block {
       begin_softmax();
       load_queries();
     });
-    make_distance_tables();
+    if (bias_ != nullptr) tables_.begin(biased_block());
     attend(scratch_.sinks);
     attend(scratch_.windows);
     if (!is_last_split()) return;
@@ -152,10 +154,6 @@ class Block {
     }
   }
 
-  [[nodiscard]] bool has_distance_tables() const {
-    return bias_ != nullptr && bias_->is_of_distances();
-  }
-
   // The keys that any row sees.
   [[nodiscard]] KeyRun all_keys(const KeyRun* runs) const {
     KeyRun all{.begin = std::numeric_limits<std::int64_t>::max(), .end = 0};
@@ -167,26 +165,18 @@ class Block {
     return all;
   }
 
-  // Of all rows of the block to all keys that any of them sees.
-  void make_distance_tables() {
-    if (!has_distance_tables()) return;
-    const KeyRun sinks = all_keys(scratch_.sinks);
-    const KeyRun windows = all_keys(scratch_.windows);
-    const KeyRun keys = hull(sinks, windows);
-    if (keys.empty()) return;
-    const std::int64_t key = sequence_.key_position;
-    distances_ = {.first = key + keys.begin - query_position(shape_.queries - 1),
-                  .last = key + keys.end - 1 - query_position(0)};
-    if (call_.options.mask.order == AttentionOrder::causal)
-      distances_.last = std::min<std::int64_t>(distances_.last, 0);
-    distances_ = bias_->distinct(distances_);
-    bias_stride_ = distances_.count() + 2 * bias_margin;
-    bias_->fill(DistanceTables{.tables = scratch_.bias,
-                               .stride = bias_stride_,
-                               .first_head = first_head(),
-                               .heads = block_.kv_heads * shape_.group,
-                               .range = distances_,
-                               .margin = bias_margin});
+  [[nodiscard]] BiasedBlock biased_block() const {
+    return {.sequence = sequence_,
+            .mask = call_.options.mask,
+            .keys = common(block_.keys, {0, sequence_.keys}),
+            .first_query = block_.first_query,
+            .queries = shape_.queries,
+            .first_head = first_head(),
+            .heads = block_.kv_heads * shape_.group};
+  }
+  // Of the heads of that.
+  [[nodiscard]] std::int64_t biased_head(std::int64_t head) const {
+    return head_ * shape_.group + head;
   }
 
   void set_limits(const KeyRun* runs) {
@@ -196,37 +186,28 @@ class Block {
                               .bias = nullptr,
                               .bias_of_key_0 = 0,
                               .bias_count = 0};
-    if (!has_distance_tables()) return;
+    if (bias_ == nullptr) return;
     for_each_row([&](std::int64_t row, std::int64_t query, std::int64_t head) {
-      kernels::RowLimits& limits = scratch_.limits[row];
-      limits.bias = scratch_.bias + (head_ * shape_.group + head) * bias_stride_;
-      limits.bias_of_key_0 =
-          bias_margin + sequence_.key_position - query_position(query) - distances_.first;
-      limits.bias_count = bias_stride_;
+      if (!tables_.has_rows(query))
+        tables_.set_table(scratch_.limits[row], query, biased_head(head));
     });
   }
 
-  // Where no table serves all tiles: that of the keys [first, first + count) for each row.
-  void make_row_tables(std::int64_t first, std::int64_t count) {
-    if (bias_ == nullptr || has_distance_tables()) return;
-    const std::int64_t stride = keys_of_tile + 2 * bias_margin;
-    for (std::int64_t query = 0; query < shape_.queries; ++query) {
-      const bool by_head = shape_.queries > 1;
-      float* const table = scratch_.bias + (by_head ? query : 0) * stride;
-      bias_->fill(RowTables{.values = table + bias_margin,
-                            .stride = by_head ? shape_.run_stride() * stride : stride,
-                            .first_head = first_head(),
-                            .heads = shape_.group,
-                            .query = query_position(query),
-                            .first_key = sequence_.key_position + first,
-                            .keys = count});
+  // The last query of a block is the one farthest along.
+  [[nodiscard]] bool has_bias_rows() const { return tables_.has_rows(shape_.queries - 1); }
+
+  // Of rows whose bias no table serves.
+  void make_bias_rows(std::int64_t first_row, std::int64_t rows, const KeyRun& keys) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::int64_t run = (first_row + i) / shape_.run_stride();
+      const std::int64_t index = (first_row + i) % shape_.run_stride();
+      if (index >= shape_.rows_of_run()) continue;
+      const std::int64_t query = shape_.query_of(index);
+      if (!tables_.has_rows(query)) continue;
+      const std::int64_t head = biased_head(shape_.head_of(run, index));
+      tables_.make_row(scratch_.limits[first_row + i],
+                       {.row = i, .query = query, .head = head, .keys = keys});
     }
-    for_each_row([&](std::int64_t row, std::int64_t, std::int64_t) {
-      kernels::RowLimits& limits = scratch_.limits[row];
-      limits.bias = scratch_.bias + row * stride;
-      limits.bias_of_key_0 = bias_margin - first;
-      limits.bias_count = stride;
-    });
   }
 
   void attend(const KeyRun* runs) {
@@ -234,14 +215,17 @@ class Block {
     if (all.empty()) return;
     for (std::int64_t first = all.begin / keys_of_tile * keys_of_tile; first < all.end;
          first += keys_of_tile) {
-      const std::int64_t count = std::min(keys_of_tile, all.end - first);
+      const KeyRun tile{first, std::min(first + keys_of_tile, all.end)};
       for_each_kv_head([&] {
         set_limits(runs);
-        make_row_tables(first, count);
         if (shape_.path == KeyPath::streamed) {
-          stream(first, count, all.end);
+          if (has_bias_rows()) make_bias_rows(0, shape_.rows(), tile);
+          stream(tile, all.end);
         } else {
-          accumulate(first, count);
+          pack(tile);
+          next_ = next_heads(keys_of_head(), {tile.end, std::min(tile.end + keys_of_tile, all.end)},
+                             scratch_.next);
+          accumulate(tile);
         }
       });
     }
@@ -253,10 +237,14 @@ class Block {
                 sequence_.first_key + first);
   }
 
-  // Keys [first, first + count) of those that end at `end`.
-  void stream(std::int64_t first, std::int64_t count, std::int64_t end) {
-    const SequenceKeys keys{call_, sequence_, block_.sequence, kv_head()};
-    const KeyRun known{first, std::min(first + count + kernels::keys_fetched_ahead, end)};
+  [[nodiscard]] SequenceKeys keys_of_head() const {
+    return {call_, sequence_, block_.sequence, kv_head()};
+  }
+
+  // A tile of the keys that end at `end`.
+  void stream(const KeyRun& tile, std::int64_t end) {
+    const SequenceKeys keys = keys_of_head();
+    const KeyRun known{tile.begin, std::min(tile.end + kernels::keys_fetched_ahead, end)};
     of_dtype(*table_.attend, call_.k.dtype)
         .stream({.queries = loaded(),
                  .limits = scratch_.limits,
@@ -264,45 +252,66 @@ class Block {
                  .head_dim = head_dim(),
                  .features = features(),
                  .keys = find_blocks(keys, call_.k, known, scratch_.keys),
-                 .rotation = turn_of_keys(first),
+                 .rotation = turn_of_keys(tile.begin),
                  .values = find_blocks(keys, call_.v, known, scratch_.values),
-                 .first_key = first,
-                 .count = count,
+                 .first_key = tile.begin,
+                 .count = tile.end - tile.begin,
                  .state = state(),
                  .scratch = scratch_.of_kernels});
   }
 
-  void accumulate(std::int64_t first, std::int64_t count) {
-    const SequenceKeys keys{call_, sequence_, block_.sequence, kv_head()};
-    find_heads(keys, call_.k, {first, first + count}, scratch_.keys);
-    find_heads(keys, call_.v, {first, first + count}, scratch_.values);
+  void pack(const KeyRun& tile) {
+    find_heads(keys_of_head(), call_.k, tile, scratch_.keys);
+    find_heads(keys_of_head(), call_.v, tile, scratch_.values);
     of_dtype(*table_.attend, call_.k.dtype)
         .pack_keys({.heads = scratch_.keys,
                     .first = 0,
-                    .count = count,
+                    .count = tile.end - tile.begin,
                     .features = head_dim(),
-                    .rotation = turn_of_keys(first),
+                    .rotation = turn_of_keys(tile.begin),
                     .packed = scratch_.packed_keys,
                     .scratch = scratch_.of_kernels});
     of_dtype(*table_.attend, call_.v.dtype)
         .pack_values({.heads = scratch_.values,
                       .first = 0,
-                      .count = count,
+                      .count = tile.end - tile.begin,
                       .features = features(),
                       .rotation = {},
                       .packed = scratch_.packed_values,
                       .scratch = scratch_.of_kernels});
+  }
+
+  // What rows [row, row + rows) fetch of them.
+  [[nodiscard]] kernels::NextHeads share_of_next(std::int64_t row, std::int64_t rows) const {
+    const std::int64_t begin = next_.count * row / shape_.rows();
+    const std::int64_t end = next_.count * (row + rows) / shape_.rows();
+    return {.heads = next_.heads + begin, .count = end - begin, .bytes = next_.bytes};
+  }
+
+  void accumulate(const KeyRun& tile) {
+    const bool by_rows = has_bias_rows();
+    const std::int64_t step = by_rows ? kernels::rows_of_group : shape_.rows();
+    for (std::int64_t row = 0; row < shape_.rows(); row += step) {
+      const std::int64_t rows = std::min(step, shape_.rows() - row);
+      if (by_rows) make_bias_rows(row, rows, tile);
+      accumulate_rows(row, rows, tile);
+    }
+  }
+
+  void accumulate_rows(std::int64_t row, std::int64_t rows, const KeyRun& tile) {
     table_.attend->accumulate({.queries = scratch_.packed_queries,
-                               .limits = scratch_.limits,
-                               .rows = shape_.rows(),
+                               .first = row,
+                               .limits = scratch_.limits + row,
+                               .rows = rows,
                                .head_dim = head_dim(),
                                .features = features(),
                                .keys = scratch_.packed_keys,
                                .values = scratch_.packed_values,
-                               .first_key = first,
-                               .count = count,
-                               .state = state(),
-                               .scratch = scratch_.of_kernels});
+                               .first_key = tile.begin,
+                               .count = tile.end - tile.begin,
+                               .state = from_row(state(), row),
+                               .scratch = scratch_.of_kernels,
+                               .next = share_of_next(row, rows)});
   }
 
   // Whether this block has all that its queries attend to: what other splits wrote is visible then.
@@ -369,16 +378,17 @@ class Block {
   const BlockShape& shape_;
   const AttentionSequence sequence_;
   const Scratch& scratch_;
+  BiasTables& tables_;
   const PartialStates& partial_;
   std::int64_t head_ = 0;  // the current kv head, of those of the block
-  Distances distances_;
-  std::int64_t bias_stride_ = 0;
+  kernels::NextHeads next_;
 };
 
 }  // namespace
 
-void attend_block(const Attending& attending, const QueryBlock& block, const Scratch& scratch) {
-  Block(attending, block, scratch).run();
+void attend_block(const Attending& attending, const QueryBlock& block, const Scratch& scratch,
+                  BiasTables& tables) {
+  Block(attending, block, scratch, tables).run();
 }
 
 }  // namespace rotary

@@ -8,6 +8,7 @@
 
 #include "attention/attend_call.hpp"
 #include "attention/attend_scratch.hpp"
+#include "attention/bias_tables.hpp"
 #include "attention/score_bias.hpp"
 #include "kernels/kernels.hpp"
 
@@ -48,11 +49,8 @@ struct QueryBlock {
 // The path of a block of so many queries.
 [[nodiscard]] KeyPath key_path(const AttendCall& call, std::int64_t queries) noexcept;
 
-// Floats that the tables of a bias take for a block of so many kv heads that meets so many keys; 0
-// without one.
-[[nodiscard]] std::int64_t bias_floats(const Attending& attending, const BlockShape& shape,
-                                       std::int64_t kv_heads, std::int64_t keys) noexcept;
-
-void attend_block(const Attending& attending, const QueryBlock& block, const Scratch& scratch);
+// tables: of the worker's scratch memory.
+void attend_block(const Attending& attending, const QueryBlock& block, const Scratch& scratch,
+                  BiasTables& tables);
 
 }  // namespace rotary

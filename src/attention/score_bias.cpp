@@ -31,33 +31,46 @@ double distance_of(const AlibiScores& scores, const PairOfPositions& pair) noexc
                                                    : static_cast<double>(pair.relative());
 }
 
-// [heads][stride] numbers of pairs (query, key), (query, key + 1), ...
-struct Filled {
-  float* numbers;
-  std::int64_t stride;
-  std::int64_t first_head;
-  std::int64_t heads;
-  PairOfPositions first;
-  std::int64_t count;
-};
+// A pair that has this distance.
+PairOfPositions pair_at(std::int64_t distance) noexcept { return {.query = 0, .key = distance}; }
 
 template <class Evaluator>
-void fill_numbers(const Filled& of, const Evaluator& evaluator) noexcept {
-  for (std::int64_t i = 0; i < of.count; ++i) {
-    const double term = evaluator.shared_term({.query = of.first.query, .key = of.first.key + i});
-    for (std::int64_t head = 0; head < of.heads; ++head)
-      of.numbers[head * of.stride + i] = in_log2(evaluator.value(of.first_head + head, term));
+void fill_numbers(const DistanceTables& to, const Evaluator& evaluator) noexcept {
+  for (std::int64_t i = 0; i < to.range.count(); ++i) {
+    const double term =
+        to.terms == nullptr ? evaluator.shared_term(pair_at(to.range.first + i)) : to.terms[i];
+    for (std::int64_t head = 0; head < to.heads; ++head) {
+      to.tables[head * to.stride + to.margin + i] =
+          in_log2(evaluator.value(to.first_head + head, term));
+    }
   }
 }
 
-void fill_numbers(const Filled& of, const AlibiScores& scores) noexcept {
-  for (std::int64_t head = 0; head < of.heads; ++head) {
-    const double slope = relative::alibi_slope(scores.alibi, of.first_head + head);
-    for (std::int64_t i = 0; i < of.count; ++i) {
-      of.numbers[head * of.stride + i] =
-          in_log2(slope * distance_of(scores, {of.first.query, of.first.key + i}));
+void fill_numbers(const DistanceTables& to, const AlibiScores& scores) noexcept {
+  for (std::int64_t head = 0; head < to.heads; ++head) {
+    const double slope = relative::alibi_slope(scores.alibi, to.first_head + head);
+    for (std::int64_t i = 0; i < to.range.count(); ++i) {
+      to.tables[head * to.stride + to.margin + i] =
+          in_log2(slope * distance_of(scores, pair_at(to.range.first + i)));
     }
   }
+}
+
+// Row by row (fire_rows.hpp).
+void fill_numbers(const DistanceTables&, const relative::FireEvaluator&) noexcept {}
+
+template <class Evaluator>
+double term_of(const Evaluator& evaluator, const PairOfPositions& pair) noexcept {
+  return evaluator.shared_term(pair);
+}
+
+double term_of(const AlibiScores& scores, const PairOfPositions& pair) noexcept {
+  return distance_of(scores, pair);
+}
+
+// What x of FIRE is, but for the divisor of the query.
+double term_of(const relative::FireEvaluator& evaluator, const PairOfPositions& pair) noexcept {
+  return evaluator.numerator(pair.distance());
 }
 
 }  // namespace
@@ -73,8 +86,12 @@ ScoreBias::ScoreBias(const RelativeBias& bias)
           bias)),
       saturation_(saturation_of(bias)) {}
 
-bool ScoreBias::is_of_distances() const noexcept {
-  return !std::holds_alternative<relative::FireEvaluator>(evaluator_);
+const relative::FireEvaluator* ScoreBias::fire() const noexcept {
+  return std::get_if<relative::FireEvaluator>(&evaluator_);
+}
+
+bool ScoreBias::keeps_terms() const noexcept {
+  return fire() != nullptr || std::holds_alternative<relative::SandwichEvaluator>(evaluator_);
 }
 
 Distances ScoreBias::distinct(Distances range) const noexcept {
@@ -84,30 +101,23 @@ Distances ScoreBias::distinct(Distances range) const noexcept {
           .last = std::max(first, std::clamp(range.last, -saturation_, saturation_))};
 }
 
+void ScoreBias::fill_terms(Distances range, double* terms) const noexcept {
+  std::visit(
+      [&](const auto& evaluator) {
+        for (std::int64_t i = 0; i < range.count(); ++i)
+          terms[i] = term_of(evaluator, pair_at(range.first + i));
+      },
+      evaluator_);
+}
+
 void ScoreBias::fill(const DistanceTables& tables) const noexcept {
   const std::int64_t count = tables.range.count();
-  const Filled of{.numbers = tables.tables + tables.margin,
-                  .stride = tables.stride,
-                  .first_head = tables.first_head,
-                  .heads = tables.heads,
-                  .first = {.query = 0, .key = tables.range.first},
-                  .count = count};
-  std::visit([&](const auto& evaluator) { fill_numbers(of, evaluator); }, evaluator_);
+  std::visit([&](const auto& evaluator) { fill_numbers(tables, evaluator); }, evaluator_);
   for (std::int64_t head = 0; head < tables.heads; ++head) {
     float* const table = tables.tables + head * tables.stride;
     std::fill_n(table, tables.margin, table[tables.margin]);
     std::fill_n(table + tables.margin + count, tables.margin, table[tables.margin + count - 1]);
   }
-}
-
-void ScoreBias::fill(const RowTables& tables) const noexcept {
-  const Filled of{.numbers = tables.values,
-                  .stride = tables.stride,
-                  .first_head = tables.first_head,
-                  .heads = tables.heads,
-                  .first = {.query = tables.query, .key = tables.first_key},
-                  .count = tables.keys};
-  std::visit([&](const auto& evaluator) { fill_numbers(of, evaluator); }, evaluator_);
 }
 
 double ScoreBias::row_constant(std::int64_t head, std::int64_t query) const noexcept {

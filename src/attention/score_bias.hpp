@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A relative bias as the kernels of attention take it: numbers in units of log2, by distance where
-// distance alone counts, else by the keys of one query.
+// A relative bias as the kernels of attention take it: numbers in units of log2, by distance. Of
+// FIRE, whose rows have a divisor of their own, there is only the term that they share
+// (fire_rows.hpp).
 #pragma once
 
 #include <cstdint>
@@ -28,17 +29,7 @@ struct DistanceTables {
   std::int64_t heads = 0;
   Distances range;
   std::int64_t margin = 0;
-};
-
-// values[head * stride + key] of one query and the keys from first_key on.
-struct RowTables {
-  float* values = nullptr;
-  std::int64_t stride = 0;
-  std::int64_t first_head = 0;
-  std::int64_t heads = 0;
-  std::int64_t query = 0;  // positions
-  std::int64_t first_key = 0;
-  std::int64_t keys = 0;
+  const double* terms = nullptr;  // of the range, where the bias keeps terms
 };
 
 // ALiBi without what is the same for all keys of a row, which softmax does not see: the form
@@ -57,15 +48,21 @@ class ScoreBias {
  public:
   explicit ScoreBias(const RelativeBias& bias);
 
-  // Whether distance tables serve; else row tables.
-  [[nodiscard]] bool is_of_distances() const noexcept;
+  // Null: distance tables serve.
+  [[nodiscard]] const relative::FireEvaluator* fire() const noexcept;
+
+  // Whether what all heads share takes so long to compute that it is worth its memory.
+  [[nodiscard]] bool keeps_terms() const noexcept;
 
   // The range without the distances at its ends that have the bias of the outermost one that
   // stays; where it has none at all, one of them.
   [[nodiscard]] Distances distinct(Distances range) const noexcept;
 
+  // [range.count()] numbers that fill() takes. Requires a bias that keeps terms.
+  void fill_terms(Distances range, double* terms) const noexcept;
+
+  // Not of FIRE.
   void fill(const DistanceTables& tables) const noexcept;
-  void fill(const RowTables& tables) const noexcept;
 
   // What a query at this position adds to its log-sum-exp.
   [[nodiscard]] double row_constant(std::int64_t head, std::int64_t query) const noexcept;

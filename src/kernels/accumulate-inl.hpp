@@ -48,32 +48,56 @@ struct TileOfRows {
   float* largest;         // [rows][lane_multiple]: of the scores of each lane
 };
 
-// Scores of the keys of one panel, from `place` on.
-template <std::size_t Rows>
+// Fetches heads a few lines at a time: many at once would make what is computed wait.
+class Fetching {
+ public:
+  Fetching(const NextHeads& next, std::int64_t steps)
+      : next_(next),
+        lines_(rounded_up(next.bytes, line) / line),
+        of_step_((next.count * lines_ + steps - 1) / steps) {}
+
+  HWY_INLINE void step() {
+    const std::int64_t end = std::min(at_ + of_step_, next_.count * lines_);
+    for (; at_ < end; ++at_) {
+      const auto head = reinterpret_cast<std::uintptr_t>(next_.heads[at_ / lines_]);
+      fetch(head + static_cast<std::uintptr_t>(at_ % lines_ * line));
+    }
+  }
+
+ private:
+  static constexpr std::int64_t line = 64;
+  const NextHeads& next_;
+  std::int64_t lines_;  // of a head
+  std::int64_t of_step_;
+  std::int64_t at_ = 0;
+};
+
+// Scores of the keys of one panel, from `place` on; or of its first vector of keys, where the
+// others are seen by none of the rows.
+template <std::size_t Rows, std::size_t Vectors>
 HWY_NOINLINE void score_panel(const TileOfRows& tile, std::int64_t place, bool inside) {
   const hn::ScalableTag<float> d;
-  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
   hn::Vec<decltype(d)> sum[Rows][2];
   HWY_UNROLL(12)
   for (std::size_t r = 0; r < Rows; ++r) {
     const float* const bias = bias_of_panel(tile.limits[r], tile.first_key + place);
-    sum[r][0] = hn::LoadU(d, bias);
-    sum[r][1] = hn::LoadU(d, bias + lanes);
+    for (std::size_t v = 0; v < Vectors; ++v) sum[r][v] = hn::LoadU(d, bias + lanes_of(v));
   }
   const float* q = tile.queries;
   const float* k = tile.keys + place * tile.head_dim;
   for (std::int64_t f = tile.head_dim; f > 0; --f) {
-    const auto low = hn::Load(d, k);
-    const auto high = hn::Load(d, k + lanes);
+    hn::Vec<decltype(d)> keys[Vectors];
+    for (std::size_t v = 0; v < Vectors; ++v) keys[v] = hn::Load(d, k + lanes_of(v));
     HWY_UNROLL(12)
     for (std::size_t r = 0; r < Rows; ++r) {
       auto query = hn::Set(d, q[r]);
       keep_in_register(query);
-      sum[r][0] = hn::MulAdd(query, low, sum[r][0]);
-      sum[r][1] = hn::MulAdd(query, high, sum[r][1]);
+      for (std::size_t v = 0; v < Vectors; ++v) {
+        sum[r][v] = hn::MulAdd(query, keys[v], sum[r][v]);
+      }
     }
     q += group_stride;
-    k += 2 * lanes;
+    k += lanes_of(2);
   }
   float* const scores = tile.scores + place;
   if (!inside) {
@@ -81,15 +105,18 @@ HWY_NOINLINE void score_panel(const TileOfRows& tile, std::int64_t place, bool i
     HWY_UNROLL(12)
     for (std::size_t r = 0; r < Rows; ++r) {
       const KeyRange range = within_tile(tile.limits[r], tile.first_key, tile.count);
-      sum[r][0] = hn::IfThenElse(lanes_within(d, range, place), sum[r][0], masked);
-      sum[r][1] = hn::IfThenElse(lanes_within(d, range, place + lanes), sum[r][1], masked);
+      for (std::size_t v = 0; v < Vectors; ++v) {
+        const auto seen = lanes_within(d, range, place + lanes_of(v));
+        sum[r][v] = hn::IfThenElse(seen, sum[r][v], masked);
+      }
+      if (Vectors == 1) sum[r][1] = masked;
     }
   }
   HWY_UNROLL(12)
   for (std::size_t r = 0; r < Rows; ++r) {
     const auto row = static_cast<std::int64_t>(r);
     hn::Store(sum[r][0], d, scores + row * keys_of_tile);
-    hn::Store(sum[r][1], d, scores + row * keys_of_tile + lanes);
+    hn::Store(sum[r][1], d, scores + row * keys_of_tile + vector_lanes);
     float* const largest = tile.largest + row * lane_multiple;
     hn::Store(hn::Max(hn::Load(d, largest), hn::Max(sum[r][0], sum[r][1])), d, largest);
   }
@@ -171,26 +198,53 @@ HWY_INLINE void for_each_register_tile(std::int64_t rows, const Visit& visit) {
   visit_all(std::integral_constant<std::int64_t, 1>());
 }
 
+// Rows whose edges are added together, where they share keys.
+inline constexpr std::int64_t edge_rows = 4;
+
+// Adds the keys keys_of(row) of each row.
+template <class KeysOf>
+HWY_INLINE void add_edges(const TileOfRows& tile, std::int64_t rows, const KeysOf& keys_of) {
+  for (std::int64_t row = 0; row < rows; row += edge_rows) {
+    const std::int64_t end = std::min(row + edge_rows, rows);
+    KeyRange shared = keys_of(row);
+    for (std::int64_t r = row + 1; r < end; ++r) {
+      const KeyRange keys = keys_of(r);
+      shared = {std::max(shared.begin, keys.begin), std::min(shared.end, keys.end)};
+    }
+    if (end - row < edge_rows || is_empty(shared)) shared = {tile.count, tile.count};
+    for (std::int64_t r = row; r < end; ++r) {
+      add_all_values<1>(from_row(tile, r), before(keys_of(r), shared));
+    }
+    add_all_values<edge_rows>(from_row(tile, row), shared);
+    for (std::int64_t r = row; r < end; ++r) {
+      add_all_values<1>(from_row(tile, r), after(keys_of(r), shared));
+    }
+  }
+}
+
 // Values of the keys that all rows share are added to all of them at once, those at the edges of a
-// row's limits to that row alone: a masked key is not multiplied by 0, because it could be Inf or
-// NaN. Each row sees its keys in rising order.
+// row's limits to that row and those that share them: a masked key is not multiplied by 0, because
+// it could be Inf or NaN. Each row sees its keys in rising order.
 HWY_INLINE void add_values_within_limits(const TileOfRows& tile, std::int64_t rows,
-                                         KeyRange shared) {
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const KeyRange range = within_tile(tile.limits[r], tile.first_key, tile.count);
-    add_all_values<1>(from_row(tile, r), before(range, shared));
+                                         const RangesOfRows& ranges) {
+  const KeyRange shared = ranges.shared;
+  const auto range = [&](std::int64_t row) HWY_ATTR {
+    return within_tile(tile.limits[row], tile.first_key, tile.count);
+  };
+  if (ranges.any.begin < shared.begin) {
+    add_edges(tile, rows, [&](std::int64_t row) HWY_ATTR { return before(range(row), shared); });
   }
   for_each_register_tile(rows, [&](auto count, std::int64_t row) HWY_ATTR {
     add_all_values<static_cast<std::size_t>(count())>(from_row(tile, row), shared);
   });
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const KeyRange range = within_tile(tile.limits[r], tile.first_key, tile.count);
-    add_all_values<1>(from_row(tile, r), after(range, shared));
+  if (shared.end < ranges.any.end) {
+    add_edges(tile, rows, [&](std::int64_t row) HWY_ATTR { return after(range(row), shared); });
   }
 }
 
 HWY_INLINE void score_tile(const TileOfRows& tile, std::int64_t rows, const RangesOfRows& ranges,
-                           KeyRange panels) {
+                           Fetching& fetching) {
+  const KeyRange panels = whole_panels(ranges.any);
   const hn::ScalableTag<float> d;
   for (std::int64_t i = 0; i < rows * lane_multiple; i += vector_lanes) {
     hn::Store(hn::Set(d, minus_infinity), d, tile.largest + i);
@@ -198,35 +252,46 @@ HWY_INLINE void score_tile(const TileOfRows& tile, std::int64_t rows, const Rang
   constexpr std::int64_t width = 2 * vector_lanes;
   for (std::int64_t place = panels.begin; place < panels.end; place += width) {
     const bool inside = ranges.shared.begin <= place && place + width <= ranges.shared.end;
+    const bool half = ranges.any.end - place <= vector_lanes;
     for_each_register_tile(rows, [&](auto count, std::int64_t row) HWY_ATTR {
-      score_panel<static_cast<std::size_t>(count())>(from_row(tile, row), place, inside);
+      constexpr auto at_once = static_cast<std::size_t>(count());
+      if (half) {
+        score_panel<at_once, 1>(from_row(tile, row), place, false);
+      } else {
+        score_panel<at_once, 2>(from_row(tile, row), place, inside);
+      }
     });
+    fetching.step();
   }
 }
 
 // Rows [row, row + rows) of the job, at most group_rows.
 HWY_INLINE void accumulate_tile(const AccumulateJob& job, const TileOfRows& tile, std::int64_t row,
-                                std::int64_t rows) {
+                                std::int64_t rows, Fetching& fetching) {
   const RangesOfRows ranges = ranges_of(tile.limits, rows, tile.first_key, tile.count);
   if (is_empty(ranges.any)) return;
   const hn::ScalableTag<float> d;
   const KeyRange panels = whole_panels(ranges.any);
-  score_tile(tile, rows, ranges, panels);
+  score_tile(tile, rows, ranges, fetching);
   for (std::int64_t r = 0; r < rows; ++r) {
     const auto largest = hn::Load(d, tile.largest + r * lane_multiple);
     weigh_row(state_row(job.state, row + r, job.features), tile.scores + r * keys_of_tile, panels,
               hn::GetLane(hn::MaxOfLanes(d, largest)));
   }
-  add_values_within_limits(tile, rows, ranges.shared);
+  add_values_within_limits(tile, rows, ranges);
 }
 
 inline void accumulate(const AccumulateJob& job) {
   const std::int64_t padded = padded_features(job.features);
+  const std::int64_t panels = rounded_up(job.count, 2 * vector_lanes) / (2 * vector_lanes);
+  // Half of them, since rows that see nothing of a tile have none.
+  Fetching fetching(job.next, std::max<std::int64_t>(job.rows / group_rows * panels / 2, 1));
   for (std::int64_t first = 0; first < job.count; first += keys_of_tile) {
     const std::int64_t count = std::min(keys_of_tile, job.count - first);
     for (std::int64_t row = 0; row < job.rows; row += group_rows) {
       const std::int64_t rows = std::min(group_rows, job.rows - row);
-      const TileOfRows tile{.queries = job.queries + row / group_rows * group_stride * job.head_dim,
+      const std::int64_t group = (job.first + row) / group_rows;
+      const TileOfRows tile{.queries = job.queries + group * group_stride * job.head_dim,
                             .limits = job.limits + row,
                             .first_key = job.first_key + first,
                             .count = count,
@@ -237,7 +302,7 @@ inline void accumulate(const AccumulateJob& job) {
                             .sums_of_values = job.state.sums_of_values + row * padded,
                             .scores = job.scratch,
                             .largest = job.scratch + rows_of_group * keys_of_tile};
-      accumulate_tile(job, tile, row, rows);
+      accumulate_tile(job, tile, row, rows, fetching);
     }
   }
 }

@@ -122,6 +122,23 @@ struct RowLimits {
   std::int64_t bias_count;     // at least keys_of_panel
 };
 
+// slope * term + offset, of numbers up to `end` from where the piece before ends.
+struct StraightPiece {
+  double slope;
+  double offset;
+  std::int64_t end;
+};
+
+// Beyond what a score can be beside it in float32 a bias counts as this much.
+inline constexpr float largest_piece_bias = 0x1p126F;
+
+struct PiecesJob {
+  const double* terms;  // up to lane_multiple more than the last piece has are read; unaligned
+  const StraightPiece* pieces;
+  std::int64_t count;
+  float* values;  // likewise written; unaligned
+};
+
 // Of rows: the largest score so far, the sum of 2^(score - max), and that sum with each key's
 // values. Before the first call -inf, 0 and 0. At the end, where sum > 0,
 // log-sum-exp = (max + log2(sum)) * ln(2).
@@ -131,8 +148,16 @@ struct SoftmaxState {
   float* sums_of_values;  // [rows][padded_features(features)]
 };
 
+// Heads that a later call reads: they are brought into the second-level cache on the way.
+struct NextHeads {
+  const void* const* heads = nullptr;  // [count] feature 0 of each
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;  // of a head
+};
+
 struct AccumulateJob {
   const float* queries;     // packed
+  std::int64_t first = 0;   // of which packed row they are the first, a multiple of rows_of_group
   const RowLimits* limits;  // [rows]
   std::int64_t rows;
   std::int64_t head_dim;
@@ -143,6 +168,7 @@ struct AccumulateJob {
   std::int64_t count;      // packed keys
   SoftmaxState state;
   float* scratch;  // [accumulate_scratch_size]
+  NextHeads next = {};
 };
 
 // Keys are fetched so many before they are read, where the processor does not find them by itself.
@@ -193,6 +219,7 @@ using Pack = void (*)(const PackJob& job);
 using LoadQueries = void (*)(const QueriesJob& job);
 using Accumulate = void (*)(const AccumulateJob& job);
 using Stream = void (*)(const StreamJob& job);
+using FillPieces = void (*)(const PiecesJob& job);
 using Merge = void (*)(const MergeJob& job);
 using Finish = void (*)(const FinishJob& job);
 
@@ -210,6 +237,7 @@ struct AttendKernels {
   AttendTypeKernels bf16;
   AttendTypeKernels f16;
   Accumulate accumulate;
+  FillPieces fill_pieces;
   Merge merge;
 };
 

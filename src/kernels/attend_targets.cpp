@@ -12,6 +12,7 @@
 #include "kernels/attend_finish-inl.hpp"
 #include "kernels/attend_kernels.hpp"
 #include "kernels/attend_pack-inl.hpp"
+#include "kernels/straight_pieces-inl.hpp"
 #include "kernels/stream-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -30,6 +31,7 @@ const AttendKernels attend_kernels{.f32 = attend_type_kernels<float>,
                                    .bf16 = attend_type_kernels<BFloat16>,
                                    .f16 = attend_type_kernels<Float16>,
                                    .accumulate = accumulate,
+                                   .fill_pieces = fill_pieces,
                                    .merge = merge};
 
 }  // namespace HWY_NAMESPACE

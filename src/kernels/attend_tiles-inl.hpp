@@ -25,6 +25,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 inline constexpr auto vector_lanes =
     static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<float>()));
 
+// How far a vector is from the first one.
+constexpr std::int64_t lanes_of(std::size_t vectors) {
+  return static_cast<std::int64_t>(vectors) * vector_lanes;
+}
+
 // Rows of a register tile of two vectors: of 32 registers 24 are sums, of 16 registers 12.
 inline constexpr std::int64_t group_rows =
     (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3) ? rows_of_group / 2 : rows_of_group;
@@ -34,6 +39,13 @@ inline constexpr std::int64_t group_stride = rounded_up(group_rows, 4);
 
 static_assert(keys_of_panel % (2 * vector_lanes) == 0);
 static_assert(lane_multiple % vector_lanes == 0);
+
+// Into the second-level cache; the address may be beyond what is read.
+HWY_INLINE void fetch([[maybe_unused]] std::uintptr_t address) {
+#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
+  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2);
+#endif
+}
 
 // Keys [begin, end), counted from the first one of a tile; none where end <= begin.
 struct KeyRange {

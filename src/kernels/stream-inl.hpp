@@ -38,13 +38,6 @@ struct Run {
   const T* ahead;  // what is fetched with the first one, the others at the same stride; null: none
 };
 
-// Into the second-level cache; the address may be beyond what is read.
-HWY_INLINE void fetch([[maybe_unused]] std::uintptr_t address) {
-#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
-  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2);
-#endif
-}
-
 HWY_INLINE void fetch_bytes(const void* from, std::int64_t bytes) {
   constexpr std::int64_t line = 64;
   const auto first = reinterpret_cast<std::uintptr_t>(from);
@@ -110,11 +103,6 @@ HWY_INLINE void store_sums_of_four(D d, const V (&of)[4], float* to) {
 
 // Scores of a row; those of the last four keys of a run may go beyond the tile.
 inline constexpr std::int64_t score_stride = keys_of_stream_tile + lane_multiple;
-
-// How far a vector is from the first one.
-constexpr std::int64_t lanes_of(std::size_t vectors) {
-  return static_cast<std::int64_t>(vectors) * vector_lanes;
-}
 
 // Loaded queries of some rows, and where their scores go.
 struct ScoredRows {

@@ -128,6 +128,8 @@ class FireEvaluator {
            (piece == breaks_.size() || x <= breaks_[piece]);
   }
   [[nodiscard]] StraightPiece piece(std::int64_t head, std::size_t piece) const noexcept;
+  // Of x, ascending: piece p ends at breaks()[p].
+  [[nodiscard]] std::span<const double> breaks() const noexcept { return breaks_; }
   [[nodiscard]] std::size_t piece_count() const noexcept { return breaks_.size() + 1; }
   // On which a hidden unit counts.
   [[nodiscard]] PieceRange pieces_of(std::size_t unit) const noexcept { return ranges_[unit]; }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables and rows of a bias that attend() keeps from block to block: FIRE on both sides of its
+// threshold, and sequences that share their distances or do not.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/attend.hpp"
+#include "support/cases.hpp"
+#include "support/error_matchers.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::AttendCase;
+using test::Attended;
+
+// Breaks of x all over (0, 1), two of them alike, and units that count always and never.
+Fire fire_of(double threshold, std::int64_t heads) {
+  Fire fire{.c = -0.3, .threshold = threshold};
+  constexpr std::int64_t width = 26;
+  for (std::int64_t unit = 0; unit < width; ++unit) {
+    const double weight = unit % 2 == 0 ? 1.5 : -1.25;
+    const double zero = static_cast<double>(unit / 2 % 12 + (unit == 25 ? 0 : unit % 2)) / 12.5;
+    fire.hidden_weight.push_back(weight);
+    fire.hidden_bias.push_back(unit == 24 ? 0.5 : -weight * zero);
+  }
+  for (std::int64_t i = 0; i < heads * width; ++i)
+    fire.output_weight.push_back(std::sin(static_cast<double>(3 * i + 1)));
+  for (std::int64_t head = 0; head < heads; ++head)
+    fire.output_bias.push_back(0.25 * static_cast<double>(head));
+  return fire;
+}
+
+// Rows and queries are counted so that the threshold lies before, among and behind the queries, and
+// the queries among more than one tile of keys.
+TEST(AttendBias, DividesFireByTheQueryBeyondItsThreshold) {
+  const AttentionMask masks[] = {{.order = AttentionOrder::causal},
+                                 {.order = AttentionOrder::bidirectional},
+                                 {.order = AttentionOrder::causal, .left = 270, .sinks = 3},
+                                 {.order = AttentionOrder::bidirectional, .left = 40, .right = 30}};
+  std::uint64_t seed = 1000;
+  for (const double threshold : {2.0, 540.0, -541.5, 1e9}) {
+    for (const std::int64_t queries : {1, 3, 31}) {
+      for (const AttentionMask& mask : masks) {
+        const test::AttentionShape shape{.batch = 1,
+                                         .queries = queries,
+                                         .keys = 600,
+                                         .heads = 4,
+                                         .key_heads = 2,
+                                         .features = 2,
+                                         .value_features = 2};
+        SCOPED_TRACE(std::to_string(threshold) + " " + std::to_string(queries));
+        Attended call({.shape = shape,
+                       .encoding = {.bias = fire_of(threshold, 4)},
+                       .mask = mask,
+                       .sequences = {{0, 0, queries, 0, 600, 556 - queries, 0}},
+                       .scale = 0.3,
+                       .seed = seed += 10});
+        test::require(call.run());
+        ASSERT_TRUE(call.is_right());
+      }
+    }
+  }
+}
+
+// One call for all sequences gives the bits of one call for each, whichever tables were there.
+TEST(AttendBias, KeepsNothingOfAnotherSequence) {
+  const std::vector<AttentionSequence> sequences = {
+      {0, 0, 9, 0, 200, 191, 0},     {0, 9, 9, 90, 110, 101, 0}, {0, 18, 9, 0, 300, 291, 0},
+      {0, 27, 9, 0, 40, 7000, 6000}, {0, 36, 2, 0, 300, 30, 0},  {0, 38, 9, 5, 290, 515, 230}};
+  const test::AttentionShape shape{.batch = 1,
+                                   .queries = 47,
+                                   .keys = 300,
+                                   .heads = 4,
+                                   .key_heads = 2,
+                                   .features = 2,
+                                   .value_features = 2};
+  std::vector<test::EncodingSample> encodings = test::attend_encodings(shape);
+  encodings.push_back({"fire beyond its threshold", {.bias = fire_of(150, 4)}});
+  for (const test::EncodingSample& encoding : encodings) {
+    if (!encoding.encoding.bias || encoding.encoding.rotary) continue;  // keys turn in one sequence
+    SCOPED_TRACE(encoding.name);
+    AttendCase made_of{.shape = shape,
+                       .encoding = encoding.encoding,
+                       .sequences = sequences,
+                       .scale = 0.3,
+                       .seed = 2000};
+    Attended all(made_of);
+    test::require(all.run());
+    for (const AttentionSequence& each : sequences) {
+      made_of.sequences = {each};
+      Attended one(made_of);
+      test::require(one.run());
+      for (std::int64_t query = 0; query < each.queries; ++query) {
+        for (std::int64_t head = 0; head < shape.heads; ++head) {
+          const test::HeadIndex at{.batch = 0, .token = each.first_query + query, .head = head};
+          EXPECT_EQ(all.out.at(at, 0), one.out.at(at, 0));
+          EXPECT_EQ(all.out.at(at, 1), one.out.at(at, 1));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rotary
