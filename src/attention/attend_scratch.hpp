@@ -18,7 +18,7 @@ namespace rotary {
 inline constexpr std::int64_t rows_of_block = 1032;
 
 // So few rows go through the keys as they lie, unpacked.
-inline constexpr std::int64_t most_streamed_rows = 8;
+inline constexpr std::int64_t most_streamed_rows = 16;
 
 // Query rows that are loaded, or stored, at once.
 inline constexpr std::int64_t rows_of_load = 4 * kernels::rows_of_group;

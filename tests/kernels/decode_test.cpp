@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -77,9 +78,9 @@ TEST(Decode, IsWithinTheBoundAcrossSplits) {
   }
 }
 
-// 16 queries are cut by keys, 17 are not; 4 rows stream, 24 are packed.
+// 16 queries are cut by keys, 17 are not; 16 rows stream, 24 are packed.
 TEST(Decode, IsWithinTheBoundForAnyFewQueries) {
-  for (const std::int64_t queries : {2, 12, 16, 17}) {
+  for (const std::int64_t queries : {2, 8, 12, 17}) {
     SCOPED_TRACE(queries);
     AttendCase each = long_case(queries, 2100);
     each.k.dtype = each.v.dtype = queries % 3 == 0 ? DType::bf16 : DType::f16;
@@ -118,11 +119,15 @@ TEST(Decode, HasTheSameBitsForAnyNumberOfThreads) {
       SCOPED_TRACE(concurrency);
       call.options().executor = threads(concurrency);
       const auto bytes = attend_bytes(call.q.view(), call.k.view(), call.v.view(), call.options());
-      std::vector<std::byte> memory(value_of(bytes) + 64);
+      constexpr std::byte guard{0x5A};
+      std::vector<std::byte> memory(value_of(bytes) + 128, guard);
       const auto off = reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
-      call.options().memory = std::span(memory).subspan(64 - off, memory.size() - 64);
+      const std::span<std::byte> given = std::span(memory).subspan(64 - off, value_of(bytes));
+      call.options().memory = given;
       ASSERT_TRUE(call.run());
       EXPECT_EQ(call.bits(), bits);
+      for (const std::byte* at = given.data() + given.size(); at < &memory.back(); ++at)
+        ASSERT_EQ(*at, guard) << "beyond attend_bytes";
       call.options().memory = {};
     }
   }
