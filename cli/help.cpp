@@ -28,6 +28,8 @@ constexpr std::string_view root_examples =
       what a relative encoding (T5, ALiBi, KERPLE, FIRE, Sandwich) adds to the scores
   rotary models search gemma
       configs of public models that every command takes by name
+  rotary explain config.json
+      what each key of a config does to positions, in numbers
   rotary explain --values 0.5,-1,1.5,2 --position 3 --pairing interleaved
       rotary embedding, step by step, on numbers you can check by hand
   rotary bench

@@ -69,13 +69,6 @@ bool may_be_card(const std::string& path) {
              std::filesystem::file_type::not_found;
 }
 
-std::string read_config(const std::string& path_or_card) {
-  if (!may_be_card(path_or_card)) return read_file(path_or_card, most_config_bytes);
-  if (const ModelCard* card = find_model_card(path_or_card)) return std::string(card->json);
-  throw Failure(ExitCode::io, fmt::format("{}: No such file, and no model card has this name{}",
-                                          path_or_card, near_card_names_text(path_or_card)));
-}
-
 }  // namespace
 
 std::optional<Pairing> parse_pairing(const std::optional<std::string>& text) {
@@ -88,6 +81,13 @@ std::optional<Pairing> parse_pairing(const std::optional<std::string>& text) {
 
 bool names_config(const std::string& path_or_card) {
   return !may_be_card(path_or_card) || find_model_card(path_or_card) != nullptr;
+}
+
+std::string read_config(const std::string& path_or_card) {
+  if (!may_be_card(path_or_card)) return read_file(path_or_card, most_config_bytes);
+  if (const ModelCard* card = find_model_card(path_or_card)) return std::string(card->json);
+  throw Failure(ExitCode::io, fmt::format("{}: No such file, and no model card has this name{}",
+                                          path_or_card, near_card_names_text(path_or_card)));
 }
 
 ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options) {

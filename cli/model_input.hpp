@@ -24,6 +24,10 @@ inline constexpr std::string_view config_help =
 // Whether there is a file at the path ("-": standard input), or a model card of that name.
 [[nodiscard]] bool names_config(const std::string& path_or_card);
 
+// The text of the config file at the path ("-": standard input) or, where there is no such file, of
+// the model card of that name.
+[[nodiscard]] std::string read_config(const std::string& path_or_card);
+
 // The model that the config file at the path ("-": standard input) describes or, where there is no
 // such file, the model card of that name.
 [[nodiscard]] ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options);

@@ -6,7 +6,8 @@
 find_package(hwy CONFIG REQUIRED)
 
 # nlohmann-json3-dev (MIT). Core, private to src/model: its SAX interface lets us refuse duplicate
-# keys and depth while reading a config. Tests read golden data with it.
+# keys and depth while reading a config. `rotary explain` changes the keys of a config that was read
+# so. Tests read golden data with it.
 find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 
 # Part of the C library (glibc, LGPL-2.1+). rotary::threads alone; the core starts no thread.

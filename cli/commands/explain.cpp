@@ -1,295 +1,321 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary explain: one head's rotation in five steps, on numbers that a person can check by hand.
-// The steps are in double, from the library's frequencies; what its rotate() computes in float32 is
-// compared with them. The last line shows what an exponent of i/d in place of 2i/d, a widely copied
-// mistake, would give: the same norm, other angles, and no error anywhere.
+// rotary explain: rotary embedding and a model's config, explained on the reader's own numbers.
+// This file reads the command line; each topic is a file in cli/explain/.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
-#include <numbers>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cli/arguments.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/explain/explain_config.hpp"
+#include "cli/explain/topics.hpp"
 #include "cli/failure.hpp"
-#include "cli/json_writer.hpp"
+#include "cli/model_cards.hpp"
 #include "cli/model_input.hpp"
+#include "cli/model_options.hpp"
+#include "cli/warning.hpp"
 #include "rotary/frequencies.hpp"
-#include "rotary/rotate.hpp"
-#include "rotary/rotations.hpp"
 
 namespace rotary::cli {
 namespace {
 
-constexpr std::size_t most_values = 4096;  // beyond any head; the text has 5 lines for each pair
+constexpr std::size_t most_values = 4096;  // beyond any head
+
+enum class Topic { config, rotation, forms, derivation, relative, mistakes, example };
+
+constexpr std::array<std::pair<std::string_view, Topic>, 6> topics = {{
+    {"rotation", Topic::rotation},
+    {"forms", Topic::forms},
+    {"derivation", Topic::derivation},
+    {"relative", Topic::relative},
+    {"mistakes", Topic::mistakes},
+    {"example", Topic::example},
+}};
 
 struct Arguments {
-  std::string values;
-  std::string position;
-  std::string pairing;
-  std::string base = "10000";
+  std::optional<std::string> name;    // a topic or a config
+  std::optional<std::string> config;  // after a topic
+  std::optional<std::string> values;
+  std::optional<std::string> key;
+  std::optional<std::string> position;
+  std::optional<std::string> key_position;
+  std::optional<std::string> base;
+  std::optional<std::string> layer_type;
+  ModelOptions model;
+
+  [[nodiscard]] bool has_config() const { return !model.config.empty(); }
 };
 
-struct Question {
-  std::vector<double> values;
-  std::int64_t position;
-  double base;
-  Pairing pairing;
+Topic topic_named(const std::string& name) {
+  std::string names;
+  for (const auto& [each, topic] : topics) {
+    if (each == name) return topic;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", each);
+  }
+  throw Failure(ExitCode::io,
+                fmt::format("{}: No such file, and no model card has this name{}; nor "
+                            "is it a topic: {}",
+                            name, near_card_names_text(name), names));
+}
 
-  [[nodiscard]] std::int64_t head_dim() const { return static_cast<std::int64_t>(values.size()); }
-};
+// The topic; arguments.model.config becomes the config, if there is one.
+Topic read_topic(Arguments& arguments) {
+  if (!arguments.name) return Topic::rotation;
+  if (arguments.config) {
+    arguments.model.config = *arguments.config;
+    return topic_named(*arguments.name);
+  }
+  if (!names_config(*arguments.name)) return topic_named(*arguments.name);
+  arguments.model.config = *arguments.name;
+  return arguments.values || arguments.position ? Topic::rotation : Topic::config;
+}
 
-struct Pair {
-  std::size_t first_feature, second_feature;  // where the pair stands
-  std::size_t first_result, second_result;    // and where what it becomes is written
-  double inv_freq, angle_radians, cos, sin;
-};
+// Options that would do nothing are refused: who gave one meant something.
+void check_options(const Arguments& a, Topic topic) {
+  const bool is_config = topic == Topic::config;
+  const bool has_numbers = !is_config && topic != Topic::example;
+  const bool has_key = has_numbers && topic != Topic::rotation && topic != Topic::forms;
+  const bool has_config = a.has_config();
+  struct Row {
+    std::string_view option;
+    bool given, allowed;
+    std::string_view belongs_to;
+  };
+  const std::array<Row, 10> rows = {{
+      {"CONFIG", has_config, is_config || has_numbers, "every topic but example"},
+      {"--values", a.values.has_value(), has_numbers, "every topic but example"},
+      {"--position", a.position.has_value(), has_numbers, "every topic but example"},
+      {"--key", a.key.has_value(), has_key, "derivation, relative and mistakes"},
+      {"--key-position", a.key_position.has_value(), has_key, "derivation, relative and mistakes"},
+      {"--base", a.base.has_value(), has_numbers && !has_config,
+       "numbers without CONFIG (with one: --set rope_theta=B)"},
+      {"--pairing", a.model.pairing.has_value(), is_config || has_numbers,
+       "every topic but example"},
+      {"--context", a.model.context.has_value(), has_config, "a CONFIG"},
+      {"--numerics", a.model.numerics.has_value(), has_config, "a CONFIG"},
+      {"--set", !a.model.settings.empty(), has_config, "a CONFIG"},
+  }};
+  for (const auto& [option, given, allowed, belongs_to] : rows) {
+    if (!given || allowed) continue;
+    throw Failure(ExitCode::usage, fmt::format("{} is for {}", option, belongs_to));
+  }
+  if (a.layer_type && !(has_config && has_numbers)) {
+    throw Failure(ExitCode::usage, "--layer-type is for numbers with a CONFIG");
+  }
+}
 
-struct Answer {
-  std::vector<Pair> pairs;
-  std::vector<double> result;
-  std::vector<float> library_result;  // of rotate(), in float32
-  std::vector<double> result_of_wrong_exponent;
-};
+// Without CONFIG and without numbers the example's take their place; of a person's own numbers
+// nobody but the person knows the pairing.
+void check_numbers_are_whole(const Arguments& arguments, Topic topic) {
+  if (arguments.has_config()) return;
+  const bool is_rotation = topic == Topic::rotation;
+  const auto need = [](bool missing, std::string_view option, std::string_view example) {
+    if (!missing) return;
+    throw Failure(ExitCode::usage,
+                  fmt::format("{} is required without CONFIG or a topic: {}", option, example));
+  };
+  need(is_rotation && !arguments.values, "--values", "--values 0.5,-1,1.5,2");
+  need(is_rotation && !arguments.position, "--position", "--position 3");
+  if (arguments.model.pairing || !(is_rotation || arguments.values)) return;
+  throw Failure(ExitCode::usage,
+                "--pairing is required with --values: half, interleaved or interleaved_to_half");
+}
 
-Question read_question(const Arguments& arguments) {
-  Question question{.values = parse_doubles("--values", arguments.values),
-                    .position = parse_int64("--position", arguments.position),
-                    .base = parse_double("--base", arguments.base),
-                    .pairing = *parse_pairing(arguments.pairing)};
-  const std::size_t count = question.values.size();
+std::vector<double> parse_vector(std::string_view option, const std::string& text) {
+  std::vector<double> values = parse_doubles(option, text);
+  for (const double value : values) {
+    if (!std::isfinite(static_cast<float>(value))) {
+      throw Failure(ExitCode::usage, fmt::format("{} must fit float32, got {}", option, value));
+    }
+  }
+  return values;
+}
+
+// The features of a head that are given or, without --values and CONFIG, the example's.
+std::int64_t features_of(const Arguments& arguments) {
+  if (!arguments.values) return static_cast<std::int64_t>(std::size(explain::example_values));
+  const std::size_t count = parse_vector("--values", *arguments.values).size();
   if (count % 2 != 0 || count > most_values) {
     throw Failure(ExitCode::usage, fmt::format("--values must be an even count, at most {}, got {}",
                                                most_values, count));
   }
-  for (const double value : question.values) {
-    if (!std::isfinite(static_cast<float>(value))) {
-      throw Failure(ExitCode::usage, fmt::format("--values must fit float32, got {}", value));
+  return static_cast<std::int64_t>(count);
+}
+
+explain::Numbers without_config(const Arguments& arguments) {
+  RotarySpec spec{.head_dim = features_of(arguments),
+                  .base = arguments.base ? parse_double("--base", *arguments.base) : 10000,
+                  .pairing = parse_pairing(arguments.model.pairing).value_or(Pairing::interleaved)};
+  Frequencies frequencies = value_or_fail(make_frequencies(spec));
+  return {.query = {},
+          .key = {},
+          .spec = std::move(spec),
+          .frequencies = std::move(frequencies),
+          .config = {}};
+}
+
+explain::Numbers with_config(const Arguments& arguments) {
+  const ModelSpec model = read_model(arguments.model);
+  print_warnings("explain", model.warnings);
+  const std::size_t chosen =
+      choose_rotary(model, {.layer = {}, .layer_type = arguments.layer_type});
+  const RotarySpec& spec = model.rotary[chosen].spec;
+  if (spec.head_dim > static_cast<std::int64_t>(most_values)) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("head_dim must be at most {} to be explained, got {}", most_values,
+                              spec.head_dim));
+  }
+  return {.query = {},
+          .key = {},
+          .spec = spec,
+          .frequencies = frequencies_of(model, chosen, arguments.model),
+          .config = arguments.model.config};
+}
+
+// The example's four numbers over and over, where none are given.
+explain::Vector query_of(const Arguments& arguments, std::int64_t head_dim) {
+  const auto features = static_cast<std::size_t>(head_dim);
+  explain::Vector query;
+  if (arguments.values) {
+    query = parse_vector("--values", *arguments.values);
+  } else {
+    for (std::size_t i = 0; i < features; ++i) {
+      query.push_back(explain::example_values[i % std::size(explain::example_values)]);
     }
   }
-  return question;
+  if (query.size() == features) return query;
+  throw Failure(ExitCode::usage, fmt::format("--values must be the {} features of a head, got {}",
+                                             features, query.size()));
 }
 
-std::vector<Pair> pairs_at(const Frequencies& frequencies, std::int64_t position) {
-  const auto pair_count = static_cast<std::size_t>(frequencies.window.pairs());
-  const bool from_halves = frequencies.window.pairing.get() == Pairing::half;
-  const bool to_halves = frequencies.window.pairing.get() != Pairing::interleaved;
-  std::vector<Pair> pairs;
-  for (std::size_t i = 0; i < pair_count; ++i) {
-    // position * turns wraps to the fraction of a turn that is left, exactly, at any position.
-    const std::uint64_t turned = static_cast<std::uint64_t>(position) * frequencies.turns[i];
-    const double reduced_radians =
-        static_cast<double>(static_cast<std::int64_t>(turned)) * 0x1p-63 * std::numbers::pi;
-    pairs.push_back({.first_feature = from_halves ? i : 2 * i,
-                     .second_feature = from_halves ? i + pair_count : 2 * i + 1,
-                     .first_result = to_halves ? i : 2 * i,
-                     .second_result = to_halves ? i + pair_count : 2 * i + 1,
-                     .inv_freq = frequencies.inv_freq[i],
-                     .angle_radians = static_cast<double>(position) * frequencies.inv_freq[i],
-                     .cos = std::cos(reduced_radians),
-                     .sin = std::sin(reduced_radians)});
+// Reversed, the query is as good a key as any, and not the same.
+explain::Vector key_of(const Arguments& arguments, const explain::Vector& query) {
+  if (!arguments.key) return {query.rbegin(), query.rend()};
+  explain::Vector key = parse_vector("--key", *arguments.key);
+  if (key.size() == query.size()) return key;
+  throw Failure(ExitCode::usage, fmt::format("--key must have as many numbers as the query, {}, "
+                                             "got {}",
+                                             query.size(), key.size()));
+}
+
+// Topics that move tokens need room on both sides.
+std::int64_t check_room(std::string_view option, std::int64_t position) {
+  constexpr std::int64_t most = std::int64_t{1} << 62;
+  if (-most <= position && position <= most) return position;
+  throw Failure(ExitCode::usage, fmt::format("{} must be in [-2^62, 2^62] for this topic, got {}",
+                                             option, position));
+}
+
+explain::Numbers read_numbers(const Arguments& arguments, Topic topic) {
+  check_numbers_are_whole(arguments, topic);
+  explain::Numbers numbers =
+      arguments.has_config() ? with_config(arguments) : without_config(arguments);
+  numbers.query = query_of(arguments, numbers.frequencies.window.head_dim);
+  numbers.query_position = arguments.position ? parse_int64("--position", *arguments.position)
+                                              : explain::example_position;
+  if (topic == Topic::rotation || topic == Topic::forms) return numbers;
+  check_room("--position", numbers.query_position);
+  numbers.key = key_of(arguments, numbers.query);
+  numbers.key_position = arguments.key_position
+                             ? parse_int64("--key-position", *arguments.key_position)
+                             : numbers.query_position - 2;
+  check_room("--key-position", numbers.key_position);
+  return numbers;
+}
+
+std::string run_explain(Arguments& arguments, OutputForm form) {
+  const Topic topic = read_topic(arguments);
+  check_options(arguments, topic);
+  switch (topic) {
+    case Topic::config:
+      return explain::explain_config(arguments.model.config, resolve_options(arguments.model),
+                                     form);
+    case Topic::rotation:
+      return explain::explain_rotation(read_numbers(arguments, topic), form);
+    case Topic::forms:
+      return explain::explain_forms(read_numbers(arguments, topic), form);
+    case Topic::derivation:
+      return explain::explain_derivation(read_numbers(arguments, topic), form);
+    case Topic::relative:
+      return explain::explain_relative(read_numbers(arguments, topic), form);
+    case Topic::mistakes:
+      return explain::explain_mistakes(read_numbers(arguments, topic), form);
+    case Topic::example:
+      return explain::explain_example(form);
   }
-  return pairs;
-}
-
-std::vector<double> turned(const std::vector<double>& values, const std::vector<Pair>& pairs) {
-  std::vector<double> result(values.size());
-  for (const Pair& pair : pairs) {
-    const double x = values[pair.first_feature];
-    const double y = values[pair.second_feature];
-    result[pair.first_result] = x * pair.cos - y * pair.sin;
-    result[pair.second_result] = x * pair.sin + y * pair.cos;
-  }
-  return result;
-}
-
-std::vector<float> rotated(const Question& question, const Frequencies& frequencies) {
-  const Rotations rotations = value_or_fail(
-      make_rotations(frequencies, ConsecutivePositions{.first = question.position, .tokens = 1}));
-  std::vector<float> result;
-  for (const double value : question.values) result.push_back(static_cast<float>(value));
-  const Extents extents{.tokens = 1, .heads = 1, .features = question.head_dim()};
-  const HeadsView view{.data = result.data(),
-                       .dtype = DType::f32,
-                       .extents = extents,
-                       .strides = strides_bthd(extents)};
-  ok_or_fail(rotate(view, view, rotations));
-  return result;
-}
-
-Frequencies wrong_frequencies(const HeadWindow& window, double base) {
-  std::vector<double> inv_freq;
-  for (std::int64_t i = 0; i < window.pairs(); ++i) {
-    inv_freq.push_back(
-        std::pow(base, -static_cast<double>(i) / static_cast<double>(window.rotary_dim)));
-  }
-  return value_or_fail(make_frequencies(window, std::move(inv_freq), 1));
-}
-
-Answer answer(const Question& question) {
-  const auto frequencies = value_or_fail(make_frequencies(RotarySpec{
-      .head_dim = question.head_dim(), .base = question.base, .pairing = question.pairing}));
-  const Frequencies wrong = wrong_frequencies(frequencies.window, question.base);
-  Answer answer;
-  answer.pairs = pairs_at(frequencies, question.position);
-  answer.result = turned(question.values, answer.pairs);
-  answer.library_result = rotated(question, frequencies);
-  answer.result_of_wrong_exponent = turned(question.values, pairs_at(wrong, question.position));
-  return answer;
-}
-
-double norm(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value * value;
-  return std::sqrt(sum);
-}
-
-double library_difference(const Answer& answer) {
-  double largest = 0;
-  for (std::size_t i = 0; i < answer.result.size(); ++i) {
-    largest = std::max(largest,
-                       std::abs(static_cast<double>(answer.library_result[i]) - answer.result[i]));
-  }
-  return largest;
-}
-
-std::string six_decimals(const std::vector<double>& values) {
-  return fmt::format("[{:.6f}]", fmt::join(values, ", "));
-}
-
-std::string pairs_and_frequencies(const Question& question, const Answer& answer) {
-  std::string text;
-  auto out = std::back_inserter(text);
-  const std::int64_t d = question.head_dim();
-  fmt::format_to(out, "1  Pairs: which features turn together\n");
-  for (std::size_t i = 0; i < answer.pairs.size(); ++i) {
-    const Pair& pair = answer.pairs[i];
-    fmt::format_to(out, "     pair {}   (x{}, x{}) = ({}, {})\n", i, pair.first_feature,
-                   pair.second_feature, question.values[pair.first_feature],
-                   question.values[pair.second_feature]);
-  }
-  fmt::format_to(out, "\n2  Frequencies: how far each pair turns per position, base^(-2i/d)\n");
-  for (std::size_t i = 0; i < answer.pairs.size(); ++i) {
-    fmt::format_to(out, "     pair {}   {}^(-{}/{}) = {:.9g} radians\n", i, question.base, 2 * i, d,
-                   answer.pairs[i].inv_freq);
-  }
-  return text;
-}
-
-std::string angles_and_rotations(const Question& question, const Answer& answer) {
-  std::string text;
-  auto out = std::back_inserter(text);
-  fmt::format_to(out, "\n3  Angles: position x frequency\n");
-  for (std::size_t i = 0; i < answer.pairs.size(); ++i) {
-    fmt::format_to(out, "     pair {}   {} x {:.9g} = {:.9g} radians\n", i, question.position,
-                   answer.pairs[i].inv_freq, answer.pairs[i].angle_radians);
-  }
-  fmt::format_to(out, "\n4  Cosine and sine of each angle\n");
-  for (std::size_t i = 0; i < answer.pairs.size(); ++i) {
-    fmt::format_to(out, "     pair {}   cos = {:9.6f}   sin = {:9.6f}\n", i, answer.pairs[i].cos,
-                   answer.pairs[i].sin);
-  }
-  fmt::format_to(out, "\n5  Turn each pair: (x cos - y sin, x sin + y cos)\n");
-  for (std::size_t i = 0; i < answer.pairs.size(); ++i) {
-    const Pair& pair = answer.pairs[i];
-    fmt::format_to(out, "     pair {}   ({}, {}) -> ({:.6f}, {:.6f})", i,
-                   question.values[pair.first_feature], question.values[pair.second_feature],
-                   answer.result[pair.first_result], answer.result[pair.second_result]);
-    if (question.pairing == Pairing::interleaved_to_half) {
-      fmt::format_to(out, " as x{} and x{}", pair.first_result, pair.second_result);
-    }
-    text += '\n';
-  }
-  return text;
-}
-
-std::string text_of(const Question& question, const Answer& answer) {
-  return fmt::format(
-      "x = [{}] at position {}\n"
-      "d = {} features, {} pairing, base {}\n\n"
-      "{}{}\n"
-      "Result   {}\n"
-      "Norm     {:.6f} before, {:.6f} after: turning keeps it\n"
-      "Library  rotate() in float32 differs by at most {:.1e}\n"
-      "Beware   the exponent i/d, widely copied in place of 2i/d, would give\n"
-      "         {}\n",
-      fmt::join(question.values, ", "), question.position, question.head_dim(),
-      to_string(question.pairing), question.base, pairs_and_frequencies(question, answer),
-      angles_and_rotations(question, answer), six_decimals(answer.result), norm(question.values),
-      norm(answer.result), library_difference(answer),
-      six_decimals(answer.result_of_wrong_exponent));
-}
-
-std::string json_of(const Question& question, const Answer& answer) {
-  JsonWriter json;
-  json.begin_object();
-  json.member("schema_version", 1);
-  json.array("values", question.values);
-  json.member("position", question.position);
-  json.member("base", question.base);
-  json.member("pairing", to_string(question.pairing));
-  json.key("pairs");
-  json.begin_array();
-  for (const Pair& pair : answer.pairs) {
-    json.begin_object();
-    json.array("features", std::vector{pair.first_feature, pair.second_feature});
-    json.array("result_features", std::vector{pair.first_result, pair.second_result});
-    json.member("inv_freq", pair.inv_freq);
-    json.member("angle_radians", pair.angle_radians);
-    json.member("cos", pair.cos);
-    json.member("sin", pair.sin);
-    json.end_object();
-  }
-  json.end_array();
-  json.array("result", answer.result);
-  json.array("library_result_f32", answer.library_result);
-  json.member("norm_before", norm(question.values));
-  json.member("norm_after", norm(answer.result));
-  json.array("result_of_exponent_i_over_d", answer.result_of_wrong_exponent);
-  json.end_object();
-  return std::move(json).finish();
+  throw Failure(ExitCode::internal, "no such topic");
 }
 
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  parser.add_option("--values", arguments->values, "the features of one head: an even count")
-      .required()
-      .type_name("X,Y,...");
-  parser.add_option("--position", arguments->position, "where the token stands: any integer")
-      .required()
-      .type_name("N");
+  parser.add_option(
+      "NAME", arguments->name,
+      fmt::format(
+          "{}: what each of its keys does; or a topic: rotation (five steps by hand), "
+          "forms (matrix, complex, element-wise, rotate_half), derivation, relative (same "
+          "distance, same score), mistakes (and which checks find them), example (the one "
+          "that is printed everywhere, and right). A file or a card wins. Without it: rotation",
+          config_help));
+  parser.add_option("CONFIG", arguments->config,
+                    "after a topic: a config whose rotation it is about");
   parser
-      .add_option("--pairing", arguments->pairing,
-                  "half, interleaved or interleaved_to_half: which features turn together")
-      .required()
-      .type_name("P");
-  parser.add_option("--base", arguments->base, "rope_theta (10000)").type_name("B");
-  return [arguments](OutputForm form) {
-    const Question question = read_question(*arguments);
-    const Answer computed = answer(question);
-    return form == OutputForm::json ? json_of(question, computed) : text_of(question, computed);
-  };
+      .add_option("--values", arguments->values,
+                  "the features of one head, a query: an even count; with CONFIG its head_dim. A "
+                  "topic takes 0.5,-1,1.5,2 without it (interleaved)")
+      .type_name("X,Y,...");
+  parser.add_option("--position", arguments->position, "where it stands: any integer (3)")
+      .type_name("N");
+  parser.add_option("--key", arguments->key, "the features of a key (the query's, reversed)")
+      .type_name("X,Y,...");
+  parser
+      .add_option("--key-position", arguments->key_position,
+                  "where the key stands (2 before the query)")
+      .type_name("N");
+  parser.add_option("--base", arguments->base, "rope_theta, without CONFIG (10000)").type_name("B");
+  parser
+      .add_option("--layer-type", arguments->layer_type,
+                  "the config's name for the layers you mean, when a model has several")
+      .type_name("T");
+  declare_model_options(parser, arguments->model);
+  parser.option("--pairing")
+      .set_help(
+          "half, interleaved or interleaved_to_half: which features turn together; with CONFIG for "
+          "a model whose family is not known");
+  return [arguments](OutputForm form) { return run_explain(*arguments, form); };
 }
 
 }  // namespace
 
 constinit const Command explain_command{
     .name = "explain",
-    .summary = "Rotate a few numbers step by step, as if by hand",
+    .summary = "Explain rotary embedding, and what each key of a config does, on your numbers",
     .examples =
-        "  rotary explain --values 0.5,-1,1.5,2 --position 3 --pairing interleaved\n"
-        "  rotary explain --values 1,0,0,0,0,0 --position -7 --pairing half --base 500000\n",
+        "  rotary explain llama-3.1-8b\n"
+        "  rotary explain example\n"
+        "  rotary explain derivation\n"
+        "  rotary explain forms --values 1,0,0,0,0,0 --position 7 --pairing half\n"
+        "  rotary explain mistakes codellama-7b --position 5000\n"
+        "  rotary explain --values 0.5,-1,1.5,2 --position 3 --pairing interleaved\n",
     .usage =
-        "  rotary explain --values X,Y,... --position N\n"
-        "                 --pairing half|interleaved|interleaved_to_half [--base B] [--json]\n",
+        "  rotary explain CONFIG [--pairing P] [--context N] [--set KEY=VALUE]... [--json]\n"
+        "  rotary explain [rotation] --values X,Y,... --position N --pairing P [--base B]\n"
+        "                 [--json]\n"
+        "  rotary explain [rotation] CONFIG --position N [--values X,Y,...] [--layer-type T]\n"
+        "                 [--context N] [--numerics A] [--set KEY=VALUE]... [--json]\n"
+        "  rotary explain forms|derivation|relative|mistakes [CONFIG] [--values X,Y,...]\n"
+        "                 [--position N] [--key X,Y,...] [--key-position N] [--json]\n"
+        "  rotary explain example [--json]\n",
     .declare = declare,
 };
 

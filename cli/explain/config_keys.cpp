@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/explain/config_keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/failure.hpp"
+
+namespace rotary::cli::explain {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Path = std::vector<std::string>;
+
+constexpr std::size_t most_bytes = std::size_t{1} << 18;
+constexpr std::size_t most_keys = 500;
+
+std::string joined(const Path& path) {
+  std::string text;
+  for (const std::string& part : path) text += (text.empty() ? "" : ".") + part;
+  return text;
+}
+
+Json& member_of(Json& config, const Path& path) {
+  Json* place = &config;
+  for (const std::string& part : path) place = &(*place)[part];
+  return *place;
+}
+
+// As resolve() applies it, which has accepted it.
+void set_key(Json& config, const ConfigOverride& change) {
+  Path path;
+  std::string_view rest = change.key;
+  for (auto dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
+    path.emplace_back(rest.substr(0, dot));
+    rest.remove_prefix(dot + 1);
+  }
+  path.emplace_back(rest);
+  Json value = Json::parse(change.value, nullptr, /*allow_exceptions=*/false);
+  member_of(config, path) = value.is_discarded() ? Json(change.value) : std::move(value);
+}
+
+struct Trial {
+  Outcome outcome;
+  std::vector<std::string> warnings;
+
+  [[nodiscard]] bool is_same() const {
+    const auto* const changed = std::get_if<std::vector<FactChange>>(&outcome);
+    return changed != nullptr && changed->empty();
+  }
+};
+
+class Experiment {
+ public:
+  Experiment(Json config, ResolveOptions options)
+      : config_(std::move(config)), options_(std::move(options)) {
+    options_.overrides.clear();  // they are in the config
+    const ModelSpec model = value_or_fail(resolve(config_.dump(), options_));
+    facts_ = facts_of(model, options_.context_tokens);
+    warnings_ = model.warnings;
+  }
+
+  [[nodiscard]] const Json& config() const { return config_; }
+
+  [[nodiscard]] Trial without(const Path& path) const {
+    Json changed = config_;
+    Json& parent = member_of(changed, Path(path.begin(), path.end() - 1));
+    parent.erase(path.back());
+    return trial(changed);
+  }
+
+  [[nodiscard]] Trial with(const Path& path, Json value) const {
+    Json changed = config_;
+    member_of(changed, path) = std::move(value);
+    return trial(changed);
+  }
+
+  // Those that the config has and the trial has not.
+  [[nodiscard]] std::vector<std::string> lost_warnings(const Trial& trial) const {
+    std::vector<std::string> lost;
+    for (const std::string& warning : warnings_) {
+      if (std::ranges::find(trial.warnings, warning) == trial.warnings.end()) {
+        lost.push_back(warning);
+      }
+    }
+    return lost;
+  }
+
+  [[nodiscard]] bool has_same_warnings(const Trial& trial) const {
+    return trial.warnings == warnings_;
+  }
+
+ private:
+  [[nodiscard]] Trial trial(const Json& changed) const {
+    const Result<ModelSpec> model = resolve(changed.dump(), options_);
+    if (!model) return {.outcome = model.error(), .warnings = {}};
+    return {.outcome = changes(facts_, facts_of(*model, options_.context_tokens)),
+            .warnings = model->warnings};
+  }
+
+  Json config_;
+  ResolveOptions options_;
+  std::vector<Fact> facts_;
+  std::vector<std::string> warnings_;
+};
+
+// Of a type that no reader of this key expects.
+Json of_another_type(const Json& value) {
+  return value.is_object() ? Json(7) : Json::object({{"no such key", 7}});
+}
+
+// Whether anything reads the key: with a value of another type something else happens.
+bool is_read(const Experiment& experiment, const Path& path, const Json& value) {
+  const Trial trial = experiment.with(path, of_another_type(value));
+  return !trial.is_same() || !experiment.has_same_warnings(trial);
+}
+
+std::optional<Json> another_value(const Json& value) {
+  if (value.is_boolean()) return Json(!value.get<bool>());
+  if (value.is_number_integer()) {
+    const auto number = value.get<std::int64_t>();
+    if (number <= -(std::int64_t{1} << 52) || number >= std::int64_t{1} << 52) return {};
+    return Json(number == 0 ? 1 : 2 * number);
+  }
+  if (value.is_number()) return Json(value.get<double>() == 0 ? 1 : 2 * value.get<double>());
+  return {};
+}
+
+KeyUse use_of(const Trial& without, const std::vector<std::string>& lost_warnings, bool read) {
+  if (std::holds_alternative<Error>(without.outcome)) return KeyUse::required;
+  if (!without.is_same()) return KeyUse::used;
+  if (!lost_warnings.empty()) return KeyUse::ignored;
+  return read ? KeyUse::no_effect : KeyUse::unread;
+}
+
+ConfigKey key_at(const Experiment& experiment, const Path& path, const Json& value) {
+  Trial without = experiment.without(path);
+  std::vector<std::string> warnings;
+  if (!std::holds_alternative<Error>(without.outcome)) {
+    warnings = experiment.lost_warnings(without);
+  }
+  const KeyUse use = use_of(without, warnings, is_read(experiment, path, value));
+  ConfigKey key{.path = joined(path),
+                .value = value.is_object() && !value.empty() ? "{...}" : value.dump(),
+                .use = use,
+                .warnings = std::move(warnings),
+                .without = std::move(without.outcome),
+                .other = {}};
+  if (use != KeyUse::required && use != KeyUse::no_effect) return key;
+  if (std::optional<Json> other = another_value(value)) {
+    key.other = {.value = other->dump(), .outcome = experiment.with(path, *other).outcome};
+  }
+  return key;
+}
+
+// The members of an object, unless nothing reads the object itself.
+void visit(const Experiment& experiment, Path& path, const Json& object,
+           std::vector<ConfigKey>& keys) {
+  for (const auto& [name, value] : object.items()) {
+    if (keys.size() == most_keys) {
+      throw Failure(
+          ExitCode::usage,
+          fmt::format("a config to explain must have at most {} keys, got more", most_keys));
+    }
+    path.push_back(name);
+    ConfigKey key = key_at(experiment, path, value);
+    if (value.is_object() && !value.empty() && key.use != KeyUse::unread) {
+      visit(experiment, path, value, keys);
+    } else {
+      keys.push_back(std::move(key));
+    }
+    path.pop_back();
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(KeyUse use) noexcept {
+  switch (use) {
+    case KeyUse::required:
+      return "required";
+    case KeyUse::used:
+      return "used";
+    case KeyUse::no_effect:
+      return "no_effect";
+    case KeyUse::ignored:
+      return "ignored";
+    case KeyUse::unread:
+      return "unread";
+  }
+  return "unknown";
+}
+
+std::vector<ConfigKey> keys_of_config(const ConfigText& config) {
+  if (config.json.size() > most_bytes) {
+    throw Failure(ExitCode::usage, fmt::format("a config to explain must have at most {} bytes, "
+                                               "got {}",
+                                               most_bytes, config.json.size()));
+  }
+  Json json = Json::parse(config.json);
+  for (const ConfigOverride& change : config.options.overrides) set_key(json, change);
+  const Experiment experiment(std::move(json), config.options);
+  std::vector<ConfigKey> keys;
+  Path path;
+  visit(experiment, path, experiment.config(), keys);
+  return keys;
+}
+
+}  // namespace rotary::cli::explain

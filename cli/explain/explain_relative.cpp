@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The relative property on numbers: same distance, same score, wherever the two tokens stand; the
+// norm stays; and the score at other distances, which follows no law of falling.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/explain/topics.hpp"
+
+namespace rotary::cli::explain {
+namespace {
+
+constexpr std::array<std::int64_t, 6> shifts = {0,      1,         100,
+                                                10'000, 1'000'000, std::int64_t{1} << 40};
+constexpr std::array<std::int64_t, 12> other_distances = {0,  1,  2,   3,   5,    10,
+                                                          20, 50, 100, 500, 1000, 10'000};
+
+struct Score {
+  std::int64_t query_position, key_position;
+  double exact;       // of heads turned in double
+  double of_library;  // of heads that rotate() turned in float32
+};
+
+struct Relative {
+  std::vector<Score> same_distance;
+  std::vector<Score> others;  // the key further and further before the query
+  double unturned;
+  Check check;  // of the scores at the same distance
+};
+
+Score score_at(const Numbers& numbers, std::int64_t query_position, std::int64_t key_position) {
+  const auto q = rotated_by_library(numbers.query, numbers.frequencies, query_position);
+  const auto k = rotated_by_library(numbers.key, numbers.frequencies, key_position);
+  return {.query_position = query_position,
+          .key_position = key_position,
+          .exact = dot(numbers.turned(numbers.query, query_position),
+                       numbers.turned(numbers.key, key_position)),
+          .of_library = dot({q.begin(), q.end()}, {k.begin(), k.end()})};
+}
+
+Relative relative_of(const Numbers& numbers) {
+  const double growth = std::max(1.0, numbers.attention_factor() * numbers.attention_factor());
+  Relative relative{.same_distance = {},
+                    .others = {},
+                    .unturned = dot(numbers.query, numbers.key),
+                    .check = {.deviation = 0,
+                              .bound = rounding_bound(numbers.query.size()) * growth *
+                                       norm(numbers.query) * norm(numbers.key)}};
+  for (const std::int64_t shift : shifts) {
+    relative.same_distance.push_back(
+        score_at(numbers, numbers.query_position + shift, numbers.key_position + shift));
+    const double difference =
+        std::abs(relative.same_distance.back().exact - relative.same_distance.front().exact);
+    relative.check.deviation = std::max(relative.check.deviation, difference);
+  }
+  for (const std::int64_t distance : other_distances) {
+    relative.others.push_back(
+        score_at(numbers, numbers.query_position, numbers.query_position - distance));
+  }
+  require(relative.check, "the score at one distance");
+  return relative;
+}
+
+std::string scores_text(const std::vector<Score>& scores) {
+  std::string text = fmt::format("  {:>16}  {:>16}  {:>9}  {:>16}  {:>20}\n", "query at", "key at",
+                                 "distance", "score", "of rotate(), float32");
+  for (const Score& score : scores) {
+    text += fmt::format("  {:>16}  {:>16}  {:>9}  {:>16.9g}  {:>20.9g}\n", score.query_position,
+                        score.key_position, score.query_position - score.key_position, score.exact,
+                        score.of_library);
+  }
+  return text;
+}
+
+std::string norm_text(std::string_view name, const Numbers& numbers, const Vector& x,
+                      std::int64_t position) {
+  return fmt::format("  |{}| {:.9g} before, {:.9g} after\n", name, norm(x),
+                     norm(numbers.turned(x, position)));
+}
+
+std::string text_of(const Numbers& numbers, const Relative& relative) {
+  std::string text = query_text(numbers) + key_text(numbers) + spec_text(numbers);
+  text += "\nSame distance, same score\n" + scores_text(relative.same_distance);
+  text += fmt::format("  differ by {:.1e}, of at most {:.1e}\n", relative.check.deviation,
+                      relative.check.bound);
+  text += fmt::format("\nThe norm {}\n", numbers.attention_factor() == 1
+                                             ? "stays"
+                                             : "of what turns grows by the attention factor A");
+  text += norm_text("q", numbers, numbers.query, numbers.query_position);
+  text += norm_text("k", numbers, numbers.key, numbers.key_position);
+  text += fmt::format("\nOther distances, other scores (without positions: {:.9g})\n",
+                      relative.unturned);
+  text += scores_text(relative.others);
+  return text +
+         "  Rises and falls: no law makes the score of given q and k fall with distance.\n"
+         "\nWhat breaks it, and what breaks although this holds: rotary explain mistakes\n";
+}
+
+void write_scores(JsonWriter& json, std::string_view name, const std::vector<Score>& scores) {
+  json.key(name);
+  json.begin_array();
+  for (const Score& score : scores) {
+    json.begin_object();
+    json.member("query_position", score.query_position);
+    json.member("key_position", score.key_position);
+    json.member("score", score.exact);
+    json.member("library_score_f32", score.of_library);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+std::string json_of(const Numbers& numbers, const Relative& relative) {
+  JsonWriter json = begin_document("relative");
+  write_query(json, numbers);
+  write_key(json, numbers);
+  write_scores(json, "same_distance", relative.same_distance);
+  write_check(json, relative.check);
+  write_scores(json, "other_distances", relative.others);
+  json.member("score_without_positions", relative.unturned);
+  for (const auto& [name, x, position] :
+       {std::tuple{"query_norms", &numbers.query, numbers.query_position},
+        std::tuple{"key_norms", &numbers.key, numbers.key_position}}) {
+    json.array(name, std::vector{norm(*x), norm(numbers.turned(*x, position))});
+  }
+  json.end_object();
+  return std::move(json).finish();
+}
+
+}  // namespace
+
+std::string explain_relative(const Numbers& numbers, OutputForm form) {
+  const Relative relative = relative_of(numbers);
+  return form == OutputForm::json ? json_of(numbers, relative) : text_of(numbers, relative);
+}
+
+}  // namespace rotary::cli::explain

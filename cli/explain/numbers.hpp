@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an explanation is about: a query, a key, where they stand, and how their pairs turn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/explain/turning.hpp"
+#include "cli/json_writer.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/rotary_spec.hpp"
+
+namespace rotary::cli::explain {
+
+struct Numbers {
+  Vector query;
+  Vector key;
+  std::int64_t query_position = 0;
+  std::int64_t key_position = 0;
+  RotarySpec spec;
+  Frequencies frequencies;
+  std::string config;  // where the spec comes from; empty: from options
+
+  [[nodiscard]] double attention_factor() const { return frequencies.attention_factor; }
+  [[nodiscard]] std::size_t rotary_dim() const {
+    return static_cast<std::size_t>(frequencies.window.rotary_dim);
+  }
+  [[nodiscard]] std::vector<Pair> pairs_at(std::int64_t position) const {
+    return explain::pairs_at(frequencies, position);
+  }
+  // A R(position) x.
+  [[nodiscard]] Vector turned(const Vector& x, std::int64_t position) const {
+    return explain::turned(x, pairs_at(position), attention_factor());
+  }
+};
+
+// The example that is printed in many places: position 3, these four features, interleaved pairs.
+inline constexpr double example_values[] = {0.5, -1, 1.5, 2};
+inline constexpr std::int64_t example_position = 3;
+
+// "q = [...] at position 3", "k = ...", "d = 4 features, interleaved pairing, base 10000".
+[[nodiscard]] std::string query_text(const Numbers& numbers);
+[[nodiscard]] std::string key_text(const Numbers& numbers);
+[[nodiscard]] std::string spec_text(const Numbers& numbers);
+
+// schema_version and topic, in an object that is left open.
+[[nodiscard]] JsonWriter begin_document(std::string_view topic);
+// values, position, base, pairing, rotary_dim, first_feature, rope_type, attention_factor.
+void write_query(JsonWriter& json, const Numbers& numbers);
+// key, key_position.
+void write_key(JsonWriter& json, const Numbers& numbers);
+
+// For a person: six decimals, or six digits where that would be too long or say 0.
+[[nodiscard]] std::string number_text(double number);
+// "[a, b, c]"; of more than 8 numbers the first four, "...", the last two.
+[[nodiscard]] std::string vector_text(const Vector& values);
+// The same in as many digits as the numbers have.
+[[nodiscard]] std::string exact_vector_text(const Vector& values);
+
+// Which of so many pairs a text shows: all up to 8, else the first four and the last two.
+[[nodiscard]] std::vector<std::size_t> shown_pairs(std::size_t pairs);
+
+// A check that is shown: fails the command (exit code 1) where a deviation is beyond its bound.
+struct Check {
+  double deviation = 0;
+  double bound = 0;
+  [[nodiscard]] bool holds() const { return deviation <= bound; }
+};
+void require(const Check& check, std::string_view what);
+void write_check(JsonWriter& json, const Check& check);
+
+}  // namespace rotary::cli::explain

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/explain/turning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "cli/failure.hpp"
+#include "rotary/rotate.hpp"
+#include "rotary/rotations.hpp"
+
+namespace rotary::cli::explain {
+
+std::vector<Pair> pairs_at(const Frequencies& frequencies, std::int64_t position) {
+  const HeadWindow& window = frequencies.window;
+  const auto pair_count = static_cast<std::size_t>(window.pairs());
+  const auto begin = static_cast<std::size_t>(window.first_feature);
+  const bool from_halves = window.pairing.get() == Pairing::half;
+  const bool to_halves = window.pairing.get() != Pairing::interleaved;
+  std::vector<Pair> pairs;
+  for (std::size_t i = 0; i < pair_count; ++i) {
+    // position * turns wraps to the fraction of a turn that is left, exactly, at any position.
+    const std::uint64_t turned = static_cast<std::uint64_t>(position) * frequencies.turns[i];
+    const double reduced_radians =
+        static_cast<double>(static_cast<std::int64_t>(turned)) * 0x1p-63 * std::numbers::pi;
+    pairs.push_back({.first_feature = begin + (from_halves ? i : 2 * i),
+                     .second_feature = begin + (from_halves ? i + pair_count : 2 * i + 1),
+                     .first_result = begin + (to_halves ? i : 2 * i),
+                     .second_result = begin + (to_halves ? i + pair_count : 2 * i + 1),
+                     .inv_freq = frequencies.inv_freq[i],
+                     .angle_radians = static_cast<double>(position) * frequencies.inv_freq[i],
+                     .reduced_radians = reduced_radians,
+                     .cos = std::cos(reduced_radians),
+                     .sin = std::sin(reduced_radians)});
+  }
+  return pairs;
+}
+
+Vector turned(const Vector& x, std::span<const Pair> pairs, double attention_factor) {
+  Vector result = x;
+  for (const Pair& pair : pairs) {
+    const double first = x[pair.first_feature] * attention_factor;
+    const double second = x[pair.second_feature] * attention_factor;
+    result[pair.first_result] = first * pair.cos - second * pair.sin;
+    result[pair.second_result] = first * pair.sin + second * pair.cos;
+  }
+  return result;
+}
+
+std::vector<float> rotated_by_library(const Vector& x, const Frequencies& frequencies,
+                                      std::int64_t position) {
+  RotationsOptions options;
+  if (frequencies.numerics == Numerics::transformers) options.tensors = DType::f32;
+  const Rotations rotations = value_or_fail(
+      make_rotations(frequencies, ConsecutivePositions{.first = position, .tokens = 1}, options));
+  std::vector<float> result;
+  for (const double value : x) result.push_back(static_cast<float>(value));
+  const Extents extents{.tokens = 1, .heads = 1, .features = static_cast<std::int64_t>(x.size())};
+  const HeadsView view{.data = result.data(),
+                       .dtype = DType::f32,
+                       .extents = extents,
+                       .strides = strides_bthd(extents)};
+  ok_or_fail(rotate(view, view, rotations));
+  return result;
+}
+
+Vector window_of(const Vector& head, const HeadWindow& window) {
+  const auto begin = head.begin() + window.first_feature;
+  return {begin, begin + window.rotary_dim};
+}
+
+Vector with_window(Vector head, const Vector& inner, const HeadWindow& window) {
+  std::ranges::copy(inner, head.begin() + window.first_feature);
+  return head;
+}
+
+double wavelength_tokens(double inv_freq) { return 2 * std::numbers::pi / std::abs(inv_freq); }
+
+double dot(const Vector& a, const Vector& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+double norm(const Vector& a) { return std::sqrt(dot(a, a)); }
+
+double largest_difference(const Vector& a, const Vector& b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+std::vector<std::size_t> order_of_half(std::size_t features) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < features; i += 2) order.push_back(i);
+  for (std::size_t i = 1; i < features; i += 2) order.push_back(i);
+  return order;
+}
+
+Vector permuted(const Vector& x, std::span<const std::size_t> order) {
+  Vector result;
+  for (const std::size_t from : order) result.push_back(x[from]);
+  return result;
+}
+
+Vector permuted_back(const Vector& x, std::span<const std::size_t> order) {
+  Vector result(x.size());
+  for (std::size_t i = 0; i < order.size(); ++i) result[order[i]] = x[i];
+  return result;
+}
+
+double rounding_bound(std::size_t features) {
+  return 2 * (34 + static_cast<double>(features)) * 0x1p-53;
+}
+
+}  // namespace rotary::cli::explain

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// One head turned by hand, in double, from the library's frequencies; and by the library.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rotary/frequencies.hpp"
+
+namespace rotary::cli::explain {
+
+using Vector = std::vector<double>;
+
+// One pair at one position. Features count from the head's first.
+struct Pair {
+  std::size_t first_feature, second_feature;  // where the pair stands
+  std::size_t first_result, second_result;    // and where what it becomes is written
+  double inv_freq;                            // radians per position
+  double angle_radians;                       // position * inv_freq
+  double reduced_radians;                     // the same less whole turns, in [-pi, pi)
+  double cos, sin;                            // without the attention factor
+};
+
+// What is left of position * inv_freq after whole turns, exact at any position but for the rounding
+// of the fraction to double and its product with pi: within 8 * 2^-53 radians.
+[[nodiscard]] std::vector<Pair> pairs_at(const Frequencies& frequencies, std::int64_t position);
+
+// A R x: the pairs turned and multiplied by the attention factor A, the other features as they are.
+[[nodiscard]] Vector turned(const Vector& x, std::span<const Pair> pairs, double attention_factor);
+
+// What rotate() makes of x in float32.
+[[nodiscard]] std::vector<float> rotated_by_library(const Vector& x, const Frequencies& frequencies,
+                                                    std::int64_t position);
+
+// The features of the window, and the head with them in place of its own.
+[[nodiscard]] Vector window_of(const Vector& head, const HeadWindow& window);
+[[nodiscard]] Vector with_window(Vector head, const Vector& inner, const HeadWindow& window);
+
+// How many tokens a pair takes for a turn, whichever way.
+[[nodiscard]] double wavelength_tokens(double inv_freq);
+
+[[nodiscard]] double dot(const Vector& a, const Vector& b);
+[[nodiscard]] double norm(const Vector& a);
+[[nodiscard]] double largest_difference(const Vector& a, const Vector& b);
+
+// For features (0, 2, 4, ..., 1, 3, 5, ...): interleaved pairs in the order of half.
+[[nodiscard]] std::vector<std::size_t> order_of_half(std::size_t features);
+
+// (P x)[j] = x[order[j]], and back.
+[[nodiscard]] Vector permuted(const Vector& x, std::span<const std::size_t> order);
+[[nodiscard]] Vector permuted_back(const Vector& x, std::span<const std::size_t> order);
+
+// How far apart two ways to the same score of d features, or to the same element, may come in
+// double, relative to |q| |k| or to |x|. Each cos and sin is off by at most 9 units of 2^-53 (the
+// reduced angle by 8, its function by 1), a component of a turned pair by less than 17 of them
+// relative to the pair, so a score of two turned vectors by 34; a sum of d products adds d. Twice
+// that, because each of the two ways has such an error.
+[[nodiscard]] double rounding_bound(std::size_t features);
+
+}  // namespace rotary::cli::explain
