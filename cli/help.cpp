@@ -32,6 +32,8 @@ constexpr std::string_view root_examples =
       what each key of a config does to positions, in numbers
   rotary explain --values 0.5,-1,1.5,2 --position 3 --pairing interleaved
       rotary embedding, step by step, on numbers you can check by hand
+  rotary claims
+      what is said of position encodings, judged by computing it
   rotary bench
       how close the rotation comes to what the memory of this machine allows
 )";

@@ -36,11 +36,12 @@ extern const Command explain_command;
 extern const Command models_command;
 extern const Command bench_command;
 extern const Command bias_command;
+extern const Command claims_command;
 extern const Command bench_attention_command;  // of bench
 
-inline constexpr std::array<const Command*, 8> commands = {
-    &inspect_command, &table_command,   &rotate_command, &encode_command,
-    &bias_command,    &explain_command, &models_command, &bench_command,
+inline constexpr std::array<const Command*, 9> commands = {
+    &inspect_command, &table_command,  &rotate_command, &encode_command, &bias_command,
+    &explain_command, &claims_command, &models_command, &bench_command,
 };
 
 }  // namespace rotary::cli

@@ -121,6 +121,10 @@ RULES = (
         "cli/commands/bench", (PUBLIC, "bench/", "cli/"), STANDARD, ("CLI/", "fmt/") + SYSTEM,
         REACH,
     ),
+    Rule(
+        "cli/commands/claims.cpp", (PUBLIC, "bench/progress.hpp", "cli/"), STANDARD,
+        ("CLI/", "fmt/"), REACH,
+    ),
     Rule("bench/", (PUBLIC, "reference/"), STANDARD, ("hwy/", "fmt/", "CLI/") + SYSTEM, REACH),
     Rule(
         "bench/peers/", (PUBLIC, "bench/scale/", "bench/attention/peaks.hpp"),

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// A claim about positions, as people make it, and what is computed to judge it. The verdict is not
+// written down and believed: it follows from where the evidence bears the claim out. What is
+// written down beside it, the verdict and the ranges that numbers must lie in, is what we say in
+// docs/theory/claims.md; a difference is a contradiction, and the command fails.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rotary::cli::claims {
+
+enum class Verdict {
+  holds,           // in every setting that was computed
+  holds_only_if,   // where its condition is met, and nowhere else
+  fails,           // in every setting
+  needs_training,  // no computation decides it: the lab does (rotary-lab)
+};
+
+// "true", "true_only_if", "false", "needs_training".
+[[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;
+
+// How a piece of evidence stands to the claim's condition.
+enum class Setting {
+  met,    // the condition is met, or the claim has none
+  unmet,  // it is not
+  aside,  // decides nothing: background, or what the condition costs
+};
+
+// "condition_met", "condition_unmet", "aside".
+[[nodiscard]] std::string_view to_string(Setting setting) noexcept;
+
+// Both ends belong to it.
+struct Range {
+  double least;
+  double most;
+
+  // Of NaN false.
+  [[nodiscard]] bool contains(double value) const noexcept {
+    return least <= value && value <= most;
+  }
+};
+
+[[nodiscard]] constexpr Range exactly(double value) noexcept { return {value, value}; }
+[[nodiscard]] constexpr Range about(double value, double tolerance) noexcept {
+  return {value - tolerance, value + tolerance};
+}
+
+struct Number {
+  std::string name;
+  double value;
+  Range expected;  // derived, or from the literature within what was printed or the random error
+};
+
+struct Evidence {
+  std::string computed;  // what, of which sizes and seed
+  std::string relation;  // what the claim says of the numbers; aside: what they show
+  Setting setting;
+  bool holds;  // whether the numbers are in the relation
+  std::vector<Number> numbers;
+};
+
+// What somebody measured and this command does not.
+struct Published {
+  std::string_view what;
+  std::string_view source;
+};
+
+struct Claim {
+  int number;                  // from 1
+  std::string_view name;       // short, for the command line
+  std::string_view statement;  // as people say it
+  Verdict verdict;             // expected
+  std::string_view condition;  // one sentence: only if what, or why not, or who decides it
+  std::vector<Evidence> (*examine)();
+  std::vector<Published> published = {};
+};
+
+// The verdict of the evidence; absent where it holds in some settings and fails in others without
+// following the condition.
+[[nodiscard]] std::optional<Verdict> verdict_of(const std::vector<Evidence>& evidence);
+
+struct Finding {
+  Claim claim;
+  std::vector<Evidence> evidence;
+  std::vector<std::string> contradictions;  // requirement and what was got; empty: as expected
+};
+
+[[nodiscard]] Finding examine(const Claim& claim);
+
+}  // namespace rotary::cli::claims

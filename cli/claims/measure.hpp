@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// What several checks measure with: random vectors from a seed, and the library's rotations in
+// double, with pairing half throughout (scores do not depend on it).
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/positions.hpp"
+#include "rotary/rotary_spec.hpp"
+#include "rotary/rotate.hpp"
+#include "rotary/rotations.hpp"
+
+namespace rotary::cli::claims {
+
+// The engine's bits are those of the standard, so a seed means the same numbers everywhere (but for
+// the last bits of log and cos).
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+
+  [[nodiscard]] double unit() { return static_cast<double>(engine_() >> 11U) * 0x1p-53; }
+
+  // Independent, mean 0, deviation 1.
+  template <class Real = double>
+  [[nodiscard]] std::vector<Real> normals(std::int64_t count);
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+template <class Real>
+std::vector<Real> Random::normals(std::int64_t count) {
+  std::vector<Real> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); i += 2) {  // Box and Muller
+    const double radius = std::sqrt(-2 * std::log(1 - unit()));
+    const double angle = 6.283185307179586 * unit();
+    values[i] = static_cast<Real>(radius * std::cos(angle));
+    if (i + 1 < values.size()) values[i + 1] = static_cast<Real>(radius * std::sin(angle));
+  }
+  return values;
+}
+
+inline constexpr double usual_base = 10000;
+inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and many others
+
+[[nodiscard]] RotarySpec rope(std::int64_t head_dim, double base = usual_base);
+
+[[nodiscard]] inline Frequencies frequencies_of(const RotarySpec& spec,
+                                                std::optional<std::int64_t> context_tokens = {}) {
+  return value_or_fail(make_frequencies(spec, context_tokens));
+}
+
+// Rows of double.
+[[nodiscard]] Rotations rows_at(const Frequencies& frequencies, const Positions& positions);
+[[nodiscard]] Rotations rows_at(const Frequencies& frequencies, std::int64_t position);
+
+// rotate() of [tokens][heads][head_dim], as many heads as there are values for. Real: that of the
+// rows.
+template <class Real>
+[[nodiscard]] std::vector<Real> rotated(std::vector<Real> values, const Rotations& rotations) {
+  const std::int64_t head_dim = rotations.window().head_dim;
+  const auto count = static_cast<std::int64_t>(values.size());
+  const Extents extents{.tokens = rotations.tokens(),
+                        .heads = count / (rotations.tokens() * head_dim),
+                        .features = head_dim};
+  const HeadsView view{.data = values.data(),
+                       .dtype = std::is_same_v<Real, double> ? DType::f64 : DType::f32,
+                       .extents = extents,
+                       .strides = strides_bthd(extents)};
+  ok_or_fail(rotate(view, view, rotations));
+  return values;
+}
+
+[[nodiscard]] double dot(std::span<const double> a, std::span<const double> b);
+[[nodiscard]] double mean(std::span<const double> values);
+[[nodiscard]] std::size_t changed(std::span<const double> before, std::span<const double> after);
+[[nodiscard]] double largest_difference(std::span<const float> a, std::span<const float> b);
+
+// Of pairs of vectors q and k, [pairs][head_dim], k standing so many positions before q.
+[[nodiscard]] std::vector<double> scores_at(std::int64_t distance, const Frequencies& frequencies,
+                                            const std::vector<double>& q,
+                                            const std::vector<double>& k);
+
+// S(r) = mean of cos(r inv_freq) for r in [0, distances): the cosine of a vector and itself r
+// positions away where every pair of features has the same length. Of other vectors it is the mean
+// over directions that the pairs' angles take.
+[[nodiscard]] std::vector<double> similarity(const Frequencies& frequencies,
+                                             std::int64_t distances);
+
+// How far the curve rises again above the least that it was before.
+[[nodiscard]] double largest_rise(std::span<const double> curve);
+
+// The first place where the curve is below 0; its size where it is nowhere.
+[[nodiscard]] std::int64_t first_negative(std::span<const double> curve);
+
+}  // namespace rotary::cli::claims

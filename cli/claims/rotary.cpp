@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// Claims 6, 7 and 8: what a rotation leaves as it is.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/claims/claims.hpp"
+#include "cli/claims/measure.hpp"
+#include "rotary/attention.hpp"
+#include "rotary/numeric_contract.hpp"
+#include "rotary/scaling.hpp"
+
+namespace rotary::cli::claims {
+namespace {
+
+constexpr std::int64_t trained_tokens = 4096;
+
+RotarySpec scaled(Scaling scaling) {
+  RotarySpec spec = rope(usual_head_dim);
+  spec.scaling = std::move(scaling);
+  return spec;
+}
+
+LongRopeScaling longrope() {
+  constexpr std::size_t pairs = usual_head_dim / 2;
+  return {.short_factor = std::vector<double>(pairs, 1.0),
+          .long_factor = std::vector<double>(pairs, 4.0),
+          .original_context_tokens = trained_tokens,
+          .factor = 4};
+}
+
+// Of 256 keys (seed 6): how many of their elements are others where the context is twice as long.
+Number changed_keys(std::string_view name, const Scaling& scaling, Range expected) {
+  const std::vector<double> keys = Random(6).normals(256 * usual_head_dim);
+  const auto cached = [&](std::int64_t context_tokens) {
+    const Frequencies frequencies = frequencies_of(scaled(scaling), context_tokens);
+    return rotated(keys, rows_at(frequencies, ConsecutivePositions{.first = 0, .tokens = 256}));
+  };
+  const auto share =
+      static_cast<double>(changed(cached(trained_tokens), cached(2 * trained_tokens))) /
+      static_cast<double>(keys.size());
+  return {.name = std::string(name), .value = share, .expected = expected};
+}
+
+Evidence keys_when_appending(Setting setting, std::vector<Number> numbers) {
+  const bool stable =
+      std::ranges::all_of(numbers, [](const Number& number) { return number.value == 0; });
+  return {.computed =
+              "share of the elements of 256 rotated keys that change when the context grows "
+              "from 4096 to 8192 tokens (128 features, seed 6)",
+          .relation = "none changes",
+          .setting = setting,
+          .holds = stable,
+          .numbers = std::move(numbers)};
+}
+
+std::vector<Evidence> cache_stable() {
+  return {
+      keys_when_appending(
+          Setting::met,
+          {changed_keys("no scaling", NoScaling{}, exactly(0)),
+           changed_keys("linear", LinearScaling{.factor = 4}, exactly(0)),
+           changed_keys("yarn", YarnScaling{.factor = 4, .original_context_tokens = trained_tokens},
+                        exactly(0)),
+           changed_keys("llama3",
+                        Llama3Scaling{.factor = 8,
+                                      .low_freq_factor = 1,
+                                      .high_freq_factor = 4,
+                                      .original_context_tokens = trained_tokens},
+                        exactly(0))}),
+      // Pair 0 of dynamic NTK and position 0 of both stay.
+      keys_when_appending(
+          Setting::unmet,
+          {changed_keys("dynamic NTK",
+                        DynamicNtkScaling{.factor = 2, .original_context_tokens = trained_tokens},
+                        about(255 * 63 / (256 * 64.0), 0.01)),
+           changed_keys("longrope", longrope(), about(255 / 256.0, 0.01))}),
+  };
+}
+
+// Scores of random q and k (seed 7), |q||k| being 1, at one distance and several places: the
+// largest difference from the score at 0.
+double score_spread(const Frequencies& frequencies, std::span<const std::int64_t> places) {
+  constexpr std::int64_t distance = 100;
+  Random random(7);
+  const std::vector<double> q = random.normals(usual_head_dim);
+  const std::vector<double> k = random.normals(usual_head_dim);
+  const auto score = [&](std::int64_t place) {
+    return dot(rotated(q, rows_at(frequencies, place + distance)),
+               rotated(k, rows_at(frequencies, place)));
+  };
+  double spread = 0;
+  for (const std::int64_t place : places)
+    spread = std::max(spread, std::abs(score(place) - score(0)));
+  return spread / std::sqrt(dot(q, q) * dot(k, k));
+}
+
+// The same as models compute it: float32 angles and products. 200 pairs, scores / sqrt(d); against
+// the exact score.
+double error_of_float_angles(std::int64_t place) {
+  constexpr std::int64_t distance = 100;
+  constexpr std::int64_t pairs = 200;
+  Random random(8);
+  const std::vector<float> q = random.normals<float>(pairs * usual_head_dim);
+  const std::vector<float> k = random.normals<float>(pairs * usual_head_dim);
+  RotarySpec spec = rope(usual_head_dim);
+  spec.numerics = Numerics::transformers;
+  const Frequencies frequencies = frequencies_of(spec);
+  const auto turned = [&](const std::vector<float>& values, std::int64_t position) {
+    const std::vector<float> turned_values =
+        rotated(values, value_or_fail(make_rotations(frequencies, ConsecutivePositions{position, 1},
+                                                     {.tensors = DType::f32})));
+    return std::vector<double>(turned_values.begin(), turned_values.end());
+  };
+  const std::vector<double> exact = scores_at(distance, frequencies_of(rope(usual_head_dim)),
+                                              {q.begin(), q.end()}, {k.begin(), k.end()});
+  const std::vector<double> q_turned = turned(q, place + distance);
+  const std::vector<double> k_turned = turned(k, place);
+  double largest = 0;
+  for (std::size_t pair = 0; pair < exact.size(); ++pair) {
+    const std::size_t first = pair * usual_head_dim;
+    const double score = dot(std::span(q_turned).subspan(first, usual_head_dim),
+                             std::span(k_turned).subspan(first, usual_head_dim));
+    largest = std::max(largest, std::abs(score - exact[pair]));
+  }
+  return largest / std::sqrt(static_cast<double>(usual_head_dim));
+}
+
+// Attention weights of two queries with equal contents, each for an equal key 7 tokens before it,
+// among 256 keys (seed 9): one is the 16th token, the other the last.
+std::array<double, 2> weights_at_one_distance() {
+  constexpr std::size_t tokens = 256;
+  constexpr std::size_t distance = 7;
+  constexpr std::array<std::size_t, 2> places = {16, tokens - 1};
+  Random random(9);
+  std::vector<float> q = random.normals<float>(tokens * usual_head_dim);
+  std::vector<float> k = random.normals<float>(tokens * usual_head_dim);
+  const auto copy_token = [](std::vector<float>& values, std::size_t from, std::size_t to) {
+    std::copy_n(&values[from * usual_head_dim], usual_head_dim, &values[to * usual_head_dim]);
+  };
+  copy_token(q, places[0], places[1]);
+  copy_token(k, places[0] - distance, places[1] - distance);
+  const Rotations rotations = value_or_fail(make_rotations(
+      frequencies_of(rope(usual_head_dim)), ConsecutivePositions{.first = 0, .tokens = tokens}));
+  q = rotated(std::move(q), rotations);
+  k = rotated(std::move(k), rotations);
+
+  const double scale = 1 / std::sqrt(static_cast<double>(usual_head_dim));
+  const Extents extents{.tokens = tokens, .heads = 1, .features = usual_head_dim};
+  const auto view = [&](std::vector<float>& of) {
+    return HeadsView{of.data(), DType::f32, extents, strides_bthd(extents)};
+  };
+  std::vector<float> out(q.size());
+  std::vector<float> sums(tokens);
+  const ScoresExtents sums_extents{.heads = 1, .queries = tokens, .keys = 1};
+  ok_or_fail(attend(view(out), view(q), view(k), view(k),
+                    {.scale = scale,
+                     .mask = {.order = AttentionOrder::causal},
+                     .log_sum_exp = ScoresView{sums.data(), DType::f32, sums_extents,
+                                               strides_bhqk(sums_extents)}}));
+  std::array<double, 2> weights = {};
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    double score = 0;
+    for (std::size_t f = 0; f < usual_head_dim; ++f)
+      score += static_cast<double>(q[places[i] * usual_head_dim + f]) *
+               static_cast<double>(k[(places[i] - distance) * usual_head_dim + f]);
+    weights[i] = std::exp(scale * score - static_cast<double>(sums[places[i]]));
+  }
+  return weights;
+}
+
+std::vector<Evidence> same_distance() {
+  constexpr std::array<std::int64_t, 5> places = {1, 4096, 131072, 1 << 20, std::int64_t{1} << 31};
+  const double spread = score_spread(frequencies_of(rope(usual_head_dim)), places);
+  // Errors of both vectors, of both components of each pair.
+  const double bound = 2 * std::numbers::sqrt2 * 0x1p-53 *
+                       rotate_f64_error_bound(Direction::forward, 1, (std::int64_t{1} << 31) + 100);
+  const double at_131k = error_of_float_angles(131072);
+  const double at_1m = error_of_float_angles(1 << 20);
+  const auto [early, late] = weights_at_one_distance();
+  return {
+      {.computed = "random q and k of 128 features, |q||k| = 1, 100 tokens apart at 0, 1, 4096, "
+                   "131072, 2^20 and 2^31, in double (seed 7)",
+       .relation = "the scores are equal within what double rounds",
+       .setting = Setting::met,
+       .holds = spread <= bound,
+       .numbers = {{"largest difference", spread, {0, bound}}}},
+      {.computed = "200 random q and k 100 tokens apart, scores / sqrt(d), with the float32 "
+                   "angles of Transformers (seed 8): difference from the exact score",
+       .relation = "the scores are equal within 1e-4",
+       .setting = Setting::unmet,
+       .holds = at_131k <= 1e-4,
+       .numbers = {{"at 131,072 tokens", at_131k, {1e-3, 5e-3}},
+                   {"at 1,048,576 tokens", at_1m, {8e-3, 4e-2}}}},
+      {.computed = "attention weights of the same q and k 7 tokens apart, as 16th and as 256th "
+                   "token (seed 9)",
+       .relation = "the weights are equal within 1 %",
+       .setting = Setting::unmet,
+       .holds = std::abs(late / early - 1) <= 0.01,
+       .numbers = {{"weight, 16th token", early, {0, 1}},
+                   {"weight of the 256th / of the 16th", late / early, {0, 0.5}}}}};
+}
+
+double norm_ratio(const Rotations& rotations) {
+  const std::vector<double> x = Random(10).normals(usual_head_dim);
+  const std::vector<double> y = rotated(x, rotations);
+  return std::sqrt(dot(y, y) / dot(x, x));
+}
+
+Number norm_under(std::string_view name, const Scaling& scaling, Range expected) {
+  const double ratio = norm_ratio(rows_at(frequencies_of(scaled(scaling)), 5000));
+  return {.name = std::string(name), .value = ratio, .expected = expected};
+}
+
+Evidence norms(Setting setting, std::vector<Number> numbers) {
+  constexpr double rounding = 1e-15;
+  const bool kept = std::ranges::all_of(
+      numbers, [](const Number& number) { return std::abs(number.value - 1) <= rounding; });
+  return {.computed =
+              "length of a vector of 128 features after rotating it to position 5000, "
+              "divided by its length before, in double (seed 10)",
+          .relation = "1 within 1e-15",
+          .setting = setting,
+          .holds = kept,
+          .numbers = std::move(numbers)};
+}
+
+std::vector<Evidence> norm() {
+  const Range one = about(1, 1e-15);
+  RotarySpec xpos = rope(usual_head_dim);
+  xpos.xpos = Xpos{};
+  const double of_query =
+      norm_ratio(value_or_fail(make_rotations(frequencies_of(xpos), ConsecutivePositions{5000, 1},
+                                              {.rows = RowDType::f64, .role = Role::query})));
+  const double yarn = 0.1 * std::log(16.0) + 1;  // 1.2773
+  return {norms(Setting::met, {norm_under("no scaling", NoScaling{}, one),
+                               norm_under("linear", LinearScaling{.factor = 4}, one),
+                               norm_under("llama3",
+                                          Llama3Scaling{.factor = 8,
+                                                        .low_freq_factor = 1,
+                                                        .high_freq_factor = 4,
+                                                        .original_context_tokens = trained_tokens},
+                                          one)}),
+          norms(Setting::unmet,
+                {norm_under("yarn, factor 16",
+                            YarnScaling{.factor = 16, .original_context_tokens = trained_tokens},
+                            about(yarn, 1e-12)),
+                 {"xPos, a query", of_query, {0, 0.9}}})};
+}
+
+}  // namespace
+
+std::vector<Claim> rotary_claims() {
+  return {
+      {.number = 6,
+       .name = "cache-stable",
+       .statement = "rotated keys of earlier tokens stay as they are when tokens are appended",
+       .verdict = Verdict::holds_only_if,
+       .condition = "frequencies do not follow the length of the context; those of dynamic NTK and "
+                    "of LongRoPE's switch do, and turn a cache stale (shift() turns it on)",
+       .examine = cache_stable,
+       .published = {{"keys are to be cached before rotary embedding where frequencies change",
+                      "Peng et al. 2023, YaRN, arXiv 2309.00071"}}},
+      {.number = 7,
+       .name = "same-distance",
+       .statement = "two tokens have the same dot product wherever they stand at one distance",
+       .verdict = Verdict::holds_only_if,
+       .condition = "it is the score of the same q and k with exact angles; float32 angles drift "
+                    "with the position, and softmax divides by all other keys",
+       .examine = same_distance},
+      {.number = 8,
+       .name = "norm",
+       .statement = "rotary embedding keeps the length of q and k",
+       .verdict = Verdict::holds_only_if,
+       .condition =
+           "there is no attention factor (YaRN, LongRoPE) and no xPos, which multiply what "
+           "they turn",
+       .examine = norm},
+  };
+}
+
+}  // namespace rotary::cli::claims

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Claims 9 and 10: what a distance does to the score of two vectors.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/claims/claims.hpp"
+#include "cli/claims/measure.hpp"
+
+namespace rotary::cli::claims {
+namespace {
+
+bool falls(const std::vector<double>& values) {
+  return std::ranges::is_sorted(values, std::greater_equal<>());
+}
+
+// Means over distances 1, 2 to 3, 4 to 7, ..., 512 to 1023 of a curve of 1024.
+std::vector<double> octave_means(std::span<const double> curve) {
+  std::vector<double> means;
+  for (std::size_t first = 1; 2 * first <= curve.size(); first *= 2)
+    means.push_back(mean(curve.subspan(first, first)));
+  return means;
+}
+
+// The same of 1000 random q and k, scores of deviation 1, at the first distance of each octave.
+std::vector<double> random_means() {
+  constexpr std::int64_t samples = 1000;
+  Random random(11);
+  const std::vector<double> q = random.normals(samples * usual_head_dim);
+  const std::vector<double> k = random.normals(samples * usual_head_dim);
+  const Frequencies frequencies = frequencies_of(rope(usual_head_dim));
+  std::vector<double> means;
+  for (std::int64_t distance = 1; distance < 1024; distance *= 2)
+    means.push_back(mean(scores_at(distance, frequencies, q, k)) /
+                    std::sqrt(static_cast<double>(usual_head_dim)));
+  return means;
+}
+
+// RoFormer's bound on how a score falls, section 3.4.3: B(r) = mean over j of |Σ_{i<=j} e^(i r
+// inv_freq_i)|, j over the pairs.
+double decay_bound(const Frequencies& frequencies, std::int64_t distance) {
+  const Rotations rows = rows_at(frequencies, distance);
+  const auto cos = rows.cos<double>(0, 0);
+  const auto sin = rows.sin<double>(0, 0);
+  double real = 0;
+  double imaginary = 0;
+  double sum = 0;
+  for (std::size_t i = 0; i < cos.size(); ++i) {
+    real += cos[i];
+    imaginary += sin[i];
+    sum += std::hypot(real, imaginary);
+  }
+  return sum / static_cast<double>(cos.size());
+}
+
+Evidence bound_of_roformer(const Frequencies& frequencies) {
+  const auto bound = [&](std::int64_t distance) { return decay_bound(frequencies, distance); };
+  return {.computed = "RoFormer's bound B(r), 128 features, base 10000 (its figure 2)",
+          .relation = "an upper bound, which rises as well as falls and does not go to 0",
+          .setting = Setting::aside,
+          .holds = bound(51) > bound(50) && bound(246) > bound(236),
+          .numbers = {{"B(0)", bound(0), about(32.5, 1e-9)},
+                      {"B(8)", bound(8), about(19.8174, 5e-5)},
+                      {"B(50)", bound(50), about(12.6295, 5e-5)},
+                      {"B(51)", bound(51), about(13.2176, 5e-5)},
+                      {"B(100)", bound(100), about(10.2273, 5e-5)},
+                      {"B(236)", bound(236), about(6.4150, 5e-5)},
+                      {"B(246)", bound(246), about(9.7635, 5e-5)},
+                      {"B(256)", bound(256), about(6.5431, 5e-5)},
+                      {"B(200,000)", bound(200000), about(6.17, 5e-3)}}};
+}
+
+std::vector<Evidence> decay() {
+  const Frequencies frequencies = frequencies_of(rope(usual_head_dim));
+  const std::vector<double> aligned = similarity(frequencies, 1024);
+  const std::vector<double> trend = octave_means(aligned);
+  const std::vector<double> random = random_means();
+  // k = R(100) q: the score at r is q's similarity with itself at r - 100.
+  std::vector<double> ahead;
+  for (std::int64_t r = 0; r < 1024; ++r)
+    ahead.push_back(aligned[static_cast<std::size_t>(std::abs(r - 100))]);
+  const auto peak = static_cast<double>(std::ranges::max_element(ahead) - ahead.begin());
+  const std::string octaves =
+      "means over distances of 1, 2 to 3, 4 to 7, ..., 512 to 1023 fall each time";
+  return {{.computed = "q = k, all pairs of equal length, 128 features: cosine of the two",
+           .relation = octaves,
+           .setting = Setting::met,
+           .holds = falls(trend),
+           .numbers = {{"mean at 2 to 3", trend[1], about(0.856, 5e-4)},
+                       {"mean at 32 to 63", trend[5], about(0.5106, 5e-4)},
+                       {"mean at 256 to 511", trend[8], about(0.2864, 5e-4)}}},
+          {.computed = "the same, each distance by itself, up to 1000",
+           .relation = "the cosine falls with every token",
+           .setting = Setting::unmet,
+           .holds = falls(aligned),
+           .numbers = {{"largest rise", largest_rise(std::span(aligned).first(1001)),
+                        about(0.2544, 5e-4)}}},
+          {.computed = "1000 random q and k, scores / sqrt(d) of deviation 1 (seed 11)",
+           .relation = "means at 1, 2, 4, ..., 512 tokens fall each time",
+           .setting = Setting::unmet,
+           .holds = falls(random),
+           .numbers = {{"mean at 1", random.front(), about(0, 0.13)},
+                       {"mean at 512", random.back(), about(0, 0.13)}}},
+          {.computed = "a k that is q turned on by 100 tokens",
+           .relation = octaves,
+           .setting = Setting::unmet,
+           .holds = falls(octave_means(ahead)),
+           .numbers = {{"distance of the highest score", peak, exactly(100)}}},
+          bound_of_roformer(frequencies)};
+}
+
+struct Closer {
+  double share;              // of all pairs
+  double share_of_negative;  // of those that begin with a negative score
+};
+
+// Of random q and k: how often turning q by so many tokens makes the score higher.
+Closer closer_after(std::int64_t distance, const Frequencies& frequencies, std::int64_t samples) {
+  Random random(12);
+  const std::int64_t count = samples * frequencies.window.head_dim;
+  const std::vector<double> q = random.normals(count);
+  const std::vector<double> k = random.normals(count);
+  const std::vector<double> before = scores_at(0, frequencies, q, k);
+  const std::vector<double> after = scores_at(distance, frequencies, q, k);
+  double rises = 0;
+  double negative = 0;
+  double negative_rises = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const double rise = after[i] > before[i] ? 1 : 0;
+    rises += rise;
+    negative += before[i] < 0 ? 1 : 0;
+    negative_rises += before[i] < 0 ? rise : 0;
+  }
+  return {rises / static_cast<double>(samples), negative_rises / negative};
+}
+
+std::vector<Evidence> high_dimension() {
+  constexpr double hardly_ever = 0.1;
+  Evidence of_all{.computed =
+                      "10000 random q and k (2500 of 512 features), one of them turned by a "
+                      "distance (seed 12): share of pairs whose score is higher then",
+                  .relation = "fewer than 1 in 10",
+                  .setting = Setting::met,
+                  .holds = true,
+                  .numbers = {}};
+  Evidence of_negative = of_all;
+  of_negative.computed =
+      "those of 128 features whose score was negative: share that is higher then";
+  const auto add = [&](Evidence& to, Number number) {
+    to.holds = to.holds && number.value < hardly_ever;
+    to.numbers.push_back(std::move(number));
+  };
+  constexpr double four_deviations = 0.02;  // of 10000; twice that of 2500
+  for (const std::int64_t features : {64, 512}) {
+    const std::int64_t samples = features == 64 ? 10000 : 2500;
+    const Closer closer = closer_after(10, frequencies_of(rope(features)), samples);
+    add(of_all, {fmt::format("d = {}, distance 10", features), closer.share,
+                 about(0.5, features == 64 ? four_deviations : 2 * four_deviations)});
+  }
+  const Frequencies frequencies = frequencies_of(rope(usual_head_dim));
+  for (const auto& [distance, negative] :
+       {std::pair(1, 0.54), std::pair(10, 0.63), std::pair(100, 0.66)}) {
+    const Closer closer = closer_after(distance, frequencies, 10000);
+    add(of_all,
+        {fmt::format("d = 128, distance {}", distance), closer.share, about(0.5, four_deviations)});
+    add(of_negative, {fmt::format("distance {}", distance), closer.share_of_negative,
+                      about(negative, four_deviations)});
+  }
+  return {of_all, of_negative};
+}
+
+}  // namespace
+
+std::vector<Claim> similarity_claims() {
+  return {
+      {.number = 9,
+       .name = "decay",
+       .statement = "nearby tokens get higher weights: attention falls with the distance",
+       .verdict = Verdict::holds_only_if,
+       .condition =
+           "q and k point the same way, and as a trend over wide ranges: of random q and k "
+           "the mean is 0 at every distance, and for any distance some k scores highest",
+       .examine = decay,
+       .published = {{"for any query and any distance there is a key whose score is highest there; "
+                      "of normal q and k the expected score is 0 at every distance",
+                      "Barbero et al. 2024, arXiv 2410.06205, propositions 3.1 and 3.2"},
+                     {"the bound and its figure", "Su et al. 2021, arXiv 2104.09864, 3.4.3"}}},
+      {.number = 10,
+       .name = "high-dimension",
+       .statement = "in high dimension a rotation hardly ever brings two vectors closer",
+       .verdict = Verdict::fails,
+       .condition = "it brings half of all pairs closer in any dimension, since each pair of "
+                    "features turns in a plane of its own, and more than half of those that began "
+                    "far apart",
+       .examine = high_dimension},
+  };
+}
+
+}  // namespace rotary::cli::claims

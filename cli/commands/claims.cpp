@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// rotary claims: what people say of position encodings, computed. Exits with 1 when a number or a
+// verdict is not what docs/theory/claims.md says.
+#include "cli/claims/claims.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/progress.hpp"
+#include "cli/claims/report.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/failure.hpp"
+
+namespace rotary::cli {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> chosen;
+};
+
+// By number or name.
+const claims::Claim& claim_called(std::string_view text) {
+  const auto all = claims::all_claims();
+  const auto found = std::ranges::find_if(all, [text](const claims::Claim& claim) {
+    return claim.name == text || fmt::format_int(claim.number).c_str() == text;
+  });
+  if (found == all.end()) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("a claim must be a number from 1 to {} or one of the names that "
+                              "`rotary claims` lists, got '{}'",
+                              all.size(), text));
+  }
+  return *found;
+}
+
+std::vector<claims::Claim> chosen_claims(const std::vector<std::string>& chosen) {
+  const auto all = claims::all_claims();
+  if (chosen.empty()) return {all.begin(), all.end()};
+  std::vector<claims::Claim> list;
+  for (const std::string& text : chosen) list.push_back(claim_called(text));
+  return list;
+}
+
+std::string run_claims(const Arguments& arguments, OutputForm form) {
+  const std::vector<claims::Claim> list = chosen_claims(arguments.chosen);
+  std::vector<claims::Finding> findings;
+  {
+    bench::Progress progress("rotary claims", static_cast<std::int64_t>(list.size()));
+    for (const claims::Claim& claim : list) {
+      findings.push_back(claims::examine(claim));
+      progress.advance();
+    }
+  }
+  claims::check(findings);
+  if (form == OutputForm::json) return claims::findings_json(findings);
+  return arguments.chosen.empty() ? claims::overview_text(findings)
+                                  : claims::evidence_text(findings);
+}
+
+Run declare(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  app.add_option("CLAIM", arguments->chosen,
+                 "numbers or names, to see their evidence; all, and their verdicts, without one");
+  return [arguments](OutputForm form) { return run_claims(*arguments, form); };
+}
+
+}  // namespace
+
+constinit const Command claims_command{
+    .name = "claims",
+    .summary = "Judge what is said of position encodings by computing it",
+    .examples =
+        "  rotary claims\n"
+        "  rotary claims 9 13\n"
+        "  rotary claims high-dimension\n"
+        "  rotary claims --json\n",
+    .usage = "  rotary claims [CLAIM...] [--json]\n",
+    .declare = declare,
+};
+
+}  // namespace rotary::cli
