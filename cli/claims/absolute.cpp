@@ -133,7 +133,7 @@ std::vector<Evidence> centred() {
        .relation = "the mean of all elements is within 0.01 of 0",
        .setting = Setting::met,
        .holds = std::abs(far_mean) <= centred_within,
-       .numbers = {{"mean", far_mean, about(0, centred_within)}}}};
+       .numbers = {{"mean of these", far_mean, about(0, centred_within)}}}};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 // docs/theory/claims.md; a difference is a contradiction, and the command fails.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,14 @@ struct Range {
 [[nodiscard]] constexpr Range exactly(double value) noexcept { return {value, value}; }
 [[nodiscard]] constexpr Range about(double value, double tolerance) noexcept {
   return {value - tolerance, value + tolerance};
+}
+
+// Whether a relation holds, of several cases in one setting: where the condition is met all of them
+// have to be in it, where it is not one is enough to prove the condition wrong.
+template <class Cases, class Relation>
+[[nodiscard]] bool holds_for(Setting setting, const Cases& cases, Relation relation) {
+  return setting == Setting::unmet ? std::ranges::any_of(cases, relation)
+                                   : std::ranges::all_of(cases, relation);
 }
 
 struct Number {

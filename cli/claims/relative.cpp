@@ -143,24 +143,23 @@ std::vector<Evidence> t5_slow() {
   const double differing = differing_from_distances(t5.bias, 128);
   const double inside_short = extra_bytes_per_score(t5.bias, 512);
   const double inside_long = extra_bytes_per_score(t5.bias, 8192);
-  return {
-      {.computed = "the bias of every pair in a tensor [heads, tokens, tokens] of float32",
-       .relation = "a score of 8192 tokens costs at least half of the extra memory of one of 512",
-       .setting = Setting::met,
-       .holds = pairs_long >= pairs_short / 2,
-       .numbers = {{"bytes for each score, 512 tokens", pairs_short, exactly(4)},
-                   {"bytes for each score, 8192 tokens", pairs_long, exactly(4)}}},
-      {.computed = "the bias inside attend(), 8 heads, causal: memory with it less without it",
-       .relation = "a score of 8192 tokens costs at least half of the extra memory of one of 512",
-       .setting = Setting::unmet,
-       .holds = inside_long >= inside_short / 2,
-       .numbers = {{"bytes for each score, 512 tokens", inside_short, {0, 0.1}},
-                   {"bytes for each score, 8192 tokens", inside_long, {0, 0.001}}}},
-      {.computed = "biases of all pairs of 128 tokens beside those of their 255 distances",
-       .relation = "2 N - 1 numbers for each head are all that N tokens need",
-       .setting = Setting::aside,
-       .holds = differing == 0,
-       .numbers = {{"biases that differ", differing, exactly(0)}}}};
+  return {{.computed = "the bias of every pair in a tensor [heads, tokens, tokens] of float32",
+           .relation = "what a score costs beside itself does not shrink as sequences grow",
+           .setting = Setting::met,
+           .holds = pairs_long >= pairs_short / 2,
+           .numbers = {{"bytes for each score, 512 tokens", pairs_short, exactly(4)},
+                       {"bytes for each score, 8192 tokens", pairs_long, exactly(4)}}},
+          {.computed = "the bias inside attend(), 8 heads, causal: memory with it less without it",
+           .relation = "what a score costs beside itself does not shrink as sequences grow",
+           .setting = Setting::unmet,
+           .holds = inside_long >= inside_short / 2,
+           .numbers = {{"bytes for each score, 512 tokens", inside_short, {0, 0.1}},
+                       {"bytes for each score, 8192 tokens", inside_long, {0, 0.001}}}},
+          {.computed = "biases of all pairs of 128 tokens beside those of their 255 distances",
+           .relation = "2 N - 1 numbers for each head are all that N tokens need",
+           .setting = Setting::aside,
+           .holds = differing == 0,
+           .numbers = {{"biases that differ", differing, exactly(0)}}}};
 }
 
 std::vector<float> attended_with_alibi(const std::vector<float>& qkv, std::int64_t tokens) {

@@ -16,7 +16,7 @@ namespace rotary::cli::claims {
 namespace {
 
 constexpr std::size_t text_width = 98;
-constexpr std::size_t name_width = 54;  // of a number
+constexpr std::size_t name_width = 42;  // of a number
 
 std::string_view words_of(Verdict verdict) {
   switch (verdict) {
@@ -64,10 +64,10 @@ std::string block(std::string_view text, std::size_t indent) {
 
 std::string number_text(const Number& number) {
   const auto& [least, most] = number.expected;
-  const std::string expected =
-      least == most ? fmt::format("{:.6g}", least) : fmt::format("{:.6g} to {:.6g}", least, most);
-  return fmt::format("       {:<{}} {:>12.6g}   expected {}\n", number.name, name_width,
-                     number.value, expected);
+  const std::string from = fmt::format("{:.6g}", least);
+  const std::string to = fmt::format("{:.6g}", most);
+  return fmt::format("       {:<{}} {:>12.6g}   expected {}{}\n", number.name, name_width,
+                     number.value, from, from == to ? "" : " to " + to);
 }
 
 std::string evidence_text(const Evidence& evidence) {
@@ -131,7 +131,7 @@ std::string overview_text(std::span<const Finding> findings) {
   for (const auto& [claim, evidence, contradictions] : findings) {
     text += fmt::format("{:>2}  {:<14}  {}\n", claim.number, words_of(claim.verdict), claim.name);
     text += block(claim.statement, 20);
-    text += block(fmt::format("- {}", claim.condition), 20);
+    text += block(claim.condition, 22);
   }
   const auto count = [&](Verdict verdict) {
     return std::ranges::count(findings, verdict,

@@ -63,10 +63,11 @@ std::string run_claims(const Arguments& arguments, OutputForm form) {
                                   : claims::evidence_text(findings);
 }
 
-Run declare(CLI::App& app) {
+Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("CLAIM", arguments->chosen,
-                 "numbers or names, to see their evidence; all, and their verdicts, without one");
+  parser.add_option(
+      "CLAIM", arguments->chosen,
+      "numbers or names, to see their evidence; all, and their verdicts, without one");
   return [arguments](OutputForm form) { return run_claims(*arguments, form); };
 }
 
