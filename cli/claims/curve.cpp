@@ -26,6 +26,7 @@ struct RiseOf {
 Evidence rises_within_1000(Setting setting, const std::vector<RiseOf>& cases) {
   constexpr double well_behaved = 0.01;
   std::vector<Number> numbers;
+  numbers.reserve(cases.size());
   for (const auto& [features, expected] : cases) {
     numbers.push_back({fmt::format("largest rise, d = {}", features),
                        largest_rise(similarity(frequencies_of(rope(features)), 1001)),
@@ -47,6 +48,7 @@ std::vector<Evidence> bumps() {
 }
 
 constexpr std::int64_t window = 10000;  // one base
+constexpr std::int64_t half_window = window / 2;
 
 struct MeanRow {
   std::vector<double> cos;
@@ -127,7 +129,7 @@ std::vector<Evidence> rises_again() {
   const auto least = std::ranges::min_element(means);
   const auto most = std::max_element(least, means.end());
   const auto middle = [&](auto place) {
-    return static_cast<double>(place - means.begin() + window / 2);
+    return static_cast<double>(place - means.begin() + half_window);
   };
   const double random = mean_rise_of_random(frequencies);
   return {

@@ -190,7 +190,7 @@ double changed_by_appending(const RelativeBias& bias) {
 std::vector<Evidence> relative_breaks_cache() {
   const double t5 = changed_by_appending(t5_of(5).bias);
   const double alibi = changed_by_appending(Alibi{.heads = heads});
-  const std::vector<float> qkv = Random(5).normals<float>(3 * 96 * heads * usual_head_dim);
+  const std::vector<float> qkv = Random(5).normals<float>(heads * usual_head_dim * 96 * 3);
   const std::vector<float> few = attended_with_alibi(qkv, 64);
   const double difference = largest_difference(few, attended_with_alibi(qkv, 96));
   constexpr double rounding = 1e-5;  // 2^-24 of each of 128 float32 sums in another order: 8e-6
