@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claim 19: rotary embedding in linear attention.
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <numbers>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "cli/claims/claims.hpp"

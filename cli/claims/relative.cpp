@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claims 3, 4 and 5: relative biases.
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <numbers>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
