@@ -31,6 +31,10 @@ if(ROTARY_DEVELOPER)
   # Debian's CMake package asks for programs that live in other packages.
   pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 
+  # gnuplot-nox (gnuplot's own licence, free to use) is a program, and no library: `rotary plot`
+  # looks for it when it draws. It makes SVG and PNG with axes and pictures in space. Building does
+  # not need it; without it the tests of drawing are skipped.
+
   # libgtest-dev (BSD-3-Clause). Tests.
   find_package(GTest 1.12 CONFIG REQUIRED)
 

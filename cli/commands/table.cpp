@@ -21,6 +21,7 @@
 #include "cli/files.hpp"
 #include "cli/model_cards.hpp"
 #include "cli/model_input.hpp"
+#include "cli/spec_settings.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -30,10 +30,6 @@ struct TableArguments {
   }
 };
 
-// Names of rotary embedding itself, whose numbers are those of --set, as a spec has them.
-inline constexpr std::string_view rope_name = "rope";
-inline constexpr std::string_view xpos_name = "xpos";
-
 // Of a config, a model card, or one of these two names.
 [[nodiscard]] std::string table_of_model(const TableArguments& arguments, OutputForm form);
 [[nodiscard]] std::string table_of_sinusoidal(const TableArguments& arguments, OutputForm form);

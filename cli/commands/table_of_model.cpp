@@ -23,10 +23,10 @@
 #include "cli/npy/npy.hpp"
 #include "cli/npz/npz.hpp"
 #include "cli/position_list.hpp"
+#include "cli/spec_settings.hpp"
 #include "cli/warning.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/rotations.hpp"
-#include "rotary/spec_json.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -204,72 +204,6 @@ std::string json_of(const Table& table, const TableArguments& arguments, const M
   return std::move(json).finish();
 }
 
-// Where the object, array or string ends that the text begins with; its size where it does not.
-std::size_t end_of_bracketed(std::string_view text) {
-  int depth = 0;
-  bool is_quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (is_quoted && c == '\\') {
-      ++i;
-      continue;
-    }
-    if (c == '"') is_quoted = !is_quoted;
-    if (!is_quoted && (c == '{' || c == '[')) ++depth;
-    if (!is_quoted && (c == '}' || c == ']')) --depth;
-    if (!is_quoted && depth == 0) return i + 1;
-  }
-  return text.size();
-}
-
-// One value and nothing behind it, which would become members that nobody named; whether it is a
-// valid one the parser says. The others are names, and text.
-bool is_json(std::string_view value) {
-  constexpr std::string_view of_numbers = "-0123456789+.eE";
-  if (value.empty()) return false;
-  if (std::string_view("{[\"").find(value.front()) != std::string_view::npos)
-    return value.find_first_not_of(" \t\n\r", end_of_bracketed(value)) == std::string_view::npos;
-  return of_numbers.substr(0, 11).find(value.front()) != std::string_view::npos &&
-         value.find_first_not_of(of_numbers) == std::string_view::npos;
-}
-
-// A spec of --set alone: its members, as rotary/spec_json.hpp says, in place of a config.
-ModelSpec model_of_settings(const TableArguments& arguments) {
-  const ResolveOptions options = resolve_options(arguments.model);
-  if (options.overrides.empty()) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("{} takes its numbers by --set: head_dim, base and pairing at least",
-                              arguments.name()));
-  }
-  JsonWriter json;
-  json.begin_object();
-  bool has_xpos = false;
-  for (const auto& [key, value] : options.overrides) {
-    has_xpos = has_xpos || key == "xpos";
-    json.key(key);
-    if (is_json(value)) {
-      json.document(value);
-    } else {
-      json.value(std::string_view(value));
-    }
-  }
-  if (options.pairing) json.member("pairing", to_string(*options.pairing));
-  if (arguments.model.numerics) json.member("numerics", to_string(options.numerics));
-  if (arguments.name() == xpos_name && !has_xpos) {
-    json.key("xpos");
-    json.document("{}");
-  }
-  json.end_object();
-  const auto spec = parse_rotary_spec(std::move(json).finish());
-  if (!spec) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("{} by --set: {}", arguments.name(), spec.error().message));
-  }
-  ModelSpec model;
-  model.rotary.push_back({.layer_type = {}, .spec = *spec, .trained_context_tokens = {}});
-  return model;
-}
-
 // How the layers of a model without rotary embedding know positions, and where that is to be seen.
 [[noreturn]] void fail_without_rotary(const ModelSpec& model) {
   std::string reason = "the model has no rotary embedding";
@@ -292,8 +226,8 @@ std::string table_of_model(const TableArguments& arguments, OutputForm form) {
     throw Failure(ExitCode::usage,
                   "--dtype of a config is for --numerics transformers, which rounds to it");
   }
-  const ModelSpec model =
-      names_config(arguments.name()) ? read_model(arguments.model) : model_of_settings(arguments);
+  const ModelSpec model = names_config(arguments.name()) ? read_model(arguments.model)
+                                                         : model_of_settings(arguments.model);
   print_warnings("table", model.warnings);
   if (model.rotary.empty()) fail_without_rotary(model);
   const Table table = make_table(arguments, model);

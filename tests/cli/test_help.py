@@ -5,7 +5,8 @@ import re
 
 from tool import ToolTest
 
-COMMANDS = ["inspect", "table", "rotate", "encode", "bias", "explain", "claims", "models", "bench"]
+COMMANDS = ["inspect", "table", "rotate", "encode", "bias", "explain", "claims", "plot", "models",
+            "bench"]
 # With those that stand within another.
 ALL = [*([command] for command in COMMANDS), ["bench", "attention"]]
 

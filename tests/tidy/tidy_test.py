@@ -166,6 +166,7 @@ class TidyTest(unittest.TestCase):
         self.assert_finds("docs/x.txt", "a\tb\n", "docs/x.txt:1: a tab")
         self.assert_finds("docs/x.txt", "a", "docs/x.txt:1: the last line")
         self.assert_clean("fuzz/corpus/npy/x.npy", "a \t")
+        self.assert_clean("docs/figures/x.svg", "\ta \n\n")
         self.assert_finds("docs/x.txt", "in /" + "work/a\n", "docs/x.txt:1: /" + "work/ is a path")
         self.assert_finds("docs/x.txt", "//deb.debian" + ".org/\n", "docs/x.txt:1: debian" + ".org")
         self.assert_finds("cli/x.hpp", "// A header\n", "x.hpp:1: the first line is the licence")

@@ -9,8 +9,9 @@ packages_build=(
   libmpfr-dev libgtest-dev librapidcheck-dev
 )
 
-# git lists the files that the repository rules read; clang-format checks them.
-packages_test=(python3 python3-numpy python3-jsonschema git clang-format)
+# git lists the files that the repository rules read; clang-format checks them; gnuplot draws what
+# `rotary plot` shows.
+packages_test=(python3 python3-numpy python3-jsonschema git clang-format gnuplot-nox)
 
 packages_tidy=(clang clang-tidy)
 

@@ -62,7 +62,7 @@ SHARED_BY_ENCODINGS = tuple(
 C_STANDARD = frozenset(
     "inttypes.h math.h stddef.h stdint.h stdio.h stdlib.h string.h".split()
 )
-SYSTEM = ("unistd.h", "fcntl.h", "sched.h", "sys/")
+SYSTEM = ("unistd.h", "fcntl.h", "sched.h", "spawn.h", "sys/")
 REACH = "tools reach the core through include/rotary alone"
 
 RULES = (

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// rotary plot: a figure of a model's positions, as a picture or as its numbers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/failure.hpp"
+#include "cli/files.hpp"
+#include "cli/json_writer.hpp"
+#include "cli/model_input.hpp"
+#include "cli/plot/csv.hpp"
+#include "cli/plot/figure_json.hpp"
+#include "cli/plot/figures.hpp"
+#include "cli/plot/gnuplot.hpp"
+#include "cli/plot/request_input.hpp"
+
+namespace rotary::cli {
+namespace {
+
+struct Arguments {
+  std::optional<std::string> name;
+  plot::RequestOptions request;
+  std::optional<std::string> out, theme;
+  bool list = false;
+  bool csv = false;
+  bool force = false;
+
+  [[nodiscard]] Overwrite overwrite() const noexcept {
+    return force ? Overwrite::allow : Overwrite::refuse;
+  }
+};
+
+std::string_view configs_text(plot::Subjects subjects) {
+  switch (subjects) {
+    case plot::Subjects::none:
+      return "none";
+    case plot::Subjects::one:
+      return "one";
+    case plot::Subjects::several:
+      return "several";
+  }
+  return {};
+}
+
+std::string list_of_figures(OutputForm form) {
+  if (form == OutputForm::text) {
+    std::string text;
+    for (const plot::FigureMaker& maker : plot::figure_makers())
+      text += fmt::format("{:<12} {}\n", maker.name, maker.summary);
+    return text;
+  }
+  JsonWriter json;
+  json.begin_object();
+  json.member("schema_version", 1);
+  json.key("figures");
+  json.begin_array();
+  for (const plot::FigureMaker& maker : plot::figure_makers()) {
+    json.begin_object();
+    json.member("name", maker.name);
+    json.member("summary", maker.summary);
+    json.member("configs", configs_text(maker.subjects));
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return std::move(json).finish();
+}
+
+const plot::FigureMaker& maker_of(const Arguments& arguments) {
+  if (const plot::FigureMaker* maker = plot::find_figure(arguments.name.value_or("")))
+    return *maker;
+  std::string names;
+  for (const plot::FigureMaker& maker : plot::figure_makers())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", maker.name);
+  throw Failure(ExitCode::usage,
+                arguments.name
+                    ? fmt::format("NAME must be one of {}, got '{}'", names, *arguments.name)
+                    : fmt::format("NAME is required: one of {}", names));
+}
+
+plot::Drawing drawing_of(const Arguments& arguments, const std::string& path) {
+  plot::Drawing drawing;
+  if (path.ends_with(".png")) {
+    drawing.picture = plot::Picture::png;
+  } else if (!path.ends_with(".svg")) {
+    throw Failure(ExitCode::usage, fmt::format("-o must end in .svg or .png, got '{}'", path));
+  }
+  drawing.theme = choose<plot::Theme>("--theme", arguments.theme.value_or("light"),
+                                      {{"light", plot::Theme::light}, {"dark", plot::Theme::dark}});
+  return drawing;
+}
+
+// Where the picture goes; absent where only numbers are asked for.
+std::optional<std::string> picture_path(const Arguments& arguments, OutputForm form) {
+  if (arguments.csv && form == OutputForm::json)
+    throw Failure(ExitCode::usage, "--csv and --json exclude each other");
+  if (arguments.out) return arguments.out;
+  if (arguments.csv || form == OutputForm::json) {
+    if (arguments.theme) throw Failure(ExitCode::usage, "--theme needs a picture, -o FILE");
+    return std::nullopt;
+  }
+  return fmt::format("{}.svg", *arguments.name);
+}
+
+std::string json_of(const plot::Figure& figure, const std::optional<std::string>& out) {
+  JsonWriter json;
+  json.begin_object();
+  json.member("schema_version", 1);
+  json.member("output", out);
+  json.key("figure");
+  plot::write_figure(json, figure);
+  json.end_object();
+  return std::move(json).finish();
+}
+
+std::string run_plot(const Arguments& arguments, OutputForm form) {
+  if (arguments.list) {
+    if (arguments.name) throw Failure(ExitCode::usage, "--list takes no NAME");
+    return list_of_figures(form);
+  }
+  const plot::FigureMaker& maker = maker_of(arguments);
+  const std::optional<std::string> path = picture_path(arguments, form);
+  std::optional<plot::Drawing> drawing;
+  if (path) {
+    drawing = drawing_of(arguments, *path);
+    check_outputs(std::span(&*path, 1), arguments.overwrite());
+  }
+  const plot::Figure figure = maker.make(plot::read_request(maker, arguments.request));
+  if (drawing) {
+    const OutputFile file{.path = *path, .bytes = plot::draw(figure, *drawing)};
+    write_files(std::span(&file, 1), arguments.overwrite());
+  }
+  if (form == OutputForm::json) return json_of(figure, path);
+  if (arguments.csv) return plot::csv_of(figure);
+  return fmt::format("{}: {}\n{}\n", *path, figure.title, figure.caption);
+}
+
+void declare_request(OptionParser& parser, plot::RequestOptions& request) {
+  parser.add_option("CONFIG", request.configs,
+                    fmt::format("{}; or rope, with --set. Several are overlaid where the figure "
+                                "compares. None: RoPE with d = 128 and base 10000",
+                                config_help));
+  declare_model_options(parser, request.model);
+  parser.option("--context")
+      .set_help(
+          "tokens of the context that you mean to use: a line of wavelengths; and for "
+          "rules that depend on it (dynamic, longrope)");
+  parser
+      .add_option("--layer-type", request.layer_type,
+                  "the config's name for the layers you mean, when a model has several")
+      .type_name("T");
+  parser.add_option("--last", request.last, "the last position or distance that is drawn")
+      .type_name("N");
+  parser
+      .add_option("--dim", request.dim,
+                  "of tables: features of the absolute encodings; of similarity: d_model; of base: "
+                  "d; of shaw: how far the window reaches")
+      .type_name("D");
+  parser.add_option("--seed", request.seed, "of what is random (1)").type_name("N");
+  parser.add_option("--words", request.words, "of attention: words, blanks between them")
+      .type_name("TEXT");
+  parser
+      .add_option("--table", request.table,
+                  "of tables: a learned table, NPY of f32 or f64 [positions, features]")
+      .type_name("FILE");
+}
+
+Run declare(OptionParser& parser) {
+  const auto arguments = std::make_shared<Arguments>();
+  parser.add_option("NAME", arguments->name, "which figure: --list says what there is");
+  declare_request(parser, arguments->request);
+  parser.add_option("-o,--out", arguments->out, "the picture, .svg or .png (NAME.svg)")
+      .type_name("FILE");
+  parser.add_option("--theme", arguments->theme, "light (the default) or dark").type_name("T");
+  parser.add_flag("--csv", arguments->csv, "print the numbers as CSV");
+  parser.add_flag("--list", arguments->list, "print which figures there are");
+  parser.add_flag("--force", arguments->force, "replace an output that exists");
+  return [arguments](OutputForm form) { return run_plot(*arguments, form); };
+}
+
+}  // namespace
+
+constinit const Command plot_command{
+    .name = "plot",
+    .summary = "Draw a figure of a model's positions, or print its numbers",
+    .examples =
+        "  rotary plot --list\n"
+        "  rotary plot wavelengths llama-3.1-8b --context 131072 -o wavelengths.svg\n"
+        "  rotary plot scaling llama-2-7b-chat llama-3.1-8b -o scaling.png --theme dark\n"
+        "  rotary plot decay --csv\n"
+        "  rotary plot decay rope --set head_dim=64 --set base=500000 --set pairing=half\n"
+        "  rotary plot attention --words 'the dog chases the pig'\n"
+        "  rotary plot tables --table wpe.npy -o tables.png\n",
+    .usage =
+        "  rotary plot NAME [CONFIG...] [-o FILE.svg|FILE.png [--theme light|dark] [--force]]\n"
+        "              [--layer-type T] [--pairing P] [--context N] [--numerics A]\n"
+        "              [--set KEY=VALUE]... [--last N] [--dim D] [--seed N]\n"
+        "              [--words TEXT] [--table FILE.npy] [--csv | --json]\n"
+        "  rotary plot --list [--json]\n",
+    .declare = declare,
+};
+
+}  // namespace rotary::cli

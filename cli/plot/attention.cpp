@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention weights of a few words under each encoding. There is no model behind them: a word's
+// vector is made from a hash of its letters, and is its query and its key, so that equal words
+// attend to each other and what differs between panels is the encoding alone.
+#include "rotary/attention.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "cli/failure.hpp"
+#include "cli/plot/makers.hpp"
+#include "cli/plot/turning.hpp"
+#include "rotary/sinusoidal.hpp"
+
+namespace rotary::cli::plot {
+namespace {
+
+constexpr std::int64_t most_words = 24;  // more could not be read
+constexpr double self_score = 3;         // of a word and itself, before any encoding
+
+// FNV-1a, 64 bits.
+std::uint64_t hash_of(std::string_view word) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char letter : word) {
+    hash ^= static_cast<unsigned char>(letter);
+    hash *= 0x100000001b3;
+  }
+  return hash;
+}
+
+// What the panels have in common. [words, features] and [words, words], float32.
+struct Words {
+  std::vector<std::string> words;
+  std::int64_t features = 0;
+  std::vector<float> vectors = {};
+
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(words.size()); }
+  [[nodiscard]] Extents extents(std::int64_t of_a_word) const {
+    return {.batch = 1, .tokens = count(), .heads = 1, .features = of_a_word};
+  }
+};
+
+// Vectors of length √features, as embeddings that sinusoidal encodings are added to.
+Words words_of(const Request& request, std::int64_t features) {
+  Words words{.words = request.words, .features = features};
+  if (words.words.empty())
+    words.words = {"the", "dog", "chases", "the", "pig", "and",
+                   "the", "pig", "chases", "the", "dog"};
+  if (words.count() < 2 || words.count() > most_words) {
+    throw Failure(ExitCode::usage, fmt::format("--words must have 2 to {} words, got {}",
+                                               most_words, words.count()));
+  }
+  for (const std::string& word : words.words) {
+    const std::vector<double> vector =
+        normal_numbers(hash_of(word) ^ request.seed, static_cast<std::size_t>(features));
+    double energy = 0;
+    for (const double x : vector) energy += x * x;
+    const double scale = std::sqrt(static_cast<double>(features) / energy);
+    for (const double x : vector) words.vectors.push_back(static_cast<float>(scale * x));
+  }
+  return words;
+}
+
+// v is the identity, so that what attention returns is its weights.
+HeatMap weights_of(const Words& words, const AttentionEncoding& encoding) {
+  const auto count = static_cast<std::size_t>(words.count());
+  std::vector<float> identity(count * count);
+  for (std::size_t i = 0; i < count; ++i) identity[i * count + i] = 1;
+  std::vector<float> weights(count * count);
+  const Extents of_q = words.extents(words.features);
+  const Extents of_v = words.extents(words.count());
+  const ConstHeadsView q{words.vectors.data(), DType::f32, of_q, strides_bthd(of_q)};
+  const ConstHeadsView v{identity.data(), DType::f32, of_v, strides_bthd(of_v)};
+  const HeadsView out{weights.data(), DType::f32, of_v, strides_bthd(of_v)};
+  const AttendOptions options{.scale = self_score / static_cast<double>(words.features),
+                              .mask = {.order = AttentionOrder::causal},
+                              .encoding = encoding};
+  ok_or_fail(attend(out, q, q, v, options));
+  HeatMap map{.rows = count, .columns = count, .values = {}, .label = "attention weight"};
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const bool is_masked = i % count > i / count;
+    map.values.push_back(is_masked ? std::numeric_limits<double>::quiet_NaN() : weights[i]);
+  }
+  return map;
+}
+
+Panel panel_of(std::string title, const Words& words, const AttentionEncoding& encoding) {
+  return {.title = std::move(title),
+          .x = {.label = {}, .ticks = words.words},
+          .y = {.label = {}, .ticks = words.words},
+          .map = weights_of(words, encoding),
+          .aspect = Aspect::equal,
+          .y_direction = YDirection::down};
+}
+
+Words with_sinusoidal(Words words) {
+  const TokenExtents extents{.batch = 1, .tokens = words.count(), .features = words.features};
+  const TokensView view{words.vectors.data(), DType::f32, extents, strides_btd(extents)};
+  const Sinusoidal sinusoidal =
+      value_or_fail(make_sinusoidal(transformer_sinusoidal(words.features)));
+  ok_or_fail(add_sinusoidal(view, view, sinusoidal, ConsecutivePositions{0, words.count()}));
+  return words;
+}
+
+Panel biased(std::string title, const Words& words, const RelativeBias& bias) {
+  return panel_of(std::move(title), words, {.bias = &bias});
+}
+
+}  // namespace
+
+Figure attention(const Request& request) {
+  const Subject subject = subject_of(request);
+  const std::int64_t head_dim = subject.frequencies.window.head_dim;
+  const Words words = words_of(request, head_dim);
+  const Rotations rotations = value_or_fail(make_rotations(
+      subject.frequencies, ConsecutivePositions{0, words.count()}, {.tensors = DType::f32}));
+  Figure figure{.name = "attention",
+                .title = "Attention weights under each encoding",
+                .caption =
+                    "A query's row says how much it takes from each earlier word. Vectors "
+                    "are made from a hash of the word, without a model: equal words draw "
+                    "equally where there are no positions, by distance under the others.",
+                .panels = {},
+                .columns = words.count() > 14 ? std::size_t{2} : std::size_t{3}};
+  figure.panels = {
+      panel_of("no positions", words, {}),
+      panel_of("sinusoidal", with_sinusoidal(words), {}),
+      panel_of("rotary", words, {.q_rotations = &rotations, .k_rotations = &rotations}),
+      biased("ALiBi, slope 1/2", words, Alibi{.heads = 1, .model_heads = 8}),
+      biased("KERPLE, p = a = 1", words, KerpleLog{.p = {1}, .a = {1}}),
+      biased("Sandwich", words, Sandwich{.dim = head_dim, .heads = 1}),
+  };
+  return figure;
+}
+
+}  // namespace rotary::cli::plot

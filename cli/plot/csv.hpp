@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A figure's numbers as CSV (RFC 4180, but for line ends of one byte): a line for each point of
+// each series and for each cell of each heat map.
+#pragma once
+
+#include <string>
+
+#include "cli/plot/figure.hpp"
+
+namespace rotary::cli::plot {
+
+// panel,series,x,y,z,lower; of a heat map series is "cells", x the column, y the row, z the value.
+// Numbers read back as the same double; what is not finite, or not there, is empty.
+[[nodiscard]] std::string csv_of(const Figure& figure);
+
+}  // namespace rotary::cli::plot

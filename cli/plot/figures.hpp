@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which figures there are, and what each is made of. A new one is a function in <topic>.cpp and a
+// row in figures.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/plot/figure.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/rotary_spec.hpp"
+
+namespace rotary::cli::plot {
+
+// One rotary embedding that figures are about; a config with several gives as many.
+struct Subject {
+  std::string name;  // of the config, with the layer type where there are several
+  RotarySpec spec;
+  Frequencies frequencies;
+  std::optional<std::int64_t> trained_context_tokens = {};
+};
+
+// What figures are made from. Each figure has numbers of its own for what is absent.
+struct Request {
+  std::vector<Subject> subjects = {};               // none: the figure takes usual_subject()
+  std::optional<std::int64_t> context_tokens = {};  // the context that one means to use
+  std::optional<std::int64_t> last = {};            // the last position or distance, >= 1
+  std::optional<std::int64_t> dim = {};             // features; see the figure
+  std::uint64_t seed = 1;                           // of what is random
+  std::vector<std::string> words = {};              // tokens of the user's own
+  std::optional<HeatMap> learned = {};              // a learned table [positions, features]
+};
+
+// What a figure does with configs.
+enum class Subjects {
+  none,     // it is about no model
+  one,      // about one rotary embedding
+  several,  // one, or several that are overlaid
+};
+
+// Which members of a request a figure reads, beside its subjects.
+enum Uses : unsigned { nothing = 0, dim = 1, seed = 2, words = 4, learned = 8, context = 16 };
+
+struct FigureMaker {
+  std::string_view name;
+  std::string_view summary;  // one line: what there is to see
+  Subjects subjects;
+  unsigned uses;                           // of Uses
+  std::int64_t most_last;                  // the largest Request::last; 0: it reads none
+  Figure (*make)(const Request& request);  // throws Failure
+};
+
+// In the order in which they are worth looking at.
+[[nodiscard]] std::span<const FigureMaker> figure_makers() noexcept;
+
+// nullptr where there is none of that name.
+[[nodiscard]] const FigureMaker* find_figure(std::string_view name) noexcept;
+
+// The embedding of RoFormer, d = 128 and base 10000: what figures are about that were given none.
+[[nodiscard]] Subject usual_subject();
+
+}  // namespace rotary::cli::plot

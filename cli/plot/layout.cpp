@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/plot/layout.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace rotary::cli::plot {
+namespace {
+
+constexpr double scale_width = 78;  // of a heat map, with its label
+constexpr double title_height = 36;
+constexpr double edge = 10;
+
+std::size_t letters(std::string_view text) {  // of UTF-8
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));
+}
+
+double longest(const std::vector<std::string>& names) {
+  std::size_t most = 0;
+  for (const std::string& name : names) most = std::max(most, letters(name));
+  return letter_width * static_cast<double>(most);
+}
+
+std::vector<std::string> legend_names(const Panel& panel) {
+  std::vector<std::string> names;
+  for (const Series& series : panel.series)
+    if (!series.name.empty()) names.push_back(series.name);
+  return names;
+}
+
+// Whether the first panel's legend says all that those of the others would.
+bool shares_legend(const Figure& figure) {
+  const std::vector<std::string> first = legend_names(figure.panels.front());
+  return std::ranges::all_of(figure.panels, [&](const Panel& panel) {
+    return std::ranges::all_of(legend_names(panel), [&](const std::string& name) {
+      return std::ranges::find(first, name) != first.end();
+    });
+  });
+}
+
+// Of the legend of these names, as wide as fits; its height is 0 where there is none.
+struct LegendSize {
+  std::size_t columns = 1;
+  double entry_width = 0, height = 0;
+};
+
+LegendSize legend_size(const std::vector<std::string>& names, double width) {
+  if (names.empty()) return {};
+  const double entry = longest(names) + 58;  // with its sample
+  const std::size_t fitting = std::max(std::size_t{1}, static_cast<std::size_t>(width / entry));
+  const std::size_t lines = (names.size() + fitting - 1) / fitting;
+  return {.columns = (names.size() + lines - 1) / lines,
+          .entry_width = entry,
+          .height = legend_line * static_cast<double>(lines) + 6};
+}
+
+Legend legend_at(const LegendSize& size, double center, double top) {
+  return {.center = center, .top = top, .columns = size.columns, .entry_width = size.entry_width};
+}
+
+// Whether one colour scale serves all panels.
+bool shares_scale(const Figure& figure) {
+  const auto& first = figure.panels.front().map;
+  return figure.panels.size() > 1 && std::ranges::all_of(figure.panels, [&](const Panel& panel) {
+           return first && panel.map && panel.map->label == first->label &&
+                  panel.map->lowest == first->lowest && panel.map->highest == first->highest;
+         });
+}
+
+// What stands around the axes of a panel: labels and numbers of the axes, title, colour scale.
+Box margins_of(const Panel& panel) {
+  if (panel.z) return {.left = 10, .top = -30, .right = 10, .bottom = 0};
+  Box margins{.left = 82, .top = panel.title.empty() ? 6.0 : 28.0, .right = 24, .bottom = 56};
+  if (!panel.y.ticks.empty()) margins.left = longest(panel.y.ticks) + 24;
+  if (!panel.x.ticks.empty()) margins.bottom = 0.87 * longest(panel.x.ticks) + 22;
+  return margins;
+}
+
+double span(const Axis& axis) { return axis.to.value_or(1) - axis.from.value_or(0); }
+
+// The largest box within, in the middle, in which a unit of x is as long as one of y.
+Box with_equal_units(const Box& box, const Panel& panel) {
+  const double ratio = span(panel.x) / span(panel.y);
+  const double width = std::min(box.width(), box.height() * ratio);
+  const double height = width / ratio;
+  const double left = (box.left + box.right - width) / 2;
+  return {.left = left, .top = box.top, .right = left + width, .bottom = box.top + height};
+}
+
+double panel_height(const Panel& panel, const Figure& figure, double width) {
+  const Box margins = margins_of(panel);
+  if (panel.aspect == Aspect::equal) {
+    const double plot_width = width - margins.left - margins.right;
+    return plot_width * span(panel.y) / span(panel.x) + margins.top + margins.bottom;
+  }
+  if (panel.z) return 540;
+  if (figure.panels.size() == 1) return 400;
+  if (figure.columns == 1) return 280;
+  return figure.columns == 2 ? 340 : 300;
+}
+
+Place place_of(const Panel& panel, const Box& cell, const LegendSize& legend) {
+  const Box margins = margins_of(panel);
+  Place place{.plot = {.left = cell.left + margins.left,
+                       .top = cell.top + margins.top,
+                       .right = cell.right - margins.right,
+                       .bottom = cell.bottom - margins.bottom - legend.height},
+              .is_in_space = panel.z.has_value()};
+  if (panel.aspect == Aspect::equal) place.plot = with_equal_units(place.plot, panel);
+  if (legend.height > 0) {
+    place.legend = legend_at(legend, (cell.left + cell.right) / 2, cell.bottom - legend.height);
+  }
+  return place;
+}
+
+// The colour scale beside what is drawn, or beside all of it.
+Box scale_beside(const Box& plot) {
+  return {.left = plot.right + 8, .top = plot.top, .right = plot.right + 18, .bottom = plot.bottom};
+}
+
+void extend(Axis& axis, const std::vector<double>& values) {
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    axis.from = std::min(axis.from.value_or(value), value);
+    axis.to = std::max(axis.to.value_or(value), value);
+  }
+}
+
+}  // namespace
+
+Panel with_ranges(Panel panel) {
+  Axis of_data{.label = {}};
+  bool has_points = false;
+  for (const Series& series : panel.series) {
+    extend(of_data, series.x);
+    has_points = has_points || series.style == Style::points;
+  }
+  if (has_points && of_data.from) {  // not half of a point
+    const double space = 0.012 * (*of_data.to - *of_data.from);
+    *of_data.from -= panel.x.scale == Scale::linear ? space : 0;
+    *of_data.to += panel.x.scale == Scale::linear ? space : 5 * space;
+  }
+  if (!panel.x.from) panel.x.from = of_data.from;
+  if (!panel.x.to) panel.x.to = of_data.to;
+  if (panel.y.scale == Scale::logarithmic) {
+    Axis values{.label = {}};
+    for (const Series& series : panel.series) extend(values, series.y);
+    for (const Mark& mark : panel.marks)
+      if (mark.direction == Mark::Direction::horizontal) extend(values, {mark.at});
+    if (!panel.y.from && values.from && *values.from > 0) panel.y.from = *values.from / 1.2;
+    if (!panel.y.to && values.to) panel.y.to = *values.to * 1.2;
+  }
+  if (panel.map) {
+    panel.x.from = -0.5;
+    panel.x.to = static_cast<double>(panel.map->columns) - 0.5;
+    panel.y.from = -0.5;
+    panel.y.to = static_cast<double>(panel.map->rows) - 0.5;
+  }
+  return panel;
+}
+
+Layout layout_of(const Figure& figure) {
+  Layout layout;
+  const bool has_one_legend = figure.panels.size() > 1 && shares_legend(figure);
+  const bool has_one_scale = shares_scale(figure);
+  const double all = layout.width - edge - (has_one_scale ? scale_width - 24 : 0);
+  const double width = all / static_cast<double>(figure.columns);
+  double height = 0;
+  for (const Panel& panel : figure.panels)
+    height = std::max(height, panel_height(panel, figure, width));
+  for (std::size_t index = 0; index < figure.panels.size(); ++index) {
+    const Panel& panel = figure.panels[index];
+    const std::size_t column = index % figure.columns;
+    const std::size_t row = index / figure.columns;
+    const double left = width * static_cast<double>(column);
+    const double top = title_height + height * static_cast<double>(row);
+    Box cell{.left = left, .top = top, .right = left + width, .bottom = top + height};
+    layout.height = std::max(layout.height, cell.bottom + edge);
+    if (panel.map && !has_one_scale) cell.right -= scale_width - 24;
+    const LegendSize own = has_one_legend ? LegendSize{} : legend_size(legend_names(panel), width);
+    layout.places.push_back(place_of(panel, cell, own));
+    Place& place = layout.places.back();
+    if (panel.map && !has_one_scale) place.colors = scale_beside(place.plot);
+  }
+  if (has_one_scale) {
+    Box plots = layout.places.back().plot;
+    plots.top = layout.places.front().plot.top;
+    plots.right = all - 24;
+    layout.places.back().colors = scale_beside(plots);
+  }
+  if (has_one_legend) {
+    const LegendSize size = legend_size(legend_names(figure.panels.front()), layout.width - 40);
+    if (size.height > 0)
+      layout.places.front().legend = legend_at(size, layout.width / 2, layout.height - 6);
+    layout.height += size.height;
+  }
+  return layout;
+}
+
+}  // namespace rotary::cli::plot

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the parts of a figure stand in its picture, so that labels, legends and colour scales never
+// meet: gnuplot's own layout lets them, once there are several panels.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "cli/plot/figure.hpp"
+
+namespace rotary::cli::plot {
+
+// In pixels from the picture's upper left corner.
+struct Box {
+  double left = 0, top = 0, right = 0, bottom = 0;
+
+  [[nodiscard]] double width() const { return right - left; }
+  [[nodiscard]] double height() const { return bottom - top; }
+};
+
+struct Legend {
+  double center = 0, top = 0;  // of the upper edge, pixels
+  std::size_t columns = 1;
+  double entry_width = 0;  // pixels
+};
+
+struct Place {
+  Box plot;  // within the axes; in space with them and their numbers
+  bool is_in_space = false;
+  std::optional<Legend> legend = {};
+  std::optional<Box> colors = {};  // the scale of a heat map
+};
+
+struct Layout {
+  double width = 800, height = 0;
+  std::vector<Place> places;  // of the panels
+};
+
+constexpr double legend_line = 19;    // pixels
+constexpr double letter_width = 7.2;  // pixels; of a sans-serif font of 14, rather too wide
+
+// Requires panels whose ranges with_ranges completed.
+[[nodiscard]] Layout layout_of(const Figure& figure);
+
+// Ranges of x, which are those of the data, and of heat maps, to the edges of their cells.
+[[nodiscard]] Panel with_ranges(Panel panel);
+
+}  // namespace rotary::cli::plot

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/plot/request_input.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "cli/arguments.hpp"
+#include "cli/failure.hpp"
+#include "cli/model_input.hpp"
+#include "cli/npy/npy.hpp"
+#include "cli/plot/turning.hpp"
+#include "cli/spec_settings.hpp"
+#include "cli/tensor_input.hpp"
+#include "cli/utf8.hpp"
+#include "cli/warning.hpp"
+
+namespace rotary::cli::plot {
+namespace {
+
+constexpr std::size_t most_configs = 6;  // more lines could not be told apart
+constexpr std::int64_t most_cells = std::int64_t{1} << 20;
+
+// For a picture, whose format is broken by a control character and by what is not UTF-8.
+std::string shown(std::string_view text) {
+  std::string result;
+  const std::string visible = printable(text);
+  for (std::string_view rest = visible; !rest.empty();) {
+    const std::size_t length = utf8_sequence_length(rest);
+    result += length == 0 ? "?" : rest.substr(0, length);
+    rest.remove_prefix(length == 0 ? 1 : length);
+  }
+  return result;
+}
+
+template <unsigned use>
+bool reads(const FigureMaker& maker) {
+  return (maker.uses & use) != 0;
+}
+
+// Options that would do nothing are refused: who gave one meant something.
+void check_uses(const FigureMaker& maker, const RequestOptions& options) {
+  struct Row {
+    std::string_view option;
+    bool is_given;
+    bool (*is_read)(const FigureMaker& maker);
+  };
+  const std::array<Row, 6> rows = {{
+      {"--last", options.last.has_value(), [](const FigureMaker& m) { return m.most_last > 0; }},
+      {"--dim", options.dim.has_value(), reads<Uses::dim>},
+      {"--seed", options.seed.has_value(), reads<Uses::seed>},
+      {"--words", options.words.has_value(), reads<Uses::words>},
+      {"--table", options.table.has_value(), reads<Uses::learned>},
+      // With configs it is theirs, too.
+      {"--context without a CONFIG", options.model.context && options.configs.empty(),
+       reads<Uses::context>},
+  }};
+  for (const auto& [option, is_given, is_read] : rows) {
+    if (!is_given || is_read(maker)) continue;
+    std::string names;
+    for (const FigureMaker& other : figure_makers())
+      if (is_read(other)) names += fmt::format("{}{}", names.empty() ? "" : ", ", other.name);
+    throw Failure(ExitCode::usage,
+                  fmt::format("{} is for {}, and not for {}", option, names, maker.name));
+  }
+}
+
+void check_configs(const FigureMaker& maker, const RequestOptions& options) {
+  const std::size_t given = options.configs.size();
+  if (maker.subjects == Subjects::none && given > 0)
+    throw Failure(ExitCode::usage, fmt::format("{} takes no CONFIG, got {}", maker.name, given));
+  if (maker.subjects == Subjects::one && given > 1)
+    throw Failure(ExitCode::usage, fmt::format("{} takes one CONFIG, got {}", maker.name, given));
+  if (given > most_configs)
+    throw Failure(ExitCode::usage, fmt::format("{} takes at most {} CONFIG, got {}", maker.name,
+                                               most_configs, given));
+  const ModelOptions& model = options.model;
+  const bool has_options =
+      model.pairing || model.numerics || !model.settings.empty() || options.layer_type.has_value();
+  if (given == 0 && has_options) {
+    throw Failure(
+        ExitCode::usage,
+        "--pairing, --numerics, --set and --layer-type need a CONFIG (rope: by --set alone)");
+  }
+}
+
+Subject subject_from(const ModelSpec& model, std::size_t index, const ModelOptions& options) {
+  const ModelRotary& rotary = model.rotary[index];
+  if (rotary.spec.xpos) {
+    throw Failure(ExitCode::unsupported,
+                  "figures are of rotations alone; the rows of xPos are not: `rotary table xpos`");
+  }
+  const bool is_unnamed = options.config == rope_name && !names_config(options.config);
+  Subject subject{.name = is_unnamed ? "RoPE, " + numbers_text(rotary.spec) : shown(options.config),
+                  .spec = rotary.spec,
+                  .frequencies = frequencies_of(model, index, options),
+                  .trained_context_tokens = rotary.trained_context_tokens};
+  if (model.rotary.size() > 1) subject.name += fmt::format(" ({})", shown(*rotary.layer_type));
+  return subject;
+}
+
+void add_subjects(std::vector<Subject>& subjects, const FigureMaker& maker,
+                  const RequestOptions& options, const ModelOptions& of_config) {
+  const ModelSpec model = names_config(of_config.config) || of_config.config != rope_name
+                              ? read_model(of_config)
+                              : model_of_settings(of_config);
+  print_warnings("plot", model.warnings);
+  if (maker.subjects == Subjects::one || options.layer_type || model.rotary.empty()) {
+    const std::size_t chosen =
+        choose_rotary(model, {.layer = {}, .layer_type = options.layer_type});
+    subjects.push_back(subject_from(model, chosen, of_config));
+    return;
+  }
+  for (std::size_t index = 0; index < model.rotary.size(); ++index)
+    subjects.push_back(subject_from(model, index, of_config));
+}
+
+std::int64_t parse_from(std::string_view option, const std::string& text, std::int64_t least,
+                        std::int64_t most) {
+  const std::int64_t number = parse_int64(option, text);
+  if (number >= least && number <= most) return number;
+  throw Failure(ExitCode::usage,
+                fmt::format("{} must be from {} to {}, got {}", option, least, most, number));
+}
+
+template <class Number>
+void append_as_doubles(std::vector<double>& values, const NpyArray& array) {
+  const std::size_t count = array.data.size() / sizeof(Number);
+  for (std::size_t i = 0; i < count; ++i) {
+    Number number;
+    std::memcpy(&number, array.data.data() + i * sizeof(Number), sizeof(Number));
+    values.push_back(static_cast<double>(number));
+  }
+}
+
+HeatMap read_table(const std::string& path) {
+  const NpyArray array = read_npy_file(path);
+  if (array.shape.size() != 2 || array.shape[0] < 1 || array.shape[1] < 1 ||
+      array.shape[0] > most_cells / array.shape[1]) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("--table must be [positions, features] with 1 to {} numbers, got {} "
+                              "axes and {} bytes",
+                              most_cells, array.shape.size(), array.data.size()));
+  }
+  HeatMap map{.rows = static_cast<std::size_t>(array.shape[0]),
+              .columns = static_cast<std::size_t>(array.shape[1]),
+              .values = {},
+              .label = {},
+              .colors = HeatMap::Colors::diverging};
+  if (array.type == NpyType::f32) {
+    append_as_doubles<float>(map.values, array);
+  } else if (array.type == NpyType::f64) {
+    append_as_doubles<double>(map.values, array);
+  } else {
+    throw Failure(ExitCode::usage,
+                  fmt::format("--table must be of f32 or f64, got {}", descr_of(array.type)));
+  }
+  return map;
+}
+
+std::vector<std::string> split_at_blanks(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    if (!word.empty()) words.push_back(shown(word));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  }
+  return words;
+}
+
+}  // namespace
+
+Request read_request(const FigureMaker& maker, const RequestOptions& options) {
+  check_uses(maker, options);
+  check_configs(maker, options);
+  Request request{.context_tokens = resolve_options(options.model).context_tokens};
+  for (const std::string& config : options.configs) {
+    ModelOptions of_config = options.model;
+    of_config.config = config;
+    add_subjects(request.subjects, maker, options, of_config);
+  }
+  if (options.last) request.last = parse_from("--last", *options.last, 1, maker.most_last);
+  if (options.dim) request.dim = parse_from("--dim", *options.dim, 2, 65536);
+  if (options.seed)
+    request.seed =
+        static_cast<std::uint64_t>(parse_from("--seed", *options.seed, 0, 1'000'000'000));
+  if (options.words) request.words = split_at_blanks(*options.words);
+  if (options.table) request.learned = read_table(*options.table);
+  return request;
+}
+
+}  // namespace rotary::cli::plot

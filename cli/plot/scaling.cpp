@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scaling rules side by side: by how much each pair turns slower than base^(-2i/d), and where in
+// its ramp from "left as it is" to "divided by the factor" a pair stands.
+#include "rotary/scaling.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "cli/failure.hpp"
+#include "cli/plot/makers.hpp"
+#include "cli/plot/turning.hpp"
+
+namespace rotary::cli::plot {
+namespace {
+
+constexpr std::int64_t original_tokens = 4096;  // Llama 2
+constexpr double usual_factor = 8;
+
+// The rules on the same numbers: d = 128, base 10000, 4096 tokens, 8 times as many.
+std::vector<Subject> usual_rules() {
+  struct Row {
+    std::string_view name;
+    Scaling scaling;
+  };
+  const std::array<Row, 5> rows = {{
+      {"linear (PI)", LinearScaling{.factor = usual_factor}},
+      {"NTK-aware", NtkScaling{.alpha = usual_factor}},
+      {"YaRN, as in code",
+       YarnScaling{.factor = usual_factor, .original_context_tokens = original_tokens}},
+      {"YaRN, as in the paper", YarnScaling{.factor = usual_factor,
+                                            .original_context_tokens = original_tokens,
+                                            .ramp = YarnRamp::turns}},
+      {"Llama 3", Llama3Scaling{.factor = usual_factor,
+                                .low_freq_factor = 1,
+                                .high_freq_factor = 4,
+                                .original_context_tokens = original_tokens}},
+  }};
+  std::vector<Subject> subjects;
+  for (const auto& [name, rule] : rows) {
+    Subject subject = usual_subject();
+    subject.name = std::string(name);
+    subject.spec.scaling = rule;
+    subject.frequencies = value_or_fail(make_frequencies(subject.spec));
+    subjects.push_back(std::move(subject));
+  }
+  return subjects;
+}
+
+// Wavelength with the rule / wavelength without it, by pair; of a pair that stands still none.
+std::vector<double> lengthening_of(const Subject& subject) {
+  RotarySpec unscaled = subject.spec;
+  unscaled.scaling = NoScaling{};
+  const Frequencies plain = value_or_fail(make_frequencies(unscaled));
+  std::vector<double> times;
+  for (std::size_t pair = 0; pair < plain.inv_freq.size(); ++pair)
+    times.push_back(plain.inv_freq[pair] / subject.frequencies.inv_freq[pair]);
+  return times;
+}
+
+// Of frequencies: 1 where a pair is left as it was, 0 where it is slowed down the most.
+std::vector<double> ramp_of(const std::vector<double>& lengthening) {
+  const double least = 1 / *std::ranges::max_element(lengthening);
+  std::vector<double> ramp;
+  for (const double times : lengthening)
+    ramp.push_back(least < 1 ? (1 / times - least) / (1 - least) : 1);
+  return ramp;
+}
+
+}  // namespace
+
+Figure scaling(const Request& request) {
+  const std::vector<Subject> subjects = request.subjects.empty() ? usual_rules() : request.subjects;
+  Panel lengths{.title = {},
+                .x = {.label = "pair of features"},
+                .y = {.label = "wavelength, times longer", .scale = Scale::logarithmic}};
+  Panel ramps{.title = {},
+              .x = {.label = "pair of features"},
+              .y = {.label = "share left as it was", .from = -0.05, .to = 1.05}};
+  for (const Subject& subject : subjects) {
+    Series series{.name = subject.name, .x = {}, .y = lengthening_of(subject)};
+    for (std::size_t pair = 0; pair < series.y.size(); ++pair)
+      series.x.push_back(static_cast<double>(pair));
+    Series ramp = series;
+    ramp.y = ramp_of(series.y);
+    lengths.series.push_back(std::move(series));
+    ramps.series.push_back(std::move(ramp));
+  }
+  return {.name = "scaling",
+          .title = request.subjects.empty()
+                       ? "Scaling rules: 8 times 4096 tokens, d = 128, base 10000"
+                       : "Scaling rules, by pair",
+          .caption =
+              "Linear scaling slows every pair down alike, NTK-aware all but the first; the "
+              "others leave fast pairs alone, slow the slow ones by the whole factor, and "
+              "have a ramp between.",
+          .panels = {std::move(lengths), std::move(ramps)},
+          .columns = 2};
+}
+
+}  // namespace rotary::cli::plot

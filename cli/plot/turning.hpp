@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What several figures ask of a rotary embedding: cos and sin of its angles in double, at listed
+// positions, and where to look at a curve.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/plot/figures.hpp"
+#include "rotary/rotations.hpp"
+
+namespace rotary::cli::plot {
+
+using Integers = std::vector<std::int64_t>;
+
+// The subjects asked for, or the usual one.
+[[nodiscard]] std::vector<Subject> subjects_of(const Request& request);
+
+// Its only subject, or the usual one.
+[[nodiscard]] Subject subject_of(const Request& request);
+
+// RoPE without scaling.
+[[nodiscard]] Subject plain_subject(std::int64_t dim, double base);
+
+// "d = 128, base 10000"
+[[nodiscard]] std::string numbers_text(const RotarySpec& spec);
+
+// e^(i position ω) in rows of double, without the attention factor and exact whatever the subject's
+// numerics are: the mathematics of its frequencies.
+[[nodiscard]] Rotations turned(const Frequencies& frequencies, std::span<const std::int64_t> at);
+
+// 0 to last, at most about so many, evenly.
+[[nodiscard]] Integers evenly(std::int64_t last, std::int64_t most);
+
+// 1 to last, so many in a decade where there are so many.
+[[nodiscard]] Integers by_decades(std::int64_t last, std::int64_t in_a_decade);
+
+[[nodiscard]] std::vector<double> as_doubles(std::span<const std::int64_t> numbers);
+
+// The mean of cos(distance ω) over the pairs: what a score q·k is, in parts of |q||k|, where k = q
+// and all pairs have the same energy.
+[[nodiscard]] std::vector<double> aligned_similarity(const Frequencies& frequencies,
+                                                     std::span<const std::int64_t> distances);
+
+// Independent draws from N(0, 1), the same on every machine up to the last bits of log and cos.
+[[nodiscard]] std::vector<double> normal_numbers(std::uint64_t seed, std::size_t count);
+
+}  // namespace rotary::cli::plot
