@@ -4,12 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <memory>
-#include <numbers>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +16,7 @@
 #include "cli/arguments.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/layers_text.hpp"
+#include "cli/commands/rotary_text.hpp"
 #include "cli/commands/scaling_parameters.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
@@ -56,38 +55,8 @@ Inspection inspect(const ModelOptions& options) {
   return inspection;
 }
 
-// Whichever way the pair turns.
-double turns_within(double inv_freq, std::int64_t tokens) {
-  return std::abs(inv_freq) * static_cast<double>(tokens) / (2 * std::numbers::pi);
-}
-
-double wavelength_tokens(double inv_freq) { return 2 * std::numbers::pi / std::abs(inv_freq); }
-
-std::int64_t pairs_that_turn(const Frequencies& frequencies, std::int64_t tokens) {
-  return std::ranges::count_if(frequencies.inv_freq, [tokens](double inv_freq) {
-    return turns_within(inv_freq, tokens) >= 1;
-  });
-}
-
-// Four digits at least, and an exponent only where the digits would be too many to read.
-std::string plain(double number) {
-  return number >= 1000 && number < 1e12 ? fmt::format("{:.0f}", number)
-                                         : fmt::format("{:.4g}", number);
-}
-
 std::string line(std::string_view label, const std::string& text) {
   return fmt::format("  {:<18}{}\n", label, text);
-}
-
-std::string window_text(const HeadWindow& window, std::int64_t nope_head_dim) {
-  if (window.rotary_dim == window.head_dim) {
-    const std::string others =
-        nope_head_dim == 0 ? "" : fmt::format(", after {} of the head that do not", nope_head_dim);
-    return fmt::format("all {} turn{}", window.head_dim, others);
-  }
-  return fmt::format("{} of {} turn: {} to {}; the others pass unchanged", window.rotary_dim,
-                     window.head_dim, window.first_feature,
-                     window.first_feature + window.rotary_dim - 1);
 }
 
 // The rule, then its parameters, one a line.
@@ -97,34 +66,6 @@ std::string rule_lines(const Scaling& scaling) {
     text += line("", fmt::format("  {} = {}", name, parameter_text(value)));
   }
   return text;
-}
-
-std::string contexts_text(const ContextRange& contexts) {
-  constexpr std::string_view advice = "; --context shows another";
-  if (contexts.first == contexts.last) {
-    return fmt::format("a context of {} tokens alone{}", contexts.first, advice);
-  }
-  if (contexts.last == ContextRange{}.last) {
-    return fmt::format("contexts of {} tokens and more{}", contexts.first, advice);
-  }
-  return fmt::format("contexts of {} to {} tokens{}", contexts.first, contexts.last, advice);
-}
-
-std::string attention_text(const ModelRotary& rotary, double attention_factor) {
-  std::string text =
-      attention_factor == 1
-          ? "1: scores keep their size"
-          : fmt::format("{:.6g} on cos and sin, so scores grow by its square, {:.6g}",
-                        attention_factor, attention_factor * attention_factor);
-  if (rotary.softmax_factor != 1) {
-    text += fmt::format("; softmax scale times {:.6g}", rotary.softmax_factor);
-  }
-  return text;
-}
-
-std::string turning_text(const Frequencies& frequencies, std::int64_t tokens) {
-  return fmt::format("{} of {} pairs complete a turn within {} tokens",
-                     pairs_that_turn(frequencies, tokens), frequencies.inv_freq.size(), tokens);
 }
 
 // First, last and six between.
@@ -158,8 +99,6 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   const ModelRotary& rotary = inspection.model.rotary[index];
   const Frequencies& frequencies = inspection.frequencies[index];
   const HeadWindow& window = frequencies.window;
-  const auto [slowest, fastest] = std::ranges::minmax(
-      frequencies.inv_freq, {}, [](double inv_freq) { return std::abs(inv_freq); });
   std::string text;
   if (rotary.layer_type) {
     text += fmt::format("\n{}: {}\n", printable(*rotary.layer_type),
@@ -181,12 +120,10 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
     text += line("numerics", numerics_text(rotary.spec));
   }
   if (depends_on_context(rotary.spec.scaling)) {
-    text += line("holds for", contexts_text(frequencies.contexts));
+    text += line("holds for", contexts_text(frequencies.contexts) + "; --context shows another");
   }
   text += line("attention factor", attention_text(rotary, frequencies.attention_factor));
-  text += line("wavelengths",
-               fmt::format("{} tokens (fastest pair) to {} (slowest)",
-                           plain(wavelength_tokens(fastest)), plain(wavelength_tokens(slowest))));
+  text += line("wavelengths", wavelengths_text(frequencies));
   if (rotary.trained_context_tokens) {
     text += line("trained context", turning_text(frequencies, *rotary.trained_context_tokens));
   } else {
@@ -198,19 +135,9 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   return text + pairs_table(frequencies, rotary.trained_context_tokens);
 }
 
-std::string count_text(std::size_t embeddings) {
-  if (embeddings == 0) return ", no rotary embedding\n";
-  if (embeddings == 1) return ", one rotary embedding\n";
-  return fmt::format(", {} rotary embeddings\n", embeddings);
-}
-
 std::string text_of(const Inspection& inspection) {
   const ModelSpec& model = inspection.model;
-  std::string text =
-      model.model_type.empty() ? "model of unknown type" : printable(model.model_type);
-  if (!model.layers.empty()) text += fmt::format(", {} layers", model.layers.size());
-  text += count_text(model.rotary.size());
-  text += layers_text(model);
+  std::string text = printable(summary_text(model)) + "\n" + layers_text(model);
   for (std::size_t i = 0; i < model.rotary.size(); ++i) text += rotary_text(inspection, i);
   return text;
 }
