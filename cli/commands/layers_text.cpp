@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <variant>
-#include <vector>
 
 namespace rotary::cli {
 namespace {
@@ -118,20 +118,30 @@ std::string layers_with_rotary(const ModelSpec& model, std::size_t rotary) {
   return runs.empty() ? "no layer" : fmt::format("layers {}", fmt::join(runs, ", "));
 }
 
-std::string layers_text(const ModelSpec& model) {
-  if (std::ranges::all_of(model.layers, rotates_plainly)) return {};
-  std::string text = "\n";
+std::vector<LayerGroup> layer_groups(const ModelSpec& model) {
   std::vector<ModelLayer> kinds;
   for (const ModelLayer& layer : model.layers) {
     const auto is_same = [&](const ModelLayer& kind) { return same_kind(kind, layer); };
     if (std::ranges::none_of(kinds, is_same)) kinds.push_back(layer);
   }
+  std::vector<LayerGroup> groups;
   for (const ModelLayer& kind : kinds) {
     auto runs = runs_of(model, [&](const ModelLayer& layer) { return same_kind(kind, layer); });
-    runs.front() = "layers " + runs.front();
-    text += wrapped(kind_text(kind.encoding), runs);
-    const std::string temperature = std::visit(TemperatureText{}, kind.query_temperature);
-    if (!temperature.empty()) text += wrapped("", {temperature});
+    groups.push_back({.encoding = kind.encoding,
+                      .kind = kind_text(kind.encoding),
+                      .runs = std::move(runs),
+                      .temperature = std::visit(TemperatureText{}, kind.query_temperature)});
+  }
+  return groups;
+}
+
+std::string layers_text(const ModelSpec& model) {
+  if (std::ranges::all_of(model.layers, rotates_plainly)) return {};
+  std::string text = "\n";
+  for (LayerGroup& group : layer_groups(model)) {
+    group.runs.front() = "layers " + group.runs.front();
+    text += wrapped(group.kind, group.runs);
+    if (!group.temperature.empty()) text += wrapped("", {group.temperature});
   }
   return text;
 }
