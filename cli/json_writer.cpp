@@ -26,7 +26,7 @@ void JsonWriter::literal(std::string_view word) {
 void JsonWriter::value(double number) {
   if (!std::isfinite(number)) return null();
   separate();
-  fmt::format_to(std::back_inserter(text_), "{:.17g}", number);
+  fmt::format_to(std::back_inserter(text_), "{:.{}g}", number, significant_digits_);
 }
 
 void JsonWriter::value(std::string_view text) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes one JSON document (RFC 8259) on one line. Doubles have 17 significant digits, so reading
-// them back gives the same double; a number that is not finite becomes null, because JSON has none.
-// Text that is not UTF-8 (a file name may be) has its bad bytes replaced by U+FFFD.
+// them back gives the same double, unless fewer are asked for; a number that is not finite becomes
+// null, because JSON has none. Text that is not UTF-8 (a file name may be) has its bad bytes
+// replaced by U+FFFD.
 #pragma once
 
 #include <concepts>
@@ -15,6 +16,8 @@ namespace rotary::cli {
 
 class JsonWriter {
  public:
+  explicit JsonWriter(int significant_digits = 17) : significant_digits_(significant_digits) {}
+
   void begin_object() { open('{'); }
   void end_object() { close('}'); }
   void begin_array() { open('['); }
@@ -71,6 +74,7 @@ class JsonWriter {
   void literal(std::string_view word);
 
   std::string text_;
+  int significant_digits_;
 };
 
 }  // namespace rotary::cli

@@ -43,6 +43,12 @@ TEST(JsonWriter, NestsObjectsAndArrays) {
 }
 
 // Brackets and colons at the end of text are not structure.
+TEST(JsonWriter, WritesFewerDigitsWhereAsked) {
+  JsonWriter json(7);
+  json.value(1.0 / 3);
+  EXPECT_EQ(std::move(json).finish(), "0.3333333\n");
+}
+
 TEST(JsonWriter, PutsCommasAfterTextThatLooksLikeStructure) {
   JsonWriter json;
   json.array("k", std::vector<std::string_view>{"{", "[", ":", ","});
