@@ -148,6 +148,8 @@ class TidyTest(unittest.TestCase):
         self.assert_finds("tools/x.sh", bash, "x.sh:2: a function has")
         cmake = SCRIPT_LICENCE + "function(f)\n" + body + "endfunction()\n"
         self.assert_finds("cmake/x.cmake", cmake, "x.cmake:2: a function has")
+        javascript = LICENCE + "function f() {\n" + body + "}\n"
+        self.assert_finds("cli/x.js", javascript, "x.js:2: a function has")
 
     def test_files_that_nothing_builds(self):
         self.assert_finds("src/model/x.cpp", LICENCE, "src/model/x.cpp:1: no CMakeLists.txt lists")
@@ -171,6 +173,8 @@ class TidyTest(unittest.TestCase):
         self.assert_finds("docs/x.txt", "//deb.debian" + ".org/\n", "docs/x.txt:1: debian" + ".org")
         self.assert_finds("cli/x.hpp", "// A header\n", "x.hpp:1: the first line is the licence")
         self.assert_finds("tool", "#!/bin/bash\n\n", "tool:2: the first line is the licence")
+        self.assert_finds("cli/x.js", "f();\n", "x.js:1: the first line is the licence")
+        self.assert_finds("cli/x.css", "a {}\n", "x.css:1: the first line is the licence")
         self.assert_clean("tool", "#!/bin/bash\n" + SCRIPT_LICENCE)
 
     def test_links(self):

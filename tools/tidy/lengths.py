@@ -30,7 +30,7 @@ TEMPLATE = re.compile(r"\btemplate\s*<")
 
 
 def check_lengths(tree):
-    for file in tree.of("cpp", "python", "bash", "cmake"):
+    for file in tree.of("cpp", "python", "bash", "cmake", "javascript", "css"):
         generated = file.path.endswith("_data.cpp")
         if len(file.lines) > FILE_LINES and not generated:
             yield Finding(
@@ -132,4 +132,6 @@ FUNCTIONS = {
     "python": python_functions,
     "bash": delimited_functions(r"\w+\(\) \{$", r"\}$"),
     "cmake": delimited_functions(r"(?:function|macro)\(", r"end(?:function|macro)\("),
+    "javascript": delimited_functions(r"(?:async )?function\b", r"\}$"),
+    "css": lambda text: (),
 }

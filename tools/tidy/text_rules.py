@@ -30,7 +30,7 @@ def check_text(tree):
         if not file.path.startswith(AS_THEY_ARE):
             yield from white_space(file)
         yield from machine(file)
-    for file in tree.of("cpp", "python", "bash", "cmake"):
+    for file in tree.of("cpp", "python", "bash", "cmake", "javascript", "css"):
         yield from licence_line(file)
     for file in tree.of("markdown"):
         yield from links(file, tree)

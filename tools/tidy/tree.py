@@ -29,7 +29,7 @@ class File:
 
     @property
     def language(self):
-        """"cpp", "python", "bash", "cmake", "markdown"; None for data and everything else."""
+        """"cpp", "python", "bash", "cmake", "javascript", "css", "markdown"; None for the rest."""
         path = pathlib.PurePosixPath(self.path)
         if path.suffix in CPP:
             return "cpp"
@@ -39,7 +39,8 @@ class File:
             return "bash"
         if path.suffix == ".cmake" or path.name == "CMakeLists.txt":
             return "cmake"
-        return "markdown" if path.suffix == ".md" else None
+        others = {".js": "javascript", ".css": "css", ".md": "markdown"}
+        return others.get(path.suffix)
 
     def _interpreter(self, name):
         first = self.text.split("\n", 1)[0]
