@@ -35,6 +35,16 @@ if(ROTARY_DEVELOPER)
   # looks for it when it draws. It makes SVG and PNG with axes and pictures in space. Building does
   # not need it; without it the tests of drawing are skipped.
 
+  # libjs-chart.js (MIT). Tool: draws the charts of the pages of `rotary report`, each of which holds
+  # a copy, with its licence. Text for a browser, so a cross-build takes this machine's.
+  find_file(CHART_JS chart.min.js NO_CMAKE_FIND_ROOT_PATH
+    PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist
+    DOC "chart.min.js of Chart.js 3")
+  if(NOT CHART_JS)
+    message(FATAL_ERROR "The tool needs Chart.js 3 for the pages of rotary report: install "
+      "libjs-chart.js, or pass -DCHART_JS=<folder>/chart.min.js")
+  endif()
+
   # libgtest-dev (BSD-3-Clause). Tests.
   find_package(GTest 1.12 CONFIG REQUIRED)
 

@@ -34,15 +34,17 @@ extern const Command rotate_command;
 extern const Command encode_command;
 extern const Command explain_command;
 extern const Command plot_command;
+extern const Command report_command;
 extern const Command models_command;
 extern const Command bench_command;
 extern const Command bias_command;
 extern const Command claims_command;
 extern const Command bench_attention_command;  // of bench
 
-inline constexpr std::array<const Command*, 10> commands = {
-    &inspect_command, &table_command,  &rotate_command, &encode_command, &bias_command,
-    &explain_command, &claims_command, &plot_command,   &models_command, &bench_command,
+inline constexpr std::array<const Command*, 11> commands = {
+    &inspect_command, &table_command,   &rotate_command, &encode_command,
+    &bias_command,    &explain_command, &claims_command, &plot_command,
+    &report_command,  &models_command,  &bench_command,
 };
 
 }  // namespace rotary::cli

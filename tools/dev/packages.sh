@@ -5,7 +5,7 @@
 packages_build=(
   g++ cmake ninja-build pkg-config
   libhwy-dev nlohmann-json3-dev
-  libcli11-dev libfmt-dev libzip-dev
+  libcli11-dev libfmt-dev libzip-dev libjs-chart.js
   libmpfr-dev libgtest-dev librapidcheck-dev
 )
 

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// rotary report: what configs say about positions, as one page that opens in a browser without a
+// network. What is on it: cli/report/.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands/commands.hpp"
+#include "cli/failure.hpp"
+#include "cli/files.hpp"
+#include "cli/json_writer.hpp"
+#include "cli/model_input.hpp"
+#include "cli/model_options.hpp"
+#include "cli/report/contents_json.hpp"
+#include "cli/report/page.hpp"
+#include "cli/report/subjects.hpp"
+#include "cli/utf8.hpp"
+#include "cli/warning.hpp"
+
+namespace rotary::cli {
+namespace {
+
+// Colours that colour-blind readers can tell apart, on both grounds, are not many more.
+constexpr std::size_t most_configs = 4;
+
+struct Arguments {
+  std::vector<std::string> configs;
+  ModelOptions model;  // its config: each of the above in turn
+  std::string out;
+  bool force = false;
+};
+
+void check(const Arguments& arguments) {
+  if (arguments.configs.size() > most_configs) {
+    throw Failure(ExitCode::usage, fmt::format("a report takes at most {} configs, got {}",
+                                               most_configs, arguments.configs.size()));
+  }
+  for (std::size_t i = 0; i < arguments.configs.size(); ++i) {
+    const std::string& config = arguments.configs[i];
+    const auto before = std::span(arguments.configs).first(i);
+    if (std::ranges::find(before, config) != before.end()) {
+      throw Failure(ExitCode::usage,
+                    fmt::format("each config must be another one, got '{}' twice", config));
+    }
+  }
+  const Overwrite overwrite = arguments.force ? Overwrite::allow : Overwrite::refuse;
+  check_outputs(std::span(&arguments.out, 1), overwrite);
+}
+
+std::vector<page::NamedModel> read_models(const Arguments& arguments) {
+  std::vector<page::NamedModel> models;
+  for (const std::string& config : arguments.configs) {
+    ModelOptions options = arguments.model;
+    options.config = config;
+    models.push_back({.name = std::string(input_name(config)), .model = read_model(options)});
+    print_warnings("report", models.back().model.warnings);
+  }
+  return models;
+}
+
+std::string text_of(const Arguments& arguments, const page::Contents& contents, std::size_t bytes) {
+  std::string text = fmt::format("{}: {} kB\n", arguments.out, (bytes + 999) / 1000);
+  for (const page::Encoding& encoding : contents.encodings) {
+    std::vector<std::string> figures;
+    for (const page::PlacedFigure& placed : encoding.ranges.front().figures) {
+      figures.push_back(placed.figure.name);
+    }
+    text += fmt::format("  {}: {}{}\n", printable(encoding.name), to_string(encoding.kind),
+                        figures.empty() ? "" : fmt::format("; {}", fmt::join(figures, ", ")));
+  }
+  return text;
+}
+
+void write_encoding(JsonWriter& json, const page::Encoding& encoding) {
+  json.begin_object();
+  json.member("name", encoding.name);
+  json.member("kind", to_string(encoding.kind));
+  json.key("figures");
+  json.begin_array();
+  for (const page::PlacedFigure& placed : encoding.ranges.front().figures) {
+    json.value(placed.figure.name);
+  }
+  json.end_array();
+  json.end_object();
+}
+
+std::string json_of(const Arguments& arguments, const page::Contents& contents, std::size_t bytes) {
+  JsonWriter json;
+  json.begin_object();
+  json.member("schema_version", 1);
+  json.member("output", arguments.out);
+  json.member("bytes", bytes);
+  json.array("configs", arguments.configs);
+  json.key("encodings");
+  json.begin_array();
+  for (const page::Encoding& encoding : contents.encodings) write_encoding(json, encoding);
+  json.end_array();
+  json.key("warnings");
+  json.begin_array();
+  for (const page::Card& card : contents.cards) {
+    for (const std::string& warning : card.warnings) {
+      json.value(fmt::format("{}: {}", card.name, warning));
+    }
+  }
+  json.end_array();
+  json.end_object();
+  return std::move(json).finish();
+}
+
+std::string run_report(const Arguments& arguments, OutputForm form) {
+  check(arguments);
+  const std::vector<page::NamedModel> models = read_models(arguments);
+  const auto context_tokens = resolve_options(arguments.model).context_tokens;
+  const page::Contents contents = page::make_contents(models, context_tokens);
+  const OutputFile file{.path = arguments.out, .bytes = page::page_with(page::json_of(contents))};
+  write_files(std::span(&file, 1), arguments.force ? Overwrite::allow : Overwrite::refuse);
+  return form == OutputForm::json ? json_of(arguments, contents, file.bytes.size())
+                                  : text_of(arguments, contents, file.bytes.size());
+}
+
+Run declare(OptionParser& parser) {
+  const auto arguments = std::make_shared<Arguments>();
+  parser
+      .add_option(
+          "CONFIG", arguments->configs,
+          fmt::format("up to {} configs, shown side by side: {}", most_configs, config_help))
+      .required();
+  parser.add_option("-o,--out", arguments->out, "where the page goes: one HTML file")
+      .type_name("FILE")
+      .required();
+  parser.add_flag("--force", arguments->force, "replace an output that exists");
+  declare_model_options(parser, arguments->model);
+  return [arguments](OutputForm form) { return run_report(*arguments, form); };
+}
+
+}  // namespace
+
+constinit const Command report_command{
+    .name = "report",
+    .summary = "Make a page that shows and compares what configs say about positions",
+    .examples =
+        "  rotary report config.json -o page.html\n"
+        "  rotary report llama-3.1-8b qwen2.5-7b -o page.html\n"
+        "  rotary report config.json --context 65536 --set rope_theta=1e6 -o page.html --force\n",
+    .usage =
+        "  rotary report CONFIG... -o FILE.html [--force] [--context N] [--pairing P]\n"
+        "                [--set KEY=VALUE]... [--numerics exact|transformers|ggml] [--json]\n",
+    .declare = declare,
+};
+
+}  // namespace rotary::cli

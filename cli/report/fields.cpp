@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report/fields.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "cli/commands/layers_text.hpp"
+#include "cli/commands/rotary_text.hpp"
+#include "cli/commands/scaling_parameters.hpp"
+#include "cli/model_input.hpp"
+
+namespace rotary::cli::page {
+namespace {
+
+using Fields = std::vector<Field>;
+
+// Names as scaling_parameters() has them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 21> parameter_meanings = {{
+    {"factor", "how many times slower a pair turns where the rule has its whole effect"},
+    {"alpha", "how many times slower the slowest pair turns"},
+    {"original_max_position_embeddings", "the context, in tokens, before the rule stretched it"},
+    {"beta_fast", "pairs with more turns than this in the original context are left alone"},
+    {"beta_slow", "pairs with fewer turns than this are slowed by the whole factor"},
+    {"high_freq_factor", "pairs with more turns than this in the original context are left alone"},
+    {"low_freq_factor", "pairs with fewer turns than this are slowed by the whole factor"},
+    {"ramp", "what the passage between left alone and slowed is linear in"},
+    {"attention_factor", "the factor on cos and sin, in place of the rule's own"},
+    {"mscale", "with mscale_all_dim decides the factor on cos and sin"},
+    {"mscale_all_dim", "with mscale decides the factor on cos and sin"},
+    {"short_factor", "what frequencies are divided by, up to the original context"},
+    {"long_factor", "what frequencies are divided by, beyond it"},
+    {"short_mscale", "the factor on cos and sin, up to the original context"},
+    {"long_mscale", "the factor on cos and sin, beyond it"},
+    {"switch", "which of the two lists is used whatever the length"},
+    {"partial_rotary_factor", "the share of the pairs that turn at all, the fastest ones"},
+    {"mixed_b", "how the slowing grows from pair to pair"},
+    {"ntk_factor", "how much of the NTK-aware frequencies is mixed in"},
+    {"extrapolation_factor", "how much fast pairs are left alone"},
+    {"inv_freq", "the frequencies, radians a token"},
+}};
+
+std::string_view meaning_of(std::string_view parameter) {
+  for (const auto& [name, meaning] : parameter_meanings) {
+    if (name == parameter) return meaning;
+  }
+  return "a parameter of the rule";
+}
+
+void add_model(Fields& fields, const ModelSpec& model) {
+  fields.push_back({"model_type", model.model_type.empty() ? "none" : model.model_type,
+                    "the family: it decides what the config does not say, the pairing above all"});
+}
+
+// Where queries of these layers grow with the position.
+void add_temperature(Fields& fields, const ModelSpec& model, LayerEncoding encoding) {
+  for (const LayerGroup& group : layer_groups(model)) {
+    if (group.encoding != encoding || group.temperature.empty()) continue;
+    fields.push_back(
+        {"query temperature", group.temperature, "keeps attention sharp over long contexts"});
+  }
+}
+
+void add_rule(Fields& fields, const RotarySpec& spec) {
+  fields.push_back({"base (rope_theta)", fmt::format("{}", spec.base.get()),
+                    "the larger, the slower the slow pairs: the slowest takes almost 2π · base "
+                    "tokens for a turn, before scaling"});
+  fields.push_back({"rule (rope_type)", std::string(rope_type(spec.scaling)),
+                    "how frequencies are changed for a longer context than the original one"});
+  for (const auto& [name, value] : scaling_parameters(spec.scaling)) {
+    fields.push_back(
+        {fmt::format("rule: {}", name), parameter_text(value), std::string(meaning_of(name))});
+  }
+  if (depends_on_context(spec.scaling)) {
+    fields.push_back({"depends on the context", "yes",
+                      "keys that were cached at one length may be wrong at another"});
+  }
+}
+
+void add_window(Fields& fields, const ModelRotary& rotary, const HeadWindow& window) {
+  fields.push_back({"pairing",
+                    fmt::format("{}: {}", to_string(window.pairing), pairing_text(window)),
+                    "which two features turn together; the wrong one gives fluent nonsense and no "
+                    "error"});
+  fields.push_back({"features of a head", window_text(window, rotary.nope_head_dim),
+                    "what does not turn carries no position"});
+  if (rotary.spec.sense == Sense::negative) {
+    fields.push_back({"sense", "negative", "pairs turn the other way round"});
+  }
+  if (!rotary.sections.empty()) {
+    fields.push_back({"sections", fmt::format("{}", fmt::join(rotary.sections, ", ")),
+                      "pairs that follow time, height and width of an image; one number in text"});
+  }
+  if (rotary.spec.numerics != Numerics::exact) {
+    fields.push_back(
+        {"numerics", numerics_text(rotary.spec), "whose roundings the angles and products follow"});
+  }
+}
+
+void add_reach(Fields& fields, const ModelRotary& rotary, const Frequencies& frequencies) {
+  fields.push_back({"attention factor", attention_text(rotary, frequencies.attention_factor),
+                    "multiplies cos and sin, and so every score by its square"});
+  fields.push_back({"wavelengths", wavelengths_text(frequencies),
+                    "tokens for one turn: short ones tell neighbours apart, long ones far tokens"});
+  if (!rotary.trained_context_tokens) {
+    fields.push_back({"stated context", "none", "max_position_embeddings is not in the config"});
+    return;
+  }
+  const auto tokens = *rotary.trained_context_tokens;
+  fields.push_back({"stated context", fmt::format("{} tokens", tokens),
+                    "max_position_embeddings: what the model says that it can take"});
+  fields.push_back({"pairs that finish a turn", turning_text(frequencies, tokens),
+                    "the others never show all of their angles within it"});
+}
+
+}  // namespace
+
+Fields rotary_fields(const ModelSpec& model, std::size_t index, const Frequencies& frequencies) {
+  const ModelRotary& rotary = model.rotary[index];
+  Fields fields;
+  add_model(fields, model);
+  fields.push_back({"encoding", "rotary (RoPE)", "queries and keys are turned by their position"});
+  const std::string layers = layers_with_rotary(model, index);
+  fields.push_back(
+      {"layers", layers.empty() ? "not in the config" : layers, "which layers have this encoding"});
+  add_window(fields, rotary, frequencies.window);
+  add_rule(fields, rotary.spec);
+  add_reach(fields, rotary, frequencies);
+  add_temperature(fields, model, LayerEncoding::rotary);
+  return fields;
+}
+
+Fields encoding_fields(const ModelSpec& model, LayerEncoding encoding) {
+  Fields fields;
+  add_model(fields, model);
+  for (const LayerGroup& group : layer_groups(model)) {
+    if (group.encoding != encoding) continue;
+    fields.push_back({"encoding", group.kind, "how positions enter a layer"});
+    fields.push_back({"layers", fmt::format("layers {}", fmt::join(group.runs, ", ")),
+                      "which layers have this encoding"});
+    break;
+  }
+  add_temperature(fields, model, encoding);
+  return fields;
+}
+
+}  // namespace rotary::cli::page

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a panel of a figure (series, marks, axes, as `rotary plot --json` writes them) to what
+// Chart.js draws.
+"use strict";
+
+// A line across the chart at a value of one axis, with its name.
+const markPlugin = {
+  id: "marks",
+  afterDatasetsDraw(chart) {
+    const { ctx, chartArea, scales } = chart;
+    const used = [];
+    ctx.save();
+    ctx.font = `12px ${Chart.defaults.font.family}`;
+    for (const mark of chart.$marks ?? []) {
+      const horizontal = mark.direction === "horizontal";
+      const scale = horizontal ? scales.y : scales.x;
+      if (!(mark.at >= scale.min && mark.at <= scale.max)) continue;
+      const at = scale.getPixelForValue(mark.at);
+      ctx.setLineDash(mark.dash ?? [5, 4]);
+      ctx.strokeStyle = ctx.fillStyle = mark.colour ?? themeColour("quiet");
+      ctx.lineWidth = mark.dash ? 2 : 1.25;
+      ctx.beginPath();
+      ctx.moveTo(horizontal ? chartArea.left : at, horizontal ? at : chartArea.top);
+      ctx.lineTo(horizontal ? chartArea.right : at, horizontal ? at : chartArea.bottom);
+      ctx.stroke();
+      drawMarkLabel(ctx, chartArea, mark, at, used);
+    }
+    ctx.restore();
+  },
+};
+
+// Above a horizontal line, to the right of a vertical one; where another label already is, a line
+// further on. The ground shows through, so that the label reads over what lies under it.
+function drawMarkLabel(ctx, area, mark, at, used) {
+  if (!mark.label) return;
+  const width = ctx.measureText(mark.label).width;
+  const height = 14;
+  const horizontal = mark.direction === "horizontal";
+  let left = horizontal ? area.left + 6 : Math.min(at + 5, area.right - width - 4);
+  let top = horizontal ? at - height - 2 : area.top + 4;
+  if (horizontal && top < area.top) top = at + 3;
+  left = Math.max(left, area.left + 2);
+  const meets = (box) =>
+    left < box.right && left + width > box.left && top < box.bottom && top + height > box.top;
+  for (let tries = 0; tries < 12 && used.some(meets); ++tries) {
+    if (horizontal) left = Math.min(left + 30, area.right - width - 4);
+    if (!horizontal || tries > 6) top += height;
+  }
+  used.push({ left, right: left + width, top, bottom: top + height });
+  ctx.save();
+  ctx.globalAlpha = 0.8;
+  ctx.fillStyle = themeColour("ground");
+  ctx.fillRect(left - 2, top, width + 4, height);
+  ctx.restore();
+  ctx.fillText(mark.label, left, top + height - 3);
+}
+
+function pointsOf(series, view) {
+  const points = [];
+  series.x.forEach((x, index) => {
+    const outside = x < view.from || x > view.to || (view.scale === "logarithmic" && !(x > 0));
+    if (!outside) points.push({ x, y: series.y[index] });
+  });
+  return points;
+}
+
+// What a series is drawn as: one dataset, or for a band its two edges.
+function datasetsOf(series, look, view) {
+  const data = pointsOf(series, view);
+  const line = {
+    label: look.name,
+    data,
+    borderColor: look.colour,
+    backgroundColor: look.colour,
+    borderWidth: 2,
+    borderDash: look.dash,
+    pointRadius: 0,
+    pointHitRadius: 6,
+    stepped: series.style === "steps" ? "before" : false,
+  };
+  if (look.points) {
+    Object.assign(line, { showLine: false, pointRadius: 3, pointStyle: look.points });
+  }
+  if (series.style !== "band") return [line];
+  const lower = { ...line, label: "", data: pointsOf({ ...series, y: series.lower }, view) };
+  return [{ ...line, borderWidth: 0, backgroundColor: `${look.colour}40`, fill: "+1" },
+    { ...lower, borderWidth: 0 }];
+}
+
+function scaleOptions(axis, limits) {
+  const logarithmic = axis.scale === "logarithmic";
+  return {
+    type: axis.scale,
+    min: limits.from,
+    max: limits.to,
+    title: { display: true, text: axis.label, color: themeColour("text") },
+    grid: { color: themeColour("grid"), borderColor: themeColour("line") },
+    ticks: {
+      color: themeColour("quiet"),
+      maxRotation: 0,
+      includeBounds: false,
+      autoSkipPadding: 12,
+      callback(value) {
+        if (axis.ticks?.length) return axis.ticks[value] ?? "";
+        if (logarithmic && !Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6)) return "";
+        return short(value);
+      },
+    },
+  };
+}
+
+function chartOptions(xLabel) {
+  return {
+    animation: false,
+    maintainAspectRatio: false,
+    parsing: false,
+    interaction: { mode: "nearest", axis: "x", intersect: false },
+    plugins: {
+      legend: { display: false },  // it is made of ordinary inputs: legend.js
+      tooltip: {
+        filter: (item) => item.dataset.label !== "",
+        callbacks: {
+          title: (items) => (items.length ? `${xLabel()}: ${plain(items[0].parsed.x)}` : ""),
+          label: (item) => `${item.dataset.label}: ${plain(item.parsed.y)}`,
+        },
+      },
+    },
+  };
+}
+
+// A chart in its card: heading, caption, legend, canvas, and the numbers as a table, which is
+// filled when it is opened.
+function makePanel(title, caption, classes = "") {
+  const canvas = element("canvas", { role: "img" });
+  const heading = element("h3", {}, title);
+  const table = element("details", {}, element("summary", {}, "The numbers as a table"));
+  const legend = element("fieldset", { class: "legend" });
+  const card = element("article", { class: "panel" }, heading);
+  if (caption !== "") card.append(element("p", { class: "caption" }, caption));
+  card.append(legend, element("div", { class: `canvas ${classes}` }, canvas), table);
+  const panel = {
+    card, canvas, table, legend, title, caption, heading,
+    chart: null, filled: null, chosen: new Map(), legendKey: "",
+  };
+  table.addEventListener("toggle", () => fillTable(panel));
+  return panel;
+}
+
+// content: axes x and y, marks, entries {name, look, usual, datasets}.
+function drawPanel(panel, content) {
+  panel.content = content;
+  if (panel.chart === null) {
+    panel.chart = new Chart(panel.canvas, {
+      type: "line",
+      data: { datasets: [] },
+      options: chartOptions(() => panel.content.x.label),
+      plugins: [markPlugin],
+    });
+  }
+  const { chart } = panel;
+  chart.$marks = content.marks;
+  chart.options.scales = {
+    x: scaleOptions(content.x, content.x),
+    y: scaleOptions(content.y, content.y),
+  };
+  drawLegend(panel, () => drawLines(panel));
+  drawLines(panel);
+}
+
+function visibleEntries(panel) {
+  return panel.content.entries.filter((entry) => panel.chosen.get(entry.name) ?? entry.usual);
+}
+
+function drawLines(panel) {
+  const entries = visibleEntries(panel);
+  panel.chart.data.datasets = entries.flatMap((entry) => entry.datasets);
+  panel.chart.update("none");
+  const shown = entries.map((entry) => entry.name).join("; ") || "nothing";
+  panel.canvas.setAttribute("aria-label",
+    `${panel.title}. ${panel.caption} Shown: ${shown}. The numbers are in the table below.`);
+  fillTable(panel);
+}
+
+const mostTableRows = 33;
+
+// One for each line, two for a band.
+function tableColumns(entries) {
+  return entries.flatMap(({ name, datasets }) => (datasets.length === 1
+    ? [{ label: name, data: datasets[0].data }]
+    : [{ label: `${name}, upper`, data: datasets[0].data },
+      { label: `${name}, lower`, data: datasets[1].data }]));
+}
+
+function fillTable(panel) {
+  panel.filled?.remove();
+  panel.filled = null;
+  if (!panel.table.open || !panel.content) return;
+  const columns = tableColumns(visibleEntries(panel));
+  const values = columns.map((dataset) => new Map(dataset.data.map((point) => [point.x, point.y])));
+  const xs = [...new Set(columns.flatMap((dataset) => dataset.data.map((point) => point.x)))];
+  xs.sort((one, other) => one - other);
+  const rows = sampled(xs.length, mostTableRows).map((index) =>
+    element("tr", {}, element("th", { scope: "row" }, plain(xs[index])),
+      ...values.map((column) => element("td", { class: "number" },
+        column.has(xs[index]) ? plain(column.get(xs[index])) : ""))));
+  const head = element("tr", {}, element("th", { scope: "col" }, panel.content.x.label),
+    ...columns.map(({ label }) => element("th", { scope: "col" }, label)));
+  const part = rows.length < xs.length ? `, ${rows.length} of ${xs.length} points` : "";
+  panel.filled = scrollingTable(`${panel.title}: ${panel.content.y.label}${part}`, "", head, rows);
+  panel.table.append(panel.filled);
+}

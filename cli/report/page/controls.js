@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reader may change: which encodings are shown, the context, the position, the distances.
+// Each control is an ordinary input with a label, so the keyboard and a screen reader know it.
+"use strict";
+
+function controls(legend, ...children) {
+  return element("fieldset", { class: "controls" },
+    element("legend", {}, legend), ...children);
+}
+
+// Where the labels of the inputs say it all to whoever sees them.
+function labelledControls(legend, ...children) {
+  const made = controls(legend, ...children);
+  made.firstElementChild.className = "visually-hidden";
+  return made;
+}
+
+// Calls back when the input changes, and at once.
+function whenChanged(input, act) {
+  input.addEventListener("input", act);
+  act();
+}
+
+function chosenSubjects(redraw) {
+  const boxes = report.subjects.map((subject) => {
+    const box = element("input", { type: "checkbox", id: `shown-${subject.index}` });
+    box.checked = true;
+    box.addEventListener("input", () => {
+      if (box.checked) state.shown.add(subject.index);
+      else state.shown.delete(subject.index);
+      redraw();
+    });
+    const swatch = element("span", { class: "swatch", "aria-hidden": "true" });
+    swatch.dataset.subject = subject.index;
+    return element("label", { for: box.id }, box, swatch, subject.name);
+  });
+  const made = controls("Shown", ...boxes);
+  made.classList.add("chosen");
+  return made;
+}
+
+function colourSwatches() {
+  for (const swatch of document.querySelectorAll(".swatch")) {
+    swatch.style.borderTopColor = paletteColour(Number(swatch.dataset.subject));
+  }
+}
+
+function slider(id, label, last, value) {
+  const input = element("input", { type: "range", id, min: 0, max: last, step: 1 });
+  input.value = value;
+  const output = element("output", { for: id });
+  const made = element("label", { class: "stacked", for: id },
+    element("span", {}, `${label}: `, output), input);
+  return { input, output, made };
+}
+
+function contextControls(redraw) {
+  const first = Math.max(0, report.stops.indexOf(report.context));
+  const { input, output, made } = slider("context", "Length of the context",
+    report.stops.length - 1, first);
+  whenChanged(input, () => {
+    state.context = report.stops[Number(input.value)];
+    output.textContent = tokens(state.context);
+    input.setAttribute("aria-valuetext", tokens(state.context));
+    redraw();
+  });
+  return labelledControls("Context", made);
+}
+
+const lastSliderPosition = 512;
+const lastPosition = 2 ** 31;
+
+function positionControls(redraw) {
+  const { input, output, made } = slider("position", "Position of the token",
+    lastSliderPosition, 8);
+  const number = element("input",
+    { type: "number", id: "position-number", min: 0, max: lastPosition, step: 1 });
+  const set = (value) => {
+    state.position = value;
+    output.textContent = plain(value);
+    redraw();
+  };
+  number.addEventListener("input", () => {
+    const value = number.valueAsNumber;
+    if (!Number.isInteger(value) || value < 0 || value > lastPosition) return;
+    input.value = Math.min(value, lastSliderPosition);
+    set(value);
+  });
+  whenChanged(input, () => {
+    number.value = input.value;
+    set(Number(input.value));
+  });
+  return labelledControls("Position", made,
+    element("label", { for: number.id }, "or exactly ", number));
+}
+
+function distanceControls(redraw) {
+  const powers = distanceStops();
+  const usual = powers.findIndex((power) => power >= 256);
+  const { input, output, made } = slider("distance", "Distances up to", powers.length - 1,
+    usual < 0 ? powers.length - 1 : usual);
+  const choices = ["linear", "logarithmic"].map((scale) => {
+    const button = element("input",
+      { type: "radio", name: "distance-scale", id: `distance-${scale}`, value: scale });
+    button.checked = scale === state.distanceScale;
+    button.addEventListener("input", () => {
+      state.distanceScale = scale;
+      redraw();
+    });
+    return element("label", { for: button.id }, button, scale);
+  });
+  whenChanged(input, () => {
+    state.distance = powers[Number(input.value)];
+    output.textContent = tokens(state.distance);
+    input.setAttribute("aria-valuetext", tokens(state.distance));
+    redraw();
+  });
+  return labelledControls("Distance", made, ...choices);
+}
+
+// 16, 32, ... as far as any figure knows something about.
+function distanceStops() {
+  let last = 16;
+  for (const subject of report.subjects) {
+    for (const { section, figure } of subject.ranges.flatMap((range) => range.figures)) {
+      if (section !== "distance") continue;
+      for (const { series } of figure.panels) {
+        for (const { x } of series) last = Math.max(last, x.at(-1) ?? 0);
+      }
+    }
+  }
+  const stops = [];
+  for (let stop = 16; stop < last; stop *= 2) stops.push(stop);
+  return [...stops, last];
+}

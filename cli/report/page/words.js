@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said in words: warnings, a card for each config, the fields side by side, the status of a
+// chosen context.
+"use strict";
+
+function writeWarnings(section) {
+  let count = 0;
+  for (const config of report.configs) {
+    for (const warning of config.warnings) {
+      section.append(element("p", { class: "warning" },
+        element("strong", {}, `${config.name}: `), warning));
+      ++count;
+    }
+  }
+  if (count === 0) {
+    section.append(element("p", {}, "None."));
+  }
+}
+
+function writeCards(section) {
+  const cards = report.configs.map((config) => {
+    const card = element("article", { class: "card" },
+      element("h3", {}, config.name), element("p", { class: "quiet" }, config.summary),
+      ...config.sentences.map((sentence) => element("p", {}, sentence)));
+    if (config.layers.length > 0) {
+      card.append(element("ul", {},
+        ...config.layers.map((line) => element("li", {}, line))));
+    }
+    return card;
+  });
+  section.append(element("div", { class: "cards" }, ...cards));
+  for (const remark of report.remarks) section.append(element("p", {}, remark));
+}
+
+// One row for each field, one column for each encoding, what differs marked in words and colour.
+function writeFields(section) {
+  const labels = new Map();
+  for (const subject of report.subjects) {
+    for (const field of subject.fields) {
+      if (!labels.has(field.label)) labels.set(field.label, field);
+    }
+  }
+  const rows = [...labels.values()].map((field) => fieldRow(field));
+  const head = element("tr", {}, element("th", { scope: "col" }, "What it is"),
+    ...report.subjects.map((subject) => element("th", { scope: "col" }, subject.name)));
+  if (report.subjects.length > 1) section.append(differencesControl(rows));
+  const name = "What the config says, and what each value does";
+  section.append(scrollingTable(name, "whole", head, rows));
+}
+
+function fieldRow(field) {
+  const values = report.subjects.map((subject) =>
+    subject.fields.find((other) => other.label === field.label)?.value ?? "\u2013");
+  const differs = values.some((value) => value !== values[0]);
+  const heading = element("th", { scope: "row" }, field.label);
+  if (differs) heading.append(element("span", { class: "badge" }, "differs"));
+  heading.append(element("small", {}, field.meaning));
+  return element("tr", differs ? { class: "differs" } : {},
+    heading, ...values.map((value) => element("td", {}, value)));
+}
+
+function differencesControl(rows) {
+  const count = rows.filter((row) => row.classList.contains("differs")).length;
+  const box = element("input", { type: "checkbox", id: "differences-only" });
+  box.addEventListener("input", () => {
+    for (const row of rows) row.hidden = box.checked && !row.classList.contains("differs");
+  });
+  return controls("Rows", element("label", { for: box.id }, box,
+    `only the ${count} that differ`));
+}
+
+function turningPairs(frequencies, context) {
+  return frequencies.filter((frequency) => Math.abs(frequency) * context >= 2 * Math.PI).length;
+}
+
+// What the chosen context means for each encoding that turns pairs.
+function contextLines() {
+  return shownSubjects().filter(isRotary).map((subject) => {
+    const range = rangeOf(subject, state.context);
+    const pairs = range.inv_freq.length;
+    const turning = turningPairs(range.inv_freq, state.context);
+    let line = `${subject.name}: ${turning} of ${pairs} pairs complete a turn within `
+      + `${tokens(state.context)}.`;
+    const trained = subject.trained_context_tokens;
+    if (trained !== null && state.context > trained) {
+      line += ` That is ${plain(state.context / trained)} times the context that it states, `
+        + `${tokens(trained)}, within which ${turningPairs(range.inv_freq, trained)} do.`;
+    }
+    if (subject.ranges.length > 1) {
+      line += ` Its frequencies depend on the context; these are those of `
+        + `${range.first === range.last || range.last === null
+          ? `${tokens(range.first)}${range.last === null ? " and more" : ""}`
+          : `${plain(range.first)} to ${tokens(range.last)}`}.`;
+    }
+    return line;
+  });
+}

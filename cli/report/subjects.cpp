@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report/subjects.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "cli/commands/layers_text.hpp"
+#include "cli/commands/rotary_text.hpp"
+#include "cli/failure.hpp"
+#include "cli/report/figures_of.hpp"
+#include "cli/report/words.hpp"
+
+namespace rotary::cli::page {
+namespace {
+
+constexpr std::int64_t first_context = 512;  // tokens
+constexpr std::int64_t least_last = 131072;  // a page offers contexts up to this at least
+constexpr std::int64_t beyond_trained = 4;   // and up to this many times the longest stated one
+constexpr std::int64_t most_context = std::int64_t{1} << 40;
+
+// Powers of two, and the lengths that the configs or the user name.
+std::vector<std::int64_t> contexts_of(const std::vector<NamedModel>& models,
+                                      std::optional<std::int64_t> asked) {
+  std::set<std::int64_t> contexts;
+  std::int64_t last = least_last;
+  const auto add = [&](std::optional<std::int64_t> tokens, std::int64_t times) {
+    if (!tokens) return;
+    contexts.insert(*tokens);
+    last = std::max(last, std::min(*tokens, most_context / times) * times);
+  };
+  add(asked, 1);
+  for (const NamedModel& named : models) {
+    for (const ModelRotary& rotary : named.model.rotary) {
+      add(rotary.trained_context_tokens, beyond_trained);
+    }
+  }
+  for (std::int64_t tokens = first_context; tokens <= last; tokens *= 2) contexts.insert(tokens);
+  return {contexts.begin(), contexts.end()};
+}
+
+// The longest that a config states; without any, what many models have.
+std::int64_t usual_context(const std::vector<NamedModel>& models) {
+  std::int64_t longest = 0;
+  for (const NamedModel& named : models) {
+    for (const ModelRotary& rotary : named.model.rotary) {
+      longest = std::max(longest, rotary.trained_context_tokens.value_or(0));
+    }
+  }
+  return longest > 0 ? longest : 8192;
+}
+
+std::vector<ContextFigures> ranges_of(const ModelRotary& rotary, const std::string& name,
+                                      const std::vector<std::int64_t>& contexts) {
+  std::vector<ContextFigures> ranges;
+  for (const std::int64_t tokens : contexts) {
+    if (!ranges.empty() && ranges.back().contexts.contains(tokens)) continue;
+    Frequencies frequencies = value_or_fail(make_frequencies(rotary.spec, tokens), name);
+    ContextFigures range{.contexts = frequencies.contexts, .inv_freq = frequencies.inv_freq};
+    range.figures = figures_of_rotary({.name = name,
+                                       .spec = rotary.spec,
+                                       .frequencies = std::move(frequencies),
+                                       .trained_context_tokens = rotary.trained_context_tokens});
+    ranges.push_back(std::move(range));
+  }
+  return ranges;
+}
+
+Frequencies stated_frequencies(const ModelRotary& rotary, const std::string& name,
+                               std::optional<std::int64_t> asked) {
+  const auto tokens = asked ? asked : rotary.trained_context_tokens;
+  return value_or_fail(make_frequencies(rotary.spec, tokens.value_or(1)), name);
+}
+
+// Those that do not rotate and yet decide something, each once.
+std::vector<LayerEncoding> other_kinds(const ModelSpec& model) {
+  std::vector<LayerEncoding> kinds;
+  for (const LayerGroup& group : layer_groups(model)) {
+    const bool decides = group.encoding != LayerEncoding::rotary &&
+                         group.encoding != LayerEncoding::no_attention &&
+                         (group.encoding != LayerEncoding::none || model.rotary.empty());
+    if (decides && std::ranges::find(kinds, group.encoding) == kinds.end()) {
+      kinds.push_back(group.encoding);
+    }
+  }
+  return kinds;
+}
+
+std::vector<std::string> layer_lines(const ModelSpec& model) {
+  const std::vector<LayerGroup> groups = layer_groups(model);
+  std::vector<std::string> lines;
+  if (groups.size() < 2) return lines;
+  for (const LayerGroup& group : groups) {
+    lines.push_back(fmt::format("layers {}: {}{}{}", fmt::join(group.runs, ", "), group.kind,
+                                group.temperature.empty() ? "" : ", ", group.temperature));
+  }
+  return lines;
+}
+
+void append(std::vector<std::string>& sentences, std::vector<std::string> more) {
+  for (std::string& sentence : more) {
+    if (!sentence.empty()) sentences.push_back(std::move(sentence));
+  }
+}
+
+struct Asked {
+  std::optional<std::int64_t> context_tokens;
+  const std::vector<std::int64_t>& contexts;
+};
+
+void add_model(Contents& contents, const NamedModel& named, const Asked& asked) {
+  const ModelSpec& model = named.model;
+  Card card{.name = named.name,
+            .summary = summary_text(model),
+            .sentences = {},
+            .layers = layer_lines(model),
+            .warnings = model.warnings};
+  for (std::size_t i = 0; i < model.rotary.size(); ++i) {
+    const ModelRotary& rotary = model.rotary[i];
+    const auto frequencies = stated_frequencies(rotary, named.name, asked.context_tokens);
+    append(card.sentences, rotary_sentences(model, i, frequencies));
+    std::string name = named.name;
+    if (model.rotary.size() > 1 && rotary.layer_type) name += ", " + *rotary.layer_type;
+    contents.encodings.push_back({.name = name,
+                                  .kind = LayerEncoding::rotary,
+                                  .trained_context_tokens = rotary.trained_context_tokens,
+                                  .fields = rotary_fields(model, i, frequencies),
+                                  .ranges = ranges_of(rotary, name, asked.contexts)});
+  }
+  for (const LayerEncoding kind : other_kinds(model)) {
+    append(card.sentences, {encoding_sentence(kind)});
+    contents.encodings.push_back({.name = model.rotary.empty()
+                                              ? named.name
+                                              : fmt::format("{}, {}", named.name, to_string(kind)),
+                                  .kind = kind,
+                                  .fields = encoding_fields(model, kind),
+                                  .ranges = {{.contexts = {}, .figures = figures_of_kind(kind)}}});
+  }
+  contents.cards.push_back(std::move(card));
+}
+
+// Whether keys cached under one config are right under the next, where each has one embedding.
+std::vector<std::string> cache_remarks(const std::vector<NamedModel>& models,
+                                       std::int64_t context_tokens) {
+  std::vector<std::string> remarks;
+  for (std::size_t i = 1; i < models.size(); ++i) {
+    const NamedModel& one = models[0];
+    const NamedModel& other = models[i];
+    if (one.model.rotary.size() != 1 || other.model.rotary.size() != 1) continue;
+    const auto of = [&](const NamedModel& named) {
+      return value_or_fail(make_frequencies(named.model.rotary[0].spec, context_tokens),
+                           named.name);
+    };
+    remarks.push_back(
+        rotate_alike(of(one), of(other))
+            ? fmt::format("{} and {} turn alike: keys rotated under one are right for queries of "
+                          "the other.",
+                          one.name, other.name)
+            : fmt::format("{} and {} do not turn alike: keys rotated under one are wrong for "
+                          "queries of the other.",
+                          one.name, other.name));
+  }
+  return remarks;
+}
+
+}  // namespace
+
+Contents make_contents(const std::vector<NamedModel>& models,
+                       std::optional<std::int64_t> context_tokens) {
+  Contents contents;
+  contents.context_tokens = context_tokens.value_or(usual_context(models));
+  contents.contexts = contexts_of(models, contents.context_tokens);
+  for (const NamedModel& named : models) {
+    add_model(contents, named, {context_tokens, contents.contexts});
+  }
+  contents.remarks = cache_remarks(models, contents.context_tokens);
+  return contents;
+}
+
+}  // namespace rotary::cli::page

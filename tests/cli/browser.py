@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A headless Chromium, spoken to by the DevTools protocol over two pipes: no port, no driver."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+
+CHROMIUM = shutil.which("chromium")
+LIMIT_SECONDS = 50  # after which the browser is ended and the test fails
+
+
+class Browser:
+    """One page. events holds what it told and nobody has taken, in order."""
+
+    def __init__(self):
+        self.events = []
+        self.last_id = 0
+        self.session = None
+        self.profile = tempfile.TemporaryDirectory()
+        to_browser, self.to = os.pipe()
+        self.out, from_browser = os.pipe()
+        # The protocol asks for descriptors 3 and 4.
+        script = f'exec "$@" 3<&{to_browser} 4>&{from_browser}'
+        self.process = subprocess.Popen(
+            ["/bin/bash", "-c", script, "browser", CHROMIUM, *self.options()],
+            pass_fds=(to_browser, from_browser),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(to_browser)
+        os.close(from_browser)
+        self.timer = threading.Timer(LIMIT_SECONDS, self.process.kill)
+        self.timer.start()
+        self.unread = b""
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.send(
+            "Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.send(f"{domain}.enable")
+        self.send("Network.emulateNetworkConditions", offline=True, latency=0,
+                  downloadThroughput=0, uploadThroughput=0)
+
+    def options(self):
+        # The sandbox refuses to start as root; the pages are the tests' own.
+        return ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                "--disable-background-networking", "--disable-extensions", "--no-first-run",
+                "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}")
+
+    def close(self):
+        self.timer.cancel()
+        self.process.kill()
+        self.process.wait()
+        os.close(self.to)
+        os.close(self.out)
+        self.profile.cleanup()
+
+    def send(self, method, **params):
+        self.last_id += 1
+        message = {"id": self.last_id, "method": method, "params": params}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.to, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self.read()
+            if answer.get("id") == self.last_id:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+            self.events.append(answer)
+
+    def read(self):
+        while b"\0" not in self.unread:
+            part = os.read(self.out, 1 << 16)
+            if not part:
+                raise RuntimeError("the browser has ended")
+            self.unread += part
+        message, self.unread = self.unread.split(b"\0", 1)
+        return json.loads(message)
+
+    def open(self, path):
+        """Loads the file and waits until its scripts have run."""
+        self.events.clear()
+        self.send("Page.navigate", url=path.resolve().as_uri())
+        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+            self.events.append(self.read())
+
+    def evaluate(self, expression):
+        result = self.send("Runtime.evaluate", expression=expression, returnByValue=True,
+                           awaitPromise=True)
+        if "exceptionDetails" in result:
+            raise RuntimeError(f"{expression}: {result['exceptionDetails']}")
+        return result["result"].get("value")
+
+    def settle(self):
+        """Waits until the page has been laid out and painted anew."""
+        self.evaluate("new Promise((done) => requestAnimationFrame(() => "
+                      "requestAnimationFrame(() => done())))")
+
+    def press(self, key):
+        for kind in ("rawKeyDown", "keyUp"):
+            self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key,
+                      windowsVirtualKeyCode={"ArrowRight": 39, "Tab": 9, " ": 32}[key])
+
+    def requests(self):
+        return [event["params"]["request"]["url"] for event in self.events
+                if event.get("method") == "Network.requestWillBeSent"]
+
+    def complaints(self):
+        """What the console, the log and uncaught exceptions said."""
+        kinds = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded",
+                 "Page.javascriptDialogOpening")
+        return [event for event in self.events if event.get("method") in kinds]

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of rotary report as files: their data, and what they must not hold."""
+
+import json
+import math
+import re
+
+from tool import LLAMA, TWO_TYPES, YARN, ToolTest
+
+DATA = re.compile(r'<script type="application/json" id="report-data">(.*?)</script>', re.DOTALL)
+HOSTILE = '</script><script>window.hurt = 1</script><img src=x onerror="hurt=1">&amp;<!--'
+DYNAMIC = LLAMA | {"rope_scaling": {"type": "dynamic", "factor": 4.0}}
+
+
+class ReportTest(ToolTest):
+    def page(self, *arguments):
+        self.run_ok("report", *arguments, "-o", "page.html", "--force")
+        return (self.path / "page.html").read_text()
+
+    def data(self, *arguments):
+        found = DATA.findall(self.page(*arguments))
+        self.assertEqual(len(found), 1)
+        return json.loads(found[0])
+
+    def figures(self, subject, context=2048):
+        for part in subject["ranges"]:
+            if part["last"] is None or part["last"] >= context:
+                return {placed["figure"]["name"]: placed for placed in part["figures"]}
+        self.fail(f"no figures for a context of {context}")
+
+    def test_numbers_are_those_of_inspect(self):
+        name = self.write_config(YARN)
+        data = self.data(name, "--context", 4096)
+        inspected = self.run_json("inspect", "inspect", name, "--context", 4096)
+        [subject] = data["subjects"]
+        self.assertEqual(subject["ranges"][0]["inv_freq"], inspected["rotary"][0]["inv_freq"])
+        self.assertEqual(data["configs"][0]["warnings"], inspected["warnings"])
+        self.assertEqual(data["context"], 4096)
+        self.assertIn(4096, data["stops"])
+        self.assertEqual(data["stops"], sorted(set(data["stops"])))
+        fields = {field["label"]: field["value"] for field in subject["fields"]}
+        self.assertEqual(fields["rule (rope_type)"], "yarn")
+        self.assertEqual(fields["rule: factor"], "4")
+        for field in subject["fields"]:
+            self.assertTrue(field["label"] and field["value"] and field["meaning"], field)
+
+    def test_warnings_are_those_of_inspect(self):
+        name = self.write_config(LLAMA)
+        arguments = (name, "--context", 100000)
+        warnings = self.run_json("inspect", "inspect", *arguments)["warnings"]
+        self.assertEqual(len(warnings), 1)
+        self.assertEqual(self.data(*arguments)["configs"][0]["warnings"], warnings)
+        result = self.run_tool("report", *arguments, "-o", "page.html", "--force")
+        self.assertIn(b"rotary report: warning: ", result.stderr)
+
+    def test_figures_of_a_rotary_model(self):
+        figures = self.figures(self.data(self.write_config(YARN))["subjects"][0])
+        sections = {name: placed["section"] for name, placed in figures.items()}
+        self.assertEqual(
+            sections,
+            {"wavelengths": "context", "scaling": "scaling", "similarity": "distance",
+             "decay": "distance", "numerics": "accuracy"},
+        )
+        plain = self.figures(self.data(self.write_config(LLAMA))["subjects"][0])
+        [series] = plain["wavelengths"]["figure"]["panels"][0]["series"]
+        for pair, wavelength in zip(series["x"], series["y"]):
+            expected = 2 * math.pi * 10000 ** (pair / 8)
+            self.assertAlmostEqual(wavelength / expected, 1, delta=1e-6)
+
+    def test_figures_of_models_that_do_not_rotate(self):
+        cases = {"bloom-3b": ["alibi"], "t5-small": ["t5"], "gpt2": []}
+        data = self.data(*cases)
+        for subject in data["subjects"]:
+            self.assertEqual(list(self.figures(subject)), cases[subject["name"]])
+        # The slope of the first of 8 heads is 1/2.
+        panel = self.figures(data["subjects"][0])["alibi"]["figure"]["panels"][0]
+        self.assertEqual((panel["series"][0]["x"][0], panel["series"][0]["y"][0]), (-1000, -500))
+        encoder = {"model_type": "marian", "d_model": 64, "encoder_layers": 2,
+                   "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4}
+        [subject] = self.data(self.write_config(encoder))["subjects"]
+        [series] = self.figures(subject)["sinusoidal"]["figure"]["panels"][0]["series"]
+        # PE(0) . PE(k) of 512 features: 256, 249.1, 173.8, 112.0, 66.4 at k = 0, 1, 10, 100, 499.
+        for distance, product in {0: 256, 1: 249.1, 10: 173.8, 100: 112.0, 499: 66.4}.items():
+            self.assertAlmostEqual(256 * series["y"][distance], product, delta=0.05)
+
+    def test_several_encodings(self):
+        data = self.data(self.write_config(TWO_TYPES), "qwen2.5-7b")
+        self.assertEqual(
+            [subject["name"] for subject in data["subjects"]],
+            ["config.json, full_attention", "config.json, sliding_attention", "qwen2.5-7b"],
+        )
+        self.assertEqual([config["name"] for config in data["configs"]],
+                         ["config.json", "qwen2.5-7b"])
+
+    def test_caches_of_two_configs(self):
+        name, other = self.write_config(LLAMA), self.write_config(LLAMA, "other.json")
+        [remark] = self.data(name, other)["remarks"]
+        self.assertIn("are right", remark)
+        self.write_config(LLAMA | {"rope_theta": 20000.0}, "other.json")
+        [remark] = self.data(name, other)["remarks"]
+        self.assertIn("are wrong", remark)
+
+    def test_a_rule_that_depends_on_the_context(self):
+        data = self.data(self.write_config(DYNAMIC))
+        ranges = data["subjects"][0]["ranges"]
+        self.assertEqual((ranges[0]["first"], ranges[0]["last"]), (1, 2048))
+        self.assertEqual([part["last"] for part in ranges[1:]],
+                         [stop for stop in data["stops"] if stop > 2048])
+        slowest = [part["inv_freq"][-1] for part in ranges]
+        self.assertEqual(slowest, sorted(slowest, reverse=True))
+        self.assertEqual(len(self.data(self.write_config(LLAMA))["subjects"][0]["ranges"]), 1)
+
+    def test_nothing_comes_from_elsewhere(self):
+        page = self.page(self.write_config(YARN), "bloom-3b")
+        self.assertIn("default-src 'none'", page)
+        self.assertIn("Permission is hereby granted", page)
+        # Names in comments, and that of SVG; nothing that a browser would fetch.
+        known = {"https://www.chartjs.org", "https://github.com/kurkle/color#readme",
+                 "http://www.w3.org/2000/svg"}
+        self.assertLessEqual(set(re.findall(r'https?://[^\s"\'<]+', page)), known)
+        head = page.split("<body>")[0]
+        self.assertEqual(re.findall(r"\b(?:src|srcset|url)\s*[=(]|@import", head), [])
+        elements = re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="([^"]*)"', page)
+        self.assertEqual(elements, ["data:,"])
+
+    def test_no_text_becomes_markup(self):
+        marks = len(re.findall("<", self.page(self.write_config(LLAMA))))
+        config = LLAMA | {"model_type": HOSTILE}
+        name = self.write_config(config, 'a<b onclick="hurt=1">&.json')
+        page = self.page(name, "--pairing", "half")
+        self.assertEqual(len(re.findall("<", page)), marks)
+        self.assertNotIn("hurt", DATA.sub("", page))
+        data = self.data(name, "--pairing", "half")
+        self.assertEqual(data["configs"][0]["name"], name)
+        self.assertIn(HOSTILE, data["configs"][0]["summary"])
+
+    def test_same_bytes(self):
+        name = self.write_config(YARN)
+        self.assertEqual(self.page(name), self.page(name))
+
+    def test_what_it_prints(self):
+        name = self.write_config(LLAMA)
+        text = self.run_ok("report", name, "gpt2", "--out", "a.html")
+        figures = "wavelengths, scaling, similarity, decay, numerics"
+        self.assertIn(f"config.json: rotary; {figures}\n", text)
+        self.assertIn("gpt2: learned\n", text)
+        document = self.run_json("report", "report", name, "gpt2", "-o", "b.html")
+        self.assertEqual(document["output"], "b.html")
+        self.assertEqual(document["bytes"], (self.path / "b.html").stat().st_size)
+        self.assertEqual([encoding["kind"] for encoding in document["encodings"]],
+                         ["rotary", "learned"])
+
+    def test_what_is_refused(self):
+        name = self.write_config(LLAMA)
+        out = ("-o", "page.html")
+        self.assert_fails(2, ["--out"], "report", name)
+        self.assert_fails(2, ["CONFIG"], "report", *out)
+        self.assert_fails(2, ["at most 4", "got 5"], "report", *"abcde", *out)
+        self.assert_fails(2, ["another one", "twice"], "report", name, name, *out)
+        self.assert_fails(2, ["must be a file"], "report", name, "-o", "-")
+        self.assert_fails(2, ["--context must be at least 1"], "report", name, "--context", 0, *out)
+        self.assert_fails(3, ["bad.json"], "report", name, self.write_config("{", "bad.json"), *out)
+        self.assert_fails(4, ["llama-9"], "report", "llama-9", *out)
+        self.assert_fails(4, ["cannot"], "report", name, "-o", "nowhere/page.html")
+        (self.path / "page.html").write_text("mine")
+        self.assert_fails(4, ["page.html", "--force"], "report", name, *out)
+        self.run_ok("report", name, *out, "--force")
