@@ -26,6 +26,8 @@ constexpr std::string_view root_examples =
       rotate queries or keys that NumPy saved
   rotary bias alibi --heads 4 --rows 0:6 --cols 0:6
       what a relative encoding (T5, ALiBi, KERPLE, FIRE, Sandwich) adds to the scores
+  rotary report llama-3.1-8b qwen2.5-7b -o page.html
+      two models side by side, with charts, as a page that opens without a network
   rotary plot wavelengths llama-3.1-8b
       pictures: wavelengths, scaling rules, decay, similarity, attention, ...
   rotary models search gemma

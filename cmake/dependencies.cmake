@@ -35,8 +35,8 @@ if(ROTARY_DEVELOPER)
   # looks for it when it draws. It makes SVG and PNG with axes and pictures in space. Building does
   # not need it; without it the tests of drawing are skipped.
 
-  # libjs-chart.js (MIT). Tool: draws the charts of the pages of `rotary report`, each of which holds
-  # a copy, with its licence. Text for a browser, so a cross-build takes this machine's.
+  # libjs-chart.js (MIT). Tool: draws the charts of the pages of `rotary report`, each of which has
+  # a copy inside, with its licence. Text for a browser, so a cross-build takes this machine's.
   find_file(CHART_JS chart.min.js NO_CMAKE_FIND_ROOT_PATH
     PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist
     DOC "chart.min.js of Chart.js 3")

@@ -15,7 +15,8 @@ class UsageTest(ToolTest):
         name = self.write_config(LLAMA)
         for arguments, part in [
             (["bogus"],
-             "inspect, table, rotate, encode, bias, explain, plot, models, bench, got 'bogus'"),
+             "inspect, table, rotate, encode, bias, explain, claims, plot, report, models, bench, "
+             "got 'bogus'"),
             (["--bogus"], "got '--bogus'"),
             (["inspect"], "CONFIG is required"),
             (["inspect", name, "more"], "not expected: more"),

@@ -5,8 +5,8 @@ import re
 
 from tool import ToolTest
 
-COMMANDS = ["inspect", "table", "rotate", "encode", "bias", "explain", "claims", "plot", "models",
-            "bench"]
+COMMANDS = ["inspect", "table", "rotate", "encode", "bias", "explain", "claims", "plot", "report",
+            "models", "bench"]
 # With those that stand within another.
 ALL = [*([command] for command in COMMANDS), ["bench", "attention"]]
 

@@ -10,8 +10,8 @@ packages_build=(
 )
 
 # git lists the files that the repository rules read; clang-format checks them; gnuplot draws what
-# `rotary plot` shows.
-packages_test=(python3 python3-numpy python3-jsonschema git clang-format gnuplot-nox)
+# `rotary plot` shows; chromium (BSD-3-Clause) opens the pages of `rotary report`.
+packages_test=(python3 python3-numpy python3-jsonschema git clang-format gnuplot-nox chromium)
 
 packages_tidy=(clang clang-tidy)
 
