@@ -68,6 +68,7 @@ std::vector<double> lengthening_of(const Subject& subject) {
 std::vector<double> ramp_of(const std::vector<double>& lengthening) {
   const double least = 1 / *std::ranges::max_element(lengthening);
   std::vector<double> ramp;
+  ramp.reserve(lengthening.size());
   for (const double times : lengthening)
     ramp.push_back(least < 1 ? (1 / times - least) / (1 - least) : 1);
   return ramp;
