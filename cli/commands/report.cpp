@@ -33,7 +33,7 @@ constexpr std::size_t most_configs = 4;
 
 struct Arguments {
   std::vector<std::string> configs;
-  ModelOptions model;  // its config: each of the above in turn
+  ModelOptions model;  // of all of them; its config is not used
   std::string out;
   bool force = false;
 };
@@ -56,11 +56,14 @@ void check(const Arguments& arguments) {
 }
 
 std::vector<page::NamedModel> read_models(const Arguments& arguments) {
+  const ResolveOptions options = resolve_options(arguments.model);
   std::vector<page::NamedModel> models;
   for (const std::string& config : arguments.configs) {
-    ModelOptions options = arguments.model;
-    options.config = config;
-    models.push_back({.name = std::string(input_name(config)), .model = read_model(options)});
+    const std::string name(input_name(config));
+    std::string json = read_config(config);
+    ModelSpec model = value_or_fail(resolve(json, options), name);
+    models.push_back(
+        {.name = name, .json = std::move(json), .options = options, .model = std::move(model)});
     print_warnings("report", models.back().model.warnings);
   }
   return models;

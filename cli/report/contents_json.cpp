@@ -13,6 +13,39 @@ namespace {
 
 constexpr int figure_digits = 7;
 
+void write(JsonWriter& json, const KeyEffect& effect);
+void write(JsonWriter& json, const KeyRow& key);
+void write(JsonWriter& json, const Card& card);
+void write(JsonWriter& json, const Field& field);
+void write(JsonWriter& json, const PlacedFigure& placed);
+void write(JsonWriter& json, const ContextFigures& range);
+void write(JsonWriter& json, const Encoding& encoding);
+
+template <class Element>
+void write_all(JsonWriter& json, std::string_view name, const std::vector<Element>& elements) {
+  json.key(name);
+  json.begin_array();
+  for (const Element& element : elements) write(json, element);
+  json.end_array();
+}
+
+void write(JsonWriter& json, const KeyEffect& effect) {
+  json.begin_object();
+  json.member("change", effect.change);
+  json.array("results", effect.results);
+  json.end_object();
+}
+
+void write(JsonWriter& json, const KeyRow& key) {
+  json.begin_object();
+  json.member("path", key.path);
+  json.member("value", key.value);
+  json.member("meaning", key.meaning);
+  json.member("use", key.use);
+  write_all(json, "effects", key.effects);
+  json.end_object();
+}
+
 void write(JsonWriter& json, const Card& card) {
   json.begin_object();
   json.member("name", card.name);
@@ -20,6 +53,7 @@ void write(JsonWriter& json, const Card& card) {
   json.array("sentences", card.sentences);
   json.array("layers", card.layers);
   json.array("warnings", card.warnings);
+  write_all(json, "keys", card.keys);
   json.end_object();
 }
 
@@ -39,17 +73,6 @@ void write(JsonWriter& json, const PlacedFigure& placed) {
   json.key("figure");
   json.document(std::move(figure).finish());
   json.end_object();
-}
-
-void write(JsonWriter& json, const ContextFigures& range);
-void write(JsonWriter& json, const Encoding& encoding);
-
-template <class Element>
-void write_all(JsonWriter& json, std::string_view name, const std::vector<Element>& elements) {
-  json.key(name);
-  json.begin_array();
-  for (const Element& element : elements) write(json, element);
-  json.end_array();
 }
 
 void write(JsonWriter& json, const ContextFigures& range) {

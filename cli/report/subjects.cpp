@@ -117,7 +117,8 @@ void add_model(Contents& contents, const NamedModel& named, const Asked& asked) 
             .summary = summary_text(model),
             .sentences = {},
             .layers = layer_lines(model),
-            .warnings = model.warnings};
+            .warnings = model.warnings,
+            .keys = key_rows(named.json, named.options)};
   for (std::size_t i = 0; i < model.rotary.size(); ++i) {
     const ModelRotary& rotary = model.rotary[i];
     const auto frequencies = stated_frequencies(rotary, named.name, asked.context_tokens);

@@ -11,6 +11,7 @@
 
 #include "cli/plot/figure.hpp"
 #include "cli/report/fields.hpp"
+#include "cli/report/keys.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/model_spec.hpp"
 
@@ -19,7 +20,9 @@ namespace rotary::cli::page {
 // A config, under the name by which it was given.
 struct NamedModel {
   std::string name;
-  ModelSpec model;
+  std::string json;        // the config's text
+  ResolveOptions options;  // and what it does not say
+  ModelSpec model;         // that it was resolved to
 };
 
 // A figure and the part of the page that it belongs to: "context", "scaling", "position",
@@ -51,6 +54,7 @@ struct Card {
   std::vector<std::string> sentences;
   std::vector<std::string> layers;  // what they do, where they do not all do the same
   std::vector<std::string> warnings;
+  std::vector<KeyRow> keys;
 };
 
 struct Contents {

@@ -110,6 +110,22 @@ class ReportTest(ToolTest):
         self.assertEqual(slowest, sorted(slowest, reverse=True))
         self.assertEqual(len(self.data(self.write_config(LLAMA))["subjects"][0]["ranges"]), 1)
 
+    def test_keys_and_what_they_do(self):
+        keys = {key["path"]: key for key in
+                self.data(self.write_config(YARN))["configs"][0]["keys"]}
+        self.assertLessEqual({"model_type", "rope_theta", "rope_scaling.factor"}, set(keys))
+        self.assertTrue(all(key["use"] and key["value"] for key in keys.values()))
+        [without, doubled] = keys["rope_scaling.factor"]["effects"]
+        self.assertIn("refused", without["results"][0])
+        self.assertEqual(doubled["change"], "with 8.0")
+        self.assertIn("factor 4 -> 8", doubled["results"])
+
+    def test_standard_input(self):
+        config = json.dumps(LLAMA).encode()
+        self.run_ok("report", "-", "-o", "page.html", stdin=config)
+        data = json.loads(DATA.findall((self.path / "page.html").read_text())[0])
+        self.assertEqual(data["configs"][0]["name"], "standard input")
+
     def test_nothing_comes_from_elsewhere(self):
         page = self.page(self.write_config(YARN), "bloom-3b")
         self.assertIn("default-src 'none'", page)

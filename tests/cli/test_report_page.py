@@ -166,6 +166,13 @@ class ReportPageTest(ToolTest):
         self.set_input("differences-only", "true")
         self.assertEqual(self.browser.evaluate(f"{visible}.length"), 1)
 
+    def test_keys_in_a_table_of_their_own(self):
+        self.open("llama-3.1-8b")
+        rows = self.browser.evaluate("[...document.querySelectorAll('#keys tbody tr')]"
+                                     ".map((row) => row.textContent)")
+        [theta] = [row for row in rows if row.startswith("rope_theta")]
+        self.assertIn("base 500000 -> 10000", theta)
+
     def test_hostile_names_stay_text(self):
         config = LLAMA | {"model_type": HOSTILE}
         name = self.write_config(config, 'a<b onclick="hurt=1">&.json')

@@ -105,6 +105,7 @@ function start() {
   writeWarnings(document.getElementById("warnings"));
   writeCards(document.getElementById("words"));
   writeFields(document.getElementById("fields"));
+  writeKeys(document.getElementById("keys"));
   Chart.defaults.font.family = "system-ui, sans-serif";
   const place = document.getElementById("charts");
   if (report.subjects.length > 1) place.append(chosenSubjects(redrawAll));

@@ -69,6 +69,30 @@ function differencesControl(rows) {
     `only the ${count} that differ`));
 }
 
+// A table for each config, open where there is only one.
+function writeKeys(section) {
+  const configs = report.configs.filter((config) => config.keys.length > 0);
+  section.hidden = configs.length === 0;
+  for (const config of configs) {
+    const head = element("tr", {}, ...["Key", "What it does", "What happens"].map((text) =>
+      element("th", { scope: "col" }, text)));
+    const table = scrollingTable(`The keys of ${config.name}`, "whole", head,
+      config.keys.map(keyRow));
+    const details = element("details", {}, element("summary", {}, config.name), table);
+    details.open = configs.length === 1;
+    section.append(details);
+  }
+}
+
+function keyRow(key) {
+  const effects = key.effects.map(({ change, results }) =>
+    element("div", {}, `${change}: `, element("ul", {},
+      ...results.map((result) => element("li", {}, result)))));
+  return element("tr", {},
+    element("th", { scope: "row" }, key.path, element("small", {}, key.value)),
+    element("td", {}, key.meaning), element("td", {}, element("em", {}, key.use), ...effects));
+}
+
 function turningPairs(frequencies, context) {
   return frequencies.filter((frequency) => Math.abs(frequency) * context >= 2 * Math.PI).length;
 }
