@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,6 +56,16 @@ void check(const Arguments& arguments) {
   check_outputs(std::span(&arguments.out, 1), overwrite);
 }
 
+// Several configs may warn of the same.
+std::vector<std::string> with_name(const std::string& config,
+                                   const std::vector<std::string>& warnings) {
+  std::vector<std::string> named;
+  for (const std::string& warning : warnings) {
+    named.push_back(fmt::format("{}: {}", config, warning));
+  }
+  return named;
+}
+
 std::vector<page::NamedModel> read_models(const Arguments& arguments) {
   const ResolveOptions options = resolve_options(arguments.model);
   std::vector<page::NamedModel> models;
@@ -64,7 +75,7 @@ std::vector<page::NamedModel> read_models(const Arguments& arguments) {
     ModelSpec model = value_or_fail(resolve(json, options), name);
     models.push_back(
         {.name = name, .json = std::move(json), .options = options, .model = std::move(model)});
-    print_warnings("report", models.back().model.warnings);
+    print_warnings("report", with_name(name, models.back().model.warnings));
   }
   return models;
 }
@@ -96,6 +107,10 @@ void write_encoding(JsonWriter& json, const page::Encoding& encoding) {
 }
 
 std::string json_of(const Arguments& arguments, const page::Contents& contents, std::size_t bytes) {
+  std::vector<std::string> warnings;
+  for (const page::Card& card : contents.cards) {
+    std::ranges::move(with_name(card.name, card.warnings), std::back_inserter(warnings));
+  }
   JsonWriter json;
   json.begin_object();
   json.member("schema_version", 1);
@@ -106,14 +121,7 @@ std::string json_of(const Arguments& arguments, const page::Contents& contents, 
   json.begin_array();
   for (const page::Encoding& encoding : contents.encodings) write_encoding(json, encoding);
   json.end_array();
-  json.key("warnings");
-  json.begin_array();
-  for (const page::Card& card : contents.cards) {
-    for (const std::string& warning : card.warnings) {
-      json.value(fmt::format("{}: {}", card.name, warning));
-    }
-  }
-  json.end_array();
+  json.array("warnings", warnings);
   json.end_object();
   return std::move(json).finish();
 }

@@ -51,7 +51,7 @@ class ReportTest(ToolTest):
         self.assertEqual(len(warnings), 1)
         self.assertEqual(self.data(*arguments)["configs"][0]["warnings"], warnings)
         result = self.run_tool("report", *arguments, "-o", "page.html", "--force")
-        self.assertIn(b"rotary report: warning: ", result.stderr)
+        self.assertIn(b"rotary report: warning: config.json: ", result.stderr)
 
     def test_figures_of_a_rotary_model(self):
         figures = self.figures(self.data(self.write_config(YARN))["subjects"][0])

@@ -107,7 +107,8 @@ function contextLines() {
       + `${tokens(state.context)}.`;
     const trained = subject.trained_context_tokens;
     if (trained !== null && state.context > trained) {
-      line += ` That is ${plain(state.context / trained)} times the context that it states, `
+      const times = Number((state.context / trained).toPrecision(3));
+      line += ` That is ${plain(times)} times the context that it states, `
         + `${tokens(trained)}, within which ${turningPairs(range.inv_freq, trained)} do.`;
     }
     if (subject.ranges.length > 1) {
