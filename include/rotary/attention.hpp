@@ -17,6 +17,7 @@
 #include "rotary/result.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/scores_view.hpp"
+#include "rotary/shaw.hpp"
 #include "rotary/tensor_view.hpp"
 
 namespace rotary {
@@ -83,6 +84,11 @@ struct AttentionEncoding {
   // (shift.hpp) takes such a cache to new frequencies; one of unrotated keys, with k_rotations, is
   // never stale.
   const Frequencies* cached_keys = nullptr;
+  // Shaw's vectors of the distance from query to key, for all heads: a of q·(k + a), where q is as
+  // it was before it was turned, of head_dim features; a' of v + a', of v's. Not with a bias, the
+  // first: unsupported.
+  const ShawTable* shaw_keys = nullptr;
+  const ShawTable* shaw_values = nullptr;
 };
 
 struct AttendOptions {
@@ -101,28 +107,34 @@ struct AttendOptions {
   // [batch, heads, queries, 1], f32: ln Σ_j exp(score_j), -Inf where no key is seen. What it takes
   // to merge two attentions over different keys.
   std::optional<ScoresView> log_sum_exp = {};
+  // [batch, heads, queries, keys], f32: the softmax itself, 0 where a query does not see a key. As
+  // many keys as k has tokens, of pages as many as a sequence's blocks have slots; key c of a
+  // sequence is column first_key + c. For small numbers of tokens: the keys are gone through twice.
+  std::optional<ScoresView> weights = {};
   // At least attend_bytes(...), aligned to 64, apart from every view. The call then allocates
   // nothing, but for what FIRE and Sandwich make of their numbers. Empty: allocated.
   std::span<std::byte> memory = {};
   Executor executor = {};
 };
 
-// out[b][r][h] = Σ_j w_j v[b][j][h / group], w = softmax over the keys j that query r sees of
-//     scale * factor(r) * q[b][r][h] · k[b][j][h / group] + bias(h, r, j),
+// out[b][r][h] = Σ_j w_j (v[b][j][h / group] + a'(r, j)), w = softmax over the keys j that query r
+// sees of
+//     scale * factor(r) * q[b][r][h] · (k[b][j][h / group] + a(r, j)) + bias(h, r, j),
 // group = q's heads / k's heads, a whole number (1: multi-head, more: grouped-query attention; k's
 // heads 1: multi-query). A query that sees no key gets zeros, and -Inf for its log_sum_exp.
 //
 // Extents: q and out [batch, queries, heads, head_dim or v's features], k and v [batch, keys, kv
 // heads, head_dim or features]. Each view is f32, bf16 or f16, whatever the others are, features
 // adjacent (a stride of 1). Computing is in float32, with one rounding to out's dtype;
-// attend_error_bound (numeric_contract.hpp) bounds the result. out shares no element with what is
-// read, its elements are distinct.
+// attend_error_bound (numeric_contract.hpp) bounds the result. What is written shares no element
+// with what is read, its elements are distinct.
 //
 // The bits of a query do not depend on executor, memory, strides or the other queries' values; they
-// may depend, within the bound, on how many queries its sequence has. Numbers that a query does not
-// see never reach it, NaN and Inf included. Starts no thread; options.executor.run is called at
-// most once. On an error nothing has been written. Errors: invalid_argument, with the requirement
-// and what was got; unsupported, as rotate(), and for f64; out_of_memory.
+// may depend, within the bound, on how many queries its sequence has, and on whether weights are
+// asked for. Numbers that a query does not see never reach it, NaN and Inf included. Starts no
+// thread; options.executor.run is called at most once. On an error nothing has been written.
+// Errors: invalid_argument, with the requirement and what was got; unsupported, as rotate(), and
+// for f64; out_of_memory.
 [[nodiscard]] ROTARY_API Status attend(HeadsView out, ConstHeadsView q, ConstHeadsView k,
                                        ConstHeadsView v, const AttendOptions& options) noexcept;
 
@@ -132,8 +144,9 @@ struct AttendOptions {
                                        const AttendOptions& options) noexcept;
 
 // Bytes of AttendOptions::memory that such a call needs: they grow with head_dim, the executor's
-// concurrency and, with a bias, the longest sequence; where a sequence has at most 16 queries, with
-// their heads once for every 2048 keys, which threads then share. Errors: as attend().
+// concurrency and, with a bias or Shaw's vectors, the longest sequence; where a sequence has at
+// most 16 queries, with their heads (and distances of shaw_values) once for every 2048 keys, which
+// threads then share. Errors: as attend().
 [[nodiscard]] ROTARY_API Result<std::size_t> attend_bytes(ConstHeadsView q, ConstHeadsView k,
                                                           ConstHeadsView v,
                                                           const AttendOptions& options) noexcept;

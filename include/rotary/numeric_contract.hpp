@@ -234,20 +234,26 @@ template <PositionNumber Number>
 struct AttendedRow {
   std::int64_t head_dim = 0;
   std::int64_t keys = 0;  // that the query sees; to be of use, up to about 2^22
-  // The largest, over those keys, of |scale * factor| * |q| * |k| + |bias|: Euclidean norms of the
-  // heads as they meet, after what turns them; of a bias, the magnitudes of the terms of its
-  // formula (of key_position: |slope| * (|key| + |query|)).
+  // The largest, over those keys, of |scale * factor| * |q| * (|k| + |a|) + |bias|: Euclidean norms
+  // of the heads as they meet, after what turns them, a of shaw_keys; of a bias, the magnitudes of
+  // the terms of its formula (of key_position: |slope| * (|key| + |query|)).
   double score_size = 0;
   // Where attend() turns them, rotate_error_bound of the query plus that of the keys, else 0.
   double rotation = 0;
+  // Of score_size, the largest |scale * factor| * |q| * |a|; 0 without shaw_keys.
+  double distance_size = 0;
+  // Vectors of shaw_values that the keys have, at most `keys`; 0 without.
+  std::int64_t value_distances = 0;
 };
 
 // Error of a score. In units of 2^-24 * score_size: two roundings of the query, one of the bias,
 // one for each feature and the sum with the bias, three more where the score is brought under the
-// running maximum, and those of the rotations. score_size in [2^-60, 2^60].
+// running maximum, and those of the rotations; a product with a vector of shaw_keys, which the sum
+// begins with, has one for each feature before. score_size in [2^-60, 2^60].
 [[nodiscard]] inline double attend_score_error(const AttendedRow& row) noexcept {
-  const double units = static_cast<double>(row.head_dim) + 8 + std::numbers::sqrt2 * row.rotation;
-  return units * 0x1p-24 * (1 + 0x1p-8) * row.score_size;
+  const auto features = static_cast<double>(row.head_dim);
+  const double units = features + 8 + std::numbers::sqrt2 * row.rotation;
+  return (units * row.score_size + features * row.distance_size) * 0x1p-24 * (1 + 0x1p-8);
 }
 
 // Times that a row's sums are taken to another maximum, at most: once for a tile of 64 keys or
@@ -257,17 +263,39 @@ struct AttendedRow {
   return static_cast<double>(row.keys / 32 + 4);
 }
 
-// |float32 element of attend() - exact| in units of 2^-24 * the largest |element of v| of that
-// feature over the keys that the query sees, which is 0 or in [2^-80, 2^80]. What a stored bf16 or
-// f16 element adds: stored_error_bound. docs/numeric-contract.md derives it.
+// Of the sums of weights and of weighted values, the division and the product with shaw_values,
+// relative to the sum of magnitudes; infinite where nothing can be said.
+[[nodiscard]] inline double attend_sums_error(const AttendedRow& row) noexcept {
+  const double rescalings = attend_rescalings(row);
+  const auto keys = static_cast<double>(row.keys);
+  double roundings = keys + std::fmin(keys, 136) + 3 * rescalings + 2;
+  if (row.value_distances > 0) {
+    const auto distances = static_cast<double>(row.value_distances);
+    roundings += distances + std::fmin(keys, 512) + 3 * rescalings + 33;
+  }
+  const double sums = roundings * 0x1p-24;
+  return sums < 0.5 ? sums / (1 - sums) : std::numeric_limits<double>::infinity();
+}
+
+// |float32 element of attend() - exact| in units of 2^-24 * the largest |element of v|, plus that
+// of the vectors of shaw_values, of that feature over the keys that the query sees, which is 0 or
+// in [2^-80, 2^80]. What a stored bf16 or f16 element adds: stored_error_bound.
+// docs/numeric-contract.md derives it.
 [[nodiscard]] inline double attend_error_bound(const AttendedRow& row) noexcept {
   const double rescalings = attend_rescalings(row);
   const double exponent = attend_score_error(row) + 2.25 * (rescalings + 1) * 0x1p-24;
   const double weights = std::fmin(std::expm1(exponent) * std::exp(exponent), 2);
-  const double keys = static_cast<double>(row.keys);
-  const double sums = (keys + std::fmin(keys, 136) + 3 * rescalings + 2) * 0x1p-24;
-  if (!(sums < 0.5)) return std::numeric_limits<double>::infinity();
-  return (weights + sums / (1 - sums)) * 0x1p24;
+  return (weights + attend_sums_error(row)) * 0x1p24;
+}
+
+// |number of AttendOptions::weights - exact weight|, relative to the latter, beside 2^-125 that is
+// lost where one is smaller; and |their sum - 1|, of a query that sees a key. Each is off by the
+// errors of its score and of all of them in the sum, which other maxima were subtracted from.
+[[nodiscard]] inline double attend_weight_error_bound(const AttendedRow& row) noexcept {
+  const double rescalings = attend_rescalings(row);
+  const double exponent = 2 * attend_score_error(row) + 2.25 * (rescalings + 2) * 0x1p-24;
+  const double sum = (std::fmin(static_cast<double>(row.keys), 136) + 2 * rescalings + 2) * 0x1p-24;
+  return std::expm1(exponent) + std::exp(exponent) * sum / (1 - sum);
 }
 
 // |log_sum_exp of attend() - exact|: the score's error, that of the sum of weights, and the result

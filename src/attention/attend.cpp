@@ -27,7 +27,7 @@ namespace {
 struct Work {
   const Attending& attending;
   const Plan& plan;
-  std::byte* memory;
+  std::byte* memory;  // of the workers
   std::atomic<std::int64_t> next = 0;
 };
 
@@ -47,12 +47,22 @@ struct Gap {
   std::int64_t end = 0;
 };
 
+// Weights of one query of one head.
+void clear_weights(const ScoresView& view, std::int64_t batch, std::int64_t head,
+                   std::int64_t query) {
+  const ScoresStrides& s = view.strides;
+  float* const row =
+      static_cast<float*>(view.data) + batch * s.batch + head * s.head + query * s.query;
+  for (std::int64_t key = 0; key < view.extents.keys; ++key) row[key * s.key] = 0;
+}
+
 void clear(const AttendCall& call, const Gap& gap) {
   const Extents& n = call.out.extents;
   const auto bytes = static_cast<std::size_t>(n.features * size_in_bytes(call.out.dtype));
   for (std::int64_t token = gap.begin; token < gap.end; ++token) {
     for (std::int64_t head = 0; head < n.heads; ++head) {
       std::memset(const_cast<std::byte*>(head_at(call.out, gap.batch, token, head)), 0, bytes);
+      if (call.options.weights) clear_weights(*call.options.weights, gap.batch, head, token);
       if (!call.options.log_sum_exp) continue;
       const ScoresView& view = *call.options.log_sum_exp;
       static_cast<float*>(view.data)[gap.batch * view.strides.batch + head * view.strides.head +
@@ -102,8 +112,15 @@ Status check_memory_apart(const AttendCall& call, std::size_t bytes) {
   if (call.table != nullptr) {
     if (auto status = check("blocks", view_of(*call.table)); !status) return status;
   }
-  if (!call.options.log_sum_exp) return {};
-  return check("log_sum_exp", view_of(*call.options.log_sum_exp));
+  for (const NamedTable& of : shaw_tables(call)) {
+    if (of.table == nullptr) continue;
+    if (auto status = check(of.name, view_of(of.table->table)); !status) return status;
+  }
+  for (const NamedScores& of : scores_written(call)) {
+    if (!of.view) continue;
+    if (auto status = check(of.name, view_of(*of.view)); !status) return status;
+  }
+  return {};
 }
 
 Status check_memory(const AttendCall& call, std::size_t bytes) {
@@ -138,9 +155,12 @@ Status attend_checked(const AttendCall& call) {
   if (!table) return table.error();
   const Extents& n = call.out.extents;
   if (n.batch == 0 || n.tokens == 0 || n.heads == 0) return {};
-  if (n.features == 0 && !call.options.log_sum_exp) return {};
+  if (n.features == 0 && !call.options.log_sum_exp && !call.options.weights) return {};
   const auto bias = score_bias_of(call);
-  Attending attending{.call = call, .kernels = **table, .bias = bias ? &*bias : nullptr};
+  Attending attending{.call = call,
+                      .kernels = **table,
+                      .bias = bias ? &*bias : nullptr,
+                      .shaw = reached_vectors(call)};
   const Plan plan = plan_of(attending);
   const std::size_t bytes = plan.bytes();
   if (auto status = check_memory(call, bytes); !status) return status;
@@ -150,8 +170,11 @@ Status attend_checked(const AttendCall& call) {
         ::operator new[](bytes, std::align_val_t{kernels::attend_alignment})));
   }
   std::byte* const memory = owned ? owned.get() : call.options.memory.data();
-  if (plan.units > 0) attending.partial = partial_states_in(memory, plan);
-  Work work{.attending = attending, .plan = plan, .memory = memory};
+  if (plan.units > 0) {
+    attending.partial = partial_states_in(memory, plan);
+    pack_vectors(call, *attending.kernels.attend, reinterpret_cast<float*>(memory), attending.shaw);
+  }
+  Work work{.attending = attending, .plan = plan, .memory = memory + plan.shared_bytes};
   clear_gaps(call);
   if (plan.workers == 1) {
     work_on(work, 0);
@@ -168,8 +191,11 @@ Result<std::size_t> bytes_for(const AttendCall& call) {
   const auto table = active_kernels();
   if (!table) return table.error();
   const auto bias = score_bias_of(call);
-  const std::size_t bytes =
-      plan_of({.call = call, .kernels = **table, .bias = bias ? &*bias : nullptr}).bytes();
+  const std::size_t bytes = plan_of({.call = call,
+                                     .kernels = **table,
+                                     .bias = bias ? &*bias : nullptr,
+                                     .shaw = reached_vectors(call)})
+                                .bytes();
   if (bytes >= static_cast<std::size_t>(beyond_count))
     return Error{ErrorCode::out_of_memory, "a call of these sizes needs 2^61 bytes or more"};
   return bytes;

@@ -9,6 +9,7 @@
 
 #include "attention/cached_keys.hpp"
 #include "attention/key_limits.hpp"
+#include "attention/shaw_vectors.hpp"
 #include "base/message.hpp"
 #include "rotation/recipe.hpp"
 #include "rotation/view_checks.hpp"
@@ -237,6 +238,7 @@ Status check_encoding(const AttendCall& call) {
                             "interleaved_to_half, which changes the order of features, both must");
   }
   if (auto status = check_cached_keys(call); !status) return status;
+  if (auto status = check_shaw(call); !status) return status;
   if (encoding.bias == nullptr) return {};
   if (auto status = validate(*encoding.bias); !status) return status;
   if (head_count(*encoding.bias) != call.q.extents.heads) {
@@ -258,25 +260,45 @@ Status check_destination(const AttendCall& call, std::string_view name,
   for (const Source& of : {Source{"q", call.q}, Source{"k", call.k}, Source{"v", call.v}}) {
     if (auto status = check_apart(name, destination, of.name, of.view); !status) return status;
   }
+  for (const NamedTable& of : shaw_tables(call)) {
+    if (of.table == nullptr) continue;
+    const ConstHeadsView table = view_of(of.table->table);
+    if (auto status = check_apart(name, destination, of.name, table); !status) return status;
+  }
   if (call.table == nullptr) return {};
   return check_apart(name, destination, "blocks", view_of(*call.table));
 }
 
+Status check_extents(const AttendCall& call, const NamedScores& of) {
+  const ScoresView& view = *of.view;
+  const Extents& q = call.q.extents;
+  const ScoresExtents wanted{
+      .batch = q.batch, .heads = q.heads, .queries = q.tokens, .keys = of.keys};
+  if (view.dtype == DType::f32 && view.extents == wanted) return {};
+  return invalid_argument(of.name, ": must be f32 with batch ", q.batch, ", heads ", q.heads,
+                          ", queries ", q.tokens, ", keys ", of.keys, "; got ",
+                          to_string(view.dtype), " with batch ", view.extents.batch, ", heads ",
+                          view.extents.heads, ", queries ", view.extents.queries, ", keys ",
+                          view.extents.keys);
+}
+
 Status check_destinations(const AttendCall& call) {
   if (auto status = check_destination(call, "out", call.out); !status) return status;
-  if (!call.options.log_sum_exp) return {};
-  const ScoresView& view = *call.options.log_sum_exp;
-  const Extents& q = call.q.extents;
-  const ScoresExtents wanted{.batch = q.batch, .heads = q.heads, .queries = q.tokens, .keys = 1};
-  if (view.dtype != DType::f32 || view.extents != wanted) {
-    return invalid_argument("log_sum_exp: must be f32 with batch ", q.batch, ", heads ", q.heads,
-                            ", queries ", q.tokens, ", keys 1; got ", to_string(view.dtype),
-                            " with batch ", view.extents.batch, ", heads ", view.extents.heads,
-                            ", queries ", view.extents.queries, ", keys ", view.extents.keys);
+  std::array<ConstHeadsView, 3> written = {call.out};
+  std::array<std::string_view, 3> names = {"out"};
+  std::size_t count = 1;
+  for (const NamedScores& of : scores_written(call)) {
+    if (!of.view) continue;
+    if (auto status = check_extents(call, of); !status) return status;
+    const ConstHeadsView view = view_of(*of.view);
+    if (auto status = check_destination(call, of.name, view); !status) return status;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (auto status = check_apart(of.name, view, names[i], written[i]); !status) return status;
+    }
+    names[count] = of.name;
+    written[count++] = view;
   }
-  const ConstHeadsView log_sum_exp = view_of(view);
-  if (auto status = check_destination(call, "log_sum_exp", log_sum_exp); !status) return status;
-  return check_apart("log_sum_exp", log_sum_exp, "out", call.out);
+  return {};
 }
 
 }  // namespace
@@ -287,6 +309,28 @@ ConstHeadsView view_of(const BlockTable& table) {
       .dtype = DType::f32,  // of the size of a number
       .extents = {.tokens = table.sequences, .heads = 1, .features = table.blocks_of_sequence},
       .strides = {.token = table.stride}});
+}
+
+ConstHeadsView view_of(const ConstMatrixView& table) {
+  return without_unused_strides(
+      ConstHeadsView{.data = table.data,
+                     .dtype = table.dtype,
+                     .extents = {.tokens = table.rows, .heads = 1, .features = table.columns},
+                     .strides = {.token = table.row_stride, .feature = table.column_stride}});
+}
+
+std::array<NamedTable, 2> shaw_tables(const AttendCall& call) {
+  const AttentionEncoding& encoding = call.options.encoding;
+  return {{{"shaw_keys", encoding.shaw_keys}, {"shaw_values", encoding.shaw_values}}};
+}
+
+std::array<NamedScores, 2> scores_written(const AttendCall& call) {
+  std::int64_t keys = call.k.extents.tokens;
+  if (call.table != nullptr &&
+      __builtin_mul_overflow(keys, call.table->blocks_of_sequence, &keys)) {
+    keys = -1;  // more than there can be
+  }
+  return {{{"log_sum_exp", call.options.log_sum_exp, 1}, {"weights", call.options.weights, keys}}};
 }
 
 ConstHeadsView view_of(const ConstScoresView& view) {

@@ -2,6 +2,11 @@
 // What attend() asks before it writes anything.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
 #include "attention/attend_call.hpp"
 #include "rotary/result.hpp"
 
@@ -17,11 +22,26 @@ inline constexpr std::int64_t most_heads_of_attention = std::int64_t{1} << 20;
 inline constexpr std::int64_t most_keys_of_attention = std::int64_t{1} << 31;
 
 // Others' views as views of heads, for what is asked of memory: queries are tokens, keys features;
-// of a table, sequences are tokens, blocks features.
+// of a block table, sequences are tokens, blocks features; of a matrix, rows are tokens.
 [[nodiscard]] ConstHeadsView view_of(const ConstScoresView& view);
 [[nodiscard]] ConstHeadsView view_of(const BlockTable& table);
+[[nodiscard]] ConstHeadsView view_of(const ConstMatrixView& table);
 
-// Of everything but out and log_sum_exp.
+struct NamedTable {
+  std::string_view name;
+  const ShawTable* table;  // null: not given
+};
+[[nodiscard]] std::array<NamedTable, 2> shaw_tables(const AttendCall& call);
+
+// What a call may write beside out.
+struct NamedScores {
+  std::string_view name;
+  const std::optional<ScoresView>& view;
+  std::int64_t keys;  // that it has to have
+};
+[[nodiscard]] std::array<NamedScores, 2> scores_written(const AttendCall& call);
+
+// Of everything but what is written.
 [[nodiscard]] Status check_read(const AttendCall& call);
 
 // Requires check_read.

@@ -2,6 +2,7 @@
 #include "attention/attend_plan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace rotary {
 namespace {
@@ -18,6 +19,17 @@ std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? beyond_count : std::min(product, beyond_count);
 }
 
+// Floats of Shaw's products, and of sums of weights, of all rows of a block.
+constexpr std::int64_t floats_of_distances = std::int64_t{1} << 19;
+
+// Of a block, or of the kv heads of a unit.
+std::int64_t most_rows(const AttendCall& call) {
+  std::int64_t distances = 1;
+  for (const ShawTable* shaw : {call.options.encoding.shaw_keys, call.options.encoding.shaw_values})
+    distances += shaw == nullptr ? 0 : shaw->window.rows();
+  return std::clamp(floats_of_distances / distances, rows_of_load, rows_of_block);
+}
+
 std::int64_t divided_up(std::int64_t count, std::int64_t by) { return (count + by - 1) / by; }
 
 // The group of a sequence that begins at a query.
@@ -26,7 +38,7 @@ QueryGroup group_at(const AttendCall& call, std::int64_t index, std::int64_t fir
   QueryGroup group{.sequence = index,
                    .first_query = first_query,
                    .queries = sequence.queries - first_query,
-                   .by_keys = sequence.queries <= most_queries_by_keys};
+                   .by_keys = sequence.queries <= most_queries_by_keys && !call.options.weights};
   if (!group.by_keys || group.queries == 0) return group;
   group.queries = std::min(group.queries, queries_of_block(call));
   group.splits = key_splits(call.options.mask, sequence, first_query, group.queries);
@@ -92,7 +104,13 @@ std::int64_t heads_of_streamed_unit(const AttendCall& call, std::int64_t alike) 
       executor.run == nullptr ? 1
                               : bounded_product(2, std::max<std::int64_t>(executor.concurrency, 1));
   const std::int64_t parts = std::clamp<std::int64_t>(divided_up(wanted, units), 1, heads);
-  return std::clamp<std::int64_t>(most_rows_of_unit / rows, 1, divided_up(heads, parts));
+  const std::int64_t most = std::min(most_rows_of_unit, most_rows(call)) / rows;
+  return std::clamp<std::int64_t>(most, 1, divided_up(heads, parts));
+}
+
+// Floats of the sums of weights, with Shaw's vectors of values.
+std::int64_t weights_of_row(std::int64_t distances) {
+  return distances == 0 ? 0 : kernels::sums_of_weights_size(distances);
 }
 
 void enlarge(ScratchSizes& sizes, const Attending& attending, const QueryGroup& group,
@@ -122,13 +140,14 @@ void enlarge(ScratchSizes& sizes, const Attending& attending, const QueryGroup& 
 }  // namespace
 
 std::int64_t queries_of_block(const AttendCall& call) noexcept {
-  const std::int64_t rows = rows_of_block / std::max<std::int64_t>(call.group(), 1);
+  const std::int64_t rows = most_rows(call) / std::max<std::int64_t>(call.group(), 1);
   return std::max<std::int64_t>(rows / kernels::rows_of_group * kernels::rows_of_group, 1);
 }
 
 KeyPath key_path(const AttendCall& call, std::int64_t queries) noexcept {
   const bool few = queries <= most_streamed_rows && queries * call.group() <= most_streamed_rows;
-  return few && call.k.dtype == call.v.dtype ? KeyPath::streamed : KeyPath::packed;
+  const bool streamed = few && call.k.dtype == call.v.dtype && !call.options.weights;
+  return streamed ? KeyPath::streamed : KeyPath::packed;
 }
 
 Plan plan_of(const Attending& attending) noexcept {
@@ -139,6 +158,8 @@ Plan plan_of(const Attending& attending) noexcept {
   plan.heads_of_unit = heads_of_streamed_unit(call, alike);
   plan.sizes.head_dim = call.q.extents.features;
   plan.sizes.features = call.v.extents.features;
+  plan.sizes.key_distances = attending.shaw.keys.count;
+  plan.sizes.value_distances = attending.shaw.values.count;
   for_each_different_group(call, [&](const QueryGroup& group) {
     const auto add = [&](std::int64_t& sum, std::int64_t count) {
       sum = std::min(sum + bounded_product(count, alike), beyond_count);
@@ -151,6 +172,9 @@ Plan plan_of(const Attending& attending) noexcept {
   const Executor& executor = call.options.executor;
   const std::int64_t most = executor.run == nullptr ? 1 : executor.concurrency;
   plan.workers = std::clamp<std::int64_t>(std::min(most, plan.units), 1, 1 << 16);
+  const auto floats = static_cast<std::int64_t>(packed_floats(call, attending.shaw));
+  plan.shared_bytes =
+      static_cast<std::size_t>(4 * kernels::rounded_up(floats, kernels::lane_multiple));
   return plan;
 }
 
@@ -161,21 +185,27 @@ std::size_t Plan::scratch_bytes_of_all() const noexcept {
 
 std::size_t Plan::bytes() const noexcept {
   if (units == 0) return 0;
-  const std::int64_t of_row = 4 * (padded_features(sizes.features) + 2);
+  const std::int64_t of_row =
+      4 * (2 + padded_features(sizes.features) + weights_of_row(sizes.value_distances));
   const std::int64_t partial =
       bounded_product(kernels::rounded_up(partial_rows, kernels::lane_multiple), of_row);
   const std::int64_t counters = bounded_product(partial_blocks, 4);
-  return scratch_bytes_of_all() + static_cast<std::size_t>(partial) +
+  return shared_bytes + scratch_bytes_of_all() + static_cast<std::size_t>(partial) +
          static_cast<std::size_t>(counters);
 }
 
 PartialStates partial_states_in(std::byte* memory, const Plan& plan) noexcept {
   const std::int64_t rows = kernels::rounded_up(plan.partial_rows, kernels::lane_multiple);
-  auto* const floats = reinterpret_cast<float*>(memory + plan.scratch_bytes_of_all());
+  const std::int64_t places = plan.sizes.value_distances;
+  auto* next = reinterpret_cast<float*>(memory + plan.shared_bytes + plan.scratch_bytes_of_all());
+  const auto take = [&](std::int64_t floats) { return std::exchange(next, next + floats); };
   PartialStates partial;
-  partial.states = {.max = floats, .sum = floats + rows, .sums_of_values = floats + 2 * rows};
-  partial.finished =
-      reinterpret_cast<std::int32_t*>(floats + rows * (2 + padded_features(plan.sizes.features)));
+  partial.states = {.max = take(rows),
+                    .sum = take(rows),
+                    .sums_of_values = take(rows * padded_features(plan.sizes.features)),
+                    .sums_of_weights = places == 0 ? nullptr : take(rows * weights_of_row(places)),
+                    .places = places};
+  partial.finished = reinterpret_cast<std::int32_t*>(next);
   std::fill_n(partial.finished, plan.partial_blocks, 0);
   return partial;
 }

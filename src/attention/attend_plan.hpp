@@ -24,14 +24,15 @@ struct Plan {
   std::int64_t partial_rows = 0;   // of PartialStates
   std::int64_t partial_blocks = 0;
   ScratchSizes sizes;
+  std::size_t shared_bytes = 0;  // what all workers read, before their memory: Shaw's vectors
 
   [[nodiscard]] std::size_t scratch_bytes_of_all() const noexcept;
-  [[nodiscard]] std::size_t bytes() const noexcept;  // with the partial states
+  [[nodiscard]] std::size_t bytes() const noexcept;  // in all
 };
 
 [[nodiscard]] Plan plan_of(const Attending& attending) noexcept;
 
-// memory: that of the plan. Nothing has been finished yet.
+// memory: all of the plan. Nothing has been finished yet.
 [[nodiscard]] PartialStates partial_states_in(std::byte* memory, const Plan& plan) noexcept;
 
 // Queries of a sequence that are cut alike: all of them by queries, or a block of them by keys.

@@ -67,6 +67,13 @@ Scratch take(Arena& arena, const ScratchSizes& sizes) noexcept {
       arena.take<float>(kernels::packed_values_size(kernels::keys_of_tile, sizes.features));
   s.of_kernels = arena.take<float>(kernel_floats(sizes));
   s.bias = take(arena, sizes.bias);
+  if (sizes.key_distances > 0)
+    s.distance_scores =
+        arena.take<float>(sizes.rows_of_heads * kernels::distance_scores_size(sizes.key_distances));
+  s.state.places = sizes.value_distances;
+  if (sizes.value_distances > 0)
+    s.state.sums_of_weights = arena.take<float>(
+        sizes.rows_of_heads * kernels::sums_of_weights_size(sizes.value_distances));
   return s;
 }
 

@@ -59,7 +59,9 @@ struct ScratchSizes {
   std::int64_t rows = 0;           // of one kv head
   std::int64_t rows_of_heads = 0;  // of all kv heads of a block
   std::int64_t head_dim = 0;
-  std::int64_t features = 0;  // of values
+  std::int64_t features = 0;         // of values
+  std::int64_t key_distances = 0;    // vectors of Shaw's that the keys have; 0: none
+  std::int64_t value_distances = 0;  // and the values
   BiasSizes bias;
 };
 
@@ -80,6 +82,7 @@ struct Scratch {
   float* packed_values = nullptr;        // of keys_of_tile
   float* of_kernels = nullptr;
   BiasMemory bias;
+  float* distance_scores = nullptr;  // of rows_of_heads, [distance_scores_size(key_distances)]
 };
 
 // memory: scratch_bytes(sizes), aligned to attend_alignment.

@@ -10,9 +10,12 @@
 #include <limits>
 #include <numbers>
 
+#include "attention/block_rows.hpp"
 #include "attention/key_blocks.hpp"
 #include "attention/key_splits.hpp"
+#include "attention/shaw_block.hpp"
 #include "attention/turn_heads.hpp"
+#include "attention/weights_of_block.hpp"
 
 namespace rotary {
 namespace {
@@ -21,22 +24,18 @@ using kernels::keys_of_tile;
 using kernels::padded_features;
 
 // The work on one block.
-class Block {
+class Block : BlockRows {
  public:
   Block(const Attending& attending, const QueryBlock& block, const Scratch& scratch,
         BiasTables& tables)
-      : call_(attending.call),
-        table_(attending.kernels),
+      : BlockRows(attending, block, scratch),
         bias_(attending.bias),
-        block_(block),
-        shape_(block.shape),
-        sequence_(attending.call.sequence(block.sequence)),
-        scratch_(scratch),
         tables_(tables),
-        partial_(attending.partial) {}
+        vectors_(attending, block, scratch),
+        weights_(attending, block, scratch) {}
 
   void run() {
-    find_limits();
+    find_limits(block_.keys);
     for_each_kv_head([&] {
       begin_softmax();
       load_queries();
@@ -45,64 +44,44 @@ class Block {
     attend(scratch_.sinks);
     attend(scratch_.windows);
     if (!is_last_split()) return;
+    if (block_.splits > 1) find_limits({0, sequence_.keys});
     for_each_kv_head([&] {
       merge_splits();
+      find_weights();
+      vectors_.add_values();
       store();
     });
   }
 
  private:
-  [[nodiscard]] std::int64_t head_dim() const { return call_.q.extents.features; }
-  [[nodiscard]] std::int64_t features() const { return call_.v.extents.features; }
-  [[nodiscard]] std::int64_t query_position(std::int64_t query) const {
-    return sequence_.query_position + block_.first_query + query;
-  }
-  [[nodiscard]] std::int64_t kv_head() const { return block_.first_kv_head + head_; }
-  [[nodiscard]] std::int64_t first_head() const { return kv_head() * shape_.group; }
-
   // What follows is about one kv head of the block at a time.
   template <class Work>
   void for_each_kv_head(const Work& work) {
-    for (head_ = 0; head_ < block_.kv_heads; ++head_) work();
-    head_ = 0;
+    for (std::int64_t head = 0; head < block_.kv_heads; ++head) {
+      enter_all(head);
+      work();
+    }
+    enter_all(0);
   }
-  [[nodiscard]] std::int64_t row_of_head() const { return head_ * shape_.rows(); }
+  void enter_all(std::int64_t head) {
+    enter(head);
+    vectors_.enter(head);
+    weights_.enter(head);
+  }
 
-  // Of the current head in a split of the block.
-  [[nodiscard]] kernels::SoftmaxState state_of(std::int64_t split) const {
-    const bool alone = block_.splits == 1;
-    const kernels::SoftmaxState& all = alone ? scratch_.state : partial_.states;
-    const std::int64_t first = alone ? 0 : block_.first_partial_row + split * block_.rows();
-    return from_row(all, first + row_of_head());
-  }
-  [[nodiscard]] kernels::SoftmaxState state() const { return state_of(block_.split); }
-  [[nodiscard]] kernels::SoftmaxState from_row(const kernels::SoftmaxState& all,
-                                               std::int64_t row) const {
-    return {.max = all.max + row,
-            .sum = all.sum + row,
-            .sums_of_values = all.sums_of_values + row * padded_features(features())};
-  }
   [[nodiscard]] float* loaded() const {
     const bool streamed = shape_.path == KeyPath::streamed;
     return scratch_.loaded + (streamed ? row_of_head() * padded_features(head_dim()) : 0);
   }
 
-  // visit(row, query, head), both counted from 0 in the block.
-  template <class Visit>
-  void for_each_row(const Visit& visit) const {
-    for (std::int64_t run = 0; run < shape_.runs(); ++run) {
-      for (std::int64_t i = 0; i < shape_.rows_of_run(); ++i)
-        visit(run * shape_.run_stride() + i, shape_.query_of(i), shape_.head_of(run, i));
-    }
-  }
-
-  void find_limits() {
+  // Of these keys.
+  void find_limits(const KeyRun& keys) {
     std::fill_n(scratch_.sinks, shape_.rows(), KeyRun{});
     std::fill_n(scratch_.windows, shape_.rows(), KeyRun{});
     for_each_row([&](std::int64_t row, std::int64_t query, std::int64_t) {
       const SeenKeys seen = seen_keys(call_.options.mask, sequence_, block_.first_query + query);
-      scratch_.sinks[row] = common(seen.sinks, block_.keys);
-      scratch_.windows[row] = common(seen.window, block_.keys);
+      scratch_.sinks[row] = common(seen.sinks, keys);
+      scratch_.windows[row] = common(seen.window, keys);
     });
   }
 
@@ -111,6 +90,9 @@ class Block {
     std::fill_n(state.max, shape_.rows(), -std::numeric_limits<float>::infinity());
     std::fill_n(state.sum, shape_.rows(), 0.0F);
     std::fill_n(state.sums_of_values, shape_.rows() * padded_features(features()), 0.0F);
+    if (state.sums_of_weights == nullptr) return;
+    const std::int64_t weights = kernels::sums_of_weights_size(state.places);
+    std::fill_n(state.sums_of_weights, shape_.rows() * weights, 0.0F);
   }
 
   [[nodiscard]] float scale_of(std::int64_t query) const {
@@ -119,10 +101,6 @@ class Block {
                               ? 1
                               : query_factor(temperature, query_position(query));
     return static_cast<float>(call_.options.scale * factor * std::numbers::log2e);
-  }
-
-  [[nodiscard]] std::int64_t query_token(std::int64_t query) const {
-    return sequence_.first_query + block_.first_query + query;
   }
 
   void load_queries() {
@@ -149,7 +127,8 @@ class Block {
             .packed = streamed ? nullptr : scratch_.packed_queries,
             .first = row};
         if (shape_.queries == 1) job.rotation.row_stride = 0;
-        load(job);
+        const bool loaded = vectors_.score(job, run, first);
+        if (!loaded || job.rotation.order != kernels::PairOrder::none) load(job);
       }
     }
   }
@@ -186,6 +165,7 @@ class Block {
                               .bias = nullptr,
                               .bias_of_key_0 = 0,
                               .bias_count = 0};
+    vectors_.set_limits();
     if (bias_ == nullptr) return;
     for_each_row([&](std::int64_t row, std::int64_t query, std::int64_t head) {
       if (!tables_.has_rows(query))
@@ -210,22 +190,44 @@ class Block {
     }
   }
 
+  // visit(tile) for all tiles of the keys.
+  template <class Visit>
+  static void for_each_tile(const KeyRun& keys, const Visit& visit) {
+    for (std::int64_t first = keys.begin / keys_of_tile * keys_of_tile; first < keys.end;
+         first += keys_of_tile) {
+      visit(KeyRun{first, std::min(first + keys_of_tile, keys.end)});
+    }
+  }
+
   void attend(const KeyRun* runs) {
     const KeyRun all = all_keys(runs);
-    if (all.empty()) return;
-    for (std::int64_t first = all.begin / keys_of_tile * keys_of_tile; first < all.end;
-         first += keys_of_tile) {
-      const KeyRun tile{first, std::min(first + keys_of_tile, all.end)};
+    for_each_tile(all, [&](const KeyRun& tile) {
       for_each_kv_head([&] {
         set_limits(runs);
         if (shape_.path == KeyPath::streamed) {
           if (has_bias_rows()) make_bias_rows(0, shape_.rows(), tile);
           stream(tile, all.end);
         } else {
-          pack(tile);
+          pack_keys(tile);
+          pack_values(tile);
           next_ = next_heads(keys_of_head(), {tile.end, std::min(tile.end + keys_of_tile, all.end)},
                              scratch_.next);
           accumulate(tile);
+        }
+      });
+    });
+  }
+
+  void find_weights() {
+    if (!call_.options.weights) return;
+    weights_.clear();
+    for (const KeyRun* runs : {scratch_.sinks, scratch_.windows}) {
+      set_limits(runs);
+      for_each_tile(all_keys(runs), [&](const KeyRun& tile) {
+        pack_keys(tile);
+        for (std::int64_t row = 0; row < shape_.rows(); row += kernels::rows_of_group) {
+          if (has_bias_rows()) make_bias_rows(row, kernels::rows_of_group, tile);
+          weights_.store(row, tile);
         }
       });
     }
@@ -260,9 +262,8 @@ class Block {
                  .scratch = scratch_.of_kernels});
   }
 
-  void pack(const KeyRun& tile) {
+  void pack_keys(const KeyRun& tile) {
     find_heads(keys_of_head(), call_.k, tile, scratch_.keys);
-    find_heads(keys_of_head(), call_.v, tile, scratch_.values);
     of_dtype(*table_.attend, call_.k.dtype)
         .pack_keys({.heads = scratch_.keys,
                     .first = 0,
@@ -271,6 +272,10 @@ class Block {
                     .rotation = turn_of_keys(tile.begin),
                     .packed = scratch_.packed_keys,
                     .scratch = scratch_.of_kernels});
+  }
+
+  void pack_values(const KeyRun& tile) {
+    find_heads(keys_of_head(), call_.v, tile, scratch_.values);
     of_dtype(*table_.attend, call_.v.dtype)
         .pack_values({.heads = scratch_.values,
                       .first = 0,
@@ -371,16 +376,10 @@ class Block {
     });
   }
 
-  const AttendCall& call_;
-  const kernels::KernelTable& table_;
   const ScoreBias* bias_;
-  const QueryBlock& block_;
-  const BlockShape& shape_;
-  const AttentionSequence sequence_;
-  const Scratch& scratch_;
   BiasTables& tables_;
-  const PartialStates& partial_;
-  std::int64_t head_ = 0;  // the current kv head, of those of the block
+  ShawBlock vectors_;
+  WeightsOfBlock weights_;
   kernels::NextHeads next_;
 };
 

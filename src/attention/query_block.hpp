@@ -10,6 +10,7 @@
 #include "attention/attend_scratch.hpp"
 #include "attention/bias_tables.hpp"
 #include "attention/score_bias.hpp"
+#include "attention/shaw_vectors.hpp"
 #include "kernels/kernels.hpp"
 
 namespace rotary {
@@ -25,6 +26,7 @@ struct Attending {
   const AttendCall& call;
   const kernels::KernelTable& kernels;
   const ScoreBias* bias = nullptr;  // null: none
+  ShawOfCall shaw = {};             // packed
   PartialStates partial = {};
 };
 

@@ -275,8 +275,13 @@ HWY_INLINE void accumulate_tile(const AccumulateJob& job, const TileOfRows& tile
   score_tile(tile, rows, ranges, fetching);
   for (std::int64_t r = 0; r < rows; ++r) {
     const auto largest = hn::Load(d, tile.largest + r * lane_multiple);
-    weigh_row(state_row(job.state, row + r, job.features), tile.scores + r * keys_of_tile, panels,
-              hn::GetLane(hn::MaxOfLanes(d, largest)));
+    const StateRow state = state_row(job.state, row + r, job.features);
+    float* const scores = tile.scores + r * keys_of_tile;
+    const Weighed weighed =
+        weigh_row(state, scores, panels, hn::GetLane(hn::MaxOfLanes(d, largest)));
+    const RowLimits& limits = tile.limits[r];
+    add_by_place(state, scores, within_tile(limits, tile.first_key, tile.count),
+                 limits.place_of_key_0 + tile.first_key, weighed);
   }
   add_values_within_limits(tile, rows, ranges);
 }
@@ -303,6 +308,45 @@ inline void accumulate(const AccumulateJob& job) {
                             .scores = job.scratch,
                             .largest = job.scratch + rows_of_group * keys_of_tile};
       accumulate_tile(job, tile, row, rows, fetching);
+    }
+  }
+}
+
+// Scores of whole panels, which are at most max, become weights.
+HWY_INLINE void finish_weights(float* scores, KeyRange panels, float max, float sum) {
+  const hn::ScalableTag<float> d;
+  const auto base = hn::Set(d, base_of(max));
+  const auto divisor = hn::Set(d, sum == 0.0F ? 1.0F : sum);
+  for (std::int64_t j = panels.begin; j < panels.end; j += vector_lanes) {
+    const auto weight = exp2(d, hn::Sub(hn::Load(d, scores + j), base));
+    hn::Store(hn::Div(weight, divisor), d, scores + j);
+  }
+}
+
+inline void find_weights(const WeightsJob& job) {
+  const NextHeads none;
+  Fetching fetching(none, 1);
+  for (std::int64_t row = 0; row < job.rows; row += group_rows) {
+    const std::int64_t rows = std::min(group_rows, job.rows - row);
+    const std::int64_t group = (job.first + row) / group_rows;
+    // Values are not read.
+    const TileOfRows tile{.queries = job.queries + group * group_stride * job.head_dim,
+                          .limits = job.limits + row,
+                          .first_key = job.first_key,
+                          .count = job.count,
+                          .head_dim = job.head_dim,
+                          .features = 0,
+                          .keys = job.keys,
+                          .values = nullptr,
+                          .sums_of_values = job.weights,
+                          .scores = job.weights + row * keys_of_tile,
+                          .largest = job.weights + rows_of_group * keys_of_tile};
+    const RangesOfRows ranges = ranges_of(tile.limits, rows, tile.first_key, tile.count);
+    if (is_empty(ranges.any)) continue;
+    const KeyRange panels = whole_panels(ranges.any);
+    score_tile(tile, rows, ranges, fetching);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      finish_weights(tile.scores + r * keys_of_tile, panels, job.max[row + r], job.sum[row + r]);
     }
   }
 }

@@ -39,6 +39,12 @@ inline void merge(const MergeJob& job) {
       const auto added = hn::Mul(hn::Load(d, from.sums_of_values + f), b);
       hn::Store(hn::MulAdd(hn::Load(d, sums), a, added), d, sums);
     }
+    if (into.weights == nullptr) continue;
+    for (std::int64_t i = -lane_multiple; i < sums_of_weights_size(into.places) - lane_multiple;
+         i += vector_lanes) {
+      const auto added = hn::Mul(hn::Load(d, from.weights + i), b);
+      hn::Store(hn::MulAdd(hn::Load(d, into.weights + i), a, added), d, into.weights + i);
+    }
   }
 }
 

@@ -120,6 +120,8 @@ struct RowLimits {
   const float* bias;           // [bias_count] in units of log2, -inf allowed; unaligned; null: none
   std::int64_t bias_of_key_0;  // may be negative
   std::int64_t bias_count;     // at least keys_of_panel
+  // Key j is at place_of_key_0 + j of SoftmaxState::sums_of_weights, or at the nearest place.
+  std::int64_t place_of_key_0 = 0;
 };
 
 // slope * term + offset, of numbers up to `end` from where the piece before ends.
@@ -138,14 +140,23 @@ struct PiecesJob {
   std::int64_t count;
   float* values;  // likewise written; unaligned
 };
+// Floats of one row of SoftmaxState::sums_of_weights: lane_multiple and more before and after the
+// places, whose numbers belong to the first and to the last one.
+[[nodiscard]] constexpr std::int64_t sums_of_weights_size(std::int64_t places) {
+  return rounded_up(places, lane_multiple) + 2 * lane_multiple;
+}
 
 // Of rows: the largest score so far, the sum of 2^(score - max), and that sum with each key's
 // values. Before the first call -inf, 0 and 0. At the end, where sum > 0,
-// log-sum-exp = (max + log2(sum)) * ln(2).
+// log-sum-exp = (max + log2(sum)) * ln(2). Where they are asked for, also the sums of the weights
+// that fall on each of some places (distances of key and query), 0 at first; calls then see the
+// keys in rising order.
 struct SoftmaxState {
-  float* max;             // [rows]
-  float* sum;             // [rows]
-  float* sums_of_values;  // [rows][padded_features(features)]
+  float* max;                        // [rows]
+  float* sum;                        // [rows]
+  float* sums_of_values;             // [rows][padded_features(features)]
+  float* sums_of_weights = nullptr;  // [rows][sums_of_weights_size(places)]; null: not asked for
+  std::int64_t places = 0;           // at least 1
 };
 
 // Heads that a later call reads: they are brought into the second-level cache on the way.
@@ -199,6 +210,51 @@ struct StreamJob {
   float* scratch;  // [stream_scratch_size(rows, features)]
 };
 
+// Floats of one row of DistanceScoresJob::scores.
+[[nodiscard]] constexpr std::int64_t distance_scores_size(std::int64_t count) {
+  return rounded_up(count, lane_multiple) + 2 * keys_of_panel;
+}
+
+// Weights of a few rows, when their softmax is known: 2^(score - max) / sum, 0 where sum is 0.
+struct WeightsJob {
+  const float* queries;     // packed
+  std::int64_t first;       // packed row, a multiple of rows_of_group
+  std::int64_t rows;        // from there on, at most rows_of_group
+  const RowLimits* limits;  // [rows]
+  std::int64_t head_dim;
+  const float* keys;       // packed
+  std::int64_t first_key;  // as in AccumulateJob
+  std::int64_t count;      // at most keys_of_tile
+  const float* max;        // [rows]
+  const float* sum;        // [rows]
+  float* weights;          // [rows][keys_of_tile], those within a row's limits; the memory is
+                           // [accumulate_scratch_size]
+};
+
+// Products of queries with vectors that belong to distances (Shaw), as biases of RowLimits: that of
+// vector i is number keys_of_panel + i of a row, and the first and the last one are repeated.
+struct DistanceScoresJob {
+  const float* queries;  // packed
+  std::int64_t first;    // packed row, a multiple of rows_of_group
+  std::int64_t rows;     // from there on
+  std::int64_t head_dim;
+  const float* vectors;  // packed as keys
+  std::int64_t count;    // of them
+  std::int64_t begin;    // vectors [begin, end) are met; nobody reads the other ones' products
+  std::int64_t end;
+  float* scores;  // [rows][distance_scores_size(count)]
+};
+
+// Adds vectors that belong to places, times the sums of weights there, to the sums of values.
+struct PlaceValuesJob {
+  SoftmaxState state;
+  const RowLimits* limits;  // [rows]; keys are places, and others than those of a row not read
+  std::int64_t rows;
+  std::int64_t features;
+  const float* values;  // packed, state.places of them
+  float* scratch;       // [accumulate_scratch_size]
+};
+
 // Of the same rows over other keys.
 struct MergeJob {
   SoftmaxState into;
@@ -220,6 +276,9 @@ using LoadQueries = void (*)(const QueriesJob& job);
 using Accumulate = void (*)(const AccumulateJob& job);
 using Stream = void (*)(const StreamJob& job);
 using FillPieces = void (*)(const PiecesJob& job);
+using FindWeights = void (*)(const WeightsJob& job);
+using ScoreDistances = void (*)(const DistanceScoresJob& job);
+using AddPlaceValues = void (*)(const PlaceValuesJob& job);
 using Merge = void (*)(const MergeJob& job);
 using Finish = void (*)(const FinishJob& job);
 
@@ -238,6 +297,9 @@ struct AttendKernels {
   AttendTypeKernels f16;
   Accumulate accumulate;
   FillPieces fill_pieces;
+  FindWeights find_weights;
+  ScoreDistances score_distances;
+  AddPlaceValues add_place_values;
   Merge merge;
 };
 

@@ -12,6 +12,7 @@
 #include "kernels/attend_finish-inl.hpp"
 #include "kernels/attend_kernels.hpp"
 #include "kernels/attend_pack-inl.hpp"
+#include "kernels/distances-inl.hpp"
 #include "kernels/straight_pieces-inl.hpp"
 #include "kernels/stream-inl.hpp"
 
@@ -32,6 +33,9 @@ const AttendKernels attend_kernels{.f32 = attend_type_kernels<float>,
                                    .f16 = attend_type_kernels<Float16>,
                                    .accumulate = accumulate,
                                    .fill_pieces = fill_pieces,
+                                   .find_weights = find_weights,
+                                   .score_distances = score_distances,
+                                   .add_place_values = add_place_values,
                                    .merge = merge};
 
 }  // namespace HWY_NAMESPACE

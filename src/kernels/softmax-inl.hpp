@@ -11,6 +11,7 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -78,11 +79,22 @@ struct StateRow {
   float* sum;
   float* sums_of_values;
   std::int64_t features;  // padded
+  float* weights;         // sums of weights, of place 0; null: not asked for
+  std::int64_t places;
 };
 
 HWY_INLINE StateRow state_row(const SoftmaxState& state, std::int64_t row, std::int64_t features) {
   const std::int64_t padded = padded_features(features);
-  return {state.max + row, state.sum + row, state.sums_of_values + row * padded, padded};
+  float* const weights =
+      state.sums_of_weights == nullptr
+          ? nullptr
+          : state.sums_of_weights + row * sums_of_weights_size(state.places) + lane_multiple;
+  return {.max = state.max + row,
+          .sum = state.sum + row,
+          .sums_of_values = state.sums_of_values + row * padded,
+          .features = padded,
+          .weights = weights,
+          .places = state.places};
 }
 
 HWY_INLINE void scale_sums(const StateRow& row, float factor) {
@@ -101,20 +113,77 @@ HWY_INLINE float exp2_of(float x) {
 // What is subtracted from scores: their maximum, unless there is none yet.
 HWY_INLINE float base_of(float max) { return max == minus_infinity ? 0.0F : max; }
 
+// What weigh_row made of a tile: the sum of its weights, and what earlier ones were multiplied by.
+struct Weighed {
+  float sum;
+  float factor;
+};
+
 // Takes the weights of whole panels, the largest of whose scores is tile_max, into the sum of the
 // row; scales what was summed before to the new maximum.
-HWY_INLINE void weigh_row(const StateRow& row, float* scores, KeyRange panels, float tile_max) {
+HWY_INLINE Weighed weigh_row(const StateRow& row, float* scores, KeyRange panels, float tile_max) {
   const float before = *row.max;
   const float max = before > tile_max ? before : tile_max;
   const float base = base_of(max);
   const float sum = weigh(scores, panels, base);
+  float factor = 1;
   if (max != before) {
-    const float factor = exp2_of(before - base);
+    factor = exp2_of(before - base);
     scale_sums(row, factor);
     *row.sum *= factor;
     *row.max = max;
   }
   *row.sum += sum;
+  return {sum, factor};
+}
+
+// Sums of weights at places before `end`; nothing has been added to those after it.
+HWY_INLINE void scale_weights(const StateRow& row, std::int64_t end, float factor) {
+  const hn::ScalableTag<float> d;
+  const auto factors = hn::Set(d, factor);
+  const std::int64_t last = std::clamp<std::int64_t>(end, 0, row.places + lane_multiple);
+  for (std::int64_t place = -lane_multiple; place < last; place += vector_lanes) {
+    float* const sums = row.weights + place;
+    hn::Store(hn::Mul(hn::Load(d, sums), factors), d, sums);
+  }
+}
+
+// Adds weights of whole panels to those of their places, beyond the ends lane by lane. first: the
+// place where key 0 of the tile would be.
+HWY_INLINE void add_weights(const StateRow& row, const float* weights, KeyRange panels,
+                            std::int64_t first) {
+  const hn::ScalableTag<float> d;
+  float* const before = row.weights - lane_multiple;
+  float* const after = row.weights + row.places;
+  std::int64_t j = panels.begin;
+  auto ending = hn::Load(d, before);
+  for (; j < panels.end && first + j <= -vector_lanes; j += vector_lanes) {
+    ending = hn::Add(ending, hn::Load(d, weights + j));
+  }
+  hn::Store(ending, d, before);
+  for (; j < panels.end && first + j < row.places; j += vector_lanes) {
+    float* const sums = row.weights + first + j;
+    hn::StoreU(hn::Add(hn::LoadU(d, sums), hn::Load(d, weights + j)), d, sums);
+  }
+  ending = hn::LoadU(d, after);
+  for (; j < panels.end; j += vector_lanes) ending = hn::Add(ending, hn::Load(d, weights + j));
+  hn::StoreU(ending, d, after);
+}
+
+// Takes the weights of a tile, of a row's keys in `range` of it, into the sums by place. Keys that
+// are all at one end cost an addition. What is added to what depends on this row alone.
+HWY_INLINE void add_by_place(const StateRow& row, const float* weights, KeyRange range,
+                             std::int64_t first, const Weighed& weighed) {
+  if (row.weights == nullptr || is_empty(range)) return;
+  const KeyRange panels = whole_panels(range);
+  if (weighed.factor != 1) scale_weights(row, first + panels.end, weighed.factor);
+  if (first + range.end <= 1) {
+    *(row.weights - lane_multiple) += weighed.sum;
+  } else if (first + range.begin >= row.places - 1) {
+    row.weights[row.places] += weighed.sum;
+  } else {
+    add_weights(row, weights, panels, first);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

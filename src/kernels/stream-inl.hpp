@@ -343,7 +343,9 @@ HWY_INLINE void stream_tile(const StreamJob& job, std::int64_t first, std::int64
     const KeyRange range = within_tile(job.limits[row], first_key, count);
     if (is_empty(range)) continue;
     const float largest = complete_scores(job.limits[row], first_key, range, scores);
-    weigh_row(state_row(job.state, row, job.features), scores, whole_panels(range), largest);
+    const StateRow state = state_row(job.state, row, job.features);
+    const Weighed weighed = weigh_row(state, scores, whole_panels(range), largest);
+    add_by_place(state, scores, range, job.limits[row].place_of_key_0 + first_key, weighed);
   }
   visit_keys<T>(job.values, job.features, {}, keys, room,
                 [&](const auto& run, std::int64_t at)

@@ -319,6 +319,15 @@ TEST(Allocations, OfAttentionAreNone) {
     options.encoding.bias = &bias;
     expect_none();
   }
+  const std::vector<double> vectors(7 * 50, 0.5);
+  const ConstMatrixView of_distances{vectors.data(), DType::f64, 7, 50, 50, 1};
+  const ShawTable shaw{{.left = 3, .right = 3}, of_distances};
+  std::vector<float> weights(2 * 4 * 20 * 20);
+  const ScoresExtents all{.batch = 2, .heads = 4, .queries = 20, .keys = 20};
+  options.encoding = {.shaw_keys = &shaw, .shaw_values = &shaw};
+  options.weights = ScoresView{weights.data(), DType::f32, all, strides_bhqk(all)};
+  expect_none();
+  options.weights = {};
   const std::vector<AttentionSequence> sequences = {{0, 0, 3, 0, 20, 17, 0}, {1, 0, 1, 0, 9, 8, 0}};
   const std::vector<std::int32_t> blocks = {1, 0};
   options.sequences = sequences;

@@ -29,20 +29,37 @@ struct State {
         features(feature_count),
         max(rows, -infinity),
         sum(rows),
-        sums(rows * padded_features(features)) {}
+        sums(rows * padded_features(features)),
+        weights(rows * sums_of_weights_size(places)) {}
   SoftmaxState view(std::int64_t row = 0) {
-    return {max.data() + row, sum.data() + row, sums.data() + row * padded_features(features)};
+    return {.max = max.data() + row,
+            .sum = sum.data() + row,
+            .sums_of_values = sums.data() + row * padded_features(features),
+            .sums_of_weights = weights.data() + row * sums_of_weights_size(places),
+            .places = places};
+  }
+  // What is beyond the places belongs to the outermost ones.
+  double weight_at(std::int64_t row, std::int64_t place) const {
+    double weight = 0;
+    for (std::int64_t i = 0; i < sums_of_weights_size(places); ++i) {
+      if (std::clamp<std::int64_t>(i - lane_multiple, 0, places - 1) != place) continue;
+      weight += static_cast<double>(weights.data()[row * sums_of_weights_size(places) + i]);
+    }
+    return weight;
   }
   bool operator==(const State& other) const {
     const auto same = [](const Floats& a, const Floats& b, std::int64_t count) {
       return std::memcmp(a.data(), b.data(), static_cast<std::size_t>(4 * count)) == 0;
     };
     return same(max, other.max, rows) && same(sum, other.sum, rows) &&
-           same(sums, other.sums, rows * padded_features(features));
+           same(sums, other.sums, rows * padded_features(features)) &&
+           same(weights, other.weights, rows * sums_of_weights_size(places));
   }
-  bool is_intact() const { return max.is_intact() && sum.is_intact() && sums.is_intact(); }
+  bool is_intact() const {
+    return max.is_intact() && sum.is_intact() && sums.is_intact() && weights.is_intact();
+  }
   std::int64_t rows, features;
-  Floats max, sum, sums;
+  Floats max, sum, sums, weights;
 };
 
 // How a call is cut: rows of a call, and keys of a call, a multiple of keys_of_tile.
@@ -190,6 +207,9 @@ struct Expected {
     std::vector<double> absolute(out.size(), 0.0);
     for (std::size_t i = 0; i < scores.size(); ++i) {
       const double weight = std::isinf(max) ? 0 : std::exp2(scores[i] - max);
+      const std::int64_t key = begin + static_cast<std::int64_t>(i);
+      weights[static_cast<std::size_t>(
+          std::clamp<std::int64_t>(limits.place_of_key_0 + key, 0, places - 1))] += weight;
       sum += weight;
       for (std::size_t f = 0; f < out.size(); ++f) {
         const double value = problem.v.values[static_cast<std::size_t>(begin) + i][f];
@@ -212,6 +232,7 @@ struct Expected {
   double sum = 0;
   double relative = 0;
   std::vector<double> out, bound;
+  std::vector<double> weights = std::vector<double>(static_cast<std::size_t>(places));
 };
 
 void expect_expected(const Problem& problem, State state) {
@@ -231,6 +252,15 @@ void expect_expected(const Problem& problem, State state) {
           << "row " << r << " feature " << f;
     }
     ASSERT_TRUE(std::isnan(out[r].back()));
+    const auto row = static_cast<std::int64_t>(r);
+    const double divisor = expected.sum > 0 ? static_cast<double>(state.sum.data()[r]) : 1;
+    for (std::int64_t place = 0; place < places; ++place) {
+      const double weight =
+          expected.weights[static_cast<std::size_t>(place)] / (expected.sum > 0 ? expected.sum : 1);
+      ASSERT_NEAR(state.weight_at(row, place) / divisor, weight,
+                  expected.relative * weight + 0x1p-120)
+          << "row " << r << " place " << place;
+    }
     const double max = static_cast<double>(state.max.data()[r]);
     const double sum = static_cast<double>(state.sum.data()[r]);
     if (std::isinf(expected.max)) {

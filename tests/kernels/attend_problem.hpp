@@ -119,6 +119,9 @@ inline constexpr std::array shapes = {Shape::causal,  Shape::bidirectional, Shap
 inline constexpr std::array biases = {Bias::none, Bias::toeplitz, Bias::clipped, Bias::dense,
                                       Bias::with_minus_infinity};
 
+// Of the sums of weights: distances clipped to 7 before the query and 12 after it.
+inline constexpr std::int64_t places = 20;
+
 struct Sizes {
   Type type;
   std::int64_t rows;
@@ -145,8 +148,12 @@ struct Problem {
 
   RowLimits limits_of(Shape shape, std::int64_t r) {
     const std::int64_t query = size.keys - size.rows + r;  // the place of a query among keys
-    RowLimits row{
-        .first_key = 0, .end_key = size.keys, .bias = nullptr, .bias_of_key_0 = 0, .bias_count = 0};
+    RowLimits row{.first_key = 0,
+                  .end_key = size.keys,
+                  .bias = nullptr,
+                  .bias_of_key_0 = 0,
+                  .bias_count = 0,
+                  .place_of_key_0 = 7 - query};
     if (shape == Shape::causal || shape == Shape::window) row.end_key = query + 1;
     if (shape == Shape::window) row.first_key = query - 37;
     if (shape == Shape::padding) row.first_key = size.keys / 3;

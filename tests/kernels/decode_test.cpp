@@ -12,6 +12,7 @@
 
 #include "rotary/kv_cache.hpp"
 #include "support/attend.hpp"
+#include "support/attended_row.hpp"
 #include "support/cases.hpp"
 #include "support/result.hpp"
 
@@ -78,6 +79,58 @@ TEST(Decode, IsWithinTheBoundAcrossSplits) {
   }
 }
 
+// Of numbers that repeat.
+reference::ShawVectors vectors_of(const ShawWindow& window, std::int64_t features) {
+  reference::ShawVectors of{window, {}};
+  for (std::int64_t i = 0; i < window.rows() * features; ++i)
+    of.table.push_back(static_cast<double>(i % 23 - 11) / 8);
+  return of;
+}
+
+// Windows that end within a split of the keys and beyond it; rows that stream, of several kv heads
+// and of one, and rows that are packed, for keys are not of the values' dtype; weights, whose keys
+// are not split.
+TEST(Decode, MeetsShawVectorsAcrossSplits) {
+  const AttentionMask few{.order = AttentionOrder::causal, .left = 2060, .sinks = 5};
+  const AttentionMask ends_before{.order = AttentionOrder::bidirectional, .right = -2040};
+  const std::vector<std::pair<std::int64_t, AttentionMask>> cases = {
+      {1, causal}, {3, few}, {4, few}, {2, ends_before}};
+  for (const ShawWindow& window : {ShawWindow{40, 15}, ShawWindow{3000, 0}}) {
+    for (const auto& [queries, mask] : cases) {
+      SCOPED_TRACE(std::to_string(queries) + " queries, " + std::to_string(window.left));
+      AttendCase each = long_case(queries, 4100);
+      each.mask = mask;
+      each.shape.heads = queries == 1 ? 4 : 2;
+      each.shape.key_heads = queries == 1 ? 2 : 1;
+      if (queries == 4) each.k.dtype = DType::f16;
+      each.encoding = {.shaw_keys = vectors_of(window, 12), .shaw_values = vectors_of(window, 9)};
+      if (queries == 3) each.encoding.rotary = rotary_of(12);
+      Attended call(each);
+      ASSERT_TRUE(is_right(call));
+      if (queries != 2) continue;
+      call.ask_for_weights();
+      ASSERT_TRUE(is_right(call));
+    }
+  }
+}
+
+TEST(Decode, IsTheLastRowOfPrefillWithShawVectors) {
+  AttendCase each = long_case(2100, 2100);
+  each.encoding = {.shaw_keys = vectors_of({40, 0}, 12), .shaw_values = vectors_of({40, 0}, 9)};
+  Attended prefill(each);
+  ASSERT_TRUE(prefill.run());
+  each.shape.queries = 1;
+  Attended step(each);
+  const Extents heads{.tokens = 1, .heads = 2, .features = 12};
+  test::for_each_element(heads, [&](const test::HeadIndex& at, std::int64_t feature) {
+    step.q.set(at, feature, prefill.q.at({0, 2099, at.head}, feature));
+  });
+  step.k = prefill.k;
+  step.v = prefill.v;
+  ASSERT_TRUE(step.run());
+  EXPECT_LE(difference(step.out, 0, prefill.out, 2099), 2 * bound_of(prefill, 0));
+}
+
 // 16 queries are cut by keys, 17 are not; 16 rows stream, 24 are packed.
 TEST(Decode, IsWithinTheBoundForAnyFewQueries) {
   for (const std::int64_t queries : {2, 8, 12, 17}) {
@@ -112,6 +165,7 @@ TEST(Decode, HasTheSameBitsForAnyNumberOfThreads) {
     AttendCase each = long_case(queries, 9000);
     each.encoding.rotary = rotary_of(12);
     each.encoding.bias = Alibi{.heads = 2};
+    each.encoding.shaw_values = vectors_of({2500, 0}, 9);
     Attended call(each);
     ASSERT_TRUE(call.run());
     const auto bits = call.bits();
@@ -150,6 +204,7 @@ TEST(Decode, WaitsForTheSlowestSplit) {
 TEST(Decode, HasTheSameBitsInPages) {
   AttendCase each = long_case(1, 4200);
   each.sequences = {{.queries = 1, .keys = 4200, .query_position = 4199}};
+  each.encoding = {.shaw_keys = vectors_of({40, 0}, 12), .shaw_values = vectors_of({40, 0}, 9)};
   Attended call(each);
   ASSERT_TRUE(call.run());
   const auto bits = call.bits();

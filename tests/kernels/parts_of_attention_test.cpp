@@ -10,6 +10,7 @@
 #include "rotary/rotate.hpp"
 #include "rotary/shift.hpp"
 #include "support/attend.hpp"
+#include "support/attended_row.hpp"
 #include "support/cases.hpp"
 #include "support/error_matchers.hpp"
 #include "support/result.hpp"

@@ -5,12 +5,13 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "reference/attention_case.hpp"
-#include "reference/relative.hpp"
 #include "rotary/numeric_contract.hpp"
+#include "support/attended_row.hpp"
 #include "support/cases.hpp"
 #include "support/result.hpp"
 
@@ -68,64 +69,36 @@ Places places_of(const Attended& of) {
   return places;
 }
 
-std::int64_t largest(const std::vector<std::int64_t>& positions) {
-  std::int64_t most = 0;
-  for (const std::int64_t position : positions) most = std::max(most, std::abs(position));
-  return most;
-}
-
-// The sizes that the bounds of one query are made of.
-struct RowSizes {
-  AttendedRow row;
-  std::vector<double> values;  // [features] largest |v|
-};
-
-double norm(const double* head, std::int64_t features) {
-  double squares = 0;
-  for (std::int64_t f = 0; f < features; ++f) squares += head[f] * head[f];
-  return std::sqrt(squares);
-}
-
-double bias_size(const RelativeBias& bias, const BiasIndex& pair) {
-  const auto* alibi = std::get_if<Alibi>(&bias);
-  if (alibi == nullptr || alibi->form != AlibiForm::key_position)
-    return static_cast<double>(reference::relative_bias(bias, pair).magnitude);
-  const BiasIndex other{.head = pair.head, .query = pair.key, .key = pair.query};
-  return static_cast<double>(reference::relative_bias(bias, pair).magnitude +
-                             reference::relative_bias(bias, other).magnitude);
-}
-
-RowSizes sizes_of(const reference::AttentionCase& of, const reference::QueryIndex& index) {
-  const Extents& v = of.v.extents;
-  const std::int64_t features = of.q.extents.features;
-  RowSizes sizes{.row = {.head_dim = features}, .values = std::vector<double>(at(v.features), 0.0)};
-  const double q = norm(of.turned_q.values.data() + reference::query_offset(of, index), features);
-  for (std::int64_t key = 0; key < v.tokens; ++key) {
-    if (!reference::sees(of, index, key)) continue;
-    ++sizes.row.keys;
-    const double k = norm(
-        of.turned_k.values.data() + reference::key_offset(of, of.turned_k, index, key), features);
-    double score = std::abs(of.attention.scale) * q * k;
-    if (const auto& bias = of.attention.encoding.bias)
-      score += bias_size(*bias, reference::positions_of_pair(of, index, key));
-    sizes.row.score_size = std::max(sizes.row.score_size, score);
-    const double* value = of.v.values.data() + reference::key_offset(of, of.v, index, key);
-    for (std::size_t f = 0; f < sizes.values.size(); ++f)
-      sizes.values[f] = std::max(sizes.values[f], std::abs(value[f]));
-  }
-  if (const auto& rotary = of.attention.encoding.rotary) {
-    const double factor = rotary->attention_factor;
-    sizes.row.rotation =
-        rotate_error_bound(Direction::forward, factor, largest(of.query_positions)) +
-        rotate_error_bound(Direction::forward, factor, largest(of.key_positions));
-  }
-  return sizes;
+// Vectors of Shaw's, in [-1, 1).
+reference::ShawVectors random_vectors(const ShawWindow& window, std::int64_t features,
+                                      std::uint64_t seed) {
+  const Extents extents{.tokens = window.rows(), .heads = 1, .features = features};
+  return {window, random_heads(extents, seed).values};
 }
 
 // What is computed is within the bound, or both are the same infinity.
 bool is_within(double computed, double exact, double bound) {
   if (computed == exact) return true;
   return std::abs(computed - exact) <= bound;
+}
+
+// Of one row.
+testing::AssertionResult are_weights(std::span<const float> computed, std::span<const double> exact,
+                                     const AttendedRow& row) {
+  const double bound = attend_weight_error_bound(row);
+  double sum = 0;
+  for (std::size_t key = 0; key < exact.size(); ++key) {
+    const double weight = computed[key];
+    sum += weight;
+    if (exact[key] == 0 ? weight == 0
+                        : is_within(weight, exact[key], bound * exact[key] + 0x1p-125))
+      continue;
+    return testing::AssertionFailure()
+           << "the weight of key " << key << " is " << weight << " where " << exact[key]
+           << " is right within " << bound << " of it";
+  }
+  if (is_within(sum, row.keys == 0 ? 0 : 1, bound)) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "the weights have the sum " << sum;
 }
 
 std::string place(const reference::QueryIndex& index) {
@@ -139,7 +112,7 @@ std::vector<EncodingSample> attend_encodings(const AttentionShape& shape) {
   std::vector<EncodingSample> all;
   for (EncodingSample& sample : attention_encodings(shape)) {
     const reference::AttentionEncoding& of = sample.encoding;
-    if (of.shaw_keys || of.shaw_values || !of.cope.empty()) continue;
+    if (!of.cope.empty()) continue;
     all.push_back(std::move(sample));
   }
   std::vector<double> inv_freq;
@@ -160,6 +133,16 @@ std::vector<EncodingSample> attend_encodings(const AttentionShape& shape) {
                         .pairing = Pairing::half};
   all.push_back({"rotary of the last features",
                  {.rotary = reference::Rotary{.window = last, .inv_freq = {-0.5, 0.01}}}});
+  const reference::ShawVectors keys = random_vectors({30, 30}, shape.features, 31);
+  const reference::ShawVectors values = random_vectors({2, 40}, shape.value_features, 32);
+  const reference::Rotary whole{.window = {.head_dim = shape.features,
+                                           .rotary_dim = shape.features,
+                                           .pairing = Pairing::interleaved},
+                                .inv_freq = inv_freq};
+  all.push_back({"shaw values", {.shaw_values = values}});
+  all.push_back({"rotary, wide shaw keys", {.rotary = whole, .shaw_keys = keys}});
+  all.push_back({"rotary, a bias and shaw values",
+                 {.rotary = whole, .bias = Alibi{.heads = shape.heads}, .shaw_values = values}});
   return all;
 }
 
@@ -194,7 +177,46 @@ Attended::Attended(AttendCase made_of)
   options_.log_sum_exp =
       ScoresView{log_sum_exp.data() + 1, DType::f32, extents, strides_bhqk(extents)};
   if (case_.encoding.bias) options_.encoding.bias = &*case_.encoding.bias;
+  shaw_tensors_.reserve(2);
+  if (case_.encoding.shaw_keys) {
+    shaw_keys_ = shaw_table(*case_.encoding.shaw_keys);
+    options_.encoding.shaw_keys = &*shaw_keys_;
+  }
+  if (case_.encoding.shaw_values) {
+    shaw_values_ = shaw_table(*case_.encoding.shaw_values);
+    options_.encoding.shaw_values = &*shaw_values_;
+  }
   if (case_.encoding.rotary) turn();
+}
+
+// A tensor of its own; the reference gets its numbers, rounded.
+ShawTable Attended::shaw_table(reference::ShawVectors& vectors) {
+  const std::int64_t rows = vectors.window.rows();
+  const Extents extents{.tokens = rows,
+                        .heads = 1,
+                        .features = static_cast<std::int64_t>(vectors.table.size()) / rows};
+  Tensor& tensor = shaw_tensors_.emplace_back(Shape{case_.shaw.dtype, extents, case_.shaw.layout});
+  double* number = vectors.table.data();
+  for_each_element(extents, [&](const HeadIndex& index, std::int64_t feature) {
+    tensor.set(index, feature, *number);
+    *number++ = tensor.at(index, feature);
+  });
+  const HeadsView view = tensor.view();
+  return {vectors.window,
+          {.data = view.data,
+           .dtype = view.dtype,
+           .rows = rows,
+           .columns = extents.features,
+           .row_stride = view.strides.token,
+           .column_stride = view.strides.feature}};
+}
+
+void Attended::ask_for_weights() {
+  const AttentionShape& s = case_.shape;
+  const ScoresExtents extents{
+      .batch = s.batch, .heads = s.heads, .queries = s.queries, .keys = s.keys};
+  weights.assign(at(s.batch * s.heads * s.queries * s.keys) + 2, guard);
+  options_.weights = ScoresView{weights.data() + 1, DType::f32, extents, strides_bhqk(extents)};
 }
 
 void Attended::turn() {
@@ -325,8 +347,16 @@ testing::AssertionResult Attended::is_right() {
                << place(index) << ": log_sum_exp " << log_sum_exp[number + 1] << " where " << lse
                << " is right within " << lse_bound;
     }
+    if (result && !weights.empty())
+      result = are_weights(
+          std::span(std::as_const(weights))
+              .subspan(1 + number * at(case_.shape.keys), at(case_.shape.keys)),
+          std::span(exact.weights).subspan(number * at(case_.shape.keys), at(case_.shape.keys)),
+          sizes.row);
   });
   if (!result) return result;
+  if (!weights.empty() && (weights.front() != guard || weights.back() != guard))
+    return testing::AssertionFailure() << "something around the weights was written";
   if (!out.guards_intact() || log_sum_exp.front() != guard || log_sum_exp.back() != guard)
     return testing::AssertionFailure() << "something around the result was written";
   return result;
@@ -335,37 +365,8 @@ testing::AssertionResult Attended::is_right() {
 std::vector<std::uint64_t> Attended::bits() const {
   std::vector<std::uint64_t> all = out.all_bits();
   for (const float value : log_sum_exp) all.push_back(std::bit_cast<std::uint32_t>(value));
+  for (const float value : weights) all.push_back(std::bit_cast<std::uint32_t>(value));
   return all;
-}
-
-namespace {
-
-double norm_of(const Tensor& tensor) {
-  double largest = 0;
-  for_each_element(tensor.extents(), [&](const HeadIndex& at, std::int64_t feature) {
-    if (feature > 0) return;
-    double squares = 0;
-    for (std::int64_t f = 0; f < tensor.extents().features; ++f)
-      squares += tensor.at(at, f) * tensor.at(at, f);
-    largest = std::max(largest, std::sqrt(squares));
-  });
-  return largest;
-}
-
-}  // namespace
-
-double bound_of(const Attended& call, int turns) {
-  double value = 0;
-  for_each_element(call.v.extents(), [&](const HeadIndex& at, std::int64_t feature) {
-    value = std::max(value, std::abs(call.v.at(at, feature)));
-  });
-  const std::int64_t keys = call.k.extents().tokens;
-  const AttendedRow row{
-      .head_dim = call.q.extents().features,
-      .keys = keys,
-      .score_size = std::abs(call.made_of().scale) * norm_of(call.q) * norm_of(call.k),
-      .rotation = turns * rotate_error_bound(Direction::forward, 1, 2 * keys)};
-  return attend_error_bound(row) * 0x1p-24 * value;
 }
 
 double difference(const Tensor& a, std::int64_t a_token, const Tensor& b, std::int64_t b_token) {

@@ -15,7 +15,7 @@
 namespace rotary::test {
 
 // Those of all tests of attention that attend() has; rotary over whole heads, of the last features,
-// and with a bias.
+// with a bias and with Shaw's vectors, whose window is also wider than any sequence.
 [[nodiscard]] std::vector<EncodingSample> attend_encodings(const AttentionShape& shape);
 
 // Of an operand.
@@ -26,7 +26,8 @@ struct Form {
 
 struct AttendCase {
   AttentionShape shape;
-  reference::AttentionEncoding encoding = {};  // rotary, which attend() applies, and a bias
+  // Rotary, which attend() applies, a bias, Shaw's vectors.
+  reference::AttentionEncoding encoding = {};
   AttentionMask mask = {.order = AttentionOrder::causal};
   std::vector<AttentionSequence> sequences = {};
   QueryTemperature q_temperature = {};
@@ -35,6 +36,7 @@ struct AttendCase {
   Form k = {};
   Form v = {};
   Form out = {};
+  Form shaw = {.dtype = DType::f64};  // of both tables
   std::uint64_t seed = 1;
 };
 
@@ -64,10 +66,13 @@ class Attended {
   [[nodiscard]] Status run(const Pages& pages);
   [[nodiscard]] Pages pages(std::int64_t slots) const;
 
-  // out and log_sum_exp are within their bounds, and nothing around them was touched.
+  // From now on options() ask for weights, too.
+  void ask_for_weights();
+
+  // out, log_sum_exp and weights are within their bounds, and nothing around them was touched.
   [[nodiscard]] testing::AssertionResult is_right();
 
-  // Bits of out and of log_sum_exp.
+  // Bits of out, of log_sum_exp and of weights.
   [[nodiscard]] std::vector<std::uint64_t> bits() const;
 
   Tensor q;
@@ -75,22 +80,23 @@ class Attended {
   Tensor v;
   Tensor out;
   std::vector<float> log_sum_exp;  // [batch][heads][queries], a guard before and after
+  std::vector<float> weights;      // [batch][heads][queries][keys], the same; empty: not asked for
 
  private:
   void turn();
+  [[nodiscard]] ShawTable shaw_table(reference::ShawVectors& vectors);
   [[nodiscard]] reference::Attention attention() const;
 
   AttendCase case_;
   AttendOptions options_;
   std::optional<Rotations> q_rotations_;
   std::optional<Rotations> k_rotations_;
+  std::vector<Tensor> shaw_tensors_;
+  std::optional<ShawTable> shaw_keys_;
+  std::optional<ShawTable> shaw_values_;
 };
 
-// |error| of an element of out, of any row, whose queries and keys were turned `turns` times in
-// all, at positions of up to twice its keys.
-[[nodiscard]] double bound_of(const Attended& call, int turns);
-
-// The largest one between a token of a and one of b, over all batch rows and heads.
+// The largest difference between a token of a and one of b, over all batch rows and heads.
 [[nodiscard]] double difference(const Tensor& a, std::int64_t a_token, const Tensor& b,
                                 std::int64_t b_token);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every requirement stated in attention.hpp, broken once: the error says it and what was got, and
 // not a byte has changed. Hostile sizes end at once.
+#include "support/attend_errors.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,70 +21,14 @@
 namespace rotary {
 namespace {
 
-using test::Tensor;
-
-constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t lowest = -highest - 1;
-constexpr std::int64_t huge = std::int64_t{1} << 40;
-constexpr Extents q_extents{.batch = 2, .tokens = 3, .heads = 4, .features = 6};
-constexpr Extents k_extents{.batch = 2, .tokens = 5, .heads = 2, .features = 6};
-constexpr Extents v_extents{.batch = 2, .tokens = 5, .heads = 2, .features = 7};
-constexpr Extents out_extents{.batch = 2, .tokens = 3, .heads = 4, .features = 7};
-constexpr ScoresExtents sums_extents{.batch = 2, .heads = 4, .queries = 3, .keys = 1};
-
-Rotations rotations_for(std::int64_t head_dim, std::int64_t tokens,
-                        Pairing pairing = Pairing::half) {
-  const HeadWindow window{.head_dim = head_dim, .rotary_dim = 4, .pairing = pairing};
-  return test::rotations_of(test::frequencies_of(window), ConsecutivePositions{0, tokens});
-}
-
-// A call that attend() accepts until one thing about it is changed.
-class AttendErrors : public testing::Test {
- protected:
-  void expect_refused(std::initializer_list<std::string_view> parts,
-                      ErrorCode code = ErrorCode::invalid_argument) {
-    expect(attend(out, q, k, v, options), code, parts);
-    // What has nothing to do with what is written is refused when bytes are asked for, too.
-    const auto bytes = attend_bytes(q, k, v, options);
-    if (!bytes) {
-      EXPECT_TRUE(test::says(bytes.error(), code, parts));
-    }
-  }
-  void expect_paged_refused(std::initializer_list<std::string_view> parts) {
-    expect(attend(out, q, pages, options), ErrorCode::invalid_argument, parts);
-  }
-
- private:
-  void expect(const Status& status, ErrorCode code, std::initializer_list<std::string_view> parts) {
-    EXPECT_TRUE(test::fails(status, code, parts));
-    EXPECT_EQ(out_.bytes(), out_before_) << "out has been written";
-    EXPECT_EQ(sums, sums_before_) << "log_sum_exp has been written";
-  }
-
-  Tensor q_ = test::random_tensor({.extents = q_extents}, 1);
-  Tensor k_ = test::random_tensor({.extents = k_extents}, 2);
-  Tensor v_ = test::random_tensor({.extents = v_extents}, 3);
-  Tensor out_ = test::random_tensor({.extents = out_extents}, 4);
-
- protected:
-  std::vector<float> sums = std::vector<float>(24, 5.0F);
-  HeadsView q = q_.view();
-  HeadsView k = k_.view();
-  HeadsView v = v_.view();
-  HeadsView out = out_.view();
-  AttendOptions options{
-      .scale = 0.4,
-      .mask = {.order = AttentionOrder::causal},
-      .log_sum_exp = ScoresView{sums.data(), DType::f32, sums_extents, strides_bhqk(sums_extents)}};
-  std::vector<AttentionSequence> sequences = {{0, 0, 3, 0, 4, 1, 0}, {1, 0, 2, 0, 5, 3, 0}};
-  // Two blocks of 5 slots: k and v themselves.
-  std::vector<std::int32_t> blocks = {1, 0};
-  PagedKeys pages{.k = k, .v = v, .table = {blocks.data(), 2, 1, 1}};
-
- private:
-  std::vector<std::byte> out_before_ = out_.bytes();
-  std::vector<float> sums_before_ = sums;
-};
+using test::AttendErrors;
+using test::highest;
+using test::huge;
+using test::lowest;
+using test::out_extents;
+using test::q_extents;
+using test::rotations_for;
+using test::sums_extents;
 
 TEST_F(AttendErrors, NoneToBeginWith) {
   EXPECT_TRUE(attend(out, q, k, v, options));

@@ -84,6 +84,15 @@ TEST(NumericContract, AttentionGrowsWithScoresFeaturesAndKeys) {
   AttendedRow turned = row;
   turned.rotation = 6;
   EXPECT_NEAR(attend_score_error(turned) / attend_score_error(row), (72 + 8.485) / 72, 1e-4);
+  EXPECT_NEAR(attend_weight_error_bound(row), 2.76e-4, 1e-6);
+  AttendedRow with_vectors = row;
+  with_vectors.distance_size = 10;
+  EXPECT_NEAR(attend_score_error(with_vectors) / attend_score_error(row),
+              (72 * 30 + 64 * 10) / (72.0 * 30), 1e-4);
+  with_vectors = row;
+  with_vectors.value_distances = 129;
+  EXPECT_NEAR(attend_sums_error(with_vectors) - attend_sums_error(row),
+              (129 + 512 + 3 * 35 + 33) * 0x1p-24, 1e-8);
   // No sum of weights is farther than this from another.
   const AttendedRow steep{.head_dim = 64, .keys = 1000, .score_size = 1e30};
   EXPECT_NEAR(attend_error_bound(steep) * 0x1p-24, 2, 1e-3);
