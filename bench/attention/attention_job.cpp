@@ -33,12 +33,15 @@ Result<std::unique_ptr<AttentionJob>> AttentionJob::make(const AttentionLine& li
   std::unique_ptr<AttentionJob> job(new AttentionJob(line, tensors));
   if (auto status = job->make_rotations_of_tokens(); !status) return std::move(status).error();
   job->make_bias();
+  job->make_vectors();
   AttendOptions& options = job->options_;
   options.scale = 1 / std::sqrt(static_cast<double>(line.shape.head_dim));
   options.mask.order = AttentionOrder::causal;
   if (job->q_rotations_) options.encoding.q_rotations = &*job->q_rotations_;
   if (job->k_rotations_) options.encoding.k_rotations = &*job->k_rotations_;
   if (job->bias_) options.encoding.bias = &*job->bias_;
+  if (job->shaw_keys_) options.encoding.shaw_keys = &*job->shaw_keys_;
+  if (job->shaw_values_) options.encoding.shaw_values = &*job->shaw_values_;
   const auto bytes = attend_bytes(tensors.q.view(), tensors.k.view(), tensors.v.view(), options);
   if (!bytes) return bytes.error();
   job->memory_bytes_ = *bytes;
@@ -74,6 +77,26 @@ void AttentionJob::make_bias() {
   }
   bias_ = line_.encoding->bias(
       {.heads = line_.shape.heads, .head_dim = line_.shape.head_dim, .numbers = numbers_});
+}
+
+void AttentionJob::make_vectors() {
+  if (line_.encoding->shaw == ShawParts::none) return;
+  const ShawWindow window{.left = shaw_clip, .right = shaw_clip};
+  const std::int64_t columns = line_.shape.head_dim;
+  std::mt19937_64 random(6);
+  std::normal_distribution<float> normal;
+  for (std::int64_t i = 0; i < 2 * window.rows() * columns; ++i) vectors_.push_back(normal(random));
+  const auto table = [&](std::int64_t first) {
+    return ShawTable{.window = window,
+                     .table = {.data = vectors_.data() + first,
+                               .dtype = DType::f32,
+                               .rows = window.rows(),
+                               .columns = columns,
+                               .row_stride = columns}};
+  };
+  shaw_keys_ = table(0);
+  if (line_.encoding->shaw == ShawParts::keys_and_values)
+    shaw_values_ = table(window.rows() * columns);
 }
 
 Status AttentionJob::run(std::int64_t calls) const {

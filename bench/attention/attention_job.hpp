@@ -47,6 +47,7 @@ class AttentionJob {
       : line_(line), tensors_(tensors) {}
   [[nodiscard]] Status make_rotations_of_tokens();
   void make_bias();
+  void make_vectors();
 
   AttentionLine line_;
   const AttentionTensors& tensors_;
@@ -55,6 +56,9 @@ class AttentionJob {
   std::optional<Rotations> k_rotations_;
   std::vector<float> numbers_;
   std::optional<RelativeBias> bias_;
+  std::vector<float> vectors_;  // of Shaw's keys, then of the values
+  std::optional<ShawTable> shaw_keys_;
+  std::optional<ShawTable> shaw_values_;
   std::size_t memory_bytes_ = 0;
   std::unique_ptr<std::byte[], AlignedDelete> memory_;
   AttendOptions options_;

@@ -6,8 +6,7 @@
 namespace rotary::bench {
 namespace {
 
-constexpr std::int64_t free_from = 512;      // tokens of a prefill
-constexpr std::int64_t peak_from = 2048;     // the same
+constexpr std::int64_t peak_from = 2048;     // tokens of a prefill
 constexpr std::int64_t read_from = 32'768;   // keys of a decode step
 constexpr double least_of_peak = 0.70;       // of the multiply-adds that a core can do
 constexpr double least_of_bandwidth = 0.85;  // of reading keys and values
@@ -60,8 +59,11 @@ std::optional<AttentionGoal> goal_of(const AttentionLine& line) {
     if (line.tokens < peak_from) return std::nullopt;
     return AttentionGoal{.unit = Unit::share, .limit = least_of_peak};
   }
-  if (!line.encoding->most_ratio || line.tokens < free_from) return std::nullopt;
-  return AttentionGoal{.unit = Unit::ratio, .limit = *line.encoding->most_ratio};
+  std::optional<AttentionGoal> goal;
+  for (const RatioGoal& of : line.encoding->goals) {
+    if (line.tokens >= of.tokens) goal = AttentionGoal{.unit = Unit::ratio, .limit = of.most};
+  }
+  return goal;
 }
 
 }  // namespace rotary::bench

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "reference/attention.hpp"
@@ -67,6 +68,42 @@ double rounding(DType dtype, double value) {
   return 0;
 }
 
+// Sizes of Shaw's vectors, 0 without.
+struct VectorSizes {
+  double key = 0;               // the largest norm
+  std::vector<double> feature;  // the largest |a'| of each feature
+};
+
+VectorSizes sizes_of(const reference::AttentionEncoding& encoding, std::size_t features) {
+  VectorSizes sizes{.feature = std::vector<double>(features, 0.0)};
+  if (encoding.shaw_keys) {
+    const std::vector<double>& table = encoding.shaw_keys->table;
+    for (std::size_t row = 0; row < table.size(); row += features) {
+      double sum = 0;
+      for (std::size_t f = 0; f < features; ++f) sum += table[row + f] * table[row + f];
+      sizes.key = std::max(sizes.key, std::sqrt(sum));
+    }
+  }
+  if (encoding.shaw_values) {
+    const std::vector<double>& table = encoding.shaw_values->table;
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      double& size = sizes.feature[i % features];
+      size = std::max(size, std::abs(table[i]));
+    }
+  }
+  return sizes;
+}
+
+// As the reference takes them.
+std::optional<reference::ShawVectors> vectors_of(const ShawTable* shaw) {
+  if (shaw == nullptr) return std::nullopt;
+  reference::ShawVectors vectors{.window = shaw->window, .table = {}};
+  const auto* const numbers = static_cast<const float*>(shaw->table.data);
+  const std::int64_t count = shaw->table.rows * shaw->table.columns;
+  vectors.table.assign(numbers, numbers + count);
+  return vectors;
+}
+
 // What the reference says of the sampled queries.
 struct Exact {
   reference::AttentionInputs inputs;
@@ -74,6 +111,8 @@ struct Exact {
   std::vector<std::int64_t> positions;  // of the queries
   double scale = 0;
   double rotation = 0;  // rotate_error_bound of a query plus that of a key, where they turn
+  VectorSizes vectors;
+  std::int64_t value_distances = 0;
 };
 
 double rotation_error(const AttentionJob& job) {
@@ -98,12 +137,18 @@ Exact exact_rows(const AttentionJob& job, std::span<const std::int64_t> sampled)
               .result = {},
               .positions = rows,
               .scale = job.options().scale,
-              .rotation = rotation_error(job)};
+              .rotation = rotation_error(job),
+              .vectors = {}};
   reference::Attention attention{.scale = exact.scale,
                                  .mask = {.order = reference::Order::causal},
                                  .query_positions = std::move(rows)};
   if (job.options().encoding.bias != nullptr)
     attention.encoding.bias = *job.options().encoding.bias;
+  attention.encoding.shaw_keys = vectors_of(job.options().encoding.shaw_keys);
+  attention.encoding.shaw_values = vectors_of(job.options().encoding.shaw_values);
+  exact.vectors = sizes_of(attention.encoding, size_of(line.shape.head_dim));
+  if (attention.encoding.shaw_values)
+    exact.value_distances = attention.encoding.shaw_values->window.rows();
   exact.result = reference::attention(exact.inputs, attention);
   return exact;
 }
@@ -118,13 +163,14 @@ std::vector<double> bounds(const Exact& exact, std::int64_t row, std::int64_t he
   const double q_size = exact.scale * norm(exact.inputs.q, size_of(row * q.heads + head));
   const double* const out =
       exact.result.out.values.data() + size_of(row * q.heads + head) * features;
+  const VectorSizes& vectors = exact.vectors;
   AttendedRow of{.head_dim = k.features,
                  .keys = exact.positions[size_of(row)] + 1,
-                 .rotation = exact.rotation};
+                 .rotation = exact.rotation,
+                 .distance_size = q_size * vectors.key,
+                 .value_distances = exact.value_distances};
   const double rescalings = attend_rescalings(of);
-  const double sums =
-      (static_cast<double>(of.keys + std::min<std::int64_t>(of.keys, 136)) + 3 * rescalings + 2) *
-      0x1p-24;
+  const double sums = attend_sums_error(of);
   std::vector<double> moved(features, 0.0);
   for (std::int64_t key = 0; key < of.keys; ++key) {
     const double weight = exact.result.weights[at * size_of(k.tokens) + size_of(key)];
@@ -133,13 +179,14 @@ std::vector<double> bounds(const Exact& exact, std::int64_t row, std::int64_t he
     const double product = q_size * norm(exact.inputs.k, key_row);
     // |bias| is at most |score| + product.
     const double score = std::abs(std::log(weight) + exact.result.log_sum_exp[at]);
-    of.score_size = 2 * product + score;
+    of.score_size = 2 * product + score + of.distance_size;
     const double exponent = attend_score_error(of) + 2.25 * (rescalings + 1) * 0x1p-24;
     const double off = weight * std::expm1(exponent) * std::exp(exponent);
     const double* const v = exact.inputs.v.values.data() + key_row * features;
     for (std::size_t f = 0; f < features; ++f) {
-      moved[f] += off * (std::abs(v[f]) + std::abs(out[f]));
-      moved[f] += sums / (1 - sums) * weight * std::abs(v[f]);
+      const double size = std::abs(v[f]) + vectors.feature[f];
+      moved[f] += off * (size + std::abs(out[f]));
+      moved[f] += sums * weight * size;
     }
   }
   return moved;

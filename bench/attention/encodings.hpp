@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -22,11 +21,23 @@ inline constexpr std::int64_t t5_buckets = 32;
 
 enum class Turns { none, queries_and_keys };
 
+// Shaw's vectors of distances up to shaw_clip, to both sides.
+inline constexpr std::int64_t shaw_clip = 128;
+
+enum class ShawParts { none, keys, keys_and_values };
+
+// A goal: time through that of no encoding, from so many tokens of a prefill on.
+struct RatioGoal {
+  std::int64_t tokens;
+  double most;
+};
+
 struct BenchEncoding {
   std::string_view name;  // as --encodings takes it
   Turns turns = Turns::none;
   RelativeBias (*bias)(const BiasSetting& setting) = nullptr;  // nullptr: adds none to the scores
-  std::optional<double> most_ratio = {};  // goal: its time through that of no encoding
+  ShawParts shaw = ShawParts::none;
+  std::span<const RatioGoal> goals = {};  // rising in tokens
 };
 
 // The first is no encoding, which the others are compared with.

@@ -34,7 +34,7 @@ constexpr std::int64_t most_head_dim = 1024;
 struct Arguments {
   std::optional<std::string> tokens;
   std::optional<std::string> decode;
-  std::string encodings = "none,rope,alibi,t5,kerple_log,fire,sandwich";
+  std::string encodings = "none,rope,alibi,t5,kerple_log,fire,sandwich,shaw_keys,shaw";
   std::string heads = "8";
   std::optional<std::string> kv_heads;
   std::string head_dim = "64";

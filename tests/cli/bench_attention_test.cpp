@@ -97,6 +97,11 @@ TEST(BenchAttention, GoalsDependOnTheStepAndItsTokens) {
            {"t5", AttentionStep::prefill, 8192, 1.03},
            {"t5", AttentionStep::decode, 32'768, 0},
            {"fire", AttentionStep::prefill, 8192, 0},
+           {"shaw_keys", AttentionStep::prefill, 256, 0},
+           {"shaw_keys", AttentionStep::prefill, 1024, 1.25},
+           {"shaw_keys", AttentionStep::prefill, 2048, 1.13},
+           {"shaw", AttentionStep::prefill, 8192, 1.12},
+           {"shaw", AttentionStep::decode, 8192, 0},
        }) {
     const auto goal =
         goal_of({.encoding = &encoding(each.name), .step = each.step, .tokens = each.tokens});

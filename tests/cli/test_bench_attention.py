@@ -10,7 +10,7 @@ from tool import TOOL, ToolTest, validate
 
 TINY = ["bench", "attention", "--seconds", "0.0001"]
 SMALL = [*TINY, "--heads", "2", "--head-dim", "8"]
-USUAL = ["none", "rope", "alibi", "t5", "kerple_log", "fire", "sandwich"]
+USUAL = ["none", "rope", "alibi", "t5", "kerple_log", "fire", "sandwich", "shaw_keys", "shaw"]
 
 
 class BenchAttentionTest(ToolTest):
