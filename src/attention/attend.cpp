@@ -13,6 +13,7 @@
 
 #include "attention/attend_checks.hpp"
 #include "attention/attend_plan.hpp"
+#include "attention/bounded_count.hpp"
 #include "attention/query_block.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"

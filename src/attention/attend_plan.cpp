@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "attention/bounded_count.hpp"
+
 namespace rotary {
 namespace {
 
@@ -12,12 +14,6 @@ using kernels::padded_features;
 
 // The query heads of a unit of work, or its kv heads, whose state stays in the second-level cache.
 constexpr std::int64_t most_rows_of_unit = 256;
-
-// The product, or a number beyond all that can be, which views of stride 0 can ask for.
-std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? beyond_count : std::min(product, beyond_count);
-}
 
 // Floats of Shaw's products, and of sums of weights, of all rows of a block.
 constexpr std::int64_t floats_of_distances = std::int64_t{1} << 19;

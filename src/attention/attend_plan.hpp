@@ -14,9 +14,6 @@
 
 namespace rotary {
 
-// Of blocks or bytes: from here on they are not counted exactly.
-inline constexpr std::int64_t beyond_count = std::int64_t{1} << 61;
-
 struct Plan {
   std::int64_t units = 0;
   std::int64_t workers = 1;        // each with memory of its own

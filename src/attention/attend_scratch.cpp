@@ -14,7 +14,8 @@ class Arena {
   template <class T>
   [[nodiscard]] T* take(std::int64_t count) noexcept {
     const std::size_t begin = used_;
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+    constexpr std::int64_t most = std::int64_t{1} << 55;  // more than there is; the sum of all fits
+    const std::size_t bytes = static_cast<std::size_t>(std::min(count, most)) * sizeof(T);
     used_ += (bytes + kernels::attend_alignment - 1) / kernels::attend_alignment *
              kernels::attend_alignment;
     return memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + begin);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "attention/bounded_count.hpp"
+
 namespace rotary {
 namespace {
 
@@ -36,7 +38,7 @@ Distances all_distances(const ScoreBias& bias, const BiasedBlock& block) noexcep
 
 // FIRE divides by the same number up to here.
 bool is_below_threshold(const relative::FireEvaluator& fire, std::int64_t query) noexcept {
-  return fire.reach(query) == fire.reach(0);
+  return query <= static_cast<std::int64_t>(std::min(fire.reach(0), 0x1p60));
 }
 
 // Of the queries of a sequence that tables serve; empty where they serve none.
@@ -47,7 +49,9 @@ Distances table_distances(const ScoreBias& bias, const BiasedBlock& block) noexc
   if (!is_below_threshold(*fire, block.sequence.query_position)) return {};
   const std::int64_t last = last_position(block.sequence);
   if (is_below_threshold(*fire, last)) return all;
-  return seen_distances(block, static_cast<std::int64_t>(fire->reach(0)));
+  // Those that the queries up to the threshold see may be none, and the one instead beyond all.
+  const Distances low = seen_distances(block, static_cast<std::int64_t>(fire->reach(0)));
+  return {.first = std::min(low.first, all.last), .last = std::min(low.last, all.last)};
 }
 
 std::int64_t stride_of(const Distances& range) noexcept {
@@ -73,7 +77,7 @@ BiasSizes bias_sizes(const ScoreBias& bias, const BiasedBlock& block, std::int64
   if (bias.keeps_terms())
     sizes.terms = (all ? all_distances(bias, block).count() : some) + kernels::lane_multiple;
   const Distances tables = all ? table_distances(bias, block) : Distances{.first = 1, .last = some};
-  sizes.tables = block.heads * stride_of(tables);
+  sizes.tables = bounded_product(block.heads, stride_of(tables));
   if (bias.fire() == nullptr) return sizes;
   sizes.rows = rows * row_bias_stride;
   sizes.breaks = static_cast<std::int64_t>(bias.fire()->breaks().size());

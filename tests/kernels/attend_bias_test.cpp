@@ -36,6 +36,35 @@ Fire fire_of(double threshold, std::int64_t heads) {
   return fire;
 }
 
+// Up to the threshold queries share a table by distance, which holds what any of them sees: here
+// nothing. Queries beyond one that float64 takes for the threshold are beyond it.
+TEST(AttendBias, SharesTablesOfFireUpToItsThresholdAlone) {
+  const std::int64_t far = (std::int64_t{1} << 54) - 8;
+  struct Case {
+    double threshold;
+    AttentionSequence sequence;
+  };
+  const Case cases[] = {{10, {0, 0, 3000, 0, 4, 0, 2996}}, {0x1p54, {0, 0, 20, 0, 20, far, far}}};
+  for (const auto& [threshold, sequence] : cases) {
+    const test::AttentionShape shape{.batch = 1,
+                                     .queries = sequence.queries,
+                                     .keys = sequence.keys,
+                                     .heads = 2,
+                                     .key_heads = 1,
+                                     .features = 2,
+                                     .value_features = 2};
+    SCOPED_TRACE(std::to_string(threshold));
+    Attended call({.shape = shape,
+                   .encoding = {.bias = fire_of(threshold, 2)},
+                   .mask = {.order = AttentionOrder::causal},
+                   .sequences = {sequence},
+                   .scale = 0.3,
+                   .seed = 77});
+    test::require(call.run());
+    ASSERT_TRUE(call.is_right());
+  }
+}
+
 // Rows and queries are counted so that the threshold lies before, among and behind the queries, and
 // the queries among more than one tile of keys.
 TEST(AttendBias, DividesFireByTheQueryBeyondItsThreshold) {
