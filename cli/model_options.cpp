@@ -10,6 +10,7 @@
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
 #include "cli/model_input.hpp"
+#include "cli/utf8.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -35,6 +36,11 @@ ConfigOverride parse_setting(const std::string& text) {
     throw Failure(
         ExitCode::usage,
         fmt::format("--set must be KEY=VALUE, such as rope_theta=500000, got '{}'", text));
+  }
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t length = utf8_sequence_length(rest);
+    if (length == 0) throw Failure(ExitCode::usage, "--set must be UTF-8");
+    rest.remove_prefix(length);
   }
   return {.key = text.substr(0, equals), .value = text.substr(equals + 1)};
 }

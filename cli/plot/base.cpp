@@ -18,6 +18,7 @@ namespace {
 
 constexpr double grid = 1.01;  // from one base to the next
 constexpr double first_base = 1000;
+constexpr std::int64_t most_work = std::int64_t{128} << 18;  // features times tokens: seconds
 
 // The first distance below `end` at which the sum is negative, or end.
 std::int64_t first_negative(const Frequencies& frequencies, std::int64_t end) {
@@ -47,6 +48,7 @@ Series needed_base(std::int64_t dim, std::int64_t last) {
     series.y.push_back(at);
     reached = until;
   }
+  if (series.y.empty()) return series;  // contexts of one token, which any base serves
   series.x.push_back(static_cast<double>(reached));
   series.y.push_back(series.y.back());
   return series;
@@ -58,6 +60,11 @@ Figure base(const Request& request) {
   const std::int64_t dim = request.dim.value_or(
       request.subjects.empty() ? 128 : request.subjects.front().frequencies.window.rotary_dim);
   const std::int64_t last = request.last.value_or(32768);
+  if (dim * last > most_work) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("head_dim times --last must be at most {} for base, got {}",
+                              most_work, dim * last));
+  }
   Panel panel{.title = {},
               .x = {.label = "context (tokens)", .scale = Scale::logarithmic, .from = 256},
               .y = {.label = "base", .scale = Scale::logarithmic}};

@@ -136,7 +136,7 @@ Figure similarity(const Request& request) {
   const Frequencies& frequencies = subject.frequencies;
   const std::int64_t last = request.last.value_or(500);
   const std::int64_t head_dim = frequencies.window.rotary_dim;
-  const std::int64_t model_dim = request.dim.value_or(32 * head_dim);
+  const std::int64_t model_dim = request.dim.value_or(std::min<std::int64_t>(32 * head_dim, 65536));
   const Subject mistaken = plain_subject(model_dim, subject.spec.base);
   const Curve q_is_k{
       .name = fmt::format("q = k, head_dim = {}", head_dim), .style = Style::line, .color = 0};

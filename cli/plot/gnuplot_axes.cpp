@@ -28,12 +28,19 @@ std::string tick_format(const Axis& axis) {
   return axis.from.value_or(1) < 0.001 ? "1e%T" : "%.0s%c";
 }
 
+// A tick's text is a format, in which % stands for itself when it is written twice.
+std::string plain_format(std::string_view text) {
+  std::string format;
+  for (const char c : text) format += c == '%' ? "%%" : std::string(1, c);
+  return format;
+}
+
 // room: pixels that a number and the space to the next one take.
 std::string tick_places(const Axis& axis, double pixels, double room) {
   if (!axis.ticks.empty()) {
     std::string places;
     for (std::size_t i = 0; i < axis.ticks.size(); ++i)
-      places += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(axis.ticks[i]), i);
+      places += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(plain_format(axis.ticks[i])), i);
     return "(" + places + ")";
   }
   if (axis.scale == Scale::logarithmic || !axis.from || !axis.to) return "autofreq";

@@ -59,7 +59,7 @@ Panel panel_in_plane(const Frequencies& frequencies, std::size_t pair) {
   return panel;
 }
 
-// A pair that turns about 20 times slower than the first, so that both can be seen.
+// A pair that turns about so many times slower than the first, so that both can be seen.
 std::size_t slower_pair(const Frequencies& frequencies, double times) {
   const std::vector<double>& inv_freq = frequencies.inv_freq;
   std::size_t pair = 0;
@@ -78,7 +78,7 @@ Figure rotation(const Request& request) {
           .title = fmt::format("A pair of features at positions 0 to 6 ({})", subject.name),
           .caption =
               "Position p turns the pair by p times the pair's frequency; its length stays. "
-              "The fastest pair turns by a radian a token, the others ever less.",
+              "The first pair turns fastest, the others ever less.",
           .panels = {panel_in_plane(subject.frequencies, 0),
                      panel_in_plane(subject.frequencies, slower_pair(subject.frequencies, 10))},
           .columns = 2};

@@ -2,6 +2,7 @@
 // How relative encodings treat far distances alike: Shaw's clip window, T5's buckets.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -55,7 +56,7 @@ Series buckets(T5Direction direction, std::int64_t last) {
 
 Figure shaw(const Request& request) {
   const std::int64_t reach = request.dim.value_or(4);
-  const std::int64_t last = request.last.value_or(3 * reach);
+  const std::int64_t last = request.last.value_or(std::min<std::int64_t>(3 * reach, 511));
   const ShawWindow window{.left = reach, .right = reach};
   Panel steps{.title = "by distance",
               .x = {.label = "distance, key - query (tokens)"},

@@ -102,8 +102,8 @@ Figure sinusoidal_figure() {
   return {.name = "sinusoidal",
           .title = "How alike two sinusoidal vectors are (an example of 512 features)",
           .caption =
-              "Near positions have similar vectors; the likeness falls in ripples and never "
-              "reaches 0, because the slow pairs hardly move.",
+              "Near positions have similar vectors; the likeness falls in ripples, and stays "
+              "above 0 within these 1000 tokens, because the slow pairs hardly move.",
           .panels = {std::move(panel)}};
 }
 

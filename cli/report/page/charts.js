@@ -102,7 +102,9 @@ function scaleOptions(axis, limits) {
       autoSkipPadding: 12,
       callback(value) {
         if (axis.ticks?.length) return axis.ticks[value] ?? "";
-        if (logarithmic && !Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6)) return "";
+        // Of two powers of ten and more, these alone.
+        const power = Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6);
+        if (logarithmic && !power && this.max > 100 * this.min) return "";
         return short(value);
       },
     },

@@ -125,7 +125,9 @@ function distanceStops() {
     for (const { section, figure } of subject.ranges.flatMap((range) => range.figures)) {
       if (section !== "distance") continue;
       for (const { series } of figure.panels) {
-        for (const { x } of series) last = Math.max(last, x.at(-1) ?? 0);
+        for (const { x } of series) {
+          last = Math.max(last, Math.abs(x[0] ?? 0), Math.abs(x.at(-1) ?? 0));
+        }
       }
     }
   }
