@@ -103,7 +103,8 @@ void check_options(const Arguments& a, Topic topic) {
       {"--pairing", a.model.pairing.has_value(), is_config || has_numbers,
        "every topic but example"},
       {"--context", a.model.context.has_value(), has_config, "a CONFIG"},
-      {"--numerics", a.model.numerics.has_value(), has_config, "a CONFIG"},
+      {"--numerics", a.model.numerics.has_value(), has_config && has_numbers,
+       "numbers with a CONFIG"},
       {"--set", !a.model.settings.empty(), has_config, "a CONFIG"},
   }};
   for (const auto& [option, given, allowed, belongs_to] : rows) {
@@ -314,7 +315,8 @@ constinit const Command explain_command{
         "  rotary explain [rotation] CONFIG --position N [--values X,Y,...] [--layer-type T]\n"
         "                 [--context N] [--numerics A] [--set KEY=VALUE]... [--json]\n"
         "  rotary explain forms|derivation|relative|mistakes [CONFIG] [--values X,Y,...]\n"
-        "                 [--position N] [--key X,Y,...] [--key-position N] [--json]\n"
+        "                 [--position N] [--key X,Y,...] [--key-position N] [--pairing P]\n"
+        "                 [--base B] [--json]\n"
         "  rotary explain example [--json]\n",
     .declare = declare,
 };

@@ -102,8 +102,9 @@ void add_window(Fields& fields, const ModelRotary& rotary, const HeadWindow& win
 }
 
 void add_reach(Fields& fields, const ModelRotary& rotary, const Frequencies& frequencies) {
-  fields.push_back({"attention factor", attention_text(rotary, frequencies.attention_factor),
-                    "multiplies cos and sin, and so every score by its square"});
+  fields.push_back(
+      {"attention factor", attention_text(rotary, frequencies.attention_factor),
+       "multiplies cos and sin, and so what turned features add to scores by its square"});
   fields.push_back({"wavelengths", wavelengths_text(frequencies),
                     "tokens for one turn: short ones tell neighbours apart, long ones far tokens"});
   if (!rotary.trained_context_tokens) {

@@ -125,6 +125,7 @@ std::vector<PlacedFigure> figures_of_kind(LayerEncoding kind) {
       break;
     case LayerEncoding::t5_bias:
       figures.push_back({"distance", named_figure("t5", {.last = 256})});
+      figures.back().figure.title += " (the usual numbers, which a config may change)";
       break;
     case LayerEncoding::sinusoidal:
       figures.push_back({"distance", sinusoidal_figure()});

@@ -155,14 +155,19 @@ std::vector<std::string> cache_remarks(const std::vector<NamedModel>& models,
       return value_or_fail(make_frequencies(named.model.rotary[0].spec, context_tokens),
                            named.name);
     };
+    const auto depends = [](const NamedModel& named) {
+      return depends_on_context(named.model.rotary[0].spec.scaling);
+    };
+    const std::string where =
+        depends(one) || depends(other) ? fmt::format(" at {} tokens", context_tokens) : "";
     remarks.push_back(
         rotate_alike(of(one), of(other))
-            ? fmt::format("{} and {} turn alike: keys rotated under one are right for queries of "
+            ? fmt::format("{} and {} turn alike{}: keys rotated under one are right for queries of "
                           "the other.",
-                          one.name, other.name)
-            : fmt::format("{} and {} do not turn alike: keys rotated under one are wrong for "
+                          one.name, other.name, where)
+            : fmt::format("{} and {} do not turn alike{}: keys rotated under one are wrong for "
                           "queries of the other.",
-                          one.name, other.name));
+                          one.name, other.name, where));
   }
   return remarks;
 }
