@@ -34,10 +34,10 @@ template <class D>
 HWY_INLINE hn::Vec<D> exp2(D d, hn::Vec<D> x) {
   const hn::RebindToSigned<D> di;
   const auto least = hn::Set(d, -127.0F);
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
+  const auto bounded = hn::Max(least, x);  // of an unordered two the second
+#else  // of NEON the number, of the others either
   const auto bounded = hn::IfThenElse(hn::Lt(x, least), least, x);
-#else
-  const auto bounded = hn::Max(least, x);  // of an unordered two the second, or the NaN
 #endif
   // The sum is rounded to an integer, which stands in its lowest bits.
   const auto shifter = hn::Set(d, 0x1.8p23F);
