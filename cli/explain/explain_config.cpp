@@ -89,7 +89,8 @@ std::string wrapped(std::string_view text, std::size_t indent) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
     if (column > indent && column + 1 + word.size() > width) {
-      lines += "\n" + std::string(indent, ' ');
+      lines += '\n';
+      lines.append(indent, ' ');
       column = indent;
     }
     if (column > indent) lines += ' ';

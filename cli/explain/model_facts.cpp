@@ -174,7 +174,8 @@ std::string shown(const std::optional<FactValue>& value) {
     return fmt::format("{} numbers", list->size());
   }
   const auto& text = std::get<std::string>(*value);
-  return text.size() <= most_layers_shown ? text : text.substr(0, most_layers_shown) + "...";
+  if (text.size() <= most_layers_shown) return text;
+  return fmt::format("{}...", std::string_view(text).substr(0, most_layers_shown));
 }
 
 }  // namespace

@@ -79,9 +79,9 @@ void write_data(Script& script, const Panel& panel) {
     script.line("$d{} << EOD", index);
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       std::string row = number(series.x[i]);
-      if (!series.lower.empty()) row += " " + number(series.lower[i]);
-      row += " " + number(series.y[i]);
-      if (!series.z.empty()) row += " " + number(series.z[i]);
+      if (!series.lower.empty()) row += fmt::format(" {}", number(series.lower[i]));
+      row += fmt::format(" {}", number(series.y[i]));
+      if (!series.z.empty()) row += fmt::format(" {}", number(series.z[i]));
       script.line("{}", row);
     }
     script.line("EOD");
