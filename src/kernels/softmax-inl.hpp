@@ -36,7 +36,7 @@ HWY_INLINE hn::Vec<D> exp2(D d, hn::Vec<D> x) {
   const auto least = hn::Set(d, -127.0F);
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
   const auto bounded = hn::Max(least, x);  // of an unordered two the second
-#else  // of NEON the number, of the others either
+#else                                      // of NEON the number, of the others either
   const auto bounded = hn::IfThenElse(hn::Lt(x, least), least, x);
 #endif
   // The sum is rounded to an integer, which stands in its lowest bits.
