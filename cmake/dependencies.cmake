@@ -13,15 +13,20 @@ find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 # Part of the C library (glibc, LGPL-2.1+). rotary::threads alone; the core starts no thread.
 find_package(Threads REQUIRED)
 
-if(ROTARY_DEVELOPER OR ROTARY_FUZZ)
-  # libfmt-dev (MIT). Tool: text output; std::format is absent in gcc 12.
+if(ROTARY_DEVELOPER OR ROTARY_FUZZ OR ROTARY_LAB)
+  # libfmt-dev (MIT). Tool, lab: text output; std::format is absent in gcc 12.
   find_package(fmt 9 CONFIG REQUIRED)
 endif()
 
-if(ROTARY_DEVELOPER)
-  # libcli11-dev (BSD-3-Clause). Tool: subcommands and option parsing.
+if(ROTARY_DEVELOPER OR ROTARY_LAB)
+  # libcli11-dev (BSD-3-Clause). Tool, lab: subcommands and option parsing.
   find_package(CLI11 2.1 CONFIG REQUIRED)
 
+  # libgtest-dev (BSD-3-Clause). Tests.
+  find_package(GTest 1.12 CONFIG REQUIRED)
+endif()
+
+if(ROTARY_DEVELOPER)
   # libmpfr-dev (LGPL-3+). Reference: cos and sin of an angle that no double holds. Linked by tests,
   # by rotary-start, and by the tool, whose command bench verifies with it; not by the libraries.
   find_package(PkgConfig REQUIRED)
@@ -45,9 +50,22 @@ if(ROTARY_DEVELOPER)
       "libjs-chart.js, or pass -DCHART_JS=<folder>/chart.min.js")
   endif()
 
-  # libgtest-dev (BSD-3-Clause). Tests.
-  find_package(GTest 1.12 CONFIG REQUIRED)
-
   # librapidcheck-dev (BSD-2-Clause). Tests: properties over generated inputs, shrunk on failure.
   find_package(rapidcheck CONFIG REQUIRED)
+endif()
+
+if(ROTARY_LAB)
+  # libtorch-dev (BSD-3-Clause). Lab: tensors, gradients, optimizers. Nothing else links it: it
+  # brings some 300 shared objects along.
+  find_package(Torch REQUIRED)
+
+  # libopenblas0-openmp (BSD-3-Clause). Lab: Debian's libtorch takes whatever libblas.so.3 is, and
+  # the reference implementation is 16 times slower; the build with POSIX threads fights libtorch's
+  # own. Linked by name, it is found before that one, whatever the alternatives of the system are.
+  find_library(ROTARY_OPENBLAS NAMES libopenblas.so.0 libopenblas.so REQUIRED
+    PATH_SUFFIXES openblas-openmp "${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp"
+    DOC "The OpenMP build of OpenBLAS")
+
+  # libssl-dev (Apache-2.0). Lab: SHA-256 of data and of configurations.
+  find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto)
 endif()

@@ -36,6 +36,13 @@ packages_golden=(python3 python3-pip python3-torch python3-numpy)
 # torch (BSD-3-Clause) is a peer itself; pip fetches onnxruntime and the sources of ggml (both MIT).
 packages_peers=(gcc python3 python3-pip python3-venv python3-torch python3-numpy)
 
+# libtorch (BSD-3-Clause) and what makes it fast, OpenBLAS (BSD-3-Clause); OpenSSL (Apache-2.0) for
+# SHA-256.
+packages_lab=(
+  g++ cmake ninja-build libhwy-dev nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev python3
+  libtorch-dev libopenblas0-openmp libssl-dev
+)
+
 # missing_packages NAME...: prints those that are not installed. Other systems than Debian name
 # their packages differently: there CMake says what it cannot find.
 missing_packages() {

@@ -130,6 +130,20 @@ RULES = (
         "bench/peers/", (PUBLIC, "bench/scale/", "bench/attention/peaks.hpp"),
         STANDARD | C_STANDARD | {"time.h"}, ("ggml",), REACH,
     ),
+    # What the lab shares with the tool is how both fail and write files.
+    Rule(
+        "lab/",
+        (PUBLIC,) + tuple(f"cli/{name}.hpp" for name in ("exit_code", "failure", "files", "utf8")),
+        STANDARD,
+        ("CLI/", "fmt/", "gtest/", "nlohmann/", "openssl/", "dlfcn.h", "malloc.h") + SYSTEM, REACH,
+    ),
+    Rule(
+        "lab/torch/", (PUBLIC, "lab/", "cli/failure.hpp"), STANDARD, ("fmt/", "torch/"), REACH,
+    ),
+    Rule(
+        "lab/tests/", (PUBLIC, "lab/", "cli/failure.hpp"), STANDARD,
+        ("fmt/", "gtest/", "nlohmann/", "torch/"), REACH,
+    ),
     Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
     Rule("fuzz/", (PUBLIC, "cli/", "tests/support/"), STANDARD, (), REACH),
     Rule(

@@ -7,7 +7,8 @@ import re
 
 from tree import Finding
 
-BUILT = ("src/", "cli/", "reference/", "tests/", "bench/", "examples/", "fuzz/")
+BUILT = ("src/", "cli/", "reference/", "tests/", "bench/", "examples/", "fuzz/",
+         "lab/")
 COMMENT = re.compile(r"#.*")
 HERE = "${CMAKE_CURRENT_SOURCE_DIR}/"
 WORD = re.compile(r"[^\s()\"]+")

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <string>
+
+#include "cli/failure.hpp"
+#include "cli/utf8.hpp"
+#include "lab/commands/commands.hpp"
+#include "rotary/version.hpp"
+
+namespace rotary::lab {
+namespace {
+
+using Command = std::function<int()>;
+
+constexpr const char* examples = R"(Examples:
+  rotary-lab encodings
+  rotary-lab data add prose --from book.txt --licence "public domain"
+  rotary-lab run lab/experiments/e1-causal-lm.json --preset quick --data prose
+  rotary-lab results lab/experiments/e1-causal-lm.json --preset quick
+)";
+
+void declare_encodings(CLI::App& root, Command& chosen) {
+  root.add_subcommand("encodings", "every encoding by name, with its settings")
+      ->callback([&chosen] { chosen = list_encodings; });
+}
+
+void add_data_folder(CLI::App& app, std::string& folder) {
+  app.add_option("--data-dir", folder, "where data sets are kept")->default_val("lab-data");
+}
+
+void declare_data(CLI::App& root, DataArguments& arguments, Command& chosen) {
+  CLI::App* data = root.add_subcommand("data", "text to train on");
+  data->require_subcommand(1);
+  CLI::App* add = data->add_subcommand("add", "copy a file, or the files of a folder");
+  add->add_option("NAME", arguments.name, "what it will be called")->required();
+  add->add_option("--from", arguments.source.path,
+                  "a file, a folder, whose files are documents, or deb:PACKAGE")
+      ->required();
+  add->add_option("--suffix", arguments.source.suffix, "of the files of a folder, \".txt\"");
+  add->add_option("--licence", arguments.source.licence, "kept in the manifest")
+      ->default_val("not stated");
+  add_data_folder(*add, arguments.folder);
+  add->callback([&] { chosen = [&] { return add_data(arguments); }; });
+  CLI::App* list = data->add_subcommand("list", "the data sets that there are");
+  add_data_folder(*list, arguments.folder);
+  list->callback([&] { chosen = [&] { return list_data(arguments.folder); }; });
+}
+
+void add_experiment_options(CLI::App& app, RunArguments& arguments) {
+  app.add_option("EXPERIMENT", arguments.experiment, "a file of lab/experiments/")->required();
+  app.add_option("--preset", arguments.preset, "one of its presets")->default_val("quick");
+  app.add_option("--only", arguments.only, "encodings, with commas between")->delimiter(',');
+}
+
+void add_run_options(CLI::App& app, RunArguments& arguments) {
+  add_experiment_options(app, arguments);
+  app.add_option("--runs", arguments.runs, "where run directories are")->default_val("lab-runs");
+  app.add_option("--seeds", arguments.seeds, "other seeds than the preset's")->delimiter(',');
+}
+
+void add_training_options(CLI::App& app, RunArguments& arguments) {
+  app.add_option("--data", arguments.data, "a data set by name")
+      ->default_val(std::string(grammar_name));
+  add_data_folder(app, arguments.data_folder);
+  app.add_option("--threads", arguments.threads, "of this process; two processes do more")
+      ->default_val(1)
+      ->check(CLI::Range(1, 1024));
+}
+
+void declare_cost(CLI::App& root, RunArguments& arguments, CostOptions& options, Command& chosen) {
+  CLI::App* cost = root.add_subcommand("cost", "what a step costs as sequences grow");
+  add_experiment_options(*cost, arguments);
+  add_training_options(*cost, arguments);
+  cost->add_option("--lengths", options.lengths, "tokens of a sequence, with commas between")
+      ->delimiter(',')
+      ->default_val("128,256,512")
+      ->check(CLI::Range(2, 1 << 20));
+  cost->add_option("--rounds", options.rounds, "steps of each encoding")
+      ->default_val(5)
+      ->check(CLI::Range(1, 1000));
+  cost->callback([&] { chosen = [&] { return print_cost(arguments, options); }; });
+}
+
+void declare_run(CLI::App& root, RunArguments& arguments, Command& chosen) {
+  CLI::App* run = root.add_subcommand("run", "train every cell that is not finished");
+  add_run_options(*run, arguments);
+  add_training_options(*run, arguments);
+  run->callback([&] { chosen = [&] { return run_experiment(arguments); }; });
+  CLI::App* results = root.add_subcommand("results", "what the finished cells reached");
+  add_run_options(*results, arguments);
+  results->callback([&] { chosen = [&] { return print_results(arguments); }; });
+}
+
+int parse_and_run(int argument_count, const char* const* arguments) {
+  CLI::App root("Trains the same transformer with each position encoding.");
+  root.footer(examples);
+  root.set_version_flag("--version", "rotary-lab " ROTARY_VERSION_STRING);
+  root.require_subcommand(1);
+  DataArguments data;
+  RunArguments run;
+  CostOptions cost;
+  Command chosen;
+  declare_encodings(root, chosen);
+  declare_data(root, data, chosen);
+  declare_run(root, run, chosen);
+  declare_cost(root, run, cost, chosen);
+  try {
+    root.parse(argument_count, arguments);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return root.exit(error);
+    throw cli::Failure(cli::ExitCode::usage, error.what());
+  }
+  return chosen();
+}
+
+int report(const std::string& message, cli::ExitCode code) {
+  fmt::print(stderr, "rotary-lab: {}\n", cli::printable(message));
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int run(int argument_count, const char* const* arguments) noexcept {
+  try {
+    return parse_and_run(argument_count, arguments);
+  } catch (const cli::Failure& failure) {
+    return report(failure.what(), failure.exit_code());
+  } catch (const std::exception& error) {
+    return report(error.what(), cli::ExitCode::internal);
+  }
+}
+
+}  // namespace rotary::lab

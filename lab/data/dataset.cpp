@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/data/dataset.hpp"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "cli/files.hpp"
+#include "lab/data/debian_package.hpp"
+#include "lab/data/grammar.hpp"
+#include "lab/experiment/json_object.hpp"
+#include "lab/experiment/plain_name.hpp"
+
+namespace rotary::lab {
+namespace {
+
+namespace fs = std::filesystem;
+using cli::ExitCode;
+using cli::Failure;
+using nlohmann::json;
+
+constexpr std::uint64_t bytes_limit = std::uint64_t{4} << 30;
+constexpr std::int64_t validation_every = 20;
+constexpr std::int64_t block_bytes = 64 << 10;
+constexpr std::size_t documents_to_split_by = 100;
+
+// The grammar of every run.
+constexpr std::uint64_t grammar_seed = 1;
+constexpr std::int64_t grammar_bytes = 4 << 20;
+
+fs::path text_path(const std::string& folder, const std::string& name) {
+  return fs::path(folder) / name / "text.bin";
+}
+fs::path manifest_path(const std::string& folder, const std::string& name) {
+  return fs::path(folder) / name / "manifest.json";
+}
+
+void check_name(const std::string& name) {
+  if (is_plain_name(name) && name != grammar_name) return;
+  throw Failure(ExitCode::usage,
+                fmt::format("the name of a data set must be {}, and not {}, got '{}'",
+                            plain_name_requirement, grammar_name, name));
+}
+
+std::vector<std::string> files_of(const Source& source) {
+  std::error_code error;
+  const fs::file_status status = fs::status(source.path, error);
+  if (!fs::exists(status))
+    throw Failure(ExitCode::io, fmt::format("{}: no such file or folder", source.path));
+  if (!fs::is_directory(status)) return {source.path};
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(
+           source.path, fs::directory_options::skip_permission_denied)) {
+    if (entry.is_regular_file() && entry.path().string().ends_with(source.suffix))
+      files.push_back(entry.path().string());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::string to_json(const Manifest& manifest) {
+  const json document = {{"schema_version", 1},       {"name", manifest.name},
+                         {"origin", manifest.origin}, {"licence", manifest.licence},
+                         {"sha256", manifest.sha256}, {"documents", manifest.documents}};
+  return document.dump() + "\n";
+}
+
+Manifest read_manifest(const std::string& folder, const std::string& name) {
+  const std::string path = manifest_path(folder, name).string();
+  const json document = parse_json(cli::read_file(path, bytes_limit), path);
+  JsonObject object(document, path);
+  Manifest manifest;
+  if (object.integer("schema_version", 1) != 1)
+    throw Failure(ExitCode::malformed_input, path + ": schema_version must be 1");
+  manifest.name = object.text("name");
+  manifest.origin = object.text("origin");
+  manifest.licence = object.text("licence");
+  manifest.sha256 = object.text("sha256");
+  for (const json& bytes : object.at("documents")) {
+    if (!bytes.is_number_integer() || bytes.get<std::int64_t>() < 1)
+      throw Failure(ExitCode::malformed_input, path + ": documents must be numbers of bytes");
+    manifest.documents.push_back(bytes.get<std::int64_t>());
+  }
+  object.finish();
+  return manifest;
+}
+
+Manifest add_files(const std::string& folder, Manifest manifest, const Source& source) {
+  std::string text;
+  for (const std::string& path : files_of(source)) {
+    const std::string document = cli::read_file(path, bytes_limit - text.size());
+    if (document.empty() || document.find('\0') != std::string::npos) continue;
+    text += document;
+    manifest.documents.push_back(std::ssize(document));
+  }
+  if (text.empty())
+    throw Failure(ExitCode::malformed_input, fmt::format("{}: no text in it", source.path));
+  manifest.sha256 = sha256_of(text);
+  fs::create_directories(fs::path(folder) / manifest.name);
+  const std::array files = {
+      cli::OutputFile{.path = text_path(folder, manifest.name).string(), .bytes = std::move(text)},
+      cli::OutputFile{.path = manifest_path(folder, manifest.name).string(),
+                      .bytes = to_json(manifest)}};
+  cli::write_files(files, cli::Overwrite::refuse);
+  return manifest;
+}
+
+std::vector<std::int64_t> pieces_of(const Manifest& manifest, std::int64_t bytes) {
+  if (manifest.documents.size() >= documents_to_split_by) return manifest.documents;
+  std::vector<std::int64_t> blocks;
+  for (std::int64_t first = 0; first < bytes; first += block_bytes)
+    blocks.push_back(std::min(block_bytes, bytes - first));
+  return blocks;
+}
+
+}  // namespace
+
+std::string sha256_of(std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest = {};
+  unsigned int size = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
+    throw Failure(ExitCode::internal, "SHA-256 failed");
+  std::string text;
+  for (unsigned int n = 0; n < size; ++n) text += fmt::format("{:02x}", digest[n]);
+  return text;
+}
+
+Dataset split(Manifest manifest, std::string_view text) {
+  Dataset dataset{.manifest = std::move(manifest)};
+  std::int64_t index = 0;
+  std::size_t first = 0;
+  for (const std::int64_t bytes : pieces_of(dataset.manifest, std::ssize(text))) {
+    // The last of each 20, so that small data has something to train on first.
+    const bool validates = index++ % validation_every == validation_every - 1;
+    const auto size = static_cast<std::size_t>(bytes);
+    (validates ? dataset.validation : dataset.train) += text.substr(first, size);
+    first += size;
+  }
+  if (!dataset.validation.empty()) return dataset;
+  // Fewer than 20 pieces: the last twentieth of the bytes.
+  const std::size_t kept = dataset.train.size() - dataset.train.size() / validation_every;
+  dataset.validation = dataset.train.substr(kept);
+  dataset.train.resize(kept);
+  return dataset;
+}
+
+Manifest add_dataset(const std::string& folder, const std::string& name, const Source& source) {
+  check_name(name);
+  if (fs::exists(manifest_path(folder, name))) {
+    throw Failure(ExitCode::io, fmt::format("{} exists; choose another name, or remove it",
+                                            (fs::path(folder) / name).string()));
+  }
+  constexpr std::string_view package_prefix = "deb:";
+  if (source.path.starts_with(package_prefix)) {
+    const UnpackedPackage package(source.path.substr(package_prefix.size()));
+    return add_files(folder, {.name = name, .origin = package.archive(), .licence = source.licence},
+                     {.path = package.folder(), .suffix = source.suffix, .licence = {}});
+  }
+  return add_files(folder, {.name = name, .origin = source.path, .licence = source.licence},
+                   source);
+}
+
+Dataset load_dataset(const std::string& folder, const std::string& name) {
+  if (name == grammar_name) return grammar_dataset();
+  check_name(name);
+  Manifest manifest = read_manifest(folder, name);
+  const std::string path = text_path(folder, name).string();
+  const std::string text = cli::read_file(path, bytes_limit);
+  const std::int64_t stated =
+      std::accumulate(manifest.documents.begin(), manifest.documents.end(), std::int64_t{0});
+  if (stated != std::ssize(text) || sha256_of(text) != manifest.sha256) {
+    throw Failure(
+        ExitCode::malformed_input,
+        fmt::format("{} must have the SHA-256 of its manifest, {}", path, manifest.sha256));
+  }
+  return split(std::move(manifest), text);
+}
+
+std::vector<Manifest> list_datasets(const std::string& folder) {
+  std::vector<Manifest> manifests;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (fs::exists(entry.path() / "manifest.json"))
+      manifests.push_back(read_manifest(folder, entry.path().filename().string()));
+  }
+  std::ranges::sort(manifests, {}, &Manifest::name);
+  return manifests;
+}
+
+Dataset grammar_dataset() {
+  GrammarText made = generate_text(grammar_seed, grammar_bytes);
+  Manifest manifest{.name = std::string(grammar_name),
+                    .origin = fmt::format("generated, seed {}", grammar_seed),
+                    .licence = "none needed",
+                    .sha256 = sha256_of(made.text),
+                    .documents = std::move(made.documents)};
+  return split(std::move(manifest), made.text);
+}
+
+}  // namespace rotary::lab

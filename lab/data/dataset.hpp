@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dataset: bytes to train on, cut into documents, with a fixed part of them for validation.
+//
+// In a folder of data sets: NAME/text.bin, the documents one after the other, and
+// NAME/manifest.json, which says where they come from and what their SHA-256 is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rotary::lab {
+
+struct Manifest {
+  std::string name;
+  std::string origin = {};                   // what the user gave, or how it was made
+  std::string licence = {};                  // as the user said; "not stated"
+  std::string sha256 = {};                   // of all bytes, hexadecimal
+  std::vector<std::int64_t> documents = {};  // bytes of each
+};
+
+struct Dataset {
+  Manifest manifest;
+  std::string train = {};
+  std::string validation = {};
+};
+
+// Every 20th piece is validation: a document where there are 100 of them or more, otherwise 64 KiB.
+[[nodiscard]] Dataset split(Manifest manifest, std::string_view text);
+
+struct Source {
+  std::string path;    // a file, or a folder: each file in it is a document; deb:PACKAGE
+  std::string suffix;  // of the files of a folder; "" for all
+  std::string licence;
+};
+
+// Copies the source into the folder. Files of a folder are taken in the order of their paths; those
+// that hold a byte of 0 are left out. Fails when NAME exists, or there is no text.
+Manifest add_dataset(const std::string& folder, const std::string& name, const Source& source);
+
+// Fails when the bytes are not those of the manifest.
+[[nodiscard]] Dataset load_dataset(const std::string& folder, const std::string& name);
+
+[[nodiscard]] std::vector<Manifest> list_datasets(const std::string& folder);
+
+// What there is without data: text of a seeded grammar (grammar.hpp).
+inline constexpr std::string_view grammar_name = "grammar";
+[[nodiscard]] Dataset grammar_dataset();
+
+[[nodiscard]] std::string sha256_of(std::string_view bytes);
+
+}  // namespace rotary::lab

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/encodings/encoding.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cli/failure.hpp"
+#include "lab/experiment/json_object.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/spec_json.hpp"
+
+namespace rotary::lab {
+namespace {
+
+using cli::ExitCode;
+using cli::Failure;
+using nlohmann::json;
+
+constexpr std::array named = std::to_array<NamedEncoding>({
+    {"none", R"({"kind": "none"})", "no positions; a causal model still counts tokens"},
+    {"learned", R"({"kind": "learned"})", "a learned row for each position, added to embeddings"},
+    {"sinusoidal", R"({"kind": "sinusoidal", "base": 10000, "scale": 0.02})",
+     "sines and cosines of the position, added to embeddings"},
+    {"shaw", R"({"kind": "shaw", "window": 16})",
+     "learned vectors by distance, for keys and for values"},
+    {"t5", R"({"kind": "t5", "buckets": 32, "max_distance": 128})",
+     "a learned bias for each bucket of distances"},
+    {"alibi", R"({"kind": "alibi", "bias_max": 8})", "a bias in proportion to the distance"},
+    {"kerple_log", R"({"kind": "kerple_log"})", "a learned bias, -p ln(1 + a distance)"},
+    {"kerple_power", R"({"kind": "kerple_power"})", "a learned bias, -a distance^p"},
+    {"fire", R"({"kind": "fire", "width": 32, "c": 0.1, "threshold": 512})",
+     "a small network of the distance relative to the query's position"},
+    {"sandwich", R"({"kind": "sandwich", "base": 10000})",
+     "the product of two sinusoidal encodings as a bias"},
+    {"rope", R"({"kind": "rotary", "base": 10000, "pairing": "half"})",
+     "queries and keys turn by their positions"},
+    {"xpos", R"({"kind": "rotary", "base": 10000, "pairing": "half", "xpos": {"scale_base": 512}})",
+     "rope whose scores fade with the distance"},
+    {"p-rope",
+     R"({"kind": "rotary", "base": 10000, "pairing": "half",
+         "scaling": {"rope_type": "proportional", "partial_rotary_factor": 0.75}})",
+     "rope whose slowest quarter of pairs stands still"},
+    {"clipped",
+     R"({"kind": "rotary", "base": 10000, "pairing": "half",
+         "scaling": {"rope_type": "clipped", "clipped_pairs": 4}})",
+     "rope whose slowest pairs fade to standing still"},
+    {"rope-window",
+     R"({"kind": "rotary", "base": 10000, "pairing": "half",
+         "layers": {"window": 64, "full_every": 2}})",
+     "rope; every second layer sees a sliding window alone"},
+});
+
+RotaryEncoding read_rotary(JsonObject& settings, const json& object, std::int64_t head_dim) {
+  json spec = {{"head_dim", head_dim}};
+  for (const std::string_view key : {"base", "pairing", "scaling", "xpos", "rotary_dim", "sense"}) {
+    if (settings.has(key)) spec[std::string(key)] = settings.at(key);
+  }
+  auto parsed = parse_rotary_spec(spec.dump());
+  RotaryEncoding rotary{.spec = cli::value_or_fail(std::move(parsed), settings.name())};
+  // Of a rule that depends on the context any length will do here.
+  cli::ok_or_fail(
+      [&]() -> Status {
+        auto made = make_frequencies(rotary.spec, 1);
+        if (!made) return std::move(made).error();
+        return {};
+      }(),
+      settings.name());
+  if (object.contains("layers")) {
+    JsonObject layers = settings.object("layers");
+    rotary.layers = {.window = layers.integer("window", 1),
+                     .full_every = layers.integer("full_every", 1)};
+    layers.finish();
+  }
+  return rotary;
+}
+
+std::optional<BiasEncoding> read_bias(JsonObject& settings, std::string_view kind) {
+  if (kind == "t5") {
+    T5Encoding t5{.buckets = settings.integer("buckets", 4),
+                  .max_distance = settings.integer("max_distance", 3)};
+    if (settings.has("initial_std")) t5.initial_std = settings.number("initial_std");
+    return t5;
+  }
+  if (kind == "alibi") return AlibiEncoding{.bias_max = settings.number("bias_max")};
+  if (kind == "kerple_log") return KerpleLogEncoding{};
+  if (kind == "kerple_power") return KerplePowerEncoding{};
+  if (kind == "sandwich") return SandwichEncoding{.base = settings.number("base")};
+  if (kind == "fire") {
+    return FireEncoding{.width = settings.integer("width", 1),
+                        .c = settings.number("c"),
+                        .threshold = settings.number("threshold")};
+  }
+  return std::nullopt;
+}
+
+const NamedEncoding& find_named(std::string_view name) {
+  const auto* found = std::ranges::find(named, name, &NamedEncoding::name);
+  if (found != named.end()) return *found;
+  std::string names;
+  for (const NamedEncoding& each : named)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
+  throw Failure(ExitCode::usage,
+                fmt::format("an encoding must be one of {}, got '{}'", names, name));
+}
+
+}  // namespace
+
+std::span<const NamedEncoding> named_encodings() noexcept { return named; }
+
+json encoding_settings(const json& entry) {
+  const std::string like =
+      entry.is_string() ? entry.get<std::string>() : JsonObject(entry, "an encoding").text("like");
+  json settings = parse_json(find_named(like).settings, like);
+  settings["name"] = like;
+  if (entry.is_string()) return settings;
+  for (const auto& [key, value] : entry.items()) {
+    if (key != "like") settings[key] = value;
+  }
+  if (settings["name"] != json(like)) return settings;
+  throw Failure(ExitCode::malformed_input,
+                fmt::format("an encoding like {} must have a \"name\" of its own", like));
+}
+
+Encoding parse_encoding(const json& object, std::int64_t head_dim) {
+  const std::string name = JsonObject(object, "an encoding").text("name");
+  JsonObject settings(object, fmt::format("encoding {}", name));
+  const std::string kind = settings.text("kind");
+  (void)settings.text("name");
+  Encoding encoding{.name = name, .kind = NoEncoding{}};
+  if (kind == "learned") {
+    encoding.kind = LearnedEncoding{};
+  } else if (kind == "sinusoidal") {
+    encoding.kind =
+        SinusoidalEncoding{.base = settings.number("base"), .scale = settings.number("scale")};
+  } else if (kind == "shaw") {
+    encoding.kind = ShawEncoding{.window = settings.integer("window", 1)};
+  } else if (kind == "rotary") {
+    encoding.kind = read_rotary(settings, object, head_dim);
+  } else if (auto bias = read_bias(settings, kind)) {
+    encoding.kind = *std::move(bias);
+  } else if (kind != "none") {
+    throw Failure(ExitCode::malformed_input,
+                  fmt::format("{}: there is no kind '{}'", settings.name(), kind));
+  }
+  settings.finish();
+  return encoding;
+}
+
+}  // namespace rotary::lab

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cell: one encoding, one seed, one training. Everything that decides its result is in its
+// configuration, a JSON text; the SHA-256 of that text is its identity.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "lab/encodings/encoding.hpp"
+#include "lab/experiment/experiment.hpp"
+#include "lab/experiment/model_config.hpp"
+
+namespace rotary::lab {
+
+struct Cell {
+  std::string experiment;
+  std::string preset;
+  std::uint64_t seed = 0;
+  nlohmann::json encoding_settings;
+  Encoding encoding;
+  ModelConfig model;
+  TrainingConfig training;
+  std::string data;
+  std::string data_sha256;
+};
+
+// What is run: a preset's encodings × seeds, all encodings of the first seed first. `only`: the
+// encodings of these names; empty: all.
+struct Selection {
+  std::string preset;
+  std::vector<std::string> only;
+  std::vector<std::uint64_t> seeds;  // empty: those of the preset
+};
+
+[[nodiscard]] std::vector<Cell> cells_of(const Experiment& experiment, const Selection& selection);
+
+// Keys in alphabetical order, a line end.
+[[nodiscard]] std::string config_of(const Cell& cell);
+
+// EXPERIMENT-PRESET/ENCODING/seed-N
+[[nodiscard]] std::string folder_of(const Cell& cell);
+
+// "training.steps must be 250 as when the run began, got 300": the first difference of two
+// configurations, "" where there is none.
+[[nodiscard]] std::string difference(const std::string& began, const std::string& now);
+
+}  // namespace rotary::lab

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/experiment/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "cli/files.hpp"
+#include "lab/encodings/encoding.hpp"
+#include "lab/encodings/rescaling.hpp"
+#include "lab/experiment/json_object.hpp"
+#include "lab/experiment/plain_name.hpp"
+
+namespace rotary::lab {
+namespace {
+
+using cli::ExitCode;
+using cli::Failure;
+using nlohmann::json;
+
+constexpr std::uint64_t file_bytes_limit = 1 << 20;
+
+[[noreturn]] void fail(const JsonObject& object, std::string_view what) {
+  throw Failure(ExitCode::malformed_input, fmt::format("{}: {}", object.name(), what));
+}
+
+// It becomes a folder.
+void check_plain(const JsonObject& object, std::string_view name) {
+  if (is_plain_name(name)) return;
+  fail(object, fmt::format("a name must be {}, got '{}'", plain_name_requirement, name));
+}
+
+Task read_task(JsonObject& object) {
+  const std::string name = object.text("task");
+  for (const Task task : {Task::causal_lm, Task::masked_lm}) {
+    if (name == to_string(task)) return task;
+  }
+  fail(object, fmt::format("task must be causal_lm or masked_lm, got '{}'", name));
+}
+
+AttentionKind read_attention(JsonObject& object) {
+  if (!object.has("attention")) return AttentionKind::softmax;
+  const std::string name = object.text("attention");
+  for (const AttentionKind attention : {AttentionKind::softmax, AttentionKind::linear}) {
+    if (name == to_string(attention)) return attention;
+  }
+  fail(object, fmt::format("attention must be softmax or linear, got '{}'", name));
+}
+
+// What is added to scores has no place where there are none.
+void check_attention(const JsonObject& object, const Encoding& encoding, AttentionKind attention) {
+  const auto* rotary = std::get_if<RotaryEncoding>(&encoding.kind);
+  const bool on_scores = std::holds_alternative<BiasEncoding>(encoding.kind) ||
+                         std::holds_alternative<ShawEncoding>(encoding.kind) ||
+                         (rotary != nullptr && rotary->layers);
+  if (attention == AttentionKind::softmax || !on_scores) return;
+  fail(object, fmt::format("linear attention has no scores for {} to act on", encoding.name));
+}
+
+ModelConfig read_model(JsonObject object, Task task) {
+  const ModelConfig model{.task = task,
+                          .d_model = object.integer("d_model", 2),
+                          .layers = object.integer("layers", 1),
+                          .heads = object.integer("heads", 1),
+                          .tokens = object.integer("tokens", 2),
+                          .attention = read_attention(object)};
+  object.finish();
+  if (model.d_model % (2 * model.heads) == 0) return model;
+  fail(object, fmt::format("d_model / heads must be an even number, got {} / {}", model.d_model,
+                           model.heads));
+}
+
+std::vector<std::int64_t> read_integers(JsonObject& object, std::string_view key) {
+  std::vector<std::int64_t> numbers;
+  for (const json& each : object.at(key)) {
+    if (!each.is_number_integer() || each.get<std::int64_t>() < 1)
+      fail(object, fmt::format("{} must be whole numbers from 1, got {}", key, each.dump()));
+    numbers.push_back(each.get<std::int64_t>());
+  }
+  if (numbers.empty()) fail(object, fmt::format("{} must not be empty", key));
+  return numbers;
+}
+
+std::vector<std::string> read_rules(JsonObject& object) {
+  std::vector<std::string> rules;
+  for (const json& each : object.at("rescale")) {
+    if (!each.is_string() || !rescaled(each.get<std::string>(), {.factor = 2, .tokens = 1}))
+      fail(object, fmt::format("rescale must hold linear, ntk and yarn, got {}", each.dump()));
+    rules.push_back(each.get<std::string>());
+  }
+  return rules;
+}
+
+TrainingConfig read_training(JsonObject object) {
+  TrainingConfig training{.steps = object.integer("steps", 1),
+                          .batch = object.integer("batch", 1),
+                          .learning_rate = object.number("learning_rate"),
+                          .warmup_steps = object.integer("warmup_steps", 0),
+                          .final_fraction = object.number("final_fraction", 0.1),
+                          .weight_decay = object.number("weight_decay", 0.1),
+                          .beta2 = object.number("beta2", 0.99),
+                          .clip_norm = object.number("clip_norm", 1),
+                          .validate_every = object.integer("validate_every", 1),
+                          .validation_rows = object.integer("validation_rows", 1)};
+  training.evaluate_lengths = object.has("evaluate_lengths")
+                                  ? read_integers(object, "evaluate_lengths")
+                                  : std::vector<std::int64_t>{1};
+  const std::int64_t longest = std::ranges::max(training.evaluate_lengths);
+  for (const std::int64_t multiple : training.evaluate_lengths) {
+    if (longest % multiple != 0)
+      fail(object,
+           fmt::format("evaluate_lengths must divide the longest, {}, got {}", longest, multiple));
+  }
+  if (object.has("rescale")) training.rescale = read_rules(object);
+  object.finish();
+  return training;
+}
+
+Preset read_preset(JsonObject object, Task task) {
+  Preset preset{.model = read_model(object.object("model"), task),
+                .training = read_training(object.object("training")),
+                .encodings = {},
+                .seeds = {}};
+  for (const std::int64_t seed : read_integers(object, "seeds"))
+    preset.seeds.push_back(static_cast<std::uint64_t>(seed));
+  std::set<std::string> names;
+  for (const json& entry : object.at("encodings")) {
+    const json settings = encoding_settings(entry);
+    const Encoding encoding = parse_encoding(settings, preset.model.head_dim());
+    check_plain(object, encoding.name);
+    check_attention(object, encoding, preset.model.attention);
+    if (!names.insert(encoding.name).second)
+      fail(object,
+           fmt::format("encodings must have names of their own, got {} twice", encoding.name));
+    preset.encodings.push_back(settings);
+  }
+  object.finish();
+  return preset;
+}
+
+Measure read_measure(JsonObject& claim, std::string_view key) {
+  const json& value = claim.at(key);
+  if (value.is_string()) return {.encoding = value.get<std::string>()};
+  JsonObject object = claim.object(key);
+  Measure measure{.encoding = object.text("encoding"),
+                  .multiple = object.integer("multiple", 1, 1),
+                  .rule = object.has("rule") ? object.text("rule") : ""};
+  if (object.has("tokens")) {
+    measure.last_quarter = object.text("tokens") == "last_quarter";
+    if (!measure.last_quarter) fail(object, "tokens must be last_quarter, where it is given");
+  }
+  object.finish();
+  return measure;
+}
+
+Claim read_claim(JsonObject object) {
+  Claim claim{.statement = object.text("statement"),
+              .lower = read_measure(object, "lower"),
+              .higher = read_measure(object, "higher"),
+              .margin = object.number("margin")};
+  object.finish();
+  return claim;
+}
+
+}  // namespace
+
+double learning_rate_at(const TrainingConfig& training, std::int64_t step) noexcept {
+  const auto at = static_cast<double>(step);
+  const auto warmup = static_cast<double>(training.warmup_steps);
+  if (at < warmup) return training.learning_rate * (at + 1) / (warmup + 1);
+  const double rest = std::max(static_cast<double>(training.steps) - warmup, 1.0);
+  const double fall = 0.5 * (1 + std::cos(std::numbers::pi * (at - warmup) / rest));
+  return training.learning_rate * (training.final_fraction + (1 - training.final_fraction) * fall);
+}
+
+Experiment parse_experiment(std::string_view text, const std::string& source) {
+  const json document = parse_json(text, source);
+  JsonObject object(document, source);
+  if (object.integer("schema_version", 1) != 1) fail(object, "schema_version must be 1");
+  Experiment experiment;
+  experiment.name = object.text("name");
+  check_plain(object, experiment.name);
+  experiment.title = object.text("title");
+  experiment.mirrors = object.text("mirrors");
+  const Task task = read_task(object);
+  JsonObject presets = object.object("presets");
+  for (const auto& [name, value] : object.at("presets").items()) {
+    check_plain(presets, name);
+    experiment.presets.emplace(name, read_preset(presets.object(name), task));
+  }
+  std::int64_t index = 0;
+  for (const json& claim : object.at("claims"))
+    experiment.claims.push_back(
+        read_claim(JsonObject(claim, fmt::format("{}: claim {}", source, ++index))));
+  object.finish();
+  return experiment;
+}
+
+Experiment load_experiment(const std::string& path) {
+  return parse_experiment(cli::read_file(path, file_bytes_limit), path);
+}
+
+const Preset& find_preset(const Experiment& experiment, const std::string& name) {
+  const auto found = experiment.presets.find(name);
+  if (found != experiment.presets.end()) return found->second;
+  std::string names;
+  for (const auto& [each, preset] : experiment.presets)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", each);
+  throw Failure(ExitCode::usage, fmt::format("--preset of {} must be one of {}, got '{}'",
+                                             experiment.name, names, name));
+}
+
+}  // namespace rotary::lab

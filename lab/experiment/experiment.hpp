@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Experiment: which encodings are compared, at which sizes, and what is claimed about them; read
+// from a file of experiments/.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/experiment/model_config.hpp"
+
+namespace rotary::lab {
+
+// AdamW (Loshchilov and Hutter 2019). The rate rises over warmup_steps, then falls as a cosine to
+// final_fraction of its height.
+struct TrainingConfig {
+  std::int64_t steps = 0;
+  std::int64_t batch = 0;  // sequences in a step
+  double learning_rate = 0;
+  std::int64_t warmup_steps = 0;
+  double final_fraction = 0;
+  double weight_decay = 0;  // of matrices; of vectors and learned encodings none
+  double beta2 = 0;
+  double clip_norm = 0;  // of all gradients together
+  std::int64_t validate_every = 0;
+  std::int64_t validation_rows = 0;
+  // In multiples of the trained tokens: lengths at which the finished model is validated.
+  std::vector<std::int64_t> evaluate_lengths = {};
+  // Rules of rescaling.hpp by which unscaled rotary encodings are validated again at the lengths
+  // beyond the trained one, without training.
+  std::vector<std::string> rescale = {};
+};
+
+[[nodiscard]] double learning_rate_at(const TrainingConfig& training, std::int64_t step) noexcept;
+
+struct Preset {
+  ModelConfig model;
+  TrainingConfig training;
+  std::vector<nlohmann::json> encodings;  // settings, as encoding_settings() makes them
+  std::vector<std::uint64_t> seeds;
+};
+
+// A loss of a finished cell: "rope", or {"encoding": "rope", "multiple": 2, "rule": "yarn",
+// "tokens": "last_quarter"}.
+struct Measure {
+  std::string encoding;
+  std::int64_t multiple = 1;
+  std::string rule = {};
+  bool last_quarter = false;
+};
+
+// `lower` is below `higher` by at least margin.
+struct Claim {
+  std::string statement;
+  Measure lower;
+  Measure higher;
+  double margin = 0;  // nats; may be negative: not worse by more
+};
+
+struct Experiment {
+  std::string name;
+  std::string title;
+  std::string mirrors;  // the figure or table of a paper
+  std::map<std::string, Preset> presets;
+  std::vector<Claim> claims;
+};
+
+// Source is what messages call the text. Everything is checked, encodings included.
+[[nodiscard]] Experiment parse_experiment(std::string_view text, const std::string& source);
+
+[[nodiscard]] Experiment load_experiment(const std::string& path);
+
+// Fails naming those that there are.
+[[nodiscard]] const Preset& find_preset(const Experiment& experiment, const std::string& name);
+
+}  // namespace rotary::lab

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading a JSON object strictly: a key that is missing, of another type or that nobody asked for
+// is a failure, which names the object and the key.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace rotary::lab {
+
+class JsonObject {
+ public:
+  // object is not owned. name is what messages call it: "e1.json: presets.quick".
+  JsonObject(const nlohmann::json& object, std::string name);
+
+  [[nodiscard]] bool has(std::string_view key) const;
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  // Require the key.
+  [[nodiscard]] const nlohmann::json& at(std::string_view key);
+  [[nodiscard]] JsonObject object(std::string_view key);
+  [[nodiscard]] std::string text(std::string_view key);
+  [[nodiscard]] double number(std::string_view key);
+  [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t least);
+
+  // The value where there is none.
+  [[nodiscard]] double number(std::string_view key, double otherwise);
+  [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t least,
+                                     std::int64_t otherwise);
+
+  // Fails on the first key that nothing above asked for. Called last.
+  void finish() const;
+
+ private:
+  [[noreturn]] void fail(std::string_view key, std::string_view requirement) const;
+
+  const nlohmann::json& object_;
+  std::string name_;
+  std::set<std::string, std::less<>> asked_;
+};
+
+// The document; source is what messages call it.
+[[nodiscard]] nlohmann::json parse_json(std::string_view text, std::string_view source);
+
+}  // namespace rotary::lab

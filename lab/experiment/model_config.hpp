@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shape of a transformer, and what it is trained to do.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace rotary::lab {
+
+enum class Task {
+  causal_lm = 1,  // the next byte, from those before it
+  masked_lm = 2,  // hidden bytes, from those on both sides: BERT's objective
+};
+
+// "causal_lm", "masked_lm".
+[[nodiscard]] constexpr std::string_view to_string(Task task) noexcept {
+  return task == Task::causal_lm ? "causal_lm" : "masked_lm";
+}
+
+enum class AttentionKind {
+  softmax = 1,
+  // Katharopoulos et al. 2020 with elu + 1; rotations in the numerator alone (RoFormer, eq. 19).
+  linear = 2,
+};
+
+// "softmax", "linear".
+[[nodiscard]] constexpr std::string_view to_string(AttentionKind attention) noexcept {
+  return attention == AttentionKind::softmax ? "softmax" : "linear";
+}
+
+// A byte is a token; the masked byte of masked_lm is one more.
+inline constexpr std::int64_t byte_tokens = 256;
+inline constexpr std::int64_t mask_token = 256;
+
+struct ModelConfig {
+  Task task = {};
+  std::int64_t d_model = 0;
+  std::int64_t layers = 0;
+  std::int64_t heads = 0;
+  std::int64_t tokens = 0;  // of a sequence in training
+  AttentionKind attention = AttentionKind::softmax;
+
+  [[nodiscard]] std::int64_t head_dim() const noexcept { return d_model / heads; }
+  [[nodiscard]] std::int64_t vocabulary() const noexcept {
+    return task == Task::masked_lm ? byte_tokens + 1 : byte_tokens;
+  }
+};
+
+}  // namespace rotary::lab

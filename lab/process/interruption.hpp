@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// SIGINT and SIGTERM as a question that the training loop asks between two steps.
+#pragma once
+
+namespace rotary::lab {
+
+// From here on the two signals only set what interrupted() says; a second one ends the process.
+void watch_interruption();
+
+[[nodiscard]] bool interrupted() noexcept;
+
+}  // namespace rotary::lab

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/process/startup.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace rotary::lab {
+namespace {
+
+constexpr const char* core_variable = "OPENBLAS_CORETYPE";
+constexpr const char* guard_variable = "ROTARY_LAB_STARTED_AGAIN";
+
+// Of the OpenBLAS in this process; "" where the BLAS is another one.
+std::string openblas_core() {
+  using CoreName = char* (*)();
+  const auto core_name = reinterpret_cast<CoreName>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
+  return core_name == nullptr ? std::string() : std::string(core_name());
+}
+
+bool has_avx512() {
+#if defined(__x86_64__)
+  return static_cast<bool>(__builtin_cpu_supports("avx512f")) &&
+         static_cast<bool>(__builtin_cpu_supports("avx512dq")) &&
+         static_cast<bool>(__builtin_cpu_supports("avx512bw")) &&
+         static_cast<bool>(__builtin_cpu_supports("avx512vl"));
+#else
+  return false;
+#endif
+}
+
+bool has_avx2() {
+#if defined(__x86_64__)
+  return static_cast<bool>(__builtin_cpu_supports("avx2")) &&
+         static_cast<bool>(__builtin_cpu_supports("fma"));
+#else
+  return false;
+#endif
+}
+
+bool is_one_of(std::string_view name, auto names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// The core that OpenBLAS should have taken; "" where its own choice is as good.
+std::string_view better_core(std::string_view core) {
+  using std::string_view_literals::operator""sv;
+  constexpr std::array with_avx512 = {"SkylakeX"sv, "Cooperlake"sv, "Sapphirerapids"sv};
+  constexpr std::array with_avx2 = {"Haswell"sv, "Zen"sv, "Excavator"sv};
+  if (core.empty() || is_one_of(core, with_avx512)) return {};
+  if (has_avx512()) return "SkylakeX";
+  if (is_one_of(core, with_avx2) || !has_avx2()) return {};
+  return "Haswell";
+}
+
+}  // namespace
+
+void prepare_process(char** arguments) {
+  if (has_avx512()) setenv("ATEN_CPU_CAPABILITY", "avx512", /*overwrite=*/0);
+  // Tensors of a step are freed and wanted again by the next operation; 32 MiB is the most that the
+  // C library takes.
+  (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  const std::string_view core = better_core(openblas_core());
+  if (core.empty() || std::getenv(core_variable) != nullptr ||
+      std::getenv(guard_variable) != nullptr) {
+    return;
+  }
+  // OpenBLAS reads it as it is loaded. Where starting again fails the run is slower, that is all.
+  setenv(core_variable, std::string(core).c_str(), /*overwrite=*/1);
+  setenv(guard_variable, "1", /*overwrite=*/1);
+  (void)execv("/proc/self/exe", arguments);
+}
+
+std::string blas_in_use() {
+  const std::string core = openblas_core();
+  if (core.empty()) return "not OpenBLAS: steps may take 16 times longer";
+  using Parallel = int (*)();
+  const auto parallel = reinterpret_cast<Parallel>(dlsym(RTLD_DEFAULT, "openblas_get_parallel"));
+  const bool openmp = parallel != nullptr && parallel() == 2;
+  return fmt::format("OpenBLAS {}{}", core,
+                     openmp ? ", OpenMP" : ", not OpenMP: use one thread for each process");
+}
+
+}  // namespace rotary::lab

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// RunDirectory: what one cell leaves on the disk, and the lock of the process that works on it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/experiment/cell.hpp"
+
+namespace rotary::lab {
+
+// A line of log.csv, after `step` steps.
+struct LogRow {
+  std::int64_t step = 0;
+  std::int64_t tokens = 0;  // seen so far
+  double train_loss = 0;    // nats per byte, the mean since the row before
+  double validation_loss = 0;
+  double learning_rate = 0;  // of the last step
+  double wall_s = 0;         // of training steps so far, validation not counted
+  double cpu_s = 0;          // likewise, of all threads
+  double tokens_per_s = 0;   // since the row before
+};
+
+// A sequence of `multiple` times the trained tokens.
+struct LengthLoss {
+  std::int64_t multiple = 0;
+  std::string rule = {};            // by which a rotary encoding was stretched; "": as trained
+  std::optional<double> loss = {};  // absent: the encoding has no such positions
+  // Of the last quarter of the longest sequences measured, whose bytes see most at the longest
+  // multiple; the same bytes at every multiple. causal_lm.
+  std::optional<double> last_quarter = {};
+};
+
+// done.json.
+struct Outcome {
+  std::int64_t steps = 0;
+  std::int64_t parameters = 0;
+  double validation_loss = 0;
+  double wall_s = 0;
+  double cpu_s = 0;
+  std::vector<LengthLoss> lengths = {};
+};
+
+// Held, exclusively, until this is destroyed or the process ends, however it ends.
+class RunDirectory {
+ public:
+  // Makes what is missing. Absent: another process works on the cell. Fails where the directory
+  // belongs to another configuration.
+  [[nodiscard]] static std::optional<RunDirectory> claim(const std::string& root, const Cell& cell);
+  RunDirectory(RunDirectory&& other) noexcept;
+  RunDirectory& operator=(RunDirectory&& other) = delete;
+  ~RunDirectory();
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] std::string checkpoint() const { return path_ + "/checkpoint.pt"; }
+  [[nodiscard]] bool has_checkpoint() const;
+  [[nodiscard]] bool finished() const;
+
+  // Cuts log.csv to these bytes, which a checkpoint holds; 0: begins it.
+  void begin_log(std::int64_t bytes);
+  void append(const LogRow& row);
+  [[nodiscard]] std::int64_t log_bytes() const noexcept { return log_bytes_; }
+
+  // A checkpoint is written here, and becomes the checkpoint once its bytes are on the disk.
+  [[nodiscard]] std::string pending_checkpoint() const { return path_ + "/checkpoint.new"; }
+  void commit_checkpoint() const;
+
+  void finish(const Outcome& outcome) const;
+
+ private:
+  RunDirectory(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+
+  std::string path_;
+  int lock_;  // a file descriptor
+  std::int64_t log_bytes_ = 0;
+};
+
+// Absent where it was not measured.
+[[nodiscard]] std::optional<double> loss_of(const Outcome& outcome, const Measure& measure);
+
+// Of a finished cell; absent where there is none.
+[[nodiscard]] std::optional<Outcome> read_outcome(const std::string& path);
+
+}  // namespace rotary::lab

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "lab/data/batches.hpp"
+#include "lab/data/dataset.hpp"
+#include "lab/data/grammar.hpp"
+#include "lab/tests/temporary_folder.hpp"
+
+namespace rotary::lab {
+namespace {
+
+std::string failure_message(auto call) {
+  try {
+    call();
+  } catch (const cli::Failure& failure) {
+    return failure.what();
+  }
+  return "nothing failed";
+}
+
+TEST(Sha256, IsThatOfTheStandard) {
+  // FIPS 180-2, appendix B.1.
+  EXPECT_EQ(sha256_of("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(Grammar, IsTheSameForTheSameSeedAndOnlyThen) {
+  const GrammarText one = generate_text(1, 20'000);
+  EXPECT_EQ(one.text, generate_text(1, 20'000).text);
+  EXPECT_NE(one.text, generate_text(2, 20'000).text);
+  // Everywhere: of this hash no compiler and no library may change a bit.
+  EXPECT_EQ(sha256_of(one.text), sha256_of(generate_text(1, 20'000).text));
+  EXPECT_TRUE(
+      std::ranges::all_of(one.text, [](char c) { return c == '\n' || (c >= ' ' && c <= 'z'); }));
+}
+
+TEST(Dataset, KeepsTheBytesDocumentsAndOriginOfAFolder) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "from");
+  write_text(folder / "from/b.txt", "second");
+  write_text(folder / "from/a.txt", "first ");
+  write_text(folder / "from/c.bin", std::string_view("bi\0nary", 7));
+  write_text(folder / "from/d.md", "not asked for");
+  const Source source{.path = folder / "from", .suffix = "", .licence = "mine"};
+  Source texts = source;
+  texts.suffix = ".txt";
+  const Manifest manifest = add_dataset(folder / "data", "two", texts);
+  EXPECT_EQ(manifest.documents, (std::vector<std::int64_t>{6, 6}));
+  EXPECT_EQ(read_text(folder / "data/two/text.bin"), "first second");
+  EXPECT_EQ(manifest.sha256, sha256_of("first second"));
+  const Dataset loaded = load_dataset(folder / "data", "two");
+  EXPECT_EQ(loaded.train + loaded.validation, "first second");
+  EXPECT_EQ(loaded.manifest.licence, "mine");
+  EXPECT_EQ(loaded.manifest.origin, folder / "from");
+  EXPECT_EQ(list_datasets(folder / "data").size(), 1U);
+  // c.bin, with its byte of 0, is no text.
+  EXPECT_EQ(add_dataset(folder / "data", "all", source).documents.size(), 3U);
+}
+
+TEST(Dataset, RefusesWhatIsThereBadNamesAndChangedBytes) {
+  const TemporaryFolder folder;
+  write_text(folder / "text", "some text");
+  const Source source{.path = folder / "text", .suffix = "", .licence = "mine"};
+  add_dataset(folder / "data", "once", source);
+  const auto adds = [&](const std::string& name) {
+    return failure_message([&] { add_dataset(folder / "data", name, source); });
+  };
+  EXPECT_NE(adds("once").find("exists"), std::string::npos);
+  EXPECT_NE(adds("../up").find("got '../up'"), std::string::npos);
+  EXPECT_NE(adds("grammar").find("not grammar"), std::string::npos);
+  write_text(folder / "data/once/text.bin", "some test");
+  const std::string loads = failure_message([&] { (void)load_dataset(folder / "data", "once"); });
+  EXPECT_NE(loads.find("must have the SHA-256 of its manifest"), std::string::npos) << loads;
+  const Source missing{.path = folder / "nothing", .suffix = "", .licence = ""};
+  EXPECT_NE(
+      failure_message([&] { add_dataset(folder / "data", "none", missing); }).find("no such file"),
+      std::string::npos);
+}
+
+TEST(Dataset, TakesNothingThatIsNoPackageForOne) {
+  const TemporaryFolder folder;
+  for (const char* package : {"", "-o", "../x", "a b", "x;y", "P"}) {
+    const Source source{.path = std::string("deb:") + package, .suffix = "", .licence = ""};
+    EXPECT_NE(failure_message([&] {
+                add_dataset(folder / "data", "none", source);
+              }).find("deb: takes the name of a package"),
+              std::string::npos)
+        << package;
+  }
+}
+
+TEST(Dataset, ValidatesWithEveryTwentiethDocument) {
+  Manifest manifest{.name = "many"};
+  std::string text;
+  for (int n = 0; n < 200; ++n) {
+    manifest.documents.push_back(2);
+    text += n % 20 == 19 ? "vv" : "tt";
+  }
+  const Dataset dataset = split(manifest, text);
+  EXPECT_EQ(dataset.train, std::string(380, 't'));
+  EXPECT_EQ(dataset.validation, std::string(20, 'v'));
+}
+
+TEST(Batch, IsAFunctionOfSeedAndStep) {
+  const std::string text = generate_text(3, 5'000).text;
+  const BatchShape shape{.task = Task::causal_lm, .rows = 3, .tokens = 16};
+  const Batch batch = training_batch(text, shape, 7, 11);
+  EXPECT_EQ(batch.inputs, training_batch(text, shape, 7, 11).inputs);
+  EXPECT_NE(batch.inputs, training_batch(text, shape, 7, 12).inputs);
+  EXPECT_NE(batch.inputs, training_batch(text, shape, 8, 11).inputs);
+  ASSERT_EQ(batch.inputs.size(), 48U);
+  // The target of a byte is the byte after it.
+  for (std::size_t n = 0; n < 48; ++n) {
+    if (n % 16 == 15) continue;
+    EXPECT_EQ(batch.targets[n], batch.inputs[n + 1]);
+  }
+}
+
+TEST(Batch, HidesAboutFifteenPercentAndKeepsWhatWasThere) {
+  const std::string text = generate_text(3, 50'000).text;
+  const BatchShape shape{.task = Task::masked_lm, .rows = 64, .tokens = 64};
+  const Batch batch = training_batch(text, shape, 1, 0);
+  const Batch plain =
+      training_batch(text, {.task = Task::causal_lm, .rows = 64, .tokens = 64}, 1, 0);
+  ASSERT_EQ(batch.predicted.size(), batch.targets.size());
+  // Of 4096 bytes 614 are expected, with a standard deviation of 23.
+  EXPECT_NEAR(static_cast<double>(batch.predicted.size()), 614, 5 * 23);
+  std::size_t hidden = 0;
+  for (std::size_t n = 0; n < batch.predicted.size(); ++n) {
+    const auto at = static_cast<std::size_t>(batch.predicted[n]);
+    EXPECT_EQ(batch.targets[n], plain.inputs[at]);
+    hidden += batch.inputs[at] == mask_token ? 1U : 0U;
+  }
+  EXPECT_NEAR(static_cast<double>(hidden) / static_cast<double>(batch.predicted.size()), 0.8, 0.1);
+  // A loss over nothing is NaN: something is predicted in the smallest of batches, too.
+  for (std::int64_t step = 0; step < 20; ++step) {
+    EXPECT_FALSE(training_batch(text, {.task = Task::masked_lm, .rows = 1, .tokens = 2}, 1, step)
+                     .predicted.empty());
+  }
+}
+
+TEST(Batch, RefusesTextThatIsShorterThanARow) {
+  const BatchShape shape{.task = Task::causal_lm, .rows = 1, .tokens = 16};
+  EXPECT_NE(failure_message([&] {
+              (void)training_batch("sixteen bytes...", shape, 1, 0);
+            }).find("at least 17 bytes"),
+            std::string::npos);
+  EXPECT_EQ(training_batch("seventeen bytes..", shape, 1, 0).inputs.size(), 16U);
+}
+
+}  // namespace
+}  // namespace rotary::lab

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/experiment/experiment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "cli/failure.hpp"
+#include "lab/encodings/encoding.hpp"
+#include "lab/experiment/cell.hpp"
+#include "lab/experiment/verdict.hpp"
+#include "lab/tests/tiny.hpp"
+
+namespace rotary::lab {
+namespace {
+
+using nlohmann::json;
+
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  text.replace(text.find(what), what.size(), by);
+  return text;
+}
+
+std::string parse_failure(const std::string& text) {
+  try {
+    (void)parse_experiment(text, "e.json");
+  } catch (const cli::Failure& failure) {
+    return failure.what();
+  }
+  return "read without failure";
+}
+
+TEST(Experiment, ReadsWhatItsFileSays) {
+  const Experiment experiment = parse_experiment(tiny_json("masked_lm"), "e.json");
+  const Preset& quick = find_preset(experiment, "quick");
+  EXPECT_EQ(quick.model.task, Task::masked_lm);
+  EXPECT_EQ(quick.model.head_dim(), 16);
+  EXPECT_EQ(quick.training.evaluate_lengths.size(), 2U);
+  EXPECT_EQ(quick.encodings.size(), named_encodings().size());
+  EXPECT_THROW((void)find_preset(experiment, "fast"), cli::Failure);
+}
+
+TEST(Experiment, RefusesWhatItDoesNotUnderstandAndNamesIt) {
+  const std::string good = tiny_json("causal_lm");
+  EXPECT_EQ(parse_failure(replaced(good, "\"steps\": 30", "\"steps\": 0")),
+            "e.json: presets: quick: training: steps must be a whole number from 1 to 2^53, got 0");
+  EXPECT_EQ(parse_failure(replaced(good, "\"batch\": 8", "\"batch\": 8, \"bacth\": 9")),
+            "e.json: presets: quick: training: the key 'bacth' has no meaning here");
+  EXPECT_EQ(parse_failure(replaced(good, "\"heads\": 2", "\"heads\": 3")),
+            "e.json: presets: quick: model: d_model / heads must be an even number, got 32 / 3");
+  EXPECT_EQ(parse_failure(replaced(good, "[1, 2]", "[2, 3]")),
+            "e.json: presets: quick: training: evaluate_lengths must divide the longest, 3, got 2");
+  EXPECT_EQ(parse_failure(replaced(good, "causal_lm", "translation")),
+            "e.json: task must be causal_lm or masked_lm, got 'translation'");
+  EXPECT_NE(parse_failure(replaced(good, "\"rope\"", "\"ropes\"")).find("got 'ropes'"),
+            std::string::npos);
+  EXPECT_NE(parse_failure(replaced(good, "\"rope\",", "\"rope\", \"rope\",")).find("rope twice"),
+            std::string::npos);
+  EXPECT_NE(parse_failure("{").find("e.json must be JSON"), std::string::npos);
+}
+
+TEST(Experiment, RefusesScoresWhereThereAreNone) {
+  const std::string linear = replaced(tiny_json("causal_lm"), "\"tokens\": 32",
+                                      "\"tokens\": 32, \"attention\": \"linear\"");
+  EXPECT_NE(parse_failure(linear).find("linear attention has no scores for shaw to act on"),
+            std::string::npos)
+      << parse_failure(linear);
+}
+
+TEST(Experiment, ReadsClaimsOfLengthsAndRules) {
+  const std::string claims =
+      R"("claims": [{"statement": "s", "margin": 0.1, "lower": "rope", "higher":
+         {"encoding": "rope", "multiple": 4, "rule": "yarn", "tokens": "last_quarter"}}])";
+  const Experiment experiment =
+      parse_experiment(replaced(tiny_json("causal_lm"), "\"claims\": []", claims), "e.json");
+  EXPECT_EQ(experiment.claims[0].lower.encoding, "rope");
+  EXPECT_EQ(experiment.claims[0].lower.multiple, 1);
+  EXPECT_EQ(experiment.claims[0].higher.multiple, 4);
+  EXPECT_EQ(experiment.claims[0].higher.rule, "yarn");
+  EXPECT_TRUE(experiment.claims[0].higher.last_quarter);
+}
+
+TEST(Encoding, OfAnExperimentChangesWhatANameStandsFor) {
+  const json entry = json::parse(R"({"name": "rope-500k", "like": "rope", "base": 500000})");
+  const Encoding encoding = parse_encoding(encoding_settings(entry), 16);
+  EXPECT_EQ(encoding.name, "rope-500k");
+  EXPECT_EQ(std::get<RotaryEncoding>(encoding.kind).spec.base.get(), 500000);
+  // A name means one thing.
+  EXPECT_THROW((void)encoding_settings(json::parse(R"({"like": "rope", "base": 5})")),
+               cli::Failure);
+}
+
+TEST(Encoding, RefusesSettingsThatItDoesNotHave) {
+  const auto message = [](const char* text) -> std::string {
+    try {
+      (void)parse_encoding(encoding_settings(json::parse(text)), 16);
+    } catch (const cli::Failure& failure) {
+      return failure.what();
+    }
+    return "read without failure";
+  };
+  EXPECT_EQ(message(R"({"name": "x", "like": "alibi", "base": 5})"),
+            "encoding x: the key 'base' has no meaning here");
+  EXPECT_NE(message(R"({"name": "x", "like": "rope", "base": 0.5})").find("base"),
+            std::string::npos);
+  EXPECT_NE(message(R"({"name": "x", "like": "rope", "scaling": {"rope_type": "linaer"}})")
+                .find("linaer"),
+            std::string::npos);
+}
+
+TEST(Cell, ConfigurationHoldsAllThatDecidesAResult) {
+  auto cells = tiny_cells("causal_lm");
+  EXPECT_EQ(folder_of(cells[0]), "tiny-quick/none/seed-1");
+  EXPECT_EQ(difference(config_of(cells[0]), config_of(cells[0])), "");
+  Cell other = cells[0];
+  other.training.steps = 31;
+  EXPECT_EQ(difference(config_of(cells[0]), config_of(other)),
+            "training.steps must be 30 as when the run began, got 31");
+  other = cells[0];
+  other.data_sha256 = "0";
+  EXPECT_EQ(difference(config_of(cells[0]), config_of(other)),
+            "data.sha256 must be \"\" as when the run began, got \"0\"");
+}
+
+TEST(Schedule, RisesThenFallsToItsFraction) {
+  const TrainingConfig training{
+      .steps = 100, .learning_rate = 2, .warmup_steps = 9, .final_fraction = 0.1};
+  EXPECT_DOUBLE_EQ(learning_rate_at(training, 0), 0.2);
+  EXPECT_DOUBLE_EQ(learning_rate_at(training, 9), 2);
+  EXPECT_NEAR(learning_rate_at(training, 100), 0.2, 1e-15);
+  EXPECT_GT(learning_rate_at(training, 50), learning_rate_at(training, 51));
+}
+
+TEST(Verdict, FollowsFromTheGapsOfAllSeeds) {
+  EXPECT_EQ(judge({0.2, 0.1}, 0.1), Verdict::confirmed);
+  EXPECT_EQ(judge({0.2, 0.05}, 0.1), Verdict::not_visible);
+  EXPECT_EQ(judge({-0.2, -0.1}, 0.1), Verdict::contradicted);
+  EXPECT_EQ(judge({-0.2, 0.3}, 0.1), Verdict::not_visible);
+  EXPECT_EQ(judge({}, 0.1), Verdict::not_run);
+}
+
+}  // namespace
+}  // namespace rotary::lab

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// An experiment that trains in a tenth of a second: every named encoding.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/data/dataset.hpp"
+#include "lab/encodings/encoding.hpp"
+#include "lab/experiment/cell.hpp"
+#include "lab/experiment/experiment.hpp"
+
+namespace rotary::lab {
+
+inline std::string tiny_json(std::string_view task, int steps = 30) {
+  std::string names;
+  for (const NamedEncoding& each : named_encodings())
+    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", each.name);
+  return fmt::format(
+      R"({{"schema_version": 1, "name": "tiny", "title": "Tiny", "mirrors": "nothing",
+           "task": "{}", "claims": [],
+           "presets": {{"quick": {{
+             "model": {{"d_model": 32, "layers": 2, "heads": 2, "tokens": 32}},
+             "training": {{"steps": {}, "batch": 8, "learning_rate": 0.003, "warmup_steps": 5,
+                          "validate_every": 10, "validation_rows": 8,
+                          "evaluate_lengths": [1, 2],
+                          "rescale": ["linear", "yarn"]}},
+             "seeds": [1], "encodings": [{}]}}}}}})",
+      task, steps, names);
+}
+
+inline std::vector<Cell> tiny_cells(std::string_view task, std::vector<std::string> only = {},
+                                    int steps = 30) {
+  return cells_of(parse_experiment(tiny_json(task, steps), "tiny.json"),
+                  {.preset = "quick", .only = std::move(only), .seeds = {}});
+}
+
+}  // namespace rotary::lab

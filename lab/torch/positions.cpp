@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/torch/positions.hpp"
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lab/data/random.hpp"
+#include "lab/torch/functions.hpp"
+
+namespace rotary::lab {
+namespace {
+
+// Of what encodings learn: the streams of batches are numbered by steps.
+constexpr std::uint64_t stream = std::uint64_t{1} << 63;
+
+at::Tensor to_tensor(const std::vector<double>& numbers) {
+  const auto tensor = at::empty({std::ssize(numbers)}, at::TensorOptions().dtype(at::kDouble));
+  std::ranges::copy(numbers, tensor.data_ptr<double>());
+  return tensor;
+}
+
+at::Tensor uniform_table(Random& random, std::int64_t rows, std::int64_t columns) {
+  // Glorot and Bengio 2010, as Shaw's tables begin in tensor2tensor.
+  const double reach = std::sqrt(6.0 / static_cast<double>(rows + columns));
+  std::vector<double> numbers(static_cast<std::size_t>(rows * columns));
+  for (double& number : numbers) number = reach * (2 * random.uniform() - 1);
+  return to_tensor(numbers).view({rows, columns}).to(at::kFloat);
+}
+
+// As torch's and BERT's embeddings of tokens begin here: normal, 0.02.
+at::Tensor normal_table(Random& random, std::int64_t rows, std::int64_t columns) {
+  std::vector<double> numbers(static_cast<std::size_t>(rows * columns));
+  for (double& number : numbers) {
+    const double radius = std::sqrt(-2 * std::log(random.uniform()));
+    number = 0.02 * radius * std::cos(2 * std::numbers::pi * random.uniform());
+  }
+  return to_tensor(numbers).view({rows, columns}).to(at::kFloat);
+}
+
+ShawWindow shaw_window(const ShawEncoding& shaw, const ModelConfig& model) {
+  return {.left = shaw.window, .right = model.task == Task::causal_lm ? 0 : shaw.window};
+}
+
+}  // namespace
+
+PositionsImpl::PositionsImpl(Encoding encoding, const ModelConfig& model, std::uint64_t seed)
+    : encoding_(std::move(encoding)), model_(model) {
+  Random random(seed, stream);
+  if (const auto* rotary = std::get_if<RotaryEncoding>(&encoding_.kind))
+    unscaled_ = std::holds_alternative<NoScaling>(rotary->spec.scaling);
+  if (std::holds_alternative<LearnedEncoding>(encoding_.kind)) {
+    learned_ = register_parameter("learned", normal_table(random, model.tokens, model.d_model));
+  }
+  if (const auto* shaw = std::get_if<ShawEncoding>(&encoding_.kind)) {
+    const std::int64_t rows = shaw_window(*shaw, model).rows();
+    for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+      const std::string of_layer = std::to_string(layer);
+      shaw_keys_.push_back(register_parameter("shaw_keys_" + of_layer,
+                                              uniform_table(random, rows, model.head_dim())));
+      shaw_values_.push_back(register_parameter("shaw_values_" + of_layer,
+                                                uniform_table(random, rows, model.head_dim())));
+    }
+  }
+  if (const auto* bias = std::get_if<BiasEncoding>(&encoding_.kind)) {
+    const std::int64_t sets = shared_by_layers(*bias) ? 1 : model.layers;
+    for (std::int64_t set = 0; set < sets; ++set) {
+      const auto begin = initial_parameters(*bias, model, [&] { return random.uniform(); });
+      auto numbers = to_tensor(begin.start).to(at::kFloat);
+      if (!begin.start.empty())
+        numbers = register_parameter("bias_" + std::to_string(set), numbers);
+      bias_.push_back(numbers);
+      bias_scale_ = to_tensor(begin.scale);
+    }
+    register_buffer("bias_scale", bias_scale_);
+  }
+}
+
+bool PositionsImpl::set_scaling(const Scaling& scaling) {
+  if (unscaled_) std::get<RotaryEncoding>(encoding_.kind).spec.scaling = scaling;
+  return unscaled_;
+}
+
+bool PositionsImpl::reaches(std::int64_t tokens) const {
+  return !learned_.defined() || tokens <= learned_.size(0);
+}
+
+at::Tensor PositionsImpl::add_absolute(const at::Tensor& x) const {
+  if (learned_.defined()) return add_learned_rows(x, learned_);
+  if (const auto* sinusoidal = std::get_if<SinusoidalEncoding>(&encoding_.kind)) {
+    const auto rows = sinusoidal_rows(sinusoidal->base, x.size(1), x.size(2), x.scalar_type());
+    return x + sinusoidal->scale * rows;
+  }
+  return x;
+}
+
+at::Tensor PositionsImpl::mask(std::int64_t layer, std::int64_t tokens,
+                               at::ScalarType dtype) const {
+  const auto* rotary = std::get_if<RotaryEncoding>(&encoding_.kind);
+  const bool windowed =
+      rotary != nullptr && rotary->layers && layer % rotary->layers->full_every != 0;
+  const bool causal = model_.task == Task::causal_lm;
+  if (!causal && !windowed) return {};
+  const auto options = at::TensorOptions().dtype(dtype);
+  const auto nothing =
+      at::full({tokens, tokens}, -std::numeric_limits<double>::infinity(), options);
+  auto mask = causal ? at::triu(nothing, 1) : at::zeros({tokens, tokens}, options);
+  // -Inf · 0 is NaN, so triangles of -Inf are added, not multiplied.
+  if (windowed) {
+    const std::int64_t window = rotary->layers->window;
+    mask = mask + at::tril(nothing, -window);
+    if (!causal) mask = mask + at::triu(nothing, window);
+  }
+  return mask;
+}
+
+at::Tensor PositionsImpl::bias(std::size_t layer, std::int64_t tokens, at::ScalarType dtype) {
+  const auto& encoding = std::get<BiasEncoding>(encoding_.kind);
+  const at::Tensor& parameters = bias_[bias_.size() == 1 ? 0 : layer];
+  if (parameters.numel() > 0) {
+    const torch::NoGradGuard no_gradient;
+    const auto kept = parameters.detach().to(at::kDouble).contiguous().clone();
+    constrain(encoding, {kept.data_ptr<double>(), static_cast<std::size_t>(kept.numel())});
+    parameters.copy_(kept);
+  }
+  const BiasCall call{.encoding = encoding, .model = model_, .tokens = tokens, .dtype = dtype};
+  return bias_scores(parameters.to(at::kDouble) * bias_scale_, call);
+}
+
+std::vector<LayerTerms> PositionsImpl::terms(std::int64_t tokens, at::ScalarType dtype) {
+  std::vector<LayerTerms> layers(static_cast<std::size_t>(model_.layers));
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    LayerTerms& terms = layers[layer];
+    terms.mask = mask(static_cast<std::int64_t>(layer), tokens, dtype);
+    if (const auto* rotary = std::get_if<RotaryEncoding>(&encoding_.kind)) {
+      terms.q_rotations = layer == 0 ? rotations_of(rotary->spec, tokens, dtype, Role::query)
+                                     : layers[0].q_rotations;
+      terms.k_rotations =
+          layer == 0 ? rotations_of(rotary->spec, tokens, dtype, Role::key) : layers[0].k_rotations;
+    }
+    if (const auto* shaw = std::get_if<ShawEncoding>(&encoding_.kind)) {
+      terms.window = shaw_window(*shaw, model_);
+      terms.shaw_keys = shaw_keys_[layer];
+      terms.shaw_values = shaw_values_[layer];
+    }
+    if (std::holds_alternative<BiasEncoding>(encoding_.kind)) {
+      if (layer > 0 && bias_.size() == 1) {
+        terms.bias = layers[0].bias;
+      } else {
+        const auto bias_of_layer = bias(layer, tokens, dtype);
+        terms.bias = terms.mask.defined() ? bias_of_layer + terms.mask : bias_of_layer;
+      }
+      terms.mask = at::Tensor();
+    }
+  }
+  return layers;
+}
+
+}  // namespace rotary::lab

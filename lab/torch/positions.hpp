@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Positions: an Encoding at work in a model of torch, with what it learns.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lab/encodings/encoding.hpp"
+#include "lab/experiment/model_config.hpp"
+#include "rotary/rotations.hpp"
+#include "rotary/shaw.hpp"
+
+namespace rotary::lab {
+
+// What positions do in one layer. What is absent or undefined does nothing.
+struct LayerTerms {
+  std::shared_ptr<const Rotations> q_rotations;
+  std::shared_ptr<const Rotations> k_rotations;
+  at::Tensor mask;         // [tokens, tokens]: 0, or -Inf where a query does not see
+  at::Tensor bias;         // [heads, tokens, tokens], -Inf likewise; then mask is undefined
+  at::Tensor shaw_keys;    // [window.rows(), head_dim]
+  at::Tensor shaw_values;  // likewise
+  ShawWindow window;
+};
+
+class PositionsImpl : public torch::nn::Module {
+ public:
+  // What is learned begins with numbers that depend on the seed alone.
+  PositionsImpl(Encoding encoding, const ModelConfig& model, std::uint64_t seed);
+
+  // Whether sequences of so many tokens have positions at all: a learned table ends.
+  [[nodiscard]] bool reaches(std::int64_t tokens) const;
+
+  // Of a rotary encoding without a rule, which it has again after NoScaling; false for all others.
+  bool set_scaling(const Scaling& scaling);
+
+  // x [batch, tokens, d_model]
+  [[nodiscard]] at::Tensor add_absolute(const at::Tensor& x) const;
+
+  // For each layer, of sequences of so many tokens.
+  [[nodiscard]] std::vector<LayerTerms> terms(std::int64_t tokens, at::ScalarType dtype);
+
+ private:
+  [[nodiscard]] at::Tensor bias(std::size_t layer, std::int64_t tokens, at::ScalarType dtype);
+  [[nodiscard]] at::Tensor mask(std::int64_t layer, std::int64_t tokens,
+                                at::ScalarType dtype) const;
+
+  Encoding encoding_;
+  bool unscaled_ = false;  // a rotary encoding without a rule
+  ModelConfig model_;
+  at::Tensor learned_;            // [tokens, d_model]
+  std::vector<at::Tensor> bias_;  // of each layer, or one: BiasParameters::start
+  at::Tensor bias_scale_;
+  std::vector<at::Tensor> shaw_keys_, shaw_values_;  // of each layer
+};
+TORCH_MODULE(Positions);
+
+}  // namespace rotary::lab

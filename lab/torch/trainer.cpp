@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/torch/trainer.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "lab/torch/evaluate.hpp"
+
+namespace rotary::lab {
+namespace {
+
+using torch::optim::AdamW;
+using torch::optim::AdamWOptions;
+using torch::serialize::InputArchive;
+using torch::serialize::OutputArchive;
+
+// Of all threads of the process.
+double cpu_seconds() {
+  timespec time = {};
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Weight decay is for what multiplies: neither for vectors nor for what an encoding learns.
+std::unique_ptr<AdamW> make_optimizer(Transformer& model, const TrainingConfig& training) {
+  std::vector<at::Tensor> matrices;
+  std::vector<at::Tensor> others;
+  for (const auto& parameter : model->named_parameters()) {
+    const bool of_encoding = parameter.key().starts_with("positions.");
+    const bool decays = parameter.value().dim() >= 2 && !of_encoding;
+    (decays ? matrices : others).push_back(parameter.value());
+  }
+  const auto options = [&](double weight_decay) {
+    return std::make_unique<AdamWOptions>(AdamWOptions(training.learning_rate)
+                                              .betas({0.9, training.beta2})
+                                              .weight_decay(weight_decay));
+  };
+  std::vector<torch::optim::OptimizerParamGroup> groups;
+  groups.emplace_back(std::move(matrices), options(training.weight_decay));
+  groups.emplace_back(std::move(others), options(0));
+  return std::make_unique<AdamW>(std::move(groups), AdamWOptions(training.learning_rate));
+}
+
+// The members by name, for both directions.
+struct NamedNumber {
+  const char* name;
+  double* number;
+};
+std::array<NamedNumber, 4> numbers_of(Counts& counts) {
+  return {{{"wall_s", &counts.wall_s},
+           {"cpu_s", &counts.cpu_s},
+           {"logged_wall_s", &counts.logged_wall_s},
+           {"loss_sum", &counts.loss_sum}}};
+}
+struct NamedInteger {
+  const char* name;
+  std::int64_t* number;
+};
+std::array<NamedInteger, 3> integers_of(Counts& counts) {
+  return {{{"step", &counts.step},
+           {"logged_step", &counts.logged_step},
+           {"log_bytes", &counts.log_bytes}}};
+}
+
+}  // namespace
+
+Trainer::Trainer(const Cell& cell)
+    : training_(cell.training),
+      model_(cell.model, cell.encoding, cell.seed),
+      optimizer_(make_optimizer(model_, cell.training)) {}
+
+double Trainer::step(const Batch& batch) {
+  const double wall = wall_seconds();
+  const double cpu = cpu_seconds();
+  for (auto& group : optimizer_->param_groups()) {
+    static_cast<AdamWOptions&>(group.options()).lr(learning_rate_at(training_, counts_.step));
+  }
+  optimizer_->zero_grad();
+  const auto loss = loss_of(model_, batch);
+  const double value = loss.item<double>();
+  if (!std::isfinite(value)) {
+    throw cli::Failure(
+        cli::ExitCode::check_failed,
+        fmt::format("the loss must be finite, got {} at step {}", value, counts_.step + 1));
+  }
+  loss.backward();
+  (void)torch::nn::utils::clip_grad_norm_(model_->parameters(), training_.clip_norm);
+  optimizer_->step();
+  counts_.step += 1;
+  counts_.loss_sum += value;
+  counts_.wall_s += wall_seconds() - wall;
+  counts_.cpu_s += cpu_seconds() - cpu;
+  return value;
+}
+
+std::int64_t Trainer::parameter_count() const {
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : model_->parameters()) count += parameter.numel();
+  return count;
+}
+
+void Trainer::save(const RunDirectory& directory) {
+  counts_.log_bytes = directory.log_bytes();
+  OutputArchive archive;
+  OutputArchive model(archive.compilation_unit());
+  OutputArchive optimizer(archive.compilation_unit());
+  model_->save(model);
+  optimizer_->save(optimizer);
+  archive.write("model", model);
+  archive.write("optimizer", optimizer);
+  for (const auto& [name, number] : numbers_of(counts_)) archive.write(name, c10::IValue(*number));
+  for (const auto& [name, number] : integers_of(counts_)) archive.write(name, c10::IValue(*number));
+  archive.save_to(directory.pending_checkpoint());
+  directory.commit_checkpoint();
+}
+
+void Trainer::load(const std::string& path) {
+  try {
+    InputArchive archive;
+    InputArchive model;
+    InputArchive optimizer;
+    archive.load_from(path);
+    archive.read("model", model);
+    archive.read("optimizer", optimizer);
+    model_->load(model);
+    optimizer_->load(optimizer);
+    c10::IValue value;
+    for (const auto& [name, number] : numbers_of(counts_)) {
+      archive.read(name, value);
+      *number = value.toDouble();
+    }
+    for (const auto& [name, number] : integers_of(counts_)) {
+      archive.read(name, value);
+      *number = value.toInt();
+    }
+  } catch (const c10::Error& error) {
+    throw cli::Failure(cli::ExitCode::malformed_input,
+                       fmt::format("{} must be a checkpoint of this cell: {}", path,
+                                   error.what_without_backtrace()));
+  }
+}
+
+}  // namespace rotary::lab

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// One transformer for all encodings: layers that normalise first, GELU, no dropout. Causal or
+// bidirectional as the task says; positions enter by Positions alone.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "lab/encodings/encoding.hpp"
+#include "lab/experiment/model_config.hpp"
+#include "lab/torch/positions.hpp"
+
+namespace rotary::lab {
+
+class LayerImpl : public torch::nn::Module {
+ public:
+  explicit LayerImpl(const ModelConfig& model);
+  // x [batch, tokens, d_model]
+  [[nodiscard]] at::Tensor forward(const at::Tensor& x, const LayerTerms& terms);
+
+ private:
+  [[nodiscard]] at::Tensor attention(const at::Tensor& x, const LayerTerms& terms);
+
+  std::int64_t heads_;
+  AttentionKind kind_;
+  Task task_;
+  torch::nn::LayerNorm attention_norm_ = nullptr, feed_forward_norm_ = nullptr;
+  torch::nn::Linear qkv_ = nullptr, attention_out_ = nullptr, up_ = nullptr, down_ = nullptr;
+};
+TORCH_MODULE(Layer);
+
+class TransformerImpl : public torch::nn::Module {
+ public:
+  // Two models that differ in the encoding alone begin with the same weights where they share them.
+  TransformerImpl(const ModelConfig& model, const Encoding& encoding, std::uint64_t seed);
+
+  // inputs [batch, tokens]; predicted: indices into them, flat, or undefined for all. The logits
+  // are [predicted, vocabulary].
+  [[nodiscard]] at::Tensor forward(const at::Tensor& inputs, const at::Tensor& predicted);
+
+  [[nodiscard]] Positions& positions() noexcept { return positions_; }
+
+ private:
+  torch::nn::Embedding tokens_ = nullptr;
+  std::vector<Layer> layers_;
+  torch::nn::LayerNorm norm_ = nullptr;
+  torch::nn::Linear logits_ = nullptr;
+  Positions positions_ = nullptr;
+};
+TORCH_MODULE(Transformer);
+
+// out [batch, tokens, heads · head_dim] of q, k, v [batch, tokens, heads, head_dim]. Linear: with
+// the scores, which makes them quadratic in the tokens as the softmax is, and costs no more at
+// these lengths; the values are those of linear_attend().
+[[nodiscard]] at::Tensor attend_linearly(const LayerTerms& terms, Task task, const at::Tensor& q,
+                                         const at::Tensor& k, const at::Tensor& v);
+[[nodiscard]] at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q,
+                                     const at::Tensor& k, const at::Tensor& v);
+
+}  // namespace rotary::lab

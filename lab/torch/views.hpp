@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors as views of the core library: the same memory, the strides as they are.
+#pragma once
+
+#include <torch/torch.h>
+
+#include "rotary/scores_view.hpp"
+#include "rotary/tensor_view.hpp"
+#include "rotary/tokens_view.hpp"
+
+namespace rotary::lab {
+
+// f32 or f64, on the processor; fails for any other tensor.
+[[nodiscard]] DType dtype_of(const at::Tensor& tensor);
+
+// [batch, tokens, heads, features]
+[[nodiscard]] HeadsView heads_view(const at::Tensor& tensor);
+
+// [batch, heads, queries, keys]
+[[nodiscard]] ScoresView scores_view(const at::Tensor& tensor);
+
+// [batch, tokens, features]
+[[nodiscard]] TokensView tokens_view(const at::Tensor& tensor);
+
+// [rows, columns]
+[[nodiscard]] ConstMatrixView matrix_view(const at::Tensor& tensor);
+[[nodiscard]] TableView table_view(const at::Tensor& tensor);
+
+}  // namespace rotary::lab
