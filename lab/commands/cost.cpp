@@ -22,21 +22,22 @@ int print_cost(const RunArguments& run, const CostOptions& options) {
   const Experiment experiment = load_experiment(run.experiment);
   const Preset& preset = find_preset(experiment, run.preset);
   const std::vector<Cell> cells = cells_of(
-      experiment, {.preset = run.preset, .only = run.only, .seeds = {preset.seeds.front()}});
+      experiment,
+      {.preset = run.preset, .only = run.only, .seeds = {preset.arms.front().seeds.front()}});
   const Dataset data = load_dataset(run.data_folder, run.data);
   fmt::print(stderr, "{}, {} thread{}\n", blas_in_use(), run.threads, run.threads == 1 ? "" : "s");
   set_threads(run.threads);
   const auto rows = measure_cost(cells, data, options);
   const auto none = std::ranges::find(
-      cells, "none", [](const Cell& cell) -> const std::string& { return cell.encoding.name; });
+      cells, "none", [](const Cell& cell) -> const std::string& { return cell.name; });
   const bool relative = none != cells.end();
   const auto base = static_cast<std::size_t>(relative ? none - cells.begin() : 0);
   fmt::print("milliseconds of processor time of a step of {} tokens{}\n{:<13}",
-             preset.training.batch * preset.model.tokens,
+             cells.front().training.batch * cells.front().model.tokens,
              relative ? ", and how much more than none" : "", "encoding");
   for (const CostRow& row : rows) fmt::print(" {:>16}", fmt::format("T={}", row.tokens));
   for (std::size_t n = 0; n < cells.size(); ++n) {
-    fmt::print("\n{:<13}", cells[n].encoding.name);
+    fmt::print("\n{:<13}", cells[n].name);
     for (const CostRow& row : rows) {
       const std::string more =
           relative ? fmt::format(" {:+5.0f} %", 100 * (row.cpu_ms[n] / row.cpu_ms[base] - 1)) : "";

@@ -77,8 +77,8 @@ void print_claim(const Claim& claim, const std::map<std::string, Outcomes>& resu
     for (const auto& [seed, outcome] : lower->second) {
       const auto other = higher->second.find(seed);
       if (other == higher->second.end()) continue;
-      const auto below = loss_of(outcome, claim.lower);
-      const auto above = loss_of(other->second, claim.higher);
+      const auto below = value_of(outcome, claim.lower);
+      const auto above = value_of(other->second, claim.higher);
       if (!below || !above) continue;
       gaps.push_back(*above - *below);
       listed += fmt::format(" {:+.3f}", gaps.back());
@@ -99,7 +99,7 @@ int print_results(const RunArguments& arguments) {
                 {.preset = arguments.preset, .only = arguments.only, .seeds = arguments.seeds})) {
     const std::string folder = (std::filesystem::path(arguments.runs) / folder_of(cell)).string();
     if (auto outcome = read_outcome(folder))
-      results[cell.encoding.name].emplace(cell.seed, *std::move(outcome));
+      results[cell.name].emplace(cell.seed, *std::move(outcome));
   }
   fmt::print("{}\nmirrors: {}\n\n", experiment.title, experiment.mirrors);
   print_table(results);

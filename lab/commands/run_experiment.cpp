@@ -58,7 +58,7 @@ class ProgressLine {
 enum class CellState { finished, busy, stopped };
 
 CellState run_cell(const Cell& cell, const Dataset& data, const std::string& runs) {
-  ProgressLine line(fmt::format("{} seed {}", cell.encoding.name, cell.seed));
+  ProgressLine line(fmt::format("{} seed {}", cell.name, cell.seed));
   auto directory = RunDirectory::claim(runs, cell);
   if (!directory) {
     line.finish("another process works on it");

@@ -77,4 +77,22 @@ Batch validation_batch(std::string_view text, const BatchShape& shape) {
   return batch;
 }
 
+Batch part_of(const Batch& batch, std::int64_t first, std::int64_t rows) {
+  Batch part{.shape = batch.shape};
+  part.shape.rows = rows;
+  const std::int64_t begin = first * batch.shape.tokens;
+  const std::int64_t end = begin + rows * batch.shape.tokens;
+  part.inputs.assign(batch.inputs.begin() + begin, batch.inputs.begin() + end);
+  if (batch.predicted.empty()) {
+    part.targets.assign(batch.targets.begin() + begin, batch.targets.begin() + end);
+    return part;
+  }
+  for (std::size_t n = 0; n < batch.predicted.size(); ++n) {
+    if (batch.predicted[n] < begin || batch.predicted[n] >= end) continue;
+    part.predicted.push_back(batch.predicted[n] - begin);
+    part.targets.push_back(batch.targets[n]);
+  }
+  return part;
+}
+
 }  // namespace rotary::lab

@@ -35,4 +35,7 @@ struct Batch {
 // same questions for every encoding, seed and step.
 [[nodiscard]] Batch validation_batch(std::string_view text, const BatchShape& shape);
 
+// Rows [first, first + rows) of a batch.
+[[nodiscard]] Batch part_of(const Batch& batch, std::int64_t first, std::int64_t rows);
+
 }  // namespace rotary::lab

@@ -141,6 +141,7 @@ std::string sha256_of(std::string_view bytes) {
 
 Dataset split(Manifest manifest, std::string_view text) {
   Dataset dataset{.manifest = std::move(manifest)};
+  const bool by_document = dataset.manifest.documents.size() >= documents_to_split_by;
   std::int64_t index = 0;
   std::size_t first = 0;
   for (const std::int64_t bytes : pieces_of(dataset.manifest, std::ssize(text))) {
@@ -148,6 +149,8 @@ Dataset split(Manifest manifest, std::string_view text) {
     const bool validates = index++ % validation_every == validation_every - 1;
     const auto size = static_cast<std::size_t>(bytes);
     (validates ? dataset.validation : dataset.train) += text.substr(first, size);
+    if (by_document)
+      (validates ? dataset.validation_documents : dataset.train_documents).push_back(bytes);
     first += size;
   }
   if (!dataset.validation.empty()) return dataset;

@@ -24,6 +24,9 @@ struct Dataset {
   Manifest manifest;
   std::string train = {};
   std::string validation = {};
+  // Bytes of each document in them, where data are split by documents; empty otherwise.
+  std::vector<std::int64_t> train_documents = {};
+  std::vector<std::int64_t> validation_documents = {};
 };
 
 // Every 20th piece is validation: a document where there are 100 of them or more, otherwise 64 KiB.

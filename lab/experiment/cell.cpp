@@ -40,12 +40,41 @@ json to_json(const TrainingConfig& training) {
 
 void check_names(const Preset& preset, const Selection& selection) {
   for (const std::string& name : selection.only) {
-    const bool known = std::ranges::any_of(
-        preset.encodings, [&](const json& settings) { return settings["name"] == json(name); });
-    if (known) continue;
+    if (std::ranges::find(preset.arms, name, &Arm::name) != preset.arms.end()) continue;
     throw cli::Failure(cli::ExitCode::usage,
                        fmt::format("--only must name encodings of the preset, got '{}'", name));
   }
+}
+
+bool selects(const Selection& selection, const Arm& arm) {
+  return selection.only.empty() ||
+         std::ranges::find(selection.only, arm.name) != selection.only.end();
+}
+
+// Without the same one twice, in the order in which arms name them.
+std::vector<std::uint64_t> seeds_of(const Preset& preset) {
+  std::vector<std::uint64_t> seeds;
+  for (const Arm& arm : preset.arms) {
+    for (const std::uint64_t seed : arm.seeds) {
+      if (std::ranges::find(seeds, seed) == seeds.end()) seeds.push_back(seed);
+    }
+  }
+  return seeds;
+}
+
+Cell make_cell(const Arm& arm, std::uint64_t seed) {
+  return {.experiment = {},
+          .preset = {},
+          .seed = seed,
+          .name = arm.name,
+          .encoding_settings = arm.encoding,
+          .encoding = parse_encoding(arm.encoding, arm.model.head_dim()),
+          .model = arm.model,
+          .training = arm.training,
+          .start = arm.start,
+          .start_sha256 = {},
+          .data = {},
+          .data_sha256 = {}};
 }
 
 }  // namespace
@@ -54,41 +83,40 @@ std::vector<Cell> cells_of(const Experiment& experiment, const Selection& select
   const Preset& preset = find_preset(experiment, selection.preset);
   check_names(preset, selection);
   std::vector<Cell> cells;
-  for (const std::uint64_t seed : selection.seeds.empty() ? preset.seeds : selection.seeds) {
-    for (const json& settings : preset.encodings) {
-      Encoding encoding = parse_encoding(settings, preset.model.head_dim());
-      if (!selection.only.empty() &&
-          std::ranges::find(selection.only, encoding.name) == selection.only.end()) {
-        continue;
-      }
-      cells.push_back({.experiment = experiment.name,
-                       .preset = selection.preset,
-                       .seed = seed,
-                       .encoding_settings = settings,
-                       .encoding = std::move(encoding),
-                       .model = preset.model,
-                       .training = preset.training,
-                       .data = {},
-                       .data_sha256 = {}});
+  for (const std::uint64_t seed : selection.seeds.empty() ? seeds_of(preset) : selection.seeds) {
+    for (const Arm& arm : preset.arms) {
+      const bool has_seed =
+          !selection.seeds.empty() || std::ranges::find(arm.seeds, seed) != arm.seeds.end();
+      if (!has_seed || !selects(selection, arm)) continue;
+      cells.push_back(make_cell(arm, seed));
+      cells.back().experiment = experiment.name;
+      cells.back().preset = selection.preset;
     }
   }
   return cells;
 }
 
 std::string config_of(const Cell& cell) {
-  const json config = {{"schema_version", 1},
-                       {"experiment", cell.experiment},
-                       {"preset", cell.preset},
-                       {"seed", cell.seed},
-                       {"encoding", cell.encoding_settings},
-                       {"model", to_json(cell.model)},
-                       {"training", to_json(cell.training)},
-                       {"data", {{"name", cell.data}, {"sha256", cell.data_sha256}}}};
+  json config = {{"schema_version", 1},
+                 {"experiment", cell.experiment},
+                 {"preset", cell.preset},
+                 {"seed", cell.seed},
+                 {"encoding", cell.encoding_settings},
+                 {"model", to_json(cell.model)},
+                 {"training", to_json(cell.training)},
+                 {"data", {{"name", cell.data}, {"sha256", cell.data_sha256}}}};
+  if (cell.start)
+    config["start"] = {{"folder", start_folder_of(cell)}, {"sha256", cell.start_sha256}};
   return config.dump(2) + "\n";
 }
 
 std::string folder_of(const Cell& cell) {
-  return fmt::format("{}-{}/{}/seed-{}", cell.experiment, cell.preset, cell.encoding.name,
+  return fmt::format("{}-{}/{}/seed-{}", cell.experiment, cell.preset, cell.name, cell.seed);
+}
+
+std::string start_folder_of(const Cell& cell) {
+  if (!cell.start) return {};
+  return fmt::format("{}-{}/{}/seed-{}", cell.start->experiment, cell.preset, cell.start->encoding,
                      cell.seed);
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cell: one encoding, one seed, one training. Everything that decides its result is in its
-// configuration, a JSON text; the SHA-256 of that text is its identity.
+// Cell: one arm of an experiment, one seed, one training. Everything that decides its result is in
+// its configuration, a JSON text; the SHA-256 of that text is its identity.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,15 +19,18 @@ struct Cell {
   std::string experiment;
   std::string preset;
   std::uint64_t seed = 0;
+  std::string name;  // of its arm
   nlohmann::json encoding_settings;
   Encoding encoding;
   ModelConfig model;
   TrainingConfig training;
+  std::optional<Start> start = {};
+  std::string start_sha256 = {};  // of the configuration of the cell that it starts from
   std::string data;
   std::string data_sha256;
 };
 
-// What is run: a preset's encodings × seeds, all encodings of the first seed first. `only`: the
+// What is run: a preset's arms × seeds, all arms of the first seed first. `only`: the
 // encodings of these names; empty: all.
 struct Selection {
   std::string preset;
@@ -39,8 +43,11 @@ struct Selection {
 // Keys in alphabetical order, a line end.
 [[nodiscard]] std::string config_of(const Cell& cell);
 
-// EXPERIMENT-PRESET/ENCODING/seed-N
+// EXPERIMENT-PRESET/NAME/seed-N
 [[nodiscard]] std::string folder_of(const Cell& cell);
+
+// Of the cell that it starts from; "" where it starts from nothing.
+[[nodiscard]] std::string start_folder_of(const Cell& cell);
 
 // "training.steps must be 250 as when the run began, got 300": the first difference of two
 // configurations, "" where there is none.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -43,10 +44,12 @@ void check_plain(const JsonObject& object, std::string_view name) {
 
 Task read_task(JsonObject& object) {
   const std::string name = object.text("task");
-  for (const Task task : {Task::causal_lm, Task::masked_lm}) {
-    if (name == to_string(task)) return task;
+  std::string names;
+  for (const NamedTask& each : named_tasks) {
+    if (name == each.name) return each.task;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
   }
-  fail(object, fmt::format("task must be causal_lm or masked_lm, got '{}'", name));
+  fail(object, fmt::format("task must be one of {}, got '{}'", names, name));
 }
 
 AttentionKind read_attention(JsonObject& object) {
@@ -69,7 +72,7 @@ void check_attention(const JsonObject& object, const Encoding& encoding, Attenti
 }
 
 ModelConfig read_model(JsonObject object, Task task) {
-  const ModelConfig model{.task = task,
+  const ModelConfig model{.task = object.has("task") ? read_task(object) : task,
                           .d_model = object.integer("d_model", 2),
                           .layers = object.integer("layers", 1),
                           .heads = object.integer("heads", 1),
@@ -127,23 +130,84 @@ TrainingConfig read_training(JsonObject object) {
   return training;
 }
 
-Preset read_preset(JsonObject object, Task task) {
-  Preset preset{.model = read_model(object.object("model"), task),
-                .training = read_training(object.object("training")),
-                .encodings = {},
-                .seeds = {}};
+std::vector<std::uint64_t> read_seeds(JsonObject& object) {
+  std::vector<std::uint64_t> seeds;
   for (const std::int64_t seed : read_integers(object, "seeds"))
-    preset.seeds.push_back(static_cast<std::uint64_t>(seed));
+    seeds.push_back(static_cast<std::uint64_t>(seed));
+  return seeds;
+}
+
+Start read_start(JsonObject object) {
+  Start start{.experiment = object.text("experiment"), .encoding = object.text("encoding")};
+  check_plain(object, start.experiment);
+  check_plain(object, start.encoding);
+  object.finish();
+  return start;
+}
+
+// What a preset's arms share, before an arm replaces some of it.
+struct Shared {
+  Task task;
+  json model;
+  json training;
+  std::vector<std::uint64_t> seeds;
+};
+
+// Takes key out of the object; null where there is none.
+json take(json& object, const char* key) {
+  if (!object.is_object() || !object.contains(key)) return {};
+  json value = std::move(object[key]);
+  object.erase(key);
+  return value;
+}
+
+Arm read_arm(json entry, const Shared& shared, const std::string& source) {
+  const auto merged = [&](const json& common, const char* key) {
+    json all = common;
+    if (const json own = take(entry, key); own.is_object()) all.update(own);
+    return all;
+  };
+  const json model = merged(shared.model, "model");
+  const json training = merged(shared.training, "training");
+  const json start = take(entry, "start");
+  const json seeds = take(entry, "seeds");
+  const json settings = encoding_settings(entry);
+  const std::string name = settings.at("name").get<std::string>();
+  const std::string where = fmt::format("{}: {}", source, name);
+  Arm arm{.name = name,
+          .encoding = settings,
+          .model = read_model(JsonObject(model, where + ": model"), shared.task),
+          .training = read_training(JsonObject(training, where + ": training")),
+          .start = std::nullopt,
+          .seeds = shared.seeds};
+  const JsonObject object(settings, where);
+  check_plain(object, name);
+  check_attention(object, parse_encoding(settings, arm.model.head_dim()), arm.model.attention);
+  if (!start.is_null()) arm.start = read_start(JsonObject(start, where + ": start"));
+  if (!seeds.is_null()) {
+    const json own = {{"seeds", seeds}};
+    JsonObject of_arm(own, where);
+    arm.seeds = read_seeds(of_arm);
+  }
+  return arm;
+}
+
+Preset read_preset(JsonObject object, Task task) {
+  Preset preset{.data = object.has("data") ? object.text("data") : "grammar", .arms = {}};
+  check_plain(object, preset.data);
+  // Whole by themselves: what is wrong with them is not said of each arm.
+  (void)read_model(object.object("model"), task);
+  (void)read_training(object.object("training"));
+  const Shared shared{.task = task,
+                      .model = object.at("model"),
+                      .training = object.at("training"),
+                      .seeds = read_seeds(object)};
   std::set<std::string> names;
   for (const json& entry : object.at("encodings")) {
-    const json settings = encoding_settings(entry);
-    const Encoding encoding = parse_encoding(settings, preset.model.head_dim());
-    check_plain(object, encoding.name);
-    check_attention(object, encoding, preset.model.attention);
-    if (!names.insert(encoding.name).second)
-      fail(object,
-           fmt::format("encodings must have names of their own, got {} twice", encoding.name));
-    preset.encodings.push_back(settings);
+    preset.arms.push_back(read_arm(entry, shared, object.name()));
+    const std::string& name = preset.arms.back().name;
+    if (!names.insert(name).second)
+      fail(object, fmt::format("encodings must have names of their own, got {} twice", name));
   }
   object.finish();
   return preset;
@@ -155,7 +219,9 @@ Measure read_measure(JsonObject& claim, std::string_view key) {
   JsonObject object = claim.object(key);
   Measure measure{.encoding = object.text("encoding"),
                   .multiple = object.integer("multiple", 1, 1),
-                  .rule = object.has("rule") ? object.text("rule") : ""};
+                  .rule = object.has("rule") ? object.text("rule") : "",
+                  .last_quarter = false,
+                  .metric = object.has("metric") ? object.text("metric") : ""};
   if (object.has("tokens")) {
     measure.last_quarter = object.text("tokens") == "last_quarter";
     if (!measure.last_quarter) fail(object, "tokens must be last_quarter, where it is given");

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,20 +37,37 @@ struct TrainingConfig {
 
 [[nodiscard]] double learning_rate_at(const TrainingConfig& training, std::int64_t step) noexcept;
 
-struct Preset {
+// The cell whose weights another begins with: of the same preset and seed, finished.
+struct Start {
+  std::string experiment;
+  std::string encoding;  // the name of its arm
+};
+
+// One of the things that a preset compares: an encoding, and what is special about its training.
+// In JSON the encoding, or an object with its keys and "model", "training" (what of the preset's is
+// otherwise here), "seeds" and "start".
+struct Arm {
+  std::string name;
+  nlohmann::json encoding;  // settings, as encoding_settings() makes them
   ModelConfig model;
   TrainingConfig training;
-  std::vector<nlohmann::json> encodings;  // settings, as encoding_settings() makes them
+  std::optional<Start> start;
   std::vector<std::uint64_t> seeds;
 };
 
-// A loss of a finished cell: "rope", or {"encoding": "rope", "multiple": 2, "rule": "yarn",
-// "tokens": "last_quarter"}.
+struct Preset {
+  std::string data;  // a data set by name, where the user names no other
+  std::vector<Arm> arms;
+};
+
+// A number of a finished cell: "rope", or {"encoding": "rope", "multiple": 2, "rule": "yarn",
+// "tokens": "last_quarter"}, or {"encoding": "rope", "metric": "bleu"}.
 struct Measure {
-  std::string encoding;
+  std::string encoding;  // the name of its arm
   std::int64_t multiple = 1;
   std::string rule = {};
   bool last_quarter = false;
+  std::string metric = {};  // "": the loss
 };
 
 // `lower` is below `higher` by at least margin.

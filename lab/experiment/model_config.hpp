@@ -2,19 +2,51 @@
 // The shape of a transformer, and what it is trained to do.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
 namespace rotary::lab {
 
 enum class Task {
-  causal_lm = 1,  // the next byte, from those before it
-  masked_lm = 2,  // hidden bytes, from those on both sides: BERT's objective
+  causal_lm = 1,      // the next byte, from those before it
+  masked_lm = 2,      // hidden bytes, from those on both sides: BERT's objective
+  translation = 3,    // a sentence in another language
+  triplets = 4,       // which of two passages is from the document of a third
+  sections = 5,       // which section of the manual a page is from
+  same_document = 6,  // whether two passages are from one document
+  copy = 7,           // an answer that the question determines: the same again,
+  reverse = 8,        // backwards,
+  addition = 9,       // or a sum
 };
 
-// "causal_lm", "masked_lm".
+struct NamedTask {
+  Task task;
+  std::string_view name;
+};
+
+inline constexpr std::array<NamedTask, 9> named_tasks = {{{Task::causal_lm, "causal_lm"},
+                                                          {Task::masked_lm, "masked_lm"},
+                                                          {Task::translation, "translation"},
+                                                          {Task::triplets, "triplets"},
+                                                          {Task::sections, "sections"},
+                                                          {Task::same_document, "same_document"},
+                                                          {Task::copy, "copy"},
+                                                          {Task::reverse, "reverse"},
+                                                          {Task::addition, "addition"}}};
+
+// As experiments write it.
 [[nodiscard]] constexpr std::string_view to_string(Task task) noexcept {
-  return task == Task::causal_lm ? "causal_lm" : "masked_lm";
+  for (const NamedTask& each : named_tasks) {
+    if (each.task == task) return each.name;
+  }
+  return "";
+}
+
+// Whether a token sees only those before it; in an encoder it sees all.
+[[nodiscard]] constexpr bool is_causal(Task task) noexcept {
+  return task == Task::causal_lm || task == Task::copy || task == Task::reverse ||
+         task == Task::addition;
 }
 
 enum class AttentionKind {

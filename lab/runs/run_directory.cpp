@@ -10,12 +10,14 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
@@ -65,6 +67,15 @@ void write_at_end(const std::string& path, std::string_view bytes) {
 
 json optional_number(const std::optional<double>& number) {
   return number ? json(*number) : json();
+}
+
+// NaN is null in JSON.
+std::vector<double> numbers_of(const json& list) {
+  std::vector<double> numbers;
+  for (const json& each : list)
+    numbers.push_back(each.is_number() ? each.get<double>()
+                                       : std::numeric_limits<double>::quiet_NaN());
+  return numbers;
 }
 
 }  // namespace
@@ -146,7 +157,9 @@ void RunDirectory::finish(const Outcome& outcome) const {
     lengths.push_back({{"multiple", length.multiple},
                        {"rule", length.rule},
                        {"loss", optional_number(length.loss)},
-                       {"last_quarter", optional_number(length.last_quarter)}});
+                       {"last_quarter", optional_number(length.last_quarter)},
+                       {"windows", length.windows},
+                       {"by_position", length.by_position}});
   }
   const json document = {{"schema_version", 1},
                          {"rotary", ROTARY_VERSION_STRING},
@@ -155,13 +168,18 @@ void RunDirectory::finish(const Outcome& outcome) const {
                          {"validation_loss", outcome.validation_loss},
                          {"wall_s", outcome.wall_s},
                          {"cpu_s", outcome.cpu_s},
-                         {"lengths", lengths}};
+                         {"lengths", lengths},
+                         {"metrics", outcome.metrics}};
   cli::write_files(
       std::array{cli::OutputFile{.path = path_ + "/done.json", .bytes = document.dump(2) + "\n"}},
       cli::Overwrite::allow);
 }
 
-std::optional<double> loss_of(const Outcome& outcome, const Measure& measure) {
+std::optional<double> value_of(const Outcome& outcome, const Measure& measure) {
+  if (!measure.metric.empty()) {
+    const auto found = outcome.metrics.find(measure.metric);
+    return found == outcome.metrics.end() ? std::nullopt : std::optional(found->second);
+  }
   for (const LengthLoss& length : outcome.lengths) {
     if (length.multiple == measure.multiple && length.rule == measure.rule)
       return measure.last_quarter ? length.last_quarter : length.loss;
@@ -188,8 +206,12 @@ std::optional<Outcome> read_outcome(const std::string& path) {
     outcome.lengths.push_back({.multiple = length.integer("multiple", 1),
                                .rule = length.has("rule") ? length.text("rule") : "",
                                .loss = maybe("loss"),
-                               .last_quarter = maybe("last_quarter")});
+                               .last_quarter = maybe("last_quarter"),
+                               .windows = numbers_of(length.at("windows")),
+                               .by_position = numbers_of(length.at("by_position"))});
   }
+  for (const auto& [name, value] : object.at("metrics").items())
+    outcome.metrics.emplace(name, value.get<double>());
   return outcome;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,10 @@ struct LengthLoss {
   // Of the last quarter of the longest sequences measured, whose bytes see most at the longest
   // multiple; the same bytes at every multiple. causal_lm.
   std::optional<double> last_quarter = {};
+  // Of each window of the longest sequences: the same bytes in every cell of a comparison.
+  std::vector<double> windows = {};
+  // By position in the sequence, in eighths of the trained tokens; NaN where nothing is predicted.
+  std::vector<double> by_position = {};
 };
 
 // done.json.
@@ -42,6 +47,8 @@ struct Outcome {
   double wall_s = 0;
   double cpu_s = 0;
   std::vector<LengthLoss> lengths = {};
+  // What the task has besides: "accuracy", "bleu".
+  std::map<std::string, double> metrics = {};
 };
 
 // Held, exclusively, until this is destroyed or the process ends, however it ends.
@@ -79,7 +86,7 @@ class RunDirectory {
 };
 
 // Absent where it was not measured.
-[[nodiscard]] std::optional<double> loss_of(const Outcome& outcome, const Measure& measure);
+[[nodiscard]] std::optional<double> value_of(const Outcome& outcome, const Measure& measure);
 
 // Of a finished cell; absent where there is none.
 [[nodiscard]] std::optional<Outcome> read_outcome(const std::string& path);

@@ -36,10 +36,10 @@ std::string parse_failure(const std::string& text) {
 TEST(Experiment, ReadsWhatItsFileSays) {
   const Experiment experiment = parse_experiment(tiny_json("masked_lm"), "e.json");
   const Preset& quick = find_preset(experiment, "quick");
-  EXPECT_EQ(quick.model.task, Task::masked_lm);
-  EXPECT_EQ(quick.model.head_dim(), 16);
-  EXPECT_EQ(quick.training.evaluate_lengths.size(), 2U);
-  EXPECT_EQ(quick.encodings.size(), named_encodings().size());
+  ASSERT_EQ(quick.arms.size(), named_encodings().size());
+  EXPECT_EQ(quick.arms[0].model.task, Task::masked_lm);
+  EXPECT_EQ(quick.arms[0].model.head_dim(), 16);
+  EXPECT_EQ(quick.arms[0].training.evaluate_lengths.size(), 2U);
   EXPECT_THROW((void)find_preset(experiment, "fast"), cli::Failure);
 }
 
@@ -53,13 +53,37 @@ TEST(Experiment, RefusesWhatItDoesNotUnderstandAndNamesIt) {
             "e.json: presets: quick: model: d_model / heads must be an even number, got 32 / 3");
   EXPECT_EQ(parse_failure(replaced(good, "[1, 2]", "[2, 3]")),
             "e.json: presets: quick: training: evaluate_lengths must divide the longest, 3, got 2");
-  EXPECT_EQ(parse_failure(replaced(good, "causal_lm", "translation")),
-            "e.json: task must be causal_lm or masked_lm, got 'translation'");
+  EXPECT_EQ(parse_failure(replaced(good, "causal_lm", "poetry")),
+            "e.json: task must be one of causal_lm, masked_lm, translation, triplets, sections, "
+            "same_document, copy, reverse, addition, got 'poetry'");
+  EXPECT_EQ(
+      parse_failure(
+          replaced(good, "\"rope\",", R"({"name": "r", "like": "rope", "model": {"tokens": 0}},)")),
+      "e.json: presets: quick: r: model: tokens must be a whole number from 2 to 2^53, got 0");
   EXPECT_NE(parse_failure(replaced(good, "\"rope\"", "\"ropes\"")).find("got 'ropes'"),
             std::string::npos);
   EXPECT_NE(parse_failure(replaced(good, "\"rope\",", "\"rope\", \"rope\",")).find("rope twice"),
             std::string::npos);
   EXPECT_NE(parse_failure("{").find("e.json must be JSON"), std::string::npos);
+}
+
+TEST(Experiment, AnArmReplacesWhatThePresetSays) {
+  const std::string arm = R"({"name": "long", "like": "rope", "model": {"tokens": 64},
+    "training": {"batch": 4}, "seeds": [7], "start": {"experiment": "e2", "encoding": "rope"}},)";
+  const Experiment experiment =
+      parse_experiment(replaced(tiny_json("causal_lm"), "\"rope\",", arm), "e.json");
+  const auto cells = cells_of(experiment, {.preset = "quick", .only = {"long"}, .seeds = {}});
+  ASSERT_EQ(cells.size(), 1U);
+  EXPECT_EQ(cells[0].model.tokens, 64);
+  EXPECT_EQ(cells[0].model.d_model, 32);
+  EXPECT_EQ(cells[0].training.batch, 4);
+  EXPECT_EQ(cells[0].training.steps, 30);
+  EXPECT_EQ(cells[0].encoding.name, "long");
+  EXPECT_EQ(folder_of(cells[0]), "tiny-quick/long/seed-7");
+  EXPECT_EQ(start_folder_of(cells[0]), "e2-quick/rope/seed-7");
+  // The first seed's arms first; an arm takes part in its own seeds alone.
+  const auto all = cells_of(experiment, {.preset = "quick", .only = {}, .seeds = {}});
+  EXPECT_EQ(all.size(), find_preset(experiment, "quick").arms.size());
 }
 
 TEST(Experiment, RefusesScoresWhereThereAreNone) {

@@ -30,7 +30,8 @@ constexpr double tolerance = 1e-9;
 
 double loss_at(Transformer& model, const Batch& batch) {
   const torch::NoGradGuard no_gradient;
-  return loss_of(model, batch).item<double>();
+  const auto [sum, count] = loss_of(model, batch);
+  return sum.item<double>() / static_cast<double>(count);
 }
 
 double difference(Transformer& model, const Batch& batch, double& number) {
@@ -83,7 +84,8 @@ TEST_P(Gradients, AreThoseOfDifferences) {
         if (parameter.key().find("qkv.weight") != std::string::npos) parameter.value().mul_(8);
       }
     }
-    loss_of(model, batch).backward();
+    const auto [sum, count] = loss_of(model, batch);
+    (sum / count).backward();
     for (auto& parameter : model->named_parameters()) {
       const bool of_encoding = parameter.key().starts_with("positions.");
       ASSERT_TRUE(parameter.value().grad().defined()) << named.name << ": " << parameter.key();

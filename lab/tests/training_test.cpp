@@ -76,7 +76,7 @@ TEST_P(EveryEncoding, LearnsAndStaysFinite) {
     EXPECT_EQ(outcome->lengths[0].loss, outcome->validation_loss);
     EXPECT_EQ(outcome->lengths[1].loss.has_value(), cell.encoding.name != "learned");
     const Measure stretched{.encoding = "rope", .multiple = 2, .rule = "yarn"};
-    EXPECT_EQ(loss_of(*outcome, stretched).has_value(), is_plain_rotary(cell.encoding));
+    EXPECT_EQ(value_of(*outcome, stretched).has_value(), is_plain_rotary(cell.encoding));
     EXPECT_TRUE(directory.finished());
     EXPECT_EQ(losses_of(directory).size(), 4U);
   }
@@ -125,7 +125,7 @@ TEST_F(Training, StretchingChangesLongSequencesAndLeavesNothingBehind) {
   const auto outcome = train_cell(cell, small_data(), directory, {});
   ASSERT_EQ(outcome->lengths.size(), 4U);
   const auto loss = [&](const char* rule) {
-    return loss_of(*outcome, {.encoding = "rope", .multiple = 2, .rule = rule}).value();
+    return value_of(*outcome, {.encoding = "rope", .multiple = 2, .rule = rule}).value();
   };
   EXPECT_NE(loss("linear"), loss(""));
   EXPECT_NE(loss("yarn"), loss(""));

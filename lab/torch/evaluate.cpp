@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,29 +27,41 @@ at::Tensor losses_of(Transformer& model, const Batch& batch, at::Reduction::Redu
                                 reduction);
 }
 
-// Rows [first, first + rows) of a batch.
-Batch part_of(const Batch& batch, std::int64_t first, std::int64_t rows) {
-  Batch part{.shape = batch.shape};
-  part.shape.rows = rows;
-  const std::int64_t begin = first * batch.shape.tokens;
-  const std::int64_t end = begin + rows * batch.shape.tokens;
-  part.inputs.assign(batch.inputs.begin() + begin, batch.inputs.begin() + end);
-  if (batch.predicted.empty()) {
-    part.targets.assign(batch.targets.begin() + begin, batch.targets.begin() + end);
-    return part;
+// By position: in bins of so many to the trained length.
+constexpr std::int64_t position_bins = 8;
+
+// Where loss n of a validation batch stands.
+struct Places {
+  const std::vector<std::int64_t>& predicted;  // of the batch
+  std::int64_t window_tokens;
+  std::int64_t tokens;  // of a sequence
+
+  [[nodiscard]] std::int64_t index(std::int64_t n) const {
+    return predicted.empty() ? n : predicted[static_cast<std::size_t>(n)];
   }
-  for (std::size_t n = 0; n < batch.predicted.size(); ++n) {
-    if (batch.predicted[n] < begin || batch.predicted[n] >= end) continue;
-    part.predicted.push_back(batch.predicted[n] - begin);
-    part.targets.push_back(batch.targets[n]);
+  [[nodiscard]] std::int64_t window(std::int64_t n) const { return index(n) / window_tokens; }
+  [[nodiscard]] std::int64_t position(std::int64_t n) const { return index(n) % tokens; }
+};
+
+// Of the losses in each bin; NaN where there is none.
+std::vector<double> means(const at::Tensor& losses, std::int64_t bins, const auto& bin_of) {
+  const auto numbers = losses.contiguous();
+  const double* const loss = numbers.data_ptr<double>();
+  std::vector<double> sums(static_cast<std::size_t>(bins));
+  std::vector<double> counts(sums.size());
+  for (std::int64_t n = 0; n < numbers.numel(); ++n) {
+    const auto bin = static_cast<std::size_t>(bin_of(n));
+    sums[bin] += loss[n];
+    counts[bin] += 1;
   }
-  return part;
+  for (std::size_t bin = 0; bin < sums.size(); ++bin) sums[bin] /= counts[bin];
+  return sums;
 }
 
 }  // namespace
 
-at::Tensor loss_of(Transformer& model, const Batch& batch) {
-  return losses_of(model, batch, at::Reduction::Mean);
+LossSum loss_of(Transformer& model, const Batch& batch) {
+  return {.sum = losses_of(model, batch, at::Reduction::Sum), .count = std::ssize(batch.targets)};
 }
 
 LengthLoss validate(Transformer& model, const Cell& cell, std::string_view text,
@@ -74,6 +87,11 @@ LengthLoss validate(Transformer& model, const Cell& cell, std::string_view text,
   }
   const auto of_bytes = at::cat(losses);
   result.loss = of_bytes.mean().item<double>();
+  const Places places{.predicted = all.predicted, .window_tokens = window_tokens, .tokens = tokens};
+  result.windows = means(of_bytes, windows, [&](std::int64_t n) { return places.window(n); });
+  const std::int64_t bin_tokens = std::max<std::int64_t>(1, cell.model.tokens / position_bins);
+  result.by_position = means(of_bytes, (tokens + bin_tokens - 1) / bin_tokens,
+                             [&](std::int64_t n) { return places.position(n) / bin_tokens; });
   if (!all.predicted.empty()) return result;
   const auto late =
       of_bytes.view({windows, window_tokens}).slice(1, window_tokens - window_tokens / 4);

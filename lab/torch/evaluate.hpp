@@ -11,12 +11,12 @@
 #include "lab/data/batches.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/runs/run_directory.hpp"
+#include "lab/torch/learner.hpp"
 #include "lab/torch/transformer.hpp"
 
 namespace rotary::lab {
 
-// The mean over the batch, for backward().
-[[nodiscard]] at::Tensor loss_of(Transformer& model, const Batch& batch);
+[[nodiscard]] LossSum loss_of(Transformer& model, const Batch& batch);
 
 // On text that the cell does not train on, at `multiple` times the trained tokens: windows of the
 // longest sequences that the cell is evaluated at, cut into sequences of this length. So every

@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "lab/data/batches.hpp"
 #include "lab/torch/trainer.hpp"
 
 namespace rotary::lab {
@@ -23,27 +21,25 @@ double median(std::vector<double> numbers) {
 }
 
 // Milliseconds of the next step.
-double step_ms(Trainer& trainer, std::string_view text, const Cell& cell) {
-  const BatchShape shape{
-      .task = cell.model.task, .rows = cell.training.batch, .tokens = cell.model.tokens};
+double step_ms(Trainer& trainer) {
   const double before_s = trainer.counts().cpu_s;
-  (void)trainer.step(training_batch(text, shape, cell.seed, trainer.counts().step));
+  (void)trainer.step();
   return 1e3 * (trainer.counts().cpu_s - before_s);
 }
 
-CostRow measure_length(std::vector<Cell> cells, std::string_view text, std::int64_t tokens,
+CostRow measure_length(std::vector<Cell> cells, const Dataset& data, std::int64_t tokens,
                        std::int64_t rounds) {
   std::vector<Trainer> trainers;
   for (Cell& cell : cells) {
     const std::int64_t tokens_of_step = cell.training.batch * cell.model.tokens;
     cell.training.batch = std::max<std::int64_t>(1, tokens_of_step / tokens);
     cell.model.tokens = tokens;
-    trainers.emplace_back(cell);
+    trainers.emplace_back(cell, data);
   }
   std::vector<std::vector<double>> times(cells.size());
   for (std::int64_t round = 0; round <= rounds; ++round) {
     for (std::size_t n = 0; n < cells.size(); ++n) {
-      const double ms = step_ms(trainers[n], text, cells[n]);
+      const double ms = step_ms(trainers[n]);
       if (round > 0) times[n].push_back(ms);
     }
   }
@@ -58,7 +54,7 @@ std::vector<CostRow> measure_cost(const std::vector<Cell>& cells, const Dataset&
                                   const CostOptions& options) {
   std::vector<CostRow> rows;
   for (const std::int64_t tokens : options.lengths)
-    rows.push_back(measure_length(cells, data.train, tokens, options.rounds));
+    rows.push_back(measure_length(cells, data, tokens, options.rounds));
   return rows;
 }
 

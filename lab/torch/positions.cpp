@@ -48,7 +48,7 @@ at::Tensor normal_table(Random& random, std::int64_t rows, std::int64_t columns)
 }
 
 ShawWindow shaw_window(const ShawEncoding& shaw, const ModelConfig& model) {
-  return {.left = shaw.window, .right = model.task == Task::causal_lm ? 0 : shaw.window};
+  return {.left = shaw.window, .right = is_causal(model.task) ? 0 : shaw.window};
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ at::Tensor PositionsImpl::mask(std::int64_t layer, std::int64_t tokens,
   const auto* rotary = std::get_if<RotaryEncoding>(&encoding_.kind);
   const bool windowed =
       rotary != nullptr && rotary->layers && layer % rotary->layers->full_every != 0;
-  const bool causal = model_.task == Task::causal_lm;
+  const bool causal = is_causal(model_.task);
   if (!causal && !windowed) return {};
   const auto options = at::TensorOptions().dtype(dtype);
   const auto nothing =

@@ -6,21 +6,20 @@
 #include <cstdint>
 #include <optional>
 
-#include "lab/data/batches.hpp"
-#include "lab/torch/evaluate.hpp"
+#include "lab/data/dataset.hpp"
 #include "lab/torch/trainer.hpp"
 
 namespace rotary::lab {
 namespace {
 
-LogRow log_row(Trainer& trainer, const Cell& cell, std::string_view validation) {
+LogRow log_row(Trainer& trainer, const Cell& cell) {
   Counts& counts = trainer.counts();
   const std::int64_t tokens_of_step = cell.training.batch * cell.model.tokens;
   const auto steps = static_cast<double>(counts.step - counts.logged_step);
   LogRow row{.step = counts.step,
              .tokens = counts.step * tokens_of_step,
              .train_loss = counts.loss_sum / steps,
-             .validation_loss = *validate(trainer.model(), cell, validation, 1).loss,
+             .validation_loss = trainer.learner().validation_loss(),
              .learning_rate = learning_rate_at(cell.training, counts.step - 1),
              .wall_s = counts.wall_s,
              .cpu_s = counts.cpu_s,
@@ -42,13 +41,14 @@ Progress progress_of(const Counts& counts, const Cell& cell, double loss) {
           .seconds_left = seconds_of_step * static_cast<double>(cell.training.steps - counts.step)};
 }
 
-Outcome outcome_of(Trainer& trainer, const Cell& cell, std::string_view validation) {
-  return {.steps = trainer.counts().step,
-          .parameters = trainer.parameter_count(),
-          .validation_loss = *validate(trainer.model(), cell, validation, 1).loss,
-          .wall_s = trainer.counts().wall_s,
-          .cpu_s = trainer.counts().cpu_s,
-          .lengths = validate_lengths(trainer.model(), cell, validation)};
+Outcome outcome_of(Trainer& trainer, const RunDirectory& directory) {
+  Outcome outcome{.steps = trainer.counts().step,
+                  .parameters = trainer.parameter_count(),
+                  .validation_loss = trainer.learner().validation_loss(),
+                  .wall_s = trainer.counts().wall_s,
+                  .cpu_s = trainer.counts().cpu_s};
+  trainer.learner().examine(outcome, directory);
+  return outcome;
 }
 
 }  // namespace
@@ -57,18 +57,16 @@ void set_threads(int threads) { at::set_num_threads(threads); }
 
 std::optional<Outcome> train_cell(const Cell& cell, const Dataset& data, RunDirectory& directory,
                                   const TrainOptions& options) {
-  Trainer trainer(cell);
+  Trainer trainer(cell, data);
   if (directory.has_checkpoint()) trainer.load(directory.checkpoint());
   Counts& counts = trainer.counts();
   directory.begin_log(counts.log_bytes);
-  const BatchShape shape{
-      .task = cell.model.task, .rows = cell.training.batch, .tokens = cell.model.tokens};
   double saved_at_s = counts.wall_s;
   while (counts.step < cell.training.steps) {
-    const double loss = trainer.step(training_batch(data.train, shape, cell.seed, counts.step));
+    const double loss = trainer.step();
     const bool last = counts.step == cell.training.steps;
     if (last || counts.step % cell.training.validate_every == 0)
-      directory.append(log_row(trainer, cell, data.validation));
+      directory.append(log_row(trainer, cell));
     const bool stops = !last && options.stops && options.stops(counts.step);
     if (last || stops || counts.wall_s - saved_at_s >= options.checkpoint_every_s) {
       trainer.save(directory);
@@ -77,7 +75,7 @@ std::optional<Outcome> train_cell(const Cell& cell, const Dataset& data, RunDire
     if (options.on_progress) options.on_progress(progress_of(counts, cell, loss));
     if (stops) return std::nullopt;
   }
-  const Outcome outcome = outcome_of(trainer, cell, data.validation);
+  const Outcome outcome = outcome_of(trainer, directory);
   directory.finish(outcome);
   return outcome;
 }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cli/failure.hpp"
-#include "lab/torch/evaluate.hpp"
+#include "lab/torch/learner.hpp"
 
 namespace rotary::lab {
 namespace {
@@ -37,10 +37,10 @@ double wall_seconds() {
 }
 
 // Weight decay is for what multiplies: neither for vectors nor for what an encoding learns.
-std::unique_ptr<AdamW> make_optimizer(Transformer& model, const TrainingConfig& training) {
+std::unique_ptr<AdamW> make_optimizer(torch::nn::Module& model, const TrainingConfig& training) {
   std::vector<at::Tensor> matrices;
   std::vector<at::Tensor> others;
-  for (const auto& parameter : model->named_parameters()) {
+  for (const auto& parameter : model.named_parameters()) {
     const bool of_encoding = parameter.key().starts_with("positions.");
     const bool decays = parameter.value().dim() >= 2 && !of_encoding;
     (decays ? matrices : others).push_back(parameter.value());
@@ -79,19 +79,20 @@ std::array<NamedInteger, 3> integers_of(Counts& counts) {
 
 }  // namespace
 
-Trainer::Trainer(const Cell& cell)
+Trainer::Trainer(const Cell& cell, const Dataset& data)
     : training_(cell.training),
-      model_(cell.model, cell.encoding, cell.seed),
-      optimizer_(make_optimizer(model_, cell.training)) {}
+      learner_(make_learner(cell, data)),
+      optimizer_(make_optimizer(learner_->model(), cell.training)) {}
 
-double Trainer::step(const Batch& batch) {
+double Trainer::step() {
   const double wall = wall_seconds();
   const double cpu = cpu_seconds();
   for (auto& group : optimizer_->param_groups()) {
     static_cast<AdamWOptions&>(group.options()).lr(learning_rate_at(training_, counts_.step));
   }
   optimizer_->zero_grad();
-  const auto loss = loss_of(model_, batch);
+  const auto [sum, count] = learner_->training_loss(counts_.step, {});
+  const auto loss = sum / count;
   const double value = loss.item<double>();
   if (!std::isfinite(value)) {
     throw cli::Failure(
@@ -99,7 +100,7 @@ double Trainer::step(const Batch& batch) {
         fmt::format("the loss must be finite, got {} at step {}", value, counts_.step + 1));
   }
   loss.backward();
-  (void)torch::nn::utils::clip_grad_norm_(model_->parameters(), training_.clip_norm);
+  (void)torch::nn::utils::clip_grad_norm_(learner_->model().parameters(), training_.clip_norm);
   optimizer_->step();
   counts_.step += 1;
   counts_.loss_sum += value;
@@ -110,7 +111,7 @@ double Trainer::step(const Batch& batch) {
 
 std::int64_t Trainer::parameter_count() const {
   std::int64_t count = 0;
-  for (const at::Tensor& parameter : model_->parameters()) count += parameter.numel();
+  for (const at::Tensor& parameter : learner_->model().parameters()) count += parameter.numel();
   return count;
 }
 
@@ -119,7 +120,7 @@ void Trainer::save(const RunDirectory& directory) {
   OutputArchive archive;
   OutputArchive model(archive.compilation_unit());
   OutputArchive optimizer(archive.compilation_unit());
-  model_->save(model);
+  learner_->model().save(model);
   optimizer_->save(optimizer);
   archive.write("model", model);
   archive.write("optimizer", optimizer);
@@ -137,7 +138,7 @@ void Trainer::load(const std::string& path) {
     archive.load_from(path);
     archive.read("model", model);
     archive.read("optimizer", optimizer);
-    model_->load(model);
+    learner_->model().load(model);
     optimizer_->load(optimizer);
     c10::IValue value;
     for (const auto& [name, number] : numbers_of(counts_)) {

@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
-#include "lab/data/batches.hpp"
+#include "lab/data/dataset.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/runs/run_directory.hpp"
-#include "lab/torch/transformer.hpp"
+#include "lab/torch/learner.hpp"
 
 namespace rotary::lab {
 
@@ -27,12 +27,13 @@ struct Counts {
 
 class Trainer {
  public:
-  explicit Trainer(const Cell& cell);
+  // The data must outlive it.
+  Trainer(const Cell& cell, const Dataset& data);
 
   // The loss of the batch before the step.
-  double step(const Batch& batch);
+  double step();
 
-  [[nodiscard]] Transformer& model() noexcept { return model_; }
+  [[nodiscard]] Learner& learner() noexcept { return *learner_; }
   [[nodiscard]] Counts& counts() noexcept { return counts_; }
   [[nodiscard]] std::int64_t parameter_count() const;
 
@@ -42,7 +43,7 @@ class Trainer {
 
  private:
   TrainingConfig training_;
-  Transformer model_;
+  std::unique_ptr<Learner> learner_;
   std::unique_ptr<torch::optim::AdamW> optimizer_;
   Counts counts_;
 };

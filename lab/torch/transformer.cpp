@@ -60,9 +60,8 @@ at::Tensor attend_linearly(const LayerTerms& terms, Task task, const at::Tensor&
   const auto values = heads_first(v, nullptr);
   auto scores = at::matmul(heads_first(features_of_q, terms.q_rotations),
                            heads_first(features_of_k, terms.k_rotations).transpose(2, 3));
-  if (task == Task::causal_lm) scores = scores.tril();
-  const auto sums_of_k =
-      task == Task::causal_lm ? plain_k.cumsum(2) : plain_k.sum(2, /*keepdim=*/true);
+  if (is_causal(task)) scores = scores.tril();
+  const auto sums_of_k = is_causal(task) ? plain_k.cumsum(2) : plain_k.sum(2, /*keepdim=*/true);
   const auto normalizer = (plain_q * sums_of_k).sum(3, /*keepdim=*/true);
   return (at::matmul(scores, values) / normalizer).transpose(1, 2).flatten(2);
 }

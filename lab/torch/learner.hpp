@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Learner: a model and what it is trained to do, as the training loop sees them.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "lab/data/dataset.hpp"
+#include "lab/experiment/cell.hpp"
+#include "lab/runs/run_directory.hpp"
+
+namespace rotary::lab {
+
+// Losses in nats over so many targets.
+struct LossSum {
+  at::Tensor sum;  // of one number, for backward()
+  std::int64_t count = 0;
+};
+
+// Which rows of a batch, where several processes share it: part `part` of `parts` equal ones.
+struct Share {
+  std::int64_t part = 0;
+  std::int64_t parts = 1;
+};
+
+class Learner {
+ public:
+  Learner() = default;
+  Learner(const Learner&) = delete;
+  Learner& operator=(const Learner&) = delete;
+  virtual ~Learner() = default;
+
+  [[nodiscard]] virtual torch::nn::Module& model() = 0;
+
+  // Of a share of the batch of a step, which is a function of the cell and the step.
+  [[nodiscard]] virtual LossSum training_loss(std::int64_t step, const Share& share) = 0;
+
+  // The mean over questions that training does not see, the same ones at each call.
+  [[nodiscard]] virtual double validation_loss() = 0;
+
+  // What is asked of a finished model beyond that: writes lengths and metrics of the outcome, and
+  // files beside the log where there is something to read.
+  virtual void examine(Outcome& outcome, const RunDirectory& directory) = 0;
+};
+
+// The data must outlive it. Fails where the data do not have what the task needs.
+[[nodiscard]] std::unique_ptr<Learner> make_learner(const Cell& cell, const Dataset& data);
+
+}  // namespace rotary::lab
