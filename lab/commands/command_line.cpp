@@ -70,6 +70,7 @@ void add_training_options(CLI::App& app, RunArguments& arguments) {
   app.add_option("--threads", arguments.threads, "of this process; two processes do more")
       ->default_val(1)
       ->check(CLI::Range(1, 1024));
+  app.add_option("--device", arguments.device, "cpu or cuda")->default_val("cpu");
 }
 
 void declare_cost(CLI::App& root, RunArguments& arguments, CostOptions& options, Command& chosen) {

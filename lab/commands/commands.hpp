@@ -30,6 +30,7 @@ struct RunArguments {
   std::vector<std::string> only;
   std::vector<std::uint64_t> seeds;
   int threads = 1;
+  std::string device = "cpu";
 };
 int run_experiment(const RunArguments& arguments);
 

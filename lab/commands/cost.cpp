@@ -27,6 +27,7 @@ int print_cost(const RunArguments& run, const CostOptions& options) {
   const Dataset data = load_dataset(run.data_folder, run.data);
   fmt::print(stderr, "{}, {} thread{}\n", blas_in_use(), run.threads, run.threads == 1 ? "" : "s");
   set_threads(run.threads);
+  use_device(run.device);
   const auto rows = measure_cost(cells, data, options);
   const auto none = std::ranges::find(
       cells, "none", [](const Cell& cell) -> const std::string& { return cell.name; });

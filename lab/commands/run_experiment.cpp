@@ -91,6 +91,7 @@ int run_experiment(const RunArguments& arguments) {
              data.manifest.name, data.manifest.origin, blas_in_use(), arguments.threads,
              arguments.threads == 1 ? "" : "s: runs are not repeatable to the bit");
   set_threads(arguments.threads);
+  use_device(arguments.device);
   watch_interruption();
   for (Cell& cell : cells) {
     cell.data = data.manifest.name;

@@ -18,6 +18,7 @@
 
 #include "cli/failure.hpp"
 #include "lab/encodings/encoding.hpp"
+#include "lab/torch/composed.hpp"
 #include "lab/torch/transformer.hpp"
 #include "lab/torch/views.hpp"
 #include "rotary/linear_attention.hpp"
@@ -123,6 +124,40 @@ TEST_F(Functions, TurnedScoresOfXposFadeWithTheDistance) {
                 [&](const Tensors& in) { return plain_half_rotation(in[0], factor); },
                 {at::randn({2, tokens, heads, head_dim}, f64)});
   }
+}
+
+// What a GPU is given, on the processor: the same values and gradients.
+TEST_F(Functions, ComposedRotationsAreTheFusedOnes) {
+  std::vector<RotarySpec> specs(4, rope());
+  specs[1].pairing = Pairing::interleaved;
+  specs[2].rotary_dim = 4;
+  specs[2].first_feature = 2;
+  specs[2].pairing = Pairing::interleaved;
+  specs[3].xpos = Xpos{.scale_base = 16};
+  for (const RotarySpec& spec : specs) {
+    const auto rotations = rotations_of(spec, tokens, at::kDouble, Role::key);
+    expect_same([&](const Tensors& in) { return rotate_heads(in[0], rotations); },
+                [&](const Tensors& in) { return composed::rotate_heads(in[0], *rotations); },
+                {at::randn({2, tokens, heads, head_dim}, f64)});
+  }
+}
+
+TEST_F(Functions, ComposedShawAndLearnedRowsAreTheFusedOnes) {
+  const ShawWindow window{.left = 5, .right = 3};
+  const auto table = at::randn({window.rows(), head_dim}, f64);
+  const auto scores = at::randn({2, heads, tokens, tokens}, f64);
+  const auto vectors = at::randn({2, heads, tokens, head_dim}, f64);
+  expect_same(
+      [&](const Tensors& in) { return add_shaw_scores(in[0], in[1], in[2], window); },
+      [&](const Tensors& in) { return composed::add_shaw_scores(in[0], in[1], in[2], window); },
+      {scores, vectors, table});
+  expect_same(
+      [&](const Tensors& in) { return add_shaw_values(in[0], in[1], in[2], window); },
+      [&](const Tensors& in) { return composed::add_shaw_values(in[0], in[1], in[2], window); },
+      {vectors, scores, table});
+  expect_same([](const Tensors& in) { return add_learned_rows(in[0], in[1]); },
+              [](const Tensors& in) { return composed::add_learned_rows(in[0], in[1]); },
+              {at::randn({2, tokens, head_dim}, f64), at::randn({tokens + 3, head_dim}, f64)});
 }
 
 // Raffel et al.'s buckets as the code of T5 computes them.

@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "lab/encodings/rescaling.hpp"
+#include "lab/torch/device.hpp"
 
 namespace rotary::lab {
 namespace {
 
 at::Tensor to_tensor(const std::vector<std::int64_t>& numbers) {
-  return torch::tensor(numbers, at::TensorOptions().dtype(at::kLong));
+  return torch::tensor(numbers, at::TensorOptions().dtype(at::kLong)).to(device());
 }
 
 // [predicted]
@@ -83,7 +84,7 @@ LengthLoss validate(Transformer& model, const Cell& cell, std::string_view text,
   for (std::int64_t first = 0; first < all.shape.rows; first += rows_at_once) {
     const Batch part = part_of(all, first, std::min(rows_at_once, all.shape.rows - first));
     if (!part.targets.empty())
-      losses.push_back(losses_of(model, part, at::Reduction::None).to(at::kDouble));
+      losses.push_back(losses_of(model, part, at::Reduction::None).to(at::kCPU).to(at::kDouble));
   }
   const auto of_bytes = at::cat(losses);
   result.loss = of_bytes.mean().item<double>();

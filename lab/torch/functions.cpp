@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "cli/failure.hpp"
+#include "lab/torch/composed.hpp"
+#include "lab/torch/device.hpp"
 #include "lab/torch/views.hpp"
 #include "rotary/learned_positions.hpp"
 #include "rotary/relative_bias.hpp"
@@ -192,24 +194,29 @@ std::shared_ptr<const Rotations> rotations_of(const RotarySpec& spec, std::int64
 }
 
 at::Tensor rotate_heads(const at::Tensor& heads, const SharedRotations& rotations) {
+  if (!heads.is_cpu()) return composed::rotate_heads(heads, *rotations);
   return RotateHeads::apply(heads, rotations);
 }
 
 at::Tensor bias_scores(const at::Tensor& numbers, const BiasCall& call) {
-  return BiasScores::apply(numbers, call);
+  // A few numbers and a table for each head: made by the core, and moved.
+  return BiasScores::apply(numbers.to(at::kCPU), call).to(device());
 }
 
 at::Tensor add_shaw_scores(const at::Tensor& scores, const at::Tensor& q, const at::Tensor& table,
                            const ShawWindow& window) {
+  if (!scores.is_cpu()) return composed::add_shaw_scores(scores, q, table, window);
   return ShawScores::apply(scores, q, table, window);
 }
 
 at::Tensor add_shaw_values(const at::Tensor& out, const at::Tensor& weights,
                            const at::Tensor& table, const ShawWindow& window) {
+  if (!out.is_cpu()) return composed::add_shaw_values(out, weights, table, window);
   return ShawValues::apply(out, weights, table, window);
 }
 
 at::Tensor add_learned_rows(const at::Tensor& x, const at::Tensor& table) {
+  if (!x.is_cpu()) return composed::add_learned_rows(x, table);
   return AddLearnedRows::apply(x, table);
 }
 
@@ -221,7 +228,7 @@ at::Tensor sinusoidal_rows(double base, std::int64_t tokens, std::int64_t featur
   const auto rows = at::empty({tokens, features}, at::TensorOptions().dtype(dtype));
   ok_or_fail(fill_sinusoidal(tokens_view(rows.unsqueeze(0)), sinusoidal,
                              ConsecutivePositions{.tokens = tokens}));
-  return rows;
+  return rows.to(device());
 }
 
 }  // namespace rotary::lab

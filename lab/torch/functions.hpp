@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The core library as functions that torch can differentiate: forward and backward are both its
-// own, on the memory of the tensors. f32 and f64, on the processor. Failures are cli::Failure.
+// own, on the memory of the tensors. f32 and f64. Tensors that are not in the memory of the
+// processor go through composed.hpp. Failures are cli::Failure.
 #pragma once
 
 #include <torch/torch.h>

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "lab/data/batches.hpp"
+#include "lab/torch/device.hpp"
 #include "lab/torch/evaluate.hpp"
 #include "lab/torch/transformer.hpp"
 
@@ -16,7 +17,9 @@ namespace {
 class LanguageModel final : public Learner {
  public:
   LanguageModel(const Cell& cell, const Dataset& data)
-      : cell_(cell), data_(data), model_(cell.model, cell.encoding, cell.seed) {}
+      : cell_(cell), data_(data), model_(cell.model, cell.encoding, cell.seed) {
+    model_->to(device());
+  }
 
   torch::nn::Module& model() override { return *model_; }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lab/data/random.hpp"
+#include "lab/torch/device.hpp"
 #include "lab/torch/functions.hpp"
 
 namespace rotary::lab {
@@ -110,7 +111,7 @@ at::Tensor PositionsImpl::mask(std::int64_t layer, std::int64_t tokens,
       rotary != nullptr && rotary->layers && layer % rotary->layers->full_every != 0;
   const bool causal = is_causal(model_.task);
   if (!causal && !windowed) return {};
-  const auto options = at::TensorOptions().dtype(dtype);
+  const auto options = at::TensorOptions().dtype(dtype).device(device());
   const auto nothing =
       at::full({tokens, tokens}, -std::numeric_limits<double>::infinity(), options);
   auto mask = causal ? at::triu(nothing, 1) : at::zeros({tokens, tokens}, options);
@@ -128,7 +129,7 @@ at::Tensor PositionsImpl::bias(std::size_t layer, std::int64_t tokens, at::Scala
   const at::Tensor& parameters = bias_[bias_.size() == 1 ? 0 : layer];
   if (parameters.numel() > 0) {
     const torch::NoGradGuard no_gradient;
-    const auto kept = parameters.detach().to(at::kDouble).contiguous().clone();
+    const auto kept = parameters.detach().to(at::kCPU).to(at::kDouble).contiguous().clone();
     constrain(encoding, {kept.data_ptr<double>(), static_cast<std::size_t>(kept.numel())});
     parameters.copy_(kept);
   }

@@ -31,6 +31,9 @@ struct TrainOptions {
 
 void set_threads(int threads);
 
+// "cpu" or "cuda", for all that follows. Fails where torch has no such device.
+void use_device(const std::string& name);
+
 // Goes on from the checkpoint where there is one. Absent: stopped before the end, with a
 // checkpoint. Fails where the loss is not finite.
 [[nodiscard]] std::optional<Outcome> train_cell(const Cell& cell, const Dataset& data,

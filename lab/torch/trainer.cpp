@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cli/failure.hpp"
+#include "lab/torch/device.hpp"
 #include "lab/torch/learner.hpp"
 
 namespace rotary::lab {
@@ -135,7 +136,7 @@ void Trainer::load(const std::string& path) {
     InputArchive archive;
     InputArchive model;
     InputArchive optimizer;
-    archive.load_from(path);
+    archive.load_from(path, device());
     archive.read("model", model);
     archive.read("optimizer", optimizer);
     learner_->model().load(model);

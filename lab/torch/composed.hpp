@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// functions.hpp in torch's own operations, for tensors that are not in the memory of the processor,
+// where the core library cannot reach them. Rows of cos and sin are still the core's.
+#pragma once
+
+#include <torch/torch.h>
+
+#include "rotary/rotations.hpp"
+#include "rotary/shaw.hpp"
+
+namespace rotary::lab::composed {
+
+[[nodiscard]] at::Tensor rotate_heads(const at::Tensor& heads, const Rotations& rotations);
+
+// The vectors of all pairs are in memory at once: [tokens, tokens, features].
+[[nodiscard]] at::Tensor add_shaw_scores(const at::Tensor& scores, const at::Tensor& q,
+                                         const at::Tensor& table, const ShawWindow& window);
+[[nodiscard]] at::Tensor add_shaw_values(const at::Tensor& out, const at::Tensor& weights,
+                                         const at::Tensor& table, const ShawWindow& window);
+
+[[nodiscard]] at::Tensor add_learned_rows(const at::Tensor& x, const at::Tensor& table);
+
+}  // namespace rotary::lab::composed

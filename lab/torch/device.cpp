@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/torch/device.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <string>
+
+#include "cli/failure.hpp"
+#include "lab/torch/train_cell.hpp"
+
+namespace rotary::lab {
+namespace {
+
+// Of the process, as torch's number of threads is: it is set once, before the first model.
+at::Device& chosen() noexcept {
+  static at::Device device(at::kCPU);
+  return device;
+}
+
+}  // namespace
+
+at::Device device() noexcept { return chosen(); }
+
+void use_device(const std::string& name) {
+  if (name == "cpu") {
+    chosen() = at::Device(at::kCPU);
+    return;
+  }
+  if (name != "cuda")
+    throw cli::Failure(cli::ExitCode::usage,
+                       fmt::format("--device must be cpu or cuda, got '{}'", name));
+  if (!torch::cuda::is_available()) {
+    throw cli::Failure(
+        cli::ExitCode::unsupported,
+        fmt::format("--device cuda needs a GPU and a libtorch that was built for it; "
+                    "torch {} sees none",
+                    TORCH_VERSION));
+  }
+  chosen() = at::Device(at::kCUDA);
+}
+
+}  // namespace rotary::lab
