@@ -140,6 +140,7 @@ Result<Json> parse_config(std::string_view text, std::string_view document) {
 }
 
 const Json* find(const ConfigObject& from, std::string_view key) {
+  if (key.empty()) return nullptr;
   const auto found = from.object->find(key);
   return found == from.object->end() || found->is_null() ? nullptr : &*found;
 }

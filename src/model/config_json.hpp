@@ -33,7 +33,8 @@ struct ConfigObject {
   std::string path;    // "" for the whole config, "rope_scaling." inside it
 };
 
-// The value of a key, null and absent being the same (nullptr).
+// The value of a key, null and absent being the same (nullptr). A key "" is one that a family does
+// not have: nothing is found, whatever the config has under it.
 [[nodiscard]] const Json* find(const ConfigObject& from, std::string_view key);
 
 // Absent keys give nothing; a value of another type is malformed_input naming the key. Integers may

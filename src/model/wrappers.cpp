@@ -121,6 +121,15 @@ Result<std::string> model_type_of(const ConfigObject& config, std::string_view a
   return model_type->value_or(std::string(assumed));
 }
 
+// A config whose model_type is that of the language model which it wraps: Ministral 3 in MLC's list
+// of models, where the published config says mistral3 outside.
+const Json* language_model_of_same_type(const LanguageConfig& found) {
+  const Json* const inner = find(found.object, "text_config");
+  if (inner == nullptr || !inner->is_object()) return nullptr;
+  const auto inner_type = inner->find("model_type");
+  return inner_type != inner->end() && *inner_type == found.model_type ? inner : nullptr;
+}
+
 }  // namespace
 
 std::span<const Wrapper> wrappers() { return list; }
@@ -147,6 +156,11 @@ Result<LanguageConfig> find_language_config(const ConfigObject& config,
     model_type = model_type_of(deeper, wrapper->text_model_type);
     if (!model_type) return std::move(model_type).error();
     found = {.object = deeper, .model_type = *model_type, .family = *model_type};
+  }
+  if (const Json* const inner = language_model_of_same_type(found); inner != nullptr) {
+    const ConfigObject deeper{.object = inner, .path = message(found.object.path, "text_config.")};
+    warn_about_outer_keys(found.object, deeper, warnings);
+    found.object = deeper;
   }
   return found;
 }

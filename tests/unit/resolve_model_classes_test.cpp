@@ -120,6 +120,25 @@ TEST(Wrappers, KeysAroundTheLanguageModelDoNothing) {
   EXPECT_EQ(model.warnings.size(), 1U);
 }
 
+// As MLC lists Ministral 3: no wrapper by its model_type, and nothing beside text_config.
+TEST(Wrappers, AConfigThatNamesItsLanguageModelOutside) {
+  EXPECT_EQ(resolved_rotary(R"({"model_type": "ministral3", "text_config": {
+                              "model_type": "ministral3", "head_dim": 64,
+                              "rope_parameters": {"rope_type": "default", "rope_theta": 7}}})")
+                .base.get(),
+            7);
+  // An object of another type is none of ours to read.
+  EXPECT_NE(resolved_rotary(model_with("ministral3", R"("text_config": {"model_type": "other",
+                              "rope_parameters": {"rope_type": "default", "rope_theta": 7}})"))
+                .base.get(),
+            7);
+}
+
+// A family without a key of some kind has "" for it.
+TEST(Wrappers, AnEmptyKeyMeansNothing) {
+  EXPECT_EQ(resolved_rotary(model_with("llama", R"("": 3, "rope_theta": 7)")).base.get(), 7);
+}
+
 // Qwen2-VL's published config is flat.
 TEST(Wrappers, AFlatConfigOfAFamilyWithItsOwnLanguageModel) {
   const ModelSpec model = resolved(model_with("qwen2_vl", R"("rope_theta": 1000000.0,
