@@ -10,6 +10,7 @@
 #include "cli/failure.hpp"
 #include "cli/utf8.hpp"
 #include "lab/commands/commands.hpp"
+#include "lab/experiment/experiments.hpp"
 #include "rotary/version.hpp"
 
 namespace rotary::lab {
@@ -19,8 +20,11 @@ using Command = std::function<int()>;
 
 constexpr const char* examples = R"(Examples:
   rotary-lab encodings
-  rotary-lab data add prose --from book.txt --licence "public domain"
-  rotary-lab run lab/experiments/e1-causal-lm.json --preset quick --data prose
+  rotary-lab data add prose
+  rotary-lab data add book --from book.txt --licence "public domain"
+  rotary-lab run --preset quick
+  rotary-lab run e1-causal-lm --preset full --only rope,learned --budget 10m
+  rotary-lab plan --preset full
   rotary-lab results lab/experiments/e1-causal-lm.json --preset quick
 )";
 
@@ -39,33 +43,46 @@ void declare_data(CLI::App& root, DataArguments& arguments, Command& chosen) {
   CLI::App* add = data->add_subcommand("add", "copy a file, or the files of a folder");
   add->add_option("NAME", arguments.name, "what it will be called")->required();
   add->add_option("--from", arguments.source.path,
-                  "a file, a folder, whose files are documents, or deb:PACKAGE")
-      ->required();
+                  "a file, a folder, whose files are documents, or deb:PACKAGE; not needed for "
+                  "the names that `data defaults` fetches");
   add->add_option("--suffix", arguments.source.suffix, "of the files of a folder, \".txt\"");
   add->add_option("--licence", arguments.source.licence, "kept in the manifest")
       ->default_val("not stated");
   add_data_folder(*add, arguments.folder);
   add->callback([&] { chosen = [&] { return add_data(arguments); }; });
+  CLI::App* defaults = data->add_subcommand("defaults", "fetch what the presets ask for");
+  add_data_folder(*defaults, arguments.folder);
+  defaults->callback([&] { chosen = [&] { return add_default_data(arguments.folder); }; });
   CLI::App* list = data->add_subcommand("list", "the data sets that there are");
   add_data_folder(*list, arguments.folder);
   list->callback([&] { chosen = [&] { return list_data(arguments.folder); }; });
 }
 
-void add_experiment_options(CLI::App& app, RunArguments& arguments) {
-  app.add_option("EXPERIMENT", arguments.experiment, "a file of lab/experiments/")->required();
+void add_selection_options(CLI::App& app, RunArguments& arguments) {
   app.add_option("--preset", arguments.preset, "one of its presets")->default_val("quick");
   app.add_option("--only", arguments.only, "encodings, with commas between")->delimiter(',');
 }
 
+void add_experiment_options(CLI::App& app, RunArguments& arguments) {
+  app.add_option("EXPERIMENT", arguments.experiment, "a file of lab/experiments/")->required();
+  add_selection_options(app, arguments);
+}
+
+void add_experiments_options(CLI::App& app, RunArguments& arguments) {
+  app.add_option("EXPERIMENT", arguments.experiments,
+                 "files, or names of those in the folder; all that have the preset unless said");
+  app.add_option("--experiments", arguments.experiments_folder, "the folder of experiments")
+      ->default_val(experiments_folder());
+  add_selection_options(app, arguments);
+}
+
 void add_run_options(CLI::App& app, RunArguments& arguments) {
-  add_experiment_options(app, arguments);
   app.add_option("--runs", arguments.runs, "where run directories are")->default_val("lab-runs");
   app.add_option("--seeds", arguments.seeds, "other seeds than the preset's")->delimiter(',');
 }
 
 void add_training_options(CLI::App& app, RunArguments& arguments) {
-  app.add_option("--data", arguments.data, "a data set by name")
-      ->default_val(std::string(grammar_name));
+  app.add_option("--data", arguments.data, "a data set by name; what the preset says unless given");
   add_data_folder(app, arguments.data_folder);
   app.add_option("--threads", arguments.threads, "of this process; two processes do more")
       ->default_val(1)
@@ -89,12 +106,24 @@ void declare_cost(CLI::App& root, RunArguments& arguments, CostOptions& options,
 
 void declare_run(CLI::App& root, RunArguments& arguments, Command& chosen) {
   CLI::App* run = root.add_subcommand("run", "train every cell that is not finished");
+  add_experiments_options(*run, arguments);
   add_run_options(*run, arguments);
   add_training_options(*run, arguments);
+  run->add_option("--budget", arguments.budget,
+                  "processor time of all cells together, 90s, 10m or 2h: scales steps");
   run->callback([&] { chosen = [&] { return run_experiment(arguments); }; });
   CLI::App* results = root.add_subcommand("results", "what the finished cells reached");
+  add_experiment_options(*results, arguments);
   add_run_options(*results, arguments);
   results->callback([&] { chosen = [&] { return print_results(arguments); }; });
+}
+
+void declare_plan(CLI::App& root, RunArguments& arguments, Command& chosen) {
+  CLI::App* plan = root.add_subcommand("plan", "the cells of a run, and how long they would take");
+  add_experiments_options(*plan, arguments);
+  plan->add_option("--seeds", arguments.seeds, "other seeds than the preset's")->delimiter(',');
+  add_training_options(*plan, arguments);
+  plan->callback([&] { chosen = [&] { return print_plan(arguments); }; });
 }
 
 int parse_and_run(int argument_count, const char* const* arguments) {
@@ -109,6 +138,7 @@ int parse_and_run(int argument_count, const char* const* arguments) {
   declare_encodings(root, chosen);
   declare_data(root, data, chosen);
   declare_run(root, run, chosen);
+  declare_plan(root, run, chosen);
   declare_cost(root, run, cost, chosen);
   try {
     root.parse(argument_count, arguments);

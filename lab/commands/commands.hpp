@@ -19,20 +19,28 @@ struct DataArguments {
   Source source;
 };
 int add_data(const DataArguments& arguments);
+// All of default_data() that are not there. Fails, after the last, where one cannot be had.
+int add_default_data(const std::string& folder);
 int list_data(const std::string& folder);
 
 struct RunArguments {
-  std::string experiment;  // a file
+  std::string experiment;                // a file: of commands that take one
+  std::vector<std::string> experiments;  // files or names, of those that take several; empty: all
+  std::string experiments_folder;
   std::string preset;
-  std::string data;  // a name
+  std::string data;  // a name; "": what the preset says
   std::string data_folder;
   std::string runs;  // a folder
   std::vector<std::string> only;
   std::vector<std::uint64_t> seeds;
   int threads = 1;
   std::string device = "cpu";
+  std::string budget;  // "90s"; "": none
 };
 int run_experiment(const RunArguments& arguments);
+
+// The cells of a run, and how long they would take.
+int print_plan(const RunArguments& arguments);
 
 // What a step costs, in a table.
 int print_cost(const RunArguments& run, const CostOptions& options);

@@ -24,7 +24,8 @@ int print_cost(const RunArguments& run, const CostOptions& options) {
   const std::vector<Cell> cells = cells_of(
       experiment,
       {.preset = run.preset, .only = run.only, .seeds = {preset.arms.front().seeds.front()}});
-  const Dataset data = load_dataset(run.data_folder, run.data);
+  const Dataset data =
+      load_dataset(run.data_folder, run.data.empty() ? std::string(grammar_name) : run.data);
   fmt::print(stderr, "{}, {} thread{}\n", blas_in_use(), run.threads, run.threads == 1 ? "" : "s");
   set_threads(run.threads);
   use_device(run.device);
@@ -41,8 +42,8 @@ int print_cost(const RunArguments& run, const CostOptions& options) {
     fmt::print("\n{:<13}", cells[n].name);
     for (const CostRow& row : rows) {
       const std::string more =
-          relative ? fmt::format(" {:+5.0f} %", 100 * (row.cpu_ms[n] / row.cpu_ms[base] - 1)) : "";
-      fmt::print(" {:>16}", fmt::format("{:.1f}{}", row.cpu_ms[n], more));
+          relative ? fmt::format(" {:+5.0f} %", 100 * row.overhead(n, base)) : "";
+      fmt::print(" {:>16}", fmt::format("{:.1f}{}", row.cpu_ms(n), more));
     }
   }
   fmt::print("\n");

@@ -5,8 +5,11 @@
 #include <numeric>
 #include <string>
 
+#include "cli/failure.hpp"
+#include "cli/utf8.hpp"
 #include "lab/commands/commands.hpp"
 #include "lab/data/dataset.hpp"
+#include "lab/data/defaults.hpp"
 #include "lab/encodings/encoding.hpp"
 
 namespace rotary::lab {
@@ -17,6 +20,13 @@ void print(const Manifest& manifest) {
       std::accumulate(manifest.documents.begin(), manifest.documents.end(), std::int64_t{0});
   fmt::print("{}: {} bytes, {} documents, from {}, licence: {}, sha256 {}\n", manifest.name, bytes,
              manifest.documents.size(), manifest.origin, manifest.licence, manifest.sha256);
+}
+
+std::string default_names() {
+  std::string names;
+  for (const DefaultData& each : default_data())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
+  return names;
 }
 
 }  // namespace
@@ -30,13 +40,46 @@ int list_encodings() {
 }
 
 int add_data(const DataArguments& arguments) {
-  print(add_dataset(arguments.folder, arguments.name, arguments.source));
+  Source source = arguments.source;
+  if (source.path.empty()) {
+    const DefaultData* const known = find_default(arguments.name);
+    if (known == nullptr) {
+      throw cli::Failure(cli::ExitCode::usage,
+                         fmt::format("--from must say where {} comes from; without it there are {}",
+                                     arguments.name, default_names()));
+    }
+    source = known->source;
+  }
+  print(add_dataset(arguments.folder, arguments.name, source));
   return 0;
+}
+
+int add_default_data(const std::string& folder) {
+  std::string failed;
+  for (const DefaultData& each : default_data()) {
+    const std::string& name = each.name;
+    if (has_dataset(folder, name)) {
+      fmt::print("{}: there already\n", name);
+      continue;
+    }
+    try {
+      print(add_dataset(folder, name, each.source));
+    } catch (const cli::Failure& failure) {
+      fmt::print(stderr, "{}: {}\n", name, cli::printable(failure.what()));
+      failed += (failed.empty() ? "" : ", ") + name;
+    }
+  }
+  if (failed.empty()) return 0;
+  throw cli::Failure(cli::ExitCode::io, fmt::format("{} could not be had", failed));
 }
 
 int list_data(const std::string& folder) {
   for (const Manifest& manifest : list_datasets(folder)) print(manifest);
   print(grammar_dataset().manifest);
+  for (const DefaultData& each : default_data()) {
+    if (!has_dataset(folder, each.name))
+      fmt::print("{}: not here; rotary-lab data add {}: {}\n", each.name, each.name, each.what);
+  }
   return 0;
 }
 

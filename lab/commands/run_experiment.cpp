@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lab/commands/commands.hpp"
+#include "lab/commands/prepare_run.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
@@ -58,7 +59,7 @@ class ProgressLine {
 enum class CellState { finished, busy, stopped };
 
 CellState run_cell(const Cell& cell, const Dataset& data, const std::string& runs) {
-  ProgressLine line(fmt::format("{} seed {}", cell.name, cell.seed));
+  ProgressLine line(fmt::format("{} {} seed {}", cell.experiment, cell.name, cell.seed));
   auto directory = RunDirectory::claim(runs, cell);
   if (!directory) {
     line.finish("another process works on it");
@@ -80,23 +81,27 @@ CellState run_cell(const Cell& cell, const Dataset& data, const std::string& run
   return CellState::finished;
 }
 
+void print_head(const PreparedRun& run, const RunArguments& arguments) {
+  for (const Experiment& experiment : run.experiments) fmt::print(stderr, "{}\n", experiment.title);
+  fmt::print(stderr, "{} cells", run.cells.size());
+  for (const auto& [name, data] : run.data)
+    fmt::print(stderr, ", {} ({})", name, data.manifest.origin);
+  fmt::print(stderr, "\n{}, {} thread{}\n", blas_in_use(), arguments.threads,
+             arguments.threads == 1 ? "" : "s: runs are not repeatable to the bit");
+}
+
 }  // namespace
 
 int run_experiment(const RunArguments& arguments) {
-  const Experiment experiment = load_experiment(arguments.experiment);
-  std::vector<Cell> cells = cells_of(
-      experiment, {.preset = arguments.preset, .only = arguments.only, .seeds = arguments.seeds});
-  const Dataset data = load_dataset(arguments.data_folder, arguments.data);
-  fmt::print(stderr, "{}: {} cells on {} ({})\n{}, {} thread{}\n", experiment.title, cells.size(),
-             data.manifest.name, data.manifest.origin, blas_in_use(), arguments.threads,
-             arguments.threads == 1 ? "" : "s: runs are not repeatable to the bit");
   set_threads(arguments.threads);
   use_device(arguments.device);
+  PreparedRun run = select_cells(arguments, MissingData::fails);
+  print_head(run, arguments);
+  prepare_cells(run, arguments);
   watch_interruption();
-  for (Cell& cell : cells) {
-    cell.data = data.manifest.name;
-    cell.data_sha256 = data.manifest.sha256;
-    if (run_cell(cell, data, arguments.runs) == CellState::stopped) return interrupted_exit_code;
+  for (const Cell& cell : run.cells) {
+    if (run_cell(cell, run.data.at(cell.data), arguments.runs) == CellState::stopped)
+      return interrupted_exit_code;
   }
   return 0;
 }

@@ -122,10 +122,12 @@ json encoding_settings(const json& entry) {
   json settings = parse_json(find_named(like).settings, like);
   settings["name"] = like;
   if (entry.is_string()) return settings;
+  bool changes = false;
   for (const auto& [key, value] : entry.items()) {
+    changes = changes || (key != "like" && key != "name");
     if (key != "like") settings[key] = value;
   }
-  if (settings["name"] != json(like)) return settings;
+  if (!changes || settings["name"] != json(like)) return settings;
   throw Failure(ExitCode::malformed_input,
                 fmt::format("an encoding like {} must have a \"name\" of its own", like));
 }

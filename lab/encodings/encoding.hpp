@@ -62,9 +62,10 @@ struct NamedEncoding {
 
 [[nodiscard]] std::span<const NamedEncoding> named_encodings() noexcept;
 
-// The settings that the text or object stands for: a name, or an object with a "name" of its own,
-// the named encoding that it is "like", and settings that replace those of that one. The result has
-// "name" and "kind" and all settings, for parse_encoding and for a cell's configuration.
+// The settings that the text or object stands for: a name, or an object with the named encoding
+// that it is "like", settings that replace those of that one, and where there are any a "name" of
+// its own. The result has "name" and "kind" and all settings, for parse_encoding and for a cell's
+// configuration.
 [[nodiscard]] nlohmann::json encoding_settings(const nlohmann::json& entry);
 
 // Of such settings. Fails, with the encoding's name, on one that it does not have or that breaks a

@@ -1,18 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/encodings/rescaling.hpp"
 
-#include <optional>
+#include <algorithm>
 #include <string_view>
 
-namespace rotary::lab {
+#include "rotary/scaling.hpp"
 
-std::optional<Scaling> rescaled(std::string_view rule, const Stretch& stretch) {
+namespace rotary::lab {
+namespace {
+
+constexpr double dynamic_factor = 2;
+constexpr double adjusted_base = 500000;
+
+}  // namespace
+
+bool is_rescaling_rule(std::string_view rule) noexcept {
+  return std::ranges::find(rescaling_rules, rule) != rescaling_rules.end();
+}
+
+RotarySpec rescaled(RotarySpec spec, std::string_view rule, const Stretch& stretch) {
   const auto factor = static_cast<double>(stretch.factor);
-  if (rule == "linear") return LinearScaling{.factor = factor};
-  if (rule == "ntk") return NtkScaling{.alpha = factor};
+  if (rule == "linear") spec.scaling = LinearScaling{.factor = factor};
+  if (rule == "ntk") spec.scaling = NtkScaling{.alpha = factor};
+  if (rule == "dynamic") {
+    spec.scaling =
+        DynamicNtkScaling{.factor = dynamic_factor, .original_context_tokens = stretch.tokens};
+  }
   if (rule == "yarn")
-    return YarnScaling{.factor = factor, .original_context_tokens = stretch.tokens};
-  return std::nullopt;
+    spec.scaling = YarnScaling{.factor = factor, .original_context_tokens = stretch.tokens};
+  if (rule == "abf") spec.base = adjusted_base;
+  return spec;
 }
 
 }  // namespace rotary::lab

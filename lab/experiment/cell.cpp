@@ -24,18 +24,21 @@ json to_json(const ModelConfig& model) {
 }
 
 json to_json(const TrainingConfig& training) {
-  return {{"steps", training.steps},
-          {"batch", training.batch},
-          {"learning_rate", training.learning_rate},
-          {"warmup_steps", training.warmup_steps},
-          {"final_fraction", training.final_fraction},
-          {"weight_decay", training.weight_decay},
-          {"beta2", training.beta2},
-          {"clip_norm", training.clip_norm},
-          {"validate_every", training.validate_every},
-          {"validation_rows", training.validation_rows},
-          {"evaluate_lengths", training.evaluate_lengths},
-          {"rescale", training.rescale}};
+  json object = {{"steps", training.steps},
+                 {"batch", training.batch},
+                 {"learning_rate", training.learning_rate},
+                 {"warmup_steps", training.warmup_steps},
+                 {"final_fraction", training.final_fraction},
+                 {"weight_decay", training.weight_decay},
+                 {"beta2", training.beta2},
+                 {"clip_norm", training.clip_norm},
+                 {"validate_every", training.validate_every},
+                 {"validation_rows", training.validation_rows},
+                 {"evaluate_lengths", training.evaluate_lengths},
+                 {"rescale", training.rescale}};
+  if (training.evaluate_unit > 0) object["evaluate_unit"] = training.evaluate_unit;
+  if (!training.cost_lengths.empty()) object["cost_lengths"] = training.cost_lengths;
+  return object;
 }
 
 void check_names(const Preset& preset, const Selection& selection) {

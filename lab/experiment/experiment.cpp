@@ -98,8 +98,10 @@ std::vector<std::int64_t> read_integers(JsonObject& object, std::string_view key
 std::vector<std::string> read_rules(JsonObject& object) {
   std::vector<std::string> rules;
   for (const json& each : object.at("rescale")) {
-    if (!each.is_string() || !rescaled(each.get<std::string>(), {.factor = 2, .tokens = 1}))
-      fail(object, fmt::format("rescale must hold linear, ntk and yarn, got {}", each.dump()));
+    if (!each.is_string() || !is_rescaling_rule(each.get<std::string>())) {
+      fail(object, fmt::format("rescale must hold some of {}, got {}",
+                               fmt::join(rescaling_rules, ", "), each.dump()));
+    }
     rules.push_back(each.get<std::string>());
   }
   return rules;
@@ -125,7 +127,9 @@ TrainingConfig read_training(JsonObject object) {
       fail(object,
            fmt::format("evaluate_lengths must divide the longest, {}, got {}", longest, multiple));
   }
+  training.evaluate_unit = object.integer("evaluate_unit", 1, 0);
   if (object.has("rescale")) training.rescale = read_rules(object);
+  if (object.has("cost_lengths")) training.cost_lengths = read_integers(object, "cost_lengths");
   object.finish();
   return training;
 }
@@ -161,6 +165,44 @@ json take(json& object, const char* key) {
   return value;
 }
 
+// A model that goes on at another length than its unit is validated at both.
+void check_unit(const JsonObject& object, const Arm& arm) {
+  const std::int64_t unit = arm.training.evaluate_unit;
+  if (unit == 0) return;
+  const auto& lengths = arm.training.evaluate_lengths;
+  const bool trained = arm.model.tokens % unit == 0 &&
+                       std::ranges::find(lengths, arm.model.tokens / unit) != lengths.end();
+  if (trained) return;
+  fail(object, fmt::format("evaluate_lengths must hold the trained length, {} tokens, in multiples "
+                           "of evaluate_unit, {}",
+                           arm.model.tokens, unit));
+}
+
+// A copy for each rate, of one family; the arm itself where there are none.
+std::vector<Arm> at_rates(const Arm& arm, const std::vector<double>& rates) {
+  if (rates.empty()) return {arm};
+  std::vector<Arm> arms;
+  for (const double rate : rates) {
+    arms.push_back(arm);
+    arms.back().family = arm.name;
+    arms.back().name = fmt::format("{}-lr-{}", arm.name, rate);
+    arms.back().training.learning_rate = rate;
+  }
+  return arms;
+}
+
+std::vector<double> read_rates(JsonObject& object) {
+  std::vector<double> rates;
+  if (!object.has("learning_rates")) return rates;
+  for (const json& each : object.at("learning_rates")) {
+    if (!each.is_number() || each.get<double>() <= 0)
+      fail(object, fmt::format("learning_rates must be numbers above 0, got {}", each.dump()));
+    rates.push_back(each.get<double>());
+  }
+  if (rates.empty()) fail(object, "learning_rates must not be empty");
+  return rates;
+}
+
 Arm read_arm(json entry, const Shared& shared, const std::string& source) {
   const auto merged = [&](const json& common, const char* key) {
     json all = common;
@@ -182,6 +224,7 @@ Arm read_arm(json entry, const Shared& shared, const std::string& source) {
           .seeds = shared.seeds};
   const JsonObject object(settings, where);
   check_plain(object, name);
+  check_unit(object, arm);
   check_attention(object, parse_encoding(settings, arm.model.head_dim()), arm.model.attention);
   if (!start.is_null()) arm.start = read_start(JsonObject(start, where + ": start"));
   if (!seeds.is_null()) {
@@ -202,12 +245,14 @@ Preset read_preset(JsonObject object, Task task) {
                       .model = object.at("model"),
                       .training = object.at("training"),
                       .seeds = read_seeds(object)};
+  const std::vector<double> rates = read_rates(object);
   std::set<std::string> names;
   for (const json& entry : object.at("encodings")) {
-    preset.arms.push_back(read_arm(entry, shared, object.name()));
-    const std::string& name = preset.arms.back().name;
-    if (!names.insert(name).second)
-      fail(object, fmt::format("encodings must have names of their own, got {} twice", name));
+    for (Arm& arm : at_rates(read_arm(entry, shared, object.name()), rates)) {
+      if (!names.insert(arm.name).second)
+        fail(object, fmt::format("encodings must have names of their own, got {} twice", arm.name));
+      preset.arms.push_back(std::move(arm));
+    }
   }
   object.finish();
   return preset;

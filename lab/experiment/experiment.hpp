@@ -30,9 +30,15 @@ struct TrainingConfig {
   std::int64_t validation_rows = 0;
   // In multiples of the trained tokens: lengths at which the finished model is validated.
   std::vector<std::int64_t> evaluate_lengths = {};
+  // In tokens, what a multiple of 1 is; 0: the trained length. Other where a model is trained on at
+  // a longer length than it began with.
+  std::int64_t evaluate_unit = 0;
   // Rules of rescaling.hpp by which unscaled rotary encodings are validated again at the lengths
   // beyond the trained one, without training.
   std::vector<std::string> rescale = {};
+  // Not empty: nothing is trained. What a step costs is measured at these lengths, in tokens, over
+  // `steps` steps of each.
+  std::vector<std::int64_t> cost_lengths = {};
 };
 
 [[nodiscard]] double learning_rate_at(const TrainingConfig& training, std::int64_t step) noexcept;
@@ -48,6 +54,7 @@ struct Start {
 // otherwise here), "seeds" and "start".
 struct Arm {
   std::string name;
+  std::string family = {};  // of arms with one encoding and other learning rates; "": none
   nlohmann::json encoding;  // settings, as encoding_settings() makes them
   ModelConfig model;
   TrainingConfig training;
@@ -55,6 +62,8 @@ struct Arm {
   std::vector<std::uint64_t> seeds;
 };
 
+// In JSON "learning_rates": [0.001, 0.002] makes of the encoding rope the arms rope-lr-0.001 and
+// rope-lr-0.002, of the family rope.
 struct Preset {
   std::string data;  // a data set by name, where the user names no other
   std::vector<Arm> arms;

@@ -132,10 +132,76 @@ class Lab(unittest.TestCase):
         self.assertEqual([line.split()[0] for line in table[2:4]], ["rope", "none"])
         self.assertIn("+0 %", table[3])
 
+    def test_a_run_of_a_folder_takes_its_starts_first_and_says_what_it_trains_on(self):
+        folder = self.folder / "experiments"
+        folder.mkdir()
+        cost = tiny(2) | {"name": "cost"}
+        cost["presets"]["quick"]["training"]["cost_lengths"] = [8, 16]
+        for name, content in (("b", tiny(20)), ("c", cost)):
+            content = json.loads(json.dumps(content))
+            content["presets"]["quick"]["data"] = "prose"
+            (folder / f"{name}.json").write_text(json.dumps(content), encoding="ascii")
+        options = ("--experiments", str(folder), "--data-dir", str(self.data))
+        said = self.lab("run", *options)
+        self.assertIn("training on generated text, whose losses say less. To have it: "
+                      "rotary-lab data add prose", said)
+        self.assertLess(said.index("tiny rope seed 1"), said.index("cost rope seed 1"))
+        done = json.loads((self.folder / "lab-runs/cost-quick/rope/seed-1/done.json").read_text())
+        self.assertEqual(sorted(done["metrics"]), ["ms@16", "ms@8", "overhead@16", "overhead@8"])
+        none = json.loads((self.folder / "lab-runs/cost-quick/none/seed-1/done.json").read_text())
+        self.assertEqual(none["metrics"]["overhead@16"], 0)
+        plan = self.lab("plan", *options)
+        self.assertRegex(plan, r"4 cells: about \d+ s of processor time")
+
+    def test_starts_that_are_not_there_are_named_before_anything_is_trained(self):
+        content = tiny(20) | {"name": "later"}
+        content["presets"]["quick"]["encodings"] = [
+            {"like": "rope", "start": {"experiment": "tiny", "encoding": "rope"}}]
+        self.experiment.write_text(json.dumps(content), encoding="ascii")
+        self.assertIn("first: rotary-lab run tiny --preset quick --only rope --seeds 1",
+                      self.run_tiny(expect=2))
+
+    def test_a_budget_scales_all_cells_and_stays_with_the_run(self):
+        self.write(steps=4000)
+        few = self.run_tiny("--budget", "0.001s", expect=2)
+        self.assertIn("--budget must leave every cell 20 steps", few)
+        self.assertFalse((self.folder / "lab-runs" / "tiny-quick").exists())
+        self.assertIn("of its steps", self.run_tiny("--budget", "2s"))
+        log = self.losses("lab-runs", "rope"), self.losses("lab-runs", "none")
+        steps = [int(each[-1][0]) for each in log]
+        self.assertEqual(steps[0], steps[1])
+        self.assertTrue(20 <= steps[0] < 4000, steps)
+        self.assertEqual(self.run_tiny().count("finished before"), 2)
+        self.assertEqual(self.run_tiny("--budget", "2s").count("finished before"), 2)
+        self.assertIn("--budget must be 2s, with which the cells",
+                      self.run_tiny("--budget", "3s", expect=2))
+        self.write(steps=20)
+        self.run_tiny("--runs", "whole")
+        self.assertIn("began with all of their steps",
+                      self.run_tiny("--runs", "whole", "--budget", "2s", expect=2))
+        self.assertEqual(self.run_tiny("--runs", "whole").count("finished before"), 2)
+
+    def test_what_this_machine_cannot_do_is_refused_with_an_estimate(self):
+        content = tiny(10 ** 9)
+        self.experiment.write_text(json.dumps(content), encoding="ascii")
+        said = self.run_tiny(expect=5)
+        self.assertRegex(said, r"2 cells would take about \d+ hours of processor")
+        content["presets"]["quick"]["model"] |= {"d_model": 32768, "layers": 1000}
+        self.experiment.write_text(json.dumps(content), encoding="ascii")
+        self.assertRegex(self.run_tiny(expect=5), r"needs about [\d.]+ GB of memory")
+
+    def test_data_have_default_names(self):
+        self.assertIn("--from must say where mine comes from; without it there are prose",
+                      self.lab("data", "add", "mine", expect=2))
+        self.assertIn("prose: not here; rotary-lab data add prose",
+                      self.lab("data", "list", "--data-dir", str(self.data)))
+
     def test_every_experiment_is_read(self):
         for path in sorted(EXPERIMENTS.glob("*.json")):
             with self.subTest(path.name):
-                self.assertIn("mirrors:", self.lab("results", str(path)))
+                presets = json.loads(path.read_text(encoding="utf-8"))["presets"]
+                for preset in presets:
+                    self.assertIn("mirrors:", self.lab("results", str(path), "--preset", preset))
 
     def test_it_starts_again_for_a_better_blas_and_says_the_same(self):
         plain = {name: value for name, value in os.environ.items()

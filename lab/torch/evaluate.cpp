@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/encodings/rescaling.hpp"
 #include "lab/torch/device.hpp"
 
 namespace rotary::lab {
@@ -65,21 +64,27 @@ LossSum loss_of(Transformer& model, const Batch& batch) {
   return {.sum = losses_of(model, batch, at::Reduction::Sum), .count = std::ssize(batch.targets)};
 }
 
+std::int64_t unit_of(const Cell& cell) {
+  return cell.training.evaluate_unit > 0 ? cell.training.evaluate_unit : cell.model.tokens;
+}
+
 LengthLoss validate(Transformer& model, const Cell& cell, std::string_view text,
                     std::int64_t multiple) {
-  const std::int64_t tokens = cell.model.tokens * multiple;
+  const std::int64_t unit = unit_of(cell);
+  const std::int64_t tokens = unit * multiple;
   LengthLoss result{.multiple = multiple};
   if (!model->positions()->reaches(tokens)) return result;
   const torch::NoGradGuard no_gradient;
   const std::int64_t longest = std::ranges::max(cell.training.evaluate_lengths);
   const std::int64_t windows = std::max<std::int64_t>(1, cell.training.validation_rows / longest);
-  const std::int64_t window_tokens = longest * cell.model.tokens;
+  const std::int64_t window_tokens = longest * unit;
   Batch all =
       validation_batch(text, {.task = cell.model.task, .rows = windows, .tokens = window_tokens});
   // The same bytes at every multiple, cut into longer or shorter sequences.
   all.shape.rows = windows * longest / multiple;
   all.shape.tokens = tokens;
-  const std::int64_t rows_at_once = std::max<std::int64_t>(1, cell.training.batch / multiple);
+  const std::int64_t rows_at_once =
+      std::max<std::int64_t>(1, cell.training.batch * cell.model.tokens / tokens);
   std::vector<at::Tensor> losses;
   for (std::int64_t first = 0; first < all.shape.rows; first += rows_at_once) {
     const Batch part = part_of(all, first, std::min(rows_at_once, all.shape.rows - first));
@@ -90,7 +95,7 @@ LengthLoss validate(Transformer& model, const Cell& cell, std::string_view text,
   result.loss = of_bytes.mean().item<double>();
   const Places places{.predicted = all.predicted, .window_tokens = window_tokens, .tokens = tokens};
   result.windows = means(of_bytes, windows, [&](std::int64_t n) { return places.window(n); });
-  const std::int64_t bin_tokens = std::max<std::int64_t>(1, cell.model.tokens / position_bins);
+  const std::int64_t bin_tokens = std::max<std::int64_t>(1, unit / position_bins);
   result.by_position = means(of_bytes, (tokens + bin_tokens - 1) / bin_tokens,
                              [&](std::int64_t n) { return places.position(n) / bin_tokens; });
   if (!all.predicted.empty()) return result;
@@ -107,11 +112,11 @@ std::vector<LengthLoss> validate_lengths(Transformer& model, const Cell& cell,
     lengths.push_back(validate(model, cell, text, multiple));
     if (multiple == 1) continue;
     for (const std::string& rule : cell.training.rescale) {
-      const Stretch stretch{.factor = multiple, .tokens = cell.model.tokens};
-      if (!model->positions()->set_scaling(*rescaled(rule, stretch))) break;
+      const Stretch stretch{.factor = multiple, .tokens = unit_of(cell)};
+      if (!model->positions()->rescale(rule, stretch)) break;
       lengths.push_back(validate(model, cell, text, multiple));
       lengths.back().rule = rule;
-      model->positions()->set_scaling(NoScaling{});
+      model->positions()->rescale("", stretch);
     }
   }
   return lengths;

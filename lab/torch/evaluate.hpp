@@ -18,7 +18,10 @@ namespace rotary::lab {
 
 [[nodiscard]] LossSum loss_of(Transformer& model, const Batch& batch);
 
-// On text that the cell does not train on, at `multiple` times the trained tokens: windows of the
+// In tokens, what a multiple of 1 is.
+[[nodiscard]] std::int64_t unit_of(const Cell& cell);
+
+// On text that the cell does not train on, at `multiple` times its unit: windows of the
 // longest sequences that the cell is evaluated at, cut into sequences of this length. So every
 // multiple predicts the same bytes, and the loss differs by what a byte sees.
 [[nodiscard]] LengthLoss validate(Transformer& model, const Cell& cell, std::string_view text,

@@ -32,7 +32,10 @@ class LanguageModel final : public Learner {
     return loss_of(model_, share.parts == 1 ? batch : part_of(batch, first, end - first));
   }
 
-  double validation_loss() override { return *validate(model_, cell_, data_.validation, 1).loss; }
+  double validation_loss() override {
+    const std::int64_t multiple = cell_.model.tokens / unit_of(cell_);
+    return *validate(model_, cell_, data_.validation, multiple).loss;
+  }
 
   void examine(Outcome& outcome, const RunDirectory& /*directory*/) override {
     outcome.lengths = validate_lengths(model_, cell_, data_.validation);

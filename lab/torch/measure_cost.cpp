@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/torch/measure_cost.hpp"
 
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
+#include <functional>
+#include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "lab/torch/trainer.hpp"
@@ -14,41 +19,64 @@
 namespace rotary::lab {
 namespace {
 
+constexpr std::int64_t probed_steps = 3;
+
 double median(std::vector<double> numbers) {
   const auto middle = numbers.begin() + std::ssize(numbers) / 2;
   std::ranges::nth_element(numbers, middle);
   return *middle;
 }
 
-// Milliseconds of the next step.
-double step_ms(Trainer& trainer) {
+// Seconds of the next step.
+double step_s(Trainer& trainer) {
   const double before_s = trainer.counts().cpu_s;
   (void)trainer.step();
-  return 1e3 * (trainer.counts().cpu_s - before_s);
+  return trainer.counts().cpu_s - before_s;
 }
 
-CostRow measure_length(std::vector<Cell> cells, const Dataset& data, std::int64_t tokens,
+Cell at_length(Cell cell, std::int64_t tokens) {
+  const std::int64_t tokens_of_step = cell.training.batch * cell.model.tokens;
+  cell.training.batch = std::max<std::int64_t>(1, tokens_of_step / tokens);
+  cell.model.tokens = tokens;
+  return cell;
+}
+
+CostRow measure_length(const std::vector<Cell>& cells, const Dataset& data, std::int64_t tokens,
                        std::int64_t rounds) {
   std::vector<Trainer> trainers;
-  for (Cell& cell : cells) {
-    const std::int64_t tokens_of_step = cell.training.batch * cell.model.tokens;
-    cell.training.batch = std::max<std::int64_t>(1, tokens_of_step / tokens);
-    cell.model.tokens = tokens;
-    trainers.emplace_back(cell, data);
-  }
-  std::vector<std::vector<double>> times(cells.size());
+  for (const Cell& cell : cells) trainers.emplace_back(at_length(cell, tokens), data);
+  CostRow row{.tokens = tokens, .step_ms = std::vector<std::vector<double>>(cells.size())};
   for (std::int64_t round = 0; round <= rounds; ++round) {
     for (std::size_t n = 0; n < cells.size(); ++n) {
-      const double ms = step_ms(trainers[n]);
-      if (round > 0) times[n].push_back(ms);
+      const double seconds = step_s(trainers[n]);
+      if (round > 0) row.step_ms[n].push_back(1e3 * seconds);
     }
   }
-  CostRow row{.tokens = tokens, .cpu_ms = {}};
-  for (std::vector<double>& of_cell : times) row.cpu_ms.push_back(median(std::move(of_cell)));
   return row;
 }
 
+Cell without_positions(Cell cell) {
+  cell.encoding_settings = encoding_settings("none");
+  cell.encoding = parse_encoding(cell.encoding_settings, cell.model.head_dim());
+  return cell;
+}
+
+double process_seconds() {
+  timespec time = {};
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 }  // namespace
+
+double CostRow::cpu_ms(std::size_t cell) const { return median(step_ms[cell]); }
+
+double CostRow::overhead(std::size_t cell, std::size_t base) const {
+  std::vector<double> of_rounds;
+  for (std::size_t round = 0; round < step_ms[cell].size(); ++round)
+    of_rounds.push_back(step_ms[cell][round] / step_ms[base][round] - 1);
+  return median(std::move(of_rounds));
+}
 
 std::vector<CostRow> measure_cost(const std::vector<Cell>& cells, const Dataset& data,
                                   const CostOptions& options) {
@@ -56,6 +84,40 @@ std::vector<CostRow> measure_cost(const std::vector<Cell>& cells, const Dataset&
   for (const std::int64_t tokens : options.lengths)
     rows.push_back(measure_length(cells, data, tokens, options.rounds));
   return rows;
+}
+
+std::optional<Outcome> cost_outcome(const Cell& cell, const Dataset& data,
+                                    const std::function<bool()>& stops) {
+  std::vector<Cell> cells = {cell};
+  if (!std::holds_alternative<NoEncoding>(cell.encoding.kind))
+    cells.push_back(without_positions(cell));
+  const std::vector<std::int64_t>& lengths = cell.training.cost_lengths;
+  const double begin_s = process_seconds();
+  Trainer trainer(at_length(cell, lengths.front()), data);
+  for (std::int64_t step = 0; step < cell.training.steps; ++step) (void)trainer.step();
+  Outcome outcome{.steps = cell.training.steps,
+                  .parameters = trainer.parameter_count(),
+                  .validation_loss = trainer.learner().validation_loss()};
+  for (const std::int64_t tokens : lengths) {
+    if (stops && stops()) return std::nullopt;
+    const CostRow row = measure_length(cells, data, tokens, cell.training.steps);
+    outcome.metrics[fmt::format("ms@{}", tokens)] = row.cpu_ms(0);
+    outcome.metrics[fmt::format("overhead@{}", tokens)] = row.overhead(0, cells.size() - 1);
+  }
+  outcome.cpu_s = process_seconds() - begin_s;
+  outcome.wall_s = outcome.cpu_s;
+  return outcome;
+}
+
+ProbedTimes probe_times(Cell cell, const Dataset& data) {
+  cell.start.reset();
+  Trainer trainer(cell, data);
+  std::vector<double> steps;
+  for (std::int64_t step = 0; step <= probed_steps; ++step) steps.push_back(step_s(trainer));
+  steps.erase(steps.begin());
+  const double begin_s = process_seconds();
+  (void)trainer.learner().validation_loss();
+  return {.step_s = median(std::move(steps)), .validation_s = process_seconds() - begin_s};
 }
 
 }  // namespace rotary::lab

@@ -2,11 +2,15 @@
 // What a training step costs with each encoding, as sequences grow and the tokens of a step stay.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "lab/data/dataset.hpp"
 #include "lab/experiment/cell.hpp"
+#include "lab/runs/run_directory.hpp"
 
 namespace rotary::lab {
 
@@ -15,10 +19,15 @@ struct CostOptions {
   std::int64_t rounds = 0;            // steps of each encoding that count, >= 1
 };
 
-// Of one length: the median processor time of a step, in the order of the cells.
+// Of one length: the processor time of each step, [cell][round].
 struct CostRow {
   std::int64_t tokens = 0;
-  std::vector<double> cpu_ms;
+  std::vector<std::vector<double>> step_ms;
+
+  // The median of a cell's steps.
+  [[nodiscard]] double cpu_ms(std::size_t cell) const;
+  // How much more than `base`, in parts of it: the median over rounds.
+  [[nodiscard]] double overhead(std::size_t cell, std::size_t base) const;
 };
 
 // Encodings take turns, so that what else the machine does meets all of them; the first step of
@@ -26,5 +35,19 @@ struct CostRow {
 // sequences.
 [[nodiscard]] std::vector<CostRow> measure_cost(const std::vector<Cell>& cells, const Dataset& data,
                                                 const CostOptions& options);
+
+// A cell with cost_lengths: metrics "ms@512", and "overhead@512" over the same model without
+// positions, with which it takes turns. Its validation loss is that after the steps at the first
+// length. Absent: `stops`, asked after each length, said so.
+[[nodiscard]] std::optional<Outcome> cost_outcome(const Cell& cell, const Dataset& data,
+                                                  const std::function<bool()>& stops);
+
+// Processor time of one step and of one validation of a cell, in seconds: the middle of a few steps
+// after a first one that is not counted. Begins with weights of its own.
+struct ProbedTimes {
+  double step_s = 0;
+  double validation_s = 0;
+};
+[[nodiscard]] ProbedTimes probe_times(Cell cell, const Dataset& data);
 
 }  // namespace rotary::lab

@@ -10,6 +10,7 @@
 #include <numbers>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -57,8 +58,9 @@ ShawWindow shaw_window(const ShawEncoding& shaw, const ModelConfig& model) {
 PositionsImpl::PositionsImpl(Encoding encoding, const ModelConfig& model, std::uint64_t seed)
     : encoding_(std::move(encoding)), model_(model) {
   Random random(seed, stream);
-  if (const auto* rotary = std::get_if<RotaryEncoding>(&encoding_.kind))
-    unscaled_ = std::holds_alternative<NoScaling>(rotary->spec.scaling);
+  const auto* rotary = std::get_if<RotaryEncoding>(&encoding_.kind);
+  if (rotary != nullptr && std::holds_alternative<NoScaling>(rotary->spec.scaling))
+    unscaled_ = rotary->spec;
   if (std::holds_alternative<LearnedEncoding>(encoding_.kind)) {
     learned_ = register_parameter("learned", normal_table(random, model.tokens, model.d_model));
   }
@@ -86,9 +88,10 @@ PositionsImpl::PositionsImpl(Encoding encoding, const ModelConfig& model, std::u
   }
 }
 
-bool PositionsImpl::set_scaling(const Scaling& scaling) {
-  if (unscaled_) std::get<RotaryEncoding>(encoding_.kind).spec.scaling = scaling;
-  return unscaled_;
+bool PositionsImpl::rescale(std::string_view rule, const Stretch& stretch) {
+  if (!unscaled_) return false;
+  std::get<RotaryEncoding>(encoding_.kind).spec = rescaled(*unscaled_, rule, stretch);
+  return true;
 }
 
 bool PositionsImpl::reaches(std::int64_t tokens) const {

@@ -6,9 +6,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "lab/encodings/encoding.hpp"
+#include "lab/encodings/rescaling.hpp"
 #include "lab/experiment/model_config.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/shaw.hpp"
@@ -34,8 +37,9 @@ class PositionsImpl : public torch::nn::Module {
   // Whether sequences of so many tokens have positions at all: a learned table ends.
   [[nodiscard]] bool reaches(std::int64_t tokens) const;
 
-  // Of a rotary encoding without a rule, which it has again after NoScaling; false for all others.
-  bool set_scaling(const Scaling& scaling);
+  // Of a rotary encoding without a scaling rule: turns by the rule of rescaling.hpp from here on,
+  // by none after "". Changes nothing in all others, and says so by false.
+  bool rescale(std::string_view rule, const Stretch& stretch);
 
   // x [batch, tokens, d_model]
   [[nodiscard]] at::Tensor add_absolute(const at::Tensor& x) const;
@@ -49,7 +53,7 @@ class PositionsImpl : public torch::nn::Module {
                                 at::ScalarType dtype) const;
 
   Encoding encoding_;
-  bool unscaled_ = false;  // a rotary encoding without a rule
+  std::optional<RotarySpec> unscaled_;  // of a rotary encoding without a rule
   ModelConfig model_;
   at::Tensor learned_;            // [tokens, d_model]
   std::vector<at::Tensor> bias_;  // of each layer, or one: BiasParameters::start

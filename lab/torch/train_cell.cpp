@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "lab/data/dataset.hpp"
+#include "lab/torch/measure_cost.hpp"
 #include "lab/torch/trainer.hpp"
 
 namespace rotary::lab {
@@ -57,6 +58,13 @@ void set_threads(int threads) { at::set_num_threads(threads); }
 
 std::optional<Outcome> train_cell(const Cell& cell, const Dataset& data, RunDirectory& directory,
                                   const TrainOptions& options) {
+  if (!cell.training.cost_lengths.empty()) {
+    directory.begin_log(0);
+    const auto outcome =
+        cost_outcome(cell, data, [&] { return options.stops && options.stops(0); });
+    if (outcome) directory.finish(*outcome);
+    return outcome;
+  }
   Trainer trainer(cell, data);
   if (directory.has_checkpoint()) trainer.load(directory.checkpoint());
   Counts& counts = trainer.counts();

@@ -1,21 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev lab: the lab built and tested, and the first experiment's quick preset, two processes
-# sharing its cells; ./dev lab ARGUMENT...: rotary-lab with these.
+# ./dev lab: the lab built and tested, prose fetched, E1 to E4 trained by the quick preset with two
+# processes that share their cells; ./dev lab ARGUMENT...: rotary-lab with these.
+
+lab_tool=build/lab/bin/rotary-lab
+lab_quick=(e1-causal-lm e2-masked-lm e4-cost)
+lab_places=(--runs build/lab/runs --data-dir build/lab/data)
 
 cmd_lab() {
   install_packages "${packages_lab[@]}"
   if (($# > 0)); then
     configure lab
     cmake --build --preset lab --target bin/rotary-lab
-    exec build/lab/bin/rotary-lab "$@"
+    exec "$lab_tool" "$@"
   fi
   run_tests lab
-  stage "train: E1, quick"
-  local -a command=(build/lab/bin/rotary-lab run lab/experiments/e1-causal-lm.json
-    --runs build/lab/runs)
-  "${command[@]}" 2>/dev/null &
-  "${command[@]}"
+  stage "data: prose"
+  if [[ ! -e build/lab/data/prose ]]; then
+    "$lab_tool" data add prose --data-dir build/lab/data ||
+      echo "dev: no prose without the network; the lab trains on generated text" >&2
+  fi
+  stage "train: E1 to E4, quick"
+  "$lab_tool" run "${lab_quick[@]}" "${lab_places[@]}" 2>/dev/null &
+  "$lab_tool" run "${lab_quick[@]}" "${lab_places[@]}"
   wait $!
-  stage "results"
-  build/lab/bin/rotary-lab results lab/experiments/e1-causal-lm.json --runs build/lab/runs
+  local name
+  for name in "${lab_quick[@]}"; do
+    stage "results: $name"
+    "$lab_tool" results "lab/experiments/$name.json" --runs build/lab/runs
+  done
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this machine has, and whether a run fits into it.
+#pragma once
+
+#include <vector>
+
+#include "lab/commands/prepare_run.hpp"
+
+namespace rotary::lab {
+
+struct Capacity {
+  int processors = 1;
+  double memory_bytes = 0;
+};
+
+[[nodiscard]] Capacity this_capacity();
+
+// Fails, with an estimate, where all processors would work for more than a day, or a cell holds
+// more than the memory. A run that is plainly small is not timed for it. Nothing is known here of
+// a GPU, so that is never refused.
+void check_capacity(const PreparedRun& run, const RunArguments& arguments);
+
+}  // namespace rotary::lab

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long cells take, from a few timed steps.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lab/commands/prepare_run.hpp"
+#include "lab/experiment/cell_size.hpp"
+#include "lab/torch/measure_cost.hpp"
+
+namespace rotary::lab {
+namespace {
+
+// A step of more than this is not tried, but one of a smaller model: some seconds of a processor.
+constexpr double longest_probe_flops = 2e11;
+
+// A causal language model of one layer, with one sequence in a step: what it reaches for each
+// operation the cell reaches, too.
+Cell small_model(Cell cell) {
+  cell.model.task = Task::causal_lm;
+  cell.model.layers = 1;
+  cell.model.attention = AttentionKind::softmax;
+  cell.training.batch = 1;
+  cell.training.validation_rows = 1;
+  cell.training.evaluate_lengths = {1};
+  cell.training.evaluate_unit = 0;
+  cell.encoding_settings = encoding_settings("none");
+  cell.encoding = parse_encoding(cell.encoding_settings, cell.model.head_dim());
+  return cell;
+}
+
+// A validation has validation_rows sequences and no backward pass, a third of a step.
+ProbedTimes from_small_model(const Cell& cell) {
+  static const Dataset text = grammar_dataset();
+  const Cell small = small_model(cell);
+  const double seconds_of_flop = probe_times(small, text).step_s / flops_of_step(small);
+  const double step_s = flops_of_step(cell) * seconds_of_flop;
+  const double rows =
+      static_cast<double>(cell.training.validation_rows) / static_cast<double>(cell.training.batch);
+  return {.step_s = step_s, .validation_s = step_s * rows / 3};
+}
+
+ProbedTimes probe(const Cell& cell, const PreparedRun& run) {
+  const auto data = run.data.find(cell.data);
+  if (data == run.data.end() || flops_of_step(cell) > longest_probe_flops)
+    return from_small_model(cell);
+  return probe_times(cell, data->second);
+}
+
+// How many validations the lengths and rules at the end are worth. Scores grow with the length:
+// at some hundred tokens they are a quarter of the work.
+double validations_of_lengths(const Cell& cell) {
+  const auto* rotary = std::get_if<RotaryEncoding>(&cell.encoding.kind);
+  const bool stretches =
+      rotary != nullptr && std::holds_alternative<NoScaling>(rotary->spec.scaling);
+  const auto rules = stretches ? static_cast<double>(cell.training.rescale.size()) : 0.0;
+  double validations = 0;
+  for (const std::int64_t multiple : cell.training.evaluate_lengths) {
+    const double once = 1 + 0.25 * static_cast<double>(multiple - 1);
+    validations += multiple == 1 ? once : once * (1 + rules);
+  }
+  return validations;
+}
+
+CellTime time_of(const Cell& cell, const ProbedTimes& probed) {
+  const TrainingConfig& training = cell.training;
+  const auto steps = static_cast<double>(training.steps);
+  if (!training.cost_lengths.empty()) {
+    // With and without positions, and a step more that is not counted.
+    double step_s = 0;
+    for (const std::int64_t tokens : training.cost_lengths) {
+      Cell longer = cell;
+      longer.training.batch =
+          std::max<std::int64_t>(1, training.batch * cell.model.tokens / tokens);
+      longer.model.tokens = tokens;
+      step_s += 2 * probed.step_s * flops_of_step(longer) / flops_of_step(cell);
+    }
+    return {.steps_s = 0, .fixed_s = (steps + 1) * step_s};
+  }
+  const auto validations =
+      static_cast<double>(training.steps / training.validate_every + 2);  // the last row, the end
+  return {.steps_s = steps * probed.step_s,
+          .fixed_s = (validations + validations_of_lengths(cell)) * probed.validation_s};
+}
+
+}  // namespace
+
+std::vector<CellTime> estimate_times(const PreparedRun& run) {
+  std::map<std::string, ProbedTimes> of_arm;
+  std::vector<CellTime> times;
+  for (const Cell& cell : run.cells) {
+    const std::string arm = cell.experiment + "/" + cell.name;
+    auto found = of_arm.find(arm);
+    if (found == of_arm.end()) found = of_arm.emplace(arm, probe(cell, run)).first;
+    times.push_back(time_of(cell, found->second));
+  }
+  return times;
+}
+
+}  // namespace rotary::lab

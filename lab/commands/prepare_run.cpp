@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/commands/prepare_run.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "lab/commands/capacity.hpp"
+#include "lab/data/defaults.hpp"
+#include "lab/experiment/experiments.hpp"
+#include "lab/runs/run_directory.hpp"
+
+namespace rotary::lab {
+namespace {
+
+namespace fs = std::filesystem;
+using cli::ExitCode;
+using cli::Failure;
+
+bool is_language_model(const Cell& cell) {
+  return cell.model.task == Task::causal_lm || cell.model.task == Task::masked_lm;
+}
+
+DataUse use_of(const std::vector<Cell>& cells) {
+  return std::ranges::all_of(cells, is_language_model) ? DataUse::language_model : DataUse::other;
+}
+
+DataChoice data_of(const Experiment& experiment, const std::vector<Cell>& cells,
+                   const RunArguments& arguments, MissingData missing) {
+  const Preset& preset = find_preset(experiment, arguments.preset);
+  if (missing == MissingData::is_estimated && arguments.data.empty() &&
+      !has_dataset(arguments.data_folder, preset.data) && use_of(cells) == DataUse::other) {
+    return {.name = preset.data};
+  }
+  return choose_data(arguments.data_folder, arguments.data, preset.data, use_of(cells));
+}
+
+bool finished(const std::string& runs, const std::string& folder) {
+  return fs::exists(fs::path(runs) / folder / "done.json");
+}
+
+void check_starts(const std::vector<Cell>& cells, const std::string& runs) {
+  for (const Cell& cell : cells) {
+    const std::string start = start_folder_of(cell);
+    if (start.empty() || finished(runs, start)) continue;
+    const bool comes_first = std::ranges::find(cells, start, [](const Cell& each) {
+                               return folder_of(each);
+                             }) != cells.end();
+    if (comes_first) continue;
+    throw Failure(
+        ExitCode::usage,
+        fmt::format("{} starts from {}, which is not finished in {}; first: rotary-lab run {} "
+                    "--preset {} --only {} --seeds {} --runs {}",
+                    folder_of(cell), start, runs, cell.start->experiment, cell.preset,
+                    cell.start->encoding, cell.seed, runs));
+  }
+}
+
+// Held while a budget is worked out, so that of several processes one does it.
+class RunsLock {
+ public:
+  explicit RunsLock(const std::string& runs) {
+    fs::create_directories(runs);
+    const std::string path = (fs::path(runs) / "budget.lock").string();
+    file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (file_ < 0 || ::flock(file_, LOCK_EX) != 0)
+      throw Failure(ExitCode::io, fmt::format("{}: cannot lock it", path));
+  }
+  RunsLock(const RunsLock&) = delete;
+  RunsLock& operator=(const RunsLock&) = delete;
+  ~RunsLock() { ::close(file_); }
+
+ private:
+  int file_ = -1;
+};
+
+// That of the cells which began with one.
+std::optional<Budget> begun_budget(const std::vector<Cell>& cells, const std::string& runs) {
+  std::optional<Budget> begun;
+  for (const Cell& cell : cells) {
+    const auto budget = read_budget(runs, cell);
+    if (!budget) continue;
+    if (begun && begun->scale != budget->scale) {
+      throw Failure(ExitCode::usage,
+                    fmt::format("{}: its experiments began with budgets of different scale, {:.4g} "
+                                "and {:.4g}; run them one by one",
+                                runs, begun->scale, budget->scale));
+    }
+    begun = budget;
+  }
+  return begun;
+}
+
+Budget budget_of(const PreparedRun& run, const RunArguments& arguments) {
+  const RunsLock lock(arguments.runs);
+  const auto begun = begun_budget(run.cells, arguments.runs);
+  const auto asked =
+      arguments.budget.empty() ? std::nullopt : std::optional(parse_duration(arguments.budget));
+  if (begun && asked && *asked != begun->seconds) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("--budget must be {:.0f}s, with which the cells in {} began, got {}; "
+                              "or give --runs another folder",
+                              begun->seconds, arguments.runs, arguments.budget));
+  }
+  for (const Cell& cell : run.cells) {
+    if (!began_without_budget(arguments.runs, cell)) continue;
+    throw Failure(
+        ExitCode::usage,
+        fmt::format("cells of {} in {} began with all of their steps; give --runs another "
+                    "folder",
+                    cell.experiment, arguments.runs));
+  }
+  const Budget budget = begun ? *begun : make_budget(*asked, run.cells, estimate_times(run));
+  write_budget(arguments.runs, run.cells, budget);
+  return budget;
+}
+
+void apply_budget(PreparedRun& run, const RunArguments& arguments) {
+  if (arguments.budget.empty() && !begun_budget(run.cells, arguments.runs)) return;
+  const Budget budget = budget_of(run, arguments);
+  for (Cell& cell : run.cells) scale_training(cell.training, budget.scale);
+  fmt::print(stderr,
+             "budget of {:.0f} s of processor time: every training has {:.4g} of its steps\n",
+             budget.seconds, budget.scale);
+}
+
+}  // namespace
+
+PreparedRun select_cells(const RunArguments& arguments, MissingData missing) {
+  PreparedRun run{.experiments = load_experiments({.folder = arguments.experiments_folder,
+                                                   .asked = arguments.experiments,
+                                                   .preset = arguments.preset}),
+                  .cells = {},
+                  .data = {}};
+  std::string said;
+  for (const Experiment& experiment : run.experiments) {
+    std::vector<Cell> cells = cells_of(
+        experiment, {.preset = arguments.preset, .only = arguments.only, .seeds = arguments.seeds});
+    const DataChoice choice = data_of(experiment, cells, arguments, missing);
+    if (choice.reason != said) fmt::print(stderr, "{}\n", choice.reason);
+    said = choice.reason;
+    const bool is_there = has_dataset(arguments.data_folder, choice.name);
+    if (!run.data.contains(choice.name) && (is_there || missing == MissingData::fails))
+      run.data.emplace(choice.name, load_dataset(arguments.data_folder, choice.name));
+    for (Cell& cell : cells) {
+      cell.data = choice.name;
+      if (run.data.contains(choice.name))
+        cell.data_sha256 = run.data.at(choice.name).manifest.sha256;
+      run.cells.push_back(std::move(cell));
+    }
+  }
+  return run;
+}
+
+void prepare_cells(PreparedRun& run, const RunArguments& arguments) {
+  check_starts(run.cells, arguments.runs);
+  apply_budget(run, arguments);
+  check_capacity(run, arguments);
+}
+
+}  // namespace rotary::lab

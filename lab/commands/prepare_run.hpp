@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What run and plan do before anything is trained: which cells, on which data, with how many steps,
+// and whether that is more than this machine can do.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lab/commands/commands.hpp"
+#include "lab/data/dataset.hpp"
+#include "lab/experiment/cell.hpp"
+#include "lab/experiment/experiment.hpp"
+#include "lab/runs/budget.hpp"
+
+namespace rotary::lab {
+
+struct PreparedRun {
+  std::vector<Experiment> experiments;
+  std::vector<Cell> cells;              // in an order in which they can be run
+  std::map<std::string, Dataset> data;  // by the name that cells have
+};
+
+// Where data may be missing, cells of it have no hash of data, and `data` has none by that name.
+enum class MissingData { fails, is_estimated };
+
+// Says on standard error which data it takes, where a preset's are not there.
+[[nodiscard]] PreparedRun select_cells(const RunArguments& arguments, MissingData missing);
+
+// Scales cells by --budget, or by that of the run that they go on with. Fails where they need more
+// than this machine has, or cells to start from that are neither finished nor among them.
+void prepare_cells(PreparedRun& run, const RunArguments& arguments);
+
+// Of each cell. A step of one of its seeds is timed, or, where that would take long, one of a
+// smaller model of the same width.
+[[nodiscard]] std::vector<CellTime> estimate_times(const PreparedRun& run);
+
+}  // namespace rotary::lab

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data sets that have a name without anybody having added them: what a fresh Debian machine can
+// fetch as packages, and what the presets of the experiments ask for.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "lab/data/dataset.hpp"
+
+namespace rotary::lab {
+
+struct DefaultData {
+  std::string name;
+  std::string what;  // for people
+  Source source;
+};
+
+[[nodiscard]] std::span<const DefaultData> default_data();
+
+// nullptr: no such name.
+[[nodiscard]] const DefaultData* find_default(std::string_view name);
+
+// Whether the folder of data sets has this one.
+[[nodiscard]] bool has_dataset(const std::string& folder, const std::string& name);
+
+// What a run of a preset trains on, and why it is not what the preset asks for: "" where it is.
+struct DataChoice {
+  std::string name;
+  std::string reason = {};
+};
+
+// What text is for: one stream of it can be replaced by the grammar's, pairs of sentences and
+// documents with their sections cannot.
+enum class DataUse { language_model, other };
+
+// `asked`, which --data said, whatever it is; where that is empty the preset's own data set if the
+// folder has it, else the grammar. Fails, saying how to get it, where the grammar will not do.
+[[nodiscard]] DataChoice choose_data(const std::string& folder, const std::string& asked,
+                                     const std::string& of_preset, DataUse use);
+
+}  // namespace rotary::lab

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is decided before anything is trained: experiments and their order, learning rates, budgets,
+// data, sizes.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "lab/data/defaults.hpp"
+#include "lab/encodings/rescaling.hpp"
+#include "lab/experiment/cell_size.hpp"
+#include "lab/experiment/experiments.hpp"
+#include "lab/runs/budget.hpp"
+#include "lab/tests/temporary_folder.hpp"
+#include "lab/tests/tiny.hpp"
+#include "rotary/frequencies.hpp"
+
+namespace rotary::lab {
+namespace {
+
+std::string failure_of(auto call) {
+  try {
+    (void)call();
+  } catch (const cli::Failure& failure) {
+    return failure.what();
+  }
+  return "nothing failed";
+}
+
+std::string with(std::string text, std::string_view what, std::string_view by) {
+  text.replace(text.find(what), what.size(), by);
+  return text;
+}
+
+// An experiment with the arm "rope" and one that starts from another experiment's rope.
+std::string experiment_json(std::string_view name, std::string_view starts_from) {
+  const std::string start = starts_from.empty()
+                                ? ""
+                                : fmt::format(R"({{"name": "tuned", "like": "rope", "scaling":
+                              {{"rope_type": "linear", "factor": 2.0}}, "start": {{"experiment":
+                              "{}", "encoding": "rope"}}}}, )",
+                                              starts_from);
+  return with(with(tiny_json("causal_lm"), "\"tiny\"", fmt::format("\"{}\"", name)), "\"none\"",
+              start + "\"none\"");
+}
+
+std::vector<std::string> names_of(const ExperimentSelection& selection) {
+  std::vector<std::string> names;
+  for (const Experiment& each : load_experiments(selection)) names.push_back(each.name);
+  return names;
+}
+
+TEST(Experiments, ComeByNameButAfterThoseThatTheyStartFrom) {
+  const TemporaryFolder folder;
+  write_text(folder / "a.json", experiment_json("a", "c"));
+  write_text(folder / "b.json", experiment_json("b", ""));
+  write_text(folder / "c.json", experiment_json("c", ""));
+  write_text(folder / "notes.txt", "no experiment");
+  const std::string path = folder / "";
+  EXPECT_EQ(names_of({.folder = path, .asked = {}, .preset = "quick"}),
+            (std::vector<std::string>{"b", "c", "a"}));
+  EXPECT_EQ(names_of({.folder = path, .asked = {"c", folder / "b.json"}, .preset = "quick"}),
+            (std::vector<std::string>{"c", "b"}));
+  EXPECT_EQ(
+      failure_of([&] { return load_experiments({.folder = path, .asked = {}, .preset = "huge"}); }),
+      fmt::format("--preset must be one that an experiment of {} has, got 'huge'", path));
+  EXPECT_NE(failure_of([&] {
+              return load_experiments({.folder = path, .asked = {"b"}, .preset = "huge"});
+            }).find("must be one of quick"),
+            std::string::npos);
+  write_text(folder / "c.json", experiment_json("c", "a"));
+  EXPECT_NE(failure_of([&] {
+              return load_experiments({.folder = path, .asked = {}, .preset = "quick"});
+            }).find("must not start from"),
+            std::string::npos);
+}
+
+TEST(Experiments, OfTheSourceTreeAreThere) {
+  EXPECT_GE(
+      load_experiments({.folder = experiments_folder(), .asked = {}, .preset = "full"}).size(), 3U);
+}
+
+TEST(Experiment, HasAnArmOfOneFamilyForEachLearningRate) {
+  const Experiment experiment = parse_experiment(
+      with(tiny_json("causal_lm"), "\"seeds\"", "\"learning_rates\": [0.001, 0.004], \"seeds\""),
+      "e.json");
+  const auto cells = cells_of(
+      experiment, {.preset = "quick", .only = {"rope-lr-0.001", "rope-lr-0.004"}, .seeds = {}});
+  ASSERT_EQ(cells.size(), 2U);
+  EXPECT_EQ(cells[0].training.learning_rate, 0.001);
+  EXPECT_EQ(cells[1].training.learning_rate, 0.004);
+  EXPECT_EQ(folder_of(cells[1]), "tiny-quick/rope-lr-0.004/seed-1");
+  for (const Arm& arm : find_preset(experiment, "quick").arms)
+    EXPECT_TRUE(arm.name.starts_with(arm.family + "-lr-")) << arm.name;
+  EXPECT_NE(failure_of([] {
+              return parse_experiment(
+                  with(tiny_json("causal_lm"), "\"seeds\"", "\"learning_rates\": [0], \"seeds\""),
+                  "e.json");
+            }).find("learning_rates must be numbers above 0, got 0"),
+            std::string::npos);
+}
+
+TEST(Experiment, TakesAnEncodingWithSeedsOfItsOwnUnderItsOwnName) {
+  const Experiment experiment = parse_experiment(
+      with(tiny_json("causal_lm"), "\"alibi\"", R"({"like": "alibi", "seeds": [1, 2, 3]})"),
+      "e.json");
+  EXPECT_EQ(cells_of(experiment, {.preset = "quick", .only = {"alibi"}, .seeds = {}}).size(), 3U);
+  EXPECT_EQ(cells_of(experiment, {.preset = "quick", .only = {"none"}, .seeds = {}}).size(), 1U);
+}
+
+TEST(Experiment, EvaluatesAModelThatGoesOnLongerInItsFirstUnit) {
+  const auto parse = [](std::string_view unit) {
+    return parse_experiment(with(tiny_json("causal_lm"), "\"evaluate_lengths\"",
+                                 fmt::format("\"evaluate_unit\": {}, \"evaluate_lengths\"", unit)),
+                            "e.json");
+  };
+  EXPECT_EQ(find_preset(parse("16"), "quick").arms[0].training.evaluate_unit, 16);
+  EXPECT_NE(failure_of([&] { return parse("8"); }).find("must hold the trained length, 32 tokens"),
+            std::string::npos);
+}
+
+TEST(Rescaling, MakesOfASpecWhatTheRulesSay) {
+  const auto cells = tiny_cells("causal_lm", {"rope"});
+  const RotarySpec& rope = std::get<RotaryEncoding>(cells[0].encoding.kind).spec;
+  const Stretch stretch{.factor = 4, .tokens = 32};
+  const auto slowest = [&](std::string_view rule) {
+    return make_frequencies(rescaled(rope, rule, stretch), 128)->inv_freq.back();
+  };
+  const double plain = slowest("");
+  EXPECT_DOUBLE_EQ(slowest("linear"), plain / 4);
+  // The slowest pair turns alpha times slower: 4, and 2 · 4 - 1.
+  EXPECT_NEAR(plain / slowest("ntk"), 4, 1e-9);
+  EXPECT_NEAR(plain / slowest("dynamic"), 7, 1e-9);
+  EXPECT_NEAR(plain / slowest("yarn"), 4, 1e-9);
+  EXPECT_NEAR(slowest("abf") / plain, std::pow(50.0, -7.0 / 8), 1e-9);
+  for (const std::string_view rule : rescaling_rules) EXPECT_TRUE(is_rescaling_rule(rule));
+  EXPECT_FALSE(is_rescaling_rule("") || is_rescaling_rule("none"));
+}
+
+TEST(Duration, IsANumberOfSecondsMinutesOrHours) {
+  EXPECT_EQ(parse_duration("90s"), 90);
+  EXPECT_EQ(parse_duration("10m"), 600);
+  EXPECT_EQ(parse_duration("1.5h"), 5400);
+  for (const char* text : {"", "s", "90", "-1s", "0s", "1e3s", "1.2.3s", "9 s", "infs", "9d"}) {
+    EXPECT_NE(failure_of([&] { return parse_duration(text); }).find("such as 90s, 10m or 1.5h"),
+              std::string::npos)
+        << text;
+  }
+}
+
+TEST(Budget, ScalesAllStepsByOneFactor) {
+  auto cells = tiny_cells("causal_lm", {"rope", "none"}, 100);
+  const std::vector<CellTime> times = {{.steps_s = 60, .fixed_s = 5},
+                                       {.steps_s = 40, .fixed_s = 5}};
+  const Budget half = make_budget(60, cells, times);
+  EXPECT_DOUBLE_EQ(half.scale, 0.5);
+  EXPECT_EQ(make_budget(1000, cells, times).scale, 1);
+  for (Cell& cell : cells) scale_training(cell.training, half.scale);
+  EXPECT_EQ(cells[0].training.steps, 50);
+  EXPECT_EQ(cells[0].training.warmup_steps, 3);
+  EXPECT_EQ(cells[0].training.validate_every, 5);
+  // 20 of 50 steps are the least.
+  EXPECT_EQ(failure_of([&] { return make_budget(20, cells, times); }),
+            "--budget must leave every cell 20 steps, which takes 50 s of processor time for the 2 "
+            "cells, 10 s of them for validation; got 20 s");
+}
+
+TEST(Budget, LeavesCellsThatMeasureWhatAStepCosts) {
+  auto cells = tiny_cells("causal_lm", {"rope", "none"}, 4);
+  cells[1].training.cost_lengths = {16};
+  const std::vector<CellTime> times = {{.steps_s = 10, .fixed_s = 0}, {.steps_s = 0, .fixed_s = 5}};
+  EXPECT_EQ(make_budget(15, cells, times).scale, 1);
+  // Four steps are fewer than 20 already, so none may be taken away.
+  EXPECT_NE(failure_of([&] { return make_budget(14, cells, times); }).find("--budget must"),
+            std::string::npos);
+  scale_training(cells[1].training, 0.5);
+  EXPECT_EQ(cells[1].training.steps, 4);
+}
+
+TEST(Budget, IsKeptBesideTheCells) {
+  const TemporaryFolder folder;
+  const auto cells = tiny_cells("causal_lm", {"rope"});
+  EXPECT_FALSE(read_budget(folder / "runs", cells[0]));
+  EXPECT_FALSE(began_without_budget(folder / "runs", cells[0]));
+  write_budget(folder / "runs", cells, {.seconds = 90, .scale = 1.0 / 3});
+  // The first one stays.
+  write_budget(folder / "runs", cells, {.seconds = 10, .scale = 0.1});
+  const auto budget = read_budget(folder / "runs", cells[0]);
+  ASSERT_TRUE(budget);
+  EXPECT_EQ(budget->seconds, 90);
+  EXPECT_EQ(budget->scale, 1.0 / 3);
+  EXPECT_FALSE(began_without_budget(folder / "runs", cells[0]));
+  std::filesystem::create_directories(folder / "other/tiny-quick/rope");
+  EXPECT_TRUE(began_without_budget(folder / "other", cells[0]));
+  write_text(folder / "runs/tiny-quick/budget.json",
+             R"({"schema_version": 1, "seconds": 9, "scale": 0})");
+  EXPECT_NE(failure_of([&] {
+              return read_budget(folder / "runs", cells[0]);
+            }).find("scale must be in (0, 1], got 0"),
+            std::string::npos);
+}
+
+TEST(DataChoice, IsThePresetsOwnOrSaysWhyNot) {
+  const TemporaryFolder folder;
+  write_text(folder / "text", "some text");
+  const std::string data = folder / "data";
+  const auto choose = [&](const std::string& asked, const std::string& of_preset, DataUse use) {
+    return choose_data(data, asked, of_preset, use);
+  };
+  const DataChoice grammar = choose("", "prose", DataUse::language_model);
+  EXPECT_EQ(grammar.name, grammar_name);
+  EXPECT_TRUE(grammar.reason.ends_with("rotary-lab data add prose")) << grammar.reason;
+  EXPECT_NE(failure_of([&] {
+              return choose("", "prose", DataUse::other);
+            }).find("rotary-lab data add prose"),
+            std::string::npos);
+  EXPECT_EQ(choose("mine", "prose", DataUse::other).name, "mine");
+  add_dataset(data, "prose", {.path = folder / "text", .suffix = "", .licence = ""});
+  const DataChoice prose = choose("", "prose", DataUse::other);
+  EXPECT_EQ(prose.name, "prose");
+  EXPECT_EQ(prose.reason, "");
+  EXPECT_EQ(choose("", "grammar", DataUse::other).reason, "");
+}
+
+TEST(CellSize, FollowsFromTheModel) {
+  auto cells = tiny_cells("causal_lm", {"rope"});
+  // Two layers of 12 · 32² numbers, 256 · 32 of logits, 2 · 32 · 32 of scores and sums for a token;
+  // a product is two operations, three times over; 256 tokens.
+  EXPECT_DOUBLE_EQ(flops_of_step(cells[0]),
+                   3.0 * 2 * (2 * (12 * 1024 + 2 * 1024) + 256 * 32) * 256);
+  const double bytes = bytes_of_training(cells[0]);
+  cells[0].model.layers = 4;
+  EXPECT_GT(bytes_of_training(cells[0]), bytes + 16.0 * 2 * 12 * 1024);
+}
+
+}  // namespace
+}  // namespace rotary::lab
