@@ -57,6 +57,8 @@ endif()
 if(ROTARY_LAB)
   # libtorch-dev (BSD-3-Clause). Lab: tensors, gradients, optimizers. Nothing else links it: it
   # brings some 300 shared objects along.
+  # libgloo-dev (BSD-3-Clause), headers alone: those of torch's Gloo, by which processes share a
+  # step, include them. Without them the lab builds, and run --data-parallel is refused.
   find_package(Torch REQUIRED)
 
   # libopenblas0-openmp (BSD-3-Clause). Lab: Debian's libtorch takes whatever libblas.so.3 is, and

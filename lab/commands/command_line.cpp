@@ -111,6 +111,14 @@ void declare_run(CLI::App& root, RunArguments& arguments, Command& chosen) {
   add_training_options(*run, arguments);
   run->add_option("--budget", arguments.budget,
                   "processor time of all cells together, 90s, 10m or 2h: scales steps");
+  run->add_option("-j,--jobs", arguments.jobs, "processes, each on a cell of its own")
+      ->default_val(1)
+      ->check(CLI::Range(1, 1024));
+  run->add_flag("--data-parallel", arguments.data_parallel,
+                "the processes share each cell: its batches are cut by rows");
+  run->add_option("--checkpoint-every", arguments.checkpoint_every_s, "seconds of training")
+      ->default_val(60)
+      ->check(CLI::NonNegativeNumber);
   run->callback([&] { chosen = [&] { return run_experiment(arguments); }; });
   CLI::App* results = root.add_subcommand("results", "what the finished cells reached");
   add_experiment_options(*results, arguments);

@@ -15,6 +15,7 @@
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
 #include "lab/experiment/verdict.hpp"
+#include "lab/process/machine.hpp"
 #include "lab/runs/run_directory.hpp"
 
 namespace rotary::lab {
@@ -89,6 +90,22 @@ void print_claim(const Claim& claim, const std::map<std::string, Outcomes>& resu
              text_of(claim.lower), claim.margin, listed.empty() ? " nothing" : listed);
 }
 
+// Where there are several, processor times compare within one of them alone, and losses are the
+// same to rounding, not to the bit.
+void print_machines(const std::map<std::string, Outcomes>& results) {
+  std::map<std::string, std::string> cells;  // by machine
+  for (const auto& [encoding, outcomes] : results) {
+    for (const auto& [seed, outcome] : outcomes)
+      for (const Machine& machine : outcome.machines)
+        cells[text_of(machine)] += fmt::format(" {}/{}", encoding, seed);
+  }
+  if (cells.size() == 1) fmt::print("Made with {}.\n", cells.begin()->first);
+  if (cells.size() <= 1) return;
+  fmt::print("Made in {} ways, so that processor times of different ones do not compare:\n",
+             cells.size());
+  for (const auto& [machine, names] : cells) fmt::print("    {}:{}\n", machine, names);
+}
+
 }  // namespace
 
 int print_results(const RunArguments& arguments) {
@@ -104,6 +121,7 @@ int print_results(const RunArguments& arguments) {
   fmt::print("{}\nmirrors: {}\n\n", experiment.title, experiment.mirrors);
   print_table(results);
   fmt::print("\nLosses at equal steps: speed of convergence, not final quality.\n");
+  print_machines(results);
   for (const Claim& claim : experiment.claims) print_claim(claim, results);
   return 0;
 }

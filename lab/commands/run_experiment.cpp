@@ -1,84 +1,217 @@
 // SPDX-License-Identifier: Apache-2.0
-// run: every cell of a preset that nobody has finished and nobody works on.
+// run: every cell of a preset that nobody has finished and nobody works on, by this process, beside
+// others that share the cells, or by several that share each cell.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+#include <thread>
 
+#include "cli/failure.hpp"
 #include "lab/commands/commands.hpp"
+#include "lab/commands/jobs.hpp"
 #include "lab/commands/prepare_run.hpp"
-#include "lab/data/dataset.hpp"
+#include "lab/commands/progress.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
+#include "lab/process/children.hpp"
 #include "lab/process/interruption.hpp"
+#include "lab/process/rank_environment.hpp"
 #include "lab/process/startup.hpp"
 #include "lab/runs/run_directory.hpp"
+#include "lab/runs/sweep.hpp"
+#include "lab/torch/ranks.hpp"
 #include "lab/torch/train_cell.hpp"
 
 namespace rotary::lab {
 namespace {
 
-// 128 + SIGINT, as a shell says it.
-constexpr int interrupted_exit_code = 130;
+// Before a process looks again at what others hold.
+constexpr std::chrono::milliseconds pause(500);
 
-std::string duration(double seconds) {
-  const auto whole = static_cast<std::int64_t>(seconds);
-  return fmt::format("{}:{:02d}", whole / 60, whole % 60);
-}
-
-// One line that changes on a terminal, one line each ten seconds elsewhere.
-class ProgressLine {
+// How this process works on the cells of a run.
+class Runner {
  public:
-  explicit ProgressLine(std::string title) : title_(std::move(title)) {}
+  // Alone where there is no environment.
+  Runner(const RunArguments& arguments, const PreparedRun& run,
+         const std::optional<RankEnvironment>& environment)
+      : arguments_(arguments), run_(run) {
+    if (!environment) return;
+    audience_ = environment->started_by != 0 ? Audience::display : Audience::person;
+    ranks_.emplace(*environment);
+  }
 
-  void show(const Progress& progress) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_) return;
-    next_ = now + (terminal_ ? std::chrono::milliseconds(250) : std::chrono::seconds(10));
-    fmt::print(stderr, "{}{}: step {}/{}, loss {:.3f}, {:.0f} tokens/s, {} left{}",
-               terminal_ ? "\r" : "", title_, progress.step, progress.steps, progress.train_loss,
-               progress.tokens_per_s, duration(progress.seconds_left), terminal_ ? "   " : "\n");
-  }
-  void finish(std::string_view what) const {
-    fmt::print(stderr, "{}{}: {}{}\n", terminal_ ? "\r" : "", title_, what,
-               terminal_ ? std::string(50, ' ') : "");
-  }
+  // Each returns the exit code.
+  int run_alone();
+  // Each process takes other cells.
+  int run_beside_others();
+  // All processes share each cell.
+  int run_together();
 
  private:
-  std::string title_;
-  bool terminal_ = isatty(STDERR_FILENO) == 1;
-  std::chrono::steady_clock::time_point next_ = {};
+  [[nodiscard]] ProgressLine line_of(const Cell& cell) const {
+    return {fmt::format("{} {} seed {}", cell.experiment, cell.name, cell.seed), audience_};
+  }
+  [[nodiscard]] bool is_blocked(const Cell& cell) const;
+  [[nodiscard]] Sweep sweep();
+  CellState visit(const Cell& cell, Visit visit);
+  CellState lead(const Cell& cell);
+  CellState follow(Cell cell);
+  // Null: alone.
+  CellState train(const Cell& cell, RunDirectory& directory, Ranks* ranks);
+  [[nodiscard]] TrainOptions options_for(ProgressLine& line, Ranks* ranks) const;
+  // A loss that is not finite says something about its cell alone; anything else ends the run.
+  template <class Work>
+  CellState or_failed(ProgressLine& line, const Work& work);
+  [[nodiscard]] int exit_code(CellState last) const;
+
+  const RunArguments& arguments_;
+  const PreparedRun& run_;
+  Audience audience_ = Audience::person;
+  std::optional<Ranks> ranks_;
+  bool one_failed_ = false;
 };
 
-enum class CellState { finished, busy, stopped };
+TrainOptions Runner::options_for(ProgressLine& line, Ranks* ranks) const {
+  return {.checkpoint_every_s = arguments_.checkpoint_every_s,
+          .on_progress = [&line](const Progress& progress) { line.show(progress); },
+          .stops = [](std::int64_t) { return interrupted(); },
+          .ranks = ranks};
+}
 
-CellState run_cell(const Cell& cell, const Dataset& data, const std::string& runs) {
-  ProgressLine line(fmt::format("{} {} seed {}", cell.experiment, cell.name, cell.seed));
-  auto directory = RunDirectory::claim(runs, cell);
+template <class Work>
+CellState Runner::or_failed(ProgressLine& line, const Work& work) {
+  try {
+    return work();
+  } catch (const cli::Failure& failure) {
+    if (failure.exit_code() != cli::ExitCode::check_failed) throw;
+    line.finish(failure.what());
+    one_failed_ = true;
+    return CellState::failed;
+  }
+}
+
+CellState Runner::train(const Cell& cell, RunDirectory& directory, Ranks* ranks) {
+  ProgressLine line = line_of(cell);
+  return or_failed(line, [&] {
+    const auto outcome =
+        train_cell(cell, run_.data.at(cell.data), directory, options_for(line, ranks));
+    if (!outcome) {
+      line.finish("stopped; the same command goes on from here");
+      return CellState::stopped;
+    }
+    line.finish(fmt::format("{} steps, validation loss {:.3f}, {:.1f} s of processor time",
+                            outcome->steps, outcome->validation_loss, outcome->cpu_s));
+    return CellState::finished;
+  });
+}
+
+bool Runner::is_blocked(const Cell& cell) const {
+  const std::filesystem::path start = start_folder_of(cell);
+  return !start.empty() &&
+         !read_outcome((std::filesystem::path(arguments_.runs) / start).string()).has_value();
+}
+
+CellState Runner::visit(const Cell& cell, Visit visit) {
+  if (is_blocked(cell)) return CellState::blocked;
+  auto directory = RunDirectory::claim(arguments_.runs, cell);
   if (!directory) {
-    line.finish("another process works on it");
+    if (!ranks_) line_of(cell).finish("another process works on it");
     return CellState::busy;
   }
   if (directory->finished()) {
-    line.finish("finished before");
+    if (visit == Visit::first) line_of(cell).finish("finished before");
     return CellState::finished;
   }
-  const TrainOptions options{.on_progress = [&](const Progress& progress) { line.show(progress); },
-                             .stops = [](std::int64_t) { return interrupted(); }};
-  const auto outcome = train_cell(cell, data, *directory, options);
-  if (!outcome) {
-    line.finish("stopped; the same command goes on from here");
-    return CellState::stopped;
+  return train(cell, *directory, nullptr);
+}
+
+int Runner::exit_code(CellState last) const {
+  if (last == CellState::stopped) return interrupted_exit_code;
+  if (last == CellState::blocked) {
+    throw cli::Failure(cli::ExitCode::check_failed,
+                       "a cell starts from one whose training came to no end");
   }
-  line.finish(fmt::format("{} steps, validation loss {:.3f}, {:.1f} s of processor time",
-                          outcome->steps, outcome->validation_loss, outcome->cpu_s));
-  return CellState::finished;
+  return static_cast<int>(one_failed_ ? cli::ExitCode::check_failed : cli::ExitCode::ok);
+}
+
+Sweep Runner::sweep() {
+  return {.cells = std::ssize(run_.cells), .work = [this](std::int64_t number, Visit visit) {
+            return this->visit(run_.cells[static_cast<std::size_t>(number)], visit);
+          }};
+}
+
+int Runner::run_alone() { return exit_code(run_sweep(sweep())); }
+
+int Runner::run_beside_others() {
+  Sweep shared = sweep();
+  shared.next = [this] { return ranks_->next_number(); };
+  shared.wait = [] {
+    std::this_thread::sleep_for(pause);
+    return !interrupted();
+  };
+  return exit_code(run_sweep(shared));
+}
+
+// What rank 0 says of each cell, which the others have from there alone. After share_it comes the
+// SHA-256 of the cell that it starts from.
+constexpr std::string_view skip_it = "skip";
+constexpr std::string_view share_it = "share";
+
+CellState Runner::lead(const Cell& cell) {
+  auto directory = is_blocked(cell) ? std::nullopt : RunDirectory::claim(arguments_.runs, cell);
+  const bool is_open = directory && !directory->finished();
+  // Times of one process are what a cost is.
+  const bool shares = is_open && cell.training.cost_lengths.empty();
+  (void)ranks_->broadcast(shares ? std::string(share_it) + cell.start_sha256
+                                 : std::string(skip_it));
+  if (is_open) return train(cell, *directory, shares ? &*ranks_ : nullptr);
+  line_of(cell).finish(directory ? "finished before" : "another process works on it");
+  return directory ? CellState::finished : CellState::busy;
+}
+
+CellState Runner::follow(Cell cell) {
+  const std::string said = ranks_->broadcast("");
+  if (said == skip_it) return CellState::finished;
+  cell.start_sha256 = said.substr(share_it.size());
+  ProgressLine line = line_of(cell);
+  return or_failed(line, [&] {
+    const TrainOptions options = options_for(line, &*ranks_);
+    const auto steps = follow_cell(cell, run_.data.at(cell.data), options);
+    return steps ? CellState::finished : CellState::stopped;
+  });
+}
+
+int Runner::run_together() {
+  ranks_->join();
+  const bool leads = ranks_->rank() == 0;
+  if (!leads) audience_ = Audience::nobody;
+  for (const Cell& cell : run_.cells) {
+    const CellState state = leads ? lead(cell) : follow(cell);
+    if (state == CellState::stopped) return exit_code(state);
+  }
+  return exit_code(CellState::finished);
+}
+
+void check_sharing(const RunArguments& arguments,
+                   const std::optional<RankEnvironment>& environment) {
+  const bool several = environment.has_value() || arguments.jobs > 1;
+  if (arguments.data_parallel && !several) {
+    throw cli::Failure(cli::ExitCode::usage,
+                       "--data-parallel must have several processes: pass --jobs, or start them "
+                       "with torchrun");
+  }
+  if (environment && environment->started_by == 0 && arguments.jobs > 1) {
+    throw cli::Failure(cli::ExitCode::usage,
+                       "--jobs must not be passed where RANK is set: others started several "
+                       "processes already");
+  }
 }
 
 void print_head(const PreparedRun& run, const RunArguments& arguments) {
@@ -90,20 +223,29 @@ void print_head(const PreparedRun& run, const RunArguments& arguments) {
              arguments.threads == 1 ? "" : "s: runs are not repeatable to the bit");
 }
 
+int run_as(const RankEnvironment& environment, const PreparedRun& run,
+           const RunArguments& arguments) {
+  if (environment.started_by != 0) end_with(environment.started_by);
+  Runner runner(arguments, run, environment);
+  return arguments.data_parallel ? runner.run_together() : runner.run_beside_others();
+}
+
 }  // namespace
 
 int run_experiment(const RunArguments& arguments) {
+  const auto environment = rank_environment();
+  check_sharing(arguments, environment);
   set_threads(arguments.threads);
   use_device(arguments.device);
   PreparedRun run = select_cells(arguments, MissingData::fails);
-  print_head(run, arguments);
+  if (!environment || environment->rank + environment->started_by == 0) print_head(run, arguments);
   prepare_cells(run, arguments);
   watch_interruption();
-  for (const Cell& cell : run.cells) {
-    if (run_cell(cell, run.data.at(cell.data), arguments.runs) == CellState::stopped)
-      return interrupted_exit_code;
-  }
-  return 0;
+  if (environment) return run_as(*environment, run, arguments);
+  if (arguments.jobs == 1) return Runner(arguments, run, std::nullopt).run_alone();
+  return run_jobs({.cells = std::ssize(run.cells),
+                   .jobs = arguments.jobs,
+                   .at_once = arguments.data_parallel ? 1 : arguments.jobs});
 }
 
 }  // namespace rotary::lab

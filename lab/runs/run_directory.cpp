@@ -6,7 +6,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
@@ -22,7 +21,8 @@
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
 #include "lab/experiment/json_object.hpp"
-#include "rotary/version.hpp"
+#include "lab/process/machine.hpp"
+#include "lab/runs/durable_file.hpp"
 
 namespace rotary::lab {
 namespace {
@@ -36,33 +36,23 @@ constexpr std::uint64_t small_file_limit = 1 << 20;
 constexpr std::string_view log_head =
     "step,tokens,train_loss,validation_loss,learning_rate,wall_s,cpu_s,tokens_per_s\n";
 
-[[noreturn]] void fail_errno(const std::string& path, std::string_view verb) {
-  throw Failure(ExitCode::io, fmt::format("{}: cannot {} it: {}", path, verb,
-                                          std::generic_category().message(errno)));
+// Whole, as it always is but where somebody else wrote to it.
+bool is_json(const std::string& path) {
+  return fs::exists(path) && json::accept(cli::read_file(path, small_file_limit));
 }
 
-void check_config(const std::string& folder, const std::string& config) {
-  const std::string path = folder + "/config.json";
-  if (!fs::exists(path)) {
-    cli::write_files(std::array{cli::OutputFile{.path = path, .bytes = config}},
-                     cli::Overwrite::refuse);
+void check_config(const RunDirectory& directory, const std::string& config) {
+  const std::string path = directory.path() + "/config.json";
+  const bool begun = directory.has_checkpoint() || directory.finished();
+  if (!fs::exists(path) || (!begun && !is_json(path))) {
+    write_durably(path, config);
     return;
   }
   const std::string differs = difference(cli::read_file(path, small_file_limit), config);
   if (differs.empty()) return;
-  throw Failure(
-      ExitCode::usage,
-      fmt::format("{}: {}; give --runs another folder, or remove this one", folder, differs));
-}
-
-void write_at_end(const std::string& path, std::string_view bytes) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-  if (file < 0) fail_errno(path, "open");
-  const ssize_t written = ::write(file, bytes.data(), bytes.size());
-  const int error = written == std::ssize(bytes) ? 0 : errno;
-  ::close(file);
-  errno = error;
-  if (written != std::ssize(bytes)) fail_errno(path, "write");
+  throw Failure(ExitCode::usage,
+                fmt::format("{}: {}; give --runs another folder, or remove this one",
+                            directory.path(), differs));
 }
 
 json optional_number(const std::optional<double>& number) {
@@ -93,7 +83,7 @@ std::optional<RunDirectory> RunDirectory::claim(const std::string& root, const C
     if (errno == EWOULDBLOCK) return std::nullopt;
     fail_errno(lock_path, "lock");
   }
-  check_config(path, config_of(cell));
+  check_config(directory, config_of(cell));
   return directory;
 }
 
@@ -108,13 +98,13 @@ RunDirectory::~RunDirectory() {
 
 bool RunDirectory::has_checkpoint() const { return fs::exists(checkpoint()); }
 
-bool RunDirectory::finished() const { return fs::exists(path_ + "/done.json"); }
+bool RunDirectory::finished() const { return is_json(path_ + "/done.json"); }
 
 void RunDirectory::begin_log(std::int64_t bytes) {
   const std::string log = path_ + "/log.csv";
   if (bytes == 0) {
     fs::remove(log);
-    write_at_end(log, log_head);
+    append_to(log, log_head);
     log_bytes_ = std::ssize(log_head);
     return;
   }
@@ -135,20 +125,14 @@ void RunDirectory::append(const LogRow& row) {
   const std::string line = fmt::format("{},{},{:.9g},{:.9g},{:.6g},{:.3f},{:.3f},{:.0f}\n",
                                        row.step, row.tokens, row.train_loss, row.validation_loss,
                                        row.learning_rate, row.wall_s, row.cpu_s, row.tokens_per_s);
-  write_at_end(path_ + "/log.csv", line);
+  append_to(path_ + "/log.csv", line);
   log_bytes_ += std::ssize(line);
 }
 
 void RunDirectory::commit_checkpoint() const {
-  const std::string from = pending_checkpoint();
-  const int file = ::open(from.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) fail_errno(from, "open");
-  const bool synced = ::fsync(file) == 0;
-  ::close(file);
-  if (!synced) fail_errno(from, "write");
-  std::error_code error;
-  fs::rename(from, checkpoint(), error);
-  if (error) throw Failure(ExitCode::io, fmt::format("{}: {}", checkpoint(), error.message()));
+  // The checkpoint says how long the log is.
+  flush_to_disk(path_ + "/log.csv");
+  rename_durably(pending_checkpoint(), checkpoint());
 }
 
 void RunDirectory::finish(const Outcome& outcome) const {
@@ -162,17 +146,15 @@ void RunDirectory::finish(const Outcome& outcome) const {
                        {"by_position", length.by_position}});
   }
   const json document = {{"schema_version", 1},
-                         {"rotary", ROTARY_VERSION_STRING},
                          {"steps", outcome.steps},
                          {"parameters", outcome.parameters},
                          {"validation_loss", outcome.validation_loss},
                          {"wall_s", outcome.wall_s},
                          {"cpu_s", outcome.cpu_s},
                          {"lengths", lengths},
-                         {"metrics", outcome.metrics}};
-  cli::write_files(
-      std::array{cli::OutputFile{.path = path_ + "/done.json", .bytes = document.dump(2) + "\n"}},
-      cli::Overwrite::allow);
+                         {"metrics", outcome.metrics},
+                         {"machines", to_json(outcome.machines)}};
+  write_durably(path_ + "/done.json", document.dump(2) + "\n");
 }
 
 std::optional<double> value_of(const Outcome& outcome, const Measure& measure) {
@@ -212,6 +194,7 @@ std::optional<Outcome> read_outcome(const std::string& path) {
   }
   for (const auto& [name, value] : object.at("metrics").items())
     outcome.metrics.emplace(name, value.get<double>());
+  if (object.has("machines")) outcome.machines = parse_machines(object.at("machines"), file);
   return outcome;
 }
 

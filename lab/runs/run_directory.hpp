@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lab/experiment/cell.hpp"
+#include "lab/process/machine.hpp"
 
 namespace rotary::lab {
 
@@ -49,6 +50,8 @@ struct Outcome {
   std::vector<LengthLoss> lengths = {};
   // What the task has besides: "accuracy", "bleu".
   std::map<std::string, double> metrics = {};
+  // All that worked on it, in turn; seldom more than one.
+  std::vector<Machine> machines = {};
 };
 
 // Held, exclusively, until this is destroyed or the process ends, however it ends.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "cli/failure.hpp"
@@ -37,7 +38,11 @@ void use_device(const std::string& name) {
                     "torch {} sees none",
                     TORCH_VERSION));
   }
-  chosen() = at::Device(at::kCUDA);
+  // Of several processes of one machine each has its own, as far as they go.
+  const char* const local_rank = std::getenv("LOCAL_RANK");
+  const auto index = local_rank == nullptr ? 0UL : std::strtoul(local_rank, nullptr, 10);
+  chosen() =
+      at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index % torch::cuda::device_count()));
 }
 
 }  // namespace rotary::lab

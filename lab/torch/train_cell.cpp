@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/torch/train_cell.hpp"
 
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
+#include "cli/failure.hpp"
 #include "lab/data/dataset.hpp"
+#include "lab/process/machine.hpp"
 #include "lab/torch/measure_cost.hpp"
 #include "lab/torch/trainer.hpp"
 
@@ -47,9 +51,52 @@ Outcome outcome_of(Trainer& trainer, const RunDirectory& directory) {
                   .parameters = trainer.parameter_count(),
                   .validation_loss = trainer.learner().validation_loss(),
                   .wall_s = trainer.counts().wall_s,
-                  .cpu_s = trainer.counts().cpu_s};
+                  .cpu_s = trainer.counts().cpu_s,
+                  .machines = trainer.machines()};
   trainer.learner().examine(outcome, directory);
   return outcome;
+}
+
+Machine machine_of(const TrainOptions& options) {
+  Machine machine = this_machine();
+  machine.torch = TORCH_VERSION;
+  machine.threads = at::get_num_threads();
+  machine.ranks = options.ranks == nullptr ? 1 : options.ranks->size();
+  return machine;
+}
+
+// All ranks begin with what rank 0 has.
+void share(Trainer& trainer, const Cell& cell, const TrainOptions& options) {
+  if (options.ranks == nullptr) return;
+  Ranks& ranks = *options.ranks;
+  if (cell.training.batch < ranks.size()) {
+    throw cli::Failure(cli::ExitCode::usage,
+                       fmt::format("a batch must have a row for each of {} processes, got {} rows",
+                                   ranks.size(), cell.training.batch));
+  }
+  const std::string differs = difference(ranks.broadcast(config_of(cell)), config_of(cell));
+  if (!differs.empty()) {
+    throw cli::Failure(cli::ExitCode::usage,
+                       fmt::format("rank {} must do what rank 0 does: {}", ranks.rank(), differs));
+  }
+  trainer.share_with(ranks);
+}
+
+bool stops_now(Trainer& trainer, const TrainOptions& options) {
+  const bool asked = options.stops && options.stops(trainer.counts().step);
+  if (options.ranks == nullptr) return asked;
+  if (asked) trainer.ask_to_stop();
+  return trainer.stop_asked();
+}
+
+// Where a rank is lost the steps until then are kept.
+double step_of(Trainer& trainer, RunDirectory& directory) {
+  try {
+    return trainer.step();
+  } catch (const cli::Failure& failure) {
+    if (failure.exit_code() == cli::ExitCode::io) trainer.save(directory);
+    throw;
+  }
 }
 
 }  // namespace
@@ -60,22 +107,25 @@ std::optional<Outcome> train_cell(const Cell& cell, const Dataset& data, RunDire
                                   const TrainOptions& options) {
   if (!cell.training.cost_lengths.empty()) {
     directory.begin_log(0);
-    const auto outcome =
-        cost_outcome(cell, data, [&] { return options.stops && options.stops(0); });
-    if (outcome) directory.finish(*outcome);
+    auto outcome = cost_outcome(cell, data, [&] { return options.stops && options.stops(0); });
+    if (!outcome) return outcome;
+    outcome->machines = {machine_of(options)};
+    directory.finish(*outcome);
     return outcome;
   }
   Trainer trainer(cell, data);
   if (directory.has_checkpoint()) trainer.load(directory.checkpoint());
+  trainer.record(machine_of(options));
+  share(trainer, cell, options);
   Counts& counts = trainer.counts();
   directory.begin_log(counts.log_bytes);
   double saved_at_s = counts.wall_s;
   while (counts.step < cell.training.steps) {
-    const double loss = trainer.step();
+    const double loss = step_of(trainer, directory);
     const bool last = counts.step == cell.training.steps;
     if (last || counts.step % cell.training.validate_every == 0)
       directory.append(log_row(trainer, cell));
-    const bool stops = !last && options.stops && options.stops(counts.step);
+    const bool stops = stops_now(trainer, options) && !last;
     if (last || stops || counts.wall_s - saved_at_s >= options.checkpoint_every_s) {
       trainer.save(directory);
       saved_at_s = counts.wall_s;
@@ -86,6 +136,18 @@ std::optional<Outcome> train_cell(const Cell& cell, const Dataset& data, RunDire
   const Outcome outcome = outcome_of(trainer, directory);
   directory.finish(outcome);
   return outcome;
+}
+
+std::optional<std::int64_t> follow_cell(const Cell& cell, const Dataset& data,
+                                        const TrainOptions& options) {
+  Trainer trainer(cell, data);
+  share(trainer, cell, options);
+  while (trainer.counts().step < cell.training.steps) {
+    (void)trainer.step();
+    const bool last = trainer.counts().step == cell.training.steps;
+    if (stops_now(trainer, options) && !last) return std::nullopt;
+  }
+  return trainer.counts().step;
 }
 
 }  // namespace rotary::lab

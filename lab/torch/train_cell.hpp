@@ -10,6 +10,7 @@
 #include "lab/data/dataset.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/runs/run_directory.hpp"
+#include "lab/torch/ranks.hpp"
 
 namespace rotary::lab {
 
@@ -25,8 +26,11 @@ struct TrainOptions {
   double checkpoint_every_s = 60;
   // After each step; may be empty.
   std::function<void(const Progress&)> on_progress = {};
-  // Asked after each step: true saves a checkpoint and returns.
+  // Asked after each step: true saves a checkpoint and returns. Where ranks share the cell, all do
+  // after the next one.
   std::function<bool(std::int64_t step)> stops = {};
+  // Joined; they share each batch. Null: this process is alone.
+  Ranks* ranks = nullptr;
 };
 
 void set_threads(int threads);
@@ -35,9 +39,13 @@ void set_threads(int threads);
 void use_device(const std::string& name);
 
 // Goes on from the checkpoint where there is one. Absent: stopped before the end, with a
-// checkpoint. Fails where the loss is not finite.
+// checkpoint. Fails where the loss is not finite; where another rank is lost, with a checkpoint.
 [[nodiscard]] std::optional<Outcome> train_cell(const Cell& cell, const Dataset& data,
                                                 RunDirectory& directory,
                                                 const TrainOptions& options);
+
+// What the ranks but rank 0 do while it trains the cell. Absent: stopped.
+[[nodiscard]] std::optional<std::int64_t> follow_cell(const Cell& cell, const Dataset& data,
+                                                      const TrainOptions& options);
 
 }  // namespace rotary::lab

@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <ctime>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/failure.hpp"
+#include "lab/experiment/json_object.hpp"
 #include "lab/torch/device.hpp"
 #include "lab/torch/learner.hpp"
 
@@ -78,6 +80,14 @@ std::array<NamedInteger, 3> integers_of(Counts& counts) {
            {"log_bytes", &counts.log_bytes}}};
 }
 
+constexpr const char* machines_key = "machines";
+
+double finite_or_fail(double loss, std::int64_t step) {
+  if (std::isfinite(loss)) return loss;
+  throw cli::Failure(cli::ExitCode::check_failed,
+                     fmt::format("the loss must be finite, got {} at step {}", loss, step + 1));
+}
+
 }  // namespace
 
 Trainer::Trainer(const Cell& cell, const Dataset& data)
@@ -92,22 +102,52 @@ double Trainer::step() {
     static_cast<AdamWOptions&>(group.options()).lr(learning_rate_at(training_, counts_.step));
   }
   optimizer_->zero_grad();
-  const auto [sum, count] = learner_->training_loss(counts_.step, {});
-  const auto loss = sum / count;
-  const double value = loss.item<double>();
-  if (!std::isfinite(value)) {
-    throw cli::Failure(
-        cli::ExitCode::check_failed,
-        fmt::format("the loss must be finite, got {} at step {}", value, counts_.step + 1));
-  }
-  loss.backward();
+  const double loss = backward();
   (void)torch::nn::utils::clip_grad_norm_(learner_->model().parameters(), training_.clip_norm);
   optimizer_->step();
   counts_.step += 1;
-  counts_.loss_sum += value;
+  counts_.loss_sum += loss;
   counts_.wall_s += wall_seconds() - wall;
-  counts_.cpu_s += cpu_seconds() - cpu;
-  return value;
+  cpu_of_last_step_s_ = cpu_seconds() - cpu;
+  if (!shared_) counts_.cpu_s += cpu_of_last_step_s_;
+  return loss;
+}
+
+double Trainer::backward() {
+  if (!shared_) {
+    const auto [sum, count] = learner_->training_loss(counts_.step, {});
+    const auto loss = sum / count;
+    const double value = finite_or_fail(loss.item<double>(), counts_.step);
+    loss.backward();
+    return value;
+  }
+  const Ranks& ranks = shared_->ranks();
+  const auto [sum, count] =
+      learner_->training_loss(counts_.step, {.part = ranks.rank(), .parts = ranks.size()});
+  sum.backward();
+  const StepTotals totals = shared_->add_up({.loss_sum = sum.item<double>(),
+                                             .targets = static_cast<double>(count),
+                                             .cpu_s = cpu_of_last_step_s_,
+                                             .stop_asked = asks_to_stop_ ? 1.0 : 0.0});
+  counts_.cpu_s += totals.cpu_s;
+  stop_asked_ = totals.stop_asked > 0;
+  return finite_or_fail(totals.loss_sum / totals.targets, counts_.step);
+}
+
+void Trainer::share_with(Ranks& ranks) {
+  std::ostringstream state;
+  OutputArchive mine;
+  write_state(mine);
+  mine.save_to(state);
+  std::istringstream first(ranks.broadcast(std::move(state).str()));
+  InputArchive theirs;
+  theirs.load_from(first, device());
+  read_state(theirs);
+  shared_.emplace(learner_->model().parameters(), ranks);
+}
+
+void Trainer::record(const Machine& machine) {
+  if (machines_.empty() || machines_.back() != machine) machines_.push_back(machine);
 }
 
 std::int64_t Trainer::parameter_count() const {
@@ -119,6 +159,12 @@ std::int64_t Trainer::parameter_count() const {
 void Trainer::save(const RunDirectory& directory) {
   counts_.log_bytes = directory.log_bytes();
   OutputArchive archive;
+  write_state(archive);
+  archive.save_to(directory.pending_checkpoint());
+  directory.commit_checkpoint();
+}
+
+void Trainer::write_state(OutputArchive& archive) {
   OutputArchive model(archive.compilation_unit());
   OutputArchive optimizer(archive.compilation_unit());
   learner_->model().save(model);
@@ -127,34 +173,39 @@ void Trainer::save(const RunDirectory& directory) {
   archive.write("optimizer", optimizer);
   for (const auto& [name, number] : numbers_of(counts_)) archive.write(name, c10::IValue(*number));
   for (const auto& [name, number] : integers_of(counts_)) archive.write(name, c10::IValue(*number));
-  archive.save_to(directory.pending_checkpoint());
-  directory.commit_checkpoint();
+  archive.write(machines_key, c10::IValue(to_json(machines_).dump()));
 }
 
 void Trainer::load(const std::string& path) {
   try {
     InputArchive archive;
-    InputArchive model;
-    InputArchive optimizer;
     archive.load_from(path, device());
-    archive.read("model", model);
-    archive.read("optimizer", optimizer);
-    learner_->model().load(model);
-    optimizer_->load(optimizer);
-    c10::IValue value;
-    for (const auto& [name, number] : numbers_of(counts_)) {
-      archive.read(name, value);
-      *number = value.toDouble();
-    }
-    for (const auto& [name, number] : integers_of(counts_)) {
-      archive.read(name, value);
-      *number = value.toInt();
-    }
+    read_state(archive);
   } catch (const c10::Error& error) {
     throw cli::Failure(cli::ExitCode::malformed_input,
                        fmt::format("{} must be a checkpoint of this cell: {}", path,
                                    error.what_without_backtrace()));
   }
+}
+
+void Trainer::read_state(InputArchive& archive) {
+  InputArchive model;
+  InputArchive optimizer;
+  archive.read("model", model);
+  archive.read("optimizer", optimizer);
+  learner_->model().load(model);
+  optimizer_->load(optimizer);
+  c10::IValue value;
+  for (const auto& [name, number] : numbers_of(counts_)) {
+    archive.read(name, value);
+    *number = value.toDouble();
+  }
+  for (const auto& [name, number] : integers_of(counts_)) {
+    archive.read(name, value);
+    *number = value.toInt();
+  }
+  archive.read(machines_key, value);
+  machines_ = parse_machines(parse_json(value.toStringRef(), "the checkpoint"), "the checkpoint");
 }
 
 }  // namespace rotary::lab

@@ -6,12 +6,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "lab/data/dataset.hpp"
 #include "lab/experiment/cell.hpp"
+#include "lab/process/machine.hpp"
 #include "lab/runs/run_directory.hpp"
 #include "lab/torch/learner.hpp"
+#include "lab/torch/shared_step.hpp"
 
 namespace rotary::lab {
 
@@ -33,6 +37,17 @@ class Trainer {
   // The loss of the batch before the step.
   double step();
 
+  // From here on a step takes the rows of all ranks, which all begin with rank 0's state. The ranks
+  // must outlive it.
+  void share_with(Ranks& ranks);
+  // Between ranks only: those of the next step hear of it, and stop_asked() says so after it.
+  void ask_to_stop() noexcept { asks_to_stop_ = true; }
+  [[nodiscard]] bool stop_asked() const noexcept { return stop_asked_; }
+
+  // Of this process; kept where it is another one than that of the steps before.
+  void record(const Machine& machine);
+  [[nodiscard]] const std::vector<Machine>& machines() const noexcept { return machines_; }
+
   [[nodiscard]] Learner& learner() noexcept { return *learner_; }
   [[nodiscard]] Counts& counts() noexcept { return counts_; }
   [[nodiscard]] std::int64_t parameter_count() const;
@@ -42,10 +57,19 @@ class Trainer {
   void load(const std::string& path);
 
  private:
+  double backward();
+  void write_state(torch::serialize::OutputArchive& archive);
+  void read_state(torch::serialize::InputArchive& archive);
+
   TrainingConfig training_;
   std::unique_ptr<Learner> learner_;
   std::unique_ptr<torch::optim::AdamW> optimizer_;
   Counts counts_;
+  std::vector<Machine> machines_;
+  std::optional<SharedStep> shared_;
+  double cpu_of_last_step_s_ = 0;  // of this rank
+  bool asks_to_stop_ = false;
+  bool stop_asked_ = false;
 };
 
 }  // namespace rotary::lab

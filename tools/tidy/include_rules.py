@@ -142,7 +142,7 @@ RULES = (
     ),
     Rule(
         "lab/tests/", (PUBLIC, "lab/", "cli/failure.hpp"), STANDARD,
-        ("fmt/", "gtest/", "nlohmann/", "torch/"), REACH,
+        ("fmt/", "gtest/", "nlohmann/", "torch/") + SYSTEM, REACH,
     ),
     Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
     Rule("fuzz/", (PUBLIC, "cli/", "tests/support/"), STANDARD, (), REACH),

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a run says what it is doing, on standard error: one cell at a time, or those of all --jobs.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "lab/torch/train_cell.hpp"
+
+namespace rotary::lab {
+
+// "4:05", "1:04:05"
+[[nodiscard]] std::string duration(double seconds);
+
+enum class Audience {
+  person,   // one line that changes on a terminal, one line each ten seconds elsewhere
+  display,  // a JobsDisplay: lines of JSON
+  nobody
+};
+
+// Of one cell.
+class ProgressLine {
+ public:
+  ProgressLine(std::string title, Audience audience);
+  void show(const Progress& progress);
+  void finish(std::string_view what) const;
+
+ private:
+  std::string title_;
+  Audience audience_;
+  bool terminal_;
+  std::chrono::steady_clock::time_point next_ = {};
+};
+
+// What several processes work on, `at_once` cells at a time: a line for each, how many are done
+// with, and about how long the rest takes.
+class JobsDisplay {
+ public:
+  JobsDisplay(std::int64_t cells, int at_once);
+  ~JobsDisplay();
+  JobsDisplay(const JobsDisplay&) = delete;
+  JobsDisplay& operator=(const JobsDisplay&) = delete;
+
+  // A line of a process: one of a ProgressLine, or any other, which is kept.
+  void take(int job, const std::string& line);
+  void say(const std::string& line);
+  // The process is no more, and with it what it worked on.
+  void forget(int job);
+  // What it said besides, unless another one said the same.
+  void say_kept(int job);
+  // Where it is time to.
+  void show();
+
+ private:
+  struct Working {
+    std::string title;
+    Progress progress;
+  };
+  [[nodiscard]] std::optional<double> seconds_left() const;
+  void erase();
+  void draw();
+
+  std::int64_t cells_;
+  int at_once_;
+  std::int64_t done_ = 0;
+  double seconds_of_cells_ = 0;  // of those whose length is known, together
+  std::int64_t known_cells_ = 0;
+  std::map<int, Working> working_;   // by process
+  std::map<int, std::string> kept_;  // by process
+  std::set<std::string> said_;
+  bool terminal_;
+  int drawn_lines_ = 0;
+  std::chrono::steady_clock::time_point next_ = {};
+};
+
+}  // namespace rotary::lab

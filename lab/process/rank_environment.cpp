@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/process/rank_environment.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "cli/failure.hpp"
+
+namespace rotary::lab {
+namespace {
+
+// Of torch.distributed.run: "True" where what started the processes hosts the store for them, and
+// how often it has started them again.
+constexpr const char* agent_store_variable = "TORCHELASTIC_USE_AGENT_STORE";
+constexpr const char* restarts_variable = "TORCHELASTIC_RESTART_COUNT";
+constexpr const char* jobs_variable = "ROTARY_LAB_JOB";
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+int number_from(const char* name, int least, int most) {
+  const std::string text = variable(name);
+  int number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && parsed == end && number >= least && number <= most) return number;
+  throw cli::Failure(
+      cli::ExitCode::usage,
+      fmt::format("{} must be a number from {} to {}, got '{}'", name, least, most, text));
+}
+
+}  // namespace
+
+std::optional<RankEnvironment> rank_environment() {
+  if (variable("RANK").empty() && variable("WORLD_SIZE").empty()) return std::nullopt;
+  RankEnvironment environment;
+  environment.size = number_from("WORLD_SIZE", 1, std::numeric_limits<int>::max());
+  environment.rank = number_from("RANK", 0, environment.size - 1);
+  environment.host = variable("MASTER_ADDR");
+  if (environment.host.empty()) {
+    throw cli::Failure(cli::ExitCode::usage,
+                       "MASTER_ADDR must be the host of rank 0, where RANK is set; it is not set");
+  }
+  environment.port = static_cast<std::uint16_t>(number_from("MASTER_PORT", 1, 65535));
+  environment.hosts_store = environment.rank == 0 && variable(agent_store_variable) != "True";
+  environment.prefix = "rotary-lab/" + variable(restarts_variable);
+  if (!variable(jobs_variable).empty())
+    environment.started_by = number_from(jobs_variable, 1, std::numeric_limits<int>::max());
+  return environment;
+}
+
+std::vector<std::string> environment_of_rank(int rank, int size, std::uint16_t port) {
+  return {fmt::format("RANK={}", rank),           fmt::format("LOCAL_RANK={}", rank),
+          fmt::format("WORLD_SIZE={}", size),     "MASTER_ADDR=127.0.0.1",
+          fmt::format("MASTER_PORT={}", port),    fmt::format("{}=True", agent_store_variable),
+          fmt::format("{}=0", restarts_variable), fmt::format("{}={}", jobs_variable, ::getpid())};
+}
+
+}  // namespace rotary::lab

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of the processes that were started together this one is, in the words of torchrun.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rotary::lab {
+
+struct RankEnvironment {
+  int rank = 0;
+  int size = 1;
+  // Of the store by which they find one another.
+  std::string host = {};
+  std::uint16_t port = 0;
+  bool hosts_store = false;  // this process does; otherwise rank 0, or what started them all
+  std::string prefix = {};   // of the store's keys: another one each time that all are restarted
+  // The process that shows what this one does, where --jobs started it; 0: none.
+  int started_by = 0;
+};
+
+// Of RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; absent where neither of the first two is set.
+// Fails where one of the four is missing or no such number.
+[[nodiscard]] std::optional<RankEnvironment> rank_environment();
+
+// "NAME=value" for each variable by which a process that this one starts becomes `rank` of `size`,
+// with a store that this one hosts.
+[[nodiscard]] std::vector<std::string> environment_of_rank(int rank, int size, std::uint16_t port);
+
+}  // namespace rotary::lab

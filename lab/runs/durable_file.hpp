@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that are there whole or not at all, whether the process is killed or the power is lost.
+// Their folder belongs to one process at a time.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace rotary::lab {
+
+// Written as PATH.new first. Failures are I/O failures.
+void write_durably(const std::string& path, std::string_view bytes);
+
+// Gives a finished file its name.
+void rename_durably(const std::string& from, const std::string& to);
+
+// What was written to the file so far is on the disk after this.
+void flush_to_disk(const std::string& path);
+
+void append_to(const std::string& path, std::string_view bytes);
+
+[[noreturn]] void fail_errno(const std::string& path, std::string_view verb);
+
+}  // namespace rotary::lab

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// kill -9 at every moment that a file could show: a cell that is trained again after it ends with
+// the bits of one that nobody killed.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "lab/data/grammar.hpp"
+#include "lab/runs/run_directory.hpp"
+#include "lab/tests/forked.hpp"
+#include "lab/tests/temporary_folder.hpp"
+#include "lab/tests/tiny.hpp"
+#include "lab/torch/train_cell.hpp"
+
+namespace {
+
+// Of this process: at which of its changes of files it is killed; below 0: at none.
+int changes_left = -1;
+int changes_made = 0;
+int last_written = -1;  // a file descriptor
+
+bool ends_here() {
+  ++changes_made;
+  return changes_left >= 0 && changes_left-- == 0;
+}
+
+template <class... Arguments>
+long change(long number, Arguments... arguments) {
+  if (ends_here()) (void)raise(SIGKILL);
+  last_written = -1;
+  return syscall(number, arguments...);
+}
+
+}  // namespace
+
+// In front of those of the C library, for everything in this program: the moment before each.
+extern "C" {
+int rename(const char* from, const char* to) noexcept {
+  return static_cast<int>(change(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+int fsync(int file) { return static_cast<int>(change(SYS_fsync, file)); }
+int truncate(const char* path, off_t size) noexcept {
+  return static_cast<int>(change(SYS_truncate, path, size));
+}
+int remove(const char* path) noexcept {
+  return static_cast<int>(change(SYS_unlinkat, AT_FDCWD, path, 0));
+}
+int close(int file) {
+  last_written = -1;
+  return static_cast<int>(syscall(SYS_close, file));
+}
+// Of several in a row to one file the first counts: before it, and with half of it done.
+ssize_t write(int file, const void* bytes, std::size_t size) {
+  if (file != last_written) {
+    if (ends_here()) (void)raise(SIGKILL);
+    if (ends_here()) {
+      (void)syscall(SYS_write, file, bytes, size / 2);
+      (void)raise(SIGKILL);
+    }
+    last_written = file;
+  }
+  return syscall(SYS_write, file, bytes, size);
+}
+ssize_t writev(int file, const iovec* parts, int count) {
+  if (file != last_written) {
+    if (ends_here()) (void)raise(SIGKILL);
+    if (ends_here()) {
+      (void)syscall(SYS_writev, file, parts, 1);
+      (void)raise(SIGKILL);
+    }
+    last_written = file;
+  }
+  return syscall(SYS_writev, file, parts, count);
+}
+}
+
+namespace rotary::lab {
+namespace {
+
+std::optional<Outcome> train(const std::string& folder, const Cell& cell, const Dataset& data) {
+  RunDirectory directory = *RunDirectory::claim(folder, cell);
+  if (directory.finished()) return read_outcome(directory.path());
+  return train_cell(cell, data, directory, {.checkpoint_every_s = 0});
+}
+
+// The losses of the log, without the times.
+std::string losses_of(const std::string& folder, const Cell& cell) {
+  const std::string log = read_text(folder + "/" + folder_of(cell) + "/log.csv");
+  std::string losses;
+  std::size_t first = 0;
+  while (first < log.size()) {
+    std::size_t end = first;
+    for (int comma = 0; comma < 5; ++comma) end = log.find(',', end) + 1;
+    losses += log.substr(first, end - first) + '\n';
+    first = log.find('\n', end) + 1;
+  }
+  return losses;
+}
+
+TEST(CrashPoints, AnyOfThemLeavesADirectoryThatGoesOnToTheSameBits) {
+  set_threads(1);
+  GrammarText made = generate_text(5, 20'000);
+  const Dataset data = split({.name = "small", .documents = std::move(made.documents)}, made.text);
+  const Cell cell = tiny_cells("causal_lm", {"rope"}, 2)[0];
+  const TemporaryFolder folder;
+  changes_made = 0;
+  const auto whole = train(folder / "whole", cell, data);
+  const int moments = changes_made;
+  ASSERT_TRUE(whole.has_value());
+  const std::string losses = losses_of(folder / "whole", cell);
+  // config.json, the log, two checkpoints and done.json, in several steps each.
+  ASSERT_GT(moments, 25);
+  for (int n = 0; n < moments; ++n) {
+    SCOPED_TRACE(n);
+    const std::string name = folder / std::to_string(n);
+    const pid_t process = fork_with([&] {
+      changes_left = n;
+      return train(name, cell, data) ? 0 : 1;
+    });
+    ASSERT_EQ(end_of(process), -SIGKILL);
+    const auto again = train(name, cell, data);
+    ASSERT_TRUE(again.has_value());
+    EXPECT_EQ(again->validation_loss, whole->validation_loss);
+    EXPECT_EQ(losses_of(name, cell), losses);
+    EXPECT_EQ(read_outcome(name + "/" + folder_of(cell))->validation_loss, whole->validation_loss);
+  }
+}
+
+}  // namespace
+}  // namespace rotary::lab

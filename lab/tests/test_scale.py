@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rotary-lab in several processes, and killed at moments that nobody chose."""
+
+import json
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+TOOL = os.environ["ROTARY_LAB"]
+SEED = 7
+
+
+def experiment(steps):
+    return {
+        "schema_version": 1, "name": "tiny", "title": "Tiny", "mirrors": "nothing",
+        "task": "causal_lm", "claims": [],
+        "presets": {"quick": {
+            "model": {"d_model": 16, "layers": 1, "heads": 2, "tokens": 16},
+            "training": {"steps": steps, "batch": 4, "learning_rate": 0.003, "warmup_steps": 5,
+                         "validate_every": 10, "validation_rows": 4},
+            "seeds": [1, 2, 3], "encodings": ["rope", "none"]}},
+    }
+
+
+CELLS = [(encoding, seed) for seed in (1, 2, 3) for encoding in ("rope", "none")]
+
+
+def free_port():
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+def rank_environment(rank, size, port):
+    return {**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size),
+            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+
+
+class Scale(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="rotary-lab-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.base = pathlib.Path(folder.name)
+        book = cls.base / "book.txt"
+        text = "".join(f"line {n} of a small book, {n * n}\n" for n in range(3000))
+        book.write_text(text, encoding="ascii")
+        subprocess.run([TOOL, "data", "add", "book", "--from", book, "--data-dir",
+                        cls.base / "data"], check=True, stdout=subprocess.DEVNULL)
+        for steps in (20, 300, 2000):
+            name = cls.base / f"{steps}.json"
+            name.write_text(json.dumps(experiment(steps)), encoding="ascii")
+        for steps in (20, 300):
+            done = subprocess.run(cls.command(steps, f"whole{steps}"), capture_output=True,
+                                  text=True, check=False)
+            assert done.returncode == 0, done.stderr
+
+    @classmethod
+    def command(cls, steps, runs, *arguments):
+        return [TOOL, "run", str(cls.base / f"{steps}.json"), "--data", "book", "--data-dir",
+                str(cls.base / "data"), "--runs", str(cls.base / runs), *arguments]
+
+    def run_lab(self, steps, runs, *arguments, expect=0, environment=None):
+        done = subprocess.run(self.command(steps, runs, *arguments), capture_output=True,
+                              text=True, check=False, env=environment)
+        self.assertEqual(done.returncode, expect, done.stderr)
+        return done.stderr
+
+    def start(self, steps, runs, *arguments, environment=None):
+        process = subprocess.Popen(self.command(steps, runs, *arguments), env=environment,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        return process
+
+    def end(self, process, expect):
+        _, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, expect, errors)
+        return errors
+
+    def cell(self, runs, encoding, seed):
+        return self.base / runs / "tiny-quick" / encoding / f"seed-{seed}"
+
+    def losses(self, runs, encoding, seed):
+        log = self.cell(runs, encoding, seed) / "log.csv"
+        return [line.split(",")[:5] for line in log.read_text(encoding="ascii").splitlines()]
+
+    def outcome(self, runs, encoding, seed):
+        done = json.loads((self.cell(runs, encoding, seed) / "done.json").read_text())
+        return {key: done[key] for key in ("steps", "validation_loss", "lengths", "metrics")}
+
+    def check_like_whole(self, steps, runs):
+        for cell in CELLS:
+            self.assertEqual(self.losses(runs, *cell), self.losses(f"whole{steps}", *cell), cell)
+            self.assertEqual(self.outcome(runs, *cell), self.outcome(f"whole{steps}", *cell), cell)
+
+    def wait_until(self, is_so, what):
+        deadline = time.monotonic() + 60
+        while not is_so():
+            self.assertLess(time.monotonic(), deadline, what)
+            time.sleep(0.005)
+
+    def cell_in_work(self, runs, process):
+        """The folder whose lock the process has open, once it has steps in its log."""
+        found = []
+
+        def look():
+            try:
+                for link in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+                    target = pathlib.Path(os.readlink(link))
+                    log = target.parent / "log.csv"
+                    if target.name == "lock" and log.exists() and log.read_text().count("\n") > 2:
+                        found.append(target.parent)
+            except OSError:
+                pass
+            return bool(found)
+
+        self.wait_until(look, f"no cell of {runs} in work")
+        return found[0]
+
+    def test_jobs_share_the_cells_and_show_what_they_do(self):
+        said = self.run_lab(20, "jobs", "--jobs", "3")
+        self.check_like_whole(20, "jobs")
+        for encoding, seed in CELLS:
+            ends = f"tiny {encoding} seed {seed}: 20 steps, validation loss"
+            self.assertEqual(said.count(ends), 1, said)
+        self.assertIn("6 cells, book", said)
+        self.assertEqual(self.run_lab(20, "jobs", "-j2").count("finished before"), 6)
+
+    def check_killed_worker(self, runs, victim):
+        port = free_port()
+        workers = [self.start(300, runs, environment=rank_environment(rank, 3, port))
+                   for rank in range(3)]
+        # All of them: one that comes when rank 0 is gone waits for its store a while.
+        left = [self.cell_in_work(runs, worker) for worker in workers][victim]
+        workers[victim].kill()
+        for rank, worker in enumerate(workers):
+            self.end(worker, -signal.SIGKILL if rank == victim else 0)
+        self.assertTrue((left / "done.json").exists())
+        self.check_like_whole(300, runs)
+
+    def test_the_cell_of_a_killed_worker_is_taken_over(self):
+        self.check_killed_worker("worker", victim=1)
+
+    def test_without_rank_0_the_others_finish(self):
+        self.check_killed_worker("leader", victim=0)
+
+    def test_an_interruption_stops_all_jobs_and_everything_goes_on(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before = self.log_bytes("interrupted")
+            process = self.start(300, "interrupted", "--jobs", "2")
+            self.wait_until(lambda: self.log_bytes("interrupted") != before, "no log")
+            process.send_signal(number)
+            self.end(process, 130)
+        self.assertFalse(self.processes_on("interrupted"))
+        # The process that shows the others, killed: they end too.
+        before = self.log_bytes("interrupted")
+        process = self.start(300, "interrupted", "--jobs", "2")
+        self.wait_until(lambda: self.log_bytes("interrupted") != before, "no log")
+        process.kill()
+        self.wait_until(lambda: not self.processes_on("interrupted"), "they go on")
+        self.run_lab(300, "interrupted", "--jobs", "2")
+        self.check_like_whole(300, "interrupted")
+
+    def log_bytes(self, runs):
+        return [(str(log), log.stat().st_size) for log in self.base.glob(f"{runs}/*/*/*/log.csv")]
+
+    def processes_on(self, runs):
+        found = []
+        for command in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                if str(self.base / runs).encode() in command.read_bytes().split(b"\0"):
+                    found.append(command.parent.name)
+            except OSError:
+                pass
+        return found
+
+    def test_killed_at_any_moment_it_ends_with_the_same_bits(self):
+        one = ("--only", "rope", "--seeds", "1", "--checkpoint-every", "0.02")
+        self.run_lab(2000, "unkilled", *one)
+        folder = self.cell("killed", "rope", 1)
+        chance = random.Random(SEED)
+        kills = 0
+        for _ in range(15):
+            before = self.state_of(folder)
+            process = self.start(2000, "killed", *one)
+            self.wait_until(lambda: self.state_of(folder) != before or process.poll() is not None,
+                            "it does nothing")
+            time.sleep(chance.uniform(0, 0.2))
+            process.kill()
+            kills += process.wait(60) == -signal.SIGKILL
+        self.run_lab(2000, "killed", *one)
+        self.assertGreater(kills, 5)
+        self.assertEqual(self.losses("killed", "rope", 1), self.losses("unkilled", "rope", 1))
+        self.assertEqual(self.outcome("killed", "rope", 1), self.outcome("unkilled", "rope", 1))
+
+    @staticmethod
+    def state_of(folder):
+        """What changes as soon as a process works on the cell."""
+        try:
+            return [(path.name, path.stat().st_mtime_ns) for path in folder.glob("*.*")]
+        except FileNotFoundError:
+            return None
+
+    def test_data_parallel_shares_a_cell_and_a_lost_process_is_named(self):
+        one = ("--only", "rope", "--seeds", "1", "--data-parallel")
+        port = free_port()
+        ranks = [self.start(300, "shared", *one, environment=rank_environment(rank, 2, port))
+                 for rank in range(2)]
+        self.wait_until(lambda: (self.cell("shared", "rope", 1) / "log.csv").exists(), "no log")
+        ranks[1].kill()
+        self.assertIn("rank 0 of 2 must reach every other one", self.end(ranks[0], 4))
+        self.assertTrue((self.cell("shared", "rope", 1) / "checkpoint.pt").exists())
+        self.run_lab(300, "shared", *one, "--jobs", "2")
+        loss = self.outcome("shared", "rope", 1)["validation_loss"]
+        self.assertAlmostEqual(loss, self.outcome("whole300", "rope", 1)["validation_loss"], 3)
+        done = json.loads((self.cell("shared", "rope", 1) / "done.json").read_text())
+        machine = done["machines"][-1]
+        self.assertEqual((machine["ranks"], machine["threads"]), (2, 1))
+        for key in ("cpu", "blas", "torch", "rotary"):
+            self.assertTrue(machine[key], key)
+
+    def test_what_is_wrong_is_named(self):
+        wrong = rank_environment(2, 2, 1)
+        self.assertIn("RANK must be a number from 0 to 1, got '2'",
+                      self.run_lab(20, "wrong", expect=2, environment=wrong))
+        del wrong["MASTER_ADDR"]
+        wrong["RANK"] = "0"
+        self.assertIn("MASTER_ADDR must be the host of rank 0",
+                      self.run_lab(20, "wrong", expect=2, environment=wrong))
+        self.assertIn("--jobs must not be passed where RANK is set",
+                      self.run_lab(20, "wrong", "--jobs", "2", expect=2,
+                                   environment=rank_environment(0, 2, free_port())))
+        self.assertIn("--data-parallel must have several processes",
+                      self.run_lab(20, "wrong", "--data-parallel", expect=2))
+
+
+if __name__ == "__main__":
+    unittest.main()
