@@ -154,7 +154,8 @@ void JobsDisplay::draw() {
     text += fmt::format("{}: {}\n", working.title, text_of(working.progress));
   text += fmt::format("{} of {} cells", done_, cells_);
   if (const auto left = seconds_left()) text += fmt::format(", about {} left", duration(*left));
-  fmt::print(stderr, "{}\n", text);
+  // Of a narrow terminal each line stays one: it is cut, not wrapped.
+  fmt::print(stderr, "{}{}\n{}", terminal_ ? "\x1b[?7l" : "", text, terminal_ ? "\x1b[?7h" : "");
   if (terminal_) drawn_lines_ = static_cast<int>(working_.size()) + 1;
 }
 

@@ -20,9 +20,7 @@ cmd_lab() {
       echo "dev: no prose without the network; the lab trains on generated text" >&2
   fi
   stage "train: E1 to E4, quick"
-  "$lab_tool" run "${lab_quick[@]}" "${lab_places[@]}" 2>/dev/null &
-  "$lab_tool" run "${lab_quick[@]}" "${lab_places[@]}"
-  wait $!
+  "$lab_tool" run "${lab_quick[@]}" "${lab_places[@]}" --jobs 2
   local name
   for name in "${lab_quick[@]}"; do
     stage "results: $name"
