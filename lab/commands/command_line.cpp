@@ -46,6 +46,9 @@ void declare_data(CLI::App& root, DataArguments& arguments, Command& chosen) {
                   "a file, a folder, whose files are documents, or deb:PACKAGE; not needed for "
                   "the names that `data defaults` fetches");
   add->add_option("--suffix", arguments.source.suffix, "of the files of a folder, \".txt\"");
+  add->add_option("--translation", arguments.source.translation,
+                  "the same in another language, for pairs: a file with as many lines, or a folder "
+                  "or deb:PACKAGE with the same HTML pages");
   add->add_option("--licence", arguments.source.licence, "kept in the manifest")
       ->default_val("not stated");
   add_data_folder(*add, arguments.folder);

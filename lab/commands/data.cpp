@@ -18,8 +18,9 @@ namespace {
 void print(const Manifest& manifest) {
   const std::int64_t bytes =
       std::accumulate(manifest.documents.begin(), manifest.documents.end(), std::int64_t{0});
-  fmt::print("{}: {} bytes, {} documents, from {}, licence: {}, sha256 {}\n", manifest.name, bytes,
-             manifest.documents.size(), manifest.origin, manifest.licence, manifest.sha256);
+  fmt::print("{}: {}{} bytes, {} documents, from {}, licence: {}, sha256 {}\n", manifest.name,
+             manifest.kind == DataKind::pairs ? "pairs, " : "", bytes, manifest.documents.size(),
+             manifest.origin, manifest.licence, manifest.sha256);
 }
 
 std::string default_names() {
@@ -76,6 +77,7 @@ int add_default_data(const std::string& folder) {
 int list_data(const std::string& folder) {
   for (const Manifest& manifest : list_datasets(folder)) print(manifest);
   print(grammar_dataset().manifest);
+  print(grammar_pairs_dataset().manifest);
   for (const DefaultData& each : default_data()) {
     if (!has_dataset(folder, each.name))
       fmt::print("{}: not here; rotary-lab data add {}: {}\n", each.name, each.name, each.what);

@@ -156,6 +156,7 @@ PreparedRun select_cells(const RunArguments& arguments, MissingData missing) {
       cell.data = choice.name;
       if (run.data.contains(choice.name))
         cell.data_sha256 = run.data.at(choice.name).manifest.sha256;
+      cell.pieces_sha256 = run.data.at(choice.name).manifest.pieces_sha256;
       run.cells.push_back(std::move(cell));
     }
   }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "lab/commands/bleu_comparison.hpp"
 #include "lab/commands/commands.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
@@ -111,18 +112,21 @@ void print_machines(const std::map<std::string, Outcomes>& results) {
 int print_results(const RunArguments& arguments) {
   const Experiment experiment = load_experiment(arguments.experiment);
   std::map<std::string, Outcomes> results;
-  for (const Cell& cell :
-       cells_of(experiment,
-                {.preset = arguments.preset, .only = arguments.only, .seeds = arguments.seeds})) {
+  const std::vector<Cell> cells = cells_of(
+      experiment, {.preset = arguments.preset, .only = arguments.only, .seeds = arguments.seeds});
+  for (const Cell& cell : cells) {
     const std::string folder = (std::filesystem::path(arguments.runs) / folder_of(cell)).string();
-    if (auto outcome = read_outcome(folder))
-      results[cell.name].emplace(cell.seed, *std::move(outcome));
+    auto outcome = read_outcome(folder);
+    if (!outcome) continue;
+    add_bleu(*outcome, folder);
+    results[cell.name].emplace(cell.seed, *std::move(outcome));
   }
   fmt::print("{}\nmirrors: {}\n\n", experiment.title, experiment.mirrors);
   print_table(results);
   fmt::print("\nLosses at equal steps: speed of convergence, not final quality.\n");
   print_machines(results);
   for (const Claim& claim : experiment.claims) print_claim(claim, results);
+  print_bleu_comparisons(experiment, cells, arguments.runs);
   return 0;
 }
 

@@ -22,6 +22,9 @@
 #include "cli/files.hpp"
 #include "lab/data/debian_package.hpp"
 #include "lab/data/grammar.hpp"
+#include "lab/data/pair_grammar.hpp"
+#include "lab/data/pairs.hpp"
+#include "lab/data/pieces.hpp"
 #include "lab/experiment/json_object.hpp"
 #include "lab/experiment/plain_name.hpp"
 
@@ -41,19 +44,27 @@ constexpr std::size_t documents_to_split_by = 100;
 // The grammar of every run.
 constexpr std::uint64_t grammar_seed = 1;
 constexpr std::int64_t grammar_bytes = 4 << 20;
+constexpr std::int64_t grammar_pairs = 20'000;
+
+// Of pairs: how many pieces both languages share.
+constexpr std::int64_t piece_count = 4000;
+constexpr std::int64_t grammar_piece_count = 600;
 
 fs::path text_path(const std::string& folder, const std::string& name) {
   return fs::path(folder) / name / "text.bin";
+}
+fs::path pieces_path(const std::string& folder, const std::string& name) {
+  return fs::path(folder) / name / "pieces.model";
 }
 fs::path manifest_path(const std::string& folder, const std::string& name) {
   return fs::path(folder) / name / "manifest.json";
 }
 
 void check_name(const std::string& name) {
-  if (is_plain_name(name) && name != grammar_name) return;
+  if (is_plain_name(name) && name != grammar_name && name != grammar_pairs_name) return;
   throw Failure(ExitCode::usage,
-                fmt::format("the name of a data set must be {}, and not {}, got '{}'",
-                            plain_name_requirement, grammar_name, name));
+                fmt::format("the name of a data set must be {}, and not {} or {}, got '{}'",
+                            plain_name_requirement, grammar_name, grammar_pairs_name, name));
 }
 
 std::vector<std::string> files_of(const Source& source) {
@@ -73,9 +84,13 @@ std::vector<std::string> files_of(const Source& source) {
 }
 
 std::string to_json(const Manifest& manifest) {
-  const json document = {{"schema_version", 1},       {"name", manifest.name},
-                         {"origin", manifest.origin}, {"licence", manifest.licence},
-                         {"sha256", manifest.sha256}, {"documents", manifest.documents}};
+  json document = {{"schema_version", 1},       {"name", manifest.name},
+                   {"origin", manifest.origin}, {"licence", manifest.licence},
+                   {"sha256", manifest.sha256}, {"documents", manifest.documents}};
+  if (manifest.kind == DataKind::pairs) {
+    document["kind"] = "pairs";
+    document["pieces_sha256"] = manifest.pieces_sha256;
+  }
   return document.dump() + "\n";
 }
 
@@ -95,8 +110,35 @@ Manifest read_manifest(const std::string& folder, const std::string& name) {
       throw Failure(ExitCode::malformed_input, path + ": documents must be numbers of bytes");
     manifest.documents.push_back(bytes.get<std::int64_t>());
   }
+  // Of a text the manifest does not say it.
+  if (object.has("kind")) {
+    if (object.text("kind") != "pairs")
+      throw Failure(ExitCode::malformed_input, path + ": kind must be pairs, where it is given");
+    manifest.kind = DataKind::pairs;
+    manifest.pieces_sha256 = object.text("pieces_sha256");
+  }
   object.finish();
   return manifest;
+}
+
+void check_sha256(const std::string& path, std::string_view bytes, const std::string& sha256) {
+  if (sha256_of(bytes) == sha256) return;
+  throw Failure(ExitCode::malformed_input,
+                fmt::format("{} must have the SHA-256 of its manifest, {}", path, sha256));
+}
+
+// pieces: "" of a text.
+void keep(const std::string& folder, const Manifest& manifest, std::string text,
+          std::string pieces) {
+  fs::create_directories(fs::path(folder) / manifest.name);
+  std::vector<cli::OutputFile> files = {
+      {.path = text_path(folder, manifest.name).string(), .bytes = std::move(text)}};
+  if (manifest.kind == DataKind::pairs)
+    files.push_back(
+        {.path = pieces_path(folder, manifest.name).string(), .bytes = std::move(pieces)});
+  files.push_back(
+      {.path = manifest_path(folder, manifest.name).string(), .bytes = to_json(manifest)});
+  cli::write_files(files, cli::Overwrite::refuse);
 }
 
 Manifest add_files(const std::string& folder, Manifest manifest, const Source& source) {
@@ -110,12 +152,40 @@ Manifest add_files(const std::string& folder, Manifest manifest, const Source& s
   if (text.empty())
     throw Failure(ExitCode::malformed_input, fmt::format("{}: no text in it", source.path));
   manifest.sha256 = sha256_of(text);
-  fs::create_directories(fs::path(folder) / manifest.name);
-  const std::array files = {
-      cli::OutputFile{.path = text_path(folder, manifest.name).string(), .bytes = std::move(text)},
-      cli::OutputFile{.path = manifest_path(folder, manifest.name).string(),
-                      .bytes = to_json(manifest)}};
-  cli::write_files(files, cli::Overwrite::refuse);
+  keep(folder, manifest, std::move(text), {});
+  return manifest;
+}
+
+// A source as a path: of deb:PACKAGE where the package is unpacked, as long as this lives.
+struct OpenedSource {
+  std::unique_ptr<UnpackedPackage> package;
+  std::string path;
+  std::string origin;
+};
+
+OpenedSource open_source(const std::string& path) {
+  constexpr std::string_view package_prefix = "deb:";
+  if (!path.starts_with(package_prefix)) return {.package = {}, .path = path, .origin = path};
+  auto package = std::make_unique<UnpackedPackage>(path.substr(package_prefix.size()));
+  const std::string folder = package->folder();
+  const std::string archive = package->archive();
+  return {.package = std::move(package), .path = folder, .origin = archive};
+}
+
+Manifest add_pairs(const std::string& folder, const std::string& name, const Source& source) {
+  const OpenedSource sources = open_source(source.path);
+  const OpenedSource targets = open_source(source.translation);
+  PairText made = collect_pairs(sources.path, targets.path);
+  Manifest manifest{.name = name,
+                    .kind = DataKind::pairs,
+                    .origin = fmt::format("{} and {}", sources.origin, targets.origin),
+                    .licence = source.licence,
+                    .sha256 = sha256_of(made.text),
+                    .documents = std::move(made.documents),
+                    .pieces_sha256 = {}};
+  std::string pieces = train_pieces(split(manifest, made.text).train, piece_count);
+  manifest.pieces_sha256 = sha256_of(pieces);
+  keep(folder, manifest, std::move(made.text), std::move(pieces));
   return manifest;
 }
 
@@ -167,30 +237,39 @@ Manifest add_dataset(const std::string& folder, const std::string& name, const S
     throw Failure(ExitCode::io, fmt::format("{} exists; choose another name, or remove it",
                                             (fs::path(folder) / name).string()));
   }
-  constexpr std::string_view package_prefix = "deb:";
-  if (source.path.starts_with(package_prefix)) {
-    const UnpackedPackage package(source.path.substr(package_prefix.size()));
-    return add_files(folder, {.name = name, .origin = package.archive(), .licence = source.licence},
-                     {.path = package.folder(), .suffix = source.suffix, .licence = {}});
-  }
-  return add_files(folder, {.name = name, .origin = source.path, .licence = source.licence},
-                   source);
+  if (!source.translation.empty()) return add_pairs(folder, name, source);
+  const OpenedSource opened = open_source(source.path);
+  return add_files(folder, {.name = name, .origin = opened.origin, .licence = source.licence},
+                   {.path = opened.path, .suffix = source.suffix, .licence = {}});
 }
 
 Dataset load_dataset(const std::string& folder, const std::string& name) {
   if (name == grammar_name) return grammar_dataset();
+  if (name == grammar_pairs_name) {
+    Dataset dataset = grammar_pairs_dataset();
+    dataset.pieces = train_pieces(dataset.train, grammar_piece_count);
+    dataset.manifest.pieces_sha256 = sha256_of(dataset.pieces);
+    return dataset;
+  }
   check_name(name);
   Manifest manifest = read_manifest(folder, name);
   const std::string path = text_path(folder, name).string();
   const std::string text = cli::read_file(path, bytes_limit);
   const std::int64_t stated =
       std::accumulate(manifest.documents.begin(), manifest.documents.end(), std::int64_t{0});
-  if (stated != std::ssize(text) || sha256_of(text) != manifest.sha256) {
-    throw Failure(
-        ExitCode::malformed_input,
-        fmt::format("{} must have the SHA-256 of its manifest, {}", path, manifest.sha256));
+  if (stated != std::ssize(text))
+    throw Failure(ExitCode::malformed_input,
+                  fmt::format("{} must have the SHA-256 of its manifest, {}, and the bytes of its "
+                              "documents, {}, got {}",
+                              path, manifest.sha256, stated, text.size()));
+  check_sha256(path, text, manifest.sha256);
+  Dataset dataset = split(std::move(manifest), text);
+  if (dataset.manifest.kind == DataKind::pairs) {
+    const std::string pieces = pieces_path(folder, name).string();
+    dataset.pieces = cli::read_file(pieces, bytes_limit);
+    check_sha256(pieces, dataset.pieces, dataset.manifest.pieces_sha256);
   }
-  return split(std::move(manifest), text);
+  return dataset;
 }
 
 std::vector<Manifest> list_datasets(const std::string& folder) {
@@ -211,6 +290,18 @@ Dataset grammar_dataset() {
                     .licence = "none needed",
                     .sha256 = sha256_of(made.text),
                     .documents = std::move(made.documents)};
+  return split(std::move(manifest), made.text);
+}
+
+Dataset grammar_pairs_dataset() {
+  PairText made = generate_pairs(grammar_seed, grammar_pairs);
+  Manifest manifest{.name = std::string(grammar_pairs_name),
+                    .kind = DataKind::pairs,
+                    .origin = fmt::format("generated, seed {}", grammar_seed),
+                    .licence = "none needed",
+                    .sha256 = sha256_of(made.text),
+                    .documents = std::move(made.documents),
+                    .pieces_sha256 = {}};
   return split(std::move(manifest), made.text);
 }
 

@@ -2,7 +2,8 @@
 // Dataset: bytes to train on, cut into documents, with a fixed part of them for validation.
 //
 // In a folder of data sets: NAME/text.bin, the documents one after the other, and
-// NAME/manifest.json, which says where they come from and what their SHA-256 is.
+// NAME/manifest.json, which says where they come from and what their SHA-256 is; of pairs
+// NAME/pieces.model, too.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,24 @@
 
 namespace rotary::lab {
 
+enum class DataKind : std::uint8_t {
+  text = 1,
+  pairs = 2,  // pairs.hpp
+};
+
 struct Manifest {
   std::string name;
+  DataKind kind = DataKind::text;
   std::string origin = {};                   // what the user gave, or how it was made
   std::string licence = {};                  // as the user said; "not stated"
   std::string sha256 = {};                   // of all bytes, hexadecimal
   std::vector<std::int64_t> documents = {};  // bytes of each
+  std::string pieces_sha256 = {};            // of pairs: of the model of their pieces
 };
 
 struct Dataset {
   Manifest manifest;
+  std::string pieces = {};  // of pairs: the model, for Pieces, made of the part to train on
   std::string train = {};
   std::string validation = {};
   // Bytes of each document in them, where data are split by documents; empty otherwise.
@@ -36,6 +45,8 @@ struct Source {
   std::string path;    // a file, or a folder: each file in it is a document; deb:PACKAGE
   std::string suffix;  // of the files of a folder; "" for all
   std::string licence;
+  // Of pairs: where the same is in another language, of the kind that path is; "": no pairs.
+  std::string translation = {};
 };
 
 // Copies the source into the folder. Files of a folder are taken in the order of their paths; those
@@ -50,6 +61,9 @@ Manifest add_dataset(const std::string& folder, const std::string& name, const S
 // What there is without data: text of a seeded grammar (grammar.hpp).
 inline constexpr std::string_view grammar_name = "grammar";
 [[nodiscard]] Dataset grammar_dataset();
+// Likewise pairs (pair_grammar.hpp); load_dataset() makes their pieces.
+inline constexpr std::string_view grammar_pairs_name = "grammar-pairs";
+[[nodiscard]] Dataset grammar_pairs_dataset();
 
 [[nodiscard]] std::string sha256_of(std::string_view bytes);
 

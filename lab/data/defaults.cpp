@@ -21,6 +21,12 @@ std::span<const DefaultData> default_data() {
       {.name = "prose",
        .what = "English prose with code in it: the documentation of Perl, 9 MB",
        .source = {.path = "deb:perl-doc", .suffix = ".pod", .licence = "GPL-1+ or Artistic"}},
+      {.name = "pairs",
+       .what = "English and German: the help of LibreOffice, 34,000 pairs, 7 MB",
+       .source = {.path = "deb:libreoffice-help-en-us",
+                  .suffix = "",
+                  .licence = "MPL-2.0",
+                  .translation = "deb:libreoffice-help-de"}},
   };
   return defaults;
 }
@@ -31,7 +37,7 @@ const DefaultData* find_default(std::string_view name) {
 }
 
 bool has_dataset(const std::string& folder, const std::string& name) {
-  return name == grammar_name ||
+  return name == grammar_name || name == grammar_pairs_name ||
          std::filesystem::exists(std::filesystem::path(folder) / name / "manifest.json");
 }
 

@@ -77,7 +77,8 @@ Cell make_cell(const Arm& arm, std::uint64_t seed) {
           .start = arm.start,
           .start_sha256 = {},
           .data = {},
-          .data_sha256 = {}};
+          .data_sha256 = {},
+          .pieces_sha256 = {}};
 }
 
 }  // namespace
@@ -108,6 +109,7 @@ std::string config_of(const Cell& cell) {
                  {"model", to_json(cell.model)},
                  {"training", to_json(cell.training)},
                  {"data", {{"name", cell.data}, {"sha256", cell.data_sha256}}}};
+  if (!cell.pieces_sha256.empty()) config["data"]["pieces_sha256"] = cell.pieces_sha256;
   if (cell.start)
     config["start"] = {{"folder", start_folder_of(cell)}, {"sha256", cell.start_sha256}};
   return config.dump(2) + "\n";

@@ -28,6 +28,7 @@ struct Cell {
   std::string start_sha256 = {};  // of the configuration of the cell that it starts from
   std::string data;
   std::string data_sha256;
+  std::string pieces_sha256 = {};  // of pairs: of the model of their pieces
 };
 
 // What is run: a preset's arms × seeds, all arms of the first seed first. `only`: the

@@ -79,6 +79,8 @@ ModelConfig read_model(JsonObject object, Task task) {
                           .tokens = object.integer("tokens", 2),
                           .attention = read_attention(object)};
   object.finish();
+  if (model.task == Task::translation && model.attention == AttentionKind::linear)
+    fail(object, "linear attention sees padding, of which the texts of translation have some");
   if (model.d_model % (2 * model.heads) == 0) return model;
   fail(object, fmt::format("d_model / heads must be an even number, got {} / {}", model.d_model,
                            model.heads));

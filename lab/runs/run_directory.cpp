@@ -135,6 +135,12 @@ void RunDirectory::commit_checkpoint() const {
   rename_durably(pending_checkpoint(), checkpoint());
 }
 
+void RunDirectory::keep(std::string_view name, std::string bytes) const {
+  const std::array files = {
+      cli::OutputFile{.path = fmt::format("{}/{}", path_, name), .bytes = std::move(bytes)}};
+  cli::write_files(files, cli::Overwrite::allow);
+}
+
 void RunDirectory::finish(const Outcome& outcome) const {
   json lengths = json::array();
   for (const LengthLoss& length : outcome.lengths) {

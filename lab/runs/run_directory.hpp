@@ -78,6 +78,9 @@ class RunDirectory {
   [[nodiscard]] std::string pending_checkpoint() const { return path_ + "/checkpoint.new"; }
   void commit_checkpoint() const;
 
+  // A file beside the log, for people to read; it may be there already.
+  void keep(std::string_view name, std::string bytes) const;
+
   void finish(const Outcome& outcome) const;
 
  private:

@@ -8,6 +8,7 @@
 
 #include "cli/failure.hpp"
 #include "lab/torch/language_model.hpp"
+#include "lab/torch/translation.hpp"
 
 namespace rotary::lab {
 
@@ -17,6 +18,7 @@ std::unique_ptr<Learner> make_learner(const Cell& cell, const Dataset& data) {
     case Task::masked_lm:
       return make_language_model(cell, data);
     case Task::translation:
+      return make_translation(cell, data);
     case Task::triplets:
     case Task::sections:
     case Task::same_document:

@@ -44,7 +44,7 @@ std::unique_ptr<AdamW> make_optimizer(torch::nn::Module& model, const TrainingCo
   std::vector<at::Tensor> matrices;
   std::vector<at::Tensor> others;
   for (const auto& parameter : model.named_parameters()) {
-    const bool of_encoding = parameter.key().starts_with("positions.");
+    const bool of_encoding = parameter.key().find("positions.") != std::string::npos;
     const bool decays = parameter.value().dim() >= 2 && !of_encoding;
     (decays ? matrices : others).push_back(parameter.value());
   }

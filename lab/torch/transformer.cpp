@@ -12,9 +12,6 @@
 namespace rotary::lab {
 namespace {
 
-// Normal, 0.02, and less where a layer adds to what passes through (GPT-2).
-constexpr double weight_std = 0.02;
-
 at::Tensor heads_first(const at::Tensor& x, const std::shared_ptr<const Rotations>& rotations) {
   return rotations ? rotate_heads(x, rotations) : x.transpose(1, 2).contiguous();
 }
@@ -45,7 +42,7 @@ at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q, const at::T
     scores = add_shaw_scores(scores, turned_q * scale, terms.shaw_keys, terms.window);
   if (terms.bias.defined()) scores = scores + terms.bias;
   const auto weights = scores.softmax(-1);
-  auto out = at::bmm(flat(weights), flat(values)).view(values.sizes());
+  auto out = at::bmm(flat(weights), flat(values)).view(turned_q.sizes());
   if (terms.shaw_values.defined())
     out = add_shaw_values(out, weights, terms.shaw_values, terms.window);
   return out.transpose(1, 2).flatten(2);
@@ -66,24 +63,31 @@ at::Tensor attend_linearly(const LayerTerms& terms, Task task, const at::Tensor&
   return (at::matmul(scores, values) / normalizer).transpose(1, 2).flatten(2);
 }
 
+double residual_std(const ModelConfig& model) {
+  return weight_std / std::sqrt(2.0 * static_cast<double>(model.layers));
+}
+
+torch::nn::Linear make_linear(std::int64_t from, std::int64_t to, double std) {
+  torch::nn::Linear linear(from, to);
+  torch::nn::init::normal_(linear->weight, 0, std);
+  torch::nn::init::zeros_(linear->bias);
+  return linear;
+}
+
 LayerImpl::LayerImpl(const ModelConfig& model)
     : heads_(model.heads), kind_(model.attention), task_(model.task) {
   namespace nn = torch::nn;
   const std::int64_t d = model.d_model;
-  const double residual_std = weight_std / std::sqrt(2.0 * static_cast<double>(model.layers));
   const auto linear = [&](const char* name, std::int64_t from, std::int64_t to, double std) {
-    auto module = register_module(name, nn::Linear(from, to));
-    nn::init::normal_(module->weight, 0, std);
-    nn::init::zeros_(module->bias);
-    return module;
+    return register_module(name, make_linear(from, to, std));
   };
   attention_norm_ = register_module("attention_norm", nn::LayerNorm(nn::LayerNormOptions({d})));
   qkv_ = linear("qkv", d, 3 * d, weight_std);
-  attention_out_ = linear("attention_out", d, d, residual_std);
+  attention_out_ = linear("attention_out", d, d, residual_std(model));
   feed_forward_norm_ =
       register_module("feed_forward_norm", nn::LayerNorm(nn::LayerNormOptions({d})));
   up_ = linear("up", d, 4 * d, weight_std);
-  down_ = linear("down", 4 * d, d, residual_std);
+  down_ = linear("down", 4 * d, d, residual_std(model));
 }
 
 at::Tensor LayerImpl::attention(const at::Tensor& x, const LayerTerms& terms) {
@@ -95,9 +99,16 @@ at::Tensor LayerImpl::attention(const at::Tensor& x, const LayerTerms& terms) {
                                                        : attend_with(terms, q, k, v));
 }
 
+at::Tensor LayerImpl::attend(const at::Tensor& x, const LayerTerms& terms) {
+  return x + attention(attention_norm_(x), terms);
+}
+
+at::Tensor LayerImpl::feed_forward(const at::Tensor& x) {
+  return x + down_(torch::gelu(up_(feed_forward_norm_(x))));
+}
+
 at::Tensor LayerImpl::forward(const at::Tensor& x, const LayerTerms& terms) {
-  const auto seen = x + attention(attention_norm_(x), terms);
-  return seen + down_(torch::gelu(up_(feed_forward_norm_(seen))));
+  return feed_forward(attend(x, terms));
 }
 
 TransformerImpl::TransformerImpl(const ModelConfig& model, const Encoding& encoding,

@@ -14,11 +14,22 @@
 
 namespace rotary::lab {
 
+// Weights begin normal, with this deviation; less where a layer adds to what passes through
+// (GPT-2).
+inline constexpr double weight_std = 0.02;
+[[nodiscard]] double residual_std(const ModelConfig& model);
+// With vectors of 0.
+[[nodiscard]] torch::nn::Linear make_linear(std::int64_t from, std::int64_t to, double std);
+
 class LayerImpl : public torch::nn::Module {
  public:
   explicit LayerImpl(const ModelConfig& model);
   // x [batch, tokens, d_model]
   [[nodiscard]] at::Tensor forward(const at::Tensor& x, const LayerTerms& terms);
+
+  // Its two halves, each with what passes through.
+  [[nodiscard]] at::Tensor attend(const at::Tensor& x, const LayerTerms& terms);
+  [[nodiscard]] at::Tensor feed_forward(const at::Tensor& x);
 
  private:
   [[nodiscard]] at::Tensor attention(const at::Tensor& x, const LayerTerms& terms);
@@ -51,7 +62,8 @@ class TransformerImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Transformer);
 
-// out [batch, tokens, heads · head_dim] of q, k, v [batch, tokens, heads, head_dim]. Linear: with
+// out [batch, tokens, heads · head_dim] of q, k, v [batch, tokens, heads, head_dim]; without
+// positions k and v may have other tokens than q. Linear: with
 // the scores, which makes them quadratic in the tokens as the softmax is, and costs no more at
 // these lengths; the values are those of linear_attend().
 [[nodiscard]] at::Tensor attend_linearly(const LayerTerms& terms, Task task, const at::Tensor& q,

@@ -6,9 +6,24 @@ lab_tool=build/lab/bin/rotary-lab
 lab_quick=(e1-causal-lm e2-masked-lm e4-cost)
 lab_places=(--runs build/lab/runs --data-dir build/lab/data)
 
+# sacreBLEU (Apache-2.0), which judges translations, from pip, once; all else works without it.
+provide_sacrebleu() {
+  local -r python=build/lab/python
+  command -v sacrebleu >/dev/null && return
+  if [[ ! -d "$python" ]]; then
+    stage "install sacreBLEU into $python"
+    { python3 -m venv "$python" && "$python/bin/pip" install --quiet 'sacrebleu==2.6.*'; } ||
+      echo "no sacreBLEU: translations are not judged" >&2
+  fi
+  [[ -x "$python/bin/sacrebleu" ]] &&
+    export ROTARY_LAB_SACREBLEU="${ROTARY_LAB_SACREBLEU:-$PWD/$python/bin/sacrebleu}"
+  return 0
+}
+
 cmd_lab() {
   install_packages "${packages_lab[@]}"
   if (($# > 0)); then
+    provide_sacrebleu
     configure lab
     cmake --build --preset lab --target bin/rotary-lab
     exec "$lab_tool" "$@"

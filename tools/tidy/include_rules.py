@@ -135,7 +135,8 @@ RULES = (
         "lab/",
         (PUBLIC,) + tuple(f"cli/{name}.hpp" for name in ("exit_code", "failure", "files", "utf8")),
         STANDARD,
-        ("CLI/", "fmt/", "gtest/", "nlohmann/", "openssl/", "dlfcn.h", "malloc.h") + SYSTEM, REACH,
+        ("CLI/", "fmt/", "gtest/", "nlohmann/", "openssl/", "dlfcn.h", "malloc.h",
+         "libxml/") + SYSTEM, REACH,
     ),
     Rule(
         "lab/torch/", (PUBLIC, "lab/", "cli/failure.hpp"), STANDARD, ("fmt/", "torch/"), REACH,

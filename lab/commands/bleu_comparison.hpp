@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What results says about translations.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lab/experiment/cell.hpp"
+#include "lab/experiment/experiment.hpp"
+#include "lab/runs/run_directory.hpp"
+
+namespace rotary::lab {
+
+// BLEU of a finished cell that was finished without sacreBLEU, from the texts that it left.
+void add_bleu(Outcome& outcome, const std::string& folder);
+
+// For each claim about BLEU and each seed: both scores and their paired bootstrap; what to do where
+// there is no sacreBLEU. Nothing where there are no such claims.
+void print_bleu_comparisons(const Experiment& experiment, const std::vector<Cell>& cells,
+                            const std::string& runs);
+
+}  // namespace rotary::lab

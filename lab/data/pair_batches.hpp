@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a translator sees in one step: pairs of about the same length, as a function of the pairs,
+// the seed and the step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lab/data/pairs.hpp"
+#include "lab/data/pieces.hpp"
+
+namespace rotary::lab {
+
+// Without a beginning and an end.
+struct TokenPair {
+  Pair text;
+  std::vector<std::int64_t> source = {};
+  std::vector<std::int64_t> target = {};
+};
+
+// Those of which each side, with a token for its end, has at most so many tokens. The text must
+// outlive them.
+[[nodiscard]] std::vector<TokenPair> tokenize_pairs(std::string_view text, const Pieces& pieces,
+                                                    std::int64_t tokens);
+
+struct PairBatch {
+  std::int64_t rows = 0;
+  std::int64_t source_tokens = 0;
+  std::int64_t target_tokens = 0;
+  std::vector<std::int64_t> sources = {};  // [rows][source_tokens]: a text, its end, padding
+  std::vector<std::int64_t> inputs = {};   // [rows][target_tokens]: a beginning, a text, padding
+  std::vector<std::int64_t> targets = {};  // likewise: the text, its end, padding
+  std::int64_t target_count = 0;           // that are no padding
+};
+
+// Of these pairs, in this order.
+[[nodiscard]] PairBatch batch_of(const std::vector<TokenPair>& pairs,
+                                 std::span<const std::size_t> indices);
+
+// Indices of pairs, the shortest first: fewer tokens are padding where neighbours share a batch.
+[[nodiscard]] std::vector<std::size_t> by_length(const std::vector<TokenPair>& pairs,
+                                                 std::vector<std::size_t> indices);
+
+// Each pair once in an epoch, but for a rest that fills no batch. An epoch is shuffled, cut into
+// pools of 50 batches, each of which is sorted by length, and the batches are shuffled.
+class PairOrder {
+ public:
+  // The pairs must outlive it. Fails where they are fewer than the rows of a batch.
+  PairOrder(const std::vector<TokenPair>& pairs, std::int64_t rows, std::uint64_t seed);
+
+  // Which pairs a step sees.
+  [[nodiscard]] std::span<const std::size_t> at(std::int64_t step);
+
+ private:
+  void arrange(std::int64_t epoch);
+
+  const std::vector<TokenPair>& pairs_;
+  std::size_t rows_;
+  std::uint64_t seed_;
+  std::int64_t batches_ = 0;  // of an epoch
+  std::int64_t epoch_ = -1;   // that order_ is of
+  std::vector<std::size_t> order_;
+};
+
+}  // namespace rotary::lab

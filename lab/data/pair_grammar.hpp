@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sentences and their translations without a source: a seeded grammar in two languages, for
+// machines that have no other pairs. What makes translation more than a dictionary is in it: nouns
+// have a gender, with which articles and adjectives agree; objects have a case; adjectives follow
+// their nouns; verbs end subordinate clauses, and stand before the subject after one.
+#pragma once
+
+#include <cstdint>
+
+#include "lab/data/pairs.hpp"
+
+namespace rotary::lab {
+
+// At least so many pairs; the same for the same arguments, everywhere.
+[[nodiscard]] PairText generate_pairs(std::uint64_t seed, std::int64_t pairs);
+
+}  // namespace rotary::lab

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs of texts and their tokens: pages, alignment, the grammar, pieces, batches.
+#include "lab/data/pairs.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "lab/data/dataset.hpp"
+#include "lab/data/html_paragraphs.hpp"
+#include "lab/data/pair_batches.hpp"
+#include "lab/data/pair_grammar.hpp"
+#include "lab/data/pieces.hpp"
+#include "lab/process/sacrebleu.hpp"
+#include "lab/tests/temporary_folder.hpp"
+
+namespace rotary::lab {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+std::string refusal(auto call) {
+  try {
+    call();
+  } catch (const cli::Failure& failure) {
+    return failure.what();
+  }
+  return "nothing failed";
+}
+
+TEST(HtmlParagraphs, AreTextWithoutTagsAndEntities) {
+  EXPECT_EQ(
+      html_paragraphs("<!DOCTYPE html><html><body><nav>no</nav><p class='a'>Dr&uuml;cken Sie\n"
+                      "  <em>Strg&nbsp;&amp;&#160;C</em>&lt;&#x263a;&gt;</p><div><p>one<br>two"
+                      "<script>var no;</script> three</p></div><p></p><p> \t </p></body>"),
+      (Texts{"Drücken Sie Strg\u00a0&\u00a0C<☺>", "one two three", "", ""}));
+  // As bytes, whatever the page says of itself.
+  EXPECT_EQ(html_paragraphs("<meta charset=latin1><p>Größe</p>"), Texts{"Größe"});
+}
+
+TEST(HtmlParagraphs, OfWhatIsNotWellFormedAreThoseThatItHas) {
+  EXPECT_EQ(html_paragraphs("<p>one<p>two</b></div><p>three &nosuch; <i>end"),
+            (Texts{"one", "two", "three &nosuch; end"}));
+  EXPECT_TRUE(html_paragraphs("").empty());
+  EXPECT_TRUE(html_paragraphs("no page").empty() || html_paragraphs("no page").size() == 1);
+  EXPECT_NO_THROW((void)html_paragraphs(std::string("<p>\0\xff\xfe <p", 9)));
+  std::string deep;
+  for (int n = 0; n < 20'000; ++n) deep += "<div>";
+  EXPECT_LE(html_paragraphs(deep + "<p>x").size(), 1U);
+}
+
+std::string page(std::string_view language, int number, int paragraphs) {
+  std::string text = "<html><body>";
+  for (int n = 0; n < paragraphs; ++n)
+    text += fmt::format("<p>{} {}-<b>{}</b>", language, number, n);
+  return text;
+}
+
+// The pages of two packages: their folders have different names.
+void write_pages(const TemporaryFolder& folder, int pages) {
+  for (int n = 0; n < pages; ++n) {
+    for (const std::string language : {"en-US", "de"}) {
+      const std::string name =
+          folder / fmt::format("{0}/share/help/{0}/part{1}/page{2}.html", language, n % 3, n);
+      std::filesystem::create_directories(std::filesystem::path(name).parent_path());
+      write_text(name, page(language, n, 4));
+    }
+  }
+}
+
+TEST(Pairs, AreParagraphsOfPagesOfTheSameName) {
+  const TemporaryFolder folder;
+  write_pages(folder, 120);
+  const std::string sources = folder / "en-US";
+  const std::string targets = folder / "de";
+  // What is no pair: another number of paragraphs, no such page, the same text, one seen before.
+  write_text(folder / "de/share/help/de/part0/page0.html", page("de", 0, 5));
+  std::filesystem::remove(folder / "de/share/help/de/part1/page1.html");
+  write_text(folder / "de/share/help/de/part2/page2.html", page("en-US", 2, 4));
+  write_text(folder / "en-US/share/help/en-US/part0/page3.html", page("en-US", 4, 4));
+  write_text(folder / "de/share/help/de/part0/page3.html", page("de", 4, 4));
+  const PairText made = collect_pairs(sources, targets);
+  EXPECT_EQ(made.documents.size(), 116U);
+  const auto pairs = pairs_of(made.text);
+  EXPECT_EQ(pairs.size(), 4 * 116U);
+  for (const Pair& pair : pairs) {
+    ASSERT_TRUE(pair.source.starts_with("en-US "));
+    EXPECT_EQ(std::string(pair.target), "de " + std::string(pair.source.substr(6)));
+  }
+  std::int64_t bytes = 0;
+  for (const std::int64_t of_page : made.documents) bytes += of_page;
+  EXPECT_EQ(bytes, std::ssize(made.text));
+}
+
+TEST(Pairs, OfFewPagesAreDocumentsThemselves) {
+  const TemporaryFolder folder;
+  write_pages(folder, 30);
+  const PairText made = collect_pairs(folder / "en-US", folder / "de");
+  EXPECT_EQ(made.documents.size(), 120U);
+}
+
+TEST(Pairs, AreLinesOfTwoFiles) {
+  const TemporaryFolder folder;
+  std::string sources;
+  std::string targets;
+  for (int n = 0; n < 150; ++n) {
+    sources += fmt::format("  the {}\tthing\r\n", n);
+    targets += fmt::format("das {} Ding\n", n);
+  }
+  write_text(folder / "en", sources + "the last one\n");
+  write_text(folder / "de", targets + "\n");
+  const PairText made = collect_pairs(folder / "en", folder / "de");
+  EXPECT_EQ(made.documents.size(), 150U);
+  EXPECT_EQ(pairs_of(made.text)[7].source, "the 7 thing");
+  EXPECT_EQ(pairs_of(made.text)[7].target, "das 7 Ding");
+}
+
+TEST(Pairs, RefuseWhatCannotBeAligned) {
+  const TemporaryFolder folder;
+  write_text(folder / "two", "one\ntwo\n");
+  write_text(folder / "three", "one\ntwo\nthree");
+  write_text(folder / "latin", "gr\xfc\xdf\nzwei\n");
+  std::filesystem::create_directory(folder / "empty");
+  const auto says = [&](const char* sources, const char* targets) {
+    return refusal([&] { (void)collect_pairs(folder / sources, folder / targets); });
+  };
+  EXPECT_NE(says("two", "three").find("as many lines as"), std::string::npos);
+  EXPECT_NE(says("two", "three").find("2, got 3"), std::string::npos);
+  EXPECT_NE(says("two", "latin").find("must be UTF-8"), std::string::npos);
+  EXPECT_NE(says("two", "two").find("at least 100 pairs"), std::string::npos);
+  EXPECT_NE(says("two", "empty").find("two files or two folders"), std::string::npos);
+  EXPECT_NE(says("empty", "empty").find("no HTML pages"), std::string::npos);
+  EXPECT_NE(says("two", "none").find("no such file"), std::string::npos);
+  EXPECT_NE(refusal([] { (void)pairs_of("a\tb\nno tab\n"); }).find("line 2"), std::string::npos);
+  EXPECT_NE(refusal([] { (void)pairs_of("a\tb\tc\n"); }).find("line 1"), std::string::npos);
+}
+
+TEST(Pairs, OfADataSetBringTheirPieces) {
+  const TemporaryFolder folder;
+  const PairText made = generate_pairs(9, 1500);
+  std::string sources;
+  std::string targets;
+  for (const Pair& pair : pairs_of(made.text)) {
+    sources += std::string(pair.source) + "\n";
+    targets += std::string(pair.target) + "\n";
+  }
+  write_text(folder / "en", sources);
+  write_text(folder / "de", targets);
+  const Source source{
+      .path = folder / "en", .suffix = "", .licence = "mine", .translation = folder / "de"};
+  const Manifest manifest = add_dataset(folder / "data", "both", source);
+  EXPECT_EQ(manifest.kind, DataKind::pairs);
+  EXPECT_EQ(manifest.origin, (folder / "en") + " and " + (folder / "de"));
+  const Dataset loaded = load_dataset(folder / "data", "both");
+  EXPECT_EQ(sha256_of(loaded.pieces), manifest.pieces_sha256);
+  EXPECT_EQ(loaded.manifest.kind, DataKind::pairs);
+  // Whole lines, in both parts.
+  EXPECT_EQ(pairs_of(loaded.train).size() + pairs_of(loaded.validation).size(),
+            manifest.documents.size());
+  EXPECT_NEAR(static_cast<double>(pairs_of(loaded.validation).size()),
+              static_cast<double>(manifest.documents.size()) / 20, 1);
+  write_text(folder / "data/both/pieces.model", "other");
+  EXPECT_NE(refusal([&] { (void)load_dataset(folder / "data", "both"); }).find("pieces.model must"),
+            std::string::npos);
+}
+
+TEST(PairGrammar, IsTheSameForTheSameSeedAndTranslatesConsistently) {
+  const PairText made = generate_pairs(1, 3000);
+  EXPECT_EQ(made.text, generate_pairs(1, 3000).text);
+  EXPECT_NE(made.text, generate_pairs(2, 3000).text);
+  EXPECT_EQ(made.documents.size(), 300U);
+  std::map<std::string, std::set<std::string>> translations;
+  std::size_t longer = 0;
+  for (const Pair& pair : pairs_of(made.text)) {
+    translations[std::string(pair.source)].insert(std::string(pair.target));
+    longer += pair.source.find(',') != std::string_view::npos ? 1U : 0U;
+  }
+  for (const auto& [source, targets] : translations) EXPECT_EQ(targets.size(), 1U) << source;
+  // A third has a subordinate clause: 1000 with a standard deviation of 26.
+  EXPECT_NEAR(static_cast<double>(longer), 1000, 5 * 26);
+}
+
+const Pieces& small_pieces() {
+  static const Pieces pieces(train_pieces(generate_pairs(3, 1000).text, 400));
+  return pieces;
+}
+
+TEST(Pieces, GiveBackEveryTextWhoseWordsAreOneSpaceApart) {
+  const Pieces& pieces = small_pieces();
+  const std::vector<std::string_view> texts = {"these dons ruls the don.",
+                                               "Ünïcödé, ½ – „☃“ 🦆",
+                                               "a",
+                                               "",
+                                               "<s> </s> <pad> <unk>",
+                                               "none\xc2\xa0here",
+                                               "x\x01y\ttab"};
+  const auto tokens = pieces.encode(texts);
+  EXPECT_EQ(pieces.decode(tokens), Texts(texts.begin(), texts.end()));
+  for (const auto& of_text : tokens) {
+    for (const std::int64_t token : of_text) {
+      EXPECT_GT(token, end_piece);
+      EXPECT_LT(token, pieces.count());
+    }
+  }
+  const std::vector<std::string_view> spaces = {"  two   spaces "};
+  EXPECT_EQ(pieces.decode(pieces.encode(spaces)), Texts{"two spaces"});
+  std::vector<std::vector<std::int64_t>> marked = {tokens[0]};
+  marked[0].insert(marked[0].begin(), begin_piece);
+  marked[0].insert(marked[0].end(), {end_piece, padding_piece, padding_piece, 1 << 20});
+  EXPECT_EQ(pieces.decode(marked), Texts{std::string(texts[0])});
+  EXPECT_TRUE(pieces.encode({}).empty());
+  EXPECT_TRUE(pieces.decode({}).empty());
+}
+
+TEST(Pieces, AreTheSameForTheSameText) {
+  const std::string text = generate_pairs(4, 500).text;
+  EXPECT_TRUE(train_pieces(text, 350) == train_pieces(text, 350));
+  EXPECT_LE(Pieces(train_pieces(text, 350)).count(), 350);
+  EXPECT_NE(refusal([] { (void)Pieces("no model"); }).find("SentencePiece"), std::string::npos);
+  EXPECT_NE(refusal([] { (void)train_pieces("", 350); }).find("a model of 350 pieces"),
+            std::string::npos);
+}
+
+TEST(PairBatch, HasMarkersAndPadding) {
+  const std::vector<TokenPair> pairs = {{.text = {}, .source = {10, 11, 12}, .target = {20}},
+                                        {.text = {}, .source = {13}, .target = {21, 22}}};
+  const PairBatch batch = batch_of(pairs, std::vector<std::size_t>{1, 0});
+  EXPECT_EQ(batch.sources, (std::vector<std::int64_t>{13, 3, 0, 0, 10, 11, 12, 3}));
+  EXPECT_EQ(batch.inputs, (std::vector<std::int64_t>{2, 21, 22, 2, 20, 0}));
+  EXPECT_EQ(batch.targets, (std::vector<std::int64_t>{21, 22, 3, 20, 3, 0}));
+  EXPECT_EQ(batch.target_count, 5);
+}
+
+TEST(PairBatch, LeavesOutWhatIsLongerThanAModelSees) {
+  const std::string text = generate_pairs(5, 200).text;
+  const auto all = tokenize_pairs(text, small_pieces(), 1000);
+  EXPECT_EQ(all.size(), 200U);
+  const auto fits = [](const TokenPair& pair) {
+    return pair.source.size() + 1 <= 20 && pair.target.size() + 1 <= 20;
+  };
+  EXPECT_EQ(std::ssize(tokenize_pairs(text, small_pieces(), 20)), std::ranges::count_if(all, fits));
+}
+
+TEST(PairOrder, SeesEachPairOnceInAnEpochAndIsAFunctionOfSeedAndStep) {
+  const std::string text = generate_pairs(6, 500).text;
+  const auto pairs = tokenize_pairs(text, small_pieces(), 1000);
+  PairOrder order(pairs, 8, 1);
+  const auto at = [&](PairOrder& of, std::int64_t step) {
+    const auto rows = of.at(step);
+    return std::vector(rows.begin(), rows.end());
+  };
+  const std::int64_t batches = 500 / 8;
+  for (const std::int64_t epoch : {0, 1}) {
+    std::set<std::size_t> seen;
+    for (std::int64_t step = epoch * batches; step < (epoch + 1) * batches; ++step) {
+      for (const std::size_t index : at(order, step)) seen.insert(index);
+    }
+    EXPECT_EQ(seen.size(), static_cast<std::size_t>(8 * batches));
+  }
+  // One that begins in the middle, another seed, and the step of another epoch.
+  PairOrder resumed(pairs, 8, 1);
+  EXPECT_EQ(at(resumed, batches + 5), at(order, batches + 5));
+  PairOrder other(pairs, 8, 2);
+  EXPECT_NE(at(other, 5), at(order, 5));
+  EXPECT_NE(at(order, batches + 5), at(order, 5));
+  EXPECT_NE(refusal([&] { PairOrder(pairs, 501, 1); }).find("got 500"), std::string::npos);
+}
+
+TEST(PairOrder, PutsTextsOfAboutOneLengthTogether) {
+  const std::string text = generate_pairs(6, 2000).text;
+  const auto pairs = tokenize_pairs(text, small_pieces(), 1000);
+  PairOrder order(pairs, 16, 1);
+  double padded = 0;
+  double told = 0;
+  for (std::int64_t step = 0; step < 100; ++step) {
+    const PairBatch batch = batch_of(pairs, order.at(step));
+    padded += static_cast<double>(batch.rows * batch.target_tokens);
+    told += static_cast<double>(batch.target_count);
+  }
+  // At random some 40 % would be padding.
+  EXPECT_LT(padded / told, 1.1);
+}
+
+// sacreBLEU's answers, as version 2.6 gives them.
+class Bleu : public testing::Test {
+ protected:
+  void answer(std::string_view text) {
+    write_text(folder_ / "scorer",
+               fmt::format("#!/bin/sh\necho \"$@\" > '{}'\ncat <<'END'\n{}\nEND\n",
+                           folder_ / "asked", text));
+    std::filesystem::permissions(folder_ / "scorer", std::filesystem::perms::owner_all);
+    setenv("ROTARY_LAB_SACREBLEU", (folder_ / "scorer").c_str(), 1);
+  }
+  ~Bleu() override { unsetenv("ROTARY_LAB_SACREBLEU"); }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Bleu, IsWhatTheProgramSays) {
+  answer(R"({"name": "BLEU", "score": 27.300001, "confidence_mean": 27.2, "confidence_var": 0.9})");
+  const auto score = score_bleu("r.txt", "h.txt");
+  ASSERT_TRUE(score.has_value());
+  EXPECT_EQ(score->bleu, 27.300001);
+  EXPECT_EQ(score->half_width, 0.9);
+  EXPECT_TRUE(read_text(folder_ / "asked").starts_with("r.txt -i h.txt --metrics bleu"));
+}
+
+TEST_F(Bleu, OfTwoIsComparedInPairs) {
+  answer(R"([{"system": "Baseline: a", "BLEU": {"score": 27.3, "p_value": null, "mean": 27.2,
+            "ci": 0.9}}, {"system": "b", "BLEU": {"score": 27.5, "p_value": 0.04, "mean": 27.4,
+            "ci": 0.8}}])");
+  const auto compared = compare_bleu("r.txt", std::vector<std::string>{"a.txt", "b.txt"});
+  ASSERT_TRUE(compared.has_value());
+  EXPECT_FALSE(compared->at(0).p_value.has_value());
+  EXPECT_EQ(compared->at(1).score.bleu, 27.5);
+  EXPECT_EQ(compared->at(1).p_value, 0.04);
+  // Another number of systems than was asked about.
+  EXPECT_FALSE(compare_bleu("r.txt", std::vector<std::string>{"a.txt"}).has_value());
+}
+
+TEST_F(Bleu, IsAbsentWhereTheProgramIsOrSaysNothing) {
+  for (const char* text : {"", "no json", "[1, 2]", R"({"score": "high"})"}) {
+    answer(text);
+    EXPECT_FALSE(score_bleu("r.txt", "h.txt").has_value()) << text;
+    EXPECT_FALSE(compare_bleu("r.txt", std::vector<std::string>{"a", "b"}).has_value()) << text;
+  }
+  setenv("ROTARY_LAB_SACREBLEU", (folder_ / "nothing").c_str(), 1);
+  EXPECT_FALSE(score_bleu("r.txt", "h.txt").has_value());
+  setenv("ROTARY_LAB_SACREBLEU", "/bin/false", 1);
+  EXPECT_FALSE(score_bleu("r.txt", "h.txt").has_value());
+}
+
+}  // namespace
+}  // namespace rotary::lab

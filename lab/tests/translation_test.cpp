@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// The encoder and decoder: padding, order, gradients; and the learner on pairs of the grammar.
+#include "lab/torch/translation.hpp"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "lab/data/dataset.hpp"
+#include "lab/data/pair_grammar.hpp"
+#include "lab/process/sacrebleu.hpp"
+#include "lab/runs/run_directory.hpp"
+#include "lab/tests/finite_differences.hpp"
+#include "lab/tests/temporary_folder.hpp"
+#include "lab/tests/tiny.hpp"
+#include "lab/torch/train_cell.hpp"
+
+namespace rotary::lab {
+namespace {
+
+// Sums of at most a few hundred products of numbers of size 1 to 10, in another order or with
+// zeros between them, each rounded within 2^-53.
+constexpr double bound = 1e-12;
+
+constexpr ModelConfig small = {
+    .task = Task::translation, .d_model = 16, .layers = 2, .heads = 2, .tokens = 12};
+constexpr std::int64_t small_pieces = 40;
+
+// Of lengths 3 and 8, and 9 and 4.
+std::vector<TokenPair> two_pairs() {
+  return {{.text = {}, .source = {5, 6, 7}, .target = {8, 9, 10, 11, 12, 13, 14, 15, 16}},
+          {.text = {}, .source = {17, 18, 19, 20, 21, 22, 23, 24}, .target = {25, 26, 27, 39}}};
+}
+
+PairBatch batch_of_rows(std::vector<std::size_t> rows) { return batch_of(two_pairs(), rows); }
+
+EncoderDecoder make_model(const NamedEncoding& named) {
+  return EncoderDecoder(small, parse_encoding(settings_for_differences(named), small.head_dim()),
+                        small_pieces, 1);
+}
+
+// In f64, with scores of a size that matters.
+EncoderDecoder awake_model(const NamedEncoding& named) {
+  EncoderDecoder model = make_model(named);
+  model->to(at::kDouble);
+  const torch::NoGradGuard no_gradient;
+  for (auto& parameter : model->named_parameters()) {
+    const std::string& name = parameter.key();
+    if (name.ends_with("qkv.weight") || name.ends_with("cross_q.weight")) parameter.value().mul_(8);
+  }
+  return model;
+}
+
+TEST(EncoderDecoder, PaddingChangesNoLoss) {
+  const torch::NoGradGuard no_gradient;
+  for (const NamedEncoding& named : named_encodings()) {
+    SCOPED_TRACE(named.name);
+    EncoderDecoder model = awake_model(named);
+    const auto together = translation_losses(model, batch_of_rows({0, 1}));
+    for (const std::int64_t row : {0, 1}) {
+      const auto alone = translation_losses(model, batch_of_rows({static_cast<std::size_t>(row)}));
+      const std::int64_t tokens = alone.size(1);
+      const auto padded = together.select(0, row);
+      EXPECT_LT((padded.slice(0, 0, tokens) - alone[0]).abs().max().item<double>(), bound);
+      EXPECT_EQ(padded.slice(0, tokens).abs().sum().item<double>(), 0);
+    }
+    const LossSum smoothed = smoothed_loss(model, batch_of_rows({0, 1}));
+    const double apart = smoothed_loss(model, batch_of_rows({0})).sum.item<double>() +
+                         smoothed_loss(model, batch_of_rows({1})).sum.item<double>();
+    EXPECT_NEAR(smoothed.sum.item<double>(), apart, 100 * bound);
+    EXPECT_EQ(smoothed.count, 15);
+  }
+}
+
+TEST(EncoderDecoder, SeesTheWholeSourceAndWhatIsWritten) {
+  const torch::NoGradGuard no_gradient;
+  for (const NamedEncoding& named : named_encodings()) {
+    SCOPED_TRACE(named.name);
+    EncoderDecoder model = awake_model(named);
+    const auto losses = [&](PairBatch batch, std::size_t source, std::size_t input) {
+      batch.sources[source] = 30;
+      batch.inputs[input] = 31;
+      return translation_losses(model, batch)[0];
+    };
+    const PairBatch batch = batch_of_rows({1});
+    PairBatch same = batch;
+    same.sources[0] = 30;
+    same.inputs[0] = 31;
+    const auto as_it_was = losses(same, 0, 0);
+    // The last token of the source is seen from the first target on.
+    EXPECT_NE(losses(same, 7, 0)[0].item<double>(), as_it_was[0].item<double>());
+    // Input 3 is seen from target 3 on, and not before.
+    const auto changed = losses(same, 0, 3);
+    EXPECT_LT((changed - as_it_was).slice(0, 0, 3).abs().max().item<double>(), bound);
+    EXPECT_GT((changed - as_it_was)[3].abs().item<double>(), 1e-9);
+  }
+}
+
+TEST(EncoderDecoder, GradientsAreThoseOfDifferences) {
+  // One of each kind; model_gradient_test.cpp has all.
+  const std::set<std::string_view> kinds = {"learned", "rope", "shaw", "t5"};
+  for (const NamedEncoding& named : named_encodings()) {
+    if (!kinds.contains(named.name)) continue;
+    SCOPED_TRACE(named.name);
+    EncoderDecoder model = make_model(named);
+    expect_gradients_of_differences(*model, [&] {
+      const auto [sum, count] = smoothed_loss(model, batch_of_rows({0, 1}));
+      return sum / count;
+    });
+  }
+}
+
+TEST(EncoderDecoder, SmoothsALabel) {
+  // Of logits that are all the same each piece costs ln(pieces), smoothed or not.
+  const torch::NoGradGuard no_gradient;
+  EncoderDecoder model = make_model(named_encodings()[0]);
+  for (auto& parameter : model->named_parameters()) parameter.value().zero_();
+  const LossSum loss = smoothed_loss(model, batch_of_rows({0}));
+  EXPECT_NEAR(loss.sum.item<double>() / static_cast<double>(loss.count), std::log(40.0), 1e-5);
+}
+
+TEST(Translate, WritesUpToTheEndForEachRow) {
+  EncoderDecoder model = make_model(named_encodings()[0]);
+  const auto both = translate(model, batch_of_rows({0, 1}), 7);
+  ASSERT_EQ(both.size(), 2U);
+  // Whoever is in the batch, and however many have ended.
+  EXPECT_EQ(translate(model, batch_of_rows({0}), 7)[0], both[0]);
+  EXPECT_EQ(translate(model, batch_of_rows({1}), 7)[0], both[1]);
+  EXPECT_LE(both[0].size(), 7U);
+}
+
+const Dataset& small_pairs() {
+  static const Dataset data = [] {
+    PairText made = generate_pairs(5, 2000);
+    Manifest manifest{.name = "small",
+                      .kind = DataKind::pairs,
+                      .documents = std::move(made.documents),
+                      .pieces_sha256 = {}};
+    Dataset split_data = split(std::move(manifest), made.text);
+    split_data.pieces = train_pieces(split_data.train, 400);
+    return split_data;
+  }();
+  return data;
+}
+
+Cell tiny_translation(const char* name) { return tiny_cells("translation", {name}, 40)[0]; }
+
+std::vector<std::string> losses_of(const RunDirectory& directory) {
+  std::vector<std::string> rows;
+  std::istringstream log(read_text(directory.path() + "/log.csv"));
+  for (std::string line; std::getline(log, line);) {
+    std::size_t end = 0;
+    for (int comma = 0; comma < 5; ++comma) end = line.find(',', end) + 1;
+    rows.push_back(line.substr(0, end));
+  }
+  return rows;
+}
+
+class Translating : public testing::Test {
+ protected:
+  Translating() {
+    set_threads(1);
+    setenv("ROTARY_LAB_SACREBLEU", "/bin/false", 1);
+  }
+  ~Translating() override { unsetenv("ROTARY_LAB_SACREBLEU"); }
+  RunDirectory claim(const std::string& root, const Cell& cell) {
+    return *RunDirectory::claim(folder_ / root, cell);
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Translating, LearnsAndLeavesTexts) {
+  for (const char* name : {"rope", "sinusoidal", "t5"}) {
+    SCOPED_TRACE(name);
+    const Cell cell = tiny_translation(name);
+    RunDirectory directory = claim("learns", cell);
+    const auto outcome = train_cell(cell, small_pairs(), directory, {});
+    ASSERT_TRUE(outcome.has_value());
+    // 400 pieces in equal parts are ln 400 nats, 6.0.
+    EXPECT_LT(outcome->validation_loss, 5);
+    EXPECT_GT(outcome->validation_loss, 0.5);
+    EXPECT_DOUBLE_EQ(outcome->metrics.at("perplexity"), std::exp(outcome->validation_loss));
+    EXPECT_FALSE(outcome->metrics.contains("bleu"));
+    ASSERT_EQ(outcome->lengths.size(), 1U);
+    EXPECT_EQ(outcome->lengths[0].windows.size(), 8U);
+    const std::string references = read_text(directory.path() + "/" + std::string(references_name));
+    const std::string hypotheses = read_text(directory.path() + "/" + std::string(hypotheses_name));
+    EXPECT_EQ(std::ranges::count(references, '\n'), 8);
+    EXPECT_EQ(std::ranges::count(hypotheses, '\n'), 8);
+    EXPECT_NE(small_pairs().validation.find(references.substr(0, references.find('\n'))),
+              std::string::npos);
+  }
+}
+
+TEST_F(Translating, GoesOnBitForBit) {
+  const Cell cell = tiny_translation("rope");
+  RunDirectory whole = claim("whole", cell);
+  const auto expected = train_cell(cell, small_pairs(), whole, {});
+  RunDirectory parts = claim("parts", cell);
+  const TrainOptions stopping{.stops = [](std::int64_t step) { return step == 17; }};
+  EXPECT_FALSE(train_cell(cell, small_pairs(), parts, stopping).has_value());
+  const auto outcome = train_cell(cell, small_pairs(), parts, {});
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(losses_of(parts), losses_of(whole));
+  EXPECT_EQ(outcome->validation_loss, expected->validation_loss);
+  EXPECT_EQ(read_text(parts.path() + "/hypotheses.txt"),
+            read_text(whole.path() + "/hypotheses.txt"));
+}
+
+TEST_F(Translating, SharesOfABatchSumUpToIt) {
+  const Cell cell = tiny_translation("rope");
+  const auto learner = make_learner(cell, small_pairs());
+  const torch::NoGradGuard no_gradient;
+  const LossSum all = learner->training_loss(3, {});
+  double sum = 0;
+  std::int64_t count = 0;
+  for (const std::int64_t part : {0, 1, 2}) {
+    const LossSum loss = learner->training_loss(3, {.part = part, .parts = 3});
+    sum += loss.sum.item<double>();
+    count += loss.count;
+  }
+  EXPECT_EQ(count, all.count);
+  // Some 100 losses of size 6 in f32.
+  EXPECT_NEAR(sum, all.sum.item<double>(), 1e-6 * 600 * 10);
+}
+
+TEST_F(Translating, NeedsPairsThatFit) {
+  const auto says = [&](const Cell& cell, const Dataset& data) -> std::string {
+    try {
+      (void)make_learner(cell, data);
+    } catch (const cli::Failure& failure) {
+      return failure.what();
+    }
+    return "nothing failed";
+  };
+  const Cell cell = tiny_translation("rope");
+  EXPECT_NE(says(cell, split({.name = "prose"}, "some text")).find("needs pairs"),
+            std::string::npos);
+  Cell narrow = cell;
+  narrow.model.tokens = 3;
+  EXPECT_NE(says(narrow, small_pairs()).find("model.tokens"), std::string::npos);
+  Cell large = cell;
+  large.training.batch = 5000;
+  EXPECT_NE(says(large, small_pairs()).find("a batch of 5000 pairs"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rotary::lab

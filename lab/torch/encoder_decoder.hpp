@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The encoder and decoder of Vaswani et al. 2017, of the layers of transformer.hpp: one embedding
+// for both languages and the logits.
+//
+// Positions act in self-attention alone, as in RoFormer's translator: how far a word is from one in
+// another text says nothing, and of what the encoder hands over each vector has seen its place.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "lab/encodings/encoding.hpp"
+#include "lab/experiment/model_config.hpp"
+#include "lab/torch/positions.hpp"
+#include "lab/torch/transformer.hpp"
+
+namespace rotary::lab {
+
+// What the decoder sees of texts that were read.
+struct Encoded {
+  at::Tensor texts;    // [batch, source_tokens, d_model]
+  at::Tensor padding;  // [batch, 1, 1, source_tokens]: 0, or what hides padding
+
+  // Those of these rows.
+  [[nodiscard]] Encoded rows(const at::Tensor& indices) const {
+    return {.texts = texts.index_select(0, indices), .padding = padding.index_select(0, indices)};
+  }
+};
+
+class DecoderLayerImpl : public torch::nn::Module {
+ public:
+  explicit DecoderLayerImpl(const ModelConfig& model);
+  // x [batch, tokens, d_model]
+  [[nodiscard]] at::Tensor forward(const at::Tensor& x, const LayerTerms& terms,
+                                   const Encoded& encoded);
+
+ private:
+  [[nodiscard]] at::Tensor look(const at::Tensor& x, const Encoded& encoded);
+
+  std::int64_t heads_;
+  Layer layer_ = nullptr;
+  torch::nn::LayerNorm cross_norm_ = nullptr;
+  torch::nn::Linear cross_q_ = nullptr, cross_kv_ = nullptr, cross_out_ = nullptr;
+};
+TORCH_MODULE(DecoderLayer);
+
+class EncoderDecoderImpl : public torch::nn::Module {
+ public:
+  // pieces: how many tokens there are.
+  EncoderDecoderImpl(const ModelConfig& model, const Encoding& encoding, std::int64_t pieces,
+                     std::uint64_t seed);
+
+  // sources [batch, tokens], padding at the end.
+  [[nodiscard]] Encoded encode(const at::Tensor& sources);
+
+  // [batch, tokens, d_model] of inputs [batch, tokens], for logits(). What follows a token changes
+  // nothing of it.
+  [[nodiscard]] at::Tensor decode(const at::Tensor& inputs, const Encoded& encoded);
+
+  // [..., pieces] of [..., d_model]
+  [[nodiscard]] at::Tensor logits(const at::Tensor& decoded);
+
+ private:
+  std::int64_t heads_;
+  torch::nn::Embedding pieces_ = nullptr;
+  std::vector<Layer> encoder_;
+  std::vector<DecoderLayer> decoder_;
+  torch::nn::LayerNorm encoder_norm_ = nullptr, decoder_norm_ = nullptr;
+  Positions source_positions_ = nullptr, target_positions_ = nullptr;
+};
+TORCH_MODULE(EncoderDecoder);
+
+}  // namespace rotary::lab

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/torch/translation.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "lab/process/sacrebleu.hpp"
+#include "lab/torch/device.hpp"
+
+namespace rotary::lab {
+namespace {
+
+constexpr double label_smoothing = 0.1;
+
+at::Tensor to_tensor(const std::vector<std::int64_t>& numbers, std::int64_t rows) {
+  return torch::tensor(numbers, at::TensorOptions().dtype(at::kLong))
+      .view({rows, std::ssize(numbers) / rows})
+      .to(device());
+}
+
+// [rows · target_tokens, pieces]
+at::Tensor logits_of(EncoderDecoder& model, const PairBatch& batch) {
+  const auto encoded = model->encode(to_tensor(batch.sources, batch.rows));
+  return model->logits(model->decode(to_tensor(batch.inputs, batch.rows), encoded)).flatten(0, 1);
+}
+
+// So many of them, at equal distances.
+std::vector<std::size_t> spread(std::size_t all, std::int64_t count) {
+  const std::size_t chosen = std::min(all, static_cast<std::size_t>(count));
+  std::vector<std::size_t> indices;
+  for (std::size_t n = 0; n < chosen; ++n) indices.push_back(all * n / chosen);
+  return indices;
+}
+
+const Dataset& checked(const Dataset& data) {
+  if (data.manifest.kind == DataKind::pairs) return data;
+  throw cli::Failure(cli::ExitCode::usage,
+                     fmt::format("translation needs pairs, which '{}' is not: data add NAME --from "
+                                 "A --translation B, or --data {}",
+                                 data.manifest.name, grammar_pairs_name));
+}
+
+std::vector<TokenPair> checked(std::vector<TokenPair> pairs, std::int64_t tokens) {
+  if (!pairs.empty()) return pairs;
+  throw cli::Failure(
+      cli::ExitCode::usage,
+      fmt::format("model.tokens must be more than the pieces of some pair for validation, got {}",
+                  tokens));
+}
+
+std::string to_lines(const std::vector<std::string>& texts) {
+  std::string lines;
+  for (const std::string& text : texts) lines += text + "\n";
+  return lines;
+}
+
+class Translation final : public Learner {
+ public:
+  Translation(const Cell& cell, const Dataset& data)
+      : cell_(cell),
+        pieces_(checked(data).pieces),
+        train_(tokenize_pairs(data.train, pieces_, cell.model.tokens)),
+        validation_(checked(tokenize_pairs(data.validation, pieces_, cell.model.tokens),
+                            cell.model.tokens)),
+        questions_(spread(validation_.size(), cell.training.validation_rows)),
+        order_(train_, cell.training.batch, cell.seed),
+        model_(cell.model, cell.encoding, pieces_.count(), cell.seed) {
+    model_->to(device());
+  }
+
+  torch::nn::Module& model() override { return *model_; }
+
+  LossSum training_loss(std::int64_t step, const Share& share) override {
+    const auto rows = order_.at(step);
+    const auto edge = [&](std::int64_t part) {
+      return static_cast<std::size_t>(std::ssize(rows) * part / share.parts);
+    };
+    const auto own = rows.subspan(edge(share.part), edge(share.part + 1) - edge(share.part));
+    return smoothed_loss(model_, batch_of(train_, own));
+  }
+
+  double validation_loss() override { return validate().loss.value(); }
+
+  void examine(Outcome& outcome, const RunDirectory& directory) override {
+    outcome.lengths = {validate()};
+    outcome.metrics["perplexity"] = std::exp(outcome.lengths[0].loss.value());
+    std::vector<std::string> expected;
+    for (const std::size_t index : questions_)
+      expected.emplace_back(validation_[index].text.target);
+    directory.keep(references_name, to_lines(expected));
+    directory.keep(hypotheses_name, to_lines(translations()));
+    const auto path = [&](std::string_view name) {
+      return fmt::format("{}/{}", directory.path(), name);
+    };
+    if (const auto score = score_bleu(path(references_name), path(hypotheses_name))) {
+      outcome.metrics["bleu"] = score->bleu;
+      outcome.metrics["bleu_half_width"] = score->half_width;
+    }
+  }
+
+ private:
+  // Calls with a batch of questions and their indices in questions_, neighbours of about one
+  // length.
+  void for_batches(const auto& call) {
+    const torch::NoGradGuard no_gradient;
+    std::vector<TokenPair> asked;
+    for (const std::size_t index : questions_) asked.push_back(validation_[index]);
+    std::vector<std::size_t> all(asked.size());
+    for (std::size_t n = 0; n < all.size(); ++n) all[n] = n;
+    const auto sorted = by_length(asked, std::move(all));
+    const auto rows = static_cast<std::size_t>(cell_.training.batch);
+    for (std::size_t first = 0; first < sorted.size(); first += rows) {
+      const auto indices = std::span(sorted).subspan(first, std::min(rows, sorted.size() - first));
+      call(batch_of(asked, indices), indices);
+    }
+  }
+
+  LengthLoss validate() {
+    std::vector<double> sums(questions_.size());
+    double sum = 0;
+    double count = 0;
+    for_batches([&](const PairBatch& batch, std::span<const std::size_t> indices) {
+      const auto of_rows =
+          translation_losses(model_, batch).to(at::kCPU).to(at::kDouble).sum(1).contiguous();
+      for (std::size_t n = 0; n < indices.size(); ++n) {
+        sums[indices[n]] = of_rows.data_ptr<double>()[n];
+        sum += sums[indices[n]];
+      }
+      count += static_cast<double>(batch.target_count);
+    });
+    LengthLoss result{.multiple = 1, .loss = sum / count};
+    for (std::size_t n = 0; n < sums.size(); ++n) {
+      const auto targets = validation_[questions_[n]].target.size() + 1;
+      result.windows.push_back(sums[n] / static_cast<double>(targets));
+    }
+    return result;
+  }
+
+  std::vector<std::string> translations() {
+    std::vector<std::vector<std::int64_t>> texts(questions_.size());
+    for_batches([&](const PairBatch& batch, std::span<const std::size_t> indices) {
+      auto written = translate(model_, batch, cell_.model.tokens);
+      for (std::size_t n = 0; n < indices.size(); ++n) texts[indices[n]] = std::move(written[n]);
+    });
+    return pieces_.decode(texts);
+  }
+
+  Cell cell_;
+  Pieces pieces_;
+  std::vector<TokenPair> train_;
+  std::vector<TokenPair> validation_;
+  std::vector<std::size_t> questions_;  // indices of validation_: what is asked
+  PairOrder order_;
+  EncoderDecoder model_;
+};
+
+}  // namespace
+
+std::unique_ptr<Learner> make_translation(const Cell& cell, const Dataset& data) {
+  return std::make_unique<Translation>(cell, data);
+}
+
+at::Tensor translation_losses(EncoderDecoder& model, const PairBatch& batch) {
+  const auto targets = to_tensor(batch.targets, batch.rows);
+  return at::cross_entropy_loss(logits_of(model, batch), targets.flatten(), {}, at::Reduction::None,
+                                padding_piece)
+      .view(targets.sizes());
+}
+
+LossSum smoothed_loss(EncoderDecoder& model, const PairBatch& batch) {
+  const auto targets = to_tensor(batch.targets, batch.rows).flatten();
+  return {.sum = at::cross_entropy_loss(logits_of(model, batch), targets, {}, at::Reduction::Sum,
+                                        padding_piece, label_smoothing),
+          .count = batch.target_count};
+}
+
+std::vector<std::vector<std::int64_t>> translate(EncoderDecoder& model, const PairBatch& batch,
+                                                 std::int64_t tokens) {
+  const torch::NoGradGuard no_gradient;
+  std::vector<std::vector<std::int64_t>> written(static_cast<std::size_t>(batch.rows));
+  std::vector<std::size_t> writing(written.size());  // rows without an end
+  for (std::size_t row = 0; row < writing.size(); ++row) writing[row] = row;
+  Encoded encoded = model->encode(to_tensor(batch.sources, batch.rows));
+  auto inputs =
+      at::full({batch.rows, 1}, begin_piece, at::TensorOptions().dtype(at::kLong)).to(device());
+  for (std::int64_t token = 0; token < tokens && !writing.empty(); ++token) {
+    const auto last = model->decode(inputs, encoded).select(1, token);
+    const auto next = model->logits(last).argmax(-1);
+    const auto chosen = next.to(at::kCPU).contiguous();
+    std::vector<std::int64_t> kept;
+    std::vector<std::size_t> still;
+    for (std::size_t n = 0; n < writing.size(); ++n) {
+      const std::int64_t piece = chosen.data_ptr<std::int64_t>()[n];
+      if (piece == end_piece) continue;
+      written[writing[n]].push_back(piece);
+      kept.push_back(static_cast<std::int64_t>(n));
+      still.push_back(writing[n]);
+    }
+    inputs = at::cat({inputs, next.unsqueeze(1)}, 1);
+    if (kept.size() < writing.size() && !kept.empty()) {
+      const auto rows = to_tensor(kept, 1).flatten();
+      inputs = inputs.index_select(0, rows);
+      encoded = encoded.rows(rows);
+    }
+    writing = std::move(still);
+  }
+  return written;
+}
+
+}  // namespace rotary::lab
