@@ -196,6 +196,43 @@ class Lab(unittest.TestCase):
         self.assertIn("prose: not here; rotary-lab data add prose",
                       self.lab("data", "list", "--data-dir", str(self.data)))
 
+    def test_pairs_are_added_translated_and_judged(self):
+        sides = {"english": [f"the {n} books of {n * n}" for n in range(200)],
+                 "german": [f"die {n} Bücher von {n * n}" for n in range(200)]}
+        for name, lines in sides.items():
+            (self.folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        added = self.lab("data", "add", "both", "--from", "english", "--translation", "german")
+        self.assertRegex(added, "^both: pairs, .* 200 documents, from english and german")
+        experiment = tiny(steps=5)
+        experiment["task"] = "translation"
+        experiment["claims"] = [{
+            "statement": "RoPE translates", "margin": -1,
+            "lower": {"encoding": "none", "metric": "bleu"},
+            "higher": {"encoding": "rope", "metric": "bleu"}}]
+        self.experiment.write_text(json.dumps(experiment), encoding="ascii")
+        os.environ["ROTARY_LAB_SACREBLEU"] = "/bin/false"
+        self.addCleanup(os.environ.pop, "ROTARY_LAB_SACREBLEU")
+        self.assertIn("translation needs pairs, which 'book' is not", self.run_tiny(expect=2))
+        run = ("run", str(self.experiment), "--data", "both", "--runs", "both")
+        self.lab(*run)
+        results = ("results", str(self.experiment), "--runs", "both")
+        told = self.lab(*results)
+        self.assertIn("not run: RoPE translates", told)
+        self.assertIn("BLEU needs sacreBLEU", told)
+        scorer = self.folder / "scorer"
+        scorer.write_text("""#!/bin/sh
+case "$*" in
+  *--paired-bs*) echo '[{"system": "a", "BLEU": {"score": 4, "p_value": null, "ci": 1}},
+                        {"system": "b", "BLEU": {"score": 5, "p_value": 0.25, "ci": 2}}]' ;;
+  *) echo '{"name": "BLEU", "score": 5.5, "confidence_var": 1}' ;;
+esac
+""", encoding="ascii")
+        scorer.chmod(0o755)
+        os.environ["ROTARY_LAB_SACREBLEU"] = str(scorer)
+        told = self.lab(*results)
+        self.assertIn("confirmed: RoPE translates", told)
+        self.assertIn("BLEU, seed 1: rope 5.00 ± 2.00, none 4.00 ± 1.00, p = 0.250", told)
+
     def test_every_experiment_is_read(self):
         for path in sorted(EXPERIMENTS.glob("*.json")):
             with self.subTest(path.name):
