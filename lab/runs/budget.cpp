@@ -21,6 +21,7 @@
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
 #include "lab/experiment/json_object.hpp"
+#include "lab/runs/durable_file.hpp"
 
 namespace rotary::lab {
 namespace {
@@ -120,9 +121,7 @@ void write_budget(const std::string& runs, const std::vector<Cell>& cells, const
     const fs::path path = budget_path(runs, cell);
     if (fs::exists(path)) continue;
     fs::create_directories(path.parent_path());
-    cli::write_files(
-        std::array{cli::OutputFile{.path = path.string(), .bytes = document.dump(2) + "\n"}},
-        cli::Overwrite::refuse);
+    write_durably(path.string(), document.dump(2) + "\n");
   }
 }
 

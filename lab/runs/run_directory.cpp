@@ -135,10 +135,8 @@ void RunDirectory::commit_checkpoint() const {
   rename_durably(pending_checkpoint(), checkpoint());
 }
 
-void RunDirectory::keep(std::string_view name, std::string bytes) const {
-  const std::array files = {
-      cli::OutputFile{.path = fmt::format("{}/{}", path_, name), .bytes = std::move(bytes)}};
-  cli::write_files(files, cli::Overwrite::allow);
+void RunDirectory::keep(std::string_view name, const std::string& bytes) const {
+  write_durably(fmt::format("{}/{}", path_, name), bytes);
 }
 
 void RunDirectory::finish(const Outcome& outcome) const {

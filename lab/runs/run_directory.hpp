@@ -79,7 +79,7 @@ class RunDirectory {
   void commit_checkpoint() const;
 
   // A file beside the log, for people to read; it may be there already.
-  void keep(std::string_view name, std::string bytes) const;
+  void keep(std::string_view name, const std::string& bytes) const;
 
   void finish(const Outcome& outcome) const;
 

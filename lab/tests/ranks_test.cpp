@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "lab/data/grammar.hpp"
+#include "lab/data/pair_grammar.hpp"
+#include "lab/data/pieces.hpp"
 #include "lab/runs/run_directory.hpp"
 #include "lab/tests/forked.hpp"
 #include "lab/tests/temporary_folder.hpp"
@@ -30,6 +32,24 @@ const Dataset& small_data() {
     return split({.name = "small", .documents = std::move(made.documents)}, made.text);
   }();
   return data;
+}
+
+const Dataset& small_pairs() {
+  static const Dataset data = [] {
+    PairText made = generate_pairs(5, 1000);
+    Dataset pairs = split({.name = "pairs",
+                           .kind = DataKind::pairs,
+                           .documents = std::move(made.documents),
+                           .pieces_sha256 = {}},
+                          made.text);
+    pairs.pieces = train_pieces(pairs.train, 400);
+    return pairs;
+  }();
+  return data;
+}
+
+const Dataset& data_for(const Cell& cell) {
+  return cell.model.task == Task::translation ? small_pairs() : small_data();
 }
 
 TEST(Ranks, AQueueGivesEachNumberOnce) {
@@ -87,12 +107,12 @@ class Shared : public testing::Test {
   int work_as(Ranks& ranks, const Cell& cell, const std::string& name, TrainOptions options) {
     ranks.join();
     options.ranks = &ranks;
-    if (ranks.rank() != 0) return follow_cell(cell, small_data(), options) ? 0 : 130;
+    if (ranks.rank() != 0) return follow_cell(cell, data_for(cell), options) ? 0 : 130;
     RunDirectory directory = claim(name, cell);
     std::ofstream losses(folder_ / (name + ".losses"));
     losses.precision(17);
     options.on_progress = [&](const Progress& progress) { losses << progress.train_loss << '\n'; };
-    return train_cell(cell, small_data(), directory, options) ? 0 : 130;
+    return train_cell(cell, data_for(cell), directory, options) ? 0 : 130;
   }
 
   std::vector<double> losses_of(const std::string& name) {
@@ -107,14 +127,14 @@ class Shared : public testing::Test {
     RunDirectory directory = claim(name, cell);
     const TrainOptions options{
         .on_progress = [&](const Progress& progress) { losses.push_back(progress.train_loss); }};
-    (void)train_cell(cell, small_data(), directory, options);
+    (void)train_cell(cell, data_for(cell), directory, options);
     return losses;
   }
 
   // Of all numbers of the finished model, one after the other.
   at::Tensor weights_of(const std::string& name, const Cell& cell) {
     const torch::NoGradGuard no_gradients;
-    Trainer trainer(cell, small_data());
+    Trainer trainer(cell, data_for(cell));
     trainer.load(claim(name, cell).checkpoint());
     std::vector<at::Tensor> flat;
     for (const at::Tensor& each : trainer.learner().model().parameters())
@@ -147,7 +167,8 @@ TEST_P(SharedTasks, AnyNumberOfRanksDoesWhatOneDoes) {
     EXPECT_LT(difference.norm().item<double>() / weights.norm().item<double>(), 1e-6);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Tasks, SharedTasks, testing::Values("causal_lm", "masked_lm"),
+INSTANTIATE_TEST_SUITE_P(Tasks, SharedTasks,
+                         testing::Values("causal_lm", "masked_lm", "translation"),
                          [](const auto& task) { return std::string(task.param); });
 
 TEST_F(Shared, OneThatIsAskedToStopStopsAllAndTheyGoOnBitForBit) {
