@@ -24,6 +24,16 @@ if(ROTARY_DEVELOPER OR ROTARY_LAB)
 
   # libgtest-dev (BSD-3-Clause). Tests.
   find_package(GTest 1.12 CONFIG REQUIRED)
+
+  # libjs-chart.js (MIT). Tool, lab: draws the charts of the pages of `report`, each of which has
+  # a copy inside, with its licence. Text for a browser, so a cross-build takes this machine's.
+  find_file(CHART_JS chart.min.js NO_CMAKE_FIND_ROOT_PATH
+    PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist
+    DOC "chart.min.js of Chart.js 3")
+  if(NOT CHART_JS)
+    message(FATAL_ERROR "Pages of report need Chart.js 3: install "
+      "libjs-chart.js, or pass -DCHART_JS=<folder>/chart.min.js")
+  endif()
 endif()
 
 if(ROTARY_DEVELOPER)
@@ -39,16 +49,6 @@ if(ROTARY_DEVELOPER)
   # gnuplot-nox (gnuplot's own licence, free to use) is a program, and no library: `rotary plot`
   # looks for it when it draws. It makes SVG and PNG with axes and pictures in space. Building does
   # not need it; without it the tests of drawing are skipped.
-
-  # libjs-chart.js (MIT). Tool: draws the charts of the pages of `rotary report`, each of which has
-  # a copy inside, with its licence. Text for a browser, so a cross-build takes this machine's.
-  find_file(CHART_JS chart.min.js NO_CMAKE_FIND_ROOT_PATH
-    PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist
-    DOC "chart.min.js of Chart.js 3")
-  if(NOT CHART_JS)
-    message(FATAL_ERROR "The tool needs Chart.js 3 for the pages of rotary report: install "
-      "libjs-chart.js, or pass -DCHART_JS=<folder>/chart.min.js")
-  endif()
 
   # librapidcheck-dev (BSD-2-Clause). Tests: properties over generated inputs, shrunk on failure.
   find_package(rapidcheck CONFIG REQUIRED)

@@ -21,7 +21,7 @@
 #include "cli/model_input.hpp"
 #include "cli/model_options.hpp"
 #include "cli/report/contents_json.hpp"
-#include "cli/report/page.hpp"
+#include "cli/report/report_page.hpp"
 #include "cli/report/subjects.hpp"
 #include "cli/utf8.hpp"
 #include "cli/warning.hpp"
@@ -131,7 +131,8 @@ std::string run_report(const Arguments& arguments, OutputForm form) {
   const std::vector<page::NamedModel> models = read_models(arguments);
   const auto context_tokens = resolve_options(arguments.model).context_tokens;
   const page::Contents contents = page::make_contents(models, context_tokens);
-  const OutputFile file{.path = arguments.out, .bytes = page::page_with(page::json_of(contents))};
+  const OutputFile file{.path = arguments.out,
+                        .bytes = page::page_with(page::report_page(), page::json_of(contents))};
   write_files(std::span(&file, 1), arguments.force ? Overwrite::allow : Overwrite::refuse);
   return form == OutputForm::json ? json_of(arguments, contents, file.bytes.size())
                                   : text_of(arguments, contents, file.bytes.size());

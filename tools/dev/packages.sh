@@ -40,7 +40,7 @@ packages_peers=(gcc python3 python3-pip python3-venv python3-torch python3-numpy
 # SHA-256.
 packages_lab=(
   g++ cmake ninja-build libhwy-dev nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev python3
-  libtorch-dev libgloo-dev libopenblas0-openmp libssl-dev libxml2-dev
+  libjs-chart.js chromium libtorch-dev libgloo-dev libopenblas0-openmp libssl-dev libxml2-dev
   sentencepiece python3-venv
 )
 

@@ -1,25 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a reader may change: which encodings are shown, the context, the position, the distances.
-// Each control is an ordinary input with a label, so the keyboard and a screen reader know it.
 "use strict";
-
-function controls(legend, ...children) {
-  return element("fieldset", { class: "controls" },
-    element("legend", {}, legend), ...children);
-}
-
-// Where the labels of the inputs say it all to whoever sees them.
-function labelledControls(legend, ...children) {
-  const made = controls(legend, ...children);
-  made.firstElementChild.className = "visually-hidden";
-  return made;
-}
-
-// Calls back when the input changes, and at once.
-function whenChanged(input, act) {
-  input.addEventListener("input", act);
-  act();
-}
 
 function chosenSubjects(redraw) {
   const boxes = report.subjects.map((subject) => {

@@ -136,8 +136,8 @@ function dialContent() {
       const angle = state.position * frequency;
       return { x: radius * Math.cos(angle), y: radius * Math.sin(angle) };
     });
-    const dataset = { label: subject.name, data, backgroundColor: colour, borderColor: colour,
-      showLine: false, pointRadius: 3.5, pointStyle: points };
+    const dataset = { label: subject.name, column: subject.name, data, backgroundColor: colour,
+      borderColor: colour, showLine: false, pointRadius: 3.5, pointStyle: points };
     return { name: subject.name, usual: true, look: { colour, points }, datasets: [dataset] };
   });
   const limits = { scale: "linear", from: -1.1, to: 1.1 };

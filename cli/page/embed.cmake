@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DOUTPUT=<file>.cpp -DCHART_LIBRARY=<chart.min.js> "-DSCRIPTS=<name>;..." -P embed.cmake
-# Puts the pieces of page/ together and writes the page, cut in two where its data go, as the source
-# that defines the functions of cli/report/page.hpp.
+# cmake -DOUTPUT=<file>.cpp -DCHART_LIBRARY=<chart.min.js> -DHTML=<file> "-DSTYLES=<file>;..."
+#   "-DSCRIPTS=<file>;..." -DHEADER=<header> -DFUNCTION=<namespace>::<function> -P embed.cmake
+# Puts the pieces of a page together and writes the page, cut in two where its data go, as the
+# source that defines the function.
 cmake_minimum_required(VERSION 3.25)  # before, @NAME@ was a variable's value
 
-set(folder "${CMAKE_CURRENT_LIST_DIR}/page")
-file(READ "${folder}/page.html" page)
-file(READ "${folder}/page.css" style)
-file(READ "${folder}/chart-licence.txt" licence)
+file(READ "${HTML}" page)
+file(READ "${CMAKE_CURRENT_LIST_DIR}/chart-licence.txt" licence)
 file(READ "${CHART_LIBRARY}" chart)
 if(NOT chart MATCHES "Chart\\.js v3\\.")
   message(FATAL_ERROR "CHART_JS must be Chart.js 3, got ${CHART_LIBRARY}")
 endif()
+set(style "")
+foreach(name IN LISTS STYLES)
+  file(READ "${name}" text)
+  string(APPEND style "${text}")
+endforeach()
 set(script "")
 foreach(name IN LISTS SCRIPTS)
-  file(READ "${folder}/${name}" text)
+  file(READ "${name}" text)
   string(APPEND script "${text}")
 endforeach()
 foreach(text IN ITEMS "${chart}" "${script}")
@@ -35,20 +39,19 @@ string(SUBSTRING "${page}" ${cut} -1 after)
 # Last: the only text that is not ours.
 string(REPLACE "@CHART_LIBRARY@" "${chart}" after "${after}")
 
-file(WRITE "${OUTPUT}" "// Written by cli/report/embed.cmake.
-#include \"cli/report/page.hpp\"
+string(REGEX MATCH "^(.*)::([a-z_]+)$" matched "${FUNCTION}")
+set(namespace "${CMAKE_MATCH_1}")
+set(name "${CMAKE_MATCH_2}")
+file(WRITE "${OUTPUT}" "// Written by cli/page/embed.cmake.
+#include \"${HEADER}\"
 
-namespace rotary::cli::page {
+namespace ${namespace} {
 
-std::string_view page_before_data() noexcept {
+rotary::cli::page::PagePieces ${name}() noexcept {
   using namespace std::string_view_literals;
-  return R\"page(${before})page\"sv;
+  return {.before_data = R\"page(${before})page\"sv,
+          .after_data = R\"page(${after})page\"sv};
 }
 
-std::string_view page_after_data() noexcept {
-  using namespace std::string_view_literals;
-  return R\"page(${after})page\"sv;
-}
-
-}  // namespace rotary::cli::page
+}  // namespace ${namespace}
 ")

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/report/page.hpp"
+#include "cli/page/page.hpp"
 
 namespace rotary::cli::page {
 
-std::string page_with(std::string_view json) {
-  std::string page(page_before_data());
-  page.reserve(page.size() + json.size() + page_after_data().size());
+std::string page_with(const PagePieces& pieces, std::string_view json) {
+  std::string page(pieces.before_data);
+  page.reserve(page.size() + json.size() + pieces.after_data.size());
   for (const char character : json) {
     // Outside of strings JSON has none of these.
     switch (character) {
@@ -22,7 +22,7 @@ std::string page_with(std::string_view json) {
         page += character;
     }
   }
-  return page.append(page_after_data());
+  return page.append(pieces.after_data);
 }
 
 }  // namespace rotary::cli::page

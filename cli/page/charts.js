@@ -69,6 +69,7 @@ function datasetsOf(series, look, view) {
   const data = pointsOf(series, view);
   const line = {
     label: look.name,
+    column: look.name,  // of the table
     data,
     borderColor: look.colour,
     backgroundColor: look.colour,
@@ -82,9 +83,15 @@ function datasetsOf(series, look, view) {
     Object.assign(line, { showLine: false, pointRadius: 3, pointStyle: look.points });
   }
   if (series.style !== "band") return [line];
-  const lower = { ...line, label: "", data: pointsOf({ ...series, y: series.lower }, view) };
-  return [{ ...line, borderWidth: 0, backgroundColor: `${look.colour}40`, fill: "+1" },
-    { ...lower, borderWidth: 0 }];
+  return bandOf(line, pointsOf({ ...series, y: series.lower }, view));
+}
+
+// The ground between a line and lower points.
+function bandOf(line, lower) {
+  const edge = { ...line, borderWidth: 0 };
+  const ground = `${line.borderColor}40`;
+  return [{ ...edge, column: `${line.column}, upper`, backgroundColor: ground, fill: "+1" },
+    { ...edge, column: `${line.column}, lower`, label: "", data: lower }];
 }
 
 function scaleOptions(axis, limits) {
@@ -95,6 +102,10 @@ function scaleOptions(axis, limits) {
     max: limits.to,
     title: { display: true, text: axis.label, color: themeColour("text") },
     grid: { color: themeColour("grid"), borderColor: themeColour("line") },
+    // Where an axis says so there are ticks at these values alone.
+    afterBuildTicks(scale) {
+      if (axis.at) scale.ticks = axis.at.map((value) => ({ value }));
+    },
     ticks: {
       color: themeColour("quiet"),
       maxRotation: 0,
@@ -156,7 +167,7 @@ function drawPanel(panel, content) {
       type: "line",
       data: { datasets: [] },
       options: chartOptions(() => panel.content.x.label),
-      plugins: [markPlugin],
+      plugins: [markPlugin, ...(panel.plugins ?? [])],
     });
   }
   const { chart } = panel;
@@ -185,19 +196,11 @@ function drawLines(panel) {
 
 const mostTableRows = 33;
 
-// One for each line, two for a band.
-function tableColumns(entries) {
-  return entries.flatMap(({ name, datasets }) => (datasets.length === 1
-    ? [{ label: name, data: datasets[0].data }]
-    : [{ label: `${name}, upper`, data: datasets[0].data },
-      { label: `${name}, lower`, data: datasets[1].data }]));
-}
-
 function fillTable(panel) {
   panel.filled?.remove();
   panel.filled = null;
   if (!panel.table.open || !panel.content) return;
-  const columns = tableColumns(visibleEntries(panel));
+  const columns = visibleEntries(panel).flatMap((entry) => entry.datasets);
   const values = columns.map((dataset) => new Map(dataset.data.map((point) => [point.x, point.y])));
   const xs = [...new Set(columns.flatMap((dataset) => dataset.data.map((point) => point.x)))];
   xs.sort((one, other) => one - other);
@@ -206,7 +209,7 @@ function fillTable(panel) {
       ...values.map((column) => element("td", { class: "number" },
         column.has(xs[index]) ? plain(column.get(xs[index])) : ""))));
   const head = element("tr", {}, element("th", { scope: "col" }, panel.content.x.label),
-    ...columns.map(({ label }) => element("th", { scope: "col" }, label)));
+    ...columns.map(({ column }) => element("th", { scope: "col" }, column)));
   const part = rows.length < xs.length ? `, ${rows.length} of ${xs.length} points` : "";
   panel.filled = scrollingTable(`${panel.title}: ${panel.content.y.label}${part}`, "", head, rows);
   panel.table.append(panel.filled);
