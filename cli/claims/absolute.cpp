@@ -150,7 +150,8 @@ std::vector<Claim> absolute_claims() {
                       "Vaswani et al. 2017, arXiv 1706.03762, table 3, row E"},
                      {"perplexity on the Pile: 22.04 learned and 21.49 sinusoidal of 125 million "
                       "parameters, 13.05 and 12.93 of 1.3 billion",
-                      "Haviv et al. 2022, arXiv 2203.16634"}}},
+                      "Haviv et al. 2022, arXiv 2203.16634"}},
+       .experiments = {"e1-causal-lm", "e2-masked-lm"}},
       {.number = 2,
        .name = "independent-positions",
        .statement = "positions of an absolute table have nothing to do with one another",

@@ -146,7 +146,8 @@ std::vector<Claim> attention_claims() {
        .examine = linear_attention,
        .published = {{"Performer on enwik8: loss 1.70 without and 1.53 with it at 20k steps, 1.30 "
                       "and 1.21 at 97k (read off the figure)",
-                      "Su et al. 2021, arXiv 2104.09864, figure 3"}}},
+                      "Su et al. 2021, arXiv 2104.09864, figure 3"}},
+       .experiments = {"e5-linear-attention"}},
   };
 }
 

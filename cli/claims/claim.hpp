@@ -85,6 +85,7 @@ struct Claim {
   std::string_view condition;  // one sentence: only if what, or why not, or who decides it
   std::vector<Evidence> (*examine)();
   std::vector<Published> published = {};
+  std::vector<std::string_view> experiments = {};  // of rotary-lab, by name, that try it
 };
 
 // The verdict of the evidence; absent where it holds in some settings and fails in others without

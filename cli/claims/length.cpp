@@ -174,7 +174,8 @@ std::vector<Claim> length_claims() {
                       "Kazemnejad et al. 2023, arXiv 2305.19466, table 3"},
                      {"WikiText-103, trained on 512: perplexity 20.07, 21.37 at 1012, 31.58 at "
                       "2512, 79.25 at 15512",
-                      "Press et al. 2022, arXiv 2108.12409, table 2"}}},
+                      "Press et al. 2022, arXiv 2108.12409, table 2"}},
+       .experiments = {"e1-causal-lm"}},
   };
 }
 

@@ -221,7 +221,8 @@ std::vector<Claim> relative_claims() {
        .examine = t5_any_length,
        .published = {{"perplexity of a model trained on 512 tokens: 19.65 at 512, 18.77 at 1112 "
                       "(the best), 61.4 at 11512",
-                      "Press et al. 2022, arXiv 2108.12409"}}},
+                      "Press et al. 2022, arXiv 2108.12409"}},
+       .experiments = {"e1-causal-lm"}},
       {.number = 4,
        .name = "t5-slow",
        .statement = "T5's bias makes attention slow on long sequences",

@@ -2,6 +2,7 @@
 #include "cli/claims/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -81,6 +82,13 @@ std::string evidence_text(const Evidence& evidence) {
   return text;
 }
 
+// How to try it; "" where no experiment does.
+std::string lab_text(const Claim& claim) {
+  if (claim.experiments.empty()) return {};
+  const std::string names = fmt::format("{}", fmt::join(claim.experiments, " "));
+  return fmt::format("in the lab: rotary-lab run {}, then rotary-lab results {}", names, names);
+}
+
 void write_evidence(JsonWriter& json, const Evidence& evidence) {
   json.begin_object();
   json.member("setting", to_string(evidence.setting));
@@ -121,6 +129,7 @@ void write_finding(JsonWriter& json, const Finding& finding) {
     json.end_object();
   }
   json.end_array();
+  json.array("experiments", claim.experiments);
   json.end_object();
 }
 
@@ -132,6 +141,7 @@ std::string overview_text(std::span<const Finding> findings) {
     text += fmt::format("{:>2}  {:<14}  {}\n", claim.number, words_of(claim.verdict), claim.name);
     text += block(claim.statement, 20);
     text += block(claim.condition, 22);
+    if (claim.verdict == Verdict::needs_training) text += block(lab_text(claim), 22);
   }
   const auto count = [&](Verdict verdict) {
     return std::ranges::count(findings, verdict,
@@ -155,6 +165,8 @@ std::string evidence_text(std::span<const Finding> findings) {
     if (!claim.published.empty()) text += "\n    published:\n";
     for (const auto& [what, source] : claim.published)
       text += block(fmt::format("{} ({})", what, source), 6);
+    const std::string lab = lab_text(claim);
+    if (!lab.empty()) text += '\n' + block(lab, 4);
   }
   return text;
 }

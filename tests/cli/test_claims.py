@@ -4,7 +4,7 @@
 import math
 import re
 
-from tool import ToolTest
+from tool import SCHEMAS, ToolTest
 
 VERDICTS = {
     "true": [17, 21],
@@ -103,6 +103,17 @@ class ClaimsTest(ToolTest):
                 if claim["verdict"] == "true_only_if":
                     self.assertEqual(set(held), {"condition_met"})
                     self.assertEqual(set(failed), {"condition_unmet"})
+
+    def test_the_lab_tries_what_training_decides(self):
+        # The lab's own folder: its experiments are named, and nothing of it is included.
+        there = {path.stem for path in (SCHEMAS.parents[1] / "lab" / "experiments").glob("*.json")}
+        named = {number: claim["experiments"] for number, claim in self.claims().items()}
+        self.assertEqual([names for names in named.values() if not set(names) <= there], [])
+        for number in VERDICTS["needs_training"]:
+            self.assertTrue(named[number])
+            text = self.run_ok("claims", number)
+            self.assertIn(f"in the lab: rotary-lab run {named[number][0]}", text)
+        self.assertEqual(self.run_ok("claims").count("in the lab: rotary-lab run"), 2)
 
     def test_the_numbers_of_the_literature(self):
         for number, name, value, tolerance in LITERATURE:
