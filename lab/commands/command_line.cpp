@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -26,6 +27,7 @@ constexpr const char* examples = R"(Examples:
   rotary-lab run e1-causal-lm --preset full --only rope,learned --budget 10m
   rotary-lab plan --preset full
   rotary-lab results lab/experiments/e1-causal-lm.json --preset quick
+  rotary-lab report --preset quick -o lab.html
 )";
 
 void declare_encodings(CLI::App& root, Command& chosen) {
@@ -123,10 +125,33 @@ void declare_run(CLI::App& root, RunArguments& arguments, Command& chosen) {
       ->default_val(60)
       ->check(CLI::NonNegativeNumber);
   run->callback([&] { chosen = [&] { return run_experiment(arguments); }; });
+}
+
+void add_results_options(CLI::App& app, ResultsArguments& arguments) {
+  app.add_option("EXPERIMENT", arguments.experiments,
+                 "files, or names of lab/experiments/; all with finished cells, without one");
+  app.add_option("--experiments", arguments.experiments_folder, "where experiments are")
+      ->default_val(experiments_folder());
+  app.add_option("--preset", arguments.preset, "one of their presets")->default_val("quick");
+  app.add_option("--runs", arguments.runs, "where run directories are")->default_val("lab-runs");
+  app.add_option("--only", arguments.only, "encodings, with commas between")->delimiter(',');
+  app.add_option("--seeds", arguments.seeds, "these alone, with commas between")->delimiter(',');
+  add_data_folder(app, arguments.data_folder);
+}
+
+void declare_results(CLI::App& root, ResultsArguments& arguments, Command& chosen) {
   CLI::App* results = root.add_subcommand("results", "what the finished cells reached");
-  add_experiment_options(*results, arguments);
-  add_run_options(*results, arguments);
+  add_results_options(*results, arguments);
+  results->add_flag(
+      "--json", [&](std::int64_t) { arguments.form = ResultsForm::json; },
+      "everything, for programs");
   results->callback([&] { chosen = [&] { return print_results(arguments); }; });
+  CLI::App* report = root.add_subcommand("report", "a page of what the finished cells reached");
+  add_results_options(*report, arguments);
+  report->add_option("-o,--out", arguments.output, "where the page goes: one HTML file")
+      ->required();
+  report->add_flag("--force", arguments.force, "replace an output that exists");
+  report->callback([&] { chosen = [&] { return write_report(arguments); }; });
 }
 
 void declare_plan(CLI::App& root, RunArguments& arguments, Command& chosen) {
@@ -145,11 +170,13 @@ int parse_and_run(int argument_count, const char* const* arguments) {
   DataArguments data;
   RunArguments run;
   CostOptions cost;
+  ResultsArguments results;
   Command chosen;
   declare_encodings(root, chosen);
   declare_data(root, data, chosen);
   declare_run(root, run, chosen);
   declare_plan(root, run, chosen);
+  declare_results(root, results, chosen);
   declare_cost(root, run, cost, chosen);
   try {
     root.parse(argument_count, arguments);

@@ -48,8 +48,26 @@ int print_plan(const RunArguments& arguments);
 // What a step costs, in a table.
 int print_cost(const RunArguments& run, const CostOptions& options);
 
-// A table of the finished cells of the run, and what they say about the claims.
-int print_results(const RunArguments& arguments);
+enum class ResultsForm { text, json };
+
+struct ResultsArguments {
+  std::vector<std::string> experiments;  // files or names; empty: all with finished cells
+  std::string experiments_folder;
+  std::string preset;
+  std::string runs;         // a folder
+  std::string data_folder;  // for origins and licences
+  std::vector<std::string> only;
+  std::vector<std::uint64_t> seeds;
+  ResultsForm form = ResultsForm::text;
+  std::string output;  // of the report
+  bool force = false;
+};
+
+// Finished cells, and what they say about the claims.
+int print_results(const ResultsArguments& arguments);
+
+// The same as one HTML page.
+int write_report(const ResultsArguments& arguments);
 
 // Reads the command line, runs one of these, and prints what fails.
 int run(int argument_count, const char* const* arguments) noexcept;

@@ -219,6 +219,7 @@ Arm read_arm(json entry, const Shared& shared, const std::string& source) {
   const std::string name = settings.at("name").get<std::string>();
   const std::string where = fmt::format("{}: {}", source, name);
   Arm arm{.name = name,
+          .family = "",
           .encoding = settings,
           .model = read_model(JsonObject(model, where + ": model"), shared.task),
           .training = read_training(JsonObject(training, where + ": training")),
@@ -260,32 +261,6 @@ Preset read_preset(JsonObject object, Task task) {
   return preset;
 }
 
-Measure read_measure(JsonObject& claim, std::string_view key) {
-  const json& value = claim.at(key);
-  if (value.is_string()) return {.encoding = value.get<std::string>()};
-  JsonObject object = claim.object(key);
-  Measure measure{.encoding = object.text("encoding"),
-                  .multiple = object.integer("multiple", 1, 1),
-                  .rule = object.has("rule") ? object.text("rule") : "",
-                  .last_quarter = false,
-                  .metric = object.has("metric") ? object.text("metric") : ""};
-  if (object.has("tokens")) {
-    measure.last_quarter = object.text("tokens") == "last_quarter";
-    if (!measure.last_quarter) fail(object, "tokens must be last_quarter, where it is given");
-  }
-  object.finish();
-  return measure;
-}
-
-Claim read_claim(JsonObject object) {
-  Claim claim{.statement = object.text("statement"),
-              .lower = read_measure(object, "lower"),
-              .higher = read_measure(object, "higher"),
-              .margin = object.number("margin")};
-  object.finish();
-  return claim;
-}
-
 }  // namespace
 
 double learning_rate_at(const TrainingConfig& training, std::int64_t step) noexcept {
@@ -316,6 +291,12 @@ Experiment parse_experiment(std::string_view text, const std::string& source) {
   for (const json& claim : object.at("claims"))
     experiment.claims.push_back(
         read_claim(JsonObject(claim, fmt::format("{}: claim {}", source, ++index))));
+  index = 0;
+  if (object.has("paper")) {
+    for (const json& table : object.at("paper"))
+      experiment.published.push_back(
+          read_published(JsonObject(table, fmt::format("{}: paper {}", source, ++index))));
+  }
   object.finish();
   return experiment;
 }

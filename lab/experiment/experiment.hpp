@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/experiment/claim.hpp"
 #include "lab/experiment/model_config.hpp"
 
 namespace rotary::lab {
@@ -69,30 +70,13 @@ struct Preset {
   std::vector<Arm> arms;
 };
 
-// A number of a finished cell: "rope", or {"encoding": "rope", "multiple": 2, "rule": "yarn",
-// "tokens": "last_quarter"}, or {"encoding": "rope", "metric": "bleu"}.
-struct Measure {
-  std::string encoding;  // the name of its arm
-  std::int64_t multiple = 1;
-  std::string rule = {};
-  bool last_quarter = false;
-  std::string metric = {};  // "": the loss
-};
-
-// `lower` is below `higher` by at least margin.
-struct Claim {
-  std::string statement;
-  Measure lower;
-  Measure higher;
-  double margin = 0;  // nats; may be negative: not worse by more
-};
-
 struct Experiment {
   std::string name;
   std::string title;
   std::string mirrors;  // the figure or table of a paper
   std::map<std::string, Preset> presets;
   std::vector<Claim> claims;
+  std::vector<PublishedTable> published;  // "paper"
 };
 
 // Source is what messages call the text. Everything is checked, encodings included.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/experiment/experiment.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -11,7 +12,6 @@
 #include "cli/failure.hpp"
 #include "lab/encodings/encoding.hpp"
 #include "lab/experiment/cell.hpp"
-#include "lab/experiment/verdict.hpp"
 #include "lab/tests/tiny.hpp"
 
 namespace rotary::lab {
@@ -107,6 +107,29 @@ TEST(Experiment, ReadsClaimsOfLengthsAndRules) {
   EXPECT_TRUE(experiment.claims[0].higher.last_quarter);
 }
 
+TEST(Experiment, ReadsWhatPapersPrinted) {
+  const auto with = [](std::string_view values, std::string_view unit = "perplexity") {
+    return replaced(tiny_json("causal_lm"), "\"claims\": []",
+                    fmt::format(R"("claims": [], "paper": [{{"label": "l", "source": "s",
+                                   "unit": "{}", "values": {}}}])",
+                                unit, values));
+  };
+  const Experiment experiment = parse_experiment(
+      with(R"([["learned", 16.6], [{"encoding": "rope", "multiple": 2}, 15.8]])"), "e.json");
+  ASSERT_EQ(experiment.published.size(), 1U);
+  const PublishedTable& table = experiment.published[0];
+  EXPECT_EQ(table.unit, PublishedUnit::perplexity);
+  EXPECT_EQ(table.values[1].measure.multiple, 2);
+  EXPECT_EQ(table.values[1].number, 15.8);
+  EXPECT_EQ(parse_failure(with("[]")), "e.json: paper 1: values must not be empty");
+  EXPECT_EQ(parse_failure(with(R"([["rope", 0]])")),
+            "e.json: paper 1: a perplexity must be above 0, got 0");
+  EXPECT_EQ(parse_failure(with(R"([["rope"]])")),
+            "e.json: paper 1: values must be pairs of a measure and a number, got [\"rope\"]");
+  EXPECT_EQ(parse_failure(with(R"([["rope", 1]])", "bits")),
+            "e.json: paper 1: unit must be nats, perplexity or points, got 'bits'");
+}
+
 TEST(Encoding, OfAnExperimentChangesWhatANameStandsFor) {
   const json entry = json::parse(R"({"name": "rope-500k", "like": "rope", "base": 500000})");
   const Encoding encoding = parse_encoding(encoding_settings(entry), 16);
@@ -156,14 +179,6 @@ TEST(Schedule, RisesThenFallsToItsFraction) {
   EXPECT_DOUBLE_EQ(learning_rate_at(training, 9), 2);
   EXPECT_NEAR(learning_rate_at(training, 100), 0.2, 1e-15);
   EXPECT_GT(learning_rate_at(training, 50), learning_rate_at(training, 51));
-}
-
-TEST(Verdict, FollowsFromTheGapsOfAllSeeds) {
-  EXPECT_EQ(judge({0.2, 0.1}, 0.1), Verdict::confirmed);
-  EXPECT_EQ(judge({0.2, 0.05}, 0.1), Verdict::not_visible);
-  EXPECT_EQ(judge({-0.2, -0.1}, 0.1), Verdict::contradicted);
-  EXPECT_EQ(judge({-0.2, 0.3}, 0.1), Verdict::not_visible);
-  EXPECT_EQ(judge({}, 0.1), Verdict::not_run);
 }
 
 }  // namespace

@@ -36,9 +36,8 @@ cmd_lab() {
   fi
   stage "train: E1 to E4, quick"
   "$lab_tool" run "${lab_quick[@]}" "${lab_places[@]}" --jobs 2
-  local name
-  for name in "${lab_quick[@]}"; do
-    stage "results: $name"
-    "$lab_tool" results "lab/experiments/$name.json" --runs build/lab/runs
-  done
+  stage "results"
+  "$lab_tool" results "${lab_places[@]}"
+  stage "report"
+  "$lab_tool" report "${lab_places[@]}" --out build/lab/report.html --force
 }

@@ -130,10 +130,11 @@ RULES = (
         "bench/peers/", (PUBLIC, "bench/scale/", "bench/attention/peaks.hpp"),
         STANDARD | C_STANDARD | {"time.h"}, ("ggml",), REACH,
     ),
-    # What the lab shares with the tool is how both fail and write files.
+    # What the lab shares with the tool is how both fail, write files and make pages.
     Rule(
         "lab/",
-        (PUBLIC,) + tuple(f"cli/{name}.hpp" for name in ("exit_code", "failure", "files", "utf8")),
+        (PUBLIC, "cli/page/")
+        + tuple(f"cli/{name}.hpp" for name in ("exit_code", "failure", "files", "utf8")),
         STANDARD,
         ("CLI/", "fmt/", "gtest/", "nlohmann/", "openssl/", "dlfcn.h", "malloc.h",
          "libxml/") + SYSTEM, REACH,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lab/experiment/verdict.hpp"
+#include "lab/results/verdict.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <string_view>
-#include <vector>
 
 namespace rotary::lab {
 
@@ -21,11 +22,15 @@ std::string_view to_string(Verdict verdict) noexcept {
   return "not run";
 }
 
-Verdict judge(const std::vector<double>& gaps, double margin) noexcept {
+Verdict judge(std::span<const double> gaps, const std::optional<Interval>& interval,
+              double margin) noexcept {
   if (gaps.empty()) return Verdict::not_run;
   const auto [least, greatest] = std::ranges::minmax(gaps);
-  if (least >= margin) return Verdict::confirmed;
-  if (greatest <= -margin) return Verdict::contradicted;
+  // What the mean has to be told from: no effect, or the worst that is still as good.
+  const double border = std::min(margin, 0.0);
+  if (least >= margin && (!interval || interval->low >= border)) return Verdict::confirmed;
+  const bool opposite = margin > 0 ? greatest <= -margin : greatest < margin;
+  if (opposite && (!interval || interval->high < border)) return Verdict::contradicted;
   return Verdict::not_visible;
 }
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is claimed of an experiment's arms, and what a paper printed about their like.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/experiment/json_object.hpp"
+
+namespace rotary::lab {
+
+// A number of a finished cell: "rope", or {"encoding": "rope", "multiple": 2, "rule": "yarn",
+// "tokens": "last_quarter"}, or {"encoding": "rope", "metric": "bleu"}.
+struct Measure {
+  std::string encoding;  // the name of its arm, or of a family: its best arm
+  std::int64_t multiple = 1;
+  std::string rule = {};
+  bool last_quarter = false;
+  std::string metric = {};  // "": the loss
+};
+
+// `lower` is below `higher` by at least margin.
+struct Claim {
+  std::string statement;
+  Measure lower;
+  Measure higher;
+  double margin = 0;  // in what is measured; may be negative: not worse by more
+};
+
+enum class PublishedUnit {
+  nats = 1,
+  perplexity = 2,  // its logarithm is in nats
+  points = 3,      // BLEU, per cent
+};
+
+// "nats", "perplexity", "points".
+[[nodiscard]] std::string_view to_string(PublishedUnit unit) noexcept;
+
+struct PublishedValue {
+  Measure measure;  // what of ours stands beside it
+  double number = 0;
+};
+
+// {"label": "...", "source": "...", "unit": "nats", "values": [["learned", 2.809], ...]}; the first
+// value is what the others are compared with.
+struct PublishedTable {
+  std::string label;
+  std::string source;
+  PublishedUnit unit = {};
+  std::vector<PublishedValue> values;  // at least one
+};
+
+[[nodiscard]] Claim read_claim(JsonObject object);
+[[nodiscard]] PublishedTable read_published(JsonObject object);
+
+}  // namespace rotary::lab

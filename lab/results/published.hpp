@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a paper printed, beside what the cells reached. Sizes differ by orders, so it is differences
+// that stand side by side.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "lab/results/results.hpp"
+
+namespace rotary::lab {
+
+struct PublishedRow {
+  Measure measure;
+  double published = 0;
+  double published_difference = 0;  // to the table's first row; of perplexities in nats
+  std::optional<double> ours = {};  // mean over seeds; absent: not run, or not measured
+  std::optional<double> ours_difference = {};
+};
+
+[[nodiscard]] std::vector<PublishedRow> beside(const Results& results, const PublishedTable& table);
+
+}  // namespace rotary::lab
