@@ -130,7 +130,8 @@ function addLengthPanels(experiment, view, add) {
   () => lengthsContent(experiment, view));
   if (hasPositions(experiment)) {
     add("length", "Where in the sequence", "Each point is the mean over an eighth of "
-      + `${tokens(unitTokens(experiment.arms[0]))}.`, () => positionsContent(experiment, view));
+      + `${tokens(unitTokens(experiment.arms[0]))}. All lines rise and fall with the same text: `
+      + "look at what is between them.", () => positionsContent(experiment, view));
   }
   if (!experiment.arms.some(hasRules)) return;
   const ruled = () => experiment.arms.find(({ name }) => name === view.ruled);
