@@ -20,6 +20,7 @@
 #include "lab/tests/forked.hpp"
 #include "lab/tests/temporary_folder.hpp"
 #include "lab/tests/tiny.hpp"
+#include "lab/torch/shared_step.hpp"
 #include "lab/torch/train_cell.hpp"
 #include "lab/torch/trainer.hpp"
 
@@ -91,6 +92,26 @@ TEST(Ranks, AddUpAndBroadcast) {
     const std::string text = ranks.broadcast(ranks.rank() == 0 ? "said by the first" : "other");
     const bool empty = ranks.broadcast("").empty();
     return numbers[0] == 3 && numbers[1] == 4.5F && text == "said by the first" && empty ? 0 : 1;
+  });
+  EXPECT_EQ(ends, std::vector<int>(3, 0));
+}
+
+// Adam hardly sees how large gradients are, so that training does not show it.
+TEST(Ranks, AStepHasTheGradientOfTheMeanOverAllTargets) {
+  const std::vector<int> ends = run_ranks(3, [](Ranks& ranks) {
+    ranks.join();
+    const double mine = ranks.rank() + 1;
+    at::Tensor used = at::zeros({2, 3});
+    used.mutable_grad() = at::full({2, 3}, 2 * mine);
+    const at::Tensor unused = at::zeros({4});
+    SharedStep step({used, unused}, ranks);
+    const StepTotals all = step.add_up({.loss_sum = 5 * mine,
+                                        .targets = mine,
+                                        .cpu_s = 0.25,
+                                        .stop_asked = ranks.rank() == 2 ? 1.0 : 0.0});
+    const bool totals = all.loss_sum == 30 && all.targets == 6 && all.cpu_s == 0.75;
+    const bool gradients = at::equal(used.grad(), at::full({2, 3}, 2.0)) && !unused.grad().defined();
+    return totals && all.stop_asked == 1 && gradients ? 0 : 1;
   });
   EXPECT_EQ(ends, std::vector<int>(3, 0));
 }
