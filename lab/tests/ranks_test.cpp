@@ -110,7 +110,8 @@ TEST(Ranks, AStepHasTheGradientOfTheMeanOverAllTargets) {
                                         .cpu_s = 0.25,
                                         .stop_asked = ranks.rank() == 2 ? 1.0 : 0.0});
     const bool totals = all.loss_sum == 30 && all.targets == 6 && all.cpu_s == 0.75;
-    const bool gradients = at::equal(used.grad(), at::full({2, 3}, 2.0)) && !unused.grad().defined();
+    const bool gradients =
+        at::equal(used.grad(), at::full({2, 3}, 2.0)) && !unused.grad().defined();
     return totals && all.stop_asked == 1 && gradients ? 0 : 1;
   });
   EXPECT_EQ(ends, std::vector<int>(3, 0));
