@@ -35,10 +35,11 @@ Measure read_measure(const json& value, const std::string& name) {
 
 PublishedUnit read_unit(JsonObject& object) {
   const std::string name = object.text("unit");
-  for (const auto unit : {PublishedUnit::nats, PublishedUnit::perplexity, PublishedUnit::points}) {
+  for (const auto unit : {PublishedUnit::nats, PublishedUnit::perplexity, PublishedUnit::points,
+                          PublishedUnit::percent}) {
     if (name == to_string(unit)) return unit;
   }
-  refuse(object, fmt::format("unit must be nats, perplexity or points, got '{}'", name));
+  refuse(object, fmt::format("unit must be nats, perplexity, points or percent, got '{}'", name));
 }
 
 PublishedValue read_value(const JsonObject& object, const json& pair, PublishedUnit unit) {
@@ -61,9 +62,11 @@ std::string_view to_string(PublishedUnit unit) noexcept {
     case PublishedUnit::perplexity:
       return "perplexity";
     case PublishedUnit::points:
+      return "points";
+    case PublishedUnit::percent:
       break;
   }
-  return "points";
+  return "percent";
 }
 
 Claim read_claim(JsonObject object) {

@@ -32,10 +32,11 @@ struct Claim {
 enum class PublishedUnit {
   nats = 1,
   perplexity = 2,  // its logarithm is in nats
-  points = 3,      // BLEU, per cent
+  points = 3,      // BLEU
+  percent = 4,     // accuracy, F1; ours are fractions
 };
 
-// "nats", "perplexity", "points".
+// "nats", "perplexity", "points", "percent".
 [[nodiscard]] std::string_view to_string(PublishedUnit unit) noexcept;
 
 struct PublishedValue {

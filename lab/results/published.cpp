@@ -17,7 +17,7 @@ std::vector<PublishedRow> beside(const Results& results, const PublishedTable& t
     row.published_difference = comparable(number) - comparable(table.values.front().number);
     const ArmResult* arm = find_arm(results, measure.encoding);
     const auto ours = arm == nullptr ? std::nullopt : summary_of(results, *arm, measure);
-    if (ours) row.ours = ours->mean;
+    if (ours) row.ours = (table.unit == PublishedUnit::percent ? 100 : 1) * ours->mean;
     const auto& first = rows.empty() ? row.ours : rows.front().ours;
     if (row.ours && first) row.ours_difference = *row.ours - *first;
     rows.push_back(row);

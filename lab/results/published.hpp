@@ -14,7 +14,8 @@ struct PublishedRow {
   Measure measure;
   double published = 0;
   double published_difference = 0;  // to the table's first row; of perplexities in nats
-  std::optional<double> ours = {};  // mean over seeds; absent: not run, or not measured
+  std::optional<double> ours = {};  // mean over seeds, in per cent where published in them; absent:
+                                    // not run, or not measured
   std::optional<double> ours_difference = {};
 };
 

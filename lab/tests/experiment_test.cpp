@@ -127,7 +127,7 @@ TEST(Experiment, ReadsWhatPapersPrinted) {
   EXPECT_EQ(parse_failure(with(R"([["rope"]])")),
             "e.json: paper 1: values must be pairs of a measure and a number, got [\"rope\"]");
   EXPECT_EQ(parse_failure(with(R"([["rope", 1]])", "bits")),
-            "e.json: paper 1: unit must be nats, perplexity or points, got 'bits'");
+            "e.json: paper 1: unit must be nats, perplexity, points or percent, got 'bits'");
 }
 
 TEST(Encoding, OfAnExperimentChangesWhatANameStandsFor) {

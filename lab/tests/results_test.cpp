@@ -181,6 +181,11 @@ TEST(Published, StandsBesideOursAsDifferences) {
   EXPECT_DOUBLE_EQ(*rows[1].ours_difference, 1 - 2.5);
   EXPECT_FALSE(rows[2].ours);
   EXPECT_FALSE(rows[2].ours_difference);
+  const PublishedTable percents{.label = "l",
+                                .source = "s",
+                                .unit = PublishedUnit::percent,
+                                .values = {{.measure = {.encoding = "learned"}, .number = 64}}};
+  EXPECT_DOUBLE_EQ(*beside(results, percents)[0].ours, 250);
 }
 
 TEST(Log, IsReadAsItWasWrittenOrRefused) {

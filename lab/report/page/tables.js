@@ -122,7 +122,7 @@ function claimsTable(experiment) {
     headOf("Verdict", "Claim", "Gap, and its 95 % interval"), experiment.claims.map(claimRow));
 }
 
-const units = { nats: "nats", perplexity: "perplexity", points: "points" };
+const units = { nats: "nats", perplexity: "perplexity", points: "points", percent: "%" };
 
 function publishedTable({ label, source, unit, rows }) {
   const inNats = unit === "perplexity" ? ", in nats" : "";
