@@ -51,8 +51,9 @@ std::vector<PlannedArm> arms_of(const PreparedRun& run, const std::vector<CellTi
 int print_plan(const RunArguments& arguments) {
   set_threads(arguments.threads);
   use_device(arguments.device);
-  PreparedRun run = select_cells(arguments, MissingData::is_estimated);
+  const PreparedRun run = select_cells(arguments, MissingData::is_estimated);
   const std::vector<CellTime> times = estimate_times(run);
+  for (const std::string& remark : run.remarks) fmt::print(stderr, "{}\n", remark);
   double seconds = 0;
   double bytes = 0;
   fmt::print("{:<24} {:<20} {:>5} {:>7} {:>12} {:>10}  data\n", "experiment", "encoding", "seeds",

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -129,9 +128,9 @@ void apply_budget(PreparedRun& run, const RunArguments& arguments) {
   if (arguments.budget.empty() && !begun_budget(run.cells, arguments.runs)) return;
   const Budget budget = budget_of(run, arguments);
   for (Cell& cell : run.cells) scale_training(cell.training, budget.scale);
-  fmt::print(stderr,
-             "budget of {:.0f} s of processor time: every training has {:.4g} of its steps\n",
-             budget.seconds, budget.scale);
+  run.remarks.push_back(
+      fmt::format("budget of {:.0f} s of processor time: every training has {:.4g} of its steps",
+                  budget.seconds, budget.scale));
 }
 
 }  // namespace
@@ -141,22 +140,24 @@ PreparedRun select_cells(const RunArguments& arguments, MissingData missing) {
                                                    .asked = arguments.experiments,
                                                    .preset = arguments.preset}),
                   .cells = {},
-                  .data = {}};
-  std::string said;
+                  .data = {},
+                  .remarks = {}};
   for (const Experiment& experiment : run.experiments) {
     std::vector<Cell> cells = cells_of(
         experiment, {.preset = arguments.preset, .only = arguments.only, .seeds = arguments.seeds});
     const DataChoice choice = data_of(experiment, cells, arguments, missing);
-    if (choice.reason != said) fmt::print(stderr, "{}\n", choice.reason);
-    said = choice.reason;
+    if (!choice.reason.empty() &&
+        std::ranges::find(run.remarks, choice.reason) == run.remarks.end())
+      run.remarks.push_back(choice.reason);
     const bool is_there = has_dataset(arguments.data_folder, choice.name);
     if (!run.data.contains(choice.name) && (is_there || missing == MissingData::fails))
       run.data.emplace(choice.name, load_dataset(arguments.data_folder, choice.name));
     for (Cell& cell : cells) {
       cell.data = choice.name;
-      if (run.data.contains(choice.name))
-        cell.data_sha256 = run.data.at(choice.name).manifest.sha256;
-      cell.pieces_sha256 = run.data.at(choice.name).manifest.pieces_sha256;
+      if (const auto data = run.data.find(choice.name); data != run.data.end()) {
+        cell.data_sha256 = data->second.manifest.sha256;
+        cell.pieces_sha256 = data->second.manifest.pieces_sha256;
+      }
       run.cells.push_back(std::move(cell));
     }
   }

@@ -19,12 +19,12 @@ struct PreparedRun {
   std::vector<Experiment> experiments;
   std::vector<Cell> cells;              // in an order in which they can be run
   std::map<std::string, Dataset> data;  // by the name that cells have
+  std::vector<std::string> remarks;     // for people: what is not as the presets say
 };
 
 // Where data may be missing, cells of it have no hash of data, and `data` has none by that name.
 enum class MissingData { fails, is_estimated };
 
-// Says on standard error which data it takes, where a preset's are not there.
 [[nodiscard]] PreparedRun select_cells(const RunArguments& arguments, MissingData missing);
 
 // Scales cells by --budget, or by that of the run that they go on with. Fails where they need more

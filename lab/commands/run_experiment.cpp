@@ -221,6 +221,7 @@ void print_head(const PreparedRun& run, const RunArguments& arguments) {
     fmt::print(stderr, ", {} ({})", name, data.manifest.origin);
   fmt::print(stderr, "\n{}, {} thread{}\n", blas_in_use(), arguments.threads,
              arguments.threads == 1 ? "" : "s: runs are not repeatable to the bit");
+  for (const std::string& remark : run.remarks) fmt::print(stderr, "{}\n", remark);
 }
 
 int run_as(const RankEnvironment& environment, const PreparedRun& run,
@@ -238,8 +239,8 @@ int run_experiment(const RunArguments& arguments) {
   set_threads(arguments.threads);
   use_device(arguments.device);
   PreparedRun run = select_cells(arguments, MissingData::fails);
-  if (!environment || environment->rank + environment->started_by == 0) print_head(run, arguments);
   prepare_cells(run, arguments);
+  if (!environment || environment->rank + environment->started_by == 0) print_head(run, arguments);
   watch_interruption();
   if (environment) return run_as(*environment, run, arguments);
   if (arguments.jobs == 1) return Runner(arguments, run, std::nullopt).run_alone();

@@ -19,6 +19,7 @@
 #include "lab/runs/budget.hpp"
 #include "lab/tests/temporary_folder.hpp"
 #include "lab/tests/tiny.hpp"
+#include "lab/torch/measure_cost.hpp"
 #include "rotary/frequencies.hpp"
 
 namespace rotary::lab {
@@ -237,6 +238,13 @@ TEST(CellSize, FollowsFromTheModel) {
   const double bytes = bytes_of_training(cells[0]);
   cells[0].model.layers = 4;
   EXPECT_GT(bytes_of_training(cells[0]), bytes + 16.0 * 2 * 12 * 1024);
+}
+
+TEST(CostRow, ComparesTheFastestStepsOfEach) {
+  const CostRow row{.tokens = 128, .step_ms = {{5, 4, 9}, {3, 2, 2.5}}};
+  EXPECT_EQ(row.cpu_ms(0), 4);
+  EXPECT_EQ(row.overhead(0, 1), 1);
+  EXPECT_EQ(row.overhead(1, 1), 0);
 }
 
 }  // namespace

@@ -153,6 +153,11 @@ class Lab(unittest.TestCase):
         plan = self.lab("plan", *options)
         self.assertRegex(plan, r"4 cells: about \d+ s of processor time")
 
+    def test_a_plan_does_without_data_that_are_not_here(self):
+        plan = self.lab("plan", "e6-translation", "--preset", "full", "--data-dir",
+                        str(self.data))
+        self.assertIn("pairs (not here: estimated without it)", plan)
+
     def test_starts_that_are_not_there_are_named_before_anything_is_trained(self):
         content = tiny(20) | {"name": "later"}
         content["presets"]["quick"]["encodings"] = [

@@ -69,13 +69,10 @@ double process_seconds() {
 
 }  // namespace
 
-double CostRow::cpu_ms(std::size_t cell) const { return median(step_ms[cell]); }
+double CostRow::cpu_ms(std::size_t cell) const { return std::ranges::min(step_ms[cell]); }
 
 double CostRow::overhead(std::size_t cell, std::size_t base) const {
-  std::vector<double> of_rounds;
-  for (std::size_t round = 0; round < step_ms[cell].size(); ++round)
-    of_rounds.push_back(step_ms[cell][round] / step_ms[base][round] - 1);
-  return median(std::move(of_rounds));
+  return cpu_ms(cell) / cpu_ms(base) - 1;
 }
 
 std::vector<CostRow> measure_cost(const std::vector<Cell>& cells, const Dataset& data,

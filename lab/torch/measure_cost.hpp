@@ -24,9 +24,9 @@ struct CostRow {
   std::int64_t tokens = 0;
   std::vector<std::vector<double>> step_ms;
 
-  // The median of a cell's steps.
+  // The fastest of a cell's steps: what else the machine does only adds to one.
   [[nodiscard]] double cpu_ms(std::size_t cell) const;
-  // How much more than `base`, in parts of it: the median over rounds.
+  // How much more than `base`, in parts of it.
   [[nodiscard]] double overhead(std::size_t cell, std::size_t base) const;
 };
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev lab: the lab built and tested, prose fetched, E1 to E4 trained by the quick preset with two
-# processes that share their cells; ./dev lab ARGUMENT...: rotary-lab with these.
+# ./dev lab: the lab built and tested, prose fetched, E1 to E4 trained by the quick preset with a
+# process for each processor; ./dev lab ARGUMENT...: rotary-lab with these.
 
 lab_tool=build/lab/bin/rotary-lab
 lab_quick=(e1-causal-lm e2-masked-lm e4-cost)
@@ -35,7 +35,7 @@ cmd_lab() {
       echo "dev: no prose without the network; the lab trains on generated text" >&2
   fi
   stage "train: E1 to E4, quick"
-  "$lab_tool" run "${lab_quick[@]}" "${lab_places[@]}" --jobs 2
+  "$lab_tool" run "${lab_quick[@]}" "${lab_places[@]}" --jobs "$(nproc)"
   stage "results"
   "$lab_tool" results "${lab_places[@]}"
   stage "report"
