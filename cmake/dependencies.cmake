@@ -82,4 +82,7 @@ if(ROTARY_LAB)
   # sacreBLEU (Apache-2.0, https://github.com/mjpost/sacrebleu) is a program that the lab calls when
   # it is there, and no library: numbers of other implementations of BLEU cannot be compared with
   # published ones. Debian has no package of it.
+
+  # zlib1g-dev (Zlib). Lab: manual pages come compressed by gzip.
+  find_package(ZLIB REQUIRED)
 endif()

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "cli/failure.hpp"
@@ -45,8 +46,12 @@ void declare_data(CLI::App& root, DataArguments& arguments, Command& chosen) {
   CLI::App* add = data->add_subcommand("add", "copy a file, or the files of a folder");
   add->add_option("NAME", arguments.name, "what it will be called")->required();
   add->add_option("--from", arguments.source.path,
-                  "a file, a folder, whose files are documents, or deb:PACKAGE; not needed for "
-                  "the names that `data defaults` fetches");
+                  "a file, a folder, whose files are documents, or deb:PACKAGE,deb:PACKAGE; not "
+                  "needed for the names that `data defaults` fetches");
+  add->add_option("--format", arguments.source.format, "text, or manual: the words of man pages")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, Format>{{"text", Format::text}, {"manual", Format::manual}}))
+      ->default_str("text");
   add->add_option("--suffix", arguments.source.suffix, "of the files of a folder, \".txt\"");
   add->add_option("--translation", arguments.source.translation,
                   "the same in another language, for pairs: a file with as many lines, or a folder "

@@ -25,6 +25,7 @@
 #include "lab/process/rank_environment.hpp"
 #include "lab/process/startup.hpp"
 #include "lab/runs/run_directory.hpp"
+#include "lab/runs/start.hpp"
 #include "lab/runs/sweep.hpp"
 #include "lab/torch/ranks.hpp"
 #include "lab/torch/train_cell.hpp"
@@ -120,7 +121,8 @@ bool Runner::is_blocked(const Cell& cell) const {
 
 CellState Runner::visit(const Cell& cell, Visit visit) {
   if (is_blocked(cell)) return CellState::blocked;
-  auto directory = RunDirectory::claim(arguments_.runs, cell);
+  const Cell ready = with_start(cell, arguments_.runs);
+  auto directory = RunDirectory::claim(arguments_.runs, ready);
   if (!directory) {
     if (!ranks_) line_of(cell).finish("another process works on it");
     return CellState::busy;
@@ -129,7 +131,7 @@ CellState Runner::visit(const Cell& cell, Visit visit) {
     if (visit == Visit::first) line_of(cell).finish("finished before");
     return CellState::finished;
   }
-  return train(cell, *directory, nullptr);
+  return train(ready, *directory, nullptr);
 }
 
 int Runner::exit_code(CellState last) const {
@@ -165,13 +167,15 @@ constexpr std::string_view skip_it = "skip";
 constexpr std::string_view share_it = "share";
 
 CellState Runner::lead(const Cell& cell) {
-  auto directory = is_blocked(cell) ? std::nullopt : RunDirectory::claim(arguments_.runs, cell);
+  const bool blocked = is_blocked(cell);
+  const Cell ready = blocked ? cell : with_start(cell, arguments_.runs);
+  auto directory = blocked ? std::nullopt : RunDirectory::claim(arguments_.runs, ready);
   const bool is_open = directory && !directory->finished();
   // Times of one process are what a cost is.
   const bool shares = is_open && cell.training.cost_lengths.empty();
-  (void)ranks_->broadcast(shares ? std::string(share_it) + cell.start_sha256
+  (void)ranks_->broadcast(shares ? std::string(share_it) + ready.start_sha256
                                  : std::string(skip_it));
-  if (is_open) return train(cell, *directory, shares ? &*ranks_ : nullptr);
+  if (is_open) return train(ready, *directory, shares ? &*ranks_ : nullptr);
   line_of(cell).finish(directory ? "finished before" : "another process works on it");
   return directory ? CellState::finished : CellState::busy;
 }

@@ -67,22 +67,6 @@ void check_name(const std::string& name) {
                             plain_name_requirement, grammar_name, grammar_pairs_name, name));
 }
 
-std::vector<std::string> files_of(const Source& source) {
-  std::error_code error;
-  const fs::file_status status = fs::status(source.path, error);
-  if (!fs::exists(status))
-    throw Failure(ExitCode::io, fmt::format("{}: no such file or folder", source.path));
-  if (!fs::is_directory(status)) return {source.path};
-  std::vector<std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(
-           source.path, fs::directory_options::skip_permission_denied)) {
-    if (entry.is_regular_file() && entry.path().string().ends_with(source.suffix))
-      files.push_back(entry.path().string());
-  }
-  std::ranges::sort(files);
-  return files;
-}
-
 std::string to_json(const Manifest& manifest) {
   json document = {{"schema_version", 1},       {"name", manifest.name},
                    {"origin", manifest.origin}, {"licence", manifest.licence},
@@ -91,6 +75,7 @@ std::string to_json(const Manifest& manifest) {
     document["kind"] = "pairs";
     document["pieces_sha256"] = manifest.pieces_sha256;
   }
+  if (!manifest.paths.empty()) document["paths"] = manifest.paths;
   return document.dump() + "\n";
 }
 
@@ -117,6 +102,12 @@ Manifest read_manifest(const std::string& folder, const std::string& name) {
     manifest.kind = DataKind::pairs;
     manifest.pieces_sha256 = object.text("pieces_sha256");
   }
+  if (object.has("paths")) {
+    for (const json& each : object.at("paths"))
+      manifest.paths.push_back(each.is_string() ? each.get<std::string>() : "");
+    if (manifest.paths.size() != manifest.documents.size())
+      throw Failure(ExitCode::malformed_input, path + ": paths must be one for each document");
+  }
   object.finish();
   return manifest;
 }
@@ -141,19 +132,29 @@ void keep(const std::string& folder, const Manifest& manifest, std::string text,
   cli::write_files(files, cli::Overwrite::refuse);
 }
 
-Manifest add_files(const std::string& folder, Manifest manifest, const Source& source) {
-  std::string text;
-  for (const std::string& path : files_of(source)) {
-    const std::string document = cli::read_file(path, bytes_limit - text.size());
-    if (document.empty() || document.find('\0') != std::string::npos) continue;
+// Adds the documents of a source to the text.
+void append_documents(Manifest& manifest, std::string& text, const SourceFiles& source) {
+  read_documents(source, bytes_limit - text.size(), [&](std::string path, std::string document) {
     text += document;
     manifest.documents.push_back(std::ssize(document));
+    manifest.paths.push_back(std::move(path));
+    return bytes_limit - std::min<std::uint64_t>(bytes_limit, text.size());
+  });
+}
+
+constexpr std::string_view package_prefix = "deb:";
+
+// "deb:one,deb:another" is two; the second prefix is needless.
+std::vector<std::string> sources_of(std::string_view list) {
+  if (!list.starts_with(package_prefix)) return {std::string(list)};
+  std::vector<std::string> sources;
+  while (true) {
+    if (list.starts_with(package_prefix)) list.remove_prefix(package_prefix.size());
+    const std::size_t end = list.find(',');
+    sources.push_back(std::string(package_prefix) + std::string(list.substr(0, end)));
+    if (end == std::string_view::npos) return sources;
+    list.remove_prefix(end + 1);
   }
-  if (text.empty())
-    throw Failure(ExitCode::malformed_input, fmt::format("{}: no text in it", source.path));
-  manifest.sha256 = sha256_of(text);
-  keep(folder, manifest, std::move(text), {});
-  return manifest;
 }
 
 // A source as a path: of deb:PACKAGE where the package is unpacked, as long as this lives.
@@ -164,12 +165,27 @@ struct OpenedSource {
 };
 
 OpenedSource open_source(const std::string& path) {
-  constexpr std::string_view package_prefix = "deb:";
   if (!path.starts_with(package_prefix)) return {.package = {}, .path = path, .origin = path};
   auto package = std::make_unique<UnpackedPackage>(path.substr(package_prefix.size()));
   const std::string folder = package->folder();
   const std::string archive = package->archive();
   return {.package = std::move(package), .path = folder, .origin = archive};
+}
+
+Manifest add_text(const std::string& folder, const std::string& name, const Source& source) {
+  Manifest manifest{.name = name, .licence = source.licence};
+  std::string text;
+  for (const std::string& each : sources_of(source.path)) {
+    const OpenedSource opened = open_source(each);
+    manifest.origin += (manifest.origin.empty() ? "" : ", ") + opened.origin;
+    append_documents(manifest, text,
+                     {.path = opened.path, .suffix = source.suffix, .format = source.format});
+  }
+  if (text.empty())
+    throw Failure(ExitCode::malformed_input, fmt::format("{}: no text in it", source.path));
+  manifest.sha256 = sha256_of(text);
+  keep(folder, manifest, std::move(text), {});
+  return manifest;
 }
 
 Manifest add_pairs(const std::string& folder, const std::string& name, const Source& source) {
@@ -221,6 +237,10 @@ Dataset split(Manifest manifest, std::string_view text) {
     (validates ? dataset.validation : dataset.train) += text.substr(first, size);
     if (by_document)
       (validates ? dataset.validation_documents : dataset.train_documents).push_back(bytes);
+    if (by_document && !dataset.manifest.paths.empty()) {
+      (validates ? dataset.validation_paths : dataset.train_paths)
+          .push_back(dataset.manifest.paths[static_cast<std::size_t>(index - 1)]);
+    }
     first += size;
   }
   if (!dataset.validation.empty()) return dataset;
@@ -237,10 +257,8 @@ Manifest add_dataset(const std::string& folder, const std::string& name, const S
     throw Failure(ExitCode::io, fmt::format("{} exists; choose another name, or remove it",
                                             (fs::path(folder) / name).string()));
   }
-  if (!source.translation.empty()) return add_pairs(folder, name, source);
-  const OpenedSource opened = open_source(source.path);
-  return add_files(folder, {.name = name, .origin = opened.origin, .licence = source.licence},
-                   {.path = opened.path, .suffix = source.suffix, .licence = {}});
+  return source.translation.empty() ? add_text(folder, name, source)
+                                    : add_pairs(folder, name, source);
 }
 
 Dataset load_dataset(const std::string& folder, const std::string& name) {

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/data/source_files.hpp"
+
 namespace rotary::lab {
 
 enum class DataKind : std::uint8_t {
@@ -26,6 +28,7 @@ struct Manifest {
   std::string sha256 = {};                   // of all bytes, hexadecimal
   std::vector<std::int64_t> documents = {};  // bytes of each
   std::string pieces_sha256 = {};            // of pairs: of the model of their pieces
+  std::vector<std::string> paths = {};       // of each in its source; none where nobody kept them
 };
 
 struct Dataset {
@@ -36,21 +39,25 @@ struct Dataset {
   // Bytes of each document in them, where data are split by documents; empty otherwise.
   std::vector<std::int64_t> train_documents = {};
   std::vector<std::int64_t> validation_documents = {};
+  // The path of each, likewise; empty where the manifest has none.
+  std::vector<std::string> train_paths = {};
+  std::vector<std::string> validation_paths = {};
 };
 
 // Every 20th piece is validation: a document where there are 100 of them or more, otherwise 64 KiB.
 [[nodiscard]] Dataset split(Manifest manifest, std::string_view text);
 
 struct Source {
-  std::string path;    // a file, or a folder: each file in it is a document; deb:PACKAGE
+  std::string path;  // a file, or a folder: each file in it is a document; deb:PACKAGE,deb:PACKAGE
   std::string suffix;  // of the files of a folder; "" for all
   std::string licence;
   // Of pairs: where the same is in another language, of the kind that path is; "": no pairs.
   std::string translation = {};
+  Format format = Format::text;
 };
 
-// Copies the source into the folder. Files of a folder are taken in the order of their paths; those
-// that hold a byte of 0 are left out. Fails when NAME exists, or there is no text.
+// Copies the source into the folder, as read_documents() reads it. Fails when NAME exists, or there
+// is no text.
 Manifest add_dataset(const std::string& folder, const std::string& name, const Source& source);
 
 // Fails when the bytes are not those of the manifest.

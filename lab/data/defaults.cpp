@@ -27,6 +27,12 @@ std::span<const DefaultData> default_data() {
                   .suffix = "",
                   .licence = "MPL-2.0",
                   .translation = "deb:libreoffice-help-de"}},
+      {.name = "manuals",
+       .what = "manual pages of Linux, by section, 6 MB",
+       .source = {.path = "deb:manpages,deb:manpages-dev",
+                  .suffix = "",
+                  .licence = "several free licences, each page's own",
+                  .format = Format::manual}},
   };
   return defaults;
 }

@@ -16,7 +16,8 @@ Sizes sizes_of(const Cell& cell) noexcept {
           .layers = static_cast<double>(model.layers),
           .heads = static_cast<double>(model.heads),
           .tokens = static_cast<double>(model.tokens),
-          .tokens_of_step = static_cast<double>(model.tokens * cell.training.batch),
+          .tokens_of_step =
+              static_cast<double>(sequences_of(model.task) * model.tokens * cell.training.batch),
           .vocabulary = static_cast<double>(model.vocabulary())};
 }
 

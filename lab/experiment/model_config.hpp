@@ -49,6 +49,16 @@ inline constexpr std::array<NamedTask, 9> named_tasks = {{{Task::causal_lm, "cau
          task == Task::addition;
 }
 
+// Whether an example is a question about whole passages, with one answer.
+[[nodiscard]] constexpr bool is_choice(Task task) noexcept {
+  return task == Task::triplets || task == Task::sections || task == Task::same_document;
+}
+
+// How many sequences a row of a batch is.
+[[nodiscard]] constexpr std::int64_t sequences_of(Task task) noexcept {
+  return task == Task::triplets ? 2 : 1;
+}
+
 enum class AttentionKind {
   softmax = 1,
   // Katharopoulos et al. 2020 with elu + 1; rotations in the numerator alone (RoFormer, eq. 19).
@@ -60,7 +70,8 @@ enum class AttentionKind {
   return attention == AttentionKind::softmax ? "softmax" : "linear";
 }
 
-// A byte is a token; the masked byte of masked_lm is one more.
+// A byte is a token; the masked byte of masked_lm is one more, which models that begin with the
+// weights of such a one have, too.
 inline constexpr std::int64_t byte_tokens = 256;
 inline constexpr std::int64_t mask_token = 256;
 
@@ -74,7 +85,7 @@ struct ModelConfig {
 
   [[nodiscard]] std::int64_t head_dim() const noexcept { return d_model / heads; }
   [[nodiscard]] std::int64_t vocabulary() const noexcept {
-    return task == Task::masked_lm ? byte_tokens + 1 : byte_tokens;
+    return task == Task::masked_lm || is_choice(task) ? byte_tokens + 1 : byte_tokens;
   }
 };
 

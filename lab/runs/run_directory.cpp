@@ -78,7 +78,7 @@ std::optional<RunDirectory> RunDirectory::claim(const std::string& root, const C
   const std::string lock_path = path + "/lock";
   const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock < 0) fail_errno(lock_path, "open");
-  RunDirectory directory(path, lock);
+  RunDirectory directory(root, path, lock);
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return std::nullopt;
     fail_errno(lock_path, "lock");
@@ -88,7 +88,8 @@ std::optional<RunDirectory> RunDirectory::claim(const std::string& root, const C
 }
 
 RunDirectory::RunDirectory(RunDirectory&& other) noexcept
-    : path_(std::move(other.path_)),
+    : runs_(std::move(other.runs_)),
+      path_(std::move(other.path_)),
       lock_(std::exchange(other.lock_, -1)),
       log_bytes_(other.log_bytes_) {}
 

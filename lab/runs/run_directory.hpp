@@ -65,6 +65,8 @@ class RunDirectory {
   ~RunDirectory();
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  // The folder that it is in, with those of other cells.
+  [[nodiscard]] const std::string& runs() const noexcept { return runs_; }
   [[nodiscard]] std::string checkpoint() const { return path_ + "/checkpoint.pt"; }
   [[nodiscard]] bool has_checkpoint() const;
   [[nodiscard]] bool finished() const;
@@ -84,8 +86,10 @@ class RunDirectory {
   void finish(const Outcome& outcome) const;
 
  private:
-  RunDirectory(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+  RunDirectory(std::string runs, std::string path, int lock)
+      : runs_(std::move(runs)), path_(std::move(path)), lock_(lock) {}
 
+  std::string runs_;
   std::string path_;
   int lock_;  // a file descriptor
   std::int64_t log_bytes_ = 0;

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/failure.hpp"
+#include "lab/torch/choice.hpp"
 #include "lab/torch/language_model.hpp"
 #include "lab/torch/translation.hpp"
 
@@ -22,6 +23,7 @@ std::unique_ptr<Learner> make_learner(const Cell& cell, const Dataset& data) {
     case Task::triplets:
     case Task::sections:
     case Task::same_document:
+      return make_choice(cell, data);
     case Task::copy:
     case Task::reverse:
     case Task::addition:

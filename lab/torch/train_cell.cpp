@@ -11,6 +11,8 @@
 #include "cli/failure.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/process/machine.hpp"
+#include "lab/runs/start.hpp"
+#include "lab/torch/begin_with.hpp"
 #include "lab/torch/measure_cost.hpp"
 #include "lab/torch/trainer.hpp"
 
@@ -114,7 +116,11 @@ std::optional<Outcome> train_cell(const Cell& cell, const Dataset& data, RunDire
     return outcome;
   }
   Trainer trainer(cell, data);
-  if (directory.has_checkpoint()) trainer.load(directory.checkpoint());
+  if (directory.has_checkpoint()) {
+    trainer.load(directory.checkpoint());
+  } else if (cell.start) {
+    begin_with(trainer.learner().model(), start_checkpoint(cell, directory.runs()));
+  }
   trainer.record(machine_of(options));
   share(trainer, cell, options);
   Counts& counts = trainer.counts();

@@ -41,6 +41,7 @@ packages_peers=(gcc python3 python3-pip python3-venv python3-torch python3-numpy
 packages_lab=(
   g++ cmake ninja-build libhwy-dev nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev python3
   libjs-chart.js chromium libtorch-dev libgloo-dev libopenblas0-openmp libssl-dev libxml2-dev
+  zlib1g-dev
   sentencepiece python3-venv
 )
 

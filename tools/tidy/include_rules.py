@@ -137,14 +137,14 @@ RULES = (
         + tuple(f"cli/{name}.hpp" for name in ("exit_code", "failure", "files", "utf8")),
         STANDARD,
         ("CLI/", "fmt/", "gtest/", "nlohmann/", "openssl/", "dlfcn.h", "malloc.h",
-         "libxml/") + SYSTEM, REACH,
+         "libxml/", "zlib.h") + SYSTEM, REACH,
     ),
     Rule(
         "lab/torch/", (PUBLIC, "lab/", "cli/failure.hpp"), STANDARD, ("fmt/", "torch/"), REACH,
     ),
     Rule(
         "lab/tests/", (PUBLIC, "lab/", "cli/failure.hpp"), STANDARD,
-        ("fmt/", "gtest/", "nlohmann/", "torch/") + SYSTEM, REACH,
+        ("fmt/", "gtest/", "nlohmann/", "torch/", "zlib.h") + SYSTEM, REACH,
     ),
     Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
     Rule("fuzz/", (PUBLIC, "cli/", "tests/support/"), STANDARD, (), REACH),

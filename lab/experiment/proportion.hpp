@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an accuracy says: a share of right answers, as if answers were independent of one another.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+namespace rotary::lab {
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+// Where the true share is with 95 % (Wilson 1927), out of count > 0 answers.
+[[nodiscard]] inline Interval wilson_interval(std::int64_t right, std::int64_t count) noexcept {
+  constexpr double z = 1.959963984540054;  // the normal distribution's 97.5 %
+  const auto n = static_cast<double>(count);
+  const double share = static_cast<double>(right) / n;
+  const double center = (share + z * z / (2 * n)) / (1 + z * z / n);
+  const double reach =
+      z / (1 + z * z / n) * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+  return {.low = center - reach, .high = center + reach};
+}
+
+}  // namespace rotary::lab

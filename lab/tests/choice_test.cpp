@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tasks that choose, and cells that start from others.
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "lab/data/dataset.hpp"
+#include "lab/data/random.hpp"
+#include "lab/runs/run_directory.hpp"
+#include "lab/runs/start.hpp"
+#include "lab/tests/finite_differences.hpp"
+#include "lab/tests/temporary_folder.hpp"
+#include "lab/tests/tiny.hpp"
+#include "lab/torch/begin_with.hpp"
+#include "lab/torch/learner.hpp"
+#include "lab/torch/train_cell.hpp"
+
+namespace rotary::lab {
+namespace {
+
+// Documents that each have letters of their own, and folders that each have a punctuation mark:
+// what a mean over bytes tells apart.
+const Dataset& lettered() {
+  static const Dataset data = [] {
+    Manifest manifest{.name = "lettered"};
+    std::string text;
+    for (std::int64_t n = 0; n < 200; ++n) {
+      Random random(static_cast<std::uint64_t>(n));
+      std::string letters;
+      for (int letter = 0; letter < 3; ++letter)
+        letters += static_cast<char>('a' + random.below(26));
+      for (int byte = 0; byte < 1600; ++byte) {
+        const bool mark = random.below(4) == 0;
+        text += mark ? ".,!"[n % 3] : letters[static_cast<std::size_t>(random.below(3))];
+      }
+      manifest.documents.push_back(1600);
+      manifest.paths.push_back(fmt::format("man{}/{}", n % 3, n));
+    }
+    return split(std::move(manifest), text);
+  }();
+  return data;
+}
+
+Cell tiny_choice(std::string_view task, const std::string& encoding, int steps) {
+  Cell cell = tiny_cells(task, {encoding}, steps)[0];
+  cell.training.validation_rows = 60;
+  return cell;
+}
+
+class EveryChoiceTask : public testing::TestWithParam<const char*> {
+ protected:
+  EveryChoiceTask() { set_threads(1); }
+  TemporaryFolder folder_;
+};
+INSTANTIATE_TEST_SUITE_P(Tasks, EveryChoiceTask,
+                         testing::Values("triplets", "sections", "same_document"),
+                         [](const auto& task) { return std::string(task.param); });
+
+TEST_P(EveryChoiceTask, HasTheGradientsOfDifferences) {
+  for (const char* encoding : {"rope", "learned", "t5", "shaw"}) {
+    SCOPED_TRACE(encoding);
+    Cell cell = tiny_choice(GetParam(), encoding, 1);
+    cell.model.d_model = 16;
+    cell.model.tokens = 11;
+    cell.training.batch = 2;
+    cell.encoding = parse_encoding(cell.encoding_settings, cell.model.head_dim());
+    const auto learner = make_learner(cell, lettered());
+    {
+      // Both segments begin at nothing, where their gradients are not told apart.
+      const torch::NoGradGuard no_gradient;
+      const at::Tensor segments = learner->model().named_parameters()["segments"];
+      segments.copy_(at::arange(32, at::kFloat).view({2, 16}) * 0.001);
+    }
+    expect_gradients_of_differences(learner->model(), [&] {
+      const auto [sum, count] = learner->training_loss(0, {});
+      return sum / count;
+    });
+  }
+}
+
+TEST_P(EveryChoiceTask, IsLearned) {
+  const Cell cell = tiny_choice(GetParam(), "rope", 60);
+  RunDirectory directory = *RunDirectory::claim(folder_.path(), cell);
+  const auto outcome = train_cell(cell, lettered(), directory, {});
+  ASSERT_TRUE(outcome.has_value());
+  const auto& metrics = outcome->metrics;
+  const double accuracy = metrics.at("accuracy");
+  // Of 60 questions chance gets 30 at most, with a standard deviation below 4.
+  EXPECT_GT(accuracy, (30 + 4 * 4.0) / 60);
+  EXPECT_LT(metrics.at("accuracy_low"), accuracy);
+  EXPECT_GT(metrics.at("accuracy_high"), accuracy);
+  EXPECT_EQ(metrics.at("examples"), 60);
+  EXPECT_EQ(metrics.at("documents"), 10);
+  EXPECT_EQ(metrics.contains("f1"), GetParam() == std::string("same_document"));
+  if (metrics.contains("f1")) EXPECT_GT(metrics.at("f1"), 0.6);
+}
+
+TEST_P(EveryChoiceTask, GoesOnBitForBit) {
+  const Cell cell = tiny_choice(GetParam(), "rope", 12);
+  RunDirectory whole = *RunDirectory::claim(folder_ / "whole", cell);
+  const auto expected = train_cell(cell, lettered(), whole, {});
+  RunDirectory parts = *RunDirectory::claim(folder_ / "parts", cell);
+  const TrainOptions stopping{.stops = [](std::int64_t step) { return step == 5; }};
+  EXPECT_FALSE(train_cell(cell, lettered(), parts, stopping).has_value());
+  const auto outcome = train_cell(cell, lettered(), parts, {});
+  EXPECT_EQ(outcome->validation_loss, expected->validation_loss);
+  EXPECT_EQ(outcome->metrics, expected->metrics);
+}
+
+TEST_P(EveryChoiceTask, SharesOfABatchAreTheBatch) {
+  const auto learner = make_learner(tiny_choice(GetParam(), "rope", 1), lettered());
+  const LossSum whole = learner->training_loss(3, {});
+  double sum = 0;
+  std::int64_t count = 0;
+  for (std::int64_t part = 0; part < 3; ++part) {
+    const LossSum loss = learner->training_loss(3, {.part = part, .parts = 3});
+    sum += loss.sum.item<double>();
+    count += loss.count;
+  }
+  EXPECT_EQ(count, whole.count);
+  EXPECT_NEAR(sum, whole.sum.item<double>(), 1e-5);
+}
+
+class Starts : public testing::Test {
+ protected:
+  Starts() { set_threads(1); }
+
+  // A finished cell of masked_lm.
+  Cell pre_train(const std::string& encoding) {
+    Cell cell = tiny_cells("masked_lm", {encoding}, 5)[0];
+    RunDirectory directory = *RunDirectory::claim(folder_.path(), cell);
+    loss_ = train_cell(cell, lettered(), directory, {})->validation_loss;
+    return cell;
+  }
+
+  // A cell that starts from it.
+  Cell fine_tune(std::string_view task, const std::string& encoding) {
+    Cell cell = tiny_cells(task, {encoding}, 3)[0];
+    cell.experiment = "fine";
+    cell.start = {.experiment = "tiny", .encoding = encoding};
+    return cell;
+  }
+
+  std::string checkpoint(const Cell& cell) { return start_checkpoint(cell, folder_.path()); }
+
+  TemporaryFolder folder_;
+  double loss_ = 0;
+};
+
+std::string failure_of(const auto& call) {
+  try {
+    call();
+  } catch (const cli::Failure& failure) {
+    return failure.what();
+  }
+  return "nothing failed";
+}
+
+TEST_F(Starts, BeginWithTheLossThatTheOtherEndedWith) {
+  for (const char* encoding : {"rope", "learned", "t5", "shaw"}) {
+    SCOPED_TRACE(encoding);
+    (void)pre_train(encoding);
+    Cell cell = fine_tune("masked_lm", encoding);
+    const auto learner = make_learner(cell, lettered());
+    EXPECT_NE(learner->validation_loss(), loss_);
+    begin_with(learner->model(), checkpoint(cell));
+    EXPECT_EQ(learner->validation_loss(), loss_);
+    // And so does the cell itself: without a rate it ends where it began.
+    cell = with_start(std::move(cell), folder_.path());
+    cell.training.learning_rate = 0;
+    RunDirectory directory = *RunDirectory::claim(folder_.path(), cell);
+    EXPECT_EQ(train_cell(cell, lettered(), directory, {})->validation_loss, loss_);
+  }
+}
+
+TEST_F(Starts, KeepANewHeadAndTheRowsThatALongerTableHasMore) {
+  (void)pre_train("learned");
+  Cell cell = fine_tune("triplets", "learned");
+  cell.model.tokens = 48;
+  const auto fresh = make_learner(cell, lettered());
+  const auto started = make_learner(cell, lettered());
+  begin_with(started->model(), checkpoint(cell));
+  const auto before = fresh->model().named_parameters();
+  const auto after = started->model().named_parameters();
+  EXPECT_TRUE(at::equal(before["scores.weight"], after["scores.weight"]));
+  EXPECT_TRUE(at::equal(before["segments"], at::zeros({2, 32})));
+  EXPECT_FALSE(at::equal(before["layer_1.qkv.weight"], after["layer_1.qkv.weight"]));
+  const auto rows = [](const auto& parameters, std::int64_t first, std::int64_t end) {
+    return parameters["positions.learned"].slice(0, first, end);
+  };
+  EXPECT_FALSE(at::equal(rows(before, 0, 32), rows(after, 0, 32)));
+  EXPECT_TRUE(at::equal(rows(before, 32, 48), rows(after, 32, 48)));
+}
+
+TEST_F(Starts, AreRefusedUnlessFinishedAndOfTheSameShape) {
+  Cell cell = fine_tune("masked_lm", "rope");
+  const auto finds = [&] { (void)with_start(cell, folder_.path()); };
+  EXPECT_NE(failure_of(finds).find("must be finished: rotary-lab run lab/experiments/tiny.json "
+                                   "--preset quick --only rope --seeds 1 --runs "),
+            std::string::npos)
+      << failure_of(finds);
+  const Cell other = pre_train("rope");
+  cell = with_start(std::move(cell), folder_.path());
+  EXPECT_EQ(cell.start_sha256, sha256_of(config_of(other)));
+  EXPECT_NE(config_of(cell).find(cell.start_sha256), std::string::npos);
+  cell.model.d_model = 64;
+  const auto wider = make_learner(cell, lettered());
+  const std::string wider_failure =
+      failure_of([&] { begin_with(wider->model(), checkpoint(cell)); });
+  EXPECT_NE(wider_failure.find("in the cell that starts from it, got"), std::string::npos)
+      << wider_failure;
+  cell.model.d_model = 32;
+  cell.model.layers = 1;
+  const auto shallower = make_learner(cell, lettered());
+  const std::string shallower_failure =
+      failure_of([&] { begin_with(shallower->model(), checkpoint(cell)); });
+  EXPECT_NE(shallower_failure.find("must have the weight layer_1."), std::string::npos)
+      << shallower_failure;
+  write_text(folder_ / "broken", "no checkpoint");
+  EXPECT_NE(failure_of([&] {
+              begin_with(wider->model(), folder_ / "broken");
+            }).find("must be a checkpoint"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace rotary::lab

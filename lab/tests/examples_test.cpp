@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/data/examples.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "lab/experiment/proportion.hpp"
+#include "lab/tests/made_documents.hpp"
+
+namespace rotary::lab {
+namespace {
+
+// Long enough for pairs of passages: 1760 bytes each.
+const Dataset& tagged() {
+  static const Dataset data = tagged_documents(200, 160);
+  return data;
+}
+
+struct Asked {
+  ChoiceDocuments documents;
+  ChoiceShape shape;
+  Task task = {};
+
+  [[nodiscard]] Questions training() const { return {task, shape, documents.train}; }
+  [[nodiscard]] Questions validation() const { return {task, shape, documents.validation}; }
+};
+
+Asked ask(Task task, std::int64_t tokens = 64) {
+  ChoiceDocuments documents = choice_documents(tagged(), task, tokens);
+  const ChoiceShape shape = choice_shape(task, tokens, documents.classes.size());
+  return {.documents = std::move(documents), .shape = shape, .task = task};
+}
+
+// Sequence s of row r as text, from its byte `first` on.
+std::string text_of(const Examples& examples, const ChoiceShape& shape, std::int64_t sequence,
+                    std::int64_t first) {
+  std::string text;
+  for (std::int64_t n = first; n < shape.tokens; ++n)
+    text +=
+        static_cast<char>(examples.inputs[static_cast<std::size_t>(sequence * shape.tokens + n)]);
+  return text;
+}
+
+struct Pair {
+  Place first, second;
+};
+
+Pair pair_of(const Examples& examples, const ChoiceShape& shape, std::int64_t sequence) {
+  return {.first = place_of(text_of(examples, shape, sequence, 0)),
+          .second = place_of(text_of(examples, shape, sequence, shape.first_segment))};
+}
+
+bool validates(const Place& place) { return place.document % 20 == 19; }
+
+class EveryChoice : public testing::TestWithParam<Task> {};
+INSTANTIATE_TEST_SUITE_P(Tasks, EveryChoice,
+                         testing::Values(Task::triplets, Task::sections, Task::same_document),
+                         [](const auto& task) { return std::string(to_string(task.param)); });
+
+TEST_P(EveryChoice, IsAFunctionOfSeedAndStep) {
+  const Asked asked = ask(GetParam());
+  const auto inputs = [&](std::uint64_t seed, std::int64_t step) {
+    return training_examples(asked.training(), 4, seed, step).inputs;
+  };
+  EXPECT_EQ(inputs(7, 11), inputs(7, 11));
+  EXPECT_NE(inputs(7, 11), inputs(7, 12));
+  EXPECT_NE(inputs(7, 11), inputs(8, 11));
+  EXPECT_EQ(std::ssize(inputs(7, 11)), 4 * asked.shape.sequences * asked.shape.tokens);
+  const Examples few = validation_examples(asked.validation(), 5);
+  const Examples more = validation_examples(asked.validation(), 9);
+  const Examples part = part_of(more, asked.shape, 0, 5);
+  EXPECT_EQ(few.inputs, part.inputs);
+  EXPECT_EQ(few.answers, part.answers);
+  EXPECT_EQ(part_of(more, asked.shape, 8, 1).answers[0], more.answers[8]);
+}
+
+TEST_P(EveryChoice, KeepsDocumentsOfValidationApart) {
+  const Asked asked = ask(GetParam());
+  for (std::int64_t step = 0; step < 20; ++step) {
+    const Examples train = training_examples(asked.training(), 10, 1, step);
+    for (std::int64_t n = 0; n < 10 * asked.shape.sequences; ++n)
+      EXPECT_FALSE(validates(place_of(text_of(train, asked.shape, n, 0))));
+  }
+  const Examples held = validation_examples(asked.validation(), 50);
+  for (std::int64_t n = 0; n < 50 * asked.shape.sequences; ++n)
+    EXPECT_TRUE(validates(place_of(text_of(held, asked.shape, n, 0))));
+}
+
+TEST_P(EveryChoice, AnswersAreAsOftenOneAsTheOther) {
+  const Asked asked = ask(GetParam());
+  const std::int64_t choices = asked.shape.choices();
+  std::vector<double> counts(static_cast<std::size_t>(choices));
+  for (std::int64_t step = 0; step < 60; ++step) {
+    for (const std::int64_t answer : training_examples(asked.training(), 10, 1, step).answers)
+      counts[static_cast<std::size_t>(answer)] += 1;
+  }
+  // Of 600 fair draws the standard deviation is below 12.3.
+  for (const double count : counts) EXPECT_NEAR(count, 600.0 / static_cast<double>(choices), 50);
+  const auto held = validation_examples(asked.validation(), 6 * choices).answers;
+  for (std::int64_t answer = 0; answer < choices; ++answer)
+    EXPECT_EQ(std::ranges::count(held, answer), 6);
+}
+
+TEST(Triplets, AskWhichPassageIsFromTheDocumentOfTheFirst) {
+  const Asked asked = ask(Task::triplets);
+  const auto expect_triplets = [&](const Examples& examples) {
+    for (std::int64_t row = 0; row < examples.rows; ++row) {
+      const std::int64_t answer = examples.answers[static_cast<std::size_t>(row)];
+      const Pair same = pair_of(examples, asked.shape, 2 * row + answer);
+      const Pair other = pair_of(examples, asked.shape, 2 * row + 1 - answer);
+      EXPECT_EQ(same.first.document, same.second.document);
+      EXPECT_GE(std::abs(same.first.offset - same.second.offset), passage_room);
+      EXPECT_NE(other.first.document, other.second.document);
+      EXPECT_EQ(same.first.document, other.first.document);
+      EXPECT_EQ(same.first.offset, other.first.offset);
+    }
+  };
+  for (std::int64_t step = 0; step < 20; ++step)
+    expect_triplets(training_examples(asked.training(), 10, 1, step));
+  expect_triplets(validation_examples(asked.validation(), 100));
+}
+
+TEST(Triplets, PlacesInDocumentsSayNothing) {
+  const Asked asked = ask(Task::triplets);
+  double difference = 0;
+  constexpr std::int64_t rows = 2000;
+  const Examples examples = training_examples(asked.training(), rows, 3, 0);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t answer = examples.answers[static_cast<std::size_t>(row)];
+    const auto distance_to_middle = [&](std::int64_t sequence) {
+      const Place place = pair_of(examples, asked.shape, sequence).second;
+      return std::abs(static_cast<double>(place.offset) - (1760.0 - passage_room) / 2);
+    };
+    difference += distance_to_middle(2 * row + answer) - distance_to_middle(2 * row + 1 - answer);
+  }
+  // Distances reach from 0 to 624, so the standard deviation of the difference of two is below 442,
+  // and that of the mean of 2000 below 10. Uniform strangers are nearer to the middle by 100.
+  EXPECT_NEAR(difference / rows, 0, 40);
+}
+
+TEST(Triplets, LongerSequencesAskAtTheSamePlaces) {
+  const Asked shorter = ask(Task::triplets, 64);
+  const Asked longer = ask(Task::triplets, 1024);
+  const Examples few = validation_examples(shorter.validation(), 20);
+  const Examples many = validation_examples(longer.validation(), 20);
+  EXPECT_EQ(few.answers, many.answers);
+  for (std::int64_t sequence = 0; sequence < 40; ++sequence) {
+    const Pair one = pair_of(few, shorter.shape, sequence);
+    const Pair other = pair_of(many, longer.shape, sequence);
+    EXPECT_EQ(one.first.offset, other.first.offset);
+    EXPECT_EQ(one.second.offset, other.second.offset);
+    EXPECT_EQ(one.second.document, other.second.document);
+  }
+}
+
+TEST(SameDocument, AnswersOneForPassagesOfOne) {
+  const Asked asked = ask(Task::same_document);
+  const Examples examples = training_examples(asked.training(), 200, 1, 0);
+  for (std::int64_t row = 0; row < 200; ++row) {
+    const Pair pair = pair_of(examples, asked.shape, row);
+    EXPECT_EQ(pair.first.document == pair.second.document ? 1 : 0,
+              examples.answers[static_cast<std::size_t>(row)]);
+  }
+}
+
+TEST(Sections, AreTheFoldersWithEnoughDocuments) {
+  const Asked asked = ask(Task::sections);
+  EXPECT_EQ(asked.documents.classes, (std::vector<std::string>{"man1", "man2", "man3"}));
+  EXPECT_EQ(asked.shape.first_segment, asked.shape.tokens);
+  const Examples examples = training_examples(asked.training(), 200, 1, 0);
+  for (std::int64_t row = 0; row < 200; ++row) {
+    const Place place = place_of(text_of(examples, asked.shape, row, 0));
+    EXPECT_EQ(place.document % 3, examples.answers[static_cast<std::size_t>(row)]);
+  }
+}
+
+TEST(Choices, RefuseDataThatDoNotHaveThem) {
+  const auto message = [](const Dataset& data, Task task, std::int64_t tokens) -> std::string {
+    try {
+      (void)choice_documents(data, task, tokens);
+    } catch (const cli::Failure& failure) {
+      return failure.what();
+    }
+    return "read without failure";
+  };
+  const Dataset few = tagged_documents(99, 160);
+  EXPECT_NE(message(few, Task::triplets, 64).find("triplets needs 100 documents"),
+            std::string::npos);
+  EXPECT_NE(message(tagged(), Task::triplets, 2048).find("documents of 3072 bytes"),
+            std::string::npos);
+  EXPECT_NE(message(tagged(), Task::sections, 2048).find("of at least 2048 bytes"),
+            std::string::npos);
+  Dataset unnamed = tagged();
+  unnamed.train_paths.clear();
+  EXPECT_NE(message(unnamed, Task::sections, 64).find("need the paths"), std::string::npos);
+}
+
+TEST(Wilson, IsThatOfPublishedExamples) {
+  // Newcombe 1998, table I, method 3: 81 of 263 and 0 of 20, to four digits.
+  EXPECT_NEAR(wilson_interval(81, 263).low, 0.2553, 5e-5);
+  EXPECT_NEAR(wilson_interval(81, 263).high, 0.3662, 5e-5);
+  EXPECT_NEAR(wilson_interval(0, 20).low, 0, 5e-5);
+  EXPECT_NEAR(wilson_interval(0, 20).high, 0.1611, 5e-5);
+}
+
+}  // namespace
+}  // namespace rotary::lab
