@@ -12,6 +12,7 @@
 #include "cli/failure.hpp"
 #include "cli/utf8.hpp"
 #include "lab/commands/commands.hpp"
+#include "lab/commands/sample.hpp"
 #include "lab/experiment/experiments.hpp"
 #include "rotary/version.hpp"
 
@@ -167,6 +168,30 @@ void declare_plan(CLI::App& root, RunArguments& arguments, Command& chosen) {
   plan->callback([&] { chosen = [&] { return print_plan(arguments); }; });
 }
 
+void declare_sample(CLI::App& root, SampleArguments& arguments, Command& chosen) {
+  CLI::App* app = root.add_subcommand("sample", "text from a finished cell, token by token");
+  app->add_option("EXPERIMENT", arguments.experiment, "a file of lab/experiments/")->required();
+  app->add_option("--preset", arguments.preset, "one of its presets")->default_val("quick");
+  app->add_option("--encoding", arguments.encoding, "one of the preset's")->required();
+  app->add_option("--seed", arguments.seed, "of the cell")->default_val(1);
+  app->add_option("--runs", arguments.runs, "where run directories are")->default_val("lab-runs");
+  app->add_option("--prompt", arguments.prompt, "what the text begins with")->required();
+  app->add_option("--tokens", arguments.tokens, "how many bytes to add")
+      ->default_val(200)
+      ->check(CLI::Range(1, 1 << 20));
+  app->add_option("--temperature", arguments.sampling.temperature,
+                  "below 1 more of what is likely; 0: always the likeliest byte")
+      ->default_val(1)
+      ->check(CLI::Range(0.0, 1e3));
+  app->add_option("--top-k", arguments.sampling.top_k, "of so many likeliest bytes; 0: of all")
+      ->default_val(0)
+      ->check(CLI::Range(0, 256));
+  app->add_option("--sample-seed", arguments.sample_seed, "another seed, another text")
+      ->default_val(1);
+  app->add_flag("--check", arguments.check, "compare the logits with libtorch's");
+  app->callback([&] { chosen = [&] { return sample(arguments); }; });
+}
+
 int parse_and_run(int argument_count, const char* const* arguments) {
   CLI::App root("Trains the same transformer with each position encoding.");
   root.footer(examples);
@@ -176,6 +201,7 @@ int parse_and_run(int argument_count, const char* const* arguments) {
   RunArguments run;
   CostOptions cost;
   ResultsArguments results;
+  SampleArguments sampling;
   Command chosen;
   declare_encodings(root, chosen);
   declare_data(root, data, chosen);
@@ -183,6 +209,7 @@ int parse_and_run(int argument_count, const char* const* arguments) {
   declare_plan(root, run, chosen);
   declare_results(root, results, chosen);
   declare_cost(root, run, cost, chosen);
+  declare_sample(root, sampling, chosen);
   try {
     root.parse(argument_count, arguments);
   } catch (const CLI::ParseError& error) {

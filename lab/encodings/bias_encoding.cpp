@@ -74,7 +74,7 @@ Fire make_fire(const FireEncoding& encoding, const ModelConfig& model,
 }
 
 T5Bias make_t5(const T5Encoding& t5, const ModelConfig& model, std::span<const double> table) {
-  const bool causal = model.task == Task::causal_lm;
+  const bool causal = is_causal(model.task);
   return {.buckets = {.buckets = t5.buckets,
                       .max_distance = t5.max_distance,
                       .direction = causal ? T5Direction::causal : T5Direction::bidirectional},
@@ -133,7 +133,7 @@ void constrain(const BiasEncoding& encoding, std::span<double> numbers) {
 RelativeBias make_bias(const BiasEncoding& encoding, const ModelConfig& model,
                        std::span<const double> numbers) {
   const auto half = numbers.size() / 2;
-  const bool causal = model.task == Task::causal_lm;
+  const bool causal = is_causal(model.task);
   return std::visit(
       Overloaded{
           [&](const T5Encoding& t5) -> RelativeBias { return make_t5(t5, model, numbers); },

@@ -16,6 +16,7 @@
 #include "cli/failure.hpp"
 #include "lab/experiment/json_object.hpp"
 #include "rotary/frequencies.hpp"
+#include "rotary/position_maps.hpp"
 #include "rotary/spec_json.hpp"
 
 namespace rotary::lab {
@@ -53,27 +54,30 @@ constexpr std::array named = std::to_array<NamedEncoding>({
      R"({"kind": "rotary", "base": 10000, "pairing": "half",
          "scaling": {"rope_type": "clipped", "clipped_pairs": 4}})",
      "rope whose slowest pairs fade to standing still"},
+    {"clipped-angle",
+     R"({"kind": "clipped-angle", "base": 10000, "pairing": "half",
+         "max_angle": 3.141592653589793})",
+     "rope whose pairs turn by half a turn at most"},
     {"rope-window",
      R"({"kind": "rotary", "base": 10000, "pairing": "half",
          "layers": {"window": 64, "full_every": 2}})",
      "rope; every second layer sees a sliding window alone"},
 });
 
-RotaryEncoding read_rotary(JsonObject& settings, const json& object, std::int64_t head_dim) {
+RotarySpec read_spec(JsonObject& settings, std::int64_t head_dim) {
   json spec = {{"head_dim", head_dim}};
   for (const std::string_view key : {"base", "pairing", "scaling", "xpos", "rotary_dim", "sense"}) {
     if (settings.has(key)) spec[std::string(key)] = settings.at(key);
   }
   auto parsed = parse_rotary_spec(spec.dump());
-  RotaryEncoding rotary{.spec = cli::value_or_fail(std::move(parsed), settings.name())};
+  RotarySpec read = cli::value_or_fail(std::move(parsed), settings.name());
   // Of a rule that depends on the context any length will do here.
-  cli::ok_or_fail(
-      [&]() -> Status {
-        auto made = make_frequencies(rotary.spec, 1);
-        if (!made) return std::move(made).error();
-        return {};
-      }(),
-      settings.name());
+  (void)cli::value_or_fail(make_frequencies(read, 1), settings.name());
+  return read;
+}
+
+RotaryEncoding read_rotary(JsonObject& settings, const json& object, std::int64_t head_dim) {
+  RotaryEncoding rotary{.spec = read_spec(settings, head_dim)};
   if (object.contains("layers")) {
     JsonObject layers = settings.object("layers");
     rotary.layers = {.window = layers.integer("window", 1),
@@ -81,6 +85,19 @@ RotaryEncoding read_rotary(JsonObject& settings, const json& object, std::int64_
     layers.finish();
   }
   return rotary;
+}
+
+ClippedAngleEncoding read_clipped_angle(JsonObject& settings, std::int64_t head_dim) {
+  ClippedAngleEncoding clipped{.spec = read_spec(settings, head_dim),
+                               .max_angle = settings.number("max_angle")};
+  cli::ok_or_fail(validate(PositionMap(ClippedAngle{.max_angle = clipped.max_angle})),
+                  settings.name());
+  const bool fits =
+      !clipped.spec.xpos && clipped.spec.pairing.get() != Pairing::interleaved_to_half;
+  if (fits) return clipped;
+  throw Failure(
+      ExitCode::malformed_input,
+      fmt::format("{} must have a pairing of half or interleaved, and no xpos", settings.name()));
 }
 
 std::optional<BiasEncoding> read_bias(JsonObject& settings, std::string_view kind) {
@@ -147,6 +164,8 @@ Encoding parse_encoding(const json& object, std::int64_t head_dim) {
     encoding.kind = ShawEncoding{.window = settings.integer("window", 1)};
   } else if (kind == "rotary") {
     encoding.kind = read_rotary(settings, object, head_dim);
+  } else if (kind == "clipped-angle") {
+    encoding.kind = read_clipped_angle(settings, head_dim);
   } else if (auto bias = read_bias(settings, kind)) {
     encoding.kind = *std::move(bias);
   } else if (kind != "none") {

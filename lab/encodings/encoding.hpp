@@ -42,6 +42,13 @@ struct RotaryEncoding {
   std::optional<WindowedLayers> layers = {};
 };
 
+// Pairs turn up to an angle, where they stay (ClippedAngle of position_maps.hpp); towards keys that
+// stand after the query, by its negative.
+struct ClippedAngleEncoding {
+  RotarySpec spec;
+  double max_angle = 0;  // radians
+};
+
 // Learned vectors by distance, clipped at window on either side; for keys and for values.
 struct ShawEncoding {
   std::int64_t window = 0;  // tokens
@@ -49,8 +56,8 @@ struct ShawEncoding {
 
 struct Encoding {
   std::string name;
-  std::variant<NoEncoding, LearnedEncoding, SinusoidalEncoding, RotaryEncoding, ShawEncoding,
-               BiasEncoding>
+  std::variant<NoEncoding, LearnedEncoding, SinusoidalEncoding, RotaryEncoding,
+               ClippedAngleEncoding, ShawEncoding, BiasEncoding>
       kind;
 };
 

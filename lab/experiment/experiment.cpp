@@ -66,6 +66,7 @@ void check_attention(const JsonObject& object, const Encoding& encoding, Attenti
   const auto* rotary = std::get_if<RotaryEncoding>(&encoding.kind);
   const bool on_scores = std::holds_alternative<BiasEncoding>(encoding.kind) ||
                          std::holds_alternative<ShawEncoding>(encoding.kind) ||
+                         std::holds_alternative<ClippedAngleEncoding>(encoding.kind) ||
                          (rotary != nullptr && rotary->layers);
   if (attention == AttentionKind::softmax || !on_scores) return;
   fail(object, fmt::format("linear attention has no scores for {} to act on", encoding.name));

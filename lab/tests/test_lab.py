@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -131,6 +132,23 @@ class Lab(unittest.TestCase):
         self.assertEqual(table[1].split(), ["encoding", "T=8", "T=16"])
         self.assertEqual([line.split()[0] for line in table[2:4]], ["rope", "none"])
         self.assertIn("+0 %", table[3])
+
+    def test_samples_begin_with_the_prompt_and_repeat(self):
+        cell = (str(self.experiment), "--encoding", "rope", "--prompt", "line ä", "--tokens", "20")
+        self.assertIn("must be a finished cell", self.lab("sample", *cell, expect=2))
+        self.run_tiny("--only", "rope")
+        text = self.lab("sample", *cell)
+        self.assertTrue(text.startswith("line ä"), text)
+        self.assertGreaterEqual(len(text.encode()), 7 + 20 + 1)
+        self.assertEqual(text, self.lab("sample", *cell))
+        self.assertNotEqual(text, self.lab("sample", *cell, "--sample-seed", "2"))
+        likeliest = self.lab("sample", *cell, "--temperature", "0")
+        self.assertEqual(likeliest, self.lab("sample", *cell, "--top-k", "1"))
+        checked = self.lab("sample", *cell, "--check")
+        self.assertTrue(checked.startswith(text), checked)
+        difference = re.search(r"26 tokens .* by at most ([0-9.e-]+)", checked)
+        self.assertLess(float(difference.group(1)), 1e-5)
+        self.assertIn("--prompt", self.lab("sample", *cell[:3], "--prompt", "", expect=2))
 
     def test_a_run_of_a_folder_takes_its_starts_first_and_says_what_it_trains_on(self):
         folder = self.folder / "experiments"

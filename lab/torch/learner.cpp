@@ -9,6 +9,7 @@
 #include "cli/failure.hpp"
 #include "lab/torch/choice.hpp"
 #include "lab/torch/language_model.hpp"
+#include "lab/torch/sequences.hpp"
 #include "lab/torch/translation.hpp"
 
 namespace rotary::lab {
@@ -27,7 +28,7 @@ std::unique_ptr<Learner> make_learner(const Cell& cell, const Dataset& data) {
     case Task::copy:
     case Task::reverse:
     case Task::addition:
-      break;
+      return make_sequences(cell);
   }
   throw cli::Failure(cli::ExitCode::unsupported,
                      fmt::format("{} is not a task of this version", to_string(cell.model.task)));

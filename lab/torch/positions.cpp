@@ -151,6 +151,9 @@ std::vector<LayerTerms> PositionsImpl::terms(std::int64_t tokens, at::ScalarType
       terms.k_rotations =
           layer == 0 ? rotations_of(rotary->spec, tokens, dtype, Role::key) : layers[0].k_rotations;
     }
+    if (const auto* clipped = std::get_if<ClippedAngleEncoding>(&encoding_.kind)) {
+      terms.clip = layer == 0 ? make_angle_clip(*clipped, tokens, dtype) : layers[0].clip;
+    }
     if (const auto* shaw = std::get_if<ShawEncoding>(&encoding_.kind)) {
       terms.window = shaw_window(*shaw, model_);
       terms.shaw_keys = shaw_keys_[layer];

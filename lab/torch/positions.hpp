@@ -13,6 +13,7 @@
 #include "lab/encodings/encoding.hpp"
 #include "lab/encodings/rescaling.hpp"
 #include "lab/experiment/model_config.hpp"
+#include "lab/torch/clipped_angle.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/shaw.hpp"
 
@@ -27,6 +28,7 @@ struct LayerTerms {
   at::Tensor shaw_keys;    // [window.rows(), head_dim]
   at::Tensor shaw_values;  // likewise
   ShawWindow window;
+  std::shared_ptr<const AngleClip> clip;  // then neither of the rotations
 };
 
 class PositionsImpl : public torch::nn::Module {

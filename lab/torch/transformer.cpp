@@ -34,12 +34,18 @@ at::Tensor masked_scores(const at::Tensor& q, const at::Tensor& k, const at::Ten
 at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q, const at::Tensor& k,
                        const at::Tensor& v) {
   const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));
-  const auto turned_q = heads_first(q, terms.q_rotations);
-  const auto turned_k = heads_first(k, terms.k_rotations);
   const auto values = heads_first(v, nullptr);
-  auto scores = masked_scores(turned_q, turned_k, terms.mask, scale);
-  if (terms.shaw_keys.defined())
-    scores = add_shaw_scores(scores, turned_q * scale, terms.shaw_keys, terms.window);
+  at::Tensor scores;
+  if (terms.clip) {
+    scores = clipped_angle_scores(q, k, *terms.clip) * scale;
+    if (terms.mask.defined()) scores = scores + terms.mask;
+  } else {
+    const auto turned_q = heads_first(q, terms.q_rotations);
+    const auto turned_k = heads_first(k, terms.k_rotations);
+    scores = masked_scores(turned_q, turned_k, terms.mask, scale);
+    if (terms.shaw_keys.defined())
+      scores = add_shaw_scores(scores, turned_q * scale, terms.shaw_keys, terms.window);
+  }
   if (terms.bias.defined()) scores = scores + terms.bias;
   const auto weights = scores.softmax(-1);
   auto out = at::bmm(flat(weights), flat(values)).view(turned_q.sizes());

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// sample: text from a finished cell.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "lab/generate/sampling.hpp"
+
+namespace rotary::lab {
+
+struct SampleArguments {
+  std::string experiment;  // a file
+  std::string preset;
+  std::string encoding;
+  std::string runs;  // a folder
+  std::uint64_t seed = 1;
+  std::string prompt;
+  std::int64_t tokens = 0;
+  Sampling sampling;
+  std::uint64_t sample_seed = 1;
+  bool check = false;
+};
+
+// Prints the prompt and what follows. check: says on stderr how far the logits are from libtorch's.
+int sample(const SampleArguments& arguments);
+
+}  // namespace rotary::lab

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions that a rule answers, for length generalisation: what is learned on short ones is asked
+// of longer ones. A row is a question, its answer and an end, as bytes:
+//   copy      dacb=dacb;
+//   reverse   dacb=bcad;
+//   addition  27+59=680;  numbers from their lowest digit on: 72 + 95 = 086 as one writes it
+// Symbols of a question are its letters (of ten), or the digits of each number, whose sum has one
+// more. What is predicted is the answer and its end; rows that are shorter than the batch go on
+// with ends, which no causal model sees in time.
+#pragma once
+
+#include <cstdint>
+
+#include "lab/data/batches.hpp"
+#include "lab/experiment/model_config.hpp"
+
+namespace rotary::lab {
+
+// "copy", "reverse", "addition": whether a task is one of these.
+[[nodiscard]] bool is_sequence_task(Task task) noexcept;
+
+// Of a question and its answer without the end, which is predicted and not read.
+[[nodiscard]] std::int64_t sequence_tokens(Task task, std::int64_t symbols);
+
+// Of the longest question that fits so many tokens. Fails where none does.
+[[nodiscard]] std::int64_t symbols_that_fit(Task task, std::int64_t tokens);
+
+struct SequenceShape {
+  Task task = {};
+  std::int64_t rows = 0;
+  std::int64_t symbols = 0;  // of the longest question
+};
+
+// Questions of 1 to shape.symbols symbols, each length as often as another; a function of (seed,
+// step) and nothing else.
+[[nodiscard]] Batch sequence_training_batch(const SequenceShape& shape, std::uint64_t seed,
+                                            std::int64_t step);
+
+// Questions of shape.symbols symbols, in every call the same.
+[[nodiscard]] Batch sequence_validation_batch(const SequenceShape& shape);
+
+}  // namespace rotary::lab

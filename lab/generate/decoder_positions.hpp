@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// How positions enter a decoder that works token by token: an Encoding as what the core library's
+// attend(), append() and sums of rows take.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/encodings/encoding.hpp"
+#include "lab/experiment/model_config.hpp"
+#include "lab/generate/weights.hpp"
+#include "rotary/attention.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/position_maps.hpp"
+#include "rotary/rotations.hpp"
+#include "rotary/sinusoidal.hpp"
+#include "rotary/tokens_view.hpp"
+
+namespace rotary::lab {
+
+// Rows of cos and sin of the tokens of one step; absent: nothing turns.
+struct StepRotations {
+  std::optional<Rotations> queries;
+  std::optional<Rotations> keys;
+};
+
+class DecoderPositions {
+ public:
+  // Of texts up to `capacity` tokens: scaling rules that depend on the context take it for theirs,
+  // from the first token on, so that cached keys never become stale. Fails where the encoding has
+  // fewer positions. The weights are those that the encoding learned, "positions.learned" and the
+  // like; nothing of them is kept but copies.
+  DecoderPositions(const Encoding& encoding, const ModelConfig& model, const Weights& weights,
+                   std::int64_t capacity);
+  // attend() is given views of what this owns.
+  DecoderPositions(const DecoderPositions&) = delete;
+  DecoderPositions& operator=(const DecoderPositions&) = delete;
+
+  // x [1, tokens, d_model], embeddings of the tokens from position `first` on.
+  void add_absolute(TokensView x, std::int64_t first) const;
+
+  [[nodiscard]] StepRotations rotations(std::int64_t first, std::int64_t tokens) const;
+
+  // All that attend() needs to know of positions in this layer, but for the rotations of a step.
+  [[nodiscard]] AttendOptions attention(std::int64_t layer) const;
+
+  // Where the encoding is a position map: what attend_mapped() needs, of every layer.
+  [[nodiscard]] std::optional<MappedAttention> mapped_attention() const;
+
+ private:
+  void read_shaw(const ShawEncoding& shaw, const Weights& weights);
+  void read_bias(const BiasEncoding& bias, const Weights& weights);
+
+  ModelConfig model_;
+  std::optional<WindowedLayers> windows_;
+  std::vector<float> learned_;  // [model.tokens][d_model]
+  std::vector<float> sines_;    // [capacity][d_model]
+  std::optional<Frequencies> frequencies_;
+  bool has_roles_ = false;  // xPos
+  std::optional<PositionMap> map_;
+  // Of each layer, or one set for all.
+  std::vector<std::vector<double>> bias_numbers_;  // T5's bias is a view of them
+  std::vector<RelativeBias> biases_;
+  std::vector<std::vector<float>> shaw_numbers_;  // keys and values of each layer in turn
+  std::vector<ShawTable> shaw_tables_;
+};
+
+}  // namespace rotary::lab

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a decoder has beside attention, for one token at a time. Sums are double, and each number of
+// a result is rounded to float once: at these sizes that costs nothing, and leaves attention as the
+// only part whose rounding takes more than a line to bound.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rotary::lab {
+
+// y = W x + b
+class Linear {
+ public:
+  // weight [outputs][inputs], bias [outputs].
+  Linear(std::span<const float> weight, std::span<const float> bias);
+
+  // x [inputs], y [outputs].
+  void apply(std::span<float> y, std::span<const float> x) const;
+  [[nodiscard]] std::int64_t outputs() const noexcept { return std::ssize(bias_); }
+
+ private:
+  std::vector<float> columns_;  // [inputs][outputs]: neighbours in memory are added at once
+  std::vector<double> bias_;
+};
+
+// To mean 0 and variance 1, then times weight, plus bias; epsilon is added to the variance.
+class LayerNorm {
+ public:
+  LayerNorm(std::span<const float> weight, std::span<const float> bias);
+  void apply(std::span<float> y, std::span<const float> x) const;
+
+ private:
+  std::vector<float> weight_, bias_;
+};
+
+// In place, x Φ(x): the one with erf.
+void gelu(std::span<float> x);
+
+}  // namespace rotary::lab

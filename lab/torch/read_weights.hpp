@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a checkpoint of a causal model holds, for code that knows no torch.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lab/experiment/cell.hpp"
+#include "lab/generate/weights.hpp"
+
+namespace rotary::lab {
+
+[[nodiscard]] Weights read_weights(const Cell& cell, const std::string& checkpoint);
+
+// libtorch's own logits of the whole sequence at once, [tokens][byte_tokens].
+[[nodiscard]] std::vector<float> whole_logits(const Cell& cell, const std::string& checkpoint,
+                                              std::span<const std::int64_t> tokens);
+
+}  // namespace rotary::lab
