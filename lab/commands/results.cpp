@@ -60,6 +60,7 @@ std::vector<Results> collect(const ResultsArguments& arguments,
 std::vector<Manifest> manifests_of(const ResultsArguments& arguments) {
   std::vector<Manifest> manifests = list_datasets(arguments.data_folder);
   manifests.push_back(grammar_dataset().manifest);
+  manifests.push_back(grammar_pairs_dataset().manifest);
   return manifests;
 }
 
