@@ -21,9 +21,12 @@
 #include "cli/failure.hpp"
 #include "lab/generate/sampling.hpp"
 #include "lab/tests/tiny.hpp"
+#include "lab/torch/clipped_angle.hpp"
 #include "lab/torch/transformer.hpp"
+#include "lab/torch/views.hpp"
 #include "lab/torch/weights_of.hpp"
 #include "rotary/numeric_contract.hpp"
+#include "rotary/position_maps.hpp"
 
 namespace rotary::lab {
 namespace {
@@ -287,6 +290,59 @@ TEST(Decoder, ContinuesAsTorchReadsTheWhole) {
     RecordProperty(encoding.name + " difference", std::to_string(difference / unit));
     RecordProperty(encoding.name + " bound", std::to_string(expected.error / unit));
   }
+}
+
+// Sharper than through a whole model: attend_mapped()'s own bound, of q, k and v that both are
+// given.
+TEST(ClippedAngle, MeetsLikeThePositionMap) {
+  torch::manual_seed(5);
+  for (const char* pairing : {"half", "interleaved"}) {
+    for (const double max_angle : {3.141592653589793, 1.0}) {
+      nlohmann::json settings = encoding_settings("clipped-angle");
+      settings["pairing"] = pairing;
+      settings["max_angle"] = max_angle;
+      const Encoding encoding = parse_encoding(settings, 16);
+      const auto& clipped = std::get<ClippedAngleEncoding>(encoding.kind);
+      const auto q = at::randn({2, 41, 3, 16});
+      const auto k = at::randn({2, 41, 3, 16});
+      const auto v = at::randn({2, 41, 3, 16});
+      const auto out = at::empty_like(v);
+      const Frequencies frequencies = cli::value_or_fail(make_frequencies(clipped.spec));
+      cli::ok_or_fail(attend_mapped(heads_view(out), heads_view(q), heads_view(k), heads_view(v),
+                                    {.map = rotary::ClippedAngle{.max_angle = max_angle},
+                                     .frequencies = &frequencies,
+                                     .scale = 0.25}));
+      LayerTerms terms;
+      terms.clip = make_angle_clip(clipped, 41, at::kDouble);
+      terms.mask = at::full({41, 41}, -INFINITY, at::kDouble).triu(1);
+      const auto expected =
+          attend_with(terms, q.to(at::kDouble), k.to(at::kDouble), v.to(at::kDouble));
+      const AttendedRow row{.head_dim = 16,
+                            .keys = 41,
+                            .score_size = 0.25 * largest_norm(q) * largest_norm(k),
+                            .rotation = 2 * rotate_error_bound(Direction::forward, 1, 41)};
+      EXPECT_LE(largest_size(out.flatten(2) - expected),
+                attend_mapped_error_bound(row, 9) * unit * largest_size(v))
+          << pairing << " " << max_angle;
+    }
+  }
+}
+
+// Towards keys after the query the other way: what a text read backwards makes of a key before it.
+TEST(ClippedAngle, TurnsTheOtherWayTowardsLaterKeys) {
+  torch::manual_seed(6);
+  nlohmann::json settings = encoding_settings("clipped-angle");
+  const Encoding forwards = parse_encoding(settings, 16);
+  settings["sense"] = "negative";
+  const Encoding backwards = parse_encoding(settings, 16);
+  const auto q = at::randn({1, 41, 2, 16}, at::kDouble);
+  const auto k = at::randn({1, 41, 2, 16}, at::kDouble);
+  const auto clip_of = [](const Encoding& encoding) {
+    return make_angle_clip(std::get<ClippedAngleEncoding>(encoding.kind), 41, at::kDouble);
+  };
+  const auto scores = clipped_angle_scores(q, k, *clip_of(forwards));
+  const auto mirrored = clipped_angle_scores(q.flip(1), k.flip(1), *clip_of(backwards));
+  EXPECT_LT(largest_size(scores - mirrored.flip({2, 3})), 1e-12);
 }
 
 TEST(Decoder, RefusesWhatItCannotContinue) {
