@@ -99,7 +99,9 @@ TEST_P(EveryChoiceTask, IsLearned) {
   EXPECT_EQ(metrics.at("examples"), 60);
   EXPECT_EQ(metrics.at("documents"), 10);
   EXPECT_EQ(metrics.contains("f1"), GetParam() == std::string("same_document"));
-  if (metrics.contains("f1")) EXPECT_GT(metrics.at("f1"), 0.6);
+  if (GetParam() == std::string("same_document")) {
+    EXPECT_GT(metrics.at("f1"), 0.6);
+  }
 }
 
 TEST_P(EveryChoiceTask, GoesOnBitForBit) {

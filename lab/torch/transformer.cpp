@@ -48,7 +48,8 @@ at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q, const at::T
   }
   if (terms.bias.defined()) scores = scores + terms.bias;
   const auto weights = scores.softmax(-1);
-  auto out = at::bmm(flat(weights), flat(values)).view(turned_q.sizes());
+  auto out = at::bmm(flat(weights), flat(values))
+                 .view({values.size(0), values.size(1), q.size(1), values.size(3)});
   if (terms.shaw_values.defined())
     out = add_shaw_values(out, weights, terms.shaw_values, terms.window);
   return out.transpose(1, 2).flatten(2);
