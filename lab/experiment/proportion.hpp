@@ -2,6 +2,7 @@
 // What an accuracy says: a share of right answers, as if answers were independent of one another.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -20,7 +21,8 @@ struct Interval {
   const double center = (share + z * z / (2 * n)) / (1 + z * z / n);
   const double reach =
       z / (1 + z * z / n) * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
-  return {.low = center - reach, .high = center + reach};
+  // Of none or all the share is a border, which rounding does not move past it.
+  return {.low = std::min(center - reach, share), .high = std::max(center + reach, share)};
 }
 
 }  // namespace rotary::lab

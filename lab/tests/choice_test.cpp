@@ -86,7 +86,7 @@ TEST_P(EveryChoiceTask, HasTheGradientsOfDifferences) {
 }
 
 TEST_P(EveryChoiceTask, IsLearned) {
-  const Cell cell = tiny_choice(GetParam(), "rope", 60);
+  const Cell cell = tiny_choice(GetParam(), "rope", 120);
   RunDirectory directory = *RunDirectory::claim(folder_.path(), cell);
   const auto outcome = train_cell(cell, lettered(), directory, {});
   ASSERT_TRUE(outcome.has_value());
@@ -95,7 +95,7 @@ TEST_P(EveryChoiceTask, IsLearned) {
   // Of 60 questions chance gets 30 at most, with a standard deviation below 4.
   EXPECT_GT(accuracy, (30 + 4 * 4.0) / 60);
   EXPECT_LT(metrics.at("accuracy_low"), accuracy);
-  EXPECT_GT(metrics.at("accuracy_high"), accuracy);
+  EXPECT_GE(metrics.at("accuracy_high"), accuracy);
   EXPECT_EQ(metrics.at("examples"), 60);
   EXPECT_EQ(metrics.at("documents"), 10);
   EXPECT_EQ(metrics.contains("f1"), GetParam() == std::string("same_document"));

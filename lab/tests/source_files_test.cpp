@@ -50,7 +50,9 @@ TEST(Gzip, GivesBackWhatWasCompressed) {
 
 TEST(Gzip, RefusesWhatIsDamagedOrTooLong) {
   const TemporaryFolder folder;
-  const std::string text(100'000, 'x');
+  // No letter for long: in a run of one, distances are all the same to the bytes that come out.
+  std::string text;
+  for (int n = 0; n < 200; ++n) text += std::to_string(n * 7919);
   const std::string whole = compress_gzip(folder / "a.gz", text);
   EXPECT_TRUE(refuses(whole, text.size() - 1));
   for (std::size_t size = 0; size < whole.size(); ++size)
