@@ -228,6 +228,7 @@ class Lab(unittest.TestCase):
         self.assertRegex(added, "^both: pairs, .* 200 documents, from english and german")
         experiment = tiny(steps=5)
         experiment["task"] = "translation"
+        experiment["presets"]["quick"]["model"]["tokens"] = 64
         experiment["claims"] = [{
             "statement": "RoPE translates", "margin": -1,
             "lower": {"encoding": "none", "metric": "bleu"},
