@@ -3,6 +3,7 @@
 // others that share the cells, or by several that share each cell.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -164,6 +165,7 @@ int Runner::run_beside_others() {
 // What rank 0 says of each cell, which the others have from there alone. After share_it comes the
 // SHA-256 of the cell that it starts from.
 constexpr std::string_view skip_it = "skip";
+constexpr std::string_view stop_it = "stop";
 constexpr std::string_view share_it = "share";
 
 CellState Runner::lead(const Cell& cell) {
@@ -176,6 +178,10 @@ CellState Runner::lead(const Cell& cell) {
   (void)ranks_->broadcast(shares ? std::string(share_it) + ready.start_sha256
                                  : std::string(skip_it));
   if (is_open) return train(ready, *directory, shares ? &*ranks_ : nullptr);
+  if (blocked) {
+    line_of(cell).finish("waits for the cell that it starts from");
+    return CellState::blocked;
+  }
   line_of(cell).finish(directory ? "finished before" : "another process works on it");
   return directory ? CellState::finished : CellState::busy;
 }
@@ -183,6 +189,7 @@ CellState Runner::lead(const Cell& cell) {
 CellState Runner::follow(Cell cell) {
   const std::string said = ranks_->broadcast("");
   if (said == skip_it) return CellState::finished;
+  if (said == stop_it) return CellState::stopped;
   cell.start_sha256 = said.substr(share_it.size());
   ProgressLine line = line_of(cell);
   return or_failed(line, [&] {
@@ -196,11 +203,19 @@ int Runner::run_together() {
   ranks_->join();
   const bool leads = ranks_->rank() == 0;
   if (!leads) audience_ = Audience::nobody;
+  CellState last = CellState::finished;
   for (const Cell& cell : run_.cells) {
     const CellState state = leads ? lead(cell) : follow(cell);
-    if (state == CellState::stopped) return exit_code(state);
+    if (state == CellState::stopped) {
+      // A cell that rank 0 had for itself: the others wait to hear of the next one.
+      const bool alone = !cell.training.cost_lengths.empty();
+      if (leads && alone && &cell != &run_.cells.back())
+        (void)ranks_->broadcast(std::string(stop_it));
+      return exit_code(state);
+    }
+    last = std::max(last, state);
   }
-  return exit_code(CellState::finished);
+  return exit_code(last);
 }
 
 void check_sharing(const RunArguments& arguments,

@@ -129,7 +129,8 @@ void keep(const std::string& folder, const Manifest& manifest, std::string text,
         {.path = pieces_path(folder, manifest.name).string(), .bytes = std::move(pieces)});
   files.push_back(
       {.path = manifest_path(folder, manifest.name).string(), .bytes = to_json(manifest)});
-  cli::write_files(files, cli::Overwrite::refuse);
+  // The manifest is last, and makes them a data set: what lies here without one was cut off.
+  cli::write_files(files, cli::Overwrite::allow);
 }
 
 // Adds the documents of a source to the text.

@@ -119,7 +119,9 @@ std::vector<std::string> Pieces::decode(std::span<const Tokens> texts) const {
   std::string lines;
   for (const Tokens& text : texts) {
     for (const std::int64_t token : text) {
-      if (token > end_piece && token < count_) lines += fmt::format("{} ", token);
+      // A line end, as a byte of its own, would make two texts of one.
+      if (token > end_piece && token < count_ && token != end_piece + 1 + '\n')
+        lines += fmt::format("{} ", token);
     }
     lines += "\n";
   }

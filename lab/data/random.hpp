@@ -25,7 +25,7 @@ class Random {
   constexpr std::int64_t below(std::int64_t end) noexcept {
     return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(end));
   }
-  // In (0, 1).
+  // In (0, 1].
   constexpr double uniform() noexcept {
     return (static_cast<double>(next() >> 11) + 0.5) * 0x1p-53;
   }

@@ -3,7 +3,7 @@
 // of longer ones. A row is a question, its answer and an end, as bytes:
 //   copy      dacb=dacb;
 //   reverse   dacb=bcad;
-//   addition  27+59=680;  numbers from their lowest digit on: 72 + 95 = 086 as one writes it
+//   addition  72+95=680;  numbers from their lowest digit on: 27 + 59 = 086 as one writes it
 // Symbols of a question are its letters (of ten), or the digits of each number, whose sum has one
 // more. What is predicted is the answer and its end; rows that are shorter than the batch go on
 // with ends, which no causal model sees in time.

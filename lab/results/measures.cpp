@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -41,10 +43,23 @@ std::optional<double> steps_fraction(const Results& results, const CellResult& c
   return steps.value_or(static_cast<double>(cell.curve.back().step)) / all;
 }
 
+constexpr std::size_t least_windows = 8;
+constexpr std::size_t enough_to_resample = 32;
+
+// Whether the loss is the mean of its windows. It is not where windows have different numbers of
+// targets (hidden bytes, words of sentences), and then they say little of it.
+bool are_equal_parts(const LengthLoss& length) {
+  if (!length.loss || length.windows.empty()) return false;
+  const double sum = std::accumulate(length.windows.begin(), length.windows.end(), 0.0);
+  const double mean = sum / static_cast<double>(length.windows.size());
+  return std::abs(mean - *length.loss) <= 1e-6 * std::abs(mean);
+}
+
 const std::vector<double>* windows_of(const Outcome& outcome, const Measure& measure) {
   if (!measure.metric.empty() || measure.last_quarter) return nullptr;
   for (const LengthLoss& length : outcome.lengths) {
-    if (length.multiple == measure.multiple && length.rule == measure.rule) return &length.windows;
+    if (length.multiple == measure.multiple && length.rule == measure.rule)
+      return are_equal_parts(length) ? &length.windows : nullptr;
   }
   return nullptr;
 }
@@ -57,6 +72,9 @@ std::optional<Interval> windows_interval(const CellResult& lower, const CellResu
   if (below == nullptr || above == nullptr || below->size() != above->size()) return std::nullopt;
   std::vector<double> differences(below->size());
   std::ranges::transform(*above, *below, differences.begin(), std::minus<>());
+  // Percentiles of so few resampled values are too near to one another.
+  if (differences.size() < enough_to_resample)
+    return differences.size() < least_windows ? std::nullopt : t_interval(differences);
   return bootstrap_interval(differences);
 }
 

@@ -109,9 +109,12 @@ std::optional<Budget> read_budget(const std::string& runs, const Cell& cell) {
 
 bool began_without_budget(const std::string& runs, const Cell& cell) {
   const fs::path path = budget_path(runs, cell);
+  if (fs::exists(path)) return false;
+  // Folders of cells; a file is what a process left that was killed as it wrote the budget.
   std::error_code error;
-  return !fs::exists(path) &&
-         fs::directory_iterator(path.parent_path(), error) != fs::directory_iterator();
+  const fs::directory_iterator entries(path.parent_path(), error);
+  return std::any_of(begin(entries), end(entries),
+                     [](const fs::directory_entry& entry) { return entry.is_directory(); });
 }
 
 void write_budget(const std::string& runs, const std::vector<Cell>& cells, const Budget& budget) {

@@ -44,9 +44,14 @@ bool is_json(const std::string& path) {
 void check_config(const RunDirectory& directory, const std::string& config) {
   const std::string path = directory.path() + "/config.json";
   const bool begun = directory.has_checkpoint() || directory.finished();
-  if (!fs::exists(path) || (!begun && !is_json(path))) {
+  if (!begun && !is_json(path)) {
     write_durably(path, config);
     return;
+  }
+  if (!fs::exists(path)) {
+    throw Failure(ExitCode::usage, fmt::format("{} must be there, beside a checkpoint; give --runs "
+                                               "another folder, or remove this one",
+                                               path));
   }
   const std::string differs = difference(cli::read_file(path, small_file_limit), config);
   if (differs.empty()) return;
@@ -197,8 +202,10 @@ std::optional<Outcome> read_outcome(const std::string& path) {
                                .windows = numbers_of(length.at("windows")),
                                .by_position = numbers_of(length.at("by_position"))});
   }
-  for (const auto& [name, value] : object.at("metrics").items())
-    outcome.metrics.emplace(name, value.get<double>());
+  // null: a number that overflowed, such as a perplexity.
+  for (const auto& [name, value] : object.at("metrics").items()) {
+    if (value.is_number()) outcome.metrics.emplace(name, value.get<double>());
+  }
   if (object.has("machines")) outcome.machines = parse_machines(object.at("machines"), file);
   return outcome;
 }

@@ -43,6 +43,10 @@ class Visits {
     return closed;
   }
 
+  [[nodiscard]] bool any_blocked() const {
+    return std::ranges::find(states_, CellState::blocked) != states_.end();
+  }
+
   [[nodiscard]] CellState last_state() const {
     return states_.empty() ? CellState::finished : *std::ranges::max_element(states_);
   }
@@ -68,7 +72,7 @@ CellState run_sweep(const Sweep& sweep) {
     const CellState last = visits.last_state();
     if (!is_open(last)) return last;
     // What is blocked by a cell of this run is free once that one is finished.
-    if (*closed && last == CellState::blocked) continue;
+    if (*closed && visits.any_blocked()) continue;
     if (last == CellState::blocked || !sweep.wait) return last;
     if (!sweep.wait()) return CellState::stopped;
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/failure.hpp"
+#include "lab/torch/device.hpp"
 
 namespace rotary::lab {
 namespace {
@@ -36,7 +37,7 @@ NamedTensors read_weights(const std::string& path) {
   try {
     InputArchive archive;
     InputArchive model;
-    archive.load_from(path);
+    archive.load_from(path, device());
     archive.read("model", model);
     NamedTensors weights;
     collect(model, "", weights);

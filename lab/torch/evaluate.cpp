@@ -61,6 +61,12 @@ std::vector<double> means(const at::Tensor& losses, std::int64_t bins, const aut
 }  // namespace
 
 LossSum loss_of(Transformer& model, const Batch& batch) {
+  if (batch.targets.empty()) {
+    // Of a share without a hidden byte; its gradients are zeros, not nothing.
+    auto zero = at::zeros({}, at::TensorOptions().device(device()));
+    for (const at::Tensor& parameter : model->parameters()) zero = zero + 0 * parameter.sum();
+    return {.sum = zero, .count = 0};
+  }
   return {.sum = losses_of(model, batch, at::Reduction::Sum), .count = std::ssize(batch.targets)};
 }
 

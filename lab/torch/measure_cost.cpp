@@ -95,6 +95,7 @@ std::optional<Outcome> cost_outcome(const Cell& cell, const Dataset& data,
   Outcome outcome{.steps = cell.training.steps,
                   .parameters = trainer.parameter_count(),
                   .validation_loss = trainer.learner().validation_loss()};
+  require_finite(outcome.validation_loss, outcome.steps);
   for (const std::int64_t tokens : lengths) {
     if (stops && stops()) return std::nullopt;
     const CostRow row = measure_length(cells, data, tokens, cell.training.steps);

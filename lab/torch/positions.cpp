@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "cli/failure.hpp"
 #include "lab/data/random.hpp"
 #include "lab/torch/device.hpp"
 #include "lab/torch/functions.hpp"
@@ -133,11 +134,18 @@ at::Tensor PositionsImpl::bias(std::size_t layer, std::int64_t tokens, at::Scala
   if (parameters.numel() > 0) {
     const torch::NoGradGuard no_gradient;
     const auto kept = parameters.detach().to(at::kCPU).to(at::kDouble).contiguous().clone();
+    if (!at::isfinite(kept).all().item<bool>()) {
+      throw cli::Failure(
+          cli::ExitCode::check_failed,
+          "what the bias learns must be finite, and training made it something else");
+    }
     constrain(encoding, {kept.data_ptr<double>(), static_cast<std::size_t>(kept.numel())});
     parameters.copy_(kept);
   }
   const BiasCall call{.encoding = encoding, .model = model_, .tokens = tokens, .dtype = dtype};
-  return bias_scores(parameters.to(at::kDouble) * bias_scale_, call);
+  // On the processor, where the core makes them; nothing learned has no device of its own.
+  const auto numbers = parameters.to(at::kCPU).to(at::kDouble) * bias_scale_.to(at::kCPU);
+  return bias_scores(numbers, call);
 }
 
 std::vector<LayerTerms> PositionsImpl::terms(std::int64_t tokens, at::ScalarType dtype) {

@@ -55,6 +55,8 @@ Outcome outcome_of(Trainer& trainer, const RunDirectory& directory) {
                   .wall_s = trainer.counts().wall_s,
                   .cpu_s = trainer.counts().cpu_s,
                   .machines = trainer.machines()};
+  // The last update may be the one that breaks it, and no training loss comes after.
+  require_finite(outcome.validation_loss, outcome.steps);
   trainer.learner().examine(outcome, directory);
   return outcome;
 }

@@ -83,12 +83,17 @@ std::array<NamedInteger, 3> integers_of(Counts& counts) {
 constexpr const char* machines_key = "machines";
 
 double finite_or_fail(double loss, std::int64_t step) {
-  if (std::isfinite(loss)) return loss;
-  throw cli::Failure(cli::ExitCode::check_failed,
-                     fmt::format("the loss must be finite, got {} at step {}", loss, step + 1));
+  require_finite(loss, step + 1);
+  return loss;
 }
 
 }  // namespace
+
+void require_finite(double loss, std::int64_t steps) {
+  if (std::isfinite(loss)) return;
+  throw cli::Failure(cli::ExitCode::check_failed,
+                     fmt::format("the loss must be finite, got {} at step {}", loss, steps));
+}
 
 Trainer::Trainer(const Cell& cell, const Dataset& data)
     : training_(cell.training),

@@ -29,6 +29,9 @@ struct Counts {
   std::int64_t log_bytes = 0;
 };
 
+// Fails with check_failed, which ends a cell and no run, where it is not.
+void require_finite(double loss, std::int64_t steps);
+
 class Trainer {
  public:
   // The data must outlive it.

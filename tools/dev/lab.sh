@@ -10,7 +10,7 @@ lab_places=(--runs build/lab/runs --data-dir build/lab/data)
 provide_sacrebleu() {
   local -r python=build/lab/python
   command -v sacrebleu >/dev/null && return
-  if [[ ! -d "$python" ]]; then
+  if [[ ! -x "$python/bin/sacrebleu" ]]; then
     stage "install sacreBLEU into $python"
     { python3 -m venv "$python" && "$python/bin/pip" install --quiet 'sacrebleu==2.6.*'; } ||
       echo "no sacreBLEU: translations are not judged" >&2
