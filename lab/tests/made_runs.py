@@ -30,7 +30,7 @@ RULES = ("linear", "ntk", "yarn", "dynamic")
 BEYOND = {"rope": 0.20, "xpos": 0.18, "p-rope": 0.10, "clipped": 0.05, "sinusoidal": 0.30}
 BY_RULE = {"": 1, "linear": 1.6, "ntk": 0.6, "yarn": 0.1, "dynamic": 0.5}
 MULTIPLES = (1, 2, 4)
-WINDOWS = 16
+WINDOWS = 32
 MACHINE = {"cpu": "a processor", "blas": "a BLAS", "torch": "1.13.0", "rotary": "0.1.0",
            "commit": "", "threads": 1, "ranks": 1}
 
@@ -100,7 +100,9 @@ def length_of(arm, seed, multiple, rule):
         return {"multiple": multiple, "rule": rule, "loss": None, "last_quarter": None,
                 "windows": [], "by_position": []}
     positions = [end + 0.3 / (n + 1) + more * max(0, n / 8 - 1) for n in range(8 * multiple)]
-    windows = [loss + 0.2 * math.sin(3 * n) + 0.01 * math.cos(n + len(arm)) for n in range(WINDOWS)]
+    waves = [0.2 * math.sin(3 * n) + 0.01 * math.cos(n + len(arm)) for n in range(WINDOWS)]
+    # Their mean is the loss, as that of windows with as many targets each.
+    windows = [loss + wave - sum(waves) / WINDOWS for wave in waves]
     return {"multiple": multiple, "rule": rule, "loss": loss,
             "last_quarter": loss + more * doublings,
             "windows": windows, "by_position": positions}

@@ -81,8 +81,8 @@ class Results(MadeRuns):
         self.assertEqual(claim["interval_over"], "windows")
         windows = [made_runs.length_of(arm, 1, 1, "")["windows"] for arm in ("alibi", "rope")]
         gaps = [one - other for one, other in zip(*windows)]
-        # The mean of 16, near to normal: percentiles within a fifth of 1.96 standard errors.
-        reach = 1.96 * statistics.pstdev(gaps) / 4
+        # The mean of 32, near to normal: percentiles within a fifth of 1.96 standard errors.
+        reach = 1.96 * statistics.pstdev(gaps) / math.sqrt(32)
         low, high = claim["interval"]
         self.assertAlmostEqual(low, statistics.mean(gaps) - reach, delta=0.2 * reach)
         self.assertAlmostEqual(high, statistics.mean(gaps) + reach, delta=0.2 * reach)
