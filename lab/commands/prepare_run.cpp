@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "lab/commands/capacity.hpp"
 #include "lab/data/defaults.hpp"
 #include "lab/experiment/experiments.hpp"
+#include "lab/results/results.hpp"
 #include "lab/runs/run_directory.hpp"
 
 namespace rotary::lab {
@@ -133,6 +135,38 @@ void apply_budget(PreparedRun& run, const RunArguments& arguments) {
                   budget.seconds, budget.scale));
 }
 
+// The arms of the preset that --only names, by themselves or by their family; without --only none.
+std::vector<std::string> named_arms(const Preset& preset, const std::vector<std::string>& only) {
+  std::vector<std::string> names;
+  for (const Arm& arm : preset.arms) {
+    const bool is_named =
+        std::ranges::any_of(only, [&](const std::string& name) { return is_called(arm, name); });
+    if (is_named) names.push_back(arm.name);
+  }
+  return names;
+}
+
+// Leaves the experiments that have one of the names; fails where one is in none of them.
+void keep_named(std::vector<Experiment>& experiments, const RunArguments& arguments) {
+  if (arguments.only.empty()) return;
+  std::set<std::string> names;
+  for (const std::string& name : arguments.only) {
+    const bool known = std::ranges::any_of(experiments, [&](const Experiment& experiment) {
+      return !named_arms(find_preset(experiment, arguments.preset), {name}).empty();
+    });
+    if (known) continue;
+    for (const Experiment& experiment : experiments)
+      for (const Arm& arm : find_preset(experiment, arguments.preset).arms) names.insert(arm.name);
+    throw cli::Failure(
+        cli::ExitCode::usage,
+        fmt::format("--only must name encodings of the preset, got '{}'; there are {}", name,
+                    fmt::join(names, ", ")));
+  }
+  std::erase_if(experiments, [&](const Experiment& experiment) {
+    return named_arms(find_preset(experiment, arguments.preset), arguments.only).empty();
+  });
+}
+
 }  // namespace
 
 PreparedRun select_cells(const RunArguments& arguments, MissingData missing) {
@@ -142,9 +176,12 @@ PreparedRun select_cells(const RunArguments& arguments, MissingData missing) {
                   .cells = {},
                   .data = {},
                   .remarks = {}};
+  keep_named(run.experiments, arguments);
   for (const Experiment& experiment : run.experiments) {
-    std::vector<Cell> cells = cells_of(
-        experiment, {.preset = arguments.preset, .only = arguments.only, .seeds = arguments.seeds});
+    const Preset& preset = find_preset(experiment, arguments.preset);
+    std::vector<Cell> cells = cells_of(experiment, {.preset = arguments.preset,
+                                                    .only = named_arms(preset, arguments.only),
+                                                    .seeds = arguments.seeds});
     const DataChoice choice = data_of(experiment, cells, arguments, missing);
     if (!choice.reason.empty() &&
         std::ranges::find(run.remarks, choice.reason) == run.remarks.end())

@@ -120,7 +120,7 @@ class Lab(unittest.TestCase):
         self.assertEqual(self.losses("parts"), self.losses("whole"))
 
     def test_what_is_wrong_is_named(self):
-        self.assertIn("--only must name encodings of the preset, got 'alibi'",
+        self.assertIn("--only must name encodings of the preset, got 'alibi'; there are none, rope",
                       self.run_tiny("--only", "alibi", expect=2))
         self.assertIn("must be one of quick, got 'slow'",
                       self.run_tiny("--preset", "slow", expect=2))

@@ -224,8 +224,10 @@ function writeSummary(section) {
   section.append(element("nav", { "aria-label": "Experiments" }, element("ul", {},
     ...report.experiments.map(({ name, preset, title, claims }) => {
       const confirmed = claims.filter(({ verdict }) => verdict === "confirmed").length;
+      const notRun = claims.filter(({ verdict }) => verdict === "not run").length;
       return element("li", {}, element("a", { href: `#${name}-${preset}` }, title),
-        `: ${confirmed} of ${claims.length} claims confirmed`);
+        `: ${confirmed} of ${claims.length} claims confirmed`,
+        notRun ? `, ${notRun} not run` : "");
     }))));
 }
 
