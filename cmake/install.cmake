@@ -19,11 +19,24 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/rotary" TYPE INCLUDE
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(FILES LICENSE README.md TYPE DOC)
 
+set(rotary_installed_targets rotary rotary_threads)
 if(ROTARY_DEVELOPER)
-  file(RELATIVE_PATH bin_to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
-  set_target_properties(rotary_tool PROPERTIES INSTALL_RPATH "\$ORIGIN/${bin_to_lib}")
   install(TARGETS rotary_tool)
+  list(APPEND rotary_installed_targets rotary_tool)
+  if(rotary_library_type STREQUAL "SHARED_LIBRARY")
+    file(RELATIVE_PATH bin_to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+    set_target_properties(rotary_tool PROPERTIES INSTALL_RPATH "\$ORIGIN/${bin_to_lib}")
+    set_target_properties(rotary rotary_threads PROPERTIES
+      LIBRARY_OUTPUT_DIRECTORY "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${bin_to_lib}")
+  endif()
 endif()
+
+# The paths that are installed hold in the build tree, too, whose folders lie as the installed ones.
+# Otherwise CMake pads those of the build tree with empty elements, which it overwrites when it
+# installs; to the loader an empty element is the current directory, whoever writes there.
+set_target_properties(${rotary_installed_targets} PROPERTIES
+  BUILD_WITH_INSTALL_RPATH ON
+  INSTALL_RPATH_USE_LINK_PATH ON)
 
 # find_package(rotary CONFIG). While the major version is 0, a minor version may break.
 install(EXPORT rotaryTargets NAMESPACE rotary:: DESTINATION "${rotary_package_folder}")

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs and libraries load no code from the current directory, nor, installed, from outside
+their prefix: the loader's search paths (RPATH, RUNPATH) have no empty and no relative element.
+
+ROTARY_BUILD: a build tree. ROTARY_PREFIX: the same, installed.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ["ROTARY_BUILD"])
+PREFIX = pathlib.Path(os.environ["ROTARY_PREFIX"])
+SYSTEM = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"}
+
+
+def dynamic_entries(file, tags):
+    """What follows the tags in the dynamic section: "libm.so.6", "$ORIGIN/../lib"."""
+    text = subprocess.run(["readelf", "--dynamic", "--wide", file], check=True,
+                          capture_output=True, text=True).stdout
+    return re.findall(rf"\((?:{'|'.join(tags)})\).*\[(.*)\]", text)
+
+
+def elf_files(folder):
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_file() or path.suffix in (".o", ".a"):
+            continue
+        with path.open("rb") as file:
+            if file.read(4) == b"\x7fELF":
+                yield path
+
+
+def faults(file, prefix=None):
+    """What is wrong with a file's search paths; with a prefix, what leads outside it too."""
+    found = []
+    for paths in dynamic_entries(file, ["RPATH", "RUNPATH"]):
+        for element in paths.split(":"):
+            folder = element.replace("$ORIGIN", str(file.parent))
+            inside = prefix is None or pathlib.Path(os.path.normpath(folder)).is_relative_to(prefix)
+            if not folder.startswith("/"):
+                found.append(f"{file}: '{element}' of '{paths}' is empty or relative")
+            elif not inside:
+                found.append(f"{file}: '{element}' of '{paths}' lies outside {prefix}")
+    return found
+
+
+class SearchPaths(unittest.TestCase):
+    def test_of_the_build_tree(self):
+        files = list(elf_files(BUILD / "bin")) + list(elf_files(BUILD / "lib"))
+        self.assertIn(BUILD / "bin/rotary", files)
+        self.assertEqual([], [fault for file in files for fault in faults(file)])
+
+    def test_of_the_install_tree(self):
+        files = list(elf_files(PREFIX))
+        self.assertIn(PREFIX / "bin/rotary", files)
+        self.assertEqual([], [fault for file in files for fault in faults(file, PREFIX)])
+
+    def test_faults_are_seen(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            source = folder / "main.c"
+            source.write_text("int main(void) { return 0; }\n")
+            for paths, expected in [("::::", 5), ("/usr/lib:", 1), ("lib", 1), ("/opt/lib", 1),
+                                    ("$ORIGIN/../..", 1), ("$ORIGIN:$ORIGIN/../lib", 0)]:
+                program = folder / "bin/program"
+                program.parent.mkdir(exist_ok=True)
+                subprocess.run(["cc", source, "-o", program, f"-Wl,-rpath,{paths}"], check=True)
+                prefix = pathlib.Path("/usr") if paths.startswith("/usr") else folder
+                self.assertEqual(expected, len(faults(program, prefix)), paths)
+
+
+class CurrentDirectory(unittest.TestCase):
+    """A file there with the name of a library ends the loader, if it looks at it."""
+
+    def test_the_tool_loads_nothing_from_it(self):
+        for tool in (BUILD / "bin/rotary", PREFIX / "bin/rotary"):
+            with self.subTest(tool=tool), tempfile.TemporaryDirectory() as folder:
+                needed = set(dynamic_entries(tool, ["NEEDED"])) - SYSTEM
+                self.assertTrue(needed)
+                for name in needed:
+                    pathlib.Path(folder, name).write_text("planted")
+                result = subprocess.run([tool, "--version"], cwd=folder, capture_output=True,
+                                        text=True)
+                self.assertEqual((0, ""), (result.returncode, result.stderr))
+
+
+if __name__ == "__main__":
+    unittest.main()
