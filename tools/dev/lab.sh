@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./dev lab: the lab built and tested, prose fetched, E1 to E4 trained by the quick preset with a
-# process for each processor; ./dev lab ARGUMENT...: rotary-lab with these.
+# process for each processor; ./dev lab --test: built and tested; ./dev lab ARGUMENT...: rotary-lab
+# with these.
 
 lab_tool=build/lab/bin/rotary-lab
 lab_quick=(e1-causal-lm e2-masked-lm e4-cost)
@@ -22,6 +23,10 @@ provide_sacrebleu() {
 
 cmd_lab() {
   install_packages "${packages_lab[@]}"
+  if [[ "$*" == --test ]]; then
+    run_tests lab
+    return
+  fi
   if (($# > 0)); then
     provide_sacrebleu
     configure lab
