@@ -43,6 +43,8 @@ void OptionParser::add_flag(std::string name, bool& target, std::string help) {
   app_->add_flag(std::move(name), target, std::move(help));
 }
 
+void OptionParser::ignore_what_follows() { app_->allow_extras(); }
+
 DeclaredOption OptionParser::option(const std::string& name) {
   return DeclaredOption(*app_->get_option(name));
 }

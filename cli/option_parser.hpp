@@ -39,6 +39,9 @@ class OptionParser {
   DeclaredOption add_option(std::string name, std::vector<std::string>& target, std::string help);
   void add_flag(std::string name, bool& target, std::string help);
 
+  // Any arguments are taken, and none is read.
+  void ignore_what_follows();
+
   // One that has been added.
   [[nodiscard]] DeclaredOption option(const std::string& name);
 

@@ -1,32 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every dependency, with its reason and licence. All are Debian 12 packages; ./dev installs them.
+# Every dependency, with its reason, its licence and the oldest version that is taken. All are
+# Debian 12 packages; ./dev installs them. rotary_third_party: those that are part of what is
+# installed.
 
-# libhwy-dev (Apache-2.0 or BSD-3-Clause). Core, private: kernels written once, compiled for each
-# instruction set, chosen at run time.
-find_package(hwy CONFIG REQUIRED)
+include("${CMAKE_CURRENT_LIST_DIR}/third_party.cmake")
 
-# nlohmann-json3-dev (MIT). Core, private to src/model: its SAX interface lets us refuse duplicate
-# keys and depth while reading a config. `rotary explain` changes the keys of a config that was read
-# so. Tests read golden data with it.
+# libhwy-dev. Private: its headers are compiled into the library, which loads its shared object.
+set(rotary_hwy_version 1.0.3)
+find_package(hwy ${rotary_hwy_version} CONFIG REQUIRED)
+rotary_third_party(Highway
+  VERSION "${hwy_VERSION}"
+  LICENCE Apache-2.0
+  COPYRIGHT "2019-2022 Google LLC"
+  HOME https://github.com/google/highway
+  USER library
+  HELD contained
+  WHY "kernels written once, compiled for each instruction set, chosen at run time")
+
+# nlohmann-json3-dev, headers alone. Private to src/model; tests read golden data with it.
 find_package(nlohmann_json 3.11 CONFIG REQUIRED)
+rotary_third_party("JSON for Modern C++"
+  VERSION "${nlohmann_json_VERSION}"
+  LICENCE MIT
+  COPYRIGHT
+    "2013-2022 Niels Lohmann"
+    "2009 Florian Loitsch (conversions/to_chars.hpp)"
+    "2008-2009 Bjoern Hoehrmann (output/serializer.hpp)"
+  HOME https://github.com/nlohmann/json
+  USER library
+  HELD contained
+  WHY "its SAX interface lets us refuse duplicate keys and depth while reading a config")
 
 # Part of the C library (glibc, LGPL-2.1+). rotary::threads alone; the core starts no thread.
 find_package(Threads REQUIRED)
 
-if(ROTARY_DEVELOPER OR ROTARY_FUZZ OR ROTARY_LAB)
-  # libfmt-dev (MIT). Tool, lab: text output; std::format is absent in gcc 12.
+if(ROTARY_TOOL OR ROTARY_DEVELOPER OR ROTARY_FUZZ OR ROTARY_LAB)
+  # libfmt-dev. Tool, lab; its headers are compiled into them.
   find_package(fmt 9 CONFIG REQUIRED)
+  rotary_third_party(fmt
+    VERSION "${fmt_VERSION}"
+    LICENCE MIT
+    COPYRIGHT "2012-present Victor Zverovich"
+    HOME https://github.com/fmtlib/fmt
+    USER tool
+    HELD contained
+    WHY "text output, since std::format is absent in gcc 12")
 endif()
 
-if(ROTARY_DEVELOPER OR ROTARY_LAB)
-  # libcli11-dev (BSD-3-Clause). Tool, lab: subcommands and option parsing.
+if(ROTARY_TOOL OR ROTARY_LAB)
+  # libcli11-dev, headers alone. Tool, lab.
   find_package(CLI11 2.1 CONFIG REQUIRED)
+  rotary_third_party(CLI11
+    VERSION "${CLI11_VERSION}"
+    LICENCE BSD-3-Clause
+    COPYRIGHT
+      "2017-2020 University of Cincinnati, developed by Henry Schreiner under NSF AWARD 1414736"
+    HOME https://github.com/CLIUtils/CLI11
+    USER tool
+    HELD contained
+    WHY "subcommands and option parsing")
 
-  # libgtest-dev (BSD-3-Clause). Tests.
-  find_package(GTest 1.12 CONFIG REQUIRED)
-
-  # libjs-chart.js (MIT). Tool, lab: draws the charts of the pages of `report`, each of which has
-  # a copy inside, with its licence. Text for a browser, so a cross-build takes this machine's.
+  # libjs-chart.js, within the pages of `report`. Text for a browser, so a cross-build takes this
+  # machine's.
   find_file(CHART_JS chart.min.js NO_CMAKE_FIND_ROOT_PATH
     PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist
     DOC "chart.min.js of Chart.js 3")
@@ -34,22 +69,71 @@ if(ROTARY_DEVELOPER OR ROTARY_LAB)
     message(FATAL_ERROR "Pages of report need Chart.js 3: install "
       "libjs-chart.js, or pass -DCHART_JS=<folder>/chart.min.js")
   endif()
+  file(READ "${CHART_JS}" rotary_chart_head LIMIT 200)
+  if(NOT rotary_chart_head MATCHES "Chart\\.js v(3\\.[0-9.]+)")
+    message(FATAL_ERROR "CHART_JS must be Chart.js 3, got ${CHART_JS}")
+  endif()
+  rotary_third_party(Chart.js
+    VERSION "${CMAKE_MATCH_1}"
+    LICENCE MIT
+    COPYRIGHT
+      "2014-2022 Chart.js Contributors"
+      "2022 Jukka Kurkela (@kurkle/color, within it)"
+    HOME https://www.chartjs.org
+    USER tool
+    HELD contained
+    WHY "draws the charts of the pages of report, each of which has a copy inside")
+endif()
+
+if(ROTARY_TOOL_BENCH OR ROTARY_FUZZ)
+  # libmpfr-dev, which takes libgmp-dev along. The reference, that is tests, fuzz targets,
+  # rotary-start and, in the tool, the command bench, which verifies with it; not the libraries.
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(mpfr REQUIRED IMPORTED_TARGET mpfr>=4.2)
+  rotary_third_party("GNU MPFR"
+    VERSION "${mpfr_VERSION}"
+    LICENCE LGPL-3.0-or-later
+    COPYRIGHT "2000-2023 Free Software Foundation, Inc."
+    HOME https://www.mpfr.org
+    USER tool
+    HELD linked
+    WHY "cos and sin of an angle that no double holds, for what bench verifies")
+  pkg_check_modules(gmp QUIET gmp)
+  rotary_third_party("GNU MP"
+    VERSION "${gmp_VERSION}"
+    LICENCE "LGPL-3.0-or-later OR GPL-2.0-or-later"
+    COPYRIGHT "1991-2020 Free Software Foundation, Inc."
+    HOME https://gmplib.org
+    USER tool
+    HELD linked
+    WHY "the integers of GNU MPFR")
+endif()
+
+if(ROTARY_TOOL_NPZ)
+  find_package(PkgConfig REQUIRED)
+  # libzip-dev. By pkg-config, because Debian's CMake package asks for programs that live in other
+  # packages.
+  pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip>=1.7)
+  rotary_third_party(libzip
+    VERSION "${libzip_VERSION}"
+    LICENCE BSD-3-Clause
+    COPYRIGHT "1999-2020 Dieter Baron and Thomas Klausner"
+    HOME https://libzip.org
+    USER tool
+    HELD linked
+    WHY "the .npz container of table")
+endif()
+
+# gnuplot-nox (gnuplot's own licence, free to use) is a program, and no library: `rotary plot` looks
+# for it when it draws. It makes SVG and PNG with axes and pictures in space. Building does not need
+# it; without it the tests of drawing are skipped.
+
+if(ROTARY_DEVELOPER OR ROTARY_LAB)
+  # libgtest-dev (BSD-3-Clause). Tests.
+  find_package(GTest 1.12 CONFIG REQUIRED)
 endif()
 
 if(ROTARY_DEVELOPER)
-  # libmpfr-dev (LGPL-3+). Reference: cos and sin of an angle that no double holds. Linked by tests,
-  # by rotary-start, and by the tool, whose command bench verifies with it; not by the libraries.
-  find_package(PkgConfig REQUIRED)
-  pkg_check_modules(mpfr REQUIRED IMPORTED_TARGET mpfr)
-
-  # libzip-dev (BSD-3-Clause). Tool: the .npz container of `rotary table`. By pkg-config, because
-  # Debian's CMake package asks for programs that live in other packages.
-  pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
-
-  # gnuplot-nox (gnuplot's own licence, free to use) is a program, and no library: `rotary plot`
-  # looks for it when it draws. It makes SVG and PNG with axes and pictures in space. Building does
-  # not need it; without it the tests of drawing are skipped.
-
   # librapidcheck-dev (BSD-2-Clause). Tests: properties over generated inputs, shrunk on failure.
   find_package(rapidcheck CONFIG REQUIRED)
 endif()

@@ -18,9 +18,10 @@ install(TARGETS rotary rotary_threads EXPORT rotaryTargets)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/rotary" TYPE INCLUDE
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(FILES LICENSE README.md TYPE DOC)
+include(cmake/notices.cmake)
 
 set(rotary_installed_targets rotary rotary_threads)
-if(ROTARY_DEVELOPER)
+if(ROTARY_TOOL)
   install(TARGETS rotary_tool)
   list(APPEND rotary_installed_targets rotary_tool)
   if(rotary_library_type STREQUAL "SHARED_LIBRARY")

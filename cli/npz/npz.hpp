@@ -13,7 +13,8 @@ struct NpzEntry {
   std::string npy;   // the bytes of the .npy file
 };
 
-// Requires names that differ. Failure: internal, when libzip reports an error.
+// Requires names that differ. Failure: internal, when libzip reports an error; unsupported, when
+// this build has none.
 [[nodiscard]] std::string write_npz(std::span<const NpzEntry> entries);
 
 }  // namespace rotary::cli

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DOUTPUT=<file>.cpp -DCHART_LIBRARY=<chart.min.js> -DHTML=<file> "-DSTYLES=<file>;..."
-#   "-DSCRIPTS=<file>;..." -DHEADER=<header> -DFUNCTION=<namespace>::<function> -P embed.cmake
+# cmake -DOUTPUT=<file>.cpp -DCHART_LIBRARY=<chart.min.js> -DCHART_NOTICE=<file> -DHTML=<file>
+#   "-DSTYLES=<file>;..." "-DSCRIPTS=<file>;..." -DHEADER=<header>
+#   -DFUNCTION=<namespace>::<function> -P embed.cmake
 # Puts the pieces of a page together and writes the page, cut in two where its data go, as the
 # source that defines the function.
 cmake_minimum_required(VERSION 3.25)  # before, @NAME@ was a variable's value
 
 file(READ "${HTML}" page)
-file(READ "${CMAKE_CURRENT_LIST_DIR}/chart-licence.txt" licence)
+file(READ "${CHART_NOTICE}" licence)
 file(READ "${CHART_LIBRARY}" chart)
-if(NOT chart MATCHES "Chart\\.js v3\\.")
-  message(FATAL_ERROR "CHART_JS must be Chart.js 3, got ${CHART_LIBRARY}")
-endif()
 set(style "")
 foreach(name IN LISTS STYLES)
   file(READ "${name}" text)

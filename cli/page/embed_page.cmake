@@ -15,12 +15,16 @@ function(rotary_embed_page target)
   list(TRANSFORM page_STYLES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
   list(PREPEND page_STYLES "${shared}/style.css")
   set(html "${CMAKE_CURRENT_SOURCE_DIR}/${page_HTML}")
+  set(notice "${CMAKE_CURRENT_BINARY_DIR}/chart-notice.txt")
+  rotary_get_notice(chart_notice Chart.js)
+  file(CONFIGURE OUTPUT "${notice}" CONTENT "Chart.js\n@chart_notice@" @ONLY)
   set(embedded "${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp")
   add_custom_command(OUTPUT "${embedded}"
     COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${embedded}" "-DCHART_LIBRARY=${CHART_JS}"
-      "-DHTML=${html}" "-DSTYLES=${page_STYLES}" "-DSCRIPTS=${page_SCRIPTS}"
+      "-DCHART_NOTICE=${notice}" "-DHTML=${html}"
+      "-DSTYLES=${page_STYLES}" "-DSCRIPTS=${page_SCRIPTS}"
       "-DHEADER=${page_HEADER}" "-DFUNCTION=${page_FUNCTION}" -P "${shared}/embed.cmake"
-    DEPENDS "${shared}/embed.cmake" "${html}" ${page_STYLES} "${shared}/chart-licence.txt"
+    DEPENDS "${shared}/embed.cmake" "${html}" ${page_STYLES} "${notice}"
       ${page_SCRIPTS} "${CHART_JS}"
     COMMENT "Embedding ${page_HTML} of ${target}"
     VERBATIM)

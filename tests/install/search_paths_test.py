@@ -6,30 +6,14 @@ ROTARY_BUILD: a build tree. ROTARY_PREFIX: the same, installed.
 """
 import os
 import pathlib
-import re
 import subprocess
 import tempfile
 import unittest
 
+from elf import SYSTEM, dynamic_entries, elf_files
+
 BUILD = pathlib.Path(os.environ["ROTARY_BUILD"])
 PREFIX = pathlib.Path(os.environ["ROTARY_PREFIX"])
-SYSTEM = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"}
-
-
-def dynamic_entries(file, tags):
-    """What follows the tags in the dynamic section: "libm.so.6", "$ORIGIN/../lib"."""
-    text = subprocess.run(["readelf", "--dynamic", "--wide", file], check=True,
-                          capture_output=True, text=True).stdout
-    return re.findall(rf"\((?:{'|'.join(tags)})\).*\[(.*)\]", text)
-
-
-def elf_files(folder):
-    for path in sorted(folder.rglob("*")):
-        if path.is_symlink() or not path.is_file() or path.suffix in (".o", ".a"):
-            continue
-        with path.open("rb") as file:
-            if file.read(4) == b"\x7fELF":
-                yield path
 
 
 def faults(file, prefix=None):

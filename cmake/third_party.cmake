@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# The work of others in what is installed. dependencies.cmake records it; the page of a report and
+# notices.cmake take it from here.
+
+# rotary_third_party(<name> VERSION <version> LICENCE <SPDX expression> COPYRIGHT <holder>...
+#   HOME <address> USER <library|tool> HELD <contained|linked> WHY <text>)
+# contained: compiled or copied into our files, so its notice goes with them. linked: a library of
+# its own, found when ours are loaded.
+function(rotary_third_party name)
+  cmake_parse_arguments(PARSE_ARGV 1 party "" "VERSION;LICENCE;HOME;USER;HELD;WHY" "COPYRIGHT")
+  if(party_UNPARSED_ARGUMENTS OR party_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "rotary_third_party(${name}): got ${party_UNPARSED_ARGUMENTS} beside its "
+      "keywords, and no value of ${party_KEYWORDS_MISSING_VALUES}")
+  endif()
+  set_property(GLOBAL APPEND PROPERTY rotary_third_parties "${name}")
+  foreach(field IN ITEMS VERSION LICENCE HOME USER HELD WHY COPYRIGHT)
+    set_property(GLOBAL PROPERTY "rotary_third_party_${name}_${field}" "${party_${field}}")
+  endforeach()
+endfunction()
+
+# rotary_get_third_party(<name>): party_VERSION, party_LICENCE, ... in the caller's scope.
+function(rotary_get_third_party name)
+  foreach(field IN ITEMS VERSION LICENCE HOME USER HELD WHY COPYRIGHT)
+    get_property(value GLOBAL PROPERTY "rotary_third_party_${name}_${field}")
+    set("party_${field}" "${value}" PARENT_SCOPE)
+  endforeach()
+endfunction()
+
+# rotary_get_notice(<variable> <name>): its copyright and its licence. LICENSE, which is installed
+# with every notice, has the text of the Apache License.
+set(rotary_licence_folder "${CMAKE_CURRENT_LIST_DIR}/licences")
+function(rotary_get_notice variable name)
+  rotary_get_third_party("${name}")
+  if(party_LICENCE STREQUAL "Apache-2.0")
+    set(licence "Licensed under the Apache License 2.0 (LICENSE).\n")
+  else()
+    file(READ "${rotary_licence_folder}/${party_LICENCE}.txt" licence)
+  endif()
+  list(TRANSFORM party_COPYRIGHT PREPEND "Copyright (c) ")
+  list(JOIN party_COPYRIGHT "\n" copyright)
+  set(${variable} "${copyright}\n\n${licence}" PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A dependency that is older than the oldest version taken is refused, and named, by CMake.
+
+ROTARY_SOURCE: the repository.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["ROTARY_SOURCE"])
+
+PROJECT = """
+cmake_minimum_required(VERSION 3.25)
+project(dependencies LANGUAGES C)
+if(NO_SYSTEM_PACKAGES)
+  set(CMAKE_FIND_USE_CMAKE_SYSTEM_PATH OFF)
+  set(CMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH OFF)
+endif()
+set(ROTARY_TOOL ON)
+set(ROTARY_TOOL_BENCH ON)
+set(ROTARY_TOOL_NPZ ON)
+include({source}/cmake/dependencies.cmake)
+"""
+TOO_OLD = """
+set(PACKAGE_VERSION "{version}")
+set(PACKAGE_VERSION_COMPATIBLE TRUE)
+if(PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION)
+  set(PACKAGE_VERSION_COMPATIBLE FALSE)
+endif()
+"""
+
+
+def configure(folder, *definitions, environment=None):
+    """Exit status and output of cmake on a project that asks for every dependency."""
+    project = folder / "project"
+    project.mkdir()
+    (project / "CMakeLists.txt").write_text(PROJECT.format(source=SOURCE))
+    result = subprocess.run(
+        ["cmake", "-G", "Ninja", "-S", project, "-B", project / "build",
+         "-DCMAKE_C_COMPILER_WORKS=ON", *definitions],
+        capture_output=True, text=True, env={**os.environ, **(environment or {})})
+    return result.returncode, " ".join((result.stdout + result.stderr).split())
+
+
+class OldDependencies(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            status, output = configure(folder)
+            assert status == 0, output
+            cache = (folder / "project/build/CMakeCache.txt").read_text()
+        found = re.findall(r"^(hwy|nlohmann_json|fmt|CLI11)_DIR:PATH=(.*)$", cache, re.M)
+        cls.folders = dict(found)
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def refuse(self, expected, *definitions, environment=None):
+        status, output = configure(self.folder, *definitions, environment=environment)
+        self.assertNotEqual(0, status)
+        for text in expected:
+            self.assertIn(text, output)
+
+    def refuse_package(self, name, version):
+        for kind, text in [("Config", ""), ("ConfigVersion", TOO_OLD.format(version=version))]:
+            (self.folder / f"{name}{kind}.cmake").write_text(text)
+        folders = {**self.folders, name: self.folder}
+        # Otherwise CMake goes on to the one of this machine.
+        self.refuse([f'configuration file for package "{name}"', f"version: {version}"],
+                    "-DNO_SYSTEM_PACKAGES=ON",
+                    *(f"-D{package}_DIR={folder}" for package, folder in folders.items()))
+
+    def test_highway(self):
+        self.refuse_package("hwy", "1.0.2")
+
+    def test_nlohmann_json(self):
+        self.refuse_package("nlohmann_json", "3.10.5")
+
+    def test_fmt(self):
+        self.refuse_package("fmt", "8.1.1")
+
+    def test_cli11(self):
+        self.refuse_package("CLI11", "2.0.0")
+
+    def refuse_module(self, name, version, required):
+        (self.folder / f"{name}.pc").write_text(
+            f"Name: {name}\nDescription: old\nVersion: {version}\n")
+        self.refuse([f"'{name}' has version '{version}', required version is '{required}'"],
+                    environment={"PKG_CONFIG_PATH": str(self.folder)})
+
+    def test_mpfr(self):
+        self.refuse_module("mpfr", "4.1.0", ">= 4.2")
+
+    def test_libzip(self):
+        self.refuse_module("libzip", "1.6.1", ">= 1.7")
+
+    def test_chart_js(self):
+        chart = self.folder / "chart.min.js"
+        chart.write_text("/*! Chart.js v2.9.4 */")
+        self.refuse(["CHART_JS must be Chart.js 3"], f"-DCHART_JS={chart}")
+
+
+if __name__ == "__main__":
+    unittest.main()
