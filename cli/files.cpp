@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/descriptor.hpp"
 #include "cli/failure.hpp"
 
 namespace rotary::cli {
@@ -26,29 +27,6 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void fail_errno(std::string_view name, std::string_view verb) {
   fail_io(name, fmt::format("cannot {} it: {}", verb, std::generic_category().message(errno)));
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ > STDERR_FILENO) ::close(number_);
-  }
-  [[nodiscard]] int number() const noexcept { return number_; }
-
- private:
-  int number_;
-};
-
-void write_all(int descriptor, std::string_view bytes, std::string_view name) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail_errno(name, "write");
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
 }
 
 // Where the bytes of an output go: a symbolic link stays, what it points to is replaced.
@@ -84,11 +62,10 @@ class PendingFile {
         ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (descriptor.number() < 0) fail_errno(file.path, "create");
     exists_ = true;
-    try {
-      write_all(descriptor.number(), file.bytes, file.path);
-    } catch (...) {
+    if (const int error = write_all(descriptor.number(), file.bytes); error != 0) {
       remove();
-      throw;
+      errno = error;
+      fail_errno(file.path, "write");
     }
   }
   PendingFile(PendingFile&& other) noexcept
@@ -161,10 +138,6 @@ void write_files(std::span<const OutputFile> files, Overwrite overwrite) {
   for (const OutputFile& file : files) pending.emplace_back(file);
   for (const OutputFile& file : files) check_output(file.path, overwrite);
   for (PendingFile& file : pending) file.commit();
-}
-
-void write_standard_output(std::string_view bytes) {
-  write_all(STDOUT_FILENO, bytes, "standard output");
 }
 
 }  // namespace rotary::cli

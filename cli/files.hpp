@@ -29,6 +29,4 @@ void check_outputs(std::span<const std::string> paths, Overwrite overwrite);
 
 void write_files(std::span<const OutputFile> files, Overwrite overwrite);
 
-void write_standard_output(std::string_view bytes);
-
 }  // namespace rotary::cli

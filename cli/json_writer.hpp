@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes one JSON document (RFC 8259) on one line. Doubles have 17 significant digits, so reading
 // them back gives the same double, unless fewer are asked for; a number that is not finite becomes
-// null, because JSON has none. Text that is not UTF-8 (a file name may be) has its bad bytes
+// null, because JSON has none. Characters that a terminal or a page would obey are escaped
+// (printable.hpp says which). Text that is not UTF-8 (a file name may be) has its bad bytes
 // replaced by U+FFFD.
 #pragma once
 
@@ -44,8 +45,8 @@ class JsonWriter {
     }
   }
 
-  // A whole JSON document as a value. Only the white space around its lines is left out, so that
-  // this document stays on one.
+  // A whole JSON document, of valid UTF-8, as a value. Only the white space around its lines is
+  // left out, so that this document stays on one, and characters are escaped as in other text.
   void document(std::string_view json);
 
   template <class T>
@@ -71,6 +72,8 @@ class JsonWriter {
   void close(char bracket);
   void integer(std::int64_t number);
   void quoted(std::string_view text);
+  void append(std::string_view sequence);
+  void append_line(std::string_view line);
   void literal(std::string_view word);
 
   std::string text_;

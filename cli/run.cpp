@@ -2,9 +2,9 @@
 #include "cli/run.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <new>
@@ -15,12 +15,13 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/descriptor.hpp"
 #include "cli/failure.hpp"
-#include "cli/files.hpp"
 #include "cli/help.hpp"
 #include "cli/json_writer.hpp"
 #include "cli/option_parser.hpp"
-#include "cli/utf8.hpp"
+#include "cli/printable.hpp"
+#include "cli/standard_streams.hpp"
 #include "rotary/version.hpp"
 
 namespace rotary::cli {
@@ -140,29 +141,48 @@ std::string error_json(const Failure& failure) {
   return std::move(json).finish();
 }
 
+// Standard output may be what failed; the exit code stays that of the failure.
 int report(Arguments arguments, const Failure& failure) {
   const std::string name = title(arguments);
-  fmt::print(stderr, "{}: {}\n", name, printable(failure.what()));
+  std::string text = fmt::format("{}: {}\n", name, printable(failure.what()));
   if (failure.exit_code() == ExitCode::usage) {
-    fmt::print(stderr, "`{} --help` shows examples and options.\n", name);
+    text += fmt::format("`{} --help` shows examples and options.\n", name);
   }
   if (failure.exit_code() == ExitCode::internal) {
-    fmt::print(stderr, "This is a bug in rotary, or the machine is out of memory.\n");
+    text += "This is a bug in rotary, or the machine is out of memory.\n";
   }
-  if (wants_json(arguments)) write_standard_output(error_json(failure));
+  write_standard_error(text);
+  try {
+    if (wants_json(arguments)) write_standard_output(error_json(failure));
+  } catch (const Failure& second) {
+    write_standard_error(fmt::format("{}: {}\n", name, second.what()));
+  }
+  return static_cast<int>(failure.exit_code());
+}
+
+// The work is done, so there is no error object: it would stand behind the beginning of an answer.
+int report_lost_answer(Arguments arguments, const Failure& failure) {
+  write_standard_error(
+      fmt::format("{}: {}; output files, if any, are written\n", title(arguments), failure.what()));
   return static_cast<int>(failure.exit_code());
 }
 
 int run_and_report(Arguments arguments) {
+  std::string answer;
   try {
-    write_standard_output(run_command(arguments));
-    return static_cast<int>(ExitCode::ok);
+    answer = run_command(arguments);
   } catch (const Failure& failure) {
     return report(arguments, failure);
   } catch (const std::bad_alloc&) {
     return report(arguments, Failure(ExitCode::internal, "out of memory"));
   } catch (const std::exception& error) {
     return report(arguments, Failure(ExitCode::internal, error.what()));
+  }
+  try {
+    write_standard_output(answer);
+    return static_cast<int>(ExitCode::ok);
+  } catch (const Failure& failure) {
+    return report_lost_answer(arguments, failure);
   }
 }
 
@@ -171,9 +191,8 @@ int run_and_report(Arguments arguments) {
 int run(int argument_count, const char* const* arguments) noexcept {
   try {
     return run_and_report({arguments, static_cast<std::size_t>(argument_count)});
-  } catch (const Failure& failure) {  // standard output is closed or full
-    return static_cast<int>(failure.exit_code());
-  } catch (...) {
+  } catch (...) {  // no memory for the message either
+    static_cast<void>(write_all(STDERR_FILENO, "rotary: out of memory\n"));
     return static_cast<int>(ExitCode::internal);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/utf8.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace rotary::cli {
@@ -45,12 +46,26 @@ std::size_t utf8_sequence_length(std::string_view text) noexcept {
   return 0;
 }
 
-std::string printable(std::string_view text) {
-  std::string shown(text);
-  for (char& c : shown) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+std::size_t plain_ascii_length(std::string_view text) noexcept {
+  const auto* const end =
+      std::ranges::find_if_not(text, [](char byte) { return byte >= ' ' && byte <= '~'; });
+  return static_cast<std::size_t>(end - text.begin());
+}
+
+std::string_view utf8_prefix(std::string_view text, std::size_t most_bytes) noexcept {
+  if (text.size() <= most_bytes) return text;
+  const auto continues = [](char byte) { return between(byte, 0x80, 0xBF); };
+  while (most_bytes > 0 && continues(text[most_bytes])) --most_bytes;
+  return text.substr(0, most_bytes);
+}
+
+char32_t code_point_of(std::string_view sequence) noexcept {
+  constexpr std::array<unsigned char, 5> lead_bits = {0, 0x7F, 0x1F, 0x0F, 0x07};
+  char32_t code_point = static_cast<unsigned char>(sequence[0]) & lead_bits[sequence.size()];
+  for (const char byte : sequence.substr(1)) {
+    code_point = (code_point << 6) | (static_cast<unsigned char>(byte) & 0x3F);
   }
-  return shown;
+  return code_point;
 }
 
 }  // namespace rotary::cli

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <string_view>
 
 namespace rotary::cli {
@@ -11,7 +10,13 @@ namespace rotary::cli {
 // Bytes of the well-formed sequence that text, not empty, begins with; 0 when there is none.
 [[nodiscard]] std::size_t utf8_sequence_length(std::string_view text) noexcept;
 
-// Text from outside for a terminal: control characters, which it would obey, become '?'.
-[[nodiscard]] std::string printable(std::string_view text);
+// How many bytes text begins with that are visible ASCII or blanks.
+[[nodiscard]] std::size_t plain_ascii_length(std::string_view text) noexcept;
+
+// The character that a well-formed sequence, and nothing after it, stands for.
+[[nodiscard]] char32_t code_point_of(std::string_view sequence) noexcept;
+
+// The longest beginning of at most so many bytes that does not end within a character.
+[[nodiscard]] std::string_view utf8_prefix(std::string_view text, std::size_t most_bytes) noexcept;
 
 }  // namespace rotary::cli

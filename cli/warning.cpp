@@ -3,15 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
-#include "cli/utf8.hpp"
+#include "cli/printable.hpp"
+#include "cli/standard_streams.hpp"
 
 namespace rotary::cli {
 
 void print_warnings(std::string_view command, std::span<const std::string> warnings) {
   for (const std::string& warning : warnings) {
-    fmt::print(stderr, "rotary {}: warning: {}\n", command, printable(warning));
+    write_standard_error(fmt::format("rotary {}: warning: {}\n", command, printable(warning)));
   }
 }
 

@@ -25,6 +25,7 @@
 #include "cli/json_writer.hpp"
 #include "cli/npy/npy.hpp"
 #include "cli/position_list.hpp"
+#include "cli/printable.hpp"
 #include "cli/tensor_input.hpp"
 #include "rotary/relative_bias.hpp"
 
@@ -197,8 +198,9 @@ std::string run_block(const Arguments& arguments, OutputForm form) {
   }
   if (form == OutputForm::json) return json_of(block, arguments);
   if (!arguments.out) return text_of(block);
-  return fmt::format("{}: {} heads x {} rows x {} columns, {}\n", *arguments.out, block.heads,
-                     block.rows.size(), block.cols.size(), arguments.dtype.value_or("f32"));
+  return fmt::format("{}: {} heads x {} rows x {} columns, {}\n", printable(*arguments.out),
+                     block.heads, block.rows.size(), block.cols.size(),
+                     arguments.dtype.value_or("f32"));
 }
 
 // Relative positions, key - query, that share a bucket; nothing where they go on without end.

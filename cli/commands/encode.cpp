@@ -22,6 +22,7 @@
 #include "cli/files.hpp"
 #include "cli/json_writer.hpp"
 #include "cli/position_list.hpp"
+#include "cli/printable.hpp"
 #include "cli/sinusoidal_input.hpp"
 #include "cli/tensor_input.hpp"
 #include "rotary/absolute.hpp"
@@ -174,13 +175,14 @@ Done add_rows(const Arguments& arguments) {
 }
 
 std::string encoding_text(const Arguments& arguments, const Done& done) {
-  if (!done.spec) return fmt::format("table {}, offset {}", *arguments.table, done.offset);
+  if (!done.spec)
+    return fmt::format("table {}, offset {}", printable(*arguments.table), done.offset);
   return sinusoidal_text(*done.spec);
 }
 
 std::string text_of(const Arguments& arguments, const Done& done) {
   if (done.rows) return rows_text(*done.rows);
-  return fmt::format("{}: {} {}\n{}\n", *arguments.out, shape_text(done.shape),
+  return fmt::format("{}: {} {}\n{}\n", printable(*arguments.out), shape_text(done.shape),
                      to_string(done.dtype), encoding_text(arguments, done));
 }
 

@@ -23,7 +23,7 @@
 #include "cli/json_writer.hpp"
 #include "cli/model_input.hpp"
 #include "cli/model_options.hpp"
-#include "cli/utf8.hpp"
+#include "cli/printable.hpp"
 #include "cli/warning.hpp"
 #include "rotary/frequencies.hpp"
 

@@ -21,6 +21,7 @@
 #include "cli/plot/figures.hpp"
 #include "cli/plot/gnuplot.hpp"
 #include "cli/plot/request_input.hpp"
+#include "cli/printable.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -140,7 +141,7 @@ std::string run_plot(const Arguments& arguments, OutputForm form) {
   }
   if (form == OutputForm::json) return json_of(figure, path);
   if (arguments.csv) return plot::csv_of(figure);
-  return fmt::format("{}: {}\n{}\n", *path, figure.title, figure.caption);
+  return fmt::format("{}: {}\n{}\n", printable(*path), figure.title, figure.caption);
 }
 
 void declare_request(OptionParser& parser, plot::RequestOptions& request) {

@@ -20,10 +20,10 @@
 #include "cli/json_writer.hpp"
 #include "cli/model_input.hpp"
 #include "cli/model_options.hpp"
+#include "cli/printable.hpp"
 #include "cli/report/contents_json.hpp"
 #include "cli/report/report_page.hpp"
 #include "cli/report/subjects.hpp"
-#include "cli/utf8.hpp"
 #include "cli/warning.hpp"
 
 namespace rotary::cli {
@@ -81,7 +81,7 @@ std::vector<page::NamedModel> read_models(const Arguments& arguments) {
 }
 
 std::string text_of(const Arguments& arguments, const page::Contents& contents, std::size_t bytes) {
-  std::string text = fmt::format("{}: {} kB\n", arguments.out, (bytes + 999) / 1000);
+  std::string text = fmt::format("{}: {} kB\n", printable(arguments.out), (bytes + 999) / 1000);
   for (const page::Encoding& encoding : contents.encodings) {
     std::vector<std::string> figures;
     for (const page::PlacedFigure& placed : encoding.ranges.front().figures) {

@@ -21,6 +21,7 @@
 #include "cli/json_writer.hpp"
 #include "cli/model_input.hpp"
 #include "cli/model_options.hpp"
+#include "cli/printable.hpp"
 #include "cli/tensor_input.hpp"
 #include "cli/warning.hpp"
 #include "rotary/frequencies.hpp"
@@ -169,12 +170,12 @@ struct Done {
 std::string text_of(const Arguments& arguments, const Done& done) {
   std::string text;
   for (const Job& job : done.jobs) {
-    text +=
-        fmt::format("{}: {} {} {} -> {}\n", job.name, arguments.layout,
-                    shape_text(job.tensor.array.shape), to_string(job.tensor.dtype), job.output);
+    text += fmt::format("{}: {} {} {} -> {}\n", job.name, arguments.layout,
+                        shape_text(job.tensor.array.shape), to_string(job.tensor.dtype),
+                        printable(job.output));
   }
   const std::string places = done.places.array
-                                 ? "positions from " + *arguments.positions
+                                 ? "positions from " + printable(*arguments.positions)
                                  : fmt::format("first position {}", done.places.first);
   const std::string context =
       arguments.model.context ? fmt::format("context {}, ", *arguments.model.context) : "";

@@ -17,6 +17,7 @@
 #include "cli/commands/table_kinds.hpp"
 #include "cli/failure.hpp"
 #include "cli/position_list.hpp"
+#include "cli/printable.hpp"
 #include "cli/tensor_input.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/shaw.hpp"
@@ -150,7 +151,7 @@ std::string table_of_sinusoidal(const TableArguments& arguments, OutputForm form
     return std::move(json).finish();
   }
   if (!arguments.out) return rows_text(rows);
-  return fmt::format("{}: {} positions x {} features, {}\n{}\n", *arguments.out,
+  return fmt::format("{}: {} positions x {} features, {}\n{}\n", printable(*arguments.out),
                      rows.positions.size(), rows.spec.dim, to_string(rows.dtype),
                      sinusoidal_text(rows.spec));
 }
@@ -182,7 +183,7 @@ std::string table_of_bias(const TableArguments& arguments, OutputForm form) {
     return std::move(json).finish();
   }
   if (!arguments.out) return text_of(table, first_head(owned.bias));
-  return fmt::format("{}: {} heads x {} distances, {}\n", *arguments.out, heads,
+  return fmt::format("{}: {} heads x {} distances, {}\n", printable(*arguments.out), heads,
                      table.listed.size(), to_string(dtype));
 }
 
@@ -218,7 +219,7 @@ std::string table_of_window(const TableArguments& arguments, OutputForm form) {
     return std::move(json).finish();
   }
   if (arguments.out) {
-    return fmt::format("{}: rows of {} distances, of {} in the table\n", *arguments.out,
+    return fmt::format("{}: rows of {} distances, of {} in the table\n", printable(*arguments.out),
                        rows.size(), window.rows());
   }
   const std::size_t width = width_of(distances);

@@ -23,6 +23,7 @@
 #include "cli/npy/npy.hpp"
 #include "cli/npz/npz.hpp"
 #include "cli/position_list.hpp"
+#include "cli/printable.hpp"
 #include "cli/spec_settings.hpp"
 #include "cli/warning.hpp"
 #include "rotary/frequencies.hpp"
@@ -237,8 +238,9 @@ std::string table_of_model(const TableArguments& arguments, OutputForm form) {
   }
   if (form == OutputForm::json) return json_of(table, arguments, model);
   if (!arguments.out) return text_of(table);
-  return fmt::format("{}: {} tokens x {} columns, form {}\n", *arguments.out, table.tokens(),
-                     table.columns, arguments.form.value_or(std::string(usual_form)));
+  return fmt::format("{}: {} tokens x {} columns, form {}\n", printable(*arguments.out),
+                     table.tokens(), table.columns,
+                     arguments.form.value_or(std::string(usual_form)));
 }
 
 }  // namespace rotary::cli

@@ -18,6 +18,7 @@
 #include "cli/files.hpp"
 #include "cli/json_writer.hpp"
 #include "cli/model_input.hpp"
+#include "cli/printable.hpp"
 #include "cli/utf8.hpp"
 #include "cli/warning.hpp"
 #include "rotary/families.hpp"
@@ -102,7 +103,7 @@ std::string wrapped(std::string_view text, std::size_t indent) {
 
 std::string value_shown(const std::string& json) {
   constexpr std::size_t most = 48;
-  return printable(json.size() <= most ? json : json.substr(0, most) + "...");
+  return printable(json.size() <= most ? json : fmt::format("{}...", utf8_prefix(json, most)));
 }
 
 std::string outcome_text(std::string_view label, const Outcome& outcome) {

@@ -12,6 +12,7 @@
 
 #include "cli/commands/scaling_parameters.hpp"
 #include "cli/explain/turning.hpp"
+#include "cli/printable.hpp"
 #include "cli/utf8.hpp"
 #include "rotary/frequencies.hpp"
 
@@ -175,7 +176,7 @@ std::string shown(const std::optional<FactValue>& value) {
   }
   const auto& text = std::get<std::string>(*value);
   if (text.size() <= most_layers_shown) return text;
-  return fmt::format("{}...", std::string_view(text).substr(0, most_layers_shown));
+  return fmt::format("{}...", utf8_prefix(text, most_layers_shown));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "cli/failure.hpp"
-#include "cli/utf8.hpp"
+#include "cli/printable.hpp"
 
 namespace rotary::cli::explain {
 namespace {

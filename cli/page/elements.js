@@ -10,6 +10,29 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// Text from a config as people see it: characters that a browser would obey, by turning text round
+// or breaking lines, are escapes, as cli/printable.hpp writes them.
+function printable(text) {
+  const obeyed = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/gu;
+  return text.replace(obeyed, (character) => {
+    const code = character.codePointAt(0).toString(16);
+    return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
+  });
+}
+
+function isObject(value) {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+// The page's data, with all text in them printable.
+function dataOfPage(id) {
+  return JSON.parse(document.getElementById(id).textContent, (_, value) => {
+    if (typeof value === "string") return printable(value);
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [printable(key), each]));
+  });
+}
+
 // Six digits at most, with an exponent only where plain digits would be hard to read.
 function plain(number) {
   if (number === null || !Number.isFinite(number)) return "\u2013";

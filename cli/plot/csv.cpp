@@ -11,10 +11,14 @@
 namespace rotary::cli::plot {
 namespace {
 
+// Spreadsheets would compute a text that begins like a formula; an apostrophe keeps it text.
 std::string field(std::string_view text) {
-  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
+  constexpr std::string_view formula_starts = "=+-@";
+  const bool is_formula = !text.empty() && formula_starts.find(text[0]) != std::string_view::npos;
+  const std::string plain = fmt::format("{}{}", is_formula ? "'" : "", text);
+  if (plain.find_first_of(",\"") == std::string::npos) return plain;
   std::string quoted = "\"";
-  for (const char c : text) {
+  for (const char c : plain) {
     if (c == '"') quoted += '"';
     quoted += c;
   }

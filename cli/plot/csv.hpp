@@ -10,7 +10,8 @@
 namespace rotary::cli::plot {
 
 // panel,series,x,y,z,lower; of a heat map series is "cells", x the column, y the row, z the value.
-// Numbers read back as the same double; what is not finite, or not there, is empty.
+// Numbers read back as the same double; what is not finite, or not there, is empty. A text that
+// spreadsheets would take for a formula begins with an apostrophe.
 [[nodiscard]] std::string csv_of(const Figure& figure);
 
 }  // namespace rotary::cli::plot

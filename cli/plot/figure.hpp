@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A figure as data: what is to be seen, with units, and nothing about how it is drawn. Functions
+// A figure as data: what is to be seen, with units, and nothing about how it is drawn. Text from
+// outside is in it as people see it (cli/printable.hpp), without a character that could end a line
+// of a script or that XML does not know. Functions
 // of <topic>.cpp make them from values of the public API; renderers (gnuplot, CSV, JSON, the page
 // of a report) know figures alone.
 #pragma once

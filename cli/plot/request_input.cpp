@@ -14,9 +14,9 @@
 #include "cli/model_input.hpp"
 #include "cli/npy/npy.hpp"
 #include "cli/plot/turning.hpp"
+#include "cli/printable.hpp"
 #include "cli/spec_settings.hpp"
 #include "cli/tensor_input.hpp"
-#include "cli/utf8.hpp"
 #include "cli/warning.hpp"
 
 namespace rotary::cli::plot {
@@ -24,18 +24,6 @@ namespace {
 
 constexpr std::size_t most_configs = 6;  // more lines could not be told apart
 constexpr std::int64_t most_cells = std::int64_t{1} << 20;
-
-// For a picture, whose format is broken by a control character and by what is not UTF-8.
-std::string shown(std::string_view text) {
-  std::string result;
-  const std::string visible = printable(text);
-  for (std::string_view rest = visible; !rest.empty();) {
-    const std::size_t length = utf8_sequence_length(rest);
-    result += length == 0 ? "?" : rest.substr(0, length);
-    rest.remove_prefix(length == 0 ? 1 : length);
-  }
-  return result;
-}
 
 template <unsigned use>
 bool reads(const FigureMaker& maker) {
@@ -95,11 +83,12 @@ Subject subject_from(const ModelSpec& model, std::size_t index, const ModelOptio
                   "figures are of rotations alone; the rows of xPos are not: `rotary table xpos`");
   }
   const bool is_unnamed = options.config == rope_name && !names_config(options.config);
-  Subject subject{.name = is_unnamed ? "RoPE, " + numbers_text(rotary.spec) : shown(options.config),
-                  .spec = rotary.spec,
-                  .frequencies = frequencies_of(model, index, options),
-                  .trained_context_tokens = rotary.trained_context_tokens};
-  if (model.rotary.size() > 1) subject.name += fmt::format(" ({})", shown(*rotary.layer_type));
+  Subject subject{
+      .name = is_unnamed ? "RoPE, " + numbers_text(rotary.spec) : printable(options.config),
+      .spec = rotary.spec,
+      .frequencies = frequencies_of(model, index, options),
+      .trained_context_tokens = rotary.trained_context_tokens};
+  if (model.rotary.size() > 1) subject.name += fmt::format(" ({})", printable(*rotary.layer_type));
   return subject;
 }
 
@@ -166,7 +155,7 @@ std::vector<std::string> split_at_blanks(std::string_view text) {
   std::vector<std::string> words;
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
-    if (!word.empty()) words.push_back(shown(word));
+    if (!word.empty()) words.push_back(printable(word));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
   }
   return words;

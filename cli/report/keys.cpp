@@ -10,6 +10,7 @@
 #include "cli/explain/config_keys.hpp"
 #include "cli/explain/key_meanings.hpp"
 #include "cli/failure.hpp"
+#include "cli/utf8.hpp"
 
 namespace rotary::cli::page {
 namespace {
@@ -33,10 +34,9 @@ std::string_view use_text(KeyUse use) {
   return {};
 }
 
-// A cut may leave half of a character, which the page shows as a mark.
 std::string shortened(const std::string& value) {
   constexpr std::size_t most = 60;
-  return value.size() <= most ? value : value.substr(0, most) + "…";
+  return value.size() <= most ? value : fmt::format("{}…", utf8_prefix(value, most));
 }
 
 KeyEffect effect_of(std::string change, const explain::Outcome& outcome) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/commands/print.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
 #include "lab/process/sacrebleu.hpp"
@@ -41,12 +42,12 @@ void print_comparison(const Cell& cell, const Cell& base, const std::string& run
                                  file_of(folder, hypotheses_name)};
   const auto compared = compare_bleu(file_of(folder, references_name), hypotheses);
   if (!compared) {
-    fmt::print("{}\n", sacrebleu_advice);
+    print_answer("{}\n", sacrebleu_advice);
     return;
   }
-  fmt::print("BLEU, seed {}: {} {}, {} {}, p = {:.3f} by paired bootstrap\n", cell.seed, cell.name,
-             text_of(compared->at(1).score), base.name, text_of(compared->at(0).score),
-             compared->at(1).p_value.value_or(1));
+  print_answer("BLEU, seed {}: {} {}, {} {}, p = {:.3f} by paired bootstrap\n", cell.seed,
+               cell.name, text_of(compared->at(1).score), base.name, text_of(compared->at(0).score),
+               compared->at(1).p_value.value_or(1));
 }
 
 }  // namespace

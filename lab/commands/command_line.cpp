@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
@@ -10,8 +8,9 @@
 #include <string>
 
 #include "cli/failure.hpp"
-#include "cli/utf8.hpp"
+#include "cli/printable.hpp"
 #include "lab/commands/commands.hpp"
+#include "lab/commands/print.hpp"
 #include "lab/commands/sample.hpp"
 #include "lab/experiment/experiments.hpp"
 #include "rotary/version.hpp"
@@ -220,7 +219,7 @@ int parse_and_run(int argument_count, const char* const* arguments) {
 }
 
 int report(const std::string& message, cli::ExitCode code) {
-  fmt::print(stderr, "rotary-lab: {}\n", cli::printable(message));
+  print_note("rotary-lab: {}\n", cli::printable(message));
   return static_cast<int>(code);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lab/commands/commands.hpp"
+#include "lab/commands/print.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
@@ -26,7 +27,7 @@ int print_cost(const RunArguments& run, const CostOptions& options) {
       {.preset = run.preset, .only = run.only, .seeds = {preset.arms.front().seeds.front()}});
   const Dataset data =
       load_dataset(run.data_folder, run.data.empty() ? std::string(grammar_name) : run.data);
-  fmt::print(stderr, "{}, {} thread{}\n", blas_in_use(), run.threads, run.threads == 1 ? "" : "s");
+  print_note("{}, {} thread{}\n", blas_in_use(), run.threads, run.threads == 1 ? "" : "s");
   set_threads(run.threads);
   use_device(run.device);
   const auto rows = measure_cost(cells, data, options);
@@ -34,19 +35,19 @@ int print_cost(const RunArguments& run, const CostOptions& options) {
       cells, "none", [](const Cell& cell) -> const std::string& { return cell.name; });
   const bool relative = none != cells.end();
   const auto base = static_cast<std::size_t>(relative ? none - cells.begin() : 0);
-  fmt::print("milliseconds of processor time of a step of {} tokens{}\n{:<13}",
-             cells.front().training.batch * cells.front().model.tokens,
-             relative ? ", and how much more than none" : "", "encoding");
-  for (const CostRow& row : rows) fmt::print(" {:>16}", fmt::format("T={}", row.tokens));
+  print_answer("milliseconds of processor time of a step of {} tokens{}\n{:<13}",
+               cells.front().training.batch * cells.front().model.tokens,
+               relative ? ", and how much more than none" : "", "encoding");
+  for (const CostRow& row : rows) print_answer(" {:>16}", fmt::format("T={}", row.tokens));
   for (std::size_t n = 0; n < cells.size(); ++n) {
-    fmt::print("\n{:<13}", cells[n].name);
+    print_answer("\n{:<13}", cells[n].name);
     for (const CostRow& row : rows) {
       const std::string more =
           relative ? fmt::format(" {:+5.0f} %", 100 * row.overhead(n, base)) : "";
-      fmt::print(" {:>16}", fmt::format("{:.1f}{}", row.cpu_ms(n), more));
+      print_answer(" {:>16}", fmt::format("{:.1f}{}", row.cpu_ms(n), more));
     }
   }
-  fmt::print("\n");
+  print_answer("\n");
   return 0;
 }
 

@@ -6,8 +6,9 @@
 #include <string>
 
 #include "cli/failure.hpp"
-#include "cli/utf8.hpp"
+#include "cli/printable.hpp"
 #include "lab/commands/commands.hpp"
+#include "lab/commands/print.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/data/defaults.hpp"
 #include "lab/encodings/encoding.hpp"
@@ -18,9 +19,9 @@ namespace {
 void print(const Manifest& manifest) {
   const std::int64_t bytes =
       std::accumulate(manifest.documents.begin(), manifest.documents.end(), std::int64_t{0});
-  fmt::print("{}: {}{} bytes, {} documents, from {}, licence: {}, sha256 {}\n", manifest.name,
-             manifest.kind == DataKind::pairs ? "pairs, " : "", bytes, manifest.documents.size(),
-             manifest.origin, manifest.licence, manifest.sha256);
+  print_answer("{}: {}{} bytes, {} documents, from {}, licence: {}, sha256 {}\n", manifest.name,
+               manifest.kind == DataKind::pairs ? "pairs, " : "", bytes, manifest.documents.size(),
+               cli::printable(manifest.origin), cli::printable(manifest.licence), manifest.sha256);
 }
 
 std::string default_names() {
@@ -34,8 +35,8 @@ std::string default_names() {
 
 int list_encodings() {
   for (const NamedEncoding& each : named_encodings()) {
-    fmt::print("{:<13} {}\n{:<13} {}\n", each.name, each.summary, "",
-               nlohmann::json::parse(each.settings).dump());
+    print_answer("{:<13} {}\n{:<13} {}\n", each.name, each.summary, "",
+                 nlohmann::json::parse(each.settings).dump());
   }
   return 0;
 }
@@ -60,13 +61,13 @@ int add_default_data(const std::string& folder) {
   for (const DefaultData& each : default_data()) {
     const std::string& name = each.name;
     if (has_dataset(folder, name)) {
-      fmt::print("{}: there already\n", name);
+      print_answer("{}: there already\n", name);
       continue;
     }
     try {
       print(add_dataset(folder, name, each.source));
     } catch (const cli::Failure& failure) {
-      fmt::print(stderr, "{}: {}\n", name, cli::printable(failure.what()));
+      print_note("{}: {}\n", name, cli::printable(failure.what()));
       failed += (failed.empty() ? "" : ", ") + name;
     }
   }
@@ -80,7 +81,7 @@ int list_data(const std::string& folder) {
   print(grammar_pairs_dataset().manifest);
   for (const DefaultData& each : default_data()) {
     if (!has_dataset(folder, each.name))
-      fmt::print("{}: not here; rotary-lab data add {}: {}\n", each.name, each.name, each.what);
+      print_answer("{}: not here; rotary-lab data add {}: {}\n", each.name, each.name, each.what);
   }
   return 0;
 }

@@ -12,6 +12,7 @@
 #include "lab/commands/capacity.hpp"
 #include "lab/commands/commands.hpp"
 #include "lab/commands/prepare_run.hpp"
+#include "lab/commands/print.hpp"
 #include "lab/experiment/cell_size.hpp"
 #include "lab/torch/train_cell.hpp"
 
@@ -53,22 +54,22 @@ int print_plan(const RunArguments& arguments) {
   use_device(arguments.device);
   const PreparedRun run = select_cells(arguments, MissingData::is_estimated);
   const std::vector<CellTime> times = estimate_times(run);
-  for (const std::string& remark : run.remarks) fmt::print(stderr, "{}\n", remark);
+  for (const std::string& remark : run.remarks) print_note("{}\n", remark);
   double seconds = 0;
   double bytes = 0;
-  fmt::print("{:<24} {:<20} {:>5} {:>7} {:>12} {:>10}  data\n", "experiment", "encoding", "seeds",
-             "steps", "step tokens", "processor");
+  print_answer("{:<24} {:<20} {:>5} {:>7} {:>12} {:>10}  data\n", "experiment", "encoding", "seeds",
+               "steps", "step tokens", "processor");
   for (const PlannedArm& arm : arms_of(run, times)) {
     const Cell& cell = *arm.cell;
     seconds += arm.seconds;
     bytes = std::max(bytes, bytes_of_training(cell));
-    fmt::print("{:<24} {:<20} {:>5} {:>7} {:>12} {:>10}  {}{}\n", cell.experiment, cell.name,
-               arm.seeds, cell.training.steps, cell.training.batch * cell.model.tokens,
-               rounded_duration(arm.seconds), cell.data,
-               run.data.contains(cell.data) ? "" : " (not here: estimated without it)");
+    print_answer("{:<24} {:<20} {:>5} {:>7} {:>12} {:>10}  {}{}\n", cell.experiment, cell.name,
+                 arm.seeds, cell.training.steps, cell.training.batch * cell.model.tokens,
+                 rounded_duration(arm.seconds), cell.data,
+                 run.data.contains(cell.data) ? "" : " (not here: estimated without it)");
   }
   const Capacity machine = this_capacity();
-  fmt::print(
+  print_answer(
       "{} cells: about {} of processor time; {} with {} processes on the {} processors of "
       "this machine; {:.1f} GB of memory for the largest\n",
       run.cells.size(), rounded_duration(seconds), rounded_duration(seconds / machine.processors),

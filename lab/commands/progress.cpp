@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/utf8.hpp"
+#include "cli/printable.hpp"
 
 namespace rotary::lab {
 namespace {
@@ -34,8 +34,11 @@ std::chrono::steady_clock::duration pause_of(bool terminal) {
   return std::chrono::seconds(10);
 }
 
-// Where nobody listens any more there is a checkpoint to be written all the same.
-void write_line(const json& line) { (void)std::fputs((line.dump() + '\n').c_str(), stderr); }
+// Where nobody listens any more there is a checkpoint to be written all the same. Moves the cursor
+// of a terminal, so what comes from outside must be printable before.
+void write(const std::string& text) { (void)std::fputs(text.c_str(), stderr); }
+
+void write_line(const json& line) { write(line.dump() + '\n'); }
 
 // Of the whole cell, from its first step on.
 double seconds_of(const Progress& progress) {
@@ -60,8 +63,8 @@ void ProgressLine::show(const Progress& progress) {
   if (now < next_ || audience_ == Audience::nobody) return;
   next_ = now + pause_of(terminal_ || audience_ == Audience::display);
   if (audience_ == Audience::person) {
-    fmt::print(stderr, "{}{}: {}{}", terminal_ ? "\r" : "", title_, text_of(progress),
-               terminal_ ? "   " : "\n");
+    write(fmt::format("{}{}: {}{}", terminal_ ? "\r" : "", title_, text_of(progress),
+                      terminal_ ? "   " : "\n"));
     return;
   }
   const json line = {{"cell", title_},
@@ -79,8 +82,8 @@ void ProgressLine::finish(std::string_view what) const {
     write_line({{"cell", title_}, {"ends", what}});
     return;
   }
-  fmt::print(stderr, "{}{}: {}{}\n", terminal_ ? "\r" : "", title_, what,
-             terminal_ ? std::string(50, ' ') : "");
+  write(fmt::format("{}{}: {}{}\n", terminal_ ? "\r" : "", title_, what,
+                    terminal_ ? std::string(50, ' ') : ""));
 }
 
 JobsDisplay::JobsDisplay(std::int64_t cells, int at_once)
@@ -116,14 +119,14 @@ void JobsDisplay::take(int job, const std::string& line) {
 
 void JobsDisplay::say(const std::string& line) {
   erase();
-  fmt::print(stderr, "{}\n", cli::printable(line));
+  write(cli::printable(line) + '\n');
 }
 
 void JobsDisplay::say_kept(int job) {
   const std::string& kept = kept_[job];
   if (kept.empty() || !said_.insert(kept).second) return;
   erase();
-  fmt::print(stderr, "{}", kept);
+  write(cli::printable_lines(kept));
 }
 
 void JobsDisplay::forget(int job) { working_.erase(job); }
@@ -144,7 +147,7 @@ std::optional<double> JobsDisplay::seconds_left() const {
 
 void JobsDisplay::erase() {
   // To the beginning of the first line that was drawn, and everything after it.
-  if (drawn_lines_ > 0) fmt::print(stderr, "\x1b[{}F\x1b[J", drawn_lines_);
+  if (drawn_lines_ > 0) write(fmt::format("\x1b[{}F\x1b[J", drawn_lines_));
   drawn_lines_ = 0;
 }
 
@@ -155,7 +158,7 @@ void JobsDisplay::draw() {
   text += fmt::format("{} of {} cells", done_, cells_);
   if (const auto left = seconds_left()) text += fmt::format(", about {} left", duration(*left));
   // Of a narrow terminal each line stays one: it is cut, not wrapped.
-  fmt::print(stderr, "{}{}\n{}", terminal_ ? "\x1b[?7l" : "", text, terminal_ ? "\x1b[?7h" : "");
+  write(fmt::format("{}{}\n{}", terminal_ ? "\x1b[?7l" : "", text, terminal_ ? "\x1b[?7h" : ""));
   if (terminal_) drawn_lines_ = static_cast<int>(working_.size()) + 1;
 }
 

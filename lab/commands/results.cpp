@@ -13,8 +13,10 @@
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
 #include "cli/page/page.hpp"
+#include "cli/printable.hpp"
 #include "lab/commands/bleu_comparison.hpp"
 #include "lab/commands/commands.hpp"
+#include "lab/commands/print.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiments.hpp"
@@ -84,11 +86,11 @@ int print_results(const ResultsArguments& arguments) {
   const std::vector<Experiment> experiments = experiments_of(arguments);
   const std::vector<Results> all = collect(arguments, experiments);
   if (arguments.form == ResultsForm::json) {
-    fmt::print("{}", json_of(all, manifests_of(arguments)));
+    print_answer("{}", json_of(all, manifests_of(arguments)));
     return 0;
   }
   for (const Results& results : all) {
-    fmt::print("{}{}", &results == &all.front() ? "" : "\n\n", text_of(results));
+    print_answer("{}{}", &results == &all.front() ? "" : "\n\n", text_of(results));
     print_bleu(results, arguments);
   }
   return 0;
@@ -103,9 +105,9 @@ int write_report(const ResultsArguments& arguments) {
       .path = arguments.output,
       .bytes = cli::page::page_with(lab_page(), json_of(all, manifests_of(arguments)))};
   cli::write_files(std::array{page}, overwrite);
-  fmt::print("{}: {} kB\n", page.path, (page.bytes.size() + 999) / 1000);
+  print_answer("{}: {} kB\n", cli::printable(page.path), (page.bytes.size() + 999) / 1000);
   for (const Results& results : all)
-    fmt::print("  {}: {} encodings\n", results.experiment->name, results.arms.size());
+    print_answer("  {}: {} encodings\n", results.experiment->name, results.arms.size());
   return 0;
 }
 

@@ -15,9 +15,11 @@
 #include <thread>
 
 #include "cli/failure.hpp"
+#include "cli/printable.hpp"
 #include "lab/commands/commands.hpp"
 #include "lab/commands/jobs.hpp"
 #include "lab/commands/prepare_run.hpp"
+#include "lab/commands/print.hpp"
 #include "lab/commands/progress.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
@@ -234,13 +236,13 @@ void check_sharing(const RunArguments& arguments,
 }
 
 void print_head(const PreparedRun& run, const RunArguments& arguments) {
-  for (const Experiment& experiment : run.experiments) fmt::print(stderr, "{}\n", experiment.title);
-  fmt::print(stderr, "{} cells", run.cells.size());
+  for (const Experiment& experiment : run.experiments) print_note("{}\n", experiment.title);
+  print_note("{} cells", run.cells.size());
   for (const auto& [name, data] : run.data)
-    fmt::print(stderr, ", {} ({})", name, data.manifest.origin);
-  fmt::print(stderr, "\n{}, {} thread{}\n", blas_in_use(), arguments.threads,
+    print_note(", {} ({})", name, cli::printable(data.manifest.origin));
+  print_note("\n{}, {} thread{}\n", blas_in_use(), arguments.threads,
              arguments.threads == 1 ? "" : "s: runs are not repeatable to the bit");
-  for (const std::string& remark : run.remarks) fmt::print(stderr, "{}\n", remark);
+  for (const std::string& remark : run.remarks) print_note("{}\n", remark);
 }
 
 int run_as(const RankEnvironment& environment, const PreparedRun& run,

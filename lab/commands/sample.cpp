@@ -16,6 +16,7 @@
 
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
+#include "lab/commands/print.hpp"
 #include "lab/data/random.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
@@ -96,10 +97,10 @@ void print_check(const Generated& made, const std::vector<float>& expected) {
     if (std::isnan(difference) || difference > largest) largest = difference;
     size = std::max(size, std::abs(static_cast<double>(expected[n])));
   }
-  fmt::print(stderr,
-             "{} tokens one after the other: logits differ from libtorch's by at most {:.2g}; the "
-             "largest logit is {:.3g}\n",
-             made.fed.size(), largest, size);
+  print_note(
+      "{} tokens one after the other: logits differ from libtorch's by at most {:.2g}; the "
+      "largest logit is {:.3g}\n",
+      made.fed.size(), largest, size);
 }
 
 }  // namespace
@@ -117,7 +118,7 @@ int sample(const SampleArguments& arguments) {
   const std::int64_t capacity = std::ssize(arguments.prompt) + arguments.tokens - 1;
   Decoder decoder(cell.encoding, cell.model, read_weights(cell, checkpoint), capacity);
   const Generated made = generate(decoder, arguments);
-  fmt::print("{}\n", escaped(made.text));
+  print_answer("{}\n", made.text);
   if (arguments.check) print_check(made, whole_logits(cell, checkpoint, made.fed));
   return 0;
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing the next token from logits, and showing bytes that a model made up.
+// Choosing the next token from logits.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "lab/data/random.hpp"
 
@@ -20,9 +18,5 @@ struct Sampling {
 // the first comes first.
 [[nodiscard]] std::int64_t choose(std::span<const float> logits, const Sampling& sampling,
                                   Random& random);
-
-// UTF-8 as it is; each other byte, and control characters but for the line end and the tabulator,
-// as \xNN.
-[[nodiscard]] std::string escaped(std::string_view bytes);
 
 }  // namespace rotary::lab

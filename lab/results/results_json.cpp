@@ -197,7 +197,8 @@ std::string json_of(const std::vector<Results>& all, const std::vector<Manifest>
   const json document = {{"schema_version", 1},
                          {"rotary", ROTARY_VERSION_STRING},
                          {"experiments", std::move(experiments)}};
-  return document.dump() + "\n";
+  // In ASCII, so that no character of a name can end a line or an element of the page.
+  return document.dump(-1, ' ', /*ensure_ascii=*/true, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace rotary::lab

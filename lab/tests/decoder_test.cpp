@@ -379,12 +379,5 @@ TEST(Sampling, TakesTokensAsOftenAsTheSoftmaxSays) {
   EXPECT_NEAR(share({.temperature = 0.5}, 3), 16.0 / 26, near);
 }
 
-TEST(Sampling, EscapesWhatIsNoText) {
-  EXPECT_EQ(escaped("a\tb\n\xc3\xa4 \xe2\x82\xac"), "a\tb\n\xc3\xa4 \xe2\x82\xac");
-  EXPECT_EQ(escaped("\xff\xc3(\x1b[0m\x7f"), "\\xff\\xc3(\\x1b[0m\\x7f");
-  EXPECT_EQ(escaped("\xc2\x9b\xc2\xa0"), "\\xc2\\x9b\xc2\xa0");
-  EXPECT_EQ(escaped("\xe2\x82"), "\\xe2\\x82");
-}
-
 }  // namespace
 }  // namespace rotary::lab

@@ -76,6 +76,15 @@ TEST(JsonWriter, EscapesText) {
             "\"a\\\"b\\\\c\\u000a\\u0001\\u007f/\"\n");
   EXPECT_EQ(written(std::string_view("\0x", 2)), "\"\\u0000x\"\n");
   EXPECT_EQ(written(std::string_view("é√😀")), "\"é√😀\"\n");
+  EXPECT_EQ(written(std::string_view("\xC2\x9B\u202E\u2028\U000E0041")),
+            "\"\\u009b\\u202e\\u2028\\udb40\\udc41\"\n");
+}
+
+// Characters can only stand in its strings, whose escapes mean the same.
+TEST(JsonWriter, EscapesTextOfADocument) {
+  JsonWriter json;
+  json.document("{\"a\": \"\u202E\\u202e\U000E0041é\"}");
+  EXPECT_EQ(std::move(json).finish(), "{\"a\": \"\\u202e\\u202e\\udb40\\udc41é\"}\n");
 }
 
 TEST(JsonWriter, TakesAWholeDocumentOntoItsLine) {

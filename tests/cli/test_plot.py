@@ -360,4 +360,4 @@ class PictureTest(PlotTest):
     def test_names_that_are_no_text(self):
         name = self.write_config(LLAMA, os.fsdecode(b"a\xff\nb.json"))
         self.run_ok("plot", "decay", name, "-o", "d.svg")
-        self.assertTrue("<text>a??b.json</text>" in (self.path / "d.svg").read_text())
+        self.assertTrue("<text>a\\xff\\u000ab.json</text>" in (self.path / "d.svg").read_text())

@@ -6,6 +6,7 @@ import unittest
 
 from browser import CHROMIUM, Browser
 from test_report import DYNAMIC, HOSTILE
+from test_text import NAME, is_obeyed
 from tool import LLAMA, TWO_TYPES, ToolTest
 
 SECTIONS = ("context", "scaling", "position", "distance", "accuracy")
@@ -184,6 +185,22 @@ class ReportPageTest(ToolTest):
         self.assertEqual(self.browser.evaluate("document.querySelector('h1').textContent"), name)
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('img').length"), 0)
         self.assertIn(HOSTILE, self.browser.evaluate("document.body.innerText"))
+
+    def test_names_that_a_browser_would_obey(self):
+        """Text that turns round, hides or breaks lines is shown as escapes, in charts too."""
+        rope = {"full_attention": {"rope_type": "default", "rope_theta": 1e6},
+                NAME: {"rope_type": "default", "rope_theta": 1e4}}
+        config = {key: value for key, value in LLAMA.items() if key != "rope_theta"} | {
+            "layer_types": ["full_attention", NAME, NAME], "rope_parameters": rope}
+        name = self.write_config(config, f"{NAME}.json")
+        self.open(name, self.write_config(LLAMA))
+        labels = self.browser.evaluate(
+            "[...document.querySelectorAll('canvas')].flatMap((canvas) => "
+            "Chart.getChart(canvas).data.datasets.map((set) => set.label)).join()")
+        for shown in (self.browser.evaluate("document.body.textContent"), labels):
+            self.assertIn("a\\u000aINJECTED\\u001b[31m\\u009b31m\\u0007", shown)
+            self.assertIn("\\u202e\\u2066\\u2028\\u2029\\ufeff\\u00ad\\ufffe\\U000e0041'", shown)
+            self.assertEqual({each for each in shown if is_obeyed(each)} - {"\n"}, set())
 
     def test_light_and_dark(self):
         self.open(self.write_config(TWO_TYPES), "bloom-3b")

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string_view>
+#include <utility>
 
 namespace rotary::cli {
 namespace {
@@ -39,6 +40,21 @@ TEST(Utf8, RefusesWhatIsNotUtf8) {
        }) {
     EXPECT_EQ(utf8_sequence_length(text), 0u) << text;
   }
+}
+
+TEST(Utf8, CutsBetweenCharacters) {
+  const std::string_view text = "a\xC3\xA9\xF0\x9F\x98\x80z";
+  for (const auto& [most, length] :
+       {std::pair{0u, 0u}, {1u, 1u}, {2u, 1u}, {3u, 3u}, {6u, 3u}, {7u, 7u}, {8u, 8u}, {9u, 8u}}) {
+    EXPECT_EQ(utf8_prefix(text, most), text.substr(0, length)) << most;
+  }
+}
+
+TEST(Utf8, ReadsCodePoints) {
+  EXPECT_EQ(code_point_of("z"), U'z');
+  EXPECT_EQ(code_point_of("\xC2\x80"), U'\x80');
+  EXPECT_EQ(code_point_of("\xEF\xBF\xBF"), U'\xFFFF');
+  EXPECT_EQ(code_point_of("\xF4\x8F\xBF\xBF"), U'\x10FFFF');
 }
 
 }  // namespace

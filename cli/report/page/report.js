@@ -3,7 +3,7 @@
 // controls changes.
 "use strict";
 
-const report = JSON.parse(document.getElementById("report-data").textContent);
+const report = dataOfPage("report-data");
 report.subjects.forEach((subject, index) => { subject.index = index; });
 
 const state = {

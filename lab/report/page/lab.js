@@ -3,7 +3,7 @@
 // one of its controls changes.
 "use strict";
 
-const report = JSON.parse(document.getElementById("report-data").textContent);
+const report = dataOfPage("report-data");
 
 function shownArms(experiment, view) {
   return experiment.arms.filter(({ name }) => view.shown.has(name));

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text from outside (names of files, keys and values of configs, arguments) as people see it. Some
+// characters are obeyed rather than shown: a terminal moves its cursor, lines break, text runs the
+// other way, XML is no XML any more. They are written as escapes, here and nowhere else:
+//   general category                     escape
+//   Cc  control: C0, DEL, C1             \u001b
+//   Cf  format: bidirectional controls,  \u202e, \U000e0041
+//       zero width, soft hyphen, tags
+//   Zl, Zp  line, paragraph separator    \u2028
+//   noncharacters                        \ufffe
+//   bytes that are not UTF-8             \xff
+// The categories are those of Unicode 15.0. Escapes are ASCII, so shown text can be shown again.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace rotary::cli {
+
+// Whether the character is escaped.
+[[nodiscard]] bool is_obeyed(char32_t code_point) noexcept;
+
+// In one line.
+[[nodiscard]] std::string printable(std::string_view text);
+
+// Line ends stay.
+[[nodiscard]] std::string printable_lines(std::string_view text);
+
+}  // namespace rotary::cli

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/standard_streams.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <exception>
+#include <string>
+#include <system_error>
+
+#include "cli/descriptor.hpp"
+#include "cli/failure.hpp"
+#include "cli/printable.hpp"
+#include "cli/utf8.hpp"
+
+namespace rotary::cli {
+namespace {
+
+// A piece at a time, so that a long answer is not in memory twice. 0, or errno.
+int write_printable(int descriptor, std::string_view text) {
+  constexpr std::size_t piece_bytes = std::size_t{1} << 16;
+  while (!text.empty()) {
+    const std::string_view whole = utf8_prefix(text, piece_bytes);
+    const std::string_view piece = whole.empty() ? text.substr(0, piece_bytes) : whole;
+    if (const int error = write_all(descriptor, printable_lines(piece)); error != 0) return error;
+    text.remove_prefix(piece.size());
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool reserve_standard_descriptors() noexcept {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(number, F_GETFD) != -1) continue;
+    // The lowest number that is free is this one.
+    if (::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY) != number) return false;
+  }
+  return true;
+}
+
+void write_standard_output(std::string_view text) {
+  if (const int error = write_printable(STDOUT_FILENO, text); error != 0) {
+    throw Failure(ExitCode::io, fmt::format("standard output: cannot write it: {}",
+                                            std::generic_category().message(error)));
+  }
+}
+
+void write_standard_error(std::string_view text) noexcept {
+  try {
+    static_cast<void>(write_printable(STDERR_FILENO, text));
+  } catch (const std::exception&) {  // no memory for the escapes: better nothing than raw text
+  }
+}
+
+}  // namespace rotary::cli

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names, keys and values that a terminal, XML, a script or a spreadsheet would obey: shown as
+escapes by every command, in everything that it writes."""
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import unicodedata
+import xml.etree.ElementTree
+
+import numpy as np
+
+from tool import LLAMA, TOOL, TWO_TYPES, ToolTest
+
+# What ends a line, moves a cursor, turns text round, hides, or is no XML; then quotes of shells,
+# of gnuplot and of HTML.
+OBEYED = "\x1b[31m\x9b31m\x07\x08\t\r\x7f\x85\u061c\u200f\u202e\u2066\u2028\u2029\ufeff\u00ad\ufffe"
+MARKUP = "'\"`touch hurt`$(touch hurt)\\'<b>&%s{}"
+NAME = f"a\nINJECTED{OBEYED}\U000e0041{MARKUP}é😀"
+FILE_NAME = NAME.encode() + b"\xff\xc3("
+
+
+def is_obeyed(character):
+    code_point = ord(character)
+    return (unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp")
+            or code_point & 0xFFFE == 0xFFFE or 0xFDD0 <= code_point <= 0xFDEF)
+
+
+class HostileTextTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.file = os.fsdecode(FILE_NAME)
+        self.config(LLAMA | {NAME: NAME, "max_position_embeddings": 512})
+
+    def config(self, config):
+        (self.path / self.file).write_text(json.dumps(config))
+
+    def assert_shown(self, written, what):
+        """UTF-8 without a character that is obeyed, but for ends of lines that are the tool's."""
+        text = written.decode()
+        obeyed = {hex(ord(each)) for each in text if is_obeyed(each) and each != "\n"}
+        self.assertEqual(obeyed, set(), what)
+        self.assertNotIn("\nINJECTED", text, what)
+        return text
+
+    def check(self, *arguments, codes=(0,), stdin=b""):
+        """As text and as JSON; returns both."""
+        shown = []
+        for form in [(), ("--json",)]:
+            result = self.run_tool(*arguments, *form, stdin=stdin)
+            what = (arguments, form, result.returncode)
+            self.assertIn(result.returncode, codes, (what, result.stderr))
+            shown.append(self.assert_shown(result.stdout, what))
+            self.assert_shown(result.stderr, what)
+        self.assertFalse((self.path / "hurt").exists())
+        return shown[0], json.loads(shown[1])
+
+    def test_every_command_with_a_hostile_config(self):
+        arrays = {"q.npy": np.ones((1, 4, 2, 16), np.float32), "x.npy": np.ones((4, 8), np.float32),
+                  "slopes.npy": np.ones(2, np.float32), "positions.npy": np.arange(4),
+                  "table.npy": np.ones((4, 8), np.float32)}
+        for name, array in arrays.items():
+            with open(self.path / os.fsdecode(FILE_NAME + name.encode()), "wb") as file:
+                np.save(file, array)
+        of = {name: os.fsdecode(FILE_NAME + name.encode()) for name in arrays}
+        out = self.file + "out"
+        commands = {
+            "inspect": [["inspect", self.file]],
+            "table": [["table", self.file, "--positions", "0:2"],
+                      ["table", self.file, "--positions", "0", "--out", out + ".npz", "--force"],
+                      ["table", "whisper", "--dim", "4", "--positions", "0", "--out", out + ".npy",
+                       "--force"],
+                      ["table", "alibi", "--heads", "2", "--distances", "0", "--out", out + ".npy",
+                       "--force"],
+                      ["table", "shaw", "--left", "2", "--right", "2", "--distances", "0", "--out",
+                       out + ".npy", "--force"]],
+            "rotate": [["rotate", "--config", self.file, "--layout", "bthd", "--q", of["q.npy"],
+                        "--positions", of["positions.npy"], "--out-q", out, "--force"]],
+            "encode": [["encode", "--like", "whisper", "--x", of["x.npy"], "--out", out + ".npy",
+                        "--force"],
+                       ["encode", "--table", of["table.npy"], "--x", of["x.npy"], "--out",
+                        out + ".npy", "--force"]],
+            "bias": [["bias", "alibi", "--parameters", of["slopes.npy"], "--rows", "0:2", "--cols",
+                      "0:2"],
+                     ["bias", "alibi", "--heads", "2", "--rows", "0:2", "--cols", "0:2", "--out",
+                      out + ".npy", "--force"]],
+            "explain": [["explain", self.file],
+                        ["explain", self.file, "--values", ",".join(map(str, range(16))),
+                         "--position", "3"]],
+            "claims": [["claims", "1"]],
+            "plot": [["plot", "wavelengths", self.file, "-o", out + ".svg", "--force"]],
+            "report": [["report", self.file, "gpt2", "-o", out + ".html", "--force"]],
+            "models": [["models", "search", NAME], ["models", "families", NAME]],
+            "bench": [["bench", "--operations", NAME]],
+        }
+        listed = self.run_ok("--help").split("\nCommands:\n")[1].split("\n\n")[0]
+        self.assertEqual(set(commands), set(re.findall(r"^  (\w+)", listed, re.MULTILINE)))
+        for command, calls in commands.items():
+            for arguments in calls:
+                self.check(*arguments, codes=(2,) if command == "bench" else (0,))
+
+    def test_every_option_with_a_hostile_value(self):
+        for command in [*"inspect table rotate encode bias explain claims plot report".split(),
+                        "models", "models search", "models show", "models families", "bench",
+                        "bench attention"]:
+            words = command.split()
+            text = self.run_ok(*words, "--help").split("\nOptions:\n")[-1]
+            options = re.findall(r"^ +(?:-\w, +)?(--[\w-]+) [A-Z]", text, re.MULTILINE)
+            self.assertTrue(options or command.startswith(("claims", "models")), command)
+            self.check(*words, NAME, codes=(0, 2, 4))
+            for option in options:
+                self.check(*words, self.file, option, NAME, codes=(0, 2, 3, 4))
+            if "--set" in options:
+                for value in (f"{NAME}={NAME}", f"rope_scaling={NAME}"):
+                    self.check(*words, self.file, "--set", value, codes=(0, 2, 3, 5))
+
+    def test_configs_that_fail(self):
+        for config in [
+            {"model_type": NAME},
+            LLAMA | {"model_type": NAME},
+            LLAMA | {f"rope_{NAME}": NAME},
+            LLAMA | {"rope_scaling": {"rope_type": NAME}},
+            LLAMA | {"rope_scaling": {"rope_type": "linear", "factor": NAME}},
+            LLAMA | {"rope_scaling": {"rope_type": "linear", "factor": 2.0, NAME: NAME}},
+            LLAMA | {"rope_theta": NAME},
+            LLAMA | {"layer_types": [NAME, NAME, NAME]},
+            TWO_TYPES | {"layer_types": [NAME, NAME, NAME]},
+        ]:
+            self.config(config)
+            for command in ["inspect", "explain"]:
+                self.check(command, self.file, codes=(0, 3, 5))
+        for text in [NAME, '{"' + NAME, json.dumps({NAME: 1})[:-1] + ", " + NAME,
+                     '{"model_type": "\\u202e"}', '{"a\\u001b": 1, "a\\u001b": 2}']:
+            (self.path / self.file).write_text(text)
+            self.check("inspect", self.file, codes=(3, 5))
+        (self.path / self.file).write_bytes(b'{"model_type": "\xff\x1b"}')
+        self.check("inspect", self.file, codes=(3,))
+
+    def test_names_of_layers(self):
+        rope = dict(TWO_TYPES["rope_parameters"])
+        rope[NAME] = rope.pop("sliding_attention")
+        self.config(TWO_TYPES | {"layer_types": ["full_attention", NAME, "full_attention"],
+                                 "rope_parameters": rope})
+        for arguments in [["inspect", self.file], ["explain", self.file],
+                          ["table", self.file, "--positions", "0", "--layer-type", NAME],
+                          ["plot", "wavelengths", self.file, "-o", "a.svg", "--force"],
+                          ["report", self.file, "-o", "a.html", "--force"]]:
+            self.check(*arguments)
+        self.check("table", self.file, "--positions", "0", codes=(2,))
+
+    def test_npy_files(self):
+        for header in [f"{{'descr': '{NAME}', ", f"{{'{NAME}': 1}}", NAME]:
+            text = header.encode()
+            file = b"\x93NUMPY\x02\x00" + len(text).to_bytes(4, "little") + text
+            self.check("encode", "--like", "whisper", "--x", "-", "--out", "o.npy", stdin=file,
+                       codes=(3, 5))
+
+    def test_pictures(self):
+        """Well-formed, with the name in them as people see it, and nothing run."""
+        figures = re.findall(r"^(\w+)", self.run_ok("plot", "--list"), re.MULTILINE)
+        shown = "a\\u000aINJECTED\\u001b[31m\\u009b31m"
+        named = set()
+        for figure in figures:
+            takes = [] if figure in ("shaw", "t5") else [self.file]
+            words = ["--words", f"one {NAME} two"] if figure == "attention" else []
+            out = self.file + figure + ".svg"
+            self.check("plot", figure, *takes, *words, "-o", out, "--force")
+            written = (self.path / out).read_bytes()
+            self.assert_shown(written.replace(b"\t", b" "), figure)  # gnuplot's own
+            picture = xml.etree.ElementTree.fromstring(written)
+            if shown in "".join(picture.itertext()):
+                named.add(figure)
+        self.assertEqual(set(figures) - named, {"fast_slow", "shaw", "t5"})
+        self.check("plot", "decay", self.file, "-o", self.file + ".png", "--force")
+
+    def test_csv(self):
+        for arguments in [["decay", self.file], ["attention", self.file, "--words", f"a {NAME} b"]]:
+            text = self.assert_shown(
+                self.run_tool("plot", *arguments, "--csv").stdout, arguments)
+            rows = list(csv.reader(io.StringIO(text)))
+            self.assertEqual({len(row) for row in rows}, {6})
+        for start in "=+-@":
+            self.write_config(LLAMA, f"{start}1+1,\"x\".json")
+            text = self.run_ok("plot", "decay", f"./{start}1+1,\"x\".json", "--csv")
+            self.assertTrue(text.splitlines()[1].startswith('0,"./'))
+            text = self.run_ok("plot", "decay", "--csv", "--", f"{start}1+1,\"x\".json")
+            rows = list(csv.reader(io.StringIO(text)))
+            self.assertEqual(rows[1][1], f"'{start}1+1,\"x\".json")
+
+    def test_pages(self):
+        out = self.file + ".html"
+        self.check("report", self.file, "-o", out, "--force")
+        self.assert_shown((self.path / out).read_bytes(), out)
+
+    def test_values_of_json_are_exact(self):
+        """Escapes of JSON mean the characters themselves; bytes that are none are replaced."""
+        document = self.run_json("explain", "explain", self.file)
+        [key] = [key for key in document["keys"] if key["path"] == NAME]
+        self.assertEqual(key["value"], NAME)
+        self.write_config(LLAMA, NAME + ".json")
+        document = self.run_json("report", "report", NAME + ".json", "-o", self.file + ".html")
+        self.assertEqual(document["configs"], [NAME + ".json"])
+        self.assertEqual(document["output"], NAME + "��(.html")
+
+    def test_values_are_cut_between_characters(self):
+        for blanks in range(4):
+            name = self.write_config(LLAMA | {"model_type": "x" * blanks + "😀" * 40})
+            text = self.run_ok("explain", name, "--pairing", "half")
+            self.assertRegex(text, r'model_type = "x*😀+\.\.\.')
+            self.run_ok("report", name, "--pairing", "half", "-o", "a.html", "--force")
+            self.assertNotIn("�", (self.path / "a.html").read_text())
+
+
+class CategoriesTest(ToolTest):
+    def test_every_character_of_unicode(self):
+        """Whatever this interpreter's Unicode knows, in a message of the tool."""
+        planes = [range(0x20000), range(0x20000, 0x20100), range(0x2FF00, 0x30100),
+                  range(0xE0000, 0xE0200), range(0x10FF00, 0x110000)]
+        characters = [chr(each) for plane in planes for each in plane
+                      if each not in (0, ord("|")) and not 0xD800 <= each <= 0xDFFF]
+        for first in range(0, len(characters), 20000):
+            part = characters[first : first + 20000]
+            argument = "|".join(part)
+            result = subprocess.run([TOOL, argument.encode()], capture_output=True, timeout=60)
+            shown = result.stderr.decode().split(" got '")[1].split("'\n`rotary --help`")[0]
+            expected = "|".join(self.escape(each) for each in part)
+            if shown == expected:
+                continue
+            for each, one, other in zip(part, shown.split("|"), expected.split("|"), strict=True):
+                if unicodedata.category(each) != "Cn":  # a newer Unicode may know more
+                    self.assertEqual(one, other)
+
+    def escape(self, character):
+        code_point = ord(character)
+        if not is_obeyed(character):
+            return character
+        return f"\\u{code_point:04x}" if code_point <= 0xFFFF else f"\\U{code_point:08x}"
