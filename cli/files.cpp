@@ -9,12 +9,12 @@
 #include <cerrno>
 #include <cstddef>
 #include <filesystem>
+#include <list>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "cli/descriptor.hpp"
 #include "cli/failure.hpp"
+#include "cli/partial_file.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -50,48 +50,28 @@ void check_output(const std::string& path, Overwrite overwrite) {
   if (overwrite == Overwrite::refuse) {
     fail_io(path, "exists; choose another name, or pass --force to replace it");
   }
+  if (const auto links = fs::hard_link_count(target_of(path), error); !error && links > 1) {
+    fail_io(path,
+            fmt::format("is one of {} hard links to a file, and the others would keep the old "
+                        "bytes; choose another name, or remove this one first",
+                        links));
+  }
 }
 
-// A complete file under a name of its own beside the target, removed unless committed.
-class PendingFile {
- public:
-  explicit PendingFile(const OutputFile& file)
-      : target_(target_of(file.path)),
-        temporary_(target_.string() + fmt::format(".{}.partial", ::getpid())) {
-    const Descriptor descriptor(
-        ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (descriptor.number() < 0) fail_errno(file.path, "create");
-    exists_ = true;
-    if (const int error = write_all(descriptor.number(), file.bytes); error != 0) {
-      remove();
-      errno = error;
-      fail_errno(file.path, "write");
+// All, or as far as the file system allows none.
+void take_places(std::list<PartialFile>& files) {
+  auto next = files.begin();
+  try {
+    for (; next != files.end(); ++next) next->take_place();
+  } catch (const Failure& failure) {
+    std::string replaced;
+    while (next != files.begin()) {
+      --next;
+      if (!next->give_back()) replaced += fmt::format("; {} is already replaced", next->target());
     }
+    throw Failure(failure.exit_code(), failure.what() + replaced);
   }
-  PendingFile(PendingFile&& other) noexcept
-      : target_(std::move(other.target_)),
-        temporary_(std::move(other.temporary_)),
-        exists_(std::exchange(other.exists_, false)) {}
-  PendingFile& operator=(PendingFile&&) = delete;
-  ~PendingFile() { remove(); }
-
-  void commit() {
-    std::error_code error;
-    fs::rename(temporary_, target_, error);
-    if (error) fail_io(target_.string(), fmt::format("cannot replace it: {}", error.message()));
-    exists_ = false;
-  }
-
- private:
-  void remove() noexcept {
-    if (exists_) ::unlink(temporary_.c_str());
-    exists_ = false;
-  }
-
-  fs::path target_;
-  fs::path temporary_;
-  bool exists_ = false;
-};
+}
 
 }  // namespace
 
@@ -133,11 +113,16 @@ void check_outputs(std::span<const std::string> paths, Overwrite overwrite) {
 }
 
 void write_files(std::span<const OutputFile> files, Overwrite overwrite) {
-  std::vector<PendingFile> pending;
-  pending.reserve(files.size());
-  for (const OutputFile& file : files) pending.emplace_back(file);
+  const RemovalBySignals removal;
+  std::list<PartialFile> partial;
+  for (const OutputFile& file : files) {
+    partial.emplace_back(target_of(file.path).string());
+    partial.back().write(file.bytes);
+    partial.back().finish();
+  }
+  const SignalsBlocked blocked;
   for (const OutputFile& file : files) check_output(file.path, overwrite);
-  for (PendingFile& file : pending) file.commit();
+  take_places(partial);
 }
 
 }  // namespace rotary::cli

@@ -27,6 +27,8 @@ struct OutputFile {
 // result that is then refused.
 void check_outputs(std::span<const std::string> paths, Overwrite overwrite);
 
+// An existing file hands on its permissions, and its owner as far as the user may. The bytes are
+// with the system then, and not yet on the disk: the same command gives them again.
 void write_files(std::span<const OutputFile> files, Overwrite overwrite);
 
 }  // namespace rotary::cli

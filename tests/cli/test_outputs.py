@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Output files and standard streams: what is left behind when something fails or ends the tool."""
 
+import errno
 import itertools
 import os
 import signal
+import struct
 import subprocess
+import unittest
 
 import numpy as np
 
@@ -93,3 +96,149 @@ class StandardStreamsTest(OutputTest):
         for redirection in ["2> /dev/full", "2>&-"]:
             result = self.run_script(f'exec "$@" {redirection}', *arguments)
             self.assertEqual((result.returncode, result.stdout), (0, warned.stdout))
+
+
+class PartialFilesTest(OutputTest):
+    def big_rotation(self):
+        np.save(self.path / "q.npy", np.ones((1, 64, 2, 16), np.float32))
+        return ["rotate", "--config", "config.json", "--layout", "bthd", "--q", "q.npy",
+                "--out-q", "o.npy"]
+
+    def test_a_signal_while_a_file_is_written(self):
+        """A limit on file sizes sends one in the middle of a write."""
+        arguments = self.big_rotation()
+        result = self.run_script('ulimit -c 0; ulimit -f 4; exec "$@"', *arguments)
+        self.assertEqual(result.returncode, -signal.SIGXFSZ)
+        self.assertEqual(self.names(), ["config.json", "q.npy"])
+
+    def test_a_name_that_a_killed_process_left(self):
+        """The process of the shell becomes the tool and keeps its number."""
+        script = 'touch table.npy.$$.partial; exec "$@"'
+        result = self.run_script(script, *self.table())
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_the_longest_name(self):
+        name = 251 * "n" + ".npy"
+        self.run_ok(*self.table(name))
+        self.run_ok(*self.table(name, "--force"))
+        self.assertEqual(self.names(), sorted(["config.json", name]))
+
+
+class ReplacedFilesTest(OutputTest):
+    def setUp(self):
+        super().setUp()
+        self.old = self.path / "table.npy"
+        self.old.write_bytes(b"old")
+
+    def replace(self):
+        self.run_ok(*self.table("table.npy", "--force"))
+        self.assertEqual(self.names(), ["config.json", "table.npy"])
+        np.load(self.old)
+        return self.old.stat()
+
+    def test_permissions_are_kept(self):
+        for mode in [0o600, 0o640, 0o444, 0o666, 0o777]:
+            self.old.chmod(mode)
+            self.assertEqual(self.replace().st_mode & 0o7777, mode)
+
+    def test_new_files_follow_the_mask(self):
+        self.old.unlink()
+        for mask, mode in [(0o022, 0o644), (0o077, 0o600), (0o000, 0o666)]:
+            result = self.run_script(f'umask {mask:o}; exec "$@"', *self.table())
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(self.old.stat().st_mode & 0o7777, mode)
+            self.old.unlink()
+
+    def test_a_link_stays_and_its_file_is_replaced(self):
+        (self.path / "link.npy").symlink_to("table.npy")
+        self.run_ok(*self.table("link.npy", "--force"))
+        self.assertTrue((self.path / "link.npy").is_symlink())
+        np.load(self.old)
+
+    def test_hard_links_are_refused(self):
+        os.link(self.old, self.path / "second.npy")
+        self.assert_fails(4, ["table.npy: is one of 2 hard links", "remove this one first"],
+                          *self.table("table.npy", "--force"))
+
+    def access_list(self, *entries):
+        """Of the kernel: version 2, then tag, permissions and identity of each entry."""
+        return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *each) for each in entries)
+
+    def test_an_access_list_is_kept(self):
+        nobody, everybody = 65534, 0xFFFFFFFF
+        wanted = self.access_list((1, 6, everybody), (2, 6, nobody), (4, 0, everybody),
+                                  (16, 6, everybody), (32, 0, everybody))
+        name = "system.posix_acl_access"
+        try:
+            os.setxattr(self.old, name, wanted)
+        except OSError as error:
+            if error.errno != errno.ENOTSUP:
+                raise
+            self.skipTest("the file system has no access lists")
+        self.replace()
+        self.assertEqual(os.getxattr(self.old, name), wanted)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root gives files away")
+    def test_the_owner_is_kept(self):
+        os.chown(self.old, 12345, 23456)
+        self.old.chmod(0o640)
+        status = self.replace()
+        self.assertEqual((status.st_uid, status.st_gid), (12345, 23456))
+        self.assertEqual(status.st_mode & 0o7777, 0o640)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root makes files of others")
+    def test_a_group_that_cannot_be_kept_has_no_more_than_others(self):
+        os.chown(self.old, 12345, 23456)
+        self.old.chmod(0o664)
+        self.path.chmod(0o777)
+        result = self.run_script('exec "$@"', *self.table("table.npy", "--force"), user=54321,
+                                 group=54321, extra_groups=[])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        status = self.old.stat()
+        self.assertEqual((status.st_gid, status.st_mode & 0o7777), (54321, 0o644))
+
+
+class SeveralOutputsTest(OutputTest):
+    def setUp(self):
+        super().setUp()
+        np.save(self.path / "q.npy", np.ones((1, 4, 2, 16), np.float32))
+        np.save(self.path / "k.npy", np.ones((1, 4, 1, 16), np.float32))
+
+    def rotation(self, out_q, out_k):
+        return ["rotate", "--config", "config.json", "--layout", "bthd", "--q", "q.npy", "--k",
+                "k.npy", "--out-q", out_q, "--out-k", out_k, "--force"]
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root makes files of others")
+    def test_the_second_cannot_be_replaced(self):
+        """In a sticky folder, as /tmp is, a file of somebody else keeps its name."""
+        sticky = self.path / "sticky"
+        sticky.mkdir()
+        sticky.chmod(0o1777)
+        (sticky / "k.npy").write_bytes(b"old k")
+        (sticky / "k.npy").chmod(0o666)
+        self.path.chmod(0o777)
+        for old_q in [None, b"old q"]:
+            with self.subTest(old_q=old_q):
+                if old_q:
+                    (self.path / "out_q.npy").write_bytes(old_q)
+                    os.chown(self.path / "out_q.npy", 54321, 54321)
+                before = self.contents()
+                result = self.run_script('exec "$@"', *self.rotation("out_q.npy", "sticky/k.npy"),
+                                         user=54321, group=54321, extra_groups=[])
+                self.assertEqual(result.returncode, 4, result.stderr)
+                self.assertIn(b"sticky/k.npy: cannot replace it", result.stderr)
+                self.assertEqual(self.contents(), before)
+
+    def test_the_second_becomes_a_folder_meanwhile(self):
+        """Outputs are looked at before the input is read, and again before the first changes."""
+        arguments = self.rotation("out_q.npy", "out_k.npy")
+        arguments[arguments.index("q.npy")] = "-"
+        process = subprocess.Popen([TOOL, *arguments], cwd=self.path, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        bytes_of_q = (self.path / "q.npy").read_bytes()
+        process.stdin.write(bytes_of_q[:8])
+        process.stdin.flush()
+        (self.path / "out_k.npy").mkdir()
+        _, errors = process.communicate(bytes_of_q[8:], timeout=60)
+        self.assertEqual(process.returncode, 4, errors)
+        self.assertEqual(self.names(), ["config.json", "k.npy", "out_k.npy", "q.npy"])

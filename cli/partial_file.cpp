@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/partial_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "cli/failure.hpp"
+
+namespace rotary::cli {
+namespace {
+
+// The last one begun, from which older_ leads to the others: a signal handler has no other way to
+// them. Changed while signals are blocked.
+std::atomic<PartialFile*> newest = nullptr;
+static_assert(std::atomic<PartialFile*>::is_always_lock_free);
+
+extern "C" void remove_and_end(int signal) {
+  PartialFile::remove_all();
+  // The default action is in place again (SA_RESETHAND) and comes when this handler returns.
+  static_cast<void>(::raise(signal));
+}
+
+std::string random_name_beside(const std::string& target) {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) {
+    throw Failure(ExitCode::io, "the system has no random numbers for the name of a file");
+  }
+  const auto folder = std::filesystem::path(target).parent_path();
+  return folder / fmt::format("rotary-{:016x}.partial", number);
+}
+
+// The access control list of POSIX: where there is one, a mode alone says something else.
+void copy_access_list(const std::string& from, int to) noexcept {
+  constexpr const char* name = "system.posix_acl_access";
+  std::array<char, 4096> list{};
+  const ssize_t size = ::getxattr(from.c_str(), name, list.data(), list.size());
+  if (size > 0) {
+    static_cast<void>(::fsetxattr(to, name, list.data(), static_cast<std::size_t>(size), 0));
+  } else {
+    static_cast<void>(::fremovexattr(to, name));  // what the folder gave it
+  }
+}
+
+// For a group that could not be kept: what everybody may.
+mode_t with_group_as_others(mode_t mode) noexcept {
+  constexpr mode_t of_others = S_IRWXO;
+  return (mode & ~mode_t{S_IRWXG}) | ((mode & of_others) << 3);
+}
+
+}  // namespace
+
+RemovalBySignals::RemovalBySignals() noexcept {
+  struct ::sigaction action {};
+  action.sa_handler = remove_and_end;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigfillset(&action.sa_mask);
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    ::sigaction(signals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler == SIG_DFL) ::sigaction(signals[i], &action, nullptr);
+  }
+}
+
+RemovalBySignals::~RemovalBySignals() {
+  for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);
+}
+
+SignalsBlocked::SignalsBlocked() noexcept {
+  ::sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+PartialFile::PartialFile(std::string target) : target_(std::move(target)) {
+  struct ::stat status {};
+  if (::stat(target_.c_str(), &status) == 0) old_ = status;
+  create();
+}
+
+PartialFile::~PartialFile() {
+  const SignalsBlocked blocked;
+  forget();
+  if (exists_) ::unlink(name_.c_str());
+}
+
+void PartialFile::create() {
+  // Who must not read the old file must not read the new one before its permissions are set.
+  const mode_t mode = old_ ? S_IRUSR | S_IWUSR : 0666;
+  int number = -1;
+  int error = EEXIST;
+  for (int tries = 0; error == EEXIST && tries < 16; ++tries) {
+    name_ = random_name_beside(target_);
+    const SignalsBlocked blocked;
+    number = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    error = number < 0 ? errno : 0;
+    if (error != 0) continue;
+    exists_ = true;
+    older_ = newest;
+    newest = this;
+  }
+  if (error != 0) fail("create", error);
+  descriptor_.emplace(number);
+}
+
+void PartialFile::forget() noexcept {
+  if (newest == this) {
+    newest = older_;
+    return;
+  }
+  PartialFile* newer = newest;
+  while (newer != nullptr && newer->older_ != this) newer = newer->older_;
+  if (newer != nullptr) newer->older_ = older_;
+}
+
+void PartialFile::write(std::string_view bytes) {
+  if (const int error = write_all(descriptor_->number(), bytes); error != 0) fail("write", error);
+}
+
+void PartialFile::finish() {
+  if (old_) keep_permissions();
+  if (const int error = descriptor_->close(); error != 0) fail("write", error);
+}
+
+void PartialFile::keep_permissions() {
+  const int file = descriptor_->number();
+  const bool same_group = ::fchown(file, old_->st_uid, old_->st_gid) == 0 ||
+                          ::fchown(file, static_cast<uid_t>(-1), old_->st_gid) == 0;
+  if (same_group) copy_access_list(target_, file);
+  const mode_t mode = old_->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+  if (::fchmod(file, same_group ? mode : with_group_as_others(mode)) != 0) {
+    fail("keep the permissions of", errno);
+  }
+}
+
+void PartialFile::take_place() {
+  const unsigned flags = old_ ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+  if (::renameat2(AT_FDCWD, name_.c_str(), AT_FDCWD, target_.c_str(), flags) == 0) {
+    change_ = old_ ? Change::exchanged : Change::created;
+    exists_ = old_.has_value();
+    return;
+  }
+  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) fail("replace", errno);
+  // A file system that knows no flags.
+  if (::rename(name_.c_str(), target_.c_str()) != 0) fail("replace", errno);
+  change_ = Change::replaced;
+  exists_ = false;
+}
+
+bool PartialFile::give_back() noexcept {
+  const Change change = std::exchange(change_, Change::none);
+  if (change == Change::created) return ::unlink(target_.c_str()) == 0;
+  return change == Change::none ||
+         (change == Change::exchanged &&
+          ::renameat2(AT_FDCWD, name_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0);
+}
+
+void PartialFile::remove_all() noexcept {
+  for (const PartialFile* file = newest; file != nullptr; file = file->older_) {
+    if (file->exists_) ::unlink(file->name_.c_str());
+  }
+}
+
+void PartialFile::fail(std::string_view verb, int error) const {
+  throw Failure(ExitCode::io, fmt::format("{}: cannot {} it: {}", target_, verb,
+                                          std::generic_category().message(error)));
+}
+
+}  // namespace rotary::cli
