@@ -3,16 +3,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <filesystem>
 #include <list>
 #include <system_error>
 
-#include "cli/descriptor.hpp"
 #include "cli/failure.hpp"
 #include "cli/partial_file.hpp"
 
@@ -79,24 +78,49 @@ std::string_view input_name(std::string_view path) noexcept {
   return path == "-" ? "standard input" : path;
 }
 
+InputFile::InputFile(const std::string& path)
+    : name_(input_name(path)),
+      descriptor_(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (descriptor_.number() < 0) fail_errno(name_, "open");
+}
+
+std::size_t InputFile::read(std::span<std::byte> bytes) {
+  std::size_t filled = 0;
+  while (filled < bytes.size()) {
+    const auto rest = bytes.subspan(filled);
+    const ssize_t count = ::read(descriptor_.number(), rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_errno(name_, "read");
+    if (count == 0) break;
+    filled += static_cast<std::size_t>(count);
+  }
+  return filled;
+}
+
+std::optional<std::uint64_t> InputFile::bytes_left() const {
+  struct ::stat status {};
+  const off_t at = ::lseek(descriptor_.number(), 0, SEEK_CUR);
+  if (::fstat(descriptor_.number(), &status) != 0 || !S_ISREG(status.st_mode) || at < 0) return {};
+  return static_cast<std::uint64_t>(std::max<off_t>(status.st_size - at, 0));
+}
+
 std::string read_file(const std::string& path, std::uint64_t limit_bytes) {
   constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
-  const std::string_view name = input_name(path);
-  const Descriptor descriptor(path == "-" ? STDIN_FILENO
-                                          : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (descriptor.number() < 0) fail_errno(name, "open");
+  InputFile file(path);
+  const auto check = [&](std::uint64_t size) {
+    if (size <= limit_bytes) return;
+    fail_io(input_name(path), fmt::format("must have at most {} bytes here", limit_bytes));
+  };
+  check(file.bytes_left().value_or(0));
   std::string bytes;
   while (true) {
     const std::size_t old_size = bytes.size();
     bytes.resize(old_size + chunk_bytes);
-    const ssize_t count = ::read(descriptor.number(), bytes.data() + old_size, chunk_bytes);
-    const bool interrupted = count < 0 && errno == EINTR;
-    if (count < 0 && !interrupted) fail_errno(name, "read");
-    bytes.resize(old_size + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-    if (bytes.size() > limit_bytes) {
-      fail_io(name, fmt::format("must have at most {} bytes here", limit_bytes));
-    }
-    if (count == 0) return bytes;
+    const auto room = std::as_writable_bytes(std::span(bytes)).subspan(old_size);
+    const std::size_t count = file.read(room);
+    bytes.resize(old_size + count);
+    check(bytes.size());
+    if (count < room.size()) return bytes;
   }
 }
 

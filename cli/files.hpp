@@ -1,17 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files in, whole files out. An output appears under its name only when it is complete, and
-// only when every output of the command is; failing leaves no trace. Failures are I/O failures.
+// Files in, whole files out. An output appears under its name only when it is complete, and only
+// when every output of the command is; failing leaves no trace. Failures are I/O failures.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "cli/descriptor.hpp"
 
 namespace rotary::cli {
 
 // What messages call an input: its path, or "standard input" for "-".
 [[nodiscard]] std::string_view input_name(std::string_view path) noexcept;
+
+// From its first byte on; "-" is standard input.
+class InputFile {
+ public:
+  explicit InputFile(const std::string& path);
+
+  // Fills the bytes; returns how many, fewer only where the file ends.
+  [[nodiscard]] std::size_t read(std::span<std::byte> bytes);
+
+  // Absent of what is no regular file.
+  [[nodiscard]] std::optional<std::uint64_t> bytes_left() const;
+
+ private:
+  std::string name_;
+  Descriptor descriptor_;
+};
 
 // All bytes of the file, or of standard input for "-"; a file with more than limit_bytes fails.
 [[nodiscard]] std::string read_file(const std::string& path, std::uint64_t limit_bytes);

@@ -17,8 +17,18 @@
 namespace rotary::cli {
 namespace {
 
-// A limit on what is read into memory from a pipe that never ends, not on a tensor in use.
-constexpr std::uint64_t most_npy_bytes = std::uint64_t{1} << 38;
+class FileSource : public ByteSource {
+ public:
+  explicit FileSource(const std::string& path) : file_(path) {}
+
+  [[nodiscard]] std::size_t read(std::span<std::byte> bytes) override { return file_.read(bytes); }
+  [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override {
+    return file_.bytes_left();
+  }
+
+ private:
+  InputFile file_;
+};
 
 std::string_view axes_text(Layout layout) {
   switch (layout) {
@@ -108,8 +118,8 @@ DType parse_answer_dtype(const std::optional<std::string>& text,
 }
 
 NpyArray read_npy_file(const std::string& path) {
-  const std::string bytes = read_file(path, most_npy_bytes);
-  return value_or_fail(read_npy(std::as_bytes(std::span(bytes))), input_name(path));
+  FileSource file(path);
+  return value_or_fail(read_npy(file), input_name(path));
 }
 
 NpyArray read_positions_file(const std::string& path) {

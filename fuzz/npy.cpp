@@ -3,8 +3,10 @@
 // accounts for; an array that is written and read again is the same.
 #include "cli/npy/npy.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -49,14 +51,45 @@ void check_round_trip(const NpyArray& array) {
   }
 }
 
+// The same bytes, whose end only a reader of all of them meets.
+class Pipe : public cli::ByteSource {
+ public:
+  explicit Pipe(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  [[nodiscard]] std::size_t read(std::span<std::byte> bytes) override {
+    const std::size_t count = std::min(bytes.size(), bytes_.size());
+    std::ranges::copy(bytes_.first(count), bytes.begin());
+    bytes_ = bytes_.subspan(count);
+    return count;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override { return {}; }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+void check_pipe(std::span<const std::byte> file, const Result<NpyArray>& expected) {
+  Pipe pipe(file);
+  const auto array = cli::read_npy(pipe);
+  if (array.has_value() != expected.has_value()) fail("a pipe must be read as its bytes are");
+  if (!array && array.error().code != expected.error().code) {
+    fail("a pipe must fail as its bytes do", array.error().message);
+  }
+  if (array && (array->shape != expected->shape || array->data != expected->data)) {
+    fail("a pipe must have the elements of its bytes");
+  }
+}
+
 }  // namespace
 }  // namespace rotary::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rotary;
   const std::size_t before = fuzz::allocated_bytes();
-  const auto array = cli::read_npy(std::as_bytes(std::span(data, size)));
+  const auto file = std::as_bytes(std::span(data, size));
+  const auto array = cli::read_npy(file);
   fuzz::check_heap(fuzz::allocated_bytes() - before, size);
+  fuzz::check_pipe(file, array);
   if (!array) {
     fuzz::check_error(array.error());
     return 0;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,7 +41,23 @@ struct NpyArray {
 // "[2, 16, 64]": a shape in messages.
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
 
-// Errors: malformed_input; unsupported for what NumPy writes and this reader refuses.
+// A file from its first byte on, which need not end.
+class ByteSource {
+ public:
+  ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+  virtual ~ByteSource() = default;
+
+  // Fills the bytes; returns how many, fewer only where the file ends.
+  [[nodiscard]] virtual std::size_t read(std::span<std::byte> bytes) = 0;
+  // Absent where nobody knows before the end (a pipe).
+  [[nodiscard]] virtual std::optional<std::uint64_t> bytes_left() const = 0;
+};
+
+// Reads no more than the magic, the header and the elements announce, each after the one before
+// was right. Errors: malformed_input; unsupported for what NumPy writes and this reader refuses.
+[[nodiscard]] Result<NpyArray> read_npy(ByteSource& file);
 [[nodiscard]] Result<NpyArray> read_npy(std::span<const std::byte> file);
 
 // Format version 1. Requires data to have the size that type and shape say.

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/npy/npy.hpp"
 #include "cli/npy/npy_header.hpp"
@@ -19,43 +22,50 @@ constexpr std::size_t most_header_bytes = std::size_t{64} << 10;
 
 Error malformed(std::string message) { return {ErrorCode::malformed_input, std::move(message)}; }
 
-struct HeaderPlace {
-  std::size_t offset = 0;
-  std::size_t size = 0;
-};
+std::size_t read_into(std::string& text, ByteSource& file) {
+  return file.read(std::as_writable_bytes(std::span(text)));
+}
 
-// Version 1 has a 16-bit length, versions 2 and 3 a 32-bit one.
-Result<HeaderPlace> find_header(std::string_view file) {
-  constexpr std::size_t version_end = magic.size() + 2;
-  if (!file.starts_with(magic)) {
+// Of version 1 a 16-bit number, of versions 2 and 3 a 32-bit one.
+Result<std::size_t> read_header_size(ByteSource& file) {
+  std::string start(magic.size() + 2, '\0');
+  start.resize(read_into(start, file));
+  if (!start.starts_with(magic)) {
     return malformed("an NPY file must begin with \\x93NUMPY, so this is not one");
   }
-  if (file.size() < version_end) return malformed("the NPY file ends before its version");
-  const auto byte_at = [file](std::size_t i) { return static_cast<unsigned char>(file[i]); };
-  const unsigned major = byte_at(6);
-  const unsigned minor = byte_at(7);
+  if (start.size() < magic.size() + 2) return malformed("the NPY file ends before its version");
+  const auto number_at = [](const std::string& text, std::size_t i) {
+    return std::size_t{static_cast<unsigned char>(text[i])};
+  };
+  const std::size_t major = number_at(start, 6);
+  const std::size_t minor = number_at(start, 7);
   if (major < 1 || major > 3 || minor != 0) {
     return Error{ErrorCode::unsupported,
                  fmt::format("the NPY version must be 1.0, 2.0 or 3.0, got {}.{}", major, minor)};
   }
-  const std::size_t length_bytes = major == 1 ? 2 : 4;
-  if (file.size() - version_end < length_bytes) {
+  std::string length(major == 1 ? 2 : 4, '\0');
+  if (read_into(length, file) < length.size()) {
     return malformed("the NPY file ends before the length of its header");
   }
   std::size_t size = 0;
-  for (std::size_t i = 0; i < length_bytes; ++i) {
-    size |= std::size_t{byte_at(version_end + i)} << (8 * i);
-  }
+  for (std::size_t i = 0; i < length.size(); ++i) size |= number_at(length, i) << (8 * i);
   if (size > most_header_bytes) {
     return malformed(
         fmt::format("the NPY header must have at most {} bytes, got {}", most_header_bytes, size));
   }
-  const std::size_t offset = version_end + length_bytes;
-  if (size > file.size() - offset) {
-    return malformed(fmt::format("the NPY header must have the {} bytes it announces, got {}", size,
-                                 file.size() - offset));
+  return size;
+}
+
+Result<NpyHeader> read_header(ByteSource& file) {
+  const auto size = read_header_size(file);
+  if (!size) return size.error();
+  std::string header(std::min<std::uint64_t>(*size, file.bytes_left().value_or(*size)), '\0');
+  header.resize(read_into(header, file));
+  if (header.size() < *size) {
+    return malformed(fmt::format("the NPY header must have the {} bytes it announces, got {}",
+                                 *size, header.size()));
   }
-  return HeaderPlace{.offset = offset, .size = size};
+  return parse_npy_header(header);
 }
 
 // Dimensions of 0 count as 1 for the overflow check, so that every stride derived from the shape is
@@ -74,25 +84,68 @@ Result<std::uint64_t> data_bytes(const NpyHeader& header) {
   return empty ? 0 : bytes;
 }
 
+Error wrong_size(const NpyHeader& header, std::uint64_t wanted, std::string_view got) {
+  return malformed(fmt::format("the data of shape {} and type '{}' must have {} bytes, got {}",
+                               shape_text(header.shape), descr_of(header.type), wanted, got));
+}
+
+// Memory grows with what arrives: a header that announces too much costs nothing.
+Result<std::vector<std::byte>> read_elements(ByteSource& file, const NpyHeader& header,
+                                             std::uint64_t wanted) {
+  constexpr std::uint64_t first_bytes = std::uint64_t{1} << 20;
+  const auto truncated = [&](std::uint64_t got) {
+    return wrong_size(header, wanted, fmt::format("{}: truncated?", got));
+  };
+  const auto left = file.bytes_left();
+  if (left && *left < wanted) return truncated(*left);
+  if (left && *left > wanted) return wrong_size(header, wanted, fmt::format("{}", *left));
+  std::vector<std::byte> data;
+  while (data.size() < wanted) {
+    const std::size_t old_size = data.size();
+    data.resize(left ? wanted
+                     : std::min(wanted, std::max<std::uint64_t>(first_bytes, 2 * old_size)));
+    const auto rest = std::span(data).subspan(old_size);
+    const std::size_t count = file.read(rest);
+    if (count < rest.size()) return truncated(old_size + count);
+  }
+  std::byte beyond{};
+  if (!left && file.read({&beyond, 1}) != 0) return wrong_size(header, wanted, "more");
+  return data;
+}
+
+// A file that is in memory.
+class Bytes : public ByteSource {
+ public:
+  explicit Bytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  [[nodiscard]] std::size_t read(std::span<std::byte> bytes) override {
+    const auto taken = bytes_.first(std::min(bytes.size(), bytes_.size()));
+    std::ranges::copy(taken, bytes.begin());
+    bytes_ = bytes_.subspan(taken.size());
+    return taken.size();
+  }
+  [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override { return bytes_.size(); }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
 }  // namespace
 
-Result<NpyArray> read_npy(std::span<const std::byte> file) {
-  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  const auto place = find_header(text);
-  if (!place) return place.error();
-  auto header = parse_npy_header(text.substr(place->offset, place->size));
+Result<NpyArray> read_npy(ByteSource& file) {
+  auto header = read_header(file);
   if (!header) return std::move(header).error();
   const auto bytes = data_bytes(*header);
   if (!bytes) return bytes.error();
-  const auto data = file.subspan(place->offset + place->size);
-  if (data.size() != *bytes) {
-    return malformed(fmt::format("the data of shape {} and type '{}' must have {} bytes, got {}{}",
-                                 shape_text(header->shape), descr_of(header->type), *bytes,
-                                 data.size(), data.size() < *bytes ? ": truncated?" : ""));
-  }
-  return NpyArray{.type = header->type,
-                  .shape = std::move(header->shape),
-                  .data = std::vector<std::byte>(data.begin(), data.end())};
+  auto data = read_elements(file, *header, *bytes);
+  if (!data) return std::move(data).error();
+  return NpyArray{
+      .type = header->type, .shape = std::move(header->shape), .data = *std::move(data)};
+}
+
+Result<NpyArray> read_npy(std::span<const std::byte> file) {
+  Bytes source(file);
+  return read_npy(source);
 }
 
 }  // namespace rotary::cli

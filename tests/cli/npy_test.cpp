@@ -4,18 +4,23 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "npy_bytes.hpp"
+#include "support/error_matchers.hpp"
 #include "support/result.hpp"
 
 namespace rotary::cli {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
+using rotary::test::fails;
 using rotary::test::value_of;
 
 TEST(ReadNpy, ReadsEachVersion) {
@@ -75,6 +80,53 @@ TEST(WriteNpy, GivesBackWhatWasWritten) {
     const auto elements = array.elements<std::int64_t>();
     EXPECT_EQ(std::vector<std::int64_t>(elements.begin(), elements.end()), numbers);
   }
+}
+
+// Whose end only its reader meets.
+class Pipe : public ByteSource {
+ public:
+  explicit Pipe(std::string bytes) : bytes_(std::move(bytes)) {}
+
+  [[nodiscard]] std::size_t read(std::span<std::byte> bytes) override {
+    const std::size_t count = bytes_.copy(reinterpret_cast<char*>(bytes.data()), bytes.size(), at_);
+    at_ += count;
+    return count;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override { return {}; }
+  [[nodiscard]] std::size_t taken() const { return at_; }
+
+ private:
+  std::string bytes_;
+  std::size_t at_ = 0;
+};
+
+// More than is read at once.
+std::string large_file() {
+  std::string data(3'500'000, '\0');
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(i % 251);
+  return test::npy_file(test::npy_header("<f4", "(875000,)"), data);
+}
+
+TEST(ReadNpy, ReadsAPipe) {
+  Pipe pipe(large_file());
+  EXPECT_EQ(value_of(read_npy(pipe)).data, value_of(test::read_text(large_file())).data);
+}
+
+TEST(ReadNpy, KnowsAPipeThatEndsTooEarlyOrTooLate) {
+  const std::string file = large_file();
+  Pipe shorter(file.substr(0, file.size() - 1));
+  EXPECT_TRUE(fails(read_npy(shorter), ErrorCode::malformed_input,
+                    {"must have 3500000 bytes, got 3499999: truncated?"}));
+  Pipe longer(file + "more");
+  EXPECT_TRUE(
+      fails(read_npy(longer), ErrorCode::malformed_input, {"must have 3500000 bytes, got more"}));
+  EXPECT_EQ(longer.taken(), file.size() + 1);
+}
+
+TEST(ReadNpy, TakesNoMoreThanItUnderstands) {
+  Pipe archive("PK\x03\x04" + large_file());
+  EXPECT_FALSE(read_npy(archive));
+  EXPECT_EQ(archive.taken(), 8u);
 }
 
 }  // namespace

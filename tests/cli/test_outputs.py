@@ -242,3 +242,54 @@ class SeveralOutputsTest(OutputTest):
         _, errors = process.communicate(bytes_of_q[8:], timeout=60)
         self.assertEqual(process.returncode, 4, errors)
         self.assertEqual(self.names(), ["config.json", "k.npy", "out_k.npy", "q.npy"])
+
+
+class EndlessInputTest(OutputTest):
+    def bytes_taken(self, beginning):
+        """How many bytes the tool takes of a stream that begins so and never ends."""
+        command = [TOOL, "rotate", "--config", "config.json", "--layout", "thd", "--q", "-",
+                   "--out-q", "o.npy"]
+        process = subprocess.Popen(command, cwd=self.path, stdin=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0)
+        taken = process.stdin.write(beginning)
+        most = 1 << 26
+        try:
+            while taken < most:
+                taken += process.stdin.write(bytes(1 << 16))
+            process.kill()
+        except BrokenPipeError:
+            pass
+        process.stdin.close()
+        errors = process.stderr.read()
+        process.stderr.close()
+        self.assertEqual(process.wait(timeout=60), 3, errors)
+        self.assertEqual(self.names(), ["config.json"])
+        return taken, errors
+
+    def test_no_more_is_read_than_the_header_announces(self):
+        in_a_pipe = 1 << 20
+        taken, errors = self.bytes_taken(b"")
+        self.assertIn(b"must begin with \\x93NUMPY", errors)
+        self.assertLess(taken, in_a_pipe)
+        header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4, 2, 16), }\n"
+        magic = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header))
+        taken, errors = self.bytes_taken(magic + header)
+        self.assertIn(b"must have 512 bytes, got more", errors)
+        self.assertLess(taken, in_a_pipe)
+        taken, errors = self.bytes_taken(magic + header.replace(b"shape", b"shade"))
+        self.assertIn(b"got 'shade'", errors)
+        self.assertLess(taken, in_a_pipe)
+
+    def test_a_device_that_never_ends(self):
+        self.assert_fails(3, ["begin with"], "rotate", "--config", "config.json", "--layout", "thd",
+                          "--q", "/dev/zero", "--out-q", "o.npy")
+
+    def test_sizes_that_a_file_does_not_have_cost_nothing(self):
+        """Of a file, and of a pipe, where only the end tells."""
+        header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,), }\n"
+        file = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + b"data"
+        (self.path / "q.npy").write_bytes(file)
+        for path, stdin in [("q.npy", b""), ("-", file)]:
+            self.assert_fails(3, ["must have 4398046511104 bytes, got 4: truncated?"], "rotate",
+                              "--config", "config.json", "--layout", "thd", "--q", path, "--out-q",
+                              "o.npy", stdin=stdin)
