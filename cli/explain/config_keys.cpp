@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "cli/failure.hpp"
@@ -14,9 +16,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Path = std::vector<std::string>;
+using Names = std::span<const std::string>;
 
 constexpr std::size_t most_bytes = std::size_t{1} << 18;
 constexpr std::size_t most_keys = 500;
+constexpr std::size_t most_pairs = 2048;  // of all layer types: each trial makes their frequencies
 
 std::string joined(const Path& path) {
   std::string text;
@@ -53,22 +57,48 @@ struct Trial {
   }
 };
 
+void check_pairs(const ModelSpec& model) {
+  std::size_t pairs = 0;
+  for (const ModelRotary& rotary : model.rotary) {
+    const RotarySpec& spec = rotary.spec;
+    const std::int64_t turning = spec.rotary_dim.value_or(spec.head_dim - spec.first_feature);
+    pairs += static_cast<std::size_t>(turning / 2);
+  }
+  if (pairs <= most_pairs) return;
+  throw Failure(ExitCode::usage,
+                fmt::format("a config to explain must have at most {} pairs of features that turn, "
+                            "over its layer types, got {}",
+                            most_pairs, pairs));
+}
+
 class Experiment {
  public:
   Experiment(Json config, ResolveOptions options)
       : config_(std::move(config)), options_(std::move(options)) {
     options_.overrides.clear();  // they are in the config
     const ModelSpec model = value_or_fail(resolve(config_.dump(), options_));
+    check_pairs(model);
     facts_ = facts_of(model, options_.context_tokens);
     warnings_ = model.warnings;
   }
 
   [[nodiscard]] const Json& config() const { return config_; }
 
-  [[nodiscard]] Trial without(const Path& path) const {
+  [[nodiscard]] Trial without(const Path& object, Names names) const {
     Json changed = config_;
-    Json& parent = member_of(changed, Path(path.begin(), path.end() - 1));
-    parent.erase(path.back());
+    Json& parent = member_of(changed, object);
+    for (const std::string& name : names) parent.erase(name);
+    return trial(changed);
+  }
+
+  // The members with values of another type, that no reader expects.
+  [[nodiscard]] Trial with_another_type(const Path& object, Names names) const {
+    Json changed = config_;
+    Json& parent = member_of(changed, object);
+    for (const std::string& name : names) {
+      Json& value = parent[name];
+      value = value.is_object() ? Json(7) : Json::object({{"no such key", 7}});
+    }
     return trial(changed);
   }
 
@@ -107,15 +137,26 @@ class Experiment {
   std::vector<std::string> warnings_;
 };
 
-// Of a type that no reader of this key expects.
-Json of_another_type(const Json& value) {
-  return value.is_object() ? Json(7) : Json::object({{"no such key", 7}});
+// Whether anything reads one of the members: with values of another type something else happens.
+bool are_read(const Experiment& experiment, const Path& object, Names names) {
+  const Trial trial = experiment.with_another_type(object, names);
+  return !trial.is_same() || !experiment.has_same_warnings(trial);
 }
 
-// Whether anything reads the key: with a value of another type something else happens.
-bool is_read(const Experiment& experiment, const Path& path, const Json& value) {
-  const Trial trial = experiment.with(path, of_another_type(value));
-  return !trial.is_same() || !experiment.has_same_warnings(trial);
+// Adds the members that nothing reads, and whose absence nobody notices. Most members of a config
+// are such, so all are tried at once, and halves where that changes something.
+void add_unread(const Experiment& experiment, const Path& object, Names names,
+                std::set<std::string>& unread) {
+  if (names.empty()) return;
+  const Trial without = experiment.without(object, names);
+  if (without.is_same() && experiment.lost_warnings(without).empty() &&
+      !are_read(experiment, object, names)) {
+    unread.insert(names.begin(), names.end());
+    return;
+  }
+  if (names.size() == 1) return;
+  add_unread(experiment, object, names.first(names.size() / 2), unread);
+  add_unread(experiment, object, names.subspan(names.size() / 2), unread);
 }
 
 std::optional<Json> another_value(const Json& value) {
@@ -129,22 +170,36 @@ std::optional<Json> another_value(const Json& value) {
   return {};
 }
 
-KeyUse use_of(const Trial& without, const std::vector<std::string>& lost_warnings, bool read) {
+// Of a key that is read.
+KeyUse use_of(const Trial& without, const std::vector<std::string>& lost_warnings) {
   if (std::holds_alternative<Error>(without.outcome)) return KeyUse::required;
   if (!without.is_same()) return KeyUse::used;
-  if (!lost_warnings.empty()) return KeyUse::ignored;
-  return read ? KeyUse::no_effect : KeyUse::unread;
+  return lost_warnings.empty() ? KeyUse::no_effect : KeyUse::ignored;
+}
+
+std::string value_text(const Json& value) {
+  return value.is_object() && !value.empty() ? "{...}" : value.dump();
+}
+
+ConfigKey unread_key(const Path& path, const Json& value) {
+  return {.path = joined(path),
+          .value = value_text(value),
+          .use = KeyUse::unread,
+          .warnings = {},
+          .without = {},
+          .other = {}};
 }
 
 ConfigKey key_at(const Experiment& experiment, const Path& path, const Json& value) {
-  Trial without = experiment.without(path);
+  Trial without =
+      experiment.without(Path(path.begin(), path.end() - 1), std::span(&path.back(), 1));
   std::vector<std::string> warnings;
   if (!std::holds_alternative<Error>(without.outcome)) {
     warnings = experiment.lost_warnings(without);
   }
-  const KeyUse use = use_of(without, warnings, is_read(experiment, path, value));
+  const KeyUse use = use_of(without, warnings);
   ConfigKey key{.path = joined(path),
-                .value = value.is_object() && !value.empty() ? "{...}" : value.dump(),
+                .value = value_text(value),
                 .use = use,
                 .warnings = std::move(warnings),
                 .without = std::move(without.outcome),
@@ -159,18 +214,23 @@ ConfigKey key_at(const Experiment& experiment, const Path& path, const Json& val
 // The members of an object, unless nothing reads the object itself.
 void visit(const Experiment& experiment, Path& path, const Json& object,
            std::vector<ConfigKey>& keys) {
+  if (keys.size() + object.size() > most_keys) {  // each member is one at least
+    throw Failure(ExitCode::usage,
+                  fmt::format("a config to explain must have at most {} keys, got {} or more",
+                              most_keys, keys.size() + object.size()));
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object.items()) names.push_back(name);
+  std::set<std::string> unread;
+  add_unread(experiment, path, names, unread);
   for (const auto& [name, value] : object.items()) {
-    if (keys.size() == most_keys) {
-      throw Failure(
-          ExitCode::usage,
-          fmt::format("a config to explain must have at most {} keys, got more", most_keys));
-    }
     path.push_back(name);
-    ConfigKey key = key_at(experiment, path, value);
-    if (value.is_object() && !value.empty() && key.use != KeyUse::unread) {
+    if (unread.contains(name)) {
+      keys.push_back(unread_key(path, value));
+    } else if (value.is_object() && !value.empty()) {
       visit(experiment, path, value, keys);
     } else {
-      keys.push_back(std::move(key));
+      keys.push_back(key_at(experiment, path, value));
     }
     path.pop_back();
   }

@@ -51,8 +51,9 @@ struct ConfigText {
   ResolveOptions options;  // their overrides are applied first
 };
 
-// In the config's order. The config must be one that resolves. Usage failure for a config of
-// more than 500 keys, or of more than 256 KiB: it is resolved two or three times for each key.
+// In the config's order. The config must be one that resolves. Usage failure for a config of more
+// than 500 keys, of more than 256 KiB or of more than 2048 pairs of features: it is resolved
+// several times for each key that is read.
 [[nodiscard]] std::vector<ConfigKey> keys_of_config(const ConfigText& config);
 
 }  // namespace rotary::cli::explain

@@ -92,10 +92,12 @@ HeatMap weights_of(const Words& words, const AttentionEncoding& encoding) {
 }
 
 Panel panel_of(std::string title, const Words& words, const AttentionEncoding& encoding) {
+  // Before the axes: where an initializer throws GCC 12 destroys members of those before it twice.
+  HeatMap map = weights_of(words, encoding);
   return {.title = std::move(title),
           .x = {.label = {}, .ticks = words.words},
           .y = {.label = {}, .ticks = words.words},
-          .map = weights_of(words, encoding),
+          .map = std::move(map),
           .aspect = Aspect::equal,
           .y_direction = YDirection::down};
 }

@@ -19,19 +19,16 @@ namespace {
 
 // B(r), the mean over j of |S_j|, S_j = Σ_{i<j} e^(i r ω_i): RoFormer's figure 2.
 std::vector<double> decay_bound(const Frequencies& frequencies, const Integers& distances) {
-  const Rotations rotations = turned(frequencies, distances);
   std::vector<double> bound;
-  for (std::int64_t row = 0; row < rotations.tokens(); ++row) {
-    const auto cos = rotations.cos<double>(0, row);
-    const auto sin = rotations.sin<double>(0, row);
+  for_each_turned(frequencies, distances, [&](const TurnedRow& row) {
     std::complex<double> sum;
     double total = 0;
-    for (std::size_t pair = 0; pair < cos.size(); ++pair) {
-      sum += std::complex(cos[pair], sin[pair]);
+    for (std::size_t pair = 0; pair < row.cos.size(); ++pair) {
+      sum += std::complex(row.cos[pair], row.sin[pair]);
       total += std::abs(sum);
     }
-    bound.push_back(total / static_cast<double>(cos.size()));
-  }
+    bound.push_back(total / static_cast<double>(row.cos.size()));
+  });
   return bound;
 }
 
@@ -43,57 +40,66 @@ std::vector<double> adversarial(const Frequencies& frequencies, const Integers& 
   return aligned_similarity(frequencies, moved);
 }
 
-// q·R(r)k / (|q||k|) of random q and k.
-std::vector<double> random_similarity(const Rotations& rotations, std::uint64_t seed) {
-  const auto pairs = static_cast<std::size_t>(rotations.window().pairs());
-  const std::vector<double> q = normal_numbers(seed, 2 * pairs);
-  const std::vector<double> k = normal_numbers(~seed, 2 * pairs);
-  std::vector<std::complex<double>> products(pairs);  // q_i conj(k_i)
-  double q_energy = 0;
-  double k_energy = 0;
-  for (std::size_t i = 0; i < pairs; ++i) {
-    const std::complex<double> of_q(q[2 * i], q[2 * i + 1]);
-    const std::complex<double> of_k(k[2 * i], k[2 * i + 1]);
-    products[i] = of_q * std::conj(of_k);
-    q_energy += std::norm(of_q);
-    k_energy += std::norm(of_k);
-  }
-  std::vector<double> similarity;
-  for (std::int64_t row = 0; row < rotations.tokens(); ++row) {
-    const auto cos = rotations.cos<double>(0, row);
-    const auto sin = rotations.sin<double>(0, row);
-    double score = 0;
-    for (std::size_t i = 0; i < pairs; ++i)
-      score += products[i].real() * cos[i] - products[i].imag() * sin[i];
-    similarity.push_back(score / std::sqrt(q_energy * k_energy));
-  }
-  return similarity;
-}
-
-// Mean less and plus a standard deviation over draws, at each distance.
-Series random_band(const Rotations& rotations, const Integers& distances, std::uint64_t seed) {
-  constexpr int draws = 100;
-  std::vector<double> sums(distances.size());
-  std::vector<double> squares(distances.size());
-  for (std::uint64_t draw = 0; draw < draws; ++draw) {
-    const std::vector<double> one = random_similarity(rotations, seed * 1000 + draw);
-    for (std::size_t i = 0; i < one.size(); ++i) {
-      sums[i] += one[i];
-      squares[i] += one[i] * one[i];
+// Random q and k.
+class RandomScore {
+ public:
+  RandomScore(std::size_t pairs, std::uint64_t seed) : products_(pairs) {
+    const std::vector<double> q = normal_numbers(seed, 2 * pairs);
+    const std::vector<double> k = normal_numbers(~seed, 2 * pairs);
+    double q_energy = 0;
+    double k_energy = 0;
+    for (std::size_t i = 0; i < pairs; ++i) {
+      const std::complex<double> of_q(q[2 * i], q[2 * i + 1]);
+      const std::complex<double> of_k(k[2 * i], k[2 * i + 1]);
+      products_[i] = of_q * std::conj(of_k);
+      q_energy += std::norm(of_q);
+      k_energy += std::norm(of_k);
     }
+    lengths_ = std::sqrt(q_energy * k_energy);
   }
+
+  // q·R(r)k / (|q||k|)
+  [[nodiscard]] double at(const TurnedRow& row) const {
+    double score = 0;
+    for (std::size_t i = 0; i < products_.size(); ++i)
+      score += products_[i].real() * row.cos[i] - products_[i].imag() * row.sin[i];
+    return score / lengths_;
+  }
+
+ private:
+  std::vector<std::complex<double>> products_;  // q_i conj(k_i)
+  double lengths_ = 0;                          // |q||k|
+};
+
+// Of random q and k: mean less and plus a standard deviation over draws, and one draw.
+std::vector<Series> random_series(const Frequencies& frequencies, const Integers& distances,
+                                  std::uint64_t seed) {
+  constexpr int draws = 100;
+  const std::size_t pairs = frequencies.inv_freq.size();
+  const RandomScore single(pairs, seed);
+  std::vector<RandomScore> scores;
+  for (std::uint64_t draw = 0; draw < draws; ++draw) scores.emplace_back(pairs, seed * 1000 + draw);
+  Series one{.name = "one random q and k", .color = 3, .x = as_doubles(distances), .y = {}};
   Series band{.name = "random q and k: mean ± deviation",
               .style = Style::band,
               .color = 5,
               .x = as_doubles(distances),
               .y = {}};
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const double mean = sums[i] / draws;
-    const double deviation = std::sqrt(std::max(0.0, squares[i] / draws - mean * mean));
+  for_each_turned(frequencies, distances, [&](const TurnedRow& row) {
+    double sum = 0;
+    double squares = 0;
+    for (const RandomScore& score : scores) {
+      const double drawn = score.at(row);
+      sum += drawn;
+      squares += drawn * drawn;
+    }
+    const double mean = sum / draws;
+    const double deviation = std::sqrt(std::max(0.0, squares / draws - mean * mean));
     band.lower.push_back(mean - deviation);
     band.y.push_back(mean + deviation);
-  }
-  return band;
+    one.y.push_back(single.at(row));
+  });
+  return {std::move(band), std::move(one)};
 }
 
 struct Curve {
@@ -147,19 +153,14 @@ Figure similarity(const Request& request) {
 
   const Integers near = evenly(last, last <= 2000 ? 2000 : 500);
   const std::int64_t peak = last * 3 / 10;
-  const Rotations rotations = turned(frequencies, near);
   Panel linear{.title = {}, .x = {.label = "distance (tokens)"}, .y = similarity_axis};
-  linear.series = {random_band(rotations, near, request.seed),
-                   {.name = "one random q and k",
-                    .color = 3,
-                    .x = as_doubles(near),
-                    .y = random_similarity(rotations, request.seed)},
-                   {.name = fmt::format("k chosen to peak at {}", peak),
-                    .color = 2,
-                    .x = as_doubles(near),
-                    .y = adversarial(frequencies, near, peak)},
-                   aligned(frequencies, near, q_is_k),
-                   aligned(mistaken.frequencies, near, mistake)};
+  linear.series = random_series(frequencies, near, request.seed);
+  linear.series.push_back({.name = fmt::format("k chosen to peak at {}", peak),
+                           .color = 2,
+                           .x = as_doubles(near),
+                           .y = adversarial(frequencies, near, peak)});
+  linear.series.push_back(aligned(frequencies, near, q_is_k));
+  linear.series.push_back(aligned(mistaken.frequencies, near, mistake));
 
   const Integers far = by_decades(200 * last, 40);
   Panel logarithmic{.title = {},

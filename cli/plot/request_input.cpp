@@ -11,6 +11,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/failure.hpp"
+#include "cli/files.hpp"
 #include "cli/model_input.hpp"
 #include "cli/npy/npy.hpp"
 #include "cli/plot/turning.hpp"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr std::size_t most_configs = 6;  // more lines could not be told apart
 constexpr std::int64_t most_cells = std::int64_t{1} << 20;
+constexpr std::int64_t most_features = 4096;  // some figures take each pair 200,000 times
 
 template <unsigned use>
 bool reads(const FigureMaker& maker) {
@@ -81,6 +83,11 @@ Subject subject_from(const ModelSpec& model, std::size_t index, const ModelOptio
   if (rotary.spec.xpos) {
     throw Failure(ExitCode::unsupported,
                   "figures are of rotations alone; the rows of xPos are not: `rotary table xpos`");
+  }
+  if (rotary.spec.head_dim > most_features) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("{}: a figure must be about a head of at most {} features, got {}",
+                              input_name(options.config), most_features, rotary.spec.head_dim));
   }
   const bool is_unnamed = options.config == rope_name && !names_config(options.config);
   Subject subject{

@@ -23,12 +23,11 @@ struct PairPath {
 };
 
 PairPath path_of(const Frequencies& frequencies, std::size_t pair, const Integers& at) {
-  const Rotations rotations = turned(frequencies, at);
   PairPath path;
-  for (std::int64_t row = 0; row < rotations.tokens(); ++row) {
-    path.x.push_back(rotations.cos<double>(0, row)[pair]);
-    path.y.push_back(rotations.sin<double>(0, row)[pair]);
-  }
+  for_each_turned(frequencies, at, [&](const TurnedRow& row) {
+    path.x.push_back(row.cos[pair]);
+    path.y.push_back(row.sin[pair]);
+  });
   return path;
 }
 

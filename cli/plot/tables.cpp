@@ -65,14 +65,12 @@ void fit_range(HeatMap& map) {
 }
 
 HeatMap rotary_map(const Frequencies& frequencies, std::int64_t positions) {
-  const Rotations rotations = turned(frequencies, evenly(positions - 1, positions));
-  const auto pairs = static_cast<std::size_t>(rotations.window().pairs());
-  HeatMap map = empty_map(static_cast<std::size_t>(positions), 2 * pairs);
+  HeatMap map = empty_map(static_cast<std::size_t>(positions), 2 * frequencies.inv_freq.size());
   auto value = map.values.begin();
-  for (std::int64_t row = 0; row < positions; ++row) {
-    value = std::ranges::copy(rotations.cos<double>(0, row), value).out;
-    value = std::ranges::copy(rotations.sin<double>(0, row), value).out;
-  }
+  for_each_turned(frequencies, evenly(positions - 1, positions), [&](const TurnedRow& row) {
+    value = std::ranges::copy(row.cos, value).out;
+    value = std::ranges::copy(row.sin, value).out;
+  });
   return map;
 }
 

@@ -11,6 +11,18 @@
 #include "cli/failure.hpp"
 
 namespace rotary::cli::plot {
+namespace {
+
+// Their mathematics alone: exact numerics, no attention factor.
+Frequencies without_recipe(const Frequencies& frequencies) {
+  return value_or_fail(make_frequencies(frequencies.window, frequencies.inv_freq, 1));
+}
+
+Rotations exact_rows(const Frequencies& frequencies, std::span<const std::int64_t> at) {
+  return value_or_fail(make_rotations(frequencies, positions_of(at), {.rows = RowDType::f64}));
+}
+
+}  // namespace
 
 std::vector<Subject> subjects_of(const Request& request) {
   if (!request.subjects.empty()) return request.subjects;
@@ -31,9 +43,19 @@ std::string numbers_text(const RotarySpec& spec) {
 }
 
 Rotations turned(const Frequencies& frequencies, std::span<const std::int64_t> at) {
-  const Frequencies plain =
-      value_or_fail(make_frequencies(frequencies.window, frequencies.inv_freq, 1));
-  return value_or_fail(make_rotations(plain, positions_of(at), {.rows = RowDType::f64}));
+  return exact_rows(without_recipe(frequencies), at);
+}
+
+void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_t> at,
+                     const std::function<void(const TurnedRow& row)>& use) {
+  constexpr std::size_t numbers_at_once = std::size_t{1} << 16;
+  const Frequencies plain = without_recipe(frequencies);
+  const std::size_t rows = std::max(std::size_t{1}, numbers_at_once / frequencies.inv_freq.size());
+  for (std::size_t first = 0; first < at.size(); first += rows) {
+    const Rotations some = exact_rows(plain, at.subspan(first, std::min(rows, at.size() - first)));
+    for (std::int64_t row = 0; row < some.tokens(); ++row)
+      use({.cos = some.cos<double>(0, row), .sin = some.sin<double>(0, row)});
+  }
 }
 
 Integers evenly(std::int64_t last, std::int64_t most) {
@@ -59,13 +81,12 @@ std::vector<double> as_doubles(std::span<const std::int64_t> numbers) {
 
 std::vector<double> aligned_similarity(const Frequencies& frequencies,
                                        std::span<const std::int64_t> distances) {
-  const Rotations rotations = turned(frequencies, distances);
   std::vector<double> similarity;
-  for (std::int64_t row = 0; row < rotations.tokens(); ++row) {
+  for_each_turned(frequencies, distances, [&](const TurnedRow& row) {
     double sum = 0;
-    for (const double cos : rotations.cos<double>(0, row)) sum += cos;
-    similarity.push_back(sum / static_cast<double>(rotations.window().pairs()));
-  }
+    for (const double cos : row.cos) sum += cos;
+    similarity.push_back(sum / static_cast<double>(row.cos.size()));
+  });
   return similarity;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,15 @@ using Integers = std::vector<std::int64_t>;
 // e^(i position ω) in rows of double, without the attention factor and exact whatever the subject's
 // numerics are: the mathematics of its frequencies.
 [[nodiscard]] Rotations turned(const Frequencies& frequencies, std::span<const std::int64_t> at);
+
+// The cos and sin of each pair at a position.
+struct TurnedRow {
+  std::span<const double> cos, sin;
+};
+
+// The rows of turned(), one after the other, with memory for a few.
+void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_t> at,
+                     const std::function<void(const TurnedRow& row)>& use);
 
 // 0 to last, at most about so many, evenly.
 [[nodiscard]] Integers evenly(std::int64_t last, std::int64_t most);

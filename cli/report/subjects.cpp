@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t first_context = 512;  // tokens
 constexpr std::int64_t least_last = 131072;  // a page offers contexts up to this at least
 constexpr std::int64_t beyond_trained = 4;   // and up to this many times the longest stated one
+constexpr std::size_t most_pairs = 4096;     // some figures take each 100,000 times
 constexpr std::int64_t most_context = std::int64_t{1} << 40;
 
 // Powers of two, and the lengths that the configs or the user name.
@@ -53,19 +54,49 @@ std::int64_t usual_context(const std::vector<NamedModel>& models) {
   return longest > 0 ? longest : 8192;
 }
 
+// The embedding at each context, once for all that have the same frequencies.
+template <class Use>
+void for_each_range(const ModelRotary& rotary, const std::string& name,
+                    const std::vector<std::int64_t>& contexts, Use use) {
+  std::optional<ContextRange> seen;
+  for (const std::int64_t tokens : contexts) {
+    if (seen && seen->contains(tokens)) continue;
+    Frequencies frequencies = value_or_fail(make_frequencies(rotary.spec, tokens), name);
+    seen = frequencies.contexts;
+    use(std::move(frequencies));
+  }
+}
+
+// Before the first figure is made.
+void check_size(const std::vector<NamedModel>& models, const std::vector<std::int64_t>& contexts) {
+  std::size_t pairs = 0;
+  for (const NamedModel& named : models) {
+    for (const ModelRotary& rotary : named.model.rotary) {
+      for_each_range(rotary, named.name, contexts, [&](const Frequencies& frequencies) {
+        pairs += frequencies.inv_freq.size();
+        if (pairs <= most_pairs) return;
+        throw Failure(
+            ExitCode::usage,
+            fmt::format("a report must be about at most {} pairs of features that turn, over its "
+                        "configs, their layer types and the contexts with frequencies of their "
+                        "own, got {} or more",
+                        most_pairs, pairs));
+      });
+    }
+  }
+}
+
 std::vector<ContextFigures> ranges_of(const ModelRotary& rotary, const std::string& name,
                                       const std::vector<std::int64_t>& contexts) {
   std::vector<ContextFigures> ranges;
-  for (const std::int64_t tokens : contexts) {
-    if (!ranges.empty() && ranges.back().contexts.contains(tokens)) continue;
-    Frequencies frequencies = value_or_fail(make_frequencies(rotary.spec, tokens), name);
+  for_each_range(rotary, name, contexts, [&](Frequencies frequencies) {
     ContextFigures range{.contexts = frequencies.contexts, .inv_freq = frequencies.inv_freq};
     range.figures = figures_of_rotary({.name = name,
                                        .spec = rotary.spec,
                                        .frequencies = std::move(frequencies),
                                        .trained_context_tokens = rotary.trained_context_tokens});
     ranges.push_back(std::move(range));
-  }
+  });
   return ranges;
 }
 
@@ -179,6 +210,7 @@ Contents make_contents(const std::vector<NamedModel>& models,
   Contents contents;
   contents.context_tokens = context_tokens.value_or(usual_context(models));
   contents.contexts = contexts_of(models, contents.context_tokens);
+  check_size(models, contents.contexts);
   for (const NamedModel& named : models) {
     add_model(contents, named, {context_tokens, contents.contexts});
   }

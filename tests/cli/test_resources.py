@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processor time and peak memory of the commands for the largest and oddest configs: beside what
+the same command takes for a plain one. Limits are of the whole corpus, several times what it takes
+today, and a quadratic loop or a table of everything is beyond them."""
+
+import json
+import subprocess
+import sys
+
+from tool import LLAMA, TOOL, TWO_TYPES, ToolTest
+
+# The peak memory of a process includes what its parent had when it was started, so a small
+# interpreter starts the tool: it reads a command from each line, and answers with its exit code,
+# seconds of processor time and KiB. AddressSanitizer would keep what was freed.
+MEASURE = """
+import json, os, sys
+os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
+nowhere = os.open(os.devnull, os.O_RDWR)
+actions = [(os.POSIX_SPAWN_DUP2, nowhere, number) for number in (0, 1, 2)]
+for line in sys.stdin:
+    command = json.loads(line)
+    child = os.posix_spawn(command[0], command, os.environ, file_actions=actions)
+    _, status, used = os.wait4(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    print(json.dumps([code, used.ru_utime + used.ru_stime, used.ru_maxrss]), flush=True)
+"""
+
+FIGURES = ["wavelengths", "scaling", "similarity", "decay", "numerics", "clipped", "rotation",
+           "tables", "attention"]
+COMMANDS = {
+    "inspect": lambda name: ["inspect", name],
+    "inspect --json": lambda name: ["inspect", name, "--json"],
+    "table": lambda name: ["table", name, "--positions", "0:4"],
+    "explain": lambda name: ["explain", name],
+    "report": lambda name: ["report", name, "-o", "page.html", "--force"],
+} | {f"plot {figure}": lambda name, figure=figure: ["plot", figure, name, "--csv"]
+     for figure in FIGURES}
+OF_TEXT = ["inspect", "table", "explain", "report", "plot wavelengths"]
+
+
+def head(features):
+    return LLAMA | {"head_dim": features}
+
+
+def factors(features):
+    return head(features) | {
+        "original_max_position_embeddings": 512,
+        "rope_scaling": {"rope_type": "longrope", "short_factor": [1.0] * (features // 2),
+                         "long_factor": [1.0625] * (features // 2)}}
+
+
+def types(features):
+    rope = {f"t{i}": {"rope_type": "yarn", "factor": 4.0, "rope_theta": 1e4 + i,
+                      "original_max_position_embeddings": 512} for i in range(16)}
+    return TWO_TYPES | {"head_dim": features, "num_hidden_layers": 16, "layer_types": list(rope),
+                        "rope_parameters": rope}
+
+
+def dynamic(features):
+    return head(features) | {"max_position_embeddings": 1 << 40,
+                             "rope_scaling": {"type": "dynamic", "factor": 2.0}}
+
+
+def nested(levels):
+    return json.dumps(LLAMA)[:-1] + ', "deep": ' + '{"a":' * levels + "1" + "}" * levels + "}"
+
+
+# Much text: its size is all that there is to it.
+TEXTS = {
+    "many unknown keys": LLAMA | {f"k{i}": i for i in range(20_000)},
+    "as many keys as are explained": LLAMA | {f"{'key' * 150}{i}": i for i in range(490)},
+    "unknown keys of a rule": LLAMA | {"rope_scaling": {"rope_type": "linear", "factor": 2.0}
+                                       | {f"factos{i}": i for i in range(5_000)}},
+    "a long name": LLAMA | {"k" * 4_000_000: 1},
+    "a long text": LLAMA | {"text": "v" * 4_000_000},
+    "a long type": LLAMA | {"model_type": "v" * 4_000_000},
+    "a long list": LLAMA | {"list": list(range(200_000))},
+    "too many factors": head(64) | {"rope_scaling": factors(65_536)["rope_scaling"]},
+    "deep": nested(61),
+    "too deep": nested(1_000_000),
+}
+# Much to compute.
+SIZES = {
+    "all layers that there may be": LLAMA | {"num_hidden_layers": 100_000},
+    "layers by turns": LLAMA | {"num_hidden_layers": 100_000, "model_type": "smollm3",
+                                "no_rope_layers": [i % 2 for i in range(100_000)]},
+    "the widest head of a report": head(8_192),
+    "the widest head that figures take": head(4_096),
+    "the widest head, and as many factors": factors(65_536),
+    "as many layer types as there may be": types(128),
+    "layer types with wide heads": types(4_096),
+    "all contexts": dynamic(64),
+}
+
+# Times a plain config's. A key that is read costs `explain` some trials of the whole config, and
+# `report` has figures of 100 random vectors each.
+MOST_TIMES_OF_TEXTS = 30
+MOST_TIMES_OF_SIZES = {"explain": 200, "report": 100}
+MOST_TIMES_OF_OTHERS = 80
+MOST_MEMORY = 8
+
+
+class ResourcesTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.helper = subprocess.Popen([sys.executable, "-S", "-E", "-c", MEASURE], cwd=self.path,
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end_helper)
+
+    def end_helper(self):
+        self.helper.stdin.close()
+        self.helper.stdout.close()
+        self.helper.wait()
+
+    def measured(self, arguments):
+        print(json.dumps([TOOL, *arguments]), file=self.helper.stdin, flush=True)
+        return json.loads(self.helper.stdout.readline())
+
+    def check(self, command, configs, plain, most_times):
+        seconds_of_plain, memory_of_plain = plain
+        for name in configs:
+            code, seconds, memory = self.measured(COMMANDS[command](f"{name}.json"))
+            with self.subTest(command=command, config=name):
+                self.assertIn(code, (0, 2, 3, 5))
+                self.assertLessEqual(seconds / seconds_of_plain, most_times)
+                self.assertLessEqual(memory / memory_of_plain, MOST_MEMORY)
+
+    def of_plain(self, command):
+        """The least of a few runs: what is short varies the most."""
+        runs = [self.measured(COMMANDS[command]("plain.json")) for _ in range(3)]
+        self.assertEqual({code for code, _, _ in runs}, {0}, command)
+        return min(seconds for _, seconds, _ in runs), min(memory for _, _, memory in runs)
+
+    def test_limits_say_what_they_are_about(self):
+        name = self.write_config(head(65_536))
+        self.assert_fails(2, ["config.json: ", "a head of at most 4096 features, got 65536"],
+                          "plot", "similarity", name)
+        rope = ["--set", "head_dim=32768", "--set", "base=10000", "--set", "pairing=half"]
+        self.assert_fails(2, ["at most 4096 features, got 32768"], "plot", "attention", "rope",
+                          *rope)
+        self.assert_fails(2, ["at most 4096 pairs of features that turn", "got 32768 or more"],
+                          "report", name, "-o", "page.html")
+        self.assert_fails(2, ["at most 2048 pairs of features that turn", "got 32768"], "explain",
+                          name)
+        name = self.write_config(LLAMA | {f"k{i}": i for i in range(2_000)})
+        self.assert_fails(2, ["at most 500 keys, got 2006 or more"], "explain", name)
+
+    def test_the_worst_configs(self):
+        self.write_config(head(128), "plain.json")
+        for name, config in (TEXTS | SIZES).items():
+            self.write_config(config, f"{name}.json")
+        for command in COMMANDS:
+            plain = self.of_plain(command)
+            if command in OF_TEXT:
+                self.check(command, TEXTS, plain, MOST_TIMES_OF_TEXTS)
+            self.check(command, SIZES, plain,
+                       MOST_TIMES_OF_SIZES.get(command, MOST_TIMES_OF_OTHERS))
