@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/progress.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <utility>
 
 namespace rotary::bench {
+namespace {
+
+// A terminal that is gone is no reason to stop.
+void show(const char* text) {
+  static_cast<void>(std::fputs(text, stderr));
+  static_cast<void>(std::fflush(stderr));
+}
+
+}  // namespace
 
 Progress::Progress(std::string what, std::int64_t total)
     : what_(std::move(what)),
@@ -16,7 +25,7 @@ Progress::Progress(std::string what, std::int64_t total)
       start_(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() {
-  if (shown_percent_ >= 0) fmt::print(stderr, "\r\033[K");
+  if (shown_percent_ >= 0) show("\r\033[K");
 }
 
 void Progress::advance(std::int64_t by) {
@@ -25,8 +34,7 @@ void Progress::advance(std::int64_t by) {
   if (!is_terminal_ || percent == shown_percent_) return;
   if (std::chrono::steady_clock::now() - start_ < std::chrono::seconds(1)) return;
   shown_percent_ = percent;
-  fmt::print(stderr, "\r\033[K{} {:3d} %", what_, percent);
-  std::fflush(stderr);
+  show(fmt::format("\r\033[K{} {:3d} %", what_, percent).c_str());
 }
 
 }  // namespace rotary::bench

@@ -128,3 +128,14 @@ class BenchTest(ToolTest):
         self.assertIn(b"rotary bench  66 %", shown)
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
         self.assertEqual(self.run_tool(*TINY, "--operations", "rows").stderr, b"")
+
+    def test_a_terminal_that_goes_away(self):
+        """Before the last line of progress is taken back."""
+        command = [TOOL, "bench", "--seconds", "0.4", "--operations", "rotate", "--dtypes", "f32",
+                   "--pairings", "half", "--tokens", "1,2,4,8,16", "--threads", "1"]
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        self.assertIn(b" %", os.read(ours, 4096))
+        os.close(ours)
+        self.assertEqual(process.wait(timeout=60), 0)
