@@ -170,7 +170,7 @@ std::optional<Json> another_value(const Json& value) {
   return {};
 }
 
-// Of a key that is read.
+// Requires a key that is read.
 KeyUse use_of(const Trial& without, const std::vector<std::string>& lost_warnings) {
   if (std::holds_alternative<Error>(without.outcome)) return KeyUse::required;
   if (!without.is_same()) return KeyUse::used;

@@ -26,7 +26,7 @@ std::size_t read_into(std::string& text, ByteSource& file) {
   return file.read(std::as_writable_bytes(std::span(text)));
 }
 
-// Of version 1 a 16-bit number, of versions 2 and 3 a 32-bit one.
+// Version 1 has a 16-bit number, versions 2 and 3 have a 32-bit one.
 Result<std::size_t> read_header_size(ByteSource& file) {
   std::string start(magic.size() + 2, '\0');
   start.resize(read_into(start, file));

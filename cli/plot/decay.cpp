@@ -71,7 +71,7 @@ class RandomScore {
   double lengths_ = 0;                          // |q||k|
 };
 
-// Of random q and k: mean less and plus a standard deviation over draws, and one draw.
+// For random q and k: mean less and plus a standard deviation over draws, and one draw.
 std::vector<Series> random_series(const Frequencies& frequencies, const Integers& distances,
                                   std::uint64_t seed) {
   constexpr int draws = 100;

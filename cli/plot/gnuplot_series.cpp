@@ -100,7 +100,7 @@ std::string series_plots(const Script& script, const Panel& panel) {
 
 void write_legend(Script& script, const Panel& panel, const Legend& legend, const Screen& screen) {
   const std::vector<std::string_view> colors = series_colors(script, panel);
-  // Of a name that is too long for the picture the beginning is seen.
+  // A name that is too long for the picture shows its beginning.
   const double left =
       std::max(8.0, legend.center - legend.entry_width * static_cast<double>(legend.columns) / 2);
   std::size_t entry = 0;

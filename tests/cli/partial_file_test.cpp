@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a signal leaves behind while outputs are written: nothing.
+// A signal that comes while outputs are written leaves nothing behind.
 #include "cli/partial_file.hpp"
 
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@ import numpy as np
 
 from tool import LLAMA, TOOL, TWO_TYPES, ToolTest
 
-# What ends a line, moves a cursor, turns text round, hides, or is no XML; then quotes of shells,
+# These end a line, move a cursor, turn text round, hide, or are no XML; then come quotes of shells,
 # of gnuplot and of HTML.
 OBEYED = "\x1b[31m\x9b31m\x07\x08\t\r\x7f\x85\u061c\u200f\u202e\u2066\u2028\u2029\ufeff\u00ad\ufffe"
 MARKUP = "'\"`touch hurt`$(touch hurt)\\'<b>&%s{}"
