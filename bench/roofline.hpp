@@ -44,7 +44,7 @@ class Roofline {
     FloatRuns scaled = {};  // no runs: a copy
     CopiedHeads copied = {};
   };
-  static void copy(const CopiedHeads& heads);
+  static void copy(const CopiedHeads& copied);
   void run_part(std::size_t part) const;
 
   Executor executor_;

@@ -14,8 +14,8 @@ constexpr std::int64_t moved_by = -7;
 
 class Shift : public Job {
  public:
-  Shift(const Setup& setup, Rotations by)
-      : setup_(setup),
+  Shift(Setup setup, Rotations by)
+      : setup_(std::move(setup)),
         by_(std::move(by)),
         keys_(make_keys(setup_.line)),
         roofline_(setup_.executor) {

@@ -260,7 +260,8 @@ struct AttendedRow {
 // more, tiles being cut where sinks end and the window begins, and as often for partial results
 // that are merged, of 128 keys or more.
 [[nodiscard]] inline double attend_rescalings(const AttendedRow& row) noexcept {
-  return static_cast<double>(row.keys / 32 + 4);
+  const std::int64_t rescalings = row.keys / 32 + 4;
+  return static_cast<double>(rescalings);
 }
 
 // Of the sums of weights and of weighted values, the division and the product with shaw_values,
@@ -302,7 +303,7 @@ struct AttendedRow {
 // rounded once to float32. Of a query that sees a key.
 [[nodiscard]] inline double attend_log_sum_exp_error_bound(const AttendedRow& row,
                                                            double log_sum_exp) noexcept {
-  const double keys = static_cast<double>(row.keys);
+  const auto keys = static_cast<double>(row.keys);
   const double rescalings = attend_rescalings(row);
   const double sum = (std::fmin(keys, 136) + 5 * rescalings + 5) * 0x1p-24;
   const double before = attend_score_error(row) + sum / (1 - sum);
