@@ -17,7 +17,8 @@ rotary_third_party(Highway
   HELD contained
   WHY "kernels written once, compiled for each instruction set, chosen at run time")
 
-# nlohmann-json3-dev, headers alone. Private to src/model; tests read golden data with it.
+# nlohmann-json3-dev, headers alone. Private to src/model, which does not use its tree: destroying
+# one allocates. `rotary explain` changes the keys of a config; tests read golden data with it.
 find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 rotary_third_party("JSON for Modern C++"
   VERSION "${nlohmann_json_VERSION}"

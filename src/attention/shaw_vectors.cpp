@@ -119,7 +119,7 @@ std::int64_t key_floats(const AttendCall& call, const ShawVectors& keys) noexcep
 Status check_table(std::string_view name, const ShawTable* table, std::int64_t features) {
   if (table == nullptr) return {};
   if (const auto row = shaw_row(0, table->window); !row)
-    return invalid_argument(name, ": ", row.error().message);
+    return blamed(ErrorCode::invalid_argument, message(name, ": "), row.error());
   if (table->table.rows != table->window.rows() || table->table.columns != features) {
     return invalid_argument(name, ": the table must have left + right + 1 = ", table->window.rows(),
                             " rows of ", features, " features, got rows ", table->table.rows,

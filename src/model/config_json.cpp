@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -20,28 +21,28 @@ std::string in_ascii(std::string_view text) {
   return shown;
 }
 
-// Builds the tree that nlohmann's own handler would, and stops at the first thing that is refused.
-class StrictHandler final : public nlohmann::json_sax<Json> {
+// Builds the tree of what the parser reads, and stops at the first thing that is refused.
+class StrictHandler final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit StrictHandler(std::string_view document) : document_(document) {}
 
-  bool null() override { return add(nullptr); }
-  bool boolean(bool value) override { return add(value); }
-  bool number_integer(number_integer_t value) override { return add(value); }
-  bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t&) override { return add(value); }
-  bool string(string_t& value) override { return add(std::move(value)); }
+  bool null() override { return add(Json()); }
+  bool boolean(bool value) override { return add(Json(value)); }
+  bool number_integer(number_integer_t value) override { return add(Json(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return add(Json(value)); }
+  bool number_float(number_float_t value, const string_t&) override { return add(Json(value)); }
+  bool string(string_t& value) override { return add(Json(std::move(value))); }
   bool binary(binary_t&) override {
     return refuse(document_, " must be JSON text, got a binary value");
   }
 
-  bool start_object(std::size_t) override { return open(Json::object()); }
-  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool start_object(std::size_t) override { return open(Json(Json::Object())); }
+  bool start_array(std::size_t) override { return open(Json(Json::Array())); }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
 
   bool key(string_t& name) override {
-    if (open_.back()->contains(name)) {
+    if (open_.back()->find(name) != nullptr) {
       return refuse(document_, " must not repeat a key, got '", shorten(name),
                     "' twice in one object");
     }
@@ -80,8 +81,8 @@ class StrictHandler final : public nlohmann::json_sax<Json> {
       return &root_;
     }
     Json& parent = *open_.back();
-    if (parent.is_array()) return &parent.get_ref<Json::array_t&>().emplace_back(std::move(value));
-    return &(parent[key_] = std::move(value));
+    if (parent.is_array()) return &parent.array().emplace_back(std::move(value));
+    return &(parent.object()[key_] = std::move(value));
   }
 
   bool add(Json&& value) {
@@ -127,7 +128,7 @@ Result<Json> parse_json(std::string_view text, std::string_view document) {
     return malformed_input(document, " must be JSON text, got a NUL byte at byte ", nul);
   }
   StrictHandler handler(document);
-  Json::sax_parse(text.begin(), text.end(), &handler);
+  nlohmann::json::sax_parse(text.begin(), text.end(), &handler);
   return handler.take();
 }
 
@@ -141,26 +142,27 @@ Result<Json> parse_config(std::string_view text, std::string_view document) {
 
 const Json* find(const ConfigObject& from, std::string_view key) {
   if (key.empty()) return nullptr;
-  const auto found = from.object->find(key);
-  return found == from.object->end() || found->is_null() ? nullptr : &*found;
+  const Json* const found = from.object->find(key);
+  return found == nullptr || found->is_null() ? nullptr : found;
 }
 
 Result<std::optional<double>> read_number(const ConfigObject& from, std::string_view key) {
   const Json* const value = find(from, key);
   if (value == nullptr) return std::optional<double>();
   if (!value->is_number()) return wrong_type(from, key, "a number");
-  return std::optional(value->get<double>());
+  return std::optional(value->number());
 }
 
 Result<std::optional<std::int64_t>> read_integer(const ConfigObject& from, std::string_view key) {
   const Json* const value = find(from, key);
   if (value == nullptr) return std::optional<std::int64_t>();
-  if (value->is_number_unsigned() && value->get<std::uint64_t>() > std::uint64_t{1} << 53) {
+  if (value->is_unsigned() && static_cast<std::uint64_t>(value->integer()) > std::uint64_t{1}
+                                                                                 << 53) {
     return wrong_type(from, key, "an integer below 2^53");
   }
-  if (value->is_number_integer()) return std::optional(value->get<std::int64_t>());
+  if (value->is_integer()) return std::optional(value->integer());
   if (!value->is_number()) return wrong_type(from, key, "an integer");
-  const auto number = value->get<double>();
+  const double number = value->number();
   if (number != std::floor(number) || std::abs(number) > 0x1p53)
     return wrong_type(from, key, "an integer");
   return std::optional(static_cast<std::int64_t>(number));
@@ -170,14 +172,14 @@ Result<std::optional<bool>> read_boolean(const ConfigObject& from, std::string_v
   const Json* const value = find(from, key);
   if (value == nullptr) return std::optional<bool>();
   if (!value->is_boolean()) return wrong_type(from, key, "true or false");
-  return std::optional(value->get<bool>());
+  return std::optional(value->boolean());
 }
 
 Result<std::optional<std::string>> read_string(const ConfigObject& from, std::string_view key) {
   const Json* const value = find(from, key);
   if (value == nullptr) return std::optional<std::string>();
   if (!value->is_string()) return wrong_type(from, key, "a string");
-  return std::optional(value->get<std::string>());
+  return std::optional(value->string());
 }
 
 Result<std::optional<std::vector<double>>> read_numbers(const ConfigObject& from,
@@ -185,10 +187,13 @@ Result<std::optional<std::vector<double>>> read_numbers(const ConfigObject& from
   const Json* const value = find(from, key);
   if (value == nullptr) return std::optional<std::vector<double>>();
   const bool is_list =
-      value->is_array() &&
-      std::all_of(value->begin(), value->end(), [](const Json& each) { return each.is_number(); });
+      value->is_array() && std::all_of(value->array().begin(), value->array().end(),
+                                       [](const Json& each) { return each.is_number(); });
   if (!is_list) return wrong_type(from, key, "an array of numbers");
-  return std::optional(value->get<std::vector<double>>());
+  std::vector<double> numbers;
+  numbers.reserve(value->size());
+  for (const Json& each : value->array()) numbers.push_back(each.number());
+  return std::optional(std::move(numbers));
 }
 
 std::string shorten(std::string_view text, std::size_t longest) {
@@ -205,10 +210,12 @@ std::string shorten(std::string_view text, std::size_t longest) {
 }
 
 std::string describe(const Json& value) {
-  if (value.is_structured() && value.size() > 16) {
+  if (value.size() > 16) {
     return message(value.is_object() ? "an object" : "an array", " of ", value.size(), " entries");
   }
-  return shorten(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return shorten(value.text());
 }
+
+std::string describe(const std::string& value) { return describe(Json(value)); }
 
 }  // namespace rotary

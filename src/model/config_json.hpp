@@ -4,17 +4,15 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/json.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary {
-
-using Json = nlohmann::json;
 
 inline constexpr std::size_t max_config_bytes = std::size_t{16} << 20;
 inline constexpr int max_config_depth = 64;
@@ -56,5 +54,6 @@ struct ConfigObject {
 
 // A value as a message shows it: its JSON text, shortened.
 [[nodiscard]] std::string describe(const Json& value);
+[[nodiscard]] std::string describe(const std::string& value);
 
 }  // namespace rotary

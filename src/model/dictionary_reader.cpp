@@ -34,7 +34,7 @@ void DictionaryReader::warn_below_one(double factor) {
 }
 
 void DictionaryReader::refuse_other_keys(std::string_view rope_type) {
-  for (const auto& [key, value] : from_.object->items()) {
+  for (const auto& [key, value] : from_.object->object()) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end() || value.is_null()) continue;
     const bool is_named = find(from_, "rope_type") != nullptr || find(from_, "type") != nullptr;
     error_ =

@@ -18,12 +18,14 @@ constexpr std::string_view linear = "linear_attention";
 
 Result<LayerTypes> from_list(const ConfigObject& config, std::string_view key, const Json& list) {
   const bool is_text =
-      list.is_array() &&
-      std::all_of(list.begin(), list.end(), [](const Json& each) { return each.is_string(); });
+      list.is_array() && std::all_of(list.array().begin(), list.array().end(),
+                                     [](const Json& each) { return each.is_string(); });
   if (!is_text) {
     return malformed_input(config.path, key, " must be an array of strings, got ", describe(list));
   }
-  return list.get<LayerTypes>();
+  LayerTypes types;
+  for (const Json& each : list.array()) types.push_back(each.string());
+  return types;
 }
 
 // A number for each layer that says its type: 0 and 1 of attn_type_list and hybrid_layer_pattern,
@@ -111,7 +113,7 @@ Result<LayerTypes> from_letters(const ConfigObject& config) {
       types.emplace_back(linear);
     else
       return unsupported(config.path, "hybrid_override_pattern must be of M, *, - and E, got ",
-                         describe(Json(**letters)));
+                         describe(**letters));
   }
   return types;
 }
@@ -134,7 +136,7 @@ Result<std::int64_t> read_interval(const ConfigObject& config, const LayerPatter
   if (pattern.interval_key.empty()) return pattern.interval;
   const Json* const value = find(config, pattern.interval_key);
   if (value != nullptr && value->is_string()) {
-    const auto letters = value->get<std::string>();
+    const std::string& letters = value->string();
     const bool is_local_then_global = letters.size() > 1 &&
                                       letters.find_first_not_of('L') == letters.size() - 1 &&
                                       letters.back() == 'G';

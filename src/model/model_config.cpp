@@ -105,7 +105,7 @@ Status read_head_dim(const ConfigObject& config, ModelConfig& result) {
   if (!head_dim) return head_dim.error();
   if (*head_dim && family.reads_head_dim) {
     result.head_dim = **head_dim;
-  } else if (family.head_dim != 0 && !config.object->contains(key)) {
+  } else if (family.head_dim != 0 && config.object->find(key) == nullptr) {
     result.head_dim = family.head_dim;
   } else {
     if (*head_dim) {
@@ -156,7 +156,7 @@ Status read_lengths(const ConfigObject& config, ModelConfig& result) {
 
 Status read_rotary_dim(const ConfigObject& config, ModelConfig& result) {
   if (!reads_key(result.family, "rotary_dim")) return {};
-  if (config.object->contains("rotary_dim") && find(config, "rotary_dim") == nullptr &&
+  if (config.object->find("rotary_dim") != nullptr && find(config, "rotary_dim") == nullptr &&
       result.family.partial == PartialRotary::dimension) {
     return malformed_input(config.path, "rotary_dim must be an integer, got null");
   }

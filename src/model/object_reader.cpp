@@ -33,7 +33,7 @@ std::optional<ObjectReader> ObjectReader::object(std::string_view key) {
 }
 
 void ObjectReader::refuse_other_keys() {
-  for (const auto& [key, value] : from_.object->items()) {
+  for (const auto& [key, value] : from_.object->object()) {
     if (value.is_null() || std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
     fail(unsupported(from_.path, shorten(key), " is not one of ", join(known_),
                      did_you_mean(key, known_)));

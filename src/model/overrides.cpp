@@ -27,7 +27,7 @@ Status check_depth(const ConfigOverride& change) {
 
 Status apply(Json& config, const ConfigOverride& change) {
   if (auto status = check_depth(change); !status) return status;
-  Json* object = &config;
+  Json::Object* object = &config.object();
   std::string_view rest = change.key;
   while (true) {
     const auto dot = rest.find('.');
@@ -41,12 +41,12 @@ Status apply(Json& config, const ConfigOverride& change) {
       place = value_of(change.value);
       return {};
     }
-    if (place.is_null()) place = Json::object();
+    if (place.is_null()) place = Json(Json::Object());
     if (!place.is_object()) {
       return invalid_argument("to set ", shorten(change.key), ", ", shorten(part),
                               " must be an object, got ", describe(place));
     }
-    object = &place;
+    object = &place.object();
     rest.remove_prefix(dot + 1);
   }
 }

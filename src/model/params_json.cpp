@@ -207,7 +207,7 @@ void read_context(Params& params) {
 void refuse_other_rope_keys(Params& params) {
   constexpr std::array<std::string_view, 4> known = {
       "rope_theta", "use_scaled_rope", "rope_scaling_factor", "rope_high_freq_factor"};
-  for (const auto& [key, value] : params.reader.from().object->items()) {
+  for (const auto& [key, value] : params.reader.from().object->object()) {
     const bool is_known =
         std::find(known.begin(), known.end(), key) != known.end() || key == "qk_rope_head_dim";
     if (is_known || value.is_null() || !speaks_of_rope(key)) continue;
@@ -247,9 +247,7 @@ Result<ModelSpec> finish(Params params, ModelSpec model, const ResolveOptions& o
   if (params.reader.error()) return *params.reader.error();
   auto frequencies = make_frequencies(params.spec, options.context_tokens);
   if (!frequencies) {
-    auto error = std::move(frequencies).error();
-    if (error.code == ErrorCode::out_of_memory) return error;
-    return malformed_input("params.json: ", error.message);
+    return blamed(ErrorCode::malformed_input, "params.json: ", frequencies.error());
   }
   model.rotary.push_back({.layer_type = {},
                           .spec = params.spec,

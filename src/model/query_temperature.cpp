@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/guard.hpp"
 #include "base/message.hpp"
 
 namespace rotary {
@@ -53,7 +54,9 @@ struct Validate {
 
 }  // namespace
 
-Status validate(const QueryTemperature& temperature) { return std::visit(Validate{}, temperature); }
+Status validate(const QueryTemperature& temperature) {
+  return guarded([&]() -> Status { return std::visit(Validate{}, temperature); });
+}
 
 double query_factor(const QueryTemperature& temperature, std::int64_t position) noexcept {
   return std::visit(FactorAt{position}, temperature);

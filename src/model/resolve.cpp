@@ -115,7 +115,7 @@ Result<ModelSpec> resolve_config(const ConfigObject& object, const ResolveOption
 Status check_temperatures(const ModelSpec& model) {
   for (const ModelLayer& layer : model.layers) {
     if (auto status = validate(layer.query_temperature); !status) {
-      return malformed_input("config: ", status.error().message);
+      return blamed(ErrorCode::malformed_input, "config: ", status.error());
     }
   }
   return {};

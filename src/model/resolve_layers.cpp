@@ -73,7 +73,7 @@ Result<Rotates> rotating_layers(const ModelConfig& config) {
     case RotaryLayers::sliding:
       return by_window(config);
     case RotaryLayers::sliding_if_windowed: {
-      const bool says_no_window = config.object.object->contains("sliding_window") &&
+      const bool says_no_window = config.object.object->find("sliding_window") != nullptr &&
                                   find(config.object, "sliding_window") == nullptr;
       return says_no_window ? all : by_window(config);
     }
@@ -105,7 +105,7 @@ Result<QueryTemperature> temperature_of_beta(const ModelConfig& config) {
 Result<bool> tunes_temperature(const ConfigObject& config) {
   constexpr std::string_view key = "attn_temperature_tuning";
   const Json* const value = find(config, key);
-  if (value != nullptr && value->is_number()) return *value != 0;
+  if (value != nullptr && value->is_number()) return value->number() != 0;
   const auto is_on = read_boolean(config, key);
   if (!is_on) return is_on.error();
   return is_on->value_or(true);

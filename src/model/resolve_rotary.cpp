@@ -160,12 +160,10 @@ std::int64_t context_to_check(const ModelConfig& config, const ResolveOptions& o
 Status validate(const RotarySpec& spec, const std::string& path, std::int64_t context_tokens) {
   const auto frequencies = make_frequencies(spec, context_tokens);
   if (frequencies) return {};
-  const Error& error = frequencies.error();
-  if (error.code == ErrorCode::out_of_memory) return error;
   // "rope_scaling." -> "config (rope_scaling): factor must be …"
   const std::string within =
       path.empty() ? "" : message(" (", path.substr(0, path.size() - 1), ")");
-  return malformed_input("config", within, ": ", error.message);
+  return blamed(ErrorCode::malformed_input, message("config", within, ": "), frequencies.error());
 }
 
 std::int64_t head_dim_of(const ModelConfig& config, const LayerTypeRope& rope) {

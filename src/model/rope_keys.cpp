@@ -40,7 +40,7 @@ constexpr std::array<Switch, 9> switches = {Switch{"rotary", true},
 
 bool is_harmless(std::string_view key, const Json& value) {
   return std::any_of(switches.begin(), switches.end(), [&](const Switch& each) {
-    return each.key == key && value.is_boolean() && value.get<bool>() == each.harmless;
+    return each.key == key && value.is_boolean() && value.boolean() == each.harmless;
   });
 }
 
@@ -117,7 +117,7 @@ bool reads_key(const Family& family, std::string_view key) {
 
 Status check_rope_keys(const ConfigObject& config, const Family& family,
                        std::vector<std::string>& warnings) {
-  for (const auto& [key, value] : config.object->items()) {
+  for (const auto& [key, value] : config.object->object()) {
     if (!speaks_of_rope(key) || value.is_null() || reads_key(family, key)) continue;
     if (is_harmless(key, value)) continue;
     if (family.latent && contains(of_an_indexer, key)) continue;

@@ -18,7 +18,7 @@ constexpr std::string_view full = "full_attention";
 constexpr std::string_view sliding = "sliding_attention";
 
 struct Dictionary {
-  Json json = Json::object();
+  Json json = Json(Json::Object());
   std::string path;  // "" when the config has none
 };
 
@@ -30,19 +30,19 @@ bool may_be_unused(const Family& family, std::string_view label) {
 }
 
 bool is_nested(const Json& dictionary) {
-  return !dictionary.empty() && std::all_of(dictionary.begin(), dictionary.end(),
-                                            [](const Json& each) { return each.is_object(); });
+  const Json::Object& members = dictionary.object();
+  return !members.empty() && std::all_of(members.begin(), members.end(), [](const auto& member) {
+    return member.second.is_object();
+  });
 }
 
 // A layer type with null is one without a dictionary.
 void drop_null_types(Json& dictionary) {
-  Json typed = Json::object();
-  for (const auto& [key, value] : dictionary.items()) {
-    if (value.is_null()) continue;
-    if (!value.is_object()) return;
-    typed[key] = value;
+  const Json::Object& members = dictionary.object();
+  for (const auto& [key, value] : members) {
+    if (!value.is_null() && !value.is_object()) return;
   }
-  dictionary = std::move(typed);
+  std::erase_if(dictionary.object(), [](const auto& member) { return member.second.is_null(); });
 }
 
 // The dictionary in force: rope_scaling, the older name, replaces rope_parameters unless it is
@@ -57,8 +57,8 @@ Result<Dictionary> find_dictionary(const ConfigObject& config, const Family& fam
     if (!value->is_object()) {
       return malformed_input(config.path, key, " must be an object, got ", describe(*value));
     }
-    if (value->empty()) continue;
-    if (!found.json.empty() && found.json != *value) {
+    if (value->size() == 0) continue;
+    if (found.json.size() > 0 && found.json != *value) {
       warnings.push_back(message(config.path, "rope_scaling and ", config.path,
                                  "rope_parameters differ; rope_scaling is used, as Transformers "
                                  "does"));
@@ -66,12 +66,13 @@ Result<Dictionary> find_dictionary(const ConfigObject& config, const Family& fam
     found = {.json = *value, .path = message(config.path, key, ".")};
   }
   drop_null_types(found.json);
-  if (found.json.empty() && !family.default_rope.empty()) {
-    found = {.json = Json::parse(family.default_rope),
-             .path = message(config.path, "rope_parameters.")};
+  if (found.json.size() == 0 && !family.default_rope.empty()) {
+    auto parameters = parse_json(family.default_rope, "default_rope");
+    if (!parameters) return std::move(parameters).error();
+    found = {.json = *std::move(parameters), .path = message(config.path, "rope_parameters.")};
     warnings.push_back(message(config.path,
                                "rope_parameters is absent; that of the family's class is used: ",
-                               shorten(found.json.dump(), 200)));
+                               shorten(found.json.text(), 200)));
   }
   return found;
 }
@@ -94,7 +95,7 @@ Result<RopeLayout> nested(const Dictionary& dictionary, const Family& family,
                            dictionary.json.size());
   }
   RopeLayout layout{.ropes = {}, .of_layer = {}, .is_nested = true};
-  for (const auto& [key, value] : dictionary.json.items()) {
+  for (const auto& [key, value] : dictionary.json.object()) {
     const bool is_used = std::find(labels.begin(), labels.end(), key) != labels.end();
     if (!is_used && !may_be_unused(family, key)) {
       return malformed_input(dictionary.path, shorten(key),
@@ -123,7 +124,7 @@ Status fill_base(const ConfigObject& config, std::string_view key, double otherw
                  Json& dictionary) {
   const auto given = read_number(config, key);
   if (!given) return given.error();
-  if (!dictionary.contains("rope_theta")) dictionary["rope_theta"] = given->value_or(otherwise);
+  dictionary.object().try_emplace("rope_theta", given->value_or(otherwise));
   return {};
 }
 
@@ -133,14 +134,16 @@ Result<RopeLayout> with_two_bases(const ConfigObject& config, const Family& fami
                                   Dictionary dictionary, const std::vector<std::string>& types,
                                   std::vector<std::string>& warnings) {
   const TwoBases& bases = *family.two_bases;
-  const Json unscaled = {{"rope_type", "default"}};
-  Json full_rope = dictionary.json.empty() ? unscaled : dictionary.json;
+  const Json unscaled(Json::Object{{"rope_type", Json("default")}});
+  Json full_rope = dictionary.json.size() == 0 ? unscaled : dictionary.json;
   Json sliding_rope = bases.scaled == ScaledLayers::all ? full_rope : unscaled;
   if (is_nested(dictionary.json)) {
-    full_rope = dictionary.json.value(full, unscaled);
-    sliding_rope = dictionary.json.value(sliding, unscaled);
+    const Json* const of_full = dictionary.json.find(full);
+    const Json* const of_sliding = dictionary.json.find(sliding);
+    full_rope = of_full == nullptr ? unscaled : *of_full;
+    sliding_rope = of_sliding == nullptr ? unscaled : *of_sliding;
   } else if (bases.full_key == bases.sliding_key && find(config, bases.full_key) != nullptr &&
-             *find(config, bases.full_key) != bases.sliding) {
+             *find(config, bases.full_key) != Json(bases.sliding)) {
     warnings.push_back(message("sliding layers turn with the same ", bases.sliding_key,
                                " as full ones; Transformers 5 gives them ", bases.sliding,
                                " when it reads a config of this form"));
@@ -149,9 +152,9 @@ Result<RopeLayout> with_two_bases(const ConfigObject& config, const Family& fami
     return std::move(status).error();
   if (auto status = fill_base(config, bases.sliding_key, bases.sliding, sliding_rope); !status)
     return std::move(status).error();
-  if (!is_nested(dictionary.json)) dictionary.json = Json::object();
-  dictionary.json[std::string(full)] = std::move(full_rope);
-  dictionary.json[std::string(sliding)] = std::move(sliding_rope);
+  if (!is_nested(dictionary.json)) dictionary.json = Json(Json::Object());
+  dictionary.json.object().insert_or_assign(std::string(full), std::move(full_rope));
+  dictionary.json.object().insert_or_assign(std::string(sliding), std::move(sliding_rope));
   if (dictionary.path.empty()) dictionary.path = message(config.path, "rope_parameters.");
   return nested(dictionary, family, types);
 }
@@ -159,6 +162,7 @@ Result<RopeLayout> with_two_bases(const ConfigObject& config, const Family& fami
 // What belongs to positions rather than to the rule is taken out of the dictionary.
 Status take_extras(const Family& family, LayerTypeRope& rope, std::vector<std::string>& warnings) {
   const ConfigObject object{.object = &rope.dictionary, .path = rope.path};
+  Json::Object& members = rope.dictionary.object();
   if (family.sections == SectionKeys::accepted) {
     const auto sections = read_numbers(object, "mrope_section");
     if (!sections) return sections.error();
@@ -170,12 +174,12 @@ Status take_extras(const Family& family, LayerTypeRope& rope, std::vector<std::s
     }
     for (const std::string_view key : {"mrope_interleaved", "interleaved"}) {
       if (const auto value = read_boolean(object, key); !value) return value.error();
-      rope.dictionary.erase(std::string(key));
+      members.erase(std::string(key));
     }
-    rope.dictionary.erase("mrope_section");
+    members.erase("mrope_section");
     for (const std::string_view key : {"rope_type", "type"}) {
-      const auto found = rope.dictionary.find(key);
-      if (found != rope.dictionary.end() && *found == "mrope") *found = "default";
+      const auto found = members.find(key);
+      if (found != members.end() && found->second == "mrope") found->second = Json("default");
     }
     if (!rope.sections.empty()) {
       warnings.push_back(message(rope.path,
@@ -191,8 +195,8 @@ Status take_extras(const Family& family, LayerTypeRope& rope, std::vector<std::s
       return malformed_input(rope.path, "llama_4_scaling_beta must be >= 0, got ",
                              rope.llama_4_scaling_beta);
     }
-    rope.dictionary.erase("llama_4_scaling_beta");
-    rope.dictionary.erase("max_position_embeddings");  // of the config, repeated
+    members.erase("llama_4_scaling_beta");
+    members.erase("max_position_embeddings");  // of the config, repeated
   }
   return {};
 }
@@ -201,8 +205,8 @@ Status take_extras(const Family& family, LayerTypeRope& rope, std::vector<std::s
 void warn_about_nested_truncate(const RopeLayout& layout, std::vector<std::string>& warnings) {
   if (!layout.is_nested) return;
   for (const LayerTypeRope& rope : layout.ropes) {
-    const auto found = rope.dictionary.find("truncate");
-    if (found == rope.dictionary.end() || *found != false) continue;
+    const Json* const found = rope.dictionary.find("truncate");
+    if (found == nullptr || *found != Json(false)) continue;
     warnings.push_back(message(rope.path,
                                "truncate is false and so used; Transformers 5 ignores it in "
                                "parameters for one layer type"));
@@ -217,7 +221,7 @@ Result<RopeLayout> lay_out(const ConfigObject& config, const Family& family,
   if (family.labels == RopeLabels::per_layer_lists) {
     auto lists = expand_lists(config, dictionary->json, types);
     if (!lists) return std::move(lists).error();
-    if (!lists->empty())
+    if (lists->size() > 0)
       dictionary = Dictionary{*std::move(lists), message(config.path, "rope_parameters.")};
   }
   if (family.labels == RopeLabels::main_and_compress) {
@@ -236,7 +240,7 @@ Result<RopeLayout> lay_out(const ConfigObject& config, const Family& family,
   }
   if (is_nested(dictionary->json)) return nested(*dictionary, family, types);
   const bool wants_nested = family.default_rope.find('{', 1) != std::string_view::npos;
-  if (wants_nested && !dictionary->json.empty()) {
+  if (wants_nested && dictionary->json.size() > 0) {
     warnings.push_back(message(dictionary->path,
                                " holds for all layers, although the class has parameters of its "
                                "own for each layer type"));

@@ -16,7 +16,7 @@ constexpr std::size_t max_bases = 16;             // models have two
 
 // The entry of each layer's type; layers of a type must agree, as the class takes the first.
 Status spread(const ConfigObject& config, std::string_view list_key, std::string_view key,
-              const std::vector<std::string>& layer_types, Json& dictionaries) {
+              const std::vector<std::string>& layer_types, Json::Object& dictionaries) {
   const auto values = read_numbers(config, list_key);
   if (!values) return values.error();
   if (!*values) return {};
@@ -25,11 +25,11 @@ Status spread(const ConfigObject& config, std::string_view list_key, std::string
                            layer_types.size(), "; got ", (*values)->size());
   }
   for (std::size_t i = 0; i < layer_types.size(); ++i) {
-    Json& dictionary = dictionaries[layer_types[i]];
-    const auto [entry, is_first] = dictionary.emplace(key, (**values)[i]);
-    if (!is_first && *entry != (**values)[i]) {
+    Json::Object& dictionary = dictionaries[layer_types[i]].object();
+    const auto [entry, is_first] = dictionary.try_emplace(std::string(key), (**values)[i]);
+    if (!is_first && entry->second != Json((**values)[i])) {
       return unsupported(config.path, list_key, " must be the same in all layers of type ",
-                         shorten(layer_types[i]), "; got ", describe(*entry), " and ",
+                         shorten(layer_types[i]), "; got ", describe(entry->second), " and ",
                          (**values)[i]);
     }
   }
@@ -37,26 +37,28 @@ Status spread(const ConfigObject& config, std::string_view list_key, std::string
 }
 
 bool has_dictionary(const Json& dictionary, std::string_view label) {
-  const auto found = dictionary.find(label);
-  return found != dictionary.end() && found->is_object();
+  const Json* const found = dictionary.find(label);
+  return found != nullptr && found->is_object();
 }
 
 }  // namespace
 
 Result<Json> expand_lists(const ConfigObject& config, const Json& dictionary,
                           const std::vector<std::string>& layer_types) {
-  Json dictionaries = Json::object();
+  Json::Object dictionaries;
   const Json* const base = find(config, "rope_theta");
   const bool has_bases = base != nullptr && base->is_array();
   const bool has_fractions = find(config, "partial_rotary_factors") != nullptr;
-  if (has_dictionary(dictionary, "full_attention")) return dictionaries;
+  if (has_dictionary(dictionary, "full_attention")) return Json(std::move(dictionaries));
   if (layer_types.empty()) {
-    if (!has_bases && !has_fractions) return dictionaries;
+    if (!has_bases && !has_fractions) return Json(std::move(dictionaries));
     return malformed_input(config.path,
                            "layer_types must be given, because rope_theta or "
                            "partial_rotary_factors is a list; got none");
   }
-  for (const std::string& type : layer_types) dictionaries[type] = {{"rope_type", "default"}};
+  for (const std::string& type : layer_types) {
+    dictionaries.try_emplace(type, Json::Object{{"rope_type", Json("default")}});
+  }
   if (has_bases) {
     if (auto status = spread(config, "rope_theta", "rope_theta", layer_types, dictionaries);
         !status)
@@ -66,8 +68,11 @@ Result<Json> expand_lists(const ConfigObject& config, const Json& dictionary,
                            dictionaries);
       !status)
     return std::move(status).error();
-  if (dictionaries.contains("full_attention")) dictionaries["full_attention"].update(dictionary);
-  return dictionaries;
+  if (const auto found = dictionaries.find("full_attention"); found != dictionaries.end()) {
+    for (const auto& [key, value] : dictionary.object())
+      found->second.object().insert_or_assign(key, value);
+  }
+  return Json(std::move(dictionaries));
 }
 
 Result<Labelled> main_and_compress(const ConfigObject& config, const Json& dictionary,
@@ -80,19 +85,21 @@ Result<Labelled> main_and_compress(const ConfigObject& config, const Json& dicti
     if (!base) return base.error();
     const auto compress_base = read_number(config, "compress_rope_theta");
     if (!compress_base) return compress_base.error();
-    Json compress = dictionary;
-    compress["rope_theta"] = compress_base->value_or(default_compress_base);
-    const Json type = compress.value("rope_type", compress.value("type", Json("default")));
-    if (type == "yarn") compress.emplace("attention_factor", 1.0);
-    labelled.dictionaries = {
-        {"main", {{"rope_type", "default"}, {"rope_theta", base->value_or(default_base)}}},
-        {"compress", std::move(compress)}};
+    Json::Object compress = dictionary.object();
+    compress.insert_or_assign("rope_theta", Json(compress_base->value_or(default_compress_base)));
+    const Json* type = dictionary.find("rope_type");
+    if (type == nullptr) type = dictionary.find("type");
+    if (type != nullptr && *type == "yarn") compress.try_emplace("attention_factor", 1.0);
+    Json::Object main = {{"rope_type", Json("default")},
+                         {"rope_theta", Json(base->value_or(default_base))}};
+    labelled.dictionaries = Json(
+        Json::Object{{"main", Json(std::move(main))}, {"compress", Json(std::move(compress))}});
   }
   // A model may have layers of one kind alone.
   for (const std::string_view label : {"main", "compress"}) {
     const auto& used = labelled.of_layer;
     if (!used.empty() && std::find(used.begin(), used.end(), label) == used.end())
-      labelled.dictionaries.erase(std::string(label));
+      labelled.dictionaries.object().erase(std::string(label));
   }
   if (layer_types.empty()) labelled.of_layer = {"main", "compress"};
   return labelled;
@@ -115,7 +122,7 @@ Result<RopeLayout> layer_bases(const ConfigObject& config, const Json& dictionar
   }
   for (const double base : distinct) {
     Json own = dictionary;
-    own["rope_theta"] = base;
+    own.object().insert_or_assign("rope_theta", Json(base));
     std::optional<std::string> label;
     if (distinct.size() > 1) label = message("rope_theta ", base);
     layout.ropes.push_back({.layer_type = std::move(label),

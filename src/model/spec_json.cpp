@@ -39,7 +39,7 @@ constexpr std::array config_keys = {ConfigKey{"", "rope_theta", "base"},
 
 // Absent and null are two things here, unlike in a config: null is no value of any key.
 Status refuse_null(const ConfigObject& from) {
-  for (const auto& [key, value] : from.object->items()) {
+  for (const auto& [key, value] : from.object->object()) {
     if (!value.is_null()) continue;
     return malformed_input(from.path, shorten(key), " must have a value or be left out, got null");
   }
@@ -48,7 +48,7 @@ Status refuse_null(const ConfigObject& from) {
 
 Status refuse_config_keys(const ConfigObject& from) {
   for (const ConfigKey& key : config_keys) {
-    if (key.path != from.path || !from.object->contains(key.name)) continue;
+    if (key.path != from.path || from.object->find(key.name) == nullptr) continue;
     return malformed_input("a spec must say ", key.in_a_spec, ", where a config says ", key.name,
                            "; got ", from.path, key.name);
   }
@@ -57,7 +57,7 @@ Status refuse_config_keys(const ConfigObject& from) {
 
 Status refuse_other_keys(const ConfigObject& from, std::string_view owner,
                          std::span<const std::string_view> accepted) {
-  for (const auto& [key, value] : from.object->items()) {
+  for (const auto& [key, value] : from.object->object()) {
     if (std::find(accepted.begin(), accepted.end(), key) != accepted.end()) continue;
     return malformed_input(from.path, shorten(key), " is not a key of ", owner, ", which accepts ",
                            join(accepted), did_you_mean(key, accepted));

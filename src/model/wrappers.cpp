@@ -100,7 +100,7 @@ const Wrapper* find_wrapper(std::string_view model_type) {
 // Rope keys around the language model's config do nothing; they matter where they disagree with it.
 void warn_about_outer_keys(const ConfigObject& outer, const ConfigObject& inner,
                            std::vector<std::string>& warnings) {
-  for (const auto& [key, value] : outer.object->items()) {
+  for (const auto& [key, value] : outer.object->object()) {
     if (value.is_null() || !speaks_of_rope(key)) continue;
     const Json* const within = find(inner, key);
     if (within != nullptr && *within == value) continue;
@@ -126,8 +126,8 @@ Result<std::string> model_type_of(const ConfigObject& config, std::string_view a
 const Json* language_model_of_same_type(const LanguageConfig& found) {
   const Json* const inner = find(found.object, "text_config");
   if (inner == nullptr || !inner->is_object()) return nullptr;
-  const auto inner_type = inner->find("model_type");
-  return inner_type != inner->end() && *inner_type == found.model_type ? inner : nullptr;
+  const Json* const inner_type = inner->find("model_type");
+  return inner_type != nullptr && *inner_type == found.model_type ? inner : nullptr;
 }
 
 }  // namespace

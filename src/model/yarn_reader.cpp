@@ -20,7 +20,7 @@ void warn_about_ratio(DictionaryReader& reader, const YarnScaling& rule) {
 // truncate of configs, which a spec understands too; ramp, of specs alone, has a name for each.
 YarnRamp read_ramp(DictionaryReader& reader) {
   const ConfigObject& from = reader.from();
-  if (from.object->contains("truncate") && find(from, "truncate") == nullptr) {
+  if (from.object->find("truncate") != nullptr && find(from, "truncate") == nullptr) {
     reader.fail(malformed_input(from.path, "truncate must be true or false, got null"));
   }
   const auto truncate = reader.boolean("truncate");
@@ -45,7 +45,7 @@ YarnRamp read_ramp(DictionaryReader& reader) {
 
 Scaling read_yarn(DictionaryReader& reader) {
   YarnScaling rule;
-  const bool has_factor_key = reader.from().object->contains("factor");
+  const bool has_factor_key = reader.from().object->find("factor") != nullptr;
   const auto factor = reader.number("factor");
   rule.original_context_tokens = reader.original_context();
   if (!has_factor_key) reader.required_number("factor");
@@ -64,7 +64,7 @@ Scaling read_yarn(DictionaryReader& reader) {
   rule.mscale = reader.number("mscale");
   rule.mscale_all_dim = reader.number("mscale_all_dim");
   const Json* const given = find(reader.from(), "attention_factor");
-  if (given != nullptr && given->is_number_integer()) {
+  if (given != nullptr && given->is_integer()) {
     reader.warn(message(reader.from().path, "attention_factor is an integer, ", describe(*given),
                         "; Transformers warns unless it is a float"));
   }

@@ -1,32 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of its own, so that no caller is compiled together with the replacement.
+// A file of its own, so that no caller is compiled together with the replacement. The forms that
+// are not replaced here (of arrays, nothrow) call these, as the standard says.
 #include "support/counted_new.hpp"
 
 #include <atomic>
 #include <cstdlib>
+#include <limits>
 #include <new>
 
 namespace {
 
+constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+
 std::atomic<std::size_t> allocations{0};
+std::atomic<std::int64_t> live{0};
+std::atomic<std::size_t> first_to_fail{never};  // among allocations since the process began
+std::atomic<std::size_t> last_to_fail{never};
+std::atomic<bool> one_failed{false};
 
 // More than a machine has. AddressSanitizer's malloc would end the process.
 constexpr std::size_t too_many_bytes = std::size_t{1} << 47;
 
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (bytes >= too_many_bytes) throw std::bad_alloc();
-  if (void* const memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
-  throw std::bad_alloc();
+void* counted(std::size_t bytes, std::size_t alignment) {
+  const std::size_t index = allocations++;
+  const bool fails = index >= first_to_fail && index <= last_to_fail;
+  if (fails) one_failed = true;
+  if (fails || bytes >= too_many_bytes) throw std::bad_alloc();
+  // A multiple of the alignment, which aligned_alloc asks for; 0 bytes have an address, too.
+  const std::size_t whole = (bytes / alignment + 1) * alignment;
+  void* const memory = alignment <= alignof(std::max_align_t)
+                           ? std::malloc(bytes > 0 ? bytes : 1)
+                           : std::aligned_alloc(alignment, whole);
+  if (memory == nullptr) throw std::bad_alloc();
+  ++live;
+  return memory;
 }
 
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
+void release(void* memory) noexcept {
+  if (memory != nullptr) --live;
+  std::free(memory);
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return counted(bytes, 1); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<std::size_t>(alignment));
+}
+
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t /*bytes*/) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t /*bytes*/, std::align_val_t /*alignment*/) noexcept {
+  release(memory);
+}
 
 namespace rotary::test {
 
 std::size_t allocation_count() noexcept { return allocations; }
+
+std::int64_t live_allocations() noexcept { return live; }
+
+FailingNew::FailingNew(std::size_t index, Failing which) noexcept {
+  one_failed = false;
+  first_to_fail = allocations + index;
+  last_to_fail = which == Failing::one ? allocations + index : never - 1;
+}
+
+FailingNew::~FailingNew() {
+  first_to_fail = never;
+  last_to_fail = never;
+}
+
+bool FailingNew::has_failed() const noexcept { return one_failed; }
 
 }  // namespace rotary::test

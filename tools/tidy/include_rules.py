@@ -151,6 +151,7 @@ RULES = (
     Rule("fuzz/", (PUBLIC, "cli/", "tests/support/"), STANDARD, (), REACH),
     Rule(
         "tests/", (PUBLIC, "src/", "reference/", "cli/", "bench/"), STANDARD | C_STANDARD,
-        ("gtest/", "gmock/", "rapidcheck", "nlohmann/", "mpfr.h", "gmp.h", "zip.h") + SYSTEM,
+        ("gtest/", "gmock/", "rapidcheck", "nlohmann/", "mpfr.h", "gmp.h", "zip.h",
+         "dlfcn.h", "pthread.h") + SYSTEM,
     ),
 )

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A JSON value. nlohmann/json reads and writes the text, but its own tree moves children to a stack
+// that it allocates when it is destroyed or half copied, which ends the process once memory has run
+// out; nothing here allocates in a destructor, a move or a comparison.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rotary {
+
+class Json {
+ public:
+  using Array = std::vector<Json>;
+  using Object = std::map<std::string, Json, std::less<>>;  // in the order of their keys
+
+  Json() = default;  // null
+  explicit Json(bool value) : value_(value) {}
+  explicit Json(std::int64_t value) : value_(value) {}
+  explicit Json(std::uint64_t value) : value_(value) {}
+  explicit Json(double value) : value_(value) {}
+  explicit Json(std::string value) : value_(std::move(value)) {}
+  explicit Json(const char* value) : value_(std::string(value)) {}
+  explicit Json(Array value) : value_(std::move(value)) {}
+  explicit Json(Object value) : value_(std::move(value)) {}
+
+  [[nodiscard]] bool is_null() const { return holds<std::monostate>(); }
+  [[nodiscard]] bool is_boolean() const { return holds<bool>(); }
+  [[nodiscard]] bool is_integer() const { return holds<std::int64_t>() || is_unsigned(); }
+  [[nodiscard]] bool is_unsigned() const { return holds<std::uint64_t>(); }
+  [[nodiscard]] bool is_number() const { return holds<double>() || is_integer(); }
+  [[nodiscard]] bool is_string() const { return holds<std::string>(); }
+  [[nodiscard]] bool is_array() const { return holds<Array>(); }
+  [[nodiscard]] bool is_object() const { return holds<Object>(); }
+
+  // Each requires the type that it is named after; a number is converted.
+  [[nodiscard]] bool boolean() const { return std::get<bool>(value_); }
+  [[nodiscard]] std::int64_t integer() const;
+  [[nodiscard]] double number() const;
+  [[nodiscard]] const std::string& string() const { return std::get<std::string>(value_); }
+  [[nodiscard]] const Array& array() const { return std::get<Array>(value_); }
+  [[nodiscard]] Array& array() { return std::get<Array>(value_); }
+  [[nodiscard]] const Object& object() const { return std::get<Object>(value_); }
+  [[nodiscard]] Object& object() { return std::get<Object>(value_); }
+
+  // Of an array or an object; 0 of any other value.
+  [[nodiscard]] std::size_t size() const;
+
+  // The member of an object; nullptr where there is none.
+  [[nodiscard]] const Json* find(std::string_view key) const;
+
+  // As JSON text; bytes that are no UTF-8 become U+FFFD.
+  [[nodiscard]] std::string text() const;
+
+  // Numbers are equal where their values are: 1 and 1.0.
+  friend bool operator==(const Json& one, const Json& other) noexcept;
+  friend bool operator==(const Json& one, std::string_view text) noexcept {
+    const auto* const own = std::get_if<std::string>(&one.value_);
+    return own != nullptr && *own == text;
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] bool holds() const {
+    return std::holds_alternative<T>(value_);
+  }
+
+  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array,
+               Object>
+      value_;
+};
+
+static_assert(std::is_nothrow_move_constructible_v<Json> &&
+              std::is_nothrow_move_assignable_v<Json>);
+
+}  // namespace rotary

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configs, specs, and what they are made of.
+#include <utility>
+
+#include "out_of_memory/cases.hpp"
+#include "rotary/families.hpp"
+#include "rotary/model_spec.hpp"
+#include "rotary/spec_json.hpp"
+#include "support/corpus.hpp"
+#include "support/resolving.hpp"
+
+namespace rotary::test {
+namespace {
+
+struct Config {
+  std::string what;
+  std::string json;
+  ResolveOptions options = {};
+};
+
+// One for each way through src/model, the largest trees among them, and refusals at each depth.
+std::vector<Config> configs() {
+  const std::string long_name(80, 'x');
+  return {
+      {"llama", llama_with(R"("rope_scaling": {"rope_type": "yarn", "factor": 4.0,)"
+                           R"( "original_max_position_embeddings": 1024})")},
+      {"a family that is not known", model_with("no_family_of_this_name")},
+      {"a pairing that is asked for",
+       model_with("no_family_of_this_name", R"("rope_theta": 10000.0)"),
+       {.pairing = Pairing::half}},
+      {"warnings",
+       llama_with(R"("rope_scaling": {"type": "linear", "factor": 0.5})"),
+       {.pairing = Pairing::interleaved, .context_tokens = 1 << 20}},
+      {"overrides",
+       llama_with(""),
+       {.overrides = {{"rope_scaling.factor", "4"},
+                      {"rope_scaling.rope_type", "linear"},
+                      {"a.b.c." + long_name, R"([{"d": [1, 2]}, null, "a long text, beyond"])"}}}},
+      {"an override of what is no object",
+       llama_with(""),
+       {.overrides = {{"hidden_size." + long_name, "1"}}}},
+      {"an override of nothing", llama_with(""), {.overrides = {{long_name + "..a", "1"}}}},
+      {"two bases", model_with("gemma3_text", R"("sliding_window_pattern": 2)")},
+      {"one dictionary for each layer type",
+       model_with("gemma3_text",
+                  R"("layer_types": ["full_attention", "sliding_attention", "full_attention",)"
+                  R"( "sliding_attention"], "rope_parameters": {"full_attention":)"
+                  R"( {"rope_type": "linear", "factor": 8.0, "rope_theta": 1000000.0},)"
+                  R"( "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}})")},
+      {"a list for each layer",
+       model_with("step3p5",
+                  R"("layer_types": ["full_attention", "sliding_attention", "full_attention",)"
+                  R"( "sliding_attention"], "rope_theta": [1e6, 1e4, 1e6, 1e4])")},
+      {"bases of layers",
+       model_with("granitemoehybrid", R"("layer_rope_theta": [1e6, 0, 1e4, 0])")},
+      {"main and compress", model_with("deepseek_v4", R"("compress_ratios": [0, 4, 128, 0])")},
+      {"a wrapped language model",
+       R"({"model_type": "llava", "rope_theta": 7, "text_config": )" + llama_with("") + "}"},
+      {"a wrapped language model that is a list",
+       R"({"model_type": "llava", "text_config": [[[1], [2]], [3]]})"},
+      {"params.json of Meta", R"({"dim": 4096, "n_heads": 32, "n_layers": 4, "multiple_of": 256,)"
+                              R"( "use_scaled_rope": true, "model_type": "transformer"})"},
+      {"params.json of Mistral",
+       R"({"dim": 4096, "n_heads": 32, "n_layers": 4, "rope_theta": 1e6, "yarn": {"factor": 4,)"
+       R"( "original_max_position_embeddings": 8192}})"},
+      {"a model_type that is no text",
+       R"({"model_type": [["transformer"]], "dim": 1, "n_heads": 1})"},
+      {"a rope key that nobody knows",
+       llama_with(R"("rope_)" + long_name + R"(": {"a": [1, {}]})")},
+      {"a key of another rule",
+       llama_with(R"("rope_scaling": {"rope_type": "linear", "factor": 4, ")" + long_name +
+                  R"(": [[["a long text that has memory of its own"]]]})")},
+      {"a tree that ends too early",
+       R"({"a": [[{"b": [{"c": {"d": "a long text, it is long"}}]}]])"},
+      {"a key twice", R"({"a": [[1, 2], [3]], "b": {"c": {"d": 1, "d": [2]}}})"},
+      {"no object", R"([[1], [[2]], {"a": []}])"},
+      {"a NUL byte", std::string("{\0}", 3)},
+      {"options out of range", llama_with(""), {.context_tokens = -1}},
+  };
+}
+
+std::vector<std::string> specs() {
+  return {
+      R"({"head_dim": 128, "base": 500000, "pairing": "half"})",
+      R"({"head_dim": 64, "base": 10000, "pairing": "interleaved", "scaling": {"rope_type":)"
+      R"( "longrope", "factor": 4, "original_max_position_embeddings": 1024, "switch":)"
+      R"( "always_long", "short_factor": [1, 1.5], "long_factor": [2, 3]}})",
+      R"({"head_dim": 64, "base": 10000, "pairing": "half", "xpos": {"scale_base": 512,)"
+      R"( "center": 0}, "numerics": "exact", "rounding": "result", "sense": "negative"})",
+      R"({"head_dim": 64, "base": 10000, "pairing": "a name that is none of them, and is long"})",
+      R"({"head_dim": 64, "base": 10000, "pairing": "half", "rope_theta": 10000})",
+      R"({"head_dim": 64, "base": 10000, "pairing": "half", "scaling": [{"a": {"b": [1]}}]})",
+      R"({"head_dim": 64, "base": 10000, "pairing": "half", "scaling": {"rope_type": "ntk",)"
+      R"( "alpha": 8, "a key that nobody knows and is long": [[{}]]}})",
+      R"([{"head_dim": 64}])",
+  };
+}
+
+std::vector<Case> values() {
+  return {
+      cannot_fail("rotary::depends_on_context(", [] { return depends_on_context(NtkScaling{}); }),
+      cannot_fail("rotary::rope_type(", [] { return rope_type(YarnScaling{}); }),
+      cannot_fail("rotary::to_string(rotary::LayerEncoding)",
+                  [] { return to_string(LayerEncoding::none); }),
+      cannot_fail("rotary::to_string(rotary::Numerics)", [] { return to_string(Numerics::ggml); }),
+      cannot_fail("rotary::to_string(rotary::Pairing)", [] { return to_string(Pairing::half); }),
+      cannot_fail("rotary::to_string(rotary::Rounding)",
+                  [] { return to_string(Rounding::double_angle); }),
+      cannot_fail("rotary::to_string(rotary::Sense)", [] { return to_string(Sense::negative); }),
+      cannot_fail("rotary::query_factor(",
+                  [] { return query_factor(LognTemperature{.trained_tokens = 7}, 70); }),
+  };
+}
+
+void add_families(std::vector<Case>& cases) {
+  for (const FamilyInfo& family : value_of(known_families())) {
+    const std::string config = model_with(family.model_type);
+    cases.push_back(case_of("rotary::resolve(", config, [config] { return resolve(config); }));
+  }
+}
+
+void add_corpora(std::vector<Case>& cases) {
+  for (const CorpusFile& file : corpus_files("config", "")) {
+    cases.push_back(
+        case_of("rotary::resolve(", file.name, [text = file.bytes] { return resolve(text); }));
+  }
+  for (const CorpusFile& file : corpus_files("spec", "")) {
+    cases.push_back(case_of("rotary::parse_rotary_spec(", file.name,
+                            [text = file.bytes] { return parse_rotary_spec(text); }));
+  }
+}
+
+}  // namespace
+
+std::vector<Case> model_cases() {
+  std::vector<Case> cases = values();
+  for (const Config& config : configs()) {
+    cases.push_back(case_of("rotary::resolve(", config.what,
+                            [config] { return resolve(config.json, config.options); }));
+  }
+  for (const std::string& spec : specs()) {
+    cases.push_back(
+        case_of("rotary::parse_rotary_spec(", spec, [spec] { return parse_rotary_spec(spec); }));
+  }
+  add_families(cases);
+  add_corpora(cases);
+  cases.push_back(case_of("rotary::known_families()", "", known_families));
+  for (const std::int64_t head_dim : {64, 63}) {
+    const RotarySpec spec{.head_dim = head_dim, .base = 1e4, .pairing = Pairing::half};
+    cases.push_back(case_of("rotary::head_window(", std::to_string(head_dim),
+                            [spec] { return head_window(spec); }));
+  }
+  for (const std::int64_t interval : {8192, -1}) {
+    const QueryTemperature rule = StepTemperature{.scale = 1, .interval_tokens = interval};
+    cases.push_back(case_of("rotary::validate(std::variant<rotary::NoTemperature",
+                            std::to_string(interval), [rule] { return validate(rule); }));
+  }
+  return cases;
+}
+
+}  // namespace rotary::test
