@@ -16,6 +16,13 @@ namespace rotary {
 // for some microseconds, giving way to others, and never spin without bound. Calls from several
 // threads wait for one another. A task that itself calls an executor of Threads runs that call
 // alone.
+//
+// A process that is forked, by fork(), has none of these threads, and neither has one that is
+// forked from it. There an executor runs each call on the calling thread, with the same bits,
+// whatever the parent's threads were doing, and a Threads is destroyed without waiting for anybody;
+// Threads started there work as any. A task that forks must not return in the child.
+//
+// A library that was loaded with dlopen() may be unloaded when no Threads is left.
 class Threads {
  public:
   // concurrency counts the calling thread, which works too: 2 starts one thread. 0: as many as the

@@ -8,14 +8,17 @@
 #endif
 
 #include <array>
+#include <string_view>
 
 #include "kernels/compiled_tables.hpp"
+#include "kernels/supported_names.hpp"
 
 namespace rotary::kernels {
 namespace {
 
-struct SupportedTables {
+struct Supported {
   std::array<const KernelTable*, max_tables> tables{};
+  std::array<std::string_view, max_tables> names{};
   std::size_t count = 0;
 };
 
@@ -44,21 +47,39 @@ bool runs(const CompiledTable& compiled, std::int64_t runnable) noexcept {
   return false;
 }
 
-SupportedTables find_supported() noexcept {
-  SupportedTables found;
+Supported find_supported() noexcept {
+  Supported found;
   // The compiler's baseline runs wherever this code does.
   const std::int64_t runnable = hwy::SupportedTargets() | HWY_STATIC_TARGET;
   for (const CompiledTable& compiled : compiled_tables()) {
-    if (runs(compiled, runnable)) found.tables[found.count++] = compiled.table;
+    if (!runs(compiled, runnable)) continue;
+    found.tables[found.count] = compiled.table;
+    found.names[found.count++] = compiled.table->instruction_set();
   }
   return found;
 }
 
+constinit Supported supported;
+
+const Supported& find_once() noexcept {
+  if (supported.count == 0) supported = find_supported();
+  return supported;
+}
+
+// Before main: a guard of the first use would never open for a process that is forked while another
+// thread holds it. Where the initialisation of another file asks first, it is found then.
+[[maybe_unused]] const Supported& found_at_load = find_once();
+
 }  // namespace
 
 std::span<const KernelTable* const> supported_tables() noexcept {
-  static const SupportedTables supported = find_supported();
-  return {supported.tables.data(), supported.count};
+  const Supported& found = find_once();
+  return {found.tables.data(), found.count};
+}
+
+std::span<const std::string_view> supported_names() noexcept {
+  const Supported& found = find_once();
+  return {found.names.data(), found.count};
 }
 
 }  // namespace rotary::kernels

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rotary/instruction_set.hpp"
 
-#include <array>
 #include <atomic>
 #include <cstdlib>
 
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "kernels/supported_names.hpp"
 #include "rotation/active_kernels.hpp"
 
 namespace rotary {
@@ -17,11 +17,6 @@ constexpr const char* variable = "ROTARY_INSTRUCTION_SET";
 // Null until first used. Every writer stores a pointer to a constant table, so a race at first use
 // is harmless: both find the same one.
 std::atomic<const kernels::KernelTable*> active{nullptr};
-
-struct SupportedNames {
-  std::array<std::string_view, kernels::max_tables> names;
-  std::size_t count = 0;
-};
 
 const kernels::KernelTable* find_table(std::string_view name) {
   for (const auto* table : kernels::supported_tables()) {
@@ -55,14 +50,7 @@ Result<const kernels::KernelTable*> active_kernels() {
 }
 
 std::span<const std::string_view> supported_instruction_sets() noexcept {
-  static const SupportedNames supported = [] {
-    SupportedNames found;
-    for (const auto* table : kernels::supported_tables()) {
-      found.names[found.count++] = table->instruction_set();
-    }
-    return found;
-  }();
-  return {supported.names.data(), supported.count};
+  return kernels::supported_names();
 }
 
 Result<std::string_view> instruction_set() noexcept {

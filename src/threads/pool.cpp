@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <new>
 
 namespace rotary {
 namespace {
@@ -12,6 +14,21 @@ namespace {
 // Whether this thread is inside a task, of whichever pool: a call from there that waited for a pool
 // could wait for itself.
 thread_local bool in_task = false;
+
+// How often this process and those that it comes from were forked, since the first pool.
+constinit std::atomic<int> forks{0};
+
+void count_fork() noexcept { ++forks; }
+
+// Two first pools at once may both arrange it: then a fork counts twice, which is as good. No
+// guard, for which a child forked meanwhile would wait. The C library forgets it when this library
+// is unloaded.
+int forks_so_far() {
+  static constinit std::atomic<bool> are_counted{false};
+  if (!are_counted && pthread_atfork(nullptr, nullptr, count_fork) != 0) throw std::bad_alloc();
+  are_counted = true;
+  return forks;
+}
 
 // Returns when the condition holds, or after 10 us, which is less than falling asleep and being
 // woken costs (docs/decisions/0004). Gives way to every thread that has work.
@@ -37,7 +54,19 @@ struct Threads::Pool::Call {
   }
 };
 
+Threads::Pool::Pool() : forks_(forks_so_far()) {}
+
 Threads::Pool::~Pool() {
+  if (is_inherited()) {
+    // Begun anew over what the fork copied: threads that are not here can be neither joined nor
+    // detached, and nobody waits.
+    for (std::thread& thread : threads_) std::construct_at(&thread);
+    std::construct_at(&one_call_);
+    std::construct_at(&mutex_);
+    std::construct_at(&work_);
+    std::construct_at(&done_);
+    return;
+  }
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -50,12 +79,16 @@ void Threads::Pool::start_thread() {
   threads_.emplace_back([this] { serve(); });
 }
 
+bool Threads::Pool::is_inherited() const noexcept {
+  return forks.load(std::memory_order_relaxed) != forks_;
+}
+
 std::int64_t Threads::Pool::concurrency() const noexcept {
   return static_cast<std::int64_t>(threads_.size()) + 1;
 }
 
 void Threads::Pool::run(std::int64_t count, ExecutorTask task, void* state) noexcept {
-  if (in_task || threads_.empty() || count < 2) {
+  if (in_task || threads_.empty() || count < 2 || is_inherited()) {
     for (std::int64_t index = 0; index < count; ++index) task(state, index);
     return;
   }

@@ -15,7 +15,7 @@ namespace rotary {
 
 class Threads::Pool {
  public:
-  Pool() = default;
+  Pool();  // throws std::bad_alloc
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
   ~Pool();
@@ -34,6 +34,11 @@ class Threads::Pool {
 
   void serve();
 
+  // Whether this process was forked from the one that has the threads: they do not exist here, and
+  // who holds a mutex or waits may be one of them.
+  [[nodiscard]] bool is_inherited() const noexcept;
+
+  int forks_;  // before the pool was made
   std::vector<std::thread> threads_;
   std::mutex one_call_;  // held by a call from its first task to its last
 

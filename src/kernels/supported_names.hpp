@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The instruction sets that this machine can run, by name.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace rotary::kernels {
+
+// Those of supported_tables(), in the same order.
+[[nodiscard]] std::span<const std::string_view> supported_names() noexcept;
+
+}  // namespace rotary::kernels
