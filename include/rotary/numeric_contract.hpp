@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error bounds that this library promises, as functions, so that a test, a tool or a user reads
 // the same number. Derivations and the worst cases seen: docs/numeric-contract.md.
+//
+// The bounds hold, and results have the same bits, in every mode of arithmetic that the calling
+// thread or one of an executor may be in: direction of rounding, subnormal numbers taken for 0,
+// precision of x87. Every call leaves the modes as they were. One exception: rotate, rotate_qk,
+// append, shift by rotations, normalize_heads and remake_rotations may return 0 for what is
+// subnormal where the thread does. The functions below are inline and compute in the caller's
+// modes.
 #pragma once
 
 #include <cmath>

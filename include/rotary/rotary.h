@@ -17,7 +17,9 @@
  * library that is older than its caller accepts the longer struct when what it does not know is
  * zero. Of a struct that a function fills only struct_size is read.
  *
- * Not a function of this file throws, prints, aborts or starts a thread. */
+ * Not a function of this file throws, prints, aborts or starts a thread. Each computes rounding to
+ * nearest, whatever the thread's mode is, and leaves the modes of arithmetic as they were
+ * (numeric_contract.hpp). */
 #ifndef ROTARY_ROTARY_H
 #define ROTARY_ROTARY_H
 

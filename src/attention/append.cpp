@@ -49,7 +49,7 @@ Status append_checked(const AppendCall& call) {
 
 Status append(const KvCache& cache, const KvHeads& heads, const Slots& slots,
               const Rotations& rotations, const AppendOptions& options) noexcept {
-  return guarded([&]() -> Status {
+  return guarded<NearestRounding>([&]() -> Status {
     return append_checked(
         {without_unused(cache), without_unused(heads), slots, &rotations, options});
   });
@@ -57,7 +57,7 @@ Status append(const KvCache& cache, const KvHeads& heads, const Slots& slots,
 
 Status append(const KvCache& cache, const KvHeads& heads, const Slots& slots,
               const AppendOptions& options) noexcept {
-  return guarded([&]() -> Status {
+  return guarded<NearestRounding>([&]() -> Status {
     return append_checked({without_unused(cache), without_unused(heads), slots, nullptr, options});
   });
 }

@@ -15,6 +15,7 @@
 #include "attention/attend_plan.hpp"
 #include "attention/bounded_count.hpp"
 #include "attention/query_block.hpp"
+#include "base/arithmetic_modes.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "rotary/attention.hpp"
@@ -182,7 +183,11 @@ Status attend_checked(const AttendCall& call) {
   } else {
     call.options.executor.run(
         call.options.executor.context, plan.workers,
-        [](void* state, std::int64_t index) { work_on(*static_cast<Work*>(state), index); }, &work);
+        [](void* state, std::int64_t index) {
+          const DefaultModes modes;
+          work_on(*static_cast<Work*>(state), index);
+        },
+        &work);
   }
   return {};
 }

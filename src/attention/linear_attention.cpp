@@ -8,6 +8,7 @@
 
 #include "attention/linear_checks.hpp"
 #include "attention/linear_head.hpp"
+#include "base/arithmetic_modes.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "rotation/active_kernels.hpp"
@@ -126,7 +127,10 @@ void run(Parts parts, const Executor& executor) {
   if (parts.count == 1) return run_part(parts, 0);
   executor.run(
       executor.context, parts.count,
-      [](void* state, std::int64_t index) { run_part(*static_cast<Parts*>(state), index); },
+      [](void* state, std::int64_t index) {
+        const DefaultModes modes;
+        run_part(*static_cast<Parts*>(state), index);
+      },
       &parts);
 }
 

@@ -86,7 +86,7 @@ void normalize_range(const void* state, TokenRange range) noexcept {
 
 Status normalize_heads(HeadsView dst, ConstHeadsView src, const HeadNorm& norm,
                        const Executor& executor) noexcept {
-  return guarded([&]() -> Status {
+  return guarded<NearestRounding>([&]() -> Status {
     dst = without_unused_strides(dst);
     src = without_unused_strides(src);
     if (auto status = check_pair(dst, src); !status) return status;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "attention/map_passes.hpp"
+#include "base/arithmetic_modes.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
 
@@ -100,8 +101,9 @@ Status validate(const PositionMap& map) noexcept {
 
 double relative_position(const PositionMap& map, std::int64_t query, std::int64_t key,
                          double inv_freq) noexcept {
+  const DefaultModes modes;
   const Pair pair{.query = query, .key = key, .inv_freq = inv_freq};
-  return std::visit([&](const auto& each) { return position(each, pair); }, map);
+  return computed_here(std::visit([&](const auto& each) { return position(each, pair); }, map));
 }
 
 }  // namespace rotary

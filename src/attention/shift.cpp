@@ -38,7 +38,7 @@ Status refusal(const Status& of_rotate, HeadsView keys, const Rotations& by) {
 }  // namespace
 
 Status shift(HeadsView keys, const Rotations& by, const ShiftOptions& options) noexcept {
-  return guarded([&]() -> Status {
+  return guarded<ModesOfTheCaller>([&]() -> Status {
     if (auto status = check_shift(by); !status) return status;
     auto status = rotate(keys, keys, by, {.executor = options.executor});
     return status ? status : refusal(status, keys, by);

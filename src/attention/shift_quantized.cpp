@@ -131,7 +131,7 @@ kernels::ShiftInt8 kernel_for(const kernels::KernelTable& table, Pairing pairing
 
 Status shift(const QuantizedHeadsView& given, const Rotations& by,
              const ShiftOptions& options) noexcept {
-  return guarded([&]() -> Status {
+  return guarded<NearestRounding>([&]() -> Status {
     if (auto status = check_shift(by); !status) return status;
     const QuantizedHeadsView keys = without_unused_strides(given);
     if (auto status = check(keys, by); !status) return status;

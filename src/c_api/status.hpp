@@ -22,7 +22,7 @@ inline rotary_status report(const Status& status) noexcept {
 // body returns Status and may throw what guarded() catches.
 template <class Body>
 rotary_status run(Body body) noexcept {
-  return report(guarded(body));
+  return report(guarded<ModesOfTheCaller>(body));
 }
 
 [[nodiscard]] inline Error null_argument(std::string_view name) {

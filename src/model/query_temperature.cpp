@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/arithmetic_modes.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
 
@@ -59,7 +60,8 @@ Status validate(const QueryTemperature& temperature) {
 }
 
 double query_factor(const QueryTemperature& temperature, std::int64_t position) noexcept {
-  return std::visit(FactorAt{position}, temperature);
+  const DefaultModes modes;
+  return computed_here(std::visit(FactorAt{position}, temperature));
 }
 
 }  // namespace rotary

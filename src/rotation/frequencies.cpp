@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/arithmetic_modes.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "rotation/head_window.hpp"
@@ -132,12 +133,14 @@ Result<Frequencies> make_frequencies(const RotarySpec& spec,
 }
 
 bool rotate_alike(const Frequencies& one, const Frequencies& other) noexcept {
+  const DefaultModes modes;
   const HeadWindow& a = one.window;
   const HeadWindow& b = other.window;
-  return a.head_dim == b.head_dim && a.rotary_dim == b.rotary_dim &&
-         a.first_feature == b.first_feature && a.pairing.get() == b.pairing.get() &&
-         one.inv_freq == other.inv_freq && one.attention_factor == other.attention_factor &&
-         one.xpos == other.xpos && round_alike(one, other);
+  return computed_here(a.head_dim == b.head_dim && a.rotary_dim == b.rotary_dim &&
+                       a.first_feature == b.first_feature && a.pairing.get() == b.pairing.get() &&
+                       one.inv_freq == other.inv_freq &&
+                       one.attention_factor == other.attention_factor && one.xpos == other.xpos &&
+                       round_alike(one, other));
 }
 
 }  // namespace rotary

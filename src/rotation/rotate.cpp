@@ -57,7 +57,7 @@ Status apply(std::span<const Transfer> transfers, const Rotations& rotations,
 
 Status rotate(HeadsView dst, ConstHeadsView src, const Rotations& rotations,
               RotateOptions options) noexcept {
-  return guarded([&]() -> Status {
+  return guarded<NearestRounding>([&]() -> Status {
     if (!is_plain_rotate(dst, src, rotations, options.direction)) {
       dst = without_unused_strides(dst);
       src = without_unused_strides(src);
@@ -70,7 +70,7 @@ Status rotate(HeadsView dst, ConstHeadsView src, const Rotations& rotations,
 
 Status rotate_qk(HeadsView q, HeadsView k, const Rotations& rotations,
                  RotateOptions options) noexcept {
-  return guarded([&]() -> Status {
+  return guarded<NearestRounding>([&]() -> Status {
     if (!is_plain_rotate_qk(q, k, rotations, options.direction)) {
       q = without_unused_strides(q);
       k = without_unused_strides(k);

@@ -51,41 +51,48 @@ std::int64_t batch_of(const PositionArray<Number>& positions) {
   return positions.batch;
 }
 
+Status remake(Rotations& rotations, const Frequencies& frequencies, const Positions& positions) {
+  if (auto status = validate(frequencies, positions); !status) return status;
+  if (auto status = validate(positions); !status) return status;
+  if (auto status = check_within(positions, frequencies.contexts); !status) return status;
+  if (auto status = check_recipe(frequencies, positions, rotations); !status) return status;
+  if (auto status = check_xpos(frequencies, positions, rotations.role()); !status) return status;
+  if (auto status = check_apart(positions, RotationsAccess::memory(rotations)); !status) {
+    return status;
+  }
+  const auto* kernels = chosen_kernels();
+  if (kernels == nullptr) {
+    const auto found = active_kernels();
+    if (!found) return found.error();
+    kernels = *found;
+  }
+  auto status = RotationsAccess::reshape(
+      rotations, {.window = frequencies.window,
+                  .attention_factor = frequencies.attention_factor,
+                  .batch = std::visit([](const auto& p) { return batch_of(p); }, positions),
+                  .tokens = std::visit([](const auto& p) { return p.tokens; }, positions),
+                  .numerics = frequencies.numerics,
+                  .rounding = frequencies.rounding,
+                  .contexts = frequencies.contexts});
+  if (!status) return status;
+  const RowsMemory memory{.rows = RotationsAccess::rows(rotations),
+                          .dtype = rotations.row_dtype(),
+                          .tensors = rotations.tensors(),
+                          .role = rotations.role()};
+  write_rows(memory, frequencies, positions, *kernels);
+  return {};
+}
+
 }  // namespace
 
+// Where xPos scales no row, and no recipe rounds its angles, the smallest number is A times the
+// sine of 2^-64 turn, above 2^-82: of the caller's modes only the direction of rounding counts, and
+// a step of one token is spared the time that reading the others takes.
 Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
                         const Positions& positions) noexcept {
-  return guarded([&]() -> Status {
-    if (auto status = validate(frequencies, positions); !status) return status;
-    if (auto status = validate(positions); !status) return status;
-    if (auto status = check_within(positions, frequencies.contexts); !status) return status;
-    if (auto status = check_recipe(frequencies, positions, rotations); !status) return status;
-    if (auto status = check_xpos(frequencies, positions, rotations.role()); !status) return status;
-    if (auto status = check_apart(positions, RotationsAccess::memory(rotations)); !status) {
-      return status;
-    }
-    const auto* kernels = chosen_kernels();
-    if (kernels == nullptr) {
-      const auto found = active_kernels();
-      if (!found) return found.error();
-      kernels = *found;
-    }
-    auto status = RotationsAccess::reshape(
-        rotations, {.window = frequencies.window,
-                    .attention_factor = frequencies.attention_factor,
-                    .batch = std::visit([](const auto& p) { return batch_of(p); }, positions),
-                    .tokens = std::visit([](const auto& p) { return p.tokens; }, positions),
-                    .numerics = frequencies.numerics,
-                    .rounding = frequencies.rounding,
-                    .contexts = frequencies.contexts});
-    if (!status) return status;
-    const RowsMemory memory{.rows = RotationsAccess::rows(rotations),
-                            .dtype = rotations.row_dtype(),
-                            .tensors = rotations.tensors(),
-                            .role = rotations.role()};
-    write_rows(memory, frequencies, positions, *kernels);
-    return {};
-  });
+  const auto body = [&]() -> Status { return remake(rotations, frequencies, positions); };
+  const bool is_exact = frequencies.numerics == Numerics::exact && !frequencies.xpos;
+  return is_exact ? guarded<NearestRounding>(body) : guarded(body);
 }
 
 Result<Rotations> make_rotations(const Frequencies& frequencies, const Positions& positions,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/arithmetic_modes.hpp"
+
 namespace rotary {
 namespace {
 
@@ -51,7 +53,10 @@ void run_in_parts(std::int64_t tokens, const TokenWork& work, const Executor& ex
   }
   executor.run(
       executor.context, parts.count,
-      [](void* state, std::int64_t index) { apply_part(*static_cast<Parts*>(state), index); },
+      [](void* state, std::int64_t index) {
+        const NearestRounding modes;
+        apply_part(*static_cast<Parts*>(state), index);
+      },
       &parts);
 }
 

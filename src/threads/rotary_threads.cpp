@@ -27,7 +27,7 @@ constinit thread_local std::array<char, 256> last_error{};
 // Runs body, which returns a Status.
 template <class Body>
 rotary_status run(Body body) noexcept {
-  const Status status = rotary::guarded(body);
+  const Status status = rotary::guarded<rotary::ModesOfTheCaller>(body);
   if (status.ok()) return ROTARY_OK;
   const auto& [code, text] = status.error();
   const std::size_t length = std::min(text.size(), last_error.size() - 1);

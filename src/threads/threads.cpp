@@ -36,7 +36,7 @@ Threads& Threads::operator=(Threads&& other) noexcept = default;
 Threads::~Threads() = default;
 
 Result<Threads> Threads::start(std::int64_t concurrency) noexcept {
-  return guarded([&]() -> Result<Threads> {
+  return guarded<ModesOfTheCaller>([&]() -> Result<Threads> {
     if (concurrency < 0 || concurrency > max_concurrency) {
       return invalid_argument("concurrency must be in [0, ", max_concurrency, "], got ",
                               concurrency);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "out_of_memory/attempt.hpp"
+#include "public_calls/case.hpp"
 
 namespace rotary::test {
 
@@ -16,10 +16,9 @@ namespace rotary::test {
 template <class Function>
 [[nodiscard]] Case case_of(std::string_view symbol, std::string what, Function function,
                            std::vector<std::span<std::byte>> outputs = {}) {
-  return {.symbol = symbol,
-          .what = std::move(what),
-          .call = [function](Attempt& attempt) { return outcome_of(attempt(function)); },
-          .outputs = std::move(outputs)};
+  Case made{.symbol = symbol, .what = std::move(what), .call = {}, .outputs = std::move(outputs)};
+  made.call = [function](Attempt& attempt) { return outcome_of(attempt(function)); };
+  return made;
 }
 
 // Of a function that has no error to return, so that it may not allocate.
@@ -37,6 +36,7 @@ template <class Function>
 [[nodiscard]] std::vector<Case> relative_cases();
 [[nodiscard]] std::vector<Case> absolute_cases();
 [[nodiscard]] std::vector<Case> c_cases();
+[[nodiscard]] std::vector<Case> core_cases();  // all of these
 [[nodiscard]] std::vector<Case> threads_cases();
 
 }  // namespace rotary::test

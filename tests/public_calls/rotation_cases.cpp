@@ -3,7 +3,8 @@
 #include <array>
 #include <cstdint>
 
-#include "out_of_memory/cases.hpp"
+#include "public_calls/cases.hpp"
+#include "public_calls/elements.hpp"
 #include "rotary/instruction_set.hpp"
 #include "rotary/rotate.hpp"
 #include "rotary/shift.hpp"
@@ -47,6 +48,7 @@ std::vector<NamedSpec> specs() {
                                          .original_context_tokens = 8192})},
       {"longrope", spec_with(longrope)},
       {"explicit", spec_with(ExplicitScaling{.inv_freq = factors, .attention_factor = 1})},
+      {"subnormal", spec_with(LinearScaling{.factor = 0x1p1020})},
       {"no factor", spec_with(LinearScaling{})},
       {"transformers", spec_with(longrope, Numerics::transformers)},
       {"ggml", spec_with(longrope, Numerics::ggml)},
@@ -76,7 +78,12 @@ void add_frequencies(std::vector<Case>& cases) {
                      }});
   }
   const Frequencies one = frequencies_of(window);
-  cases.push_back(cannot_fail("rotary::rotate_alike(", [one] { return rotate_alike(one, one); }));
+  Frequencies other = one;
+  other.inv_freq.back() = 0;
+  Frequencies subnormal = one;
+  subnormal.inv_freq.back() = 0x1p-1050;
+  cases.push_back(
+      cannot_fail("rotary::rotate_alike(", [=] { return rotate_alike(other, subnormal); }));
   for (const std::int64_t rows : {tokens, std::int64_t{-1}}) {
     cases.push_back(case_of("rotary::row_bytes(", std::to_string(rows),
                             [rows] { return row_bytes(window, 1, rows, RowDType::f32); }));
@@ -146,46 +153,43 @@ void add_rotations(std::vector<Case>& cases) {
   }
 }
 
-// Two tensors of [tokens, 2 heads, head_dim].
-struct Heads {
-  std::vector<float> q = std::vector<float>(tokens * 2 * head_dim, 1.5F);
-  std::vector<float> k = q;
-
-  static HeadsView view(std::vector<float>& elements, std::int64_t of_tokens = tokens) {
-    const Extents extents{.tokens = of_tokens, .heads = 2, .features = head_dim};
-    return {.data = elements.data(),
-            .dtype = DType::f32,
-            .extents = extents,
-            .strides = strides_bthd(extents)};
-  }
-};
+Extents extents_of(std::int64_t of_tokens) {
+  return {.tokens = of_tokens, .heads = 2, .features = head_dim};
+}
 
 void add_rotate(std::vector<Case>& cases) {
   const Rotations rotations = rotations_of(frequencies_of(window), positions);
   for (const std::int64_t of_tokens : {tokens, tokens - 1}) {
-    const auto heads = std::make_shared<Heads>();
+    const Extents extents = extents_of(of_tokens);
+    const SharedElements q = elements(tokens * 2 * head_dim);
+    const SharedElements k = elements(tokens * 2 * head_dim);
     const std::string what = std::to_string(of_tokens) + " tokens";
     cases.push_back(case_of("rotary::rotate(", what,
-                            [=] {
-                              return rotate(Heads::view(heads->q, of_tokens),
-                                            Heads::view(heads->k, of_tokens), rotations);
-                            },
-                            {bytes_of(heads->q)}));
-    cases.push_back(case_of("rotary::rotate_qk(", what,
-                            [=] {
-                              return rotate_qk(Heads::view(heads->q, of_tokens),
-                                               Heads::view(heads->k, of_tokens), rotations);
-                            },
-                            {bytes_of(heads->q), bytes_of(heads->k)}));
+                            [=] { return rotate(q->heads(extents), k->heads(extents), rotations); },
+                            {q->bytes()}));
+    cases.push_back(
+        case_of("rotary::rotate_qk(", what,
+                [=] { return rotate_qk(q->heads(extents), k->heads(extents), rotations); },
+                {q->bytes(), k->bytes()}));
   }
 }
 
 struct QuantizedHeads {
-  std::vector<std::int8_t> elements = std::vector<std::int8_t>(tokens * head_dim, 9);
-  std::vector<float> scales = std::vector<float>(tokens, 0.25F);
+  explicit QuantizedHeads(std::int64_t of_tokens = tokens)
+      : count(of_tokens),
+        elements(static_cast<std::size_t>(of_tokens * head_dim)),
+        scales(static_cast<std::size_t>(of_tokens), 0.3F) {
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      elements[i] = static_cast<std::int8_t>(i * 37 % 251);
+    }
+  }
+
+  std::int64_t count;
+  std::vector<std::int8_t> elements;
+  std::vector<float> scales;
 
   QuantizedHeadsView view() {
-    const Extents extents{.tokens = tokens, .heads = 1, .features = head_dim};
+    const Extents extents{.tokens = count, .heads = 1, .features = head_dim};
     return {.data = elements.data(),
             .scales = scales.data(),
             .extents = extents,
@@ -211,13 +215,14 @@ void add_shift(std::vector<Case>& cases) {
            Rotations rotations = small;
            return outcome_of(attempt([&] { return remake_shift(rotations, from, to); }));
          }});
-    const auto heads = std::make_shared<Heads>();
+    const SharedElements keys = elements(tokens * 2 * head_dim);
+    const Extents extents = extents_of(tokens);
     const auto quantized = std::make_shared<QuantizedHeads>();
     const std::vector<std::span<std::byte>> of_quantized = {bytes_of(quantized->elements),
                                                             bytes_of(quantized->scales)};
     cases.push_back(case_of("rotary::shift(rotary::HeadsView, rotary::RotatedAt", what,
-                            [=] { return shift(Heads::view(heads->k), from, to); },
-                            {bytes_of(heads->k)}));
+                            [=] { return shift(keys->heads(extents), from, to); },
+                            {keys->bytes()}));
     cases.push_back(case_of(
         "rotary::shift(rotary::QuantizedHeadsView const&, rotary::RotatedAt", what,
         [=] { return shift(quantized->view(), from, to); }, of_quantized));
@@ -225,12 +230,31 @@ void add_shift(std::vector<Case>& cases) {
         make_rotations(*frequencies, positions,
                        {.tensors = frequencies == &exact ? std::optional<DType>() : DType::f32}));
     cases.push_back(case_of("rotary::shift(rotary::HeadsView, rotary::Rotations", what,
-                            [=] { return shift(Heads::view(heads->k), by); },
-                            {bytes_of(heads->k)}));
+                            [=] { return shift(keys->heads(extents), by); }, {keys->bytes()}));
     cases.push_back(case_of(
         "rotary::shift(rotary::QuantizedHeadsView const&, rotary::Rotations", what,
         [=] { return shift(quantized->view(), by); }, of_quantized));
   }
+}
+
+// Enough tokens to be cut.
+void add_in_parts(std::vector<Case>& cases) {
+  constexpr std::int64_t many = 200;
+  const Rotations rotations =
+      rotations_of(frequencies_of(window), ConsecutivePositions{.first = 5, .tokens = many});
+  const SharedElements keys = elements(many * 2 * head_dim);
+  const auto quantized = std::make_shared<QuantizedHeads>(many);
+  const Extents extents = extents_of(many);
+  cases.push_back(case_of("rotary::rotate(", "in parts",
+                          [=] {
+                            return rotate(keys->heads(extents), keys->heads(extents), rotations,
+                                          {.executor = in_parts()});
+                          },
+                          {keys->bytes()}));
+  cases.push_back(
+      case_of("rotary::shift(rotary::QuantizedHeadsView const&, rotary::Rotations", "in parts",
+              [=] { return shift(quantized->view(), rotations, {.executor = in_parts()}); },
+              {bytes_of(quantized->elements), bytes_of(quantized->scales)}));
 }
 
 }  // namespace
@@ -249,6 +273,7 @@ std::vector<Case> rotation_cases() {
   add_rotations(cases);
   add_rotate(cases);
   add_shift(cases);
+  add_in_parts(cases);
   return cases;
 }
 

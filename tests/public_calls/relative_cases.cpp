@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdint>
 
-#include "out_of_memory/cases.hpp"
-#include "out_of_memory/elements.hpp"
+#include "public_calls/cases.hpp"
+#include "public_calls/elements.hpp"
 #include "rotary/relative.hpp"
 
 namespace rotary::test {
@@ -33,6 +33,7 @@ std::vector<NamedBias> biases() {
           {"alibi", Alibi{.heads = heads}},
           {"alibi by key position", Alibi{.heads = heads, .form = AlibiForm::key_position}},
           {"learned slopes", Alibi{.heads = heads, .slopes = numbers}},
+          {"subnormal slopes", Alibi{.heads = heads, .slopes = {1e-39, 3e-41, 1e-310}}},
           {"kerple log", KerpleLog{.p = numbers, .a = numbers}},
           {"kerple power", KerplePower{.a = numbers, .p = numbers}},
           {"fire", Fire{.hidden_weight = units,

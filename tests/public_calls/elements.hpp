@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "out_of_memory/attempt.hpp"
+#include "public_calls/case.hpp"
 #include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
 #include "rotary/tokens_view.hpp"
@@ -17,8 +17,14 @@ namespace rotary::test {
 
 class Elements {
  public:
-  explicit Elements(std::int64_t count, float value = 0.5F)
-      : numbers_(static_cast<std::size_t>(count), value) {}
+  // Numbers of many bits from -1 to 1, the same in every run.
+  explicit Elements(std::int64_t count) : numbers_(static_cast<std::size_t>(count)) {
+    std::uint32_t state = 1;
+    for (float& number : numbers_) {
+      state = state * 1664525U + 1013904223U;
+      number = static_cast<float>(state) * 0x1p-31F - 1;
+    }
+  }
 
   [[nodiscard]] HeadsView heads(const Extents& extents) {
     return {.data = numbers_.data(),
@@ -61,8 +67,8 @@ class Elements {
 
 using SharedElements = std::shared_ptr<Elements>;
 
-[[nodiscard]] inline SharedElements elements(std::int64_t count, float value = 0.5F) {
-  return std::make_shared<Elements>(count, value);
+[[nodiscard]] inline SharedElements elements(std::int64_t count) {
+  return std::make_shared<Elements>(count);
 }
 
 }  // namespace rotary::test

@@ -4,11 +4,10 @@
 #include <cstdint>
 #include <numbers>
 
-#include "out_of_memory/cases.hpp"
-#include "out_of_memory/elements.hpp"
+#include "public_calls/cases.hpp"
+#include "public_calls/elements.hpp"
 #include "rotary/rotary.hpp"
 #include "support/cases.hpp"
-#include "threads/executors.hpp"
 
 namespace rotary::test {
 namespace {
@@ -69,7 +68,6 @@ std::vector<NamedOptions> attend_options() {
   static const ShawTable shaw{.window = {.left = 4, .right = 4},
                               .table = vectors.matrix(9, head_features)};
   static const ShawTable no_window{.window = {.left = -1}, .table = vectors.matrix(1, 1)};
-  static CountingExecutor in_order(run_in_order, 3);
   static const Rotations rotations = rotations_of(
       frequencies_of(
           {.head_dim = head_features, .rotary_dim = head_features, .pairing = Pairing::half}),
@@ -80,12 +78,12 @@ std::vector<NamedOptions> attend_options() {
     options.encoding = encoding;
     return options;
   };
-  AttendOptions in_parts = plain;
-  in_parts.executor = in_order.executor();
+  AttendOptions cut = plain;
+  cut.executor = in_parts();
   std::vector<NamedOptions> named = {
       {"plain", plain},
-      {"in parts", in_parts, 200, 5000},
-      {"a decode step in splits", in_parts, 1, 5000},
+      {"in parts", cut, 200, 5000},
+      {"a decode step in splits", cut, 1, 5000},
       {"rotations", with({.k_rotations = &rotations})},
       {"alibi", with({.bias = &alibi})},
       {"sandwich", with({.bias = &sandwich})},
@@ -95,7 +93,7 @@ std::vector<NamedOptions> attend_options() {
       {"no order", {.scale = 0.25, .mask = {}}},
       {"rotations of other tokens", with({.q_rotations = &rotations})},
   };
-  named[6].options.executor = in_order.executor();
+  named[6].options.executor = in_parts();
   return named;
 }
 
@@ -157,7 +155,8 @@ void add_mapped(std::vector<Case>& cases) {
       DualChunk{.chunk = 6, .local = 2}, ClippedAngle{}, LeakyReRope{.window = 4}};
   for (const PositionMap& map : maps) {
     const auto on = std::make_shared<Tensors>(9, 9);
-    const MappedAttention options{.map = map, .frequencies = &frequencies, .scale = 0.25};
+    const MappedAttention options{
+        .map = map, .frequencies = &frequencies, .scale = 0.25, .executor = in_parts()};
     const std::string what = std::to_string(map.index());
     cases.push_back(case_of(
         "rotary::attend_mapped(", what,
@@ -193,7 +192,6 @@ void add_merge(std::vector<Case>& cases) {
 
 void add_linear(std::vector<Case>& cases) {
   static const Elements directions(head_features * 8);
-  static CountingExecutor in_order(run_in_order, 3);
   const std::array<FeatureMap, 4> maps = {
       EluPlusOne{}, SoftmaxExp{},
       PositiveRandomFeatures{.directions = directions.numbers(), .softmax_scale = 0.25},
@@ -203,8 +201,7 @@ void add_linear(std::vector<Case>& cases) {
     const LinearHeads on_heads{.q = on->q.heads(on->of_queries()),
                                .k = on->k.heads(on->of_keys()),
                                .v = on->k.heads(on->of_keys())};
-    const LinearAttentionOptions options{.mask = LinearMask::causal,
-                                         .executor = in_order.executor()};
+    const LinearAttentionOptions options{.mask = LinearMask::causal, .executor = in_parts()};
     const HeadsView out = on->out.heads(on->of_queries());
     const std::string what = std::to_string(map.index());
     cases.push_back(case_of(

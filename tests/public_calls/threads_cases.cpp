@@ -2,7 +2,7 @@
 // rotary::threads, in C++ and in C.
 #include <optional>
 
-#include "out_of_memory/cases.hpp"
+#include "public_calls/cases.hpp"
 #include "rotary/rotary_threads.h"
 #include "rotary/threads.hpp"
 #include "support/result.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 Outcome outcome_of_status(rotary_status status) {
   if (status == ROTARY_OK) return {};
-  return static_cast<ErrorCode>(status);
+  return {.error = static_cast<ErrorCode>(status)};
 }
 
 rotary_threads* started() {

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdint>
 
-#include "out_of_memory/cases.hpp"
-#include "out_of_memory/elements.hpp"
+#include "public_calls/cases.hpp"
+#include "public_calls/elements.hpp"
 #include "rotary/kv_cache.hpp"
 #include "support/cases.hpp"
 
@@ -37,6 +37,29 @@ std::vector<NamedSlots> slots() {
           {"a slot twice", slots_of(twice)}};
 }
 
+// Enough tokens to be cut.
+void add_cache_in_parts(std::vector<Case>& cases) {
+  constexpr Extents many{.tokens = 200, .heads = 2, .features = 16};
+  const Rotations rotations =
+      rotations_of(frequencies_of({.head_dim = 16, .rotary_dim = 16, .pairing = Pairing::half}),
+                   ConsecutivePositions{.tokens = 200});
+  const SharedElements keys = elements(200 * 2 * 16);
+  const SharedElements cached = elements(200 * 2 * 16);
+  cases.push_back(case_of(with_rotations, "in parts",
+                          [=] {
+                            return append({.k = cached->heads(many)}, {.k = keys->heads(many)},
+                                          ConsecutiveSlots{}, rotations, {.executor = in_parts()});
+                          },
+                          {cached->bytes()}));
+  cases.push_back(case_of("rotary::normalize_heads(", "in parts",
+                          [=] {
+                            return normalize_heads(keys->heads(many), keys->heads(many),
+                                                   {.epsilon = 1e-6, .over = NormOver::each_head},
+                                                   in_parts());
+                          },
+                          {keys->bytes()}));
+}
+
 }  // namespace
 
 std::vector<Case> cache_cases() {
@@ -46,7 +69,7 @@ std::vector<Case> cache_cases() {
                    ConsecutivePositions{.tokens = 3});
   for (const NamedSlots& each : slots()) {
     const SharedElements keys = elements(3 * 2 * 16);
-    const SharedElements cached = elements(2 * 4 * 2 * 16, 0);
+    const SharedElements cached = elements(2 * 4 * 2 * 16);
     const AppendOptions options{.k_norm =
                                     KeyNorm{.norm = {.epsilon = 1e-6, .over = NormOver::each_head},
                                             .order = NormOrder::before_rotation}};
@@ -64,6 +87,7 @@ std::vector<Case> cache_cases() {
                             },
                             {cached->bytes()}));
   }
+  add_cache_in_parts(cases);
   for (const double epsilon : {1e-6, -1.0}) {
     const SharedElements keys = elements(3 * 2 * 16);
     cases.push_back(case_of("rotary::normalize_heads(", std::to_string(epsilon),

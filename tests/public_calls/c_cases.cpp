@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "out_of_memory/cases.hpp"
+#include "public_calls/cases.hpp"
 #include "rotary/rotary_kv_cache.h"
 #include "support/resolving.hpp"
 
@@ -18,14 +18,15 @@ Outcome outcome_of(rotary_status status) {
   if ((status == ROTARY_OUT_OF_MEMORY) != (text == "out of memory")) {
     throw std::logic_error("a text of another error: " + std::string(text));
   }
-  return static_cast<ErrorCode>(status);
+  return {.error = static_cast<ErrorCode>(status)};
 }
 
 // Of a function that says by its value that it failed, and by the text why.
 Outcome outcome_of_value(bool failed) {
   if (!failed) return {};
   const std::string_view text = rotary_last_error();
-  return text == "out of memory" ? ErrorCode::out_of_memory : ErrorCode::invalid_argument;
+  const bool memory = text == "out of memory";
+  return {.error = memory ? ErrorCode::out_of_memory : ErrorCode::invalid_argument};
 }
 
 template <class Function>

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdint>
 
-#include "out_of_memory/cases.hpp"
-#include "out_of_memory/elements.hpp"
+#include "public_calls/cases.hpp"
+#include "public_calls/elements.hpp"
 #include "rotary/absolute.hpp"
 #include "support/result.hpp"
 

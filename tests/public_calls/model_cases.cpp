@@ -2,7 +2,7 @@
 // Configs, specs, and what they are made of.
 #include <utility>
 
-#include "out_of_memory/cases.hpp"
+#include "public_calls/cases.hpp"
 #include "rotary/families.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/spec_json.hpp"

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every public function in every mode of arithmetic that a program may have set: the bits are those
+// of the default modes, and the modes are left as they were.
+#include <gtest/gtest.h>
+
+#include <cfenv>
+#include <functional>
+
+#include "public_calls/cases.hpp"
+
+namespace rotary {
+namespace {
+
+// As a number, to be compared; what has happened so far (inexact, ...) is no mode.
+std::uint64_t current_modes() {
+#if defined(__SSE2__)
+  std::uint16_t x87 = 0;
+  asm volatile("fnstcw %0" : "=m"(x87));
+  return (std::uint64_t{__builtin_ia32_stmxcsr()} & 0xFFC0U) << 16U | x87;
+#else
+  std::fenv_t environment;
+  std::fegetenv(&environment);
+  return static_cast<std::uint64_t>(std::fegetround());
+#endif
+}
+
+struct Modes {
+  std::string name;
+  std::function<void()> set;
+};
+
+std::vector<Modes> modes() {
+  std::vector<Modes> all = {
+      {"upwards", [] { std::fesetround(FE_UPWARD); }},
+      {"downwards", [] { std::fesetround(FE_DOWNWARD); }},
+      {"towards 0", [] { std::fesetround(FE_TOWARDZERO); }},
+  };
+#if defined(__SSE2__)
+  // Of MXCSR: subnormal results and operands are 0, as -ffast-math sets for a whole program.
+  all.push_back(
+      {"subnormals are 0", [] { __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040U); }});
+  all.push_back({"x87 in float", [] {
+                   const std::uint16_t word = 0x007F;
+                   asm volatile("fldcw %0" : : "m"(word));
+                 }});
+#endif
+#if defined(__GLIBC__)
+  all.push_back(
+      {"exceptions trap", [] { feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW); }});
+#endif
+  return all;
+}
+
+class InModes final : public test::Attempt {
+ public:
+  explicit InModes(const Modes& modes) : modes_(modes) {}
+
+  [[nodiscard]] bool left_modes_alone() const { return left_ == set_; }
+
+ private:
+  void begin() noexcept override {
+    std::fegetenv(&before_);
+    std::feclearexcept(FE_ALL_EXCEPT);
+    modes_.set();
+    set_ = current_modes();
+  }
+  void end() noexcept override {
+    left_ = current_modes();
+    std::fesetenv(&before_);
+  }
+
+  const Modes& modes_;
+  std::fenv_t before_{};
+  std::uint64_t set_ = 0;
+  std::uint64_t left_ = 0;
+};
+
+const Modes default_modes{"default", [] {}};
+
+// call(case, attempt) makes the call in the modes of the attempt.
+template <class Call>
+void expect_no_bit_changes(Call call) {
+  for (const test::Case& each : test::core_cases()) {
+    const std::vector<test::Bytes> before = test::copies_of(each.outputs);
+    InModes in_default_modes(default_modes);
+    const test::Outcome expected = each.call(in_default_modes);
+    const std::vector<test::Bytes> written = test::copies_of(each.outputs);
+    for (const Modes& other : modes()) {
+      test::restore(each.outputs, before);
+      InModes in_modes(other);
+      const test::Outcome got = call(each, in_modes);
+      EXPECT_EQ(got.error, expected.error) << each.name() << ": " << other.name;
+      EXPECT_TRUE(got.bits == expected.bits) << each.name() << ": " << other.name;
+      EXPECT_TRUE(test::copies_of(each.outputs) == written) << each.name() << ": " << other.name;
+      EXPECT_TRUE(in_modes.left_modes_alone()) << each.name() << ": " << other.name;
+    }
+    test::restore(each.outputs, before);
+  }
+}
+
+TEST(ArithmeticModes, OfTheCallerChangeNoBit) {
+  expect_no_bit_changes(
+      [](const test::Case& each, InModes& in_modes) { return each.call(in_modes); });
+}
+
+TEST(ArithmeticModes, OfTheThreadsOfAnExecutorChangeNoBit) {
+  expect_no_bit_changes([](const test::Case& each, InModes& in_modes) {
+    const test::PartsThrough through(in_modes);
+    InModes in_default_modes(default_modes);
+    return each.call(in_default_modes);
+  });
+}
+
+}  // namespace
+}  // namespace rotary

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "public_calls/bits.hpp"
+
+#include "rotary/query_temperature.hpp"
+#include "support/result.hpp"
+
+namespace rotary::test {
+
+std::string bits_of(const Frequencies& frequencies) {
+  std::string bits = bits_of(frequencies.inv_freq) + bits_of(frequencies.turns) +
+                     bits_of(frequencies.steps) + bits_of(frequencies.attention_factor);
+  if (!frequencies.ggml) return bits;
+  const GgmlAngles& angles = *frequencies.ggml;
+  for (const float number : {angles.theta_scale, angles.freq_scale, angles.ext_factor,
+                             angles.ramp_low, angles.ramp_high, angles.mscale}) {
+    bits += bits_of(number);
+  }
+  return bits + bits_of(angles.freq_factors);
+}
+
+std::string bits_of(const Rotations& rotations) {
+  std::string bits;
+  for (std::int64_t batch = 0; batch < rotations.batch(); ++batch) {
+    for (std::int64_t token = 0; token < rotations.tokens(); ++token) {
+      for (const auto& row : {rotations.cos(batch, token), rotations.sin(batch, token)}) {
+        bits.append(reinterpret_cast<const char*>(row.data()), row.size_bytes());
+      }
+      for (const auto& row :
+           {rotations.cos<double>(batch, token), rotations.sin<double>(batch, token)}) {
+        bits.append(reinterpret_cast<const char*>(row.data()), row.size_bytes());
+      }
+    }
+  }
+  return bits;
+}
+
+std::string bits_of(const Sinusoidal& sinusoidal) {
+  return bits_of(sinusoidal.inv_freq) + bits_of(sinusoidal.turns);
+}
+
+// Of what the numbers of its rule come to, and of those that no rule has.
+std::string bits_of(const RotarySpec& spec) {
+  std::string bits = bits_of(spec.base.get());
+  if (spec.xpos) bits += bits_of(spec.xpos->scale_base) + bits_of(spec.xpos->center);
+  const auto frequencies = make_frequencies(spec, 4096);
+  return frequencies ? bits + bits_of(*frequencies) : bits;
+}
+
+std::string bits_of(const ModelSpec& model) {
+  std::string bits;
+  for (const ModelRotary& rotary : model.rotary) {
+    bits += bits_of(rotary.spec) + bits_of(rotary.softmax_factor);
+  }
+  for (const ModelLayer& layer : model.layers) {
+    bits += bits_of(query_factor(layer.query_temperature, 100'003));
+  }
+  for (const std::string& warning : model.warnings) bits += warning;
+  return bits;
+}
+
+std::string bits_of(const KerpleLog& kerple) { return bits_of(kerple.p) + bits_of(kerple.a); }
+
+std::string bits_of(const KerplePower& kerple) { return bits_of(kerple.a) + bits_of(kerple.p); }
+
+}  // namespace rotary::test

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bits of the numbers in what public functions return; equal texts are equal bits. Where there
+// are no numbers, nothing.
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "rotary/families.hpp"
+#include "rotary/kerple.hpp"
+#include "rotary/model_spec.hpp"
+#include "rotary/rotations.hpp"
+#include "rotary/sinusoidal.hpp"
+
+namespace rotary::test {
+
+template <class Number>
+requires std::is_arithmetic_v<Number>
+[[nodiscard]] std::string bits_of(Number number) {
+  return {reinterpret_cast<const char*>(&number), sizeof(number)};
+}
+
+template <class Number>
+requires std::is_arithmetic_v<Number>
+[[nodiscard]] std::string bits_of(const std::vector<Number>& numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
+}
+
+[[nodiscard]] std::string bits_of(const Frequencies& frequencies);
+[[nodiscard]] std::string bits_of(const Rotations& rotations);
+[[nodiscard]] std::string bits_of(const Sinusoidal& sinusoidal);
+[[nodiscard]] std::string bits_of(const RotarySpec& spec);
+[[nodiscard]] std::string bits_of(const ModelSpec& model);
+[[nodiscard]] std::string bits_of(const KerpleLog& kerple);
+[[nodiscard]] std::string bits_of(const KerplePower& kerple);
+
+template <class T>
+requires(!std::is_arithmetic_v<T>) [[nodiscard]] std::string bits_of(const T&) { return {}; }
+
+}  // namespace rotary::test
