@@ -95,8 +95,8 @@ Panel panel_of(std::string title, const Words& words, const AttentionEncoding& e
   // Before the axes: where an initializer throws GCC 12 destroys members of those before it twice.
   HeatMap map = weights_of(words, encoding);
   return {.title = std::move(title),
-          .x = {.label = {}, .ticks = words.words},
-          .y = {.label = {}, .ticks = words.words},
+          .x = Axis{.label = {}, .ticks = words.words},
+          .y = Axis{.label = {}, .ticks = words.words},
           .map = std::move(map),
           .aspect = Aspect::equal,
           .y_direction = YDirection::down};

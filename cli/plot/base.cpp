@@ -66,8 +66,8 @@ Figure base(const Request& request) {
                               most_work, dim * last));
   }
   Panel panel{.title = {},
-              .x = {.label = "context (tokens)", .scale = Scale::logarithmic, .from = 256},
-              .y = {.label = "base", .scale = Scale::logarithmic}};
+              .x = Axis{.label = "context (tokens)", .scale = Scale::logarithmic, .from = 256},
+              .y = Axis{.label = "base", .scale = Scale::logarithmic}};
   panel.series.push_back(needed_base(dim, last));
   for (const Subject& subject : request.subjects) {
     if (!subject.trained_context_tokens) continue;

@@ -50,7 +50,7 @@ Figure clipped(const Request& request) {
   const Axis distance_axis{.label = "distance (tokens)", .scale = Scale::logarithmic};
   Panel aligned{.title = "q = k",
                 .x = distance_axis,
-                .y = {.label = "score / (|q| |k|)", .from = -1.05, .to = 1.05}};
+                .y = Axis{.label = "score / (|q| |k|)", .from = -1.05, .to = 1.05}};
   aligned.series = {
       {.name = "clipped at half a turn",
        .x = as_doubles(distances),
@@ -58,8 +58,9 @@ Figure clipped(const Request& request) {
       {.name = "as it is",
        .x = as_doubles(distances),
        .y = aligned_similarity(subject.frequencies, distances)}};
-  Panel random{
-      .title = "other q and k, clipped", .x = distance_axis, .y = {.label = "score / (|q| |k|)"}};
+  Panel random{.title = "other q and k, clipped",
+               .x = distance_axis,
+               .y = Axis{.label = "score / (|q| |k|)"}};
   for (std::uint64_t draw = 0; draw < 4; ++draw) {
     random.series.push_back(
         {.name = fmt::format("random phases {}", draw + 1),

@@ -121,8 +121,8 @@ Series aligned(const Frequencies& frequencies, const Integers& distances, const 
 Figure decay(const Request& request) {
   const Integers distances = evenly(request.last.value_or(256), 1024);
   Panel panel{.title = {},
-              .x = {.label = "distance r (tokens)"},
-              .y = {.label = "B(r), mean of |S_j| over pairs", .from = 0}};
+              .x = Axis{.label = "distance r (tokens)"},
+              .y = Axis{.label = "B(r), mean of |S_j| over pairs", .from = 0}};
   for (const Subject& subject : subjects_of(request)) {
     panel.series.push_back({.name = subject.name,
                             .x = as_doubles(distances),
@@ -153,7 +153,7 @@ Figure similarity(const Request& request) {
 
   const Integers near = evenly(last, last <= 2000 ? 2000 : 500);
   const std::int64_t peak = last * 3 / 10;
-  Panel linear{.title = {}, .x = {.label = "distance (tokens)"}, .y = similarity_axis};
+  Panel linear{.title = {}, .x = Axis{.label = "distance (tokens)"}, .y = similarity_axis};
   linear.series = random_series(frequencies, near, request.seed);
   linear.series.push_back({.name = fmt::format("k chosen to peak at {}", peak),
                            .color = 2,
@@ -164,7 +164,7 @@ Figure similarity(const Request& request) {
 
   const Integers far = by_decades(200 * last, 40);
   Panel logarithmic{.title = {},
-                    .x = {.label = "distance (tokens)", .scale = Scale::logarithmic},
+                    .x = Axis{.label = "distance (tokens)", .scale = Scale::logarithmic},
                     .y = similarity_axis};
   logarithmic.series = {aligned(frequencies, far, q_is_k),
                         aligned(mistaken.frequencies, far, mistake)};

@@ -66,11 +66,11 @@ Figure numerics(const Request& request) {
       std::min(request.last.value_or(1'000'000), subject.frequencies.contexts.last - 1);
   const Integers positions = by_decades(last, 12);
   Panel panel{.title = {},
-              .x = {.label = "position (tokens)", .scale = Scale::logarithmic},
-              .y = {.label = "largest error of a pair (radians)",
-                    .scale = Scale::logarithmic,
-                    .from = 1e-8,
-                    .to = 10}};
+              .x = Axis{.label = "position (tokens)", .scale = Scale::logarithmic},
+              .y = Axis{.label = "largest error of a pair (radians)",
+                        .scale = Scale::logarithmic,
+                        .from = 1e-8,
+                        .to = 10}};
   const std::vector<Recipe> recipes = {
       {"exact, float32", Numerics::exact, DType::f32},
       {"transformers, float32", Numerics::transformers, DType::f32},

@@ -87,8 +87,8 @@ Figure corkscrew(const Request& request) {
   const Subject subject = subject_of(request);
   const std::int64_t last = request.last.value_or(64);
   Panel panel{.title = {},
-              .x = {.label = "first feature", .from = -1, .to = 1},
-              .y = {.label = "second feature", .from = -1, .to = 1},
+              .x = Axis{.label = "first feature", .from = -1, .to = 1},
+              .y = Axis{.label = "second feature", .from = -1, .to = 1},
               .z = Axis{.label = "position (tokens)", .from = 0, .to = static_cast<double>(last)}};
   // Between tokens, too: a line through whole positions of a fast pair would have corners.
   for (const double times : {3.0, 10.0, 40.0}) {
@@ -120,8 +120,8 @@ Figure fast_slow(const Request& request) {
   const PairPath of_fast = path_of(subject.frequencies, fast, at);
   const PairPath of_slow = path_of(subject.frequencies, slow, at);
   Panel panel{.title = {},
-              .x = {.label = fmt::format("pair {}, first", fast), .from = -1, .to = 1},
-              .y = {.label = fmt::format("pair {}, second", fast), .from = -1, .to = 1},
+              .x = Axis{.label = fmt::format("pair {}, first", fast), .from = -1, .to = 1},
+              .y = Axis{.label = fmt::format("pair {}, second", fast), .from = -1, .to = 1},
               .z = Axis{.label = fmt::format("pair {}, second", slow)}};
   panel.series.push_back({.name = "from token to token",
                           .style = Style::dashed,

@@ -79,11 +79,11 @@ std::vector<double> ramp_of(const std::vector<double>& lengthening) {
 Figure scaling(const Request& request) {
   const std::vector<Subject> subjects = request.subjects.empty() ? usual_rules() : request.subjects;
   Panel lengths{.title = {},
-                .x = {.label = "pair of features"},
-                .y = {.label = "wavelength, times longer", .scale = Scale::logarithmic}};
+                .x = Axis{.label = "pair of features"},
+                .y = Axis{.label = "wavelength, times longer", .scale = Scale::logarithmic}};
   Panel ramps{.title = {},
-              .x = {.label = "pair of features"},
-              .y = {.label = "share left as it was", .from = -0.05, .to = 1.05}};
+              .x = Axis{.label = "pair of features"},
+              .y = Axis{.label = "share left as it was", .from = -0.05, .to = 1.05}};
   for (const Subject& subject : subjects) {
     Series series{.name = subject.name, .x = {}, .y = lengthening_of(subject)};
     for (std::size_t pair = 0; pair < series.y.size(); ++pair)

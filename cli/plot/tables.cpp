@@ -29,8 +29,8 @@ HeatMap empty_map(std::size_t rows, std::size_t columns) {
 
 Panel panel_of(std::string title, HeatMap map) {
   return {.title = std::move(title),
-          .x = {.label = "feature"},
-          .y = {.label = "position"},
+          .x = Axis{.label = "feature"},
+          .y = Axis{.label = "position"},
           .map = std::move(map),
           .y_direction = YDirection::down};
 }

@@ -33,8 +33,8 @@ Series wavelengths_of(const Subject& subject) {
 
 Figure wavelengths(const Request& request) {
   Panel panel{.title = {},
-              .x = {.label = "pair of features"},
-              .y = {.label = "wavelength (tokens)", .scale = Scale::logarithmic}};
+              .x = Axis{.label = "pair of features"},
+              .y = Axis{.label = "wavelength (tokens)", .scale = Scale::logarithmic}};
   const std::vector<Subject> subjects = subjects_of(request);
   std::map<std::int64_t, std::string> contexts;  // one line for those that several have
   for (const Subject& subject : subjects) {

@@ -31,8 +31,8 @@ Panel window_matrix(std::int64_t tokens, const ShawWindow& window) {
       map.values.push_back(row_of(key - query, window));
   }
   return {.title = fmt::format("{} queries and keys", tokens),
-          .x = {.label = "key"},
-          .y = {.label = "query"},
+          .x = Axis{.label = "key"},
+          .y = Axis{.label = "query"},
           .map = std::move(map),
           .aspect = Aspect::equal,
           .y_direction = YDirection::down};
@@ -59,10 +59,10 @@ Figure shaw(const Request& request) {
   const std::int64_t last = request.last.value_or(std::min<std::int64_t>(3 * reach, 511));
   const ShawWindow window{.left = reach, .right = reach};
   Panel steps{.title = "by distance",
-              .x = {.label = "distance, key - query (tokens)"},
-              .y = {.label = "row of the table",
-                    .from = -0.5,
-                    .to = static_cast<double>(window.rows()) - 0.5},
+              .x = Axis{.label = "distance, key - query (tokens)"},
+              .y = Axis{.label = "row of the table",
+                        .from = -0.5,
+                        .to = static_cast<double>(window.rows()) - 0.5},
               .series = {{.name = {}, .style = Style::points, .x = {}, .y = {}}}};
   for (std::int64_t distance = -last; distance <= last; ++distance) {
     steps.series[0].x.push_back(static_cast<double>(distance));
@@ -88,8 +88,8 @@ Figure t5(const Request& request) {
               "Near distances have a bucket each, farther ones share ever wider buckets. "
               "Beyond 113 tokens (bidirectional: 91) all distances look alike.",
           .panels = {{.title = {},
-                      .x = {.label = "distance, key - query (tokens)"},
-                      .y = {.label = "bucket", .from = -1, .to = 32},
+                      .x = Axis{.label = "distance, key - query (tokens)"},
+                      .y = Axis{.label = "bucket", .from = -1, .to = 32},
                       .series = {buckets(T5Direction::bidirectional, last),
                                  buckets(T5Direction::causal, last)}}}};
 }

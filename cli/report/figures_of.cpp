@@ -16,6 +16,7 @@
 namespace rotary::cli::page {
 namespace {
 
+using plot::Axis;
 using plot::Figure;
 using plot::Panel;
 using plot::Series;
@@ -58,8 +59,8 @@ Figure alibi_figure() {
                         .strides = strides_bhqk(extents)};
   ok_or_fail(fill_distances(view, bias, -last_distance));
   Panel panel{.title = {},
-              .x = {.label = "distance, key - query (tokens)"},
-              .y = {.label = "added to the score"}};
+              .x = Axis{.label = "distance, key - query (tokens)"},
+              .y = Axis{.label = "added to the score"}};
   for (std::size_t head = 0; head < heads; ++head) {
     Series series{.name = fmt::format("head {}", head), .x = {}, .y = {}};
     for (std::size_t column = 0; column < count; column += 10) {
@@ -96,8 +97,8 @@ Figure sinusoidal_figure() {
     series.y.push_back(product / (dim / 2));
   }
   Panel panel{.title = {},
-              .x = {.label = "distance (tokens)"},
-              .y = {.label = "likeness of two vectors"},
+              .x = Axis{.label = "distance (tokens)"},
+              .y = Axis{.label = "likeness of two vectors"},
               .series = {std::move(series)}};
   return {.name = "sinusoidal",
           .title = "How alike two sinusoidal vectors are (an example of 512 features)",

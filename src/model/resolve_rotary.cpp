@@ -198,16 +198,17 @@ Result<ModelRotary> resolve_rotary(const ModelConfig& config, const LayerTypeRop
   if (!softmax) return softmax.error();
   const std::int64_t turning = rotary_dim->value_or(head_dim);
   const bool is_trailing = config.family.window == Window::trailing;
+  // RotarySpec is named because g++ 12 destroys an unnamed one twice where a later member throws.
   ModelRotary rotary{.layer_type = rope.layer_type,
-                     .spec = {.head_dim = head_dim,
-                              .rotary_dim = *rotary_dim,
-                              .first_feature = is_trailing ? head_dim - turning : 0,
-                              .base = *base,
-                              .pairing = config.family.pairing,
-                              .scaling = parameters->scaling,
-                              .sense = config.family.sense,
-                              .numerics = options.numerics,
-                              .rounding = config.family.rounding},
+                     .spec = RotarySpec{.head_dim = head_dim,
+                                        .rotary_dim = *rotary_dim,
+                                        .first_feature = is_trailing ? head_dim - turning : 0,
+                                        .base = *base,
+                                        .pairing = config.family.pairing,
+                                        .scaling = parameters->scaling,
+                                        .sense = config.family.sense,
+                                        .numerics = options.numerics,
+                                        .rounding = config.family.rounding},
                      .softmax_factor = *softmax,
                      .nope_head_dim = config.nope_head_dim,
                      .sections = rope.sections,

@@ -18,6 +18,17 @@ struct Config {
   ResolveOptions options = {};
 };
 
+// Every member of a ModelRotary that has memory of its own.
+std::string sections_beside_factors() {
+  std::string factors = "1";
+  for (int pair = 1; pair < 32; ++pair) factors += ", 1";
+  return model_with("qwen2_vl_text",
+                    R"("original_max_position_embeddings": 1024, "rope_theta": 1e4,)"
+                    R"( "rope_scaling": {"rope_type": "longrope", "factor": 4,)"
+                    R"( "mrope_section": [8, 12, 12], "short_factor": [)" +
+                        factors + R"(], "long_factor": [)" + factors + "]}");
+}
+
 // One for each way through src/model, the largest trees among them, and refusals at each depth.
 std::vector<Config> configs() {
   const std::string long_name(80, 'x');
@@ -53,6 +64,7 @@ std::vector<Config> configs() {
                   R"( "sliding_attention"], "rope_theta": [1e6, 1e4, 1e6, 1e4])")},
       {"bases of layers",
        model_with("granitemoehybrid", R"("layer_rope_theta": [1e6, 0, 1e4, 0])")},
+      {"sections beside factors", sections_beside_factors()},
       {"main and compress", model_with("deepseek_v4", R"("compress_ratios": [0, 4, 128, 0])")},
       {"a wrapped language model",
        R"({"model_type": "llava", "rope_theta": 7, "text_config": )" + llama_with("") + "}"},
