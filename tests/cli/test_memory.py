@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tool when memory runs out: exit code 70, a message, and no output."""
+
+import os
+import pathlib
+import resource
+import subprocess
+
+import numpy as np
+
+from tool import LLAMA, TOOL, ToolTest
+
+FAILING_NEW = os.environ["ROTARY_FAILING_NEW_LIBRARY"]
+
+COMMANDS = [
+    ["inspect", "config.json", "--json"],
+    ["explain", "config.json"],
+    ["plot", "decay", "config.json", "--csv"],
+    ["report", "config.json", "-o", "out.html", "--force"],
+    ["rotate", "--config", "config.json", "--layout", "bthd", "--q", "q.npy", "--out-q", "out.npy",
+     "--force"],
+]
+
+
+class MemoryTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.write_config(LLAMA)
+        np.save(self.path / "q.npy", np.ones((1, 8, 2, 16), np.float32))
+        for name in ("out.npy", "out.html"):
+            (self.path / name).write_bytes(b"precious")
+        self.before = self.contents()
+
+    def run_once(self, arguments, **options):
+        """Whether it had the memory that it needed."""
+        result = subprocess.run([TOOL, *arguments], cwd=self.path, capture_output=True, timeout=60,
+                                **options)
+        if result.returncode == 0:
+            for name, content in self.before.items():
+                pathlib.Path(self.path / name).write_bytes(content)
+            return True
+        self.assertEqual(result.returncode, 70, result.stderr)
+        self.assertIn(b"out of memory", result.stderr)
+        self.assertEqual(self.contents(), self.before)
+        return False
+
+    def with_failures(self, arguments, allowed, **environment):
+        return self.run_once(arguments, env=os.environ | environment | {
+            "LD_PRELOAD": FAILING_NEW, "ROTARY_FAILING_NEW": str(allowed)})
+
+    def test_allocations_that_fail(self):
+        """From each of some 20 on, or that one alone; commands share their beginnings, so each has
+        others."""
+        for shift, arguments in enumerate(COMMANDS):
+            enough = 1
+            while not self.with_failures(arguments, enough, ROTARY_FAILING_NEW_LATER="1"):
+                enough *= 2
+            step = enough // 20
+            for allowed in range(shift * step // len(COMMANDS), enough, step):
+                with self.subTest(arguments=arguments, allowed=allowed):
+                    self.with_failures(arguments, allowed)
+                    self.with_failures(arguments, allowed, ROTARY_FAILING_NEW_LATER="1")
+
+    def test_limits_of_the_address_space(self):
+        """From what it takes to load the program and its libraries."""
+        def limited(limit):
+            return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))}
+
+        def starts(limit):
+            return subprocess.run([TOOL, "--version"], capture_output=True,
+                                  **limited(limit)).returncode == 0
+
+        step = 1 << 16
+        least = next(limit for limit in range(1 << 20, 1 << 27, step) if starts(limit))
+        for arguments in COMMANDS:
+            limit = least
+            with self.subTest(arguments=arguments):
+                while not self.run_once(arguments, **limited(limit)):
+                    limit += step
