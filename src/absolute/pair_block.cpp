@@ -46,8 +46,9 @@ BlockRuns runs_of(const SinusoidalSpec& spec, const PairBlock& block) noexcept {
   const std::int64_t firsts = (paired + 1) / 2;  // features of what the layout names first
   const std::int64_t seconds = std::min(block.count, paired - firsts - block.first);
   const bool sin_first = spec.layout == SinusoidalLayout::sin_then_cos;
+  // The last pair of an odd dim has no second number: there is no feature to point at.
   return {.runs = {{{block.first, block.count, 0}, {firsts + block.first, seconds, block_pairs}}},
-          .count = 2,
+          .count = seconds > 0 ? std::size_t{2} : std::size_t{1},
           .first_sin = sin_first ? 0 : static_cast<std::size_t>(block_pairs),
           .first_cos = sin_first ? static_cast<std::size_t>(block_pairs) : 0,
           .step = 1};

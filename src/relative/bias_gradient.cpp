@@ -120,8 +120,9 @@ Status accumulate(std::span<double> gradients, const RelativeBias& bias,
     const auto positions = PairPositions::of(d_bias.extents, where);
     if (!positions) return positions.error();
     if (is_empty(d_bias.extents)) return {};
+    const ConstScoresView used = with_used_strides(d_bias);
     std::visit(
-        [&](const auto& encoding) { add_all(gradients, evaluator(encoding), d_bias, *positions); },
+        [&](const auto& encoding) { add_all(gradients, evaluator(encoding), used, *positions); },
         bias);
     return {};
   });

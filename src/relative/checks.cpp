@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "relative/checks.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
@@ -11,13 +13,33 @@
 namespace rotary::relative {
 namespace {
 
-// Strides of single indices mean nothing: set to 0.
-ConstHeadsView without_unused_strides(ConstHeadsView view) {
+struct Axis {
+  std::int64_t count;
+  std::int64_t& stride;
+};
+
+void keep_used_strides(std::initializer_list<Axis> axes) {
+  const bool has_elements =
+      std::all_of(axes.begin(), axes.end(), [](const Axis& axis) { return axis.count > 0; });
+  for (const Axis& axis : axes) {
+    if (!has_elements || axis.count <= 1) axis.stride = 0;
+  }
+}
+
+template <class View>
+View of_scores(View view) {
+  const ScoresExtents& n = view.extents;
+  ScoresStrides& s = view.strides;
+  keep_used_strides({{n.batch, s.batch}, {n.heads, s.head}, {n.queries, s.query}, {n.keys, s.key}});
+  return view;
+}
+
+template <class View>
+View of_heads(View view) {
   const Extents& n = view.extents;
-  if (n.batch <= 1) view.strides.batch = 0;
-  if (n.tokens <= 1) view.strides.token = 0;
-  if (n.heads <= 1) view.strides.head = 0;
-  if (n.features <= 1) view.strides.feature = 0;
+  Strides& s = view.strides;
+  keep_used_strides(
+      {{n.batch, s.batch}, {n.tokens, s.token}, {n.heads, s.head}, {n.features, s.feature}});
   return view;
 }
 
@@ -63,28 +85,38 @@ struct Describe {
 
 std::string NamedView::shape() const { return std::visit(Describe{}, view); }
 
+ScoresView with_used_strides(ScoresView view) noexcept { return of_scores(view); }
+ConstScoresView with_used_strides(ConstScoresView view) noexcept { return of_scores(view); }
+HeadsView with_used_strides(HeadsView view) noexcept { return of_heads(view); }
+ConstHeadsView with_used_strides(ConstHeadsView view) noexcept { return of_heads(view); }
+
+ConstMatrixView with_used_strides(ConstMatrixView view) noexcept {
+  keep_used_strides({{view.rows, view.row_stride}, {view.columns, view.column_stride}});
+  return view;
+}
+
 NamedView named(std::string_view name, const ConstScoresView& view) {
   const auto& [n, s] = std::pair(view.extents, view.strides);
   return {.name = name,
-          .memory = without_unused_strides(
-              {.data = view.data,
-               .dtype = view.dtype,
-               .extents = {n.batch, n.queries, n.heads, n.keys},
-               .strides = {.batch = s.batch, .token = s.query, .head = s.head, .feature = s.key}}),
+          .memory = with_used_strides(ConstHeadsView{
+              .data = view.data,
+              .dtype = view.dtype,
+              .extents = {n.batch, n.queries, n.heads, n.keys},
+              .strides = {.batch = s.batch, .token = s.query, .head = s.head, .feature = s.key}}),
           .view = view};
 }
 
 NamedView named(std::string_view name, const ConstHeadsView& view) {
-  return {.name = name, .memory = without_unused_strides(view), .view = view};
+  return {.name = name, .memory = with_used_strides(view), .view = view};
 }
 
 NamedView named(std::string_view name, const ConstMatrixView& view) {
   return {.name = name,
-          .memory = without_unused_strides(
-              {.data = view.data,
-               .dtype = view.dtype,
-               .extents = {.tokens = view.rows, .heads = 1, .features = view.columns},
-               .strides = {.token = view.row_stride, .feature = view.column_stride}}),
+          .memory = with_used_strides(
+              ConstHeadsView{.data = view.data,
+                             .dtype = view.dtype,
+                             .extents = {.tokens = view.rows, .heads = 1, .features = view.columns},
+                             .strides = {.token = view.row_stride, .feature = view.column_stride}}),
           .view = view};
 }
 

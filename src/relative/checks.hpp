@@ -42,6 +42,15 @@ struct NamedView {
 [[nodiscard]] Status check_same_rows(std::string_view name, const ConstScoresView& scores,
                                      const ConstHeadsView& heads);
 
+// The same elements by strides that mean something alone: those of single indices, and all of a
+// view without elements, are 0. A sum of strides, one step beyond the last element included, then
+// stays within int64. Each requires a view that has been checked.
+[[nodiscard]] ScoresView with_used_strides(ScoresView view) noexcept;
+[[nodiscard]] ConstScoresView with_used_strides(ConstScoresView view) noexcept;
+[[nodiscard]] HeadsView with_used_strides(HeadsView view) noexcept;
+[[nodiscard]] ConstHeadsView with_used_strides(ConstHeadsView view) noexcept;
+[[nodiscard]] ConstMatrixView with_used_strides(ConstMatrixView view) noexcept;
+
 [[nodiscard]] inline bool is_empty(const ScoresExtents& n) noexcept {
   return n.batch == 0 || n.heads == 0 || n.queries == 0 || n.keys == 0;
 }

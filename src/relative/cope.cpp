@@ -89,7 +89,7 @@ Status check_gradients(const CopeGradients& gradients, const CopeInputs& inputs,
 // The gradients of one row, from those of its written scores.
 class RowGradient {
  public:
-  RowGradient(const CopeGradients& out, const ContextualRow& row)
+  RowGradient(CopeGradients out, const ContextualRow& row)
       : out_(out), row_(row), products_(to_size(row.table_rows())), query_(row.query().size()) {}
 
   void add(const ConstScoresView& d_scores, ScoreIndex at, std::int64_t keys) {
@@ -127,7 +127,7 @@ class RowGradient {
     add_features(out_.q, at, query_);
   }
 
-  const CopeGradients& out_;
+  CopeGradients out_;
   const ContextualRow& row_;
   std::vector<double> products_;  // [table_rows]: of the loss in q · table[row]
   std::vector<double> query_;     // [features]
@@ -143,12 +143,14 @@ Status add_cope(const ScoresView& scores, const ConstHeadsView& q, const Cope& c
     const auto positions = relative::causal_positions(scores.extents, range);
     if (!positions) return positions.error();
     if (relative::is_empty(scores.extents)) return {};
-    relative::ContextualRow row(cope, scores);
-    relative::for_each_row(scores.extents, *positions,
+    const ScoresView used = relative::with_used_strides(scores);
+    const ConstHeadsView queries = relative::with_used_strides(q);
+    relative::ContextualRow row({.table = relative::with_used_strides(cope.table)}, used);
+    relative::for_each_row(used.extents, *positions,
                            [&](relative::ScoreIndex at, std::int64_t keys) {
-                             row.read(scores, q, at, keys);
+                             row.read(used, queries, at, keys);
                              for (at.key = 0; at.key < keys; ++at.key)
-                               relative::add(scores, at, row.bias(at.key));
+                               relative::add(used, at, row.bias(at.key));
                            });
     return {};
   });
@@ -162,12 +164,18 @@ Status add_cope_gradient(const CopeGradients& gradients, const CopeInputs& input
     const auto positions = relative::causal_positions(inputs.scores.extents, range);
     if (!positions) return positions.error();
     if (relative::is_empty(inputs.scores.extents)) return {};
-    relative::ContextualRow row(cope, inputs.scores);
-    relative::RowGradient gradient(gradients, row);
-    relative::for_each_row(inputs.scores.extents, *positions,
+    const CopeInputs used{.scores = relative::with_used_strides(inputs.scores),
+                          .q = relative::with_used_strides(inputs.q)};
+    const ConstScoresView upstream = relative::with_used_strides(d_scores);
+    relative::ContextualRow row({.table = relative::with_used_strides(cope.table)}, used.scores);
+    relative::RowGradient gradient({.scores = relative::with_used_strides(gradients.scores),
+                                    .q = relative::with_used_strides(gradients.q),
+                                    .table = gradients.table},
+                                   row);
+    relative::for_each_row(used.scores.extents, *positions,
                            [&](const relative::ScoreIndex& at, std::int64_t keys) {
-                             row.read(inputs.scores, inputs.q, at, keys);
-                             gradient.add(d_scores, at, keys);
+                             row.read(used.scores, used.q, at, keys);
+                             gradient.add(upstream, at, keys);
                            });
     return {};
   });

@@ -201,7 +201,9 @@ Status fill(const ScoresView& out, const RelativeBias& bias, const Where& where)
     const auto positions = PairPositions::of(out.extents, where);
     if (!positions) return positions.error();
     if (is_empty(out.extents)) return {};
-    std::visit([&](const auto& encoding) { fill_all(out, evaluator(encoding), *positions); }, bias);
+    const ScoresView used = with_used_strides(out);
+    std::visit([&](const auto& encoding) { fill_all(used, evaluator(encoding), *positions); },
+               bias);
     return {};
   });
 }

@@ -229,8 +229,10 @@ Status shaw_scores(const ScoresView& scores, const ConstHeadsView& q, const Shaw
     if (!positions) return positions.error();
     auto rows = relative::reached(keys.window, scores.extents, *positions);
     if (rows.count == 0) return {};
-    relative::read(rows, keys.table);
-    relative::add_products(scores, {scores, q, keys.window, *positions}, rows);
+    const ScoresView used = relative::with_used_strides(scores);
+    relative::read(rows, relative::with_used_strides(keys.table));
+    relative::add_products(used, {used, relative::with_used_strides(q), keys.window, *positions},
+                           rows);
     return {};
   });
 }
@@ -248,8 +250,10 @@ Status shaw_values(const HeadsView& out, const ConstScoresView& weights, const S
     if (!positions) return positions.error();
     auto rows = relative::reached(values.window, weights.extents, *positions);
     if (rows.count == 0) return {};
-    relative::read(rows, values.table);
-    relative::add_values(out, {weights, out, values.window, *positions}, rows);
+    const HeadsView used = relative::with_used_strides(out);
+    relative::read(rows, relative::with_used_strides(values.table));
+    relative::add_values(
+        used, {relative::with_used_strides(weights), used, values.window, *positions}, rows);
     return {};
   });
 }
@@ -275,8 +279,11 @@ Status add_shaw_gradient(const ShawGradient& gradient, const ConstScoresView& sc
     if (!positions) return positions.error();
     const auto rows = relative::reached(gradient.window, scores.extents, *positions);
     if (rows.count == 0) return {};
-    relative::add_table_gradient(gradient.table, {scores, vectors, gradient.window, *positions},
-                                 rows);
+    relative::add_table_gradient(
+        gradient.table,
+        {relative::with_used_strides(scores), relative::with_used_strides(vectors), gradient.window,
+         *positions},
+        rows);
     return {};
   });
 }
