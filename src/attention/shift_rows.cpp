@@ -5,6 +5,7 @@
 // all of them.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -150,9 +151,28 @@ HeadWindow rotated_window(HeadWindow window) {
 }
 
 // The parts between integers are equal, so the whole numbers alone differ.
-bool whole_apart(const SplitPosition& a, const SplitPosition& b) {
+bool have_equal_parts(const SplitPosition& a, const SplitPosition& b) {
   return a.significand == b.significand &&
          (a.is_integer() || (a.right_shift == b.right_shift && a.negative == b.negative));
+}
+
+double part_of(const SplitPosition& place) {
+  return std::ldexp(static_cast<double>(place.significand), -place.right_shift);
+}
+
+// On either side of 0 the parts, which lie towards it, make one position together. Exact: the
+// larger part is a half at least.
+bool have_parts_of_one(const SplitPosition& a, const SplitPosition& b) {
+  const auto [smaller, larger] = std::minmax({part_of(a), part_of(b)});
+  return a.negative != b.negative && 1 - larger == smaller;
+}
+
+// From one to the other, modulo 2^64; nothing where that is no whole number.
+std::optional<std::uint64_t> whole_distance(const SplitPosition& from, const SplitPosition& to) {
+  const std::uint64_t moved = to.whole - from.whole;
+  if (have_equal_parts(from, to)) return moved;
+  if (!have_parts_of_one(from, to)) return {};
+  return from.negative ? moved + 1 : moved - 1;
 }
 
 // Tokens up to the last one that may differ from those before it: a stride of 0 repeats one
@@ -180,9 +200,8 @@ bool moves_as_one(const RotatedAt& from, const RotatedAt& to, const TokenCounts&
     for (std::int64_t t = 0; t < tokens; ++t) {
       const SplitPosition old_place = place_in(from.positions, b, t);
       const SplitPosition new_place = place_in(to.positions, b, t);
-      if (!whole_apart(old_place, new_place)) return false;
-      const std::uint64_t moved = new_place.whole - old_place.whole;
-      if (distance.value_or(moved) != moved) return false;
+      const auto moved = whole_distance(old_place, new_place);
+      if (!moved || distance.value_or(*moved) != *moved) return false;
       distance = moved;
     }
   }

@@ -274,6 +274,23 @@ TEST(Shift, OneRowHasTheBitsOfEach) {
   }
 }
 
+// From 11.75 to -0.25 is a whole number of positions, though no part of a position is the same.
+TEST(Shift, OneRowServesMovesAcrossZero) {
+  const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half), 1.5);
+  const std::array<double, 5> after = {11.75, 12.75, 14.75, 13, 11.875};
+  const std::array<double, 5> across = {-0.25, 0.75, 2.75, 1, -0.125};
+  const Tensor src = test::random_tensor({.dtype = DType::f64, .extents = extents}, 55);
+  for (const auto& [old_places, new_places] :
+       {std::pair(after, across), std::pair(across, after)}) {
+    const RotatedAt from{frequencies, positions_of(old_places)};
+    const RotatedAt to{frequencies, positions_of(new_places)};
+    EXPECT_EQ(test::value_of(make_shift(from, to)).row_stride(), 0);
+    Tensor keys = src;
+    test::require(shift(keys.view(), from, to));
+    EXPECT_TRUE(shifted_within_bound(keys.view(), src.view(), from, to, apart));
+  }
+}
+
 // A stride of 0 repeats one position for any count of tokens, which is not gone through.
 TEST(Shift, OfOnePositionForAllTokens) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half));
