@@ -14,8 +14,8 @@
  * Every struct begins with struct_size, its sizeof where the caller was compiled. Initialise with
  * the macro of its name, ROTARY_ROTATE_OPTIONS_INIT and so on; members called reserved stay 0. A
  * member that a later version adds stands at the end, and 0 means what there was before it: a
- * library that is older than its caller accepts the longer struct when what it does not know is
- * zero. Of a struct that a function fills only struct_size is read.
+ * library that is older than its caller accepts the longer struct, of at most 4096 bytes, when what
+ * it does not know is zero. Of a struct that a function fills only struct_size is read.
  *
  * Not a function of this file throws, prints, aborts or starts a thread. Each computes rounding to
  * nearest, whatever the thread's mode is, and leaves the modes of arithmetic as they were

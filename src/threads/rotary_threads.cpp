@@ -56,7 +56,8 @@ rotary_status rotary_threads_executor(const rotary_threads* threads, rotary_exec
     if (executor == nullptr) return invalid_argument("executor must not be NULL");
     constexpr std::size_t filled =
         offsetof(rotary_executor, concurrency) + sizeof(rotary_executor::concurrency);
-    if (executor->struct_size < filled) {
+    constexpr std::size_t largest_struct = 4096;  // a size beyond this was never set
+    if (executor->struct_size < filled || executor->struct_size > largest_struct) {
       return invalid_argument("executor.struct_size must be sizeof(rotary_executor), ",
                               sizeof(rotary_executor), "; got ", executor->struct_size);
     }

@@ -68,6 +68,9 @@ TEST(ThreadsInC, AStructOfUnknownSizeIsAnError) {
   EXPECT_EQ(rotary_threads_executor(threads, &executor), ROTARY_INVALID_ARGUMENT);
   EXPECT_TRUE(last_error_has("struct_size must be sizeof(rotary_executor)")) << last_error();
   EXPECT_TRUE(last_error_has("got 0")) << last_error();
+  executor.struct_size = 4097;  // as of every struct: beyond what any version will have
+  EXPECT_EQ(rotary_threads_executor(threads, &executor), ROTARY_INVALID_ARGUMENT);
+  EXPECT_TRUE(last_error_has("got 4097")) << last_error();
   EXPECT_EQ(executor.run, nullptr);
   rotary_threads_stop(threads);
 }
