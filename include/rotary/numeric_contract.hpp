@@ -221,20 +221,22 @@ template <PositionNumber Number>
 }
 
 // |element of shift_sinusoidal - exact|, largest: of the two numbers of the pair. Two products,
-// each off by the angle's error and a rounding, and their sum, at most √2 times as large.
+// each off by the angle's error and a rounding, and their sum, at most √2 times as large. What
+// underflows loses half of the smallest double, 2^-1075, for each product.
 template <PositionNumber Number>
 [[nodiscard]] double shift_sinusoidal_error_bound(DType dtype, double exact, double largest,
                                                   Number distance) noexcept {
   const double before = largest * (2 * angle_error_bound(distance) + 4 * 0x1p-53);
-  return stored_element_error(dtype, exact, before);
+  return stored_element_error(dtype, exact, before + 0x1p-1074);
 }
 
 // |element of interpolate_table - exact|, largest: of the table's numbers. A cubic weight cancels
 // from terms up to 15 (40 in all, each rounded at most thrice, at a coordinate that is rounded
-// once: below 2^-45), so a product of two, at most 1.1 each, is within 2^-43; 16 taps.
+// once: below 2^-45), so a product of two, at most 1.1 each, is within 2^-43; 16 taps, each of
+// which loses 2^-1075 where it underflows.
 [[nodiscard]] inline double interpolation_error_bound(DType dtype, double exact,
                                                       double largest) noexcept {
-  return stored_element_error(dtype, exact, largest * 0x1p-39);
+  return stored_element_error(dtype, exact, largest * 0x1p-39 + 0x1p-1071);
 }
 
 // What the error of attend() depends on, of one query of one head.

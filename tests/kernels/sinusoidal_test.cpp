@@ -326,6 +326,25 @@ TEST(Sinusoidal, ShiftsEveryDtypeInPlaceAndApart) {
   }
 }
 
+// Products of the smallest doubles underflow, for which the bound has room.
+TEST(Sinusoidal, ShiftsSubnormalNumbersWithinTheBound) {
+  const auto sinusoidal = test::value_of(make_sinusoidal(marian_sinusoidal(2)));
+  for (const std::int64_t distance : {1, 18, -7, 1000}) {
+    const auto turn = reference::cos_sin(distance, 1.0);
+    for (double sin = 0x1p-1074; sin < 0x1p-1068; sin += 0x1p-1074) {
+      Tensor pair(test::tokens_shape(DType::f64, {.tokens = 1, .features = 2}));
+      pair.set({}, 0, sin);
+      pair.set({}, 1, -5 * sin);
+      const ConsecutivePositions by{.first = distance, .tokens = 1};
+      test::require(shift_sinusoidal(tokens_of(pair), tokens_of(pair), sinusoidal, by));
+      const long double exact = sin * turn.cos - 5 * sin * turn.sin;
+      ASSERT_LE(
+          std::abs(pair.at({}, 0) - exact),
+          shift_sinusoidal_error_bound(DType::f64, static_cast<double>(exact), 5 * sin, distance));
+    }
+  }
+}
+
 // The source documents' properties, and what is wrong with one of them: all numbers lie in [-1, 1],
 // but their mean is not 0, because the slow cosines stay near 1 (here the last one at 0.9995).
 TEST(Sinusoidal, RangeAndMean) {
