@@ -24,9 +24,10 @@ struct HeadNorm {
   // without weights of Llama 4 and NanoChat). Of a checkpoint in bf16 or f16: widened, which is
   // exact. Not owned; must live until the call that it is passed to returns.
   std::span<const float> weight = {};
-  double weight_offset = 0;  // Gemma: 1; rounded to float32
-  double epsilon = 0;        // rms_norm_eps; must be given, at least 2^-126
-  NormOver over = {};        // must be given
+  // Gemma: 1; from -2^126 to 2^126, rounded to float32; 0 without weights.
+  double weight_offset = 0;
+  double epsilon = 0;  // rms_norm_eps; must be given, at least 2^-126 and finite
+  NormOver over = {};  // must be given
 };
 
 // Normalises every head of src into dst: queries as append() does keys (kv_cache.hpp). In place is

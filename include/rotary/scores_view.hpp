@@ -10,6 +10,7 @@
 namespace rotary {
 
 // Each at least 0; a view with an extent of 0 has no element and every operation on it succeeds.
+// Views that relative encodings take, of heads and tables too, have fewer than 2^60 elements.
 struct ScoresExtents {
   std::int64_t batch = 1;
   std::int64_t heads = 0;

@@ -83,7 +83,8 @@ struct Strides {
 }
 
 // Element (b, t, h, f) is at data + b*strides.batch + t*strides.token + h*strides.head +
-// f*strides.feature elements. data is aligned to the element size.
+// f*strides.feature elements. data is aligned to the element size; a view reaches less than 2^62
+// bytes to either side of it.
 struct ConstHeadsView {
   const void* data = nullptr;
   DType dtype = {};  // no default: none of the enumerators, which every call refuses
