@@ -13,6 +13,8 @@ class Bytes {
  public:
   Bytes(const std::uint8_t* data, std::size_t size) : left_(data, size) {}
 
+  [[nodiscard]] bool is_used_up() const { return left_.empty(); }
+
   [[nodiscard]] std::uint8_t byte() {
     if (left_.empty()) return 0;
     const std::uint8_t value = left_.front();

@@ -21,6 +21,16 @@ T load(const std::byte* from) {
   return value;
 }
 
+// To float32 towards zero, the last bit set where anything was cut off: a rounding to fewer bits
+// that follows is that of the double.
+float to_odd(double value) {
+  const auto nearest = static_cast<float>(value);
+  if (std::isnan(value) || static_cast<double>(nearest) == value) return nearest;
+  const bool is_beyond = std::abs(static_cast<double>(nearest)) > std::abs(value);
+  const float below = is_beyond ? std::nextafter(nearest, 0.0F) : nearest;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(below) | 1U);
+}
+
 struct ExactPair {
   long double x = 0;
   long double y = 0;
@@ -87,13 +97,20 @@ std::uint64_t bits_of(DType dtype, double value) {
     case DType::f32:
       return std::bit_cast<std::uint32_t>(static_cast<float>(value));
     case DType::bf16:
-      return test::to_bfloat16(static_cast<float>(value));
+      return test::to_bfloat16(to_odd(value));
     case DType::f16:
       return test::to_binary16(value);
     case DType::f64:
       return std::bit_cast<std::uint64_t>(value);
   }
   fail("a dtype must be known");
+}
+
+bool is_rounded(DType dtype, const std::byte* element, double value) {
+  const std::uint64_t bits = bits_of(dtype, value);
+  const auto size = static_cast<std::size_t>(size_in_bytes(dtype));
+  if (std::memcmp(element, &bits, size) == 0) return true;  // little endian: the lowest bytes
+  return std::isnan(value) && std::isnan(value_at(dtype, element));
 }
 
 bool is_within_range(const Turn& turn, const Pair& in) {

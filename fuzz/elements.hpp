@@ -17,6 +17,9 @@ namespace rotary::fuzz {
 // The bits of the nearest element, in the lowest bytes.
 [[nodiscard]] std::uint64_t bits_of(DType dtype, double value);
 
+// Whether the element is the value rounded once to nearest even; of NaNs, that it is one.
+[[nodiscard]] bool is_rounded(DType dtype, const std::byte* element, double value);
+
 struct Pair {
   double x = 0;
   double y = 0;

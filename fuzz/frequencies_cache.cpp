@@ -34,6 +34,19 @@ RotarySpec spec_of(const HeadWindow& window, std::int64_t kind) {
       spec.base = 1.001;
       spec.scaling = LinearScaling{.factor = 3};
       break;
+    case first_recipe:
+    case first_recipe + 1:
+    case first_recipe + 2:
+    case first_recipe + 3:
+      spec.numerics = Numerics::transformers;
+      spec.rounding = all_roundings[static_cast<std::size_t>(kind - first_recipe)];
+      break;
+    case ggml_kind:
+      spec.numerics = Numerics::ggml;
+      break;
+    case xpos_kind:
+      spec.xpos = Xpos{};
+      break;
     default:
       break;
   }

@@ -13,6 +13,12 @@ namespace rotary::fuzz {
 // Kinds of spec: another base or scaling rule each.
 inline constexpr std::int64_t spec_kinds = 5;
 
+// Beyond those, the same numbers by other numerics than exact, and xPos.
+inline constexpr std::int64_t first_recipe = spec_kinds;  // transformers, by each Rounding
+inline constexpr std::int64_t ggml_kind = first_recipe + 4;
+inline constexpr std::int64_t xpos_kind = ggml_kind + 1;
+inline constexpr std::int64_t all_spec_kinds = xpos_kind + 1;
+
 // Valid until the next call.
 [[nodiscard]] const Frequencies& frequencies_of(const HeadWindow& window, std::int64_t kind);
 

@@ -14,6 +14,7 @@
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/elements.hpp"
+#include "fuzz/executor.hpp"
 #include "fuzz/frequencies_cache.hpp"
 #include "fuzz/noise.hpp"
 #include "fuzz/target.hpp"
@@ -111,13 +112,6 @@ Rotations rotations_of(const Case& one, const TokenRange& tokens) {
   return *std::move(rotations);
 }
 
-// The caller's pool, as unfriendly as it may be: last index first.
-constexpr Executor backwards{.run =
-                                 [](void*, std::int64_t count, ExecutorTask task, void* state) {
-                                   for (std::int64_t i = count; i > 0; --i) task(state, i - 1);
-                                 },
-                             .concurrency = 3};
-
 // From source into memory.
 void rotate_tokens(const Case& one, std::span<std::byte> memory, const TokenRange& tokens,
                    const Executor& executor) {
@@ -151,7 +145,8 @@ void check_splits(const Case& one) {
   check_same_bits(one);
   if (one.extents.batch * tokens < 64) return;
   parts = source;
-  rotate_tokens(one, parts, {.begin = 0, .end = tokens}, backwards);
+  Backwards backwards;
+  rotate_tokens(one, parts, {.begin = 0, .end = tokens}, backwards.executor());
   check_same_bits(one);
 }
 

@@ -5,13 +5,12 @@
 
 #include <cstddef>
 
+#include "fuzz/strided.hpp"
 #include "fuzz/views_case.hpp"
 
 namespace rotary::fuzz {
 
-// either: strides that do not nest may be refused, because sharing may not be decidable in time.
-enum class Answer { accept, refuse, either };
-
-[[nodiscard]] Answer expected_answer(const ViewsCase& views, const std::byte* buffer);
+[[nodiscard]] Answer expected_answer(const ViewsCase& views, const Rotations& rotations,
+                                     const std::byte* buffer);
 
 }  // namespace rotary::fuzz

@@ -2,10 +2,10 @@
 // Two views of one small buffer, decoded from an input, and what is asked for.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "fuzz/bytes.hpp"
 #include "fuzz/noise.hpp"
@@ -37,40 +37,6 @@ struct ViewsCase {
 };
 
 // Nothing when a view that rotate may accept would leave the buffer.
-[[nodiscard]] std::optional<ViewsCase> decode_views(Bytes& input, std::byte* buffer);
-
-// Bytes that a view spans, relative to its data; requires extents of at least 1. Exact below 2^64,
-// far beyond what the library allows.
-struct Span {
-  long double begin = 0;
-  long double end = 0;
-};
-[[nodiscard]] Span span_of(const ConstHeadsView& view);
-
-[[nodiscard]] bool is_empty(const Extents& n);
-
-struct HeadIndex {
-  std::int64_t batch = 0;
-  std::int64_t token = 0;
-  std::int64_t head = 0;
-};
-
-// Nothing is visited when there is no element, whatever the other extents.
-template <class Visit>
-void for_each_head(const Extents& n, Visit visit) {
-  if (is_empty(n)) return;
-  for (HeadIndex at; at.batch < n.batch; ++at.batch) {
-    for (at.token = 0; at.token < n.tokens; ++at.token) {
-      for (at.head = 0; at.head < n.heads; ++at.head) visit(at);
-    }
-  }
-}
-
-// Where an element lies in the buffer.
-[[nodiscard]] std::size_t place_of(const ConstHeadsView& view, const std::byte* buffer,
-                                   const HeadIndex& index, std::int64_t feature);
-
-// No size that the library allows: its limit is 2^62 bytes to either side.
-[[nodiscard]] bool is_impossible(const Span& span);
+[[nodiscard]] std::optional<ViewsCase> decode_views(Bytes& input, std::span<std::byte> buffer);
 
 }  // namespace rotary::fuzz

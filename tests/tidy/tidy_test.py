@@ -78,7 +78,7 @@ class TidyTest(unittest.TestCase):
                 '"reference/forms.hpp"',
             ),
             "bench/x.hpp": ('"rotation/rotate.hpp"', "<mpfr.h>"),
-            "fuzz/x.hpp": ('"kernels/kernels.hpp"', '"reference/forms.hpp"', "<fmt/core.h>"),
+            "fuzz/x.hpp": ('"kernels/kernels.hpp"', "<fmt/core.h>"),
             "examples/x.hpp": ('"reference/forms.hpp"', "<fmt/core.h>"),
             "tests/x.hpp": ("<hwy/highway.h>",),
         }

@@ -17,7 +17,8 @@ packages_tidy=(clang clang-tidy)
 
 # libclang-rt has libFuzzer and the sanitizers of clang (Apache-2.0 with LLVM exception).
 packages_fuzz=(
-  clang libclang-rt-14-dev cmake ninja-build libhwy-dev nlohmann-json3-dev libfmt-dev
+  clang libclang-rt-14-dev cmake ninja-build pkg-config libhwy-dev nlohmann-json3-dev libfmt-dev
+  libmpfr-dev
 )
 
 # The API reference; Doxygen is GPL-2.0, a tool that nothing links.

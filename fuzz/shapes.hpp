@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dtypes, strides and places of views, decoded from an input: mostly what a caller could mean.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "fuzz/bytes.hpp"
+#include "fuzz/strided.hpp"
+#include "rotary/rotary_spec.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::fuzz {
+
+// Seldom none of the enumerators.
+[[nodiscard]] DType decode_dtype(Bytes& input);
+
+// A window of a head of this many features, at least 2.
+[[nodiscard]] HeadWindow decode_window(Bytes& input, std::int64_t head_dim);
+
+// Axes in any order, each stepping over those inside it, with gaps and backwards: strides that
+// nest, unless a gap is negative. features: side by side and innermost where they are adjacent.
+enum class Features { anywhere, adjacent };
+[[nodiscard]] Axes decode_ordered_strides(Bytes& input, const Axes& counts, Features features);
+
+// Those, or one time in 16 any strides at all.
+[[nodiscard]] Axes decode_strides(Bytes& input, const Axes& counts, Features features);
+
+// Any strides at all: small numbers, or each any int64.
+[[nodiscard]] Axes decode_small_strides(Bytes& input);
+[[nodiscard]] Axes decode_wild_strides(Bytes& input);
+
+// One time in 16 an extent of 0, less often one too few or too many, or any int64.
+void disturb(Bytes& input, std::span<std::int64_t* const> extents);
+
+// Data of the view such that all of it lies in the buffer; seldom misaligned or null. Nothing when
+// there is no such place.
+[[nodiscard]] std::optional<std::byte*> place(Bytes& input, std::span<std::byte> buffer,
+                                              const Strided& view);
+
+// The same for several views: mostly each lies behind those before it, so that they share nothing.
+class Places {
+ public:
+  explicit Places(std::span<std::byte> buffer) : buffer_(buffer) {}
+  [[nodiscard]] std::optional<std::byte*> place(Bytes& input, const Strided& view);
+
+ private:
+  std::span<std::byte> buffer_;
+  std::size_t used_ = 0;  // bytes from the start
+};
+
+// Adjacent numbers, none where their place is null or misaligned. Nothing when they do not fit.
+template <class Number>
+[[nodiscard]] std::optional<std::span<Number>> decode_array(Bytes& input, Places& places,
+                                                            std::int64_t count) {
+  const auto data = places.place(
+      input,
+      {.element_bytes = sizeof(Number), .counts = {1, 1, 1, count}, .strides = {0, 0, 0, 1}});
+  if (!data) return {};
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(*data) % alignof(Number) == 0;
+  if (*data == nullptr || !is_aligned) return std::span<Number>{};
+  return std::span(reinterpret_cast<Number*>(*data), static_cast<std::size_t>(count));
+}
+
+}  // namespace rotary::fuzz
