@@ -2,24 +2,30 @@
 # ./dev fuzz: the targets of fuzz/, under AddressSanitizer and UndefinedBehaviorSanitizer.
 # docs/how-to/fuzz.md says what each checks.
 
-fuzz_targets=(config instruction_sets npy spec views)
+fuzz_targets=(
+  config
+  instruction_sets
+  npy
+  spec
+  views
+)
 
 cmd_fuzz() {
-  local seconds=60 runs="" targets=()
+  local limits=() targets=()
   while (($# > 0)); do
     case "$1" in
       --runs)
         [[ "${2:-}" =~ ^[1-9][0-9]*$ ]] || die "--runs needs a number of inputs, got '${2:-}'"
-        runs="$2"
+        limits+=("-runs=$2")
         shift
         ;;
       [1-9]*)
         [[ "$1" =~ ^[0-9]+$ ]] || die "fuzz takes a whole number of seconds, got '$1'"
-        seconds="$1"
+        limits+=("-max_total_time=$1")
         ;;
       *)
         [[ " ${fuzz_targets[*]} " == *" $1 "* ]] ||
-          die "fuzz takes [SECONDS | --runs N] [TARGET...], of ${fuzz_targets[*]}; got '$1'"
+          die "fuzz takes [SECONDS] [--runs N] [TARGET...], of ${fuzz_targets[*]}; got '$1'"
         targets+=("$1")
         ;;
     esac
@@ -30,13 +36,13 @@ cmd_fuzz() {
   fi
   install_packages "${packages_fuzz[@]}"
   build fuzz
-  local limit=("-max_total_time=$seconds") target
-  if [[ -n "$runs" ]]; then
-    limit=("-runs=$runs")
+  if ((${#limits[@]} == 0)); then
+    limits=(-max_total_time=60)
   fi
   fuzz_found=()
+  local target
   for target in "${targets[@]}"; do
-    fuzz_one "$target" "${limit[@]}"
+    fuzz_one "$target" "${limits[@]}"
   done
   fuzz_summary
 }
@@ -50,15 +56,15 @@ fuzz_options() {
   esac
 }
 
-# fuzz_one TARGET LIMIT: goes on with what earlier runs on this machine have found interesting.
+# fuzz_one TARGET LIMIT...: goes on with what earlier runs on this machine have found interesting.
 fuzz_one() {
-  local target="$1" limit="$2" folder="build/fuzz/learned/$1" log options begin="$SECONDS"
+  local target="$1" limits=("${@:2}") folder="build/fuzz/learned/$1" log options begin="$SECONDS"
   stage "fuzz: $target"
   mkdir -p "$folder/corpus"
   log="$folder/log"
   read -ra options <<<"$(fuzz_options "$target")"
   rm -f "$folder"/finding-*
-  if "build/fuzz/bin/rotary_fuzz_$target" "$limit" "${options[@]}" -entropic=0 -timeout=10 \
+  if "build/fuzz/bin/rotary_fuzz_$target" "${limits[@]}" "${options[@]}" -entropic=0 -timeout=10 \
     -rss_limit_mb=2048 -artifact_prefix="$folder/finding-" -print_final_stats=1 -verbosity=0 \
     "$folder/corpus" "fuzz/corpus/$target" >"$log" 2>&1; then
     printf '%s: %s inputs in %d s, no finding\n' "$target" \
