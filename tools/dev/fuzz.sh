@@ -3,6 +3,7 @@
 # docs/how-to/fuzz.md says what each checks.
 
 fuzz_targets=(
+  absolute
   config
   instruction_sets
   npy
@@ -53,6 +54,7 @@ fuzz_options() {
     config | spec) echo -max_len=1024 -dict=fuzz/dictionaries/json.dict ;;
     npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
     instruction_sets | views) echo -max_len=64 -len_control=0 ;;
+    absolute) echo -max_len=320 -len_control=0 ;;
   esac
 }
 

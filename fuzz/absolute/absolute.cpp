@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Absolute encodings: any spec, positions, tables and strides. What is accepted is right, what is
+// refused has a reason and changes nothing.
+#include <cstddef>
+#include <cstdint>
+
+#include "fuzz/absolute/absolute_cases.hpp"
+#include "fuzz/bytes.hpp"
+#include "fuzz/instruction_set_case.hpp"
+#include "fuzz/target.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace rotary::fuzz;
+  static Buffers buffers;
+  Bytes input(data, size);
+  use_instruction_set(input);
+  switch (input.number(0, 2)) {
+    case 0:
+      fuzz_sinusoidal(input, buffers);
+      break;
+    case 1:
+      fuzz_lookup(input, buffers);
+      break;
+    default:
+      fuzz_interpolation(input, buffers);
+      break;
+  }
+  return 0;
+}
