@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cache, what is stored in it, and where, decoded from an input.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "fuzz/bytes.hpp"
+#include "fuzz/noise.hpp"
+#include "fuzz/numbers_case.hpp"
+#include "rotary/kv_cache.hpp"
+#include "rotary/rotations.hpp"
+
+namespace rotary::fuzz {
+
+// Rows that keys are rotated by, if they are.
+struct AppendRotations {
+  HeadWindow window;
+  std::int64_t spec_kind = 0;  // of frequencies_of
+  bool moved = false;          // by make_shift: one row for all tokens
+  RotationsOptions options = {};
+  std::int64_t batch = 1;
+  std::int64_t tokens = 0;
+  std::int64_t first_position = 0;
+};
+
+struct AppendCase {
+  std::optional<AppendRotations> rotations = {};
+  KvCache cache = {};
+  KvHeads heads = {};
+  NumbersCase slots = {};
+  std::vector<long double> slot_numbers = {};  // to be written
+  std::optional<KeyNorm> k_norm = {};
+  bool has_executor = false;
+  std::uint64_t seed = 0;
+  Noise noise = Noise::activations;
+};
+
+// Nothing when a view that append may accept would leave the buffer.
+[[nodiscard]] std::optional<AppendCase> decode_append(Bytes& input, std::span<std::byte> buffer);
+
+// Every view of a case that has been decoded.
+struct AppendViews {
+  std::vector<Strided> written;
+  std::vector<Strided> read;
+};
+[[nodiscard]] AppendViews views_of(const AppendCase& append);
+
+}  // namespace rotary::fuzz

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/append/append_written.hpp"
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "fuzz/append/normalized.hpp"
+#include "fuzz/check.hpp"
+#include "fuzz/turned.hpp"
+
+namespace rotary::fuzz {
+namespace {
+
+alignas(64) std::array<std::byte, 2 * largest_buffer> rotated;  // k, dense
+
+// The place of a token among the heads, and the slot that it went to.
+struct Stored {
+  std::int64_t batch = 0;
+  std::int64_t token = 0;
+  std::int64_t block = 0;
+  std::int64_t place = 0;
+};
+
+// visit(Stored) for every token that has a slot.
+template <class Visit>
+void for_each_stored(const AppendCase& append, Visit visit) {
+  const Extents& n = append.heads.k.extents;
+  const std::int64_t slots = append.cache.k.extents.tokens;
+  for (std::int64_t b = 0; b < n.batch; ++b) {
+    for (std::int64_t t = 0; t < n.tokens; ++t) {
+      const auto number = static_cast<std::int64_t>(number_at(append.slots, b, t));
+      if (number < 0) continue;
+      const bool is_map = append.slots.kind != NumberKind::consecutive;
+      visit(Stored{.batch = b,
+                   .token = t,
+                   .block = is_map ? number / slots : b,
+                   .place = is_map ? number % slots : number});
+    }
+  }
+}
+
+Head head_at(const ConstHeadsView& view, const std::byte* bytes, const Memory& memory,
+             const Axes& index) {
+  return {.first = bytes + place_of(strided(view), memory.after.data(), index),
+          .dtype = view.dtype,
+          .stride = 1};
+}
+
+void check_head(const Head& from, const Head& to, std::int64_t features, std::string_view what) {
+  for (std::int64_t f = 0; f < features; ++f) check_stored(from, to, f, what);
+}
+
+// k turned by rotate() into memory of its own.
+ConstHeadsView rotated_keys(const ConstHeadsView& k, const Rotations& rotations) {
+  const HeadsView view{.data = rotated.data(),
+                       .dtype = k.dtype,
+                       .extents = k.extents,
+                       .strides = strides_bthd(k.extents)};
+  if (const auto status = rotate(view, k, rotations); !status) {
+    fail("keys that append takes must rotate", status.error().message);
+  }
+  return view;
+}
+
+void check_keys(const AppendCase& append, const Rotations* rotations, const Memory& memory) {
+  const ConstHeadsView& k = append.heads.k;
+  const ConstHeadsView cache = append.cache.k;
+  if (is_empty(strided(k))) return;
+  const ConstHeadsView expected = rotations == nullptr ? k : rotated_keys(k, *rotations);
+  for_each_stored(append, [&](const Stored& at) {
+    for (std::int64_t h = 0; h < k.extents.heads; ++h) {
+      const Axes from = {at.batch, at.token, h, 0};
+      const Head to = head_at(cache, memory.after.data(), memory, {at.block, at.place, h, 0});
+      const Head source = head_at(k, memory.before.data(), memory, from);
+      if (rotations == nullptr) {
+        check_head(source, to, k.extents.features, "a key must be stored as it is");
+        continue;
+      }
+      const Strided dense = strided(expected);
+      const Head turned{.first = rotated.data() + place_of(dense, rotated.data(), from),
+                        .dtype = k.dtype};
+      check_head(turned, to, k.extents.features, "a key must have the bits of rotate()");
+      if (rotations->numerics() == Numerics::exact) {
+        check_turned(source, to, {.rotations = *rotations, .batch = at.batch, .token = at.token});
+      }
+    }
+  });
+}
+
+void check_normalized_keys(const AppendCase& append, const Rotations* rotations,
+                           const Memory& memory) {
+  if (rotations != nullptr && rotations->numerics() != Numerics::exact) return;
+  for_each_stored(append, [&](const Stored& at) {
+    std::vector<Head> from;
+    std::vector<Head> to;
+    for (std::int64_t h = 0; h < append.heads.k.extents.heads; ++h) {
+      from.push_back(
+          head_at(append.heads.k, memory.before.data(), memory, {at.batch, at.token, h, 0}));
+      to.push_back(
+          head_at(append.cache.k, memory.after.data(), memory, {at.block, at.place, h, 0}));
+    }
+    check_normalized(
+        {.before = from, .after = to, .features = append.heads.k.extents.features}, *append.k_norm,
+        rotations == nullptr ? std::nullopt
+                             : std::optional(TurnedBy{
+                                   .rotations = *rotations, .batch = at.batch, .token = at.token}));
+  });
+}
+
+void check_values(const AppendCase& append, const Memory& memory) {
+  const ConstHeadsView& v = *append.heads.v;
+  const ConstHeadsView cache = *append.cache.v;
+  if (is_empty(strided(v))) return;
+  for_each_stored(append, [&](const Stored& at) {
+    for (std::int64_t h = 0; h < v.extents.heads; ++h) {
+      check_head(head_at(v, memory.before.data(), memory, {at.batch, at.token, h, 0}),
+                 head_at(cache, memory.after.data(), memory, {at.block, at.place, h, 0}),
+                 v.extents.features, "a value must be stored as it is");
+    }
+  });
+}
+
+// The one slot, as a view.
+void put_back_slot(HeadsView cache, const Stored& at, const Memory& memory) {
+  if (is_empty(strided(cache))) return;
+  cache.data = memory.after.data() +
+               place_of(strided(cache), memory.after.data(), {at.block, at.place, 0, 0});
+  cache.extents.batch = cache.extents.tokens = 1;
+  put_back(strided(cache), memory);
+}
+
+}  // namespace
+
+void check_written(const AppendCase& append, const Rotations* rotations, const Memory& memory) {
+  if (append.k_norm) {
+    if (!is_empty(strided(append.heads.k))) check_normalized_keys(append, rotations, memory);
+  } else {
+    check_keys(append, rotations, memory);
+  }
+  if (append.heads.v) check_values(append, memory);
+  if (is_empty(strided(append.heads.k)) &&
+      (!append.heads.v || is_empty(strided(*append.heads.v)))) {
+    check_unchanged(memory, "nothing must be written where there is nothing to store");
+    return;
+  }
+  for_each_stored(append, [&](const Stored& at) {
+    put_back_slot(append.cache.k, at, memory);
+    if (append.cache.v) put_back_slot(*append.cache.v, at, memory);
+  });
+  check_unchanged(memory, "bytes that belong to no slot of a token must stay");
+}
+
+}  // namespace rotary::fuzz
