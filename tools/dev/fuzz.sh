@@ -5,6 +5,7 @@
 fuzz_targets=(
   absolute
   append
+  c_abi
   config
   instruction_sets
   npy
@@ -55,7 +56,7 @@ fuzz_options() {
     config | spec) echo -max_len=1024 -dict=fuzz/dictionaries/json.dict ;;
     npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
     instruction_sets | views) echo -max_len=64 -len_control=0 ;;
-    absolute | append) echo -max_len=320 -len_control=0 ;;
+    absolute | append | c_abi) echo -max_len=320 -len_control=0 ;;
   esac
 }
 

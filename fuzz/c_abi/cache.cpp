@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "fuzz/c_abi/memory.hpp"
+#include "fuzz/c_abi/session.hpp"
+#include "fuzz/check.hpp"
+
+namespace rotary::fuzz {
+
+std::optional<rotary_slots> Session::decode_slots(const rotary_heads_view& of) {
+  rotary_slots slots = ROTARY_SLOTS_INIT;
+  slots.kind = static_cast<int32_t>(input_.once_in(32) ? input_.number(0, 4) : input_.number(1, 3));
+  slots.first = input_.once_in(16) ? input_.integer() : input_.number(0, 2);
+  if (slots.kind == ROTARY_SLOTS_CONSECUTIVE) {
+    if (input_.once_in(64)) slots.data = CMemory::buffer().data();
+    return slots;
+  }
+  if (!input_.once_in(32)) slots.first = 0;
+  slots.batch = of.extents[0];
+  slots.tokens = of.extents[1];
+  slots.batch_stride = input_.once_in(16) ? input_.number(-2, 2) : slots.tokens;
+  const std::int64_t bytes = slots.kind == ROTARY_SLOTS_INT32 ? 4 : 8;
+  const Strided map{.element_bytes = bytes,
+                    .counts = {slots.batch, slots.tokens, 1, 1},
+                    .strides = {slots.batch_stride, slots.token_stride, 0, 0}};
+  if (!is_empty(map) && !is_small(map)) return {};
+  const auto data = place(input_, CMemory::buffer().last(largest_buffer / 2), map);
+  if (!data) return {};
+  slots.data = *data;
+  // Slots 0, 1, ... where the map is dense, in both buffers; else what is there.
+  const auto extent = [](std::int64_t count) { return std::max<std::int64_t>(count, 0); };
+  const std::int64_t count = std::min<std::int64_t>(extent(slots.batch) * extent(slots.tokens), 16);
+  if (*data == nullptr || slots.batch_stride != slots.tokens || input_.once_in(16)) return slots;
+  std::int64_t first = input_.number(-1, 3);
+  for (std::int64_t i = 0; i < count; ++i, ++first) {
+    std::memcpy(*data + i * bytes, &first, static_cast<std::size_t>(bytes));
+    std::memcpy(CMemory::shadow_of(*data) + i * bytes, &first, static_cast<std::size_t>(bytes));
+  }
+  CMemory::keep();
+  return slots;
+}
+
+std::optional<Slots> Session::value_of(const Passed<rotary_slots>& slots) {
+  const auto given = slots.value(ROTARY_SLOTS_INIT);
+  if (!given) return {};
+  const auto map = [&]<class Number>(Number /*like*/) -> std::optional<Slots> {
+    if (given->first != 0) return {};
+    return SlotMap<Number>{.data = in_shadow(static_cast<const Number*>(given->data)),
+                           .batch = given->batch,
+                           .tokens = given->tokens,
+                           .batch_stride = given->batch_stride,
+                           .token_stride = given->token_stride};
+  };
+  switch (given->kind) {
+    case ROTARY_SLOTS_CONSECUTIVE:
+      if (given->data != nullptr) return {};
+      return ConsecutiveSlots{.first = given->first};
+    case ROTARY_SLOTS_INT32:
+      return map(std::int32_t{});
+    case ROTARY_SLOTS_INT64:
+      return map(std::int64_t{});
+    default:
+      return {};
+  }
+}
+
+namespace {
+
+// A cache and its handles of k and v as C++ takes them; nothing where C must refuse. View: what
+// value_of says of a view.
+template <class View>
+std::optional<KvCache> kv_of(const Passed<rotary_kv>& kv, const View& k, const View& v) {
+  const auto given = kv.value(ROTARY_KV_INIT);
+  if (!given || given->k == nullptr || !k) return {};
+  if (given->v == nullptr) return KvCache{.k = *k};
+  if (!v) return {};
+  return KvCache{.k = *k, .v = *v};
+}
+
+}  // namespace
+
+std::optional<AppendOptions> Session::value_of(const Passed<rotary_append_options>& options,
+                                               const Passed<rotary_executor>& executor,
+                                               const Passed<rotary_head_norm>& norm) {
+  const auto given = options.value_or_defaults(ROTARY_APPEND_OPTIONS_INIT);
+  if (!given) return {};
+  AppendOptions value;
+  if (given->executor != nullptr) {
+    const auto running = value_of(executor);
+    if (!running) return {};
+    value.executor = *running;
+  }
+  if (given->k_norm == nullptr) {
+    return given->k_norm_order == 0 ? std::optional(value) : std::nullopt;
+  }
+  const auto of_norm = value_of(norm);
+  if (!of_norm) return {};
+  value.k_norm = KeyNorm{.norm = *of_norm, .order = static_cast<NormOrder>(given->k_norm_order)};
+  return value;
+}
+
+// A view of a cache for these heads, in the dtype that they may be stored in.
+std::optional<rotary_heads_view> Session::decode_cache(const rotary_heads_view& heads) {
+  rotary_heads_view cache = heads;
+  if (cache.extents[1] < 100) cache.extents[1] += input_.number(0, 2);
+  if (heads.dtype == ROTARY_F32) cache.dtype = static_cast<int32_t>(input_.number(1, 3));
+  const Axes counts = {cache.extents[0], cache.extents[1], cache.extents[2], cache.extents[3]};
+  const Axes strides = decode_strides(input_, counts, Features::adjacent);
+  std::copy(strides.begin(), strides.end(), cache.strides);
+  const auto data = place(input_, CMemory::buffer().first(largest_buffer / 2),
+                          {.element_bytes = size_in_bytes(static_cast<DType>(cache.dtype)),
+                           .counts = counts,
+                           .strides = strides});
+  if (!data) return {};
+  cache.data = *data;
+  return cache;
+}
+
+void Session::append_heads() {
+  const RotationsTwin& rotations = any_of(rotations_);
+  const bool is_rotated = !input_.once_in(3);
+  const Rotations* const by = is_rotated && rotations.twin ? &*rotations.twin : nullptr;
+  const auto of_k = decode_heads(by, Features::adjacent);
+  if (!of_k) return;
+  const auto of_cached_k = decode_cache(*of_k);
+  const auto of_cached_v = decode_cache(*of_k);
+  const auto of_slots = decode_slots(*of_k);
+  if (!of_cached_k || !of_cached_v || !of_slots) return;
+  const Passed<rotary_heads_view> k(input_, *of_k);
+  const Passed<rotary_heads_view> v(input_, *of_k, 2);
+  const Passed<rotary_heads_view> cached_k(input_, *of_cached_k);
+  const Passed<rotary_heads_view> cached_v(input_, *of_cached_v);
+  const bool has_v = (v.pointer() != nullptr) != input_.once_in(64);
+  const Passed<rotary_kv> heads(input_, {sizeof(rotary_kv), k.pointer(), v.pointer()});
+  const Passed<rotary_kv> cache(
+      input_, {sizeof(rotary_kv), cached_k.pointer(), has_v ? cached_v.pointer() : nullptr});
+  const Passed<rotary_slots> slots(input_, *of_slots);
+  const Passed<rotary_executor> executor(input_, decode_executor(), optional);
+  const Passed<rotary_head_norm> norm(input_, decode_head_norm(*of_k), 2);
+  rotary_append_options options = ROTARY_APPEND_OPTIONS_INIT;
+  options.executor = executor.pointer();
+  options.k_norm = norm.pointer();
+  options.k_norm_order = static_cast<int32_t>(options.k_norm == nullptr ? 0 : input_.number(1, 2));
+  if (input_.once_in(32)) options.k_norm_order = static_cast<int32_t>(input_.number(0, 3));
+  if (input_.once_in(64)) options.reserved = 1;
+  const Passed<rotary_append_options> passed(input_, options, optional);
+  const rotary_status status =
+      is_rotated ? rotary_append(cache.pointer(), heads.pointer(), slots.pointer(),
+                                 rotations.handle, passed.pointer())
+                 : rotary_append_unrotated(cache.pointer(), heads.pointer(), slots.pointer(),
+                                           passed.pointer());
+  const auto to = kv_of(cache, value_of(cached_k), value_of(cached_v));
+  const auto from = kv_of(heads, value_of(k), value_of(v));
+  const auto where = value_of(slots);
+  const auto how = value_of(passed, executor, norm);
+  if (!to || !from || !where || !how || (is_rotated && by == nullptr)) return check(status, {});
+  KvHeads stored{.k = from->k};
+  if (from->v) stored.v = *from->v;
+  check(status,
+        is_rotated ? append(*to, stored, *where, *by, *how) : append(*to, stored, *where, *how));
+}
+
+}  // namespace rotary::fuzz

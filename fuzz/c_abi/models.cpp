@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "fuzz/c_abi/session.hpp"
+#include "fuzz/check.hpp"
+#include "rotary/spec_json.hpp"
+
+namespace rotary::fuzz {
+namespace {
+
+constexpr std::array<std::string_view, 8> configs = {
+    R"({"model_type": "llama", "head_dim": 4, "rope_theta": 1e4, "num_hidden_layers": 2})",
+    R"({"model_type": "llama", "head_dim": 8, "rope_theta": 5e5, "max_position_embeddings": 64,
+        "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
+                         "original_max_position_embeddings": 16}})",
+    R"({"model_type": "qwen2", "hidden_size": 16, "num_attention_heads": 2,
+        "rope_theta": 1e6, "num_hidden_layers": 3,
+        "max_position_embeddings": 32,
+        "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}})",
+    R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 16, "n_head": 2})",
+    R"({"model_type": "gpt_neox", "hidden_size": 16, "num_attention_heads": 2, "rotary_pct": 0.5,
+        "rotary_emb_base": 10000, "num_hidden_layers": 1})",
+    R"({"model_type": "bloom", "n_layer": 1, "hidden_size": 16, "n_head": 2})",
+    R"({"model_type": "none such", "head_dim": 4, "rope_theta": 1e4})",
+    R"({"dim": 16, "n_heads": 2, "n_layers": 2, "rope_theta": 1e4})"};
+
+constexpr std::array<std::string_view, 11> specs = {
+    R"({"head_dim": 4, "base": 10000, "pairing": "half"})",
+    R"({"head_dim": 6, "rotary_dim": 4, "first_feature": 1, "base": 10000,
+        "pairing": "interleaved"})",
+    R"({"head_dim": 4, "base": 10000, "pairing": "interleaved_to_half"})",
+    R"({"head_dim": 4, "base": 10000, "pairing": "half",
+        "scaling": {"rope_type": "linear", "factor": 2}})",
+    R"({"head_dim": 4, "base": 10000, "pairing": "half",
+        "scaling": {"rope_type": "dynamic", "factor": 2, "max_position_embeddings": 16}})",
+    R"({"head_dim": 8, "base": 10000, "pairing": "half", "xpos": {"scale_base": 512}})",
+    R"({"head_dim": 4, "base": 10000, "pairing": "half", "numerics": "transformers"})",
+    R"({"head_dim": 4, "base": 10000, "pairing": "half", "numerics": "transformers",
+        "rounding": "result"})",
+    R"({"head_dim": 4, "base": 10000, "pairing": "half", "numerics": "ggml"})",
+    R"({"head_dim": 3, "base": 10000, "pairing": "half"})",
+    R"({"head_dim": 10, "rotary_dim": 12, "base": 10000, "pairing": "half"})"};
+
+// Bytes without a terminator, in memory of their own.
+struct Text {
+  std::vector<char> bytes;
+  bool is_null = false;
+
+  Text(Bytes& input, std::string_view text)
+      : bytes(text.begin(), text.end()), is_null(input.once_in(64)) {
+    if (bytes.empty()) bytes.push_back(' ');
+  }
+  [[nodiscard]] const char* pointer() const { return is_null ? nullptr : bytes.data(); }
+  [[nodiscard]] std::string_view view() const { return {bytes.data(), bytes.size()}; }
+};
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+bool same_text(const char* got, std::optional<std::string_view> wanted) {
+  return wanted ? got != nullptr && *wanted == got : got == nullptr;
+}
+
+}  // namespace
+
+std::string Session::decode_json(bool is_config) {
+  std::string text(is_config ? configs[input_.byte() % configs.size()]
+                             : specs[input_.byte() % specs.size()]);
+  if (input_.once_in(16)) text.resize(input_.byte() * std::size_t{2} % (text.size() + 1));
+  if (input_.once_in(8) && !text.empty()) {
+    const std::size_t at = input_.byte() * std::size_t{2} % text.size();
+    text[at] = static_cast<char>(input_.byte());
+  }
+  return text;
+}
+
+void Session::resolve_model() {
+  const Text text(input_, decode_json(true));
+  rotary_resolve_options options = ROTARY_RESOLVE_OPTIONS_INIT;
+  options.pairing = static_cast<int32_t>(input_.number(0, 4));
+  options.context_tokens = input_.once_in(4) ? input_.integer() : input_.number(0, 64);
+  options.numerics = static_cast<int32_t>(input_.number(0, 4));
+  if (input_.once_in(64)) options.reserved_2 = 1;
+  const Passed<rotary_resolve_options> passed(input_, options, optional);
+  const auto given = passed.value_or_defaults(ROTARY_RESOLVE_OPTIONS_INIT);
+  const bool has_out = !input_.once_in(64);
+  auto* made = reinterpret_cast<rotary_model*>(this);  // which a failure must make NULL
+  const rotary_status status = rotary_model_resolve(text.pointer(), text.bytes.size(),
+                                                    passed.pointer(), has_out ? &made : nullptr);
+  if (!has_out || text.is_null || !given || given->reserved_2 != 0) {
+    check_made(status, {}, made, has_out);
+    return;
+  }
+  ResolveOptions resolving;
+  if (given->pairing != 0) resolving.pairing = static_cast<Pairing>(given->pairing);
+  if (given->context_tokens != 0) resolving.context_tokens = given->context_tokens;
+  if (given->numerics != 0) resolving.numerics = static_cast<Numerics>(given->numerics);
+  auto spec = resolve(text.view(), resolving);
+  check_made(status, spec ? Status() : Status(spec.error()), made, has_out);
+  if (!spec) return;
+  Model& model = any_of(models_);
+  rotary_model_free(model.handle);
+  model = {.handle = made, .spec = *std::move(spec), .context_tokens = resolving.context_tokens};
+}
+
+void Session::ask_model() {
+  const Model& model = any_of(models_);
+  const bool is_missing = model.handle == nullptr;
+  const auto& [layers, rotary] = std::pair(model.spec.layers.size(), model.spec.rotary.size());
+  if (rotary_model_layer_count(model.handle) != static_cast<std::int64_t>(layers) ||
+      rotary_model_rotary_count(model.handle) != static_cast<std::int64_t>(rotary) ||
+      rotary_model_warning_count(model.handle) !=
+          static_cast<std::int64_t>(model.spec.warnings.size())) {
+    fail("C must count what C++ counts");
+  }
+  check_asked(is_missing);
+  ask_layers(model);
+  const std::int64_t index = input_.number(-1, 3);
+  const auto at = static_cast<std::size_t>(index);
+  const bool has_warning = index >= 0 && at < model.spec.warnings.size();
+  std::optional<std::string_view> warning;
+  if (has_warning) warning = model.spec.warnings[at];
+  if (!same_text(rotary_model_warning(model.handle, index), warning)) {
+    fail("a warning must be that of C++");
+  }
+  check_asked(is_missing);
+  const bool has_rotary = index >= 0 && at < rotary;
+  std::optional<std::string_view> type;
+  if (has_rotary && model.spec.rotary[at].layer_type) type = *model.spec.rotary[at].layer_type;
+  if (!same_text(rotary_model_layer_type(model.handle, index), type)) {
+    fail("a layer type must be that of C++");
+  }
+  check_asked(is_missing);
+  const double factor =
+      has_rotary ? model.spec.rotary[at].softmax_factor : std::numeric_limits<double>::quiet_NaN();
+  if (!same(rotary_model_softmax_factor(model.handle, index), factor)) {
+    fail("a softmax factor must be that of C++");
+  }
+  check_asked(is_missing || !has_rotary);
+}
+
+void Session::ask_layers(const Model& model) {
+  const bool is_missing = model.handle == nullptr;
+  const std::int64_t index = input_.number(-1, 3);
+  const auto at = static_cast<std::size_t>(index);
+  const bool has_layer = index >= 0 && at < model.spec.layers.size();
+  std::optional<std::string_view> encoding;
+  std::int64_t rotary_of_layer = -1;
+  if (has_layer) {
+    const ModelLayer& layer = model.spec.layers[at];
+    encoding = to_string(layer.encoding);
+    rotary_of_layer = layer.encoding == LayerEncoding::rotary
+                          ? static_cast<std::int64_t>(layer.rotary)
+                          : -static_cast<std::int64_t>(layer.encoding);
+  }
+  if (!same_text(rotary_model_layer_encoding(model.handle, index), encoding)) {
+    fail("an encoding must be that of C++");
+  }
+  check_asked(is_missing);
+  if (rotary_model_rotary_of_layer(model.handle, index) != rotary_of_layer) {
+    fail("a layer must use the rotary embedding that C++ says");
+  }
+  check_asked(is_missing);
+  const std::int64_t position = input_.integer();
+  const bool has_factor = has_layer && position >= 0;
+  const double factor = has_factor ? query_factor(model.spec.layers[at].query_temperature, position)
+                                   : std::numeric_limits<double>::quiet_NaN();
+  if (!same(rotary_model_query_factor(model.handle, index, position), factor)) {
+    fail("a query factor must be that of C++");
+  }
+  check_asked(!has_factor);
+}
+
+void Session::make_frequencies_of_model() {
+  const Model& model = any_of(models_);
+  const std::int64_t index = input_.number(-1, 2);
+  const bool has_out = !input_.once_in(64);
+  auto* made = reinterpret_cast<rotary_frequencies*>(this);
+  const rotary_status status =
+      rotary_frequencies_of_model(model.handle, index, has_out ? &made : nullptr);
+  const bool has_rotary = model.handle != nullptr && index >= 0 &&
+                          static_cast<std::size_t>(index) < model.spec.rotary.size();
+  if (!has_out || !has_rotary) {
+    check_made(status, {}, made, has_out);
+    return;
+  }
+  auto twin = make_frequencies(model.spec.rotary[static_cast<std::size_t>(index)].spec,
+                               model.context_tokens);
+  check_made(status, twin ? Status() : Status(twin.error()), made, has_out);
+  if (!twin) return;
+  FrequenciesTwin& slot = any_of(frequencies_);
+  rotary_frequencies_free(slot.handle);
+  slot = {.handle = made, .twin = *std::move(twin)};
+}
+
+void Session::make_frequencies_of_spec() {
+  const Text text(input_, decode_json(false));
+  const bool has_out = !input_.once_in(64);
+  auto* made = reinterpret_cast<rotary_frequencies*>(this);
+  std::optional<std::int64_t> context;
+  if (input_.once_in(2)) context = input_.once_in(4) ? input_.integer() : input_.number(1, 64);
+  const rotary_status status =
+      context ? rotary_frequencies_of_spec_in_context(text.pointer(), text.bytes.size(), *context,
+                                                      has_out ? &made : nullptr)
+              : rotary_frequencies_of_spec(text.pointer(), text.bytes.size(),
+                                           has_out ? &made : nullptr);
+  if (!has_out || text.is_null) {
+    check_made(status, {}, made, has_out);
+    return;
+  }
+  const auto spec = parse_rotary_spec(text.view());
+  auto twin = spec ? make_frequencies(*spec, context) : Result<Frequencies>(spec.error());
+  check_made(status, twin ? Status() : Status(twin.error()), made, has_out);
+  if (!twin) return;
+  FrequenciesTwin& slot = any_of(frequencies_);
+  rotary_frequencies_free(slot.handle);
+  slot = {.handle = made, .twin = *std::move(twin)};
+}
+
+}  // namespace rotary::fuzz

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sequence of C calls, each beside the C++ call that it stands for: the same answer, the same
+// text, the same bytes written. What C alone can get wrong, NULL, sizes of structs and members that
+// have no use together, is judged from rotary.h.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "fuzz/bytes.hpp"
+#include "fuzz/c_abi/memory.hpp"
+#include "fuzz/c_abi/passed.hpp"
+#include "fuzz/shapes.hpp"
+#include "fuzz/strided.hpp"
+#include "rotary/kv_cache.hpp"
+#include "rotary/model_spec.hpp"
+#include "rotary/rotary_threads.h"
+#include "rotary/rotate.hpp"
+#include "rotary/rotations.hpp"
+
+namespace rotary::fuzz {
+
+// The answer of the C++ call; nothing where the C function must refuse its arguments by itself.
+using Wanted = std::optional<Status>;
+
+class Session {
+ public:
+  explicit Session(Bytes& input);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  void call();
+
+ private:
+  // A handle and what it holds, made by C++; the handle is NULL where there is none.
+  struct Model {
+    rotary_model* handle = nullptr;
+    ModelSpec spec = {};
+    std::optional<std::int64_t> context_tokens = {};
+  };
+  struct FrequenciesTwin {
+    rotary_frequencies* handle = nullptr;
+    std::optional<Frequencies> twin = {};
+  };
+  struct RotationsTwin {
+    rotary_rotations* handle = nullptr;
+    std::optional<Rotations> twin = {};
+  };
+  static constexpr std::size_t handles = 3;  // of a kind
+
+  void resolve_model();
+  void ask_model();
+  void ask_layers(const Model& model);
+  void make_frequencies_of_model();
+  void make_frequencies_of_spec();
+  void ask_frequencies();
+  void count_row_bytes();
+  void make_rotations_of_positions();
+  void remake_rotations_of_positions();
+  void make_rotations_of_rows();
+  void ask_rows();
+  void free_one();
+  void choose_instruction_set();
+  void rotate_heads();
+  void normalize();
+  void append_heads();
+  void make_shift_rows();
+  void shift_keys();
+  void shift_quantized();
+  void use_threads();
+
+  // One of them, which may hold no handle.
+  template <class Twins>
+  [[nodiscard]] auto& any_of(Twins& all) {
+    return all[static_cast<std::size_t>(input_.number(0, handles - 1))];
+  }
+
+  // Arguments. Views lie in the first half of the buffer, rows in the second.
+  [[nodiscard]] std::string decode_json(bool is_config);
+  [[nodiscard]] std::optional<rotary_heads_view> decode_heads(const Rotations* rotations,
+                                                              Features features);
+  [[nodiscard]] std::optional<rotary_positions> decode_positions(
+      std::optional<std::int64_t> tokens = {});
+  [[nodiscard]] rotary_rotations_options decode_rotations_options();
+  [[nodiscard]] rotary_executor decode_executor();
+  [[nodiscard]] rotary_window decode_c_window();
+  [[nodiscard]] rotary_head_norm decode_head_norm(const rotary_heads_view& of);
+  [[nodiscard]] std::optional<rotary_slots> decode_slots(const rotary_heads_view& of);
+  [[nodiscard]] std::optional<rotary_heads_view> decode_cache(const rotary_heads_view& heads);
+
+  // The same as C++ takes them, in the shadow of the buffer; nothing where C must refuse.
+  template <class T>
+  [[nodiscard]] static T* in_shadow(T* pointer) {
+    using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
+    return reinterpret_cast<T*>(CMemory::shadow_of(reinterpret_cast<Byte*>(pointer)));
+  }
+  [[nodiscard]] static std::optional<HeadsView> value_of(const Passed<rotary_heads_view>& view);
+  [[nodiscard]] static std::optional<Positions> value_of(const Passed<rotary_positions>& positions);
+  [[nodiscard]] static std::optional<RotationsOptions> value_of(
+      const Passed<rotary_rotations_options>& options);
+  [[nodiscard]] static std::optional<Executor> value_of(const Passed<rotary_executor>& executor);
+  [[nodiscard]] static std::optional<HeadWindow> value_of(const Passed<rotary_window>& window);
+  [[nodiscard]] static std::optional<HeadNorm> value_of(const Passed<rotary_head_norm>& norm);
+  [[nodiscard]] static std::optional<Slots> value_of(const Passed<rotary_slots>& slots);
+  [[nodiscard]] static std::optional<AppendOptions> value_of(
+      const Passed<rotary_append_options>& options, const Passed<rotary_executor>& executor,
+      const Passed<rotary_head_norm>& norm);
+
+  // Compares the answer of a call with the one that it must give.
+  void check(rotary_status got, const Wanted& wanted);
+  // Checks a call that answers NULL, NaN or a number for a missing handle, and sets the text then.
+  void check_asked(bool has_failed);
+  // Checks a call that makes a handle: made where it is OK, NULL otherwise.
+  template <class Handle>
+  void check_made(rotary_status got, const Wanted& wanted, const Handle* made, bool has_out) {
+    check(got, wanted);
+    if (has_out && (made != nullptr) != (got == ROTARY_OK)) fail_made();
+  }
+  [[noreturn]] static void fail_made();
+
+  Bytes& input_;
+  std::array<Model, handles> models_ = {};
+  std::array<FrequenciesTwin, handles> frequencies_ = {};
+  std::array<RotationsTwin, handles> rotations_ = {};
+  rotary_threads* threads_ = nullptr;
+  std::string last_error_;  // that rotary_last_error() must show
+};
+
+}  // namespace rotary::fuzz

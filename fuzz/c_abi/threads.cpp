@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "fuzz/c_abi/session.hpp"
+#include "fuzz/check.hpp"
+
+namespace rotary::fuzz {
+namespace {
+
+// The threads' own text, which no other library sets.
+void check_threads(rotary_status status, bool is_legal) {
+  if ((status == ROTARY_OK) != is_legal) fail("threads must answer as rotary_threads.h says");
+  if (is_legal) return;
+  if (status != ROTARY_INVALID_ARGUMENT) fail("a wrong argument must be called one");
+  check_text(rotary_threads_last_error());
+}
+
+}  // namespace
+
+void Session::use_threads() {
+  if (threads_ == nullptr || input_.once_in(4)) {
+    const std::int64_t any = input_.integer();
+    const bool is_costly = any > 4 && any <= 1024;
+    const std::int64_t concurrency = is_costly ? input_.number(0, 3) : any;
+    const bool has_out = !input_.once_in(16);
+    auto* made = reinterpret_cast<rotary_threads*>(this);
+    const rotary_status status = rotary_threads_start(concurrency, has_out ? &made : nullptr);
+    check_threads(status, has_out && concurrency >= 0 && concurrency <= 1024);
+    if (has_out && (made != nullptr) != (status == ROTARY_OK)) fail_made();
+    if (status == ROTARY_OK) rotary_threads_stop(std::exchange(threads_, made));
+  } else if (input_.once_in(4)) {
+    rotary_threads_stop(std::exchange(threads_, nullptr));
+  }
+  rotary_executor executor = ROTARY_EXECUTOR_INIT;
+  executor.concurrency = -7;
+  Passed<rotary_executor> passed(input_, executor);
+  const bool is_legal = threads_ != nullptr && passed.has_size();
+  check_threads(rotary_threads_executor(threads_, passed.pointer()), is_legal);
+  const auto filled = passed.value(ROTARY_EXECUTOR_INIT);
+  if (filled && is_legal == (filled->concurrency == -7)) {
+    fail("an executor must be filled where the call succeeds, and stay else");
+  }
+  check_asked(false);
+}
+
+}  // namespace rotary::fuzz
