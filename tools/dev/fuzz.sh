@@ -9,6 +9,7 @@ fuzz_targets=(
   config
   instruction_sets
   npy
+  relative
   spec
   views
 )
@@ -56,7 +57,7 @@ fuzz_options() {
     config | spec) echo -max_len=1024 -dict=fuzz/dictionaries/json.dict ;;
     npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
     instruction_sets | views) echo -max_len=64 -len_control=0 ;;
-    absolute | append | c_abi) echo -max_len=320 -len_control=0 ;;
+    absolute | append | c_abi | relative) echo -max_len=320 -len_control=0 ;;
   esac
 }
 

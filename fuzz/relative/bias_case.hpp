@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A relative bias of any kind, with any numbers in it, and where its rows and columns stand.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "fuzz/bytes.hpp"
+#include "fuzz/shapes.hpp"
+#include "fuzz/strided.hpp"
+#include "rotary/relative_bias.hpp"
+
+namespace rotary::fuzz {
+
+// Mostly of an ordinary size; else one that formulas may stumble over.
+[[nodiscard]] double decode_number(Bytes& input);
+
+// Nothing when the table of T5 would leave the buffer.
+[[nodiscard]] std::optional<RelativeBias> decode_bias(Bytes& input, Places& places);
+
+// The headers' requirements of the numbers.
+[[nodiscard]] Answer expected_of(const T5Buckets& buckets);
+[[nodiscard]] Answer expected_of(const Alibi& alibi);
+[[nodiscard]] Answer expected_of(const RelativeBias& bias);
+
+// Rows and columns, as a range or one by one.
+struct PlacesOfScores {
+  BiasRange range = {};
+  std::optional<BiasPositions> one_by_one = {};
+
+  [[nodiscard]] std::int64_t query(std::int64_t row) const;
+  [[nodiscard]] std::int64_t key(std::int64_t column) const;
+};
+
+// storage: where positions that are given one by one lie.
+[[nodiscard]] PlacesOfScores decode_places(Bytes& input, const ScoresExtents& n,
+                                           std::vector<std::int64_t>& storage);
+
+// Whether rows and columns may stand there; where there is no score that may be left open.
+[[nodiscard]] Answer expected_of(const PlacesOfScores& places, const ScoresExtents& n);
+
+// Judges a table that is read; one whose strides of 0 repeat a number very often may be refused.
+[[nodiscard]] Answer expected_of_table(const Strided& table);
+
+}  // namespace rotary::fuzz
