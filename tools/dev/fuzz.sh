@@ -10,6 +10,7 @@ fuzz_targets=(
   instruction_sets
   npy
   relative
+  shift
   spec
   views
 )
@@ -57,7 +58,7 @@ fuzz_options() {
     config | spec) echo -max_len=1024 -dict=fuzz/dictionaries/json.dict ;;
     npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
     instruction_sets | views) echo -max_len=64 -len_control=0 ;;
-    absolute | append | c_abi | relative) echo -max_len=320 -len_control=0 ;;
+    absolute | append | c_abi | relative | shift) echo -max_len=320 -len_control=0 ;;
   esac
 }
 

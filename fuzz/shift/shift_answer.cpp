@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/shift/shift_answer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "fuzz/check.hpp"
+#include "fuzz/rotations_fit.hpp"
+
+namespace rotary::fuzz {
+namespace {
+
+std::int64_t tokens_of(const ShiftSide& side) { return side.positions.counts.tokens; }
+std::int64_t batch_of(const ShiftSide& side) { return side.positions.counts.batch; }
+
+// visit(from, to) for the two positions of every token of every batch row; a stride of 0 names one
+// position for all tokens.
+template <class Visit>
+void for_each_move(const ShiftSide& from, const ShiftSide& to, Visit visit) {
+  const std::int64_t batch = std::max(batch_of(from), batch_of(to));
+  for (std::int64_t b = 0; b < batch; ++b) {
+    for (std::int64_t t = 0; t < tokens_of(from); ++t) {
+      visit(number_at(from.positions, b, t), number_at(to.positions, b, t));
+    }
+  }
+}
+
+// Both are exact in long double, whose 64 bits hold every int64 and every double; their difference
+// is a whole number when what lies between integers is the same on both.
+bool is_whole_apart(long double from, long double to) {
+  const long double a = from - std::floor(from);
+  const long double b = to - std::floor(to);
+  return a == b;
+}
+
+bool are_within_context(const ShiftSide& side) {
+  const std::int64_t last = side.frequencies.contexts.last;
+  if (last == ContextRange{}.last) return true;
+  for (std::int64_t b = 0; b < batch_of(side); ++b) {
+    for (std::int64_t t = 0; t < tokens_of(side); ++t) {
+      if (!(number_at(side.positions, b, t) < static_cast<long double>(last))) return false;
+    }
+  }
+  return true;
+}
+
+bool is_bad_side(const ShiftSide& side) {
+  const Frequencies& frequencies = side.frequencies;
+  return frequencies.numerics != Numerics::exact || frequencies.xpos.has_value() ||
+         !are_positions(side.positions) || !are_within_context(side);
+}
+
+bool are_bad_together(const ShiftSide& from, const ShiftSide& to) {
+  const HeadWindow& a = from.frequencies.window;
+  const HeadWindow& b = to.frequencies.window;
+  if (a.head_dim != b.head_dim || a.rotary_dim != b.rotary_dim ||
+      a.first_feature != b.first_feature || a.pairing.get() != b.pairing.get()) {
+    return true;
+  }
+  if (tokens_of(from) != tokens_of(to)) return true;
+  if (batch_of(from) != batch_of(to) && batch_of(from) != 1 && batch_of(to) != 1) return true;
+  const double factor = to.frequencies.attention_factor / from.frequencies.attention_factor;
+  return !(factor >= 0x1p-20 && factor <= 0x1p20);
+}
+
+bool is_bad_dtype(const RotationsOptions& options) {
+  if (options.rows != RowDType::f32 && options.rows != RowDType::f64) return true;
+  if (!options.tensors) return false;
+  return size_in_bytes(*options.tensors) == 0 ||
+         (*options.tensors == DType::f64) != (options.rows == RowDType::f64);
+}
+
+bool is_bad_memory(const ShiftCase& shift, const RotationsOptions& options) {
+  if (options.memory.empty()) return false;
+  const std::size_t element = options.rows == RowDType::f64 ? 8 : 4;
+  if (reinterpret_cast<std::uintptr_t>(options.memory.data()) % element != 0) return true;
+  const bool is_shared = is_one_row(shift.from, shift.to);
+  const std::int64_t batch = std::max(batch_of(shift.from), batch_of(shift.to));
+  const auto bytes = row_bytes(shift.from.frequencies.window, is_shared ? 1 : batch,
+                               is_shared ? 1 : tokens_of(shift.from), options.rows);
+  if (!bytes) fail("rows that are in memory must have a size", bytes.error().message);
+  return options.memory.size() < *bytes;
+}
+
+// Without a role, of numerics exact, of keys that lie where rotations leave them.
+bool turns_keys(const Rotations& by) {
+  return !by.role() && by.numerics() == Numerics::exact &&
+         by.window().pairing.get() != Pairing::interleaved_to_half;
+}
+
+Answer expected_of_quantized(const QuantizedHeadsView& keys, const Rotations& by,
+                             const std::byte* buffer) {
+  if (by.tensors() || by.row_dtype() != RowDType::f32 || !fit(keys.extents, by)) {
+    return Answer::refuse;
+  }
+  const Strided elements = elements_of(keys);
+  if (!is_well_formed(elements)) return Answer::refuse;
+  if (keys.extents.features > 1 && keys.strides.feature != 1) return Answer::refuse;
+  if (is_empty(elements)) return Answer::accept;
+  if (!is_well_formed(scales_of(keys))) return Answer::refuse;
+  return expected_of_sharing(std::array{elements, scales_of(keys)}, {}, buffer);
+}
+
+}  // namespace
+
+bool is_one_row(const ShiftSide& from, const ShiftSide& to) {
+  if (from.frequencies.turns != to.frequencies.turns ||
+      from.frequencies.inv_freq != to.frequencies.inv_freq) {
+    return false;
+  }
+  bool is_one = true;
+  std::optional<long double> distance;
+  for_each_move(from, to, [&](long double a, long double b) {
+    const long double moved = std::floor(b) - std::floor(a);
+    is_one = is_one && is_whole_apart(a, b) && distance.value_or(moved) == moved;
+    distance = moved;
+  });
+  return is_one;
+}
+
+Answer expected_of_rows(const ShiftCase& shift, const RotationsOptions& options) {
+  if (is_bad_dtype(options) || options.role) return Answer::refuse;
+  if (is_bad_side(shift.from) || is_bad_side(shift.to)) return Answer::refuse;
+  if (are_bad_together(shift.from, shift.to)) return Answer::refuse;
+  return is_bad_memory(shift, options) ? Answer::refuse : Answer::accept;
+}
+
+Answer expected_of_keys(const ShiftCase& shift, const Rotations& by, const std::byte* buffer) {
+  if (!turns_keys(by)) return Answer::refuse;
+  if (shift.quantized) return expected_of_quantized(*shift.quantized, by, buffer);
+  if (!fits(shift.keys, by) || !is_well_formed(strided(shift.keys))) return Answer::refuse;
+  return expected_of_sharing(std::array{strided(shift.keys)}, {}, buffer);
+}
+
+}  // namespace rotary::fuzz

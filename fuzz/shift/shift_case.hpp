@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys that stand at some positions by some frequencies, and where they are to stand, decoded from
+// an input.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "fuzz/bytes.hpp"
+#include "fuzz/noise.hpp"
+#include "fuzz/numbers_case.hpp"
+#include "rotary/shift.hpp"
+
+namespace rotary::fuzz {
+
+struct ShiftSide {
+  Frequencies frequencies;
+  NumbersCase positions = {};
+  std::vector<long double> numbers = {};  // to be written
+
+  [[nodiscard]] RotatedAt at() const { return {frequencies, positions_of(positions)}; }
+};
+
+// The source of the rows that turn the keys.
+enum class ShiftRows {
+  made,     // make_shift
+  remade,   // remake_shift of rows of another shift
+  at_once,  // the shift that makes them itself
+  rotated,  // make_rotations of `to`, which a shift may refuse
+};
+
+struct ShiftCase {
+  ShiftRows rows = ShiftRows::made;
+  RotationsOptions options = {};
+  ShiftSide from;
+  ShiftSide to;
+  HeadsView keys = {};
+  std::optional<QuantizedHeadsView> quantized = {};  // in place of keys
+  bool has_executor = false;
+  bool has_zeros = false;  // quantized: the first head
+  std::uint64_t seed = 0;
+  Noise noise = Noise::activations;
+};
+
+// memory: for rows, apart from the buffer. Nothing when a view that shift may accept would leave
+// the buffer.
+[[nodiscard]] std::optional<ShiftCase> decode_shift(Bytes& input, std::span<std::byte> buffer,
+                                                    std::span<std::byte> memory);
+
+[[nodiscard]] Strided elements_of(const QuantizedHeadsView& keys);
+[[nodiscard]] Strided scales_of(const QuantizedHeadsView& keys);
+
+}  // namespace rotary::fuzz

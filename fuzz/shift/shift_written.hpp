@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks of rows and keys after make_shift and shift accepted a case.
+#pragma once
+
+#include "fuzz/shift/shift_case.hpp"
+#include "fuzz/strided.hpp"
+
+namespace rotary::fuzz {
+
+// Some of the rows, by multiple-precision arithmetic, and whether one serves all tokens.
+void check_rows(const ShiftCase& shift, const Rotations& by);
+
+// Keys are turned by the rows within the bound, and every other byte is as it was. The keys are put
+// back as they were.
+void check_keys(const ShiftCase& shift, const Rotations& by, const Memory& memory);
+
+}  // namespace rotary::fuzz
