@@ -139,6 +139,22 @@ Status check_memory(const AttendCall& call, std::size_t bytes) {
   return check_memory_apart(call, bytes);
 }
 
+// memory: all of the plan, which has units.
+void run_units(Attending& attending, const Plan& plan, std::byte* memory) {
+  const AttendCall& call = attending.call;
+  attending.partial = partial_states_in(memory, plan);
+  pack_vectors(call, *attending.kernels.attend, reinterpret_cast<float*>(memory), attending.shaw);
+  Work work{.attending = attending, .plan = plan, .memory = memory + plan.shared_bytes};
+  if (plan.workers == 1) return work_on(work, 0);
+  call.options.executor.run(
+      call.options.executor.context, plan.workers,
+      [](void* state, std::int64_t index) {
+        const DefaultModes modes;
+        work_on(*static_cast<Work*>(state), index);
+      },
+      &work);
+}
+
 struct AlignedDelete {
   void operator()(std::byte* memory) const noexcept {
     ::operator delete[](memory, std::align_val_t{kernels::attend_alignment});
@@ -167,28 +183,12 @@ Status attend_checked(const AttendCall& call) {
   const std::size_t bytes = plan.bytes();
   if (auto status = check_memory(call, bytes); !status) return status;
   std::unique_ptr<std::byte[], AlignedDelete> owned;
-  if (call.options.memory.empty()) {
+  if (plan.units > 0 && call.options.memory.empty()) {
     owned.reset(static_cast<std::byte*>(
         ::operator new[](bytes, std::align_val_t{kernels::attend_alignment})));
   }
-  std::byte* const memory = owned ? owned.get() : call.options.memory.data();
-  if (plan.units > 0) {
-    attending.partial = partial_states_in(memory, plan);
-    pack_vectors(call, *attending.kernels.attend, reinterpret_cast<float*>(memory), attending.shaw);
-  }
-  Work work{.attending = attending, .plan = plan, .memory = memory + plan.shared_bytes};
   clear_gaps(call);
-  if (plan.workers == 1) {
-    work_on(work, 0);
-  } else {
-    call.options.executor.run(
-        call.options.executor.context, plan.workers,
-        [](void* state, std::int64_t index) {
-          const DefaultModes modes;
-          work_on(*static_cast<Work*>(state), index);
-        },
-        &work);
-  }
+  if (plan.units > 0) run_units(attending, plan, owned ? owned.get() : call.options.memory.data());
   return {};
 }
 

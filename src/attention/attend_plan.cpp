@@ -165,6 +165,7 @@ Plan plan_of(const Attending& attending) noexcept {
     add(plan.partial_blocks, partial_blocks_of(call, group, plan));
     enlarge(plan.sizes, attending, group, plan);
   });
+  if (plan.units == 0) return plan;
   const Executor& executor = call.options.executor;
   const std::int64_t most = executor.run == nullptr ? 1 : executor.concurrency;
   plan.workers = std::clamp<std::int64_t>(std::min(most, plan.units), 1, 1 << 16);
@@ -180,7 +181,6 @@ std::size_t Plan::scratch_bytes_of_all() const noexcept {
 }
 
 std::size_t Plan::bytes() const noexcept {
-  if (units == 0) return 0;
   const std::int64_t of_row =
       4 * (2 + padded_features(sizes.features) + weights_of_row(sizes.value_distances));
   const std::int64_t partial =

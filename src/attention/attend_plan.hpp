@@ -14,9 +14,10 @@
 
 namespace rotary {
 
+// Without a unit there is no worker, and sizes say nothing.
 struct Plan {
   std::int64_t units = 0;
-  std::int64_t workers = 1;        // each with memory of its own
+  std::int64_t workers = 0;        // each with memory of its own; of units, at least one
   std::int64_t heads_of_unit = 1;  // kv heads, where keys are streamed
   std::int64_t partial_rows = 0;   // of PartialStates
   std::int64_t partial_blocks = 0;
