@@ -23,17 +23,19 @@ struct AttendCall {
   [[nodiscard]] std::int64_t group() const noexcept {
     return k.extents.heads == 0 ? 0 : q.extents.heads / k.extents.heads;
   }
+  // Each batch row is a sequence; keys in pages always come with a list of them, even of none.
+  [[nodiscard]] bool of_batch_rows() const noexcept {
+    return options.sequences.empty() && table == nullptr;
+  }
   [[nodiscard]] std::int64_t sequence_count() const noexcept {
-    return options.sequences.empty() ? q.extents.batch
-                                     : static_cast<std::int64_t>(options.sequences.size());
+    return of_batch_rows() ? q.extents.batch : static_cast<std::int64_t>(options.sequences.size());
   }
   // How many of them differ in more than their batch row: those from there on are as the first one.
   [[nodiscard]] std::int64_t different_sequences() const noexcept {
-    return options.sequences.empty() ? std::min<std::int64_t>(q.extents.batch, 1)
-                                     : sequence_count();
+    return of_batch_rows() ? std::min<std::int64_t>(q.extents.batch, 1) : sequence_count();
   }
   [[nodiscard]] AttentionSequence sequence(std::int64_t index) const noexcept {
-    if (!options.sequences.empty()) return options.sequences[static_cast<std::size_t>(index)];
+    if (!of_batch_rows()) return options.sequences[static_cast<std::size_t>(index)];
     const std::int64_t keys = k.extents.tokens;
     return {.batch = index,
             .queries = q.extents.tokens,

@@ -75,6 +75,13 @@ TEST_F(AttendEmpty, WritesNothingButZerosWhateverTheBias) {
   }
 }
 
+// A table of no sequences: none is looked for in it.
+TEST_F(AttendEmpty, TakesPagesOfNoSequence) {
+  options.sequences = {};
+  pages.table = {.blocks = nullptr, .sequences = 0, .blocks_of_sequence = 1, .stride = 1};
+  expect_zeros([&] { return attend(out, q, pages, options); }, attend_bytes(q, pages, options));
+}
+
 // An executor has nothing to run.
 TEST_F(AttendEmpty, CallsNoExecutor) {
   options.executor = {
