@@ -50,7 +50,8 @@ struct Lookup {
 // The gradient of a table: gradient[row] += upstream[token] for each token that takes the row, but
 // for padding_row. In the order of batch rows and tokens, each sum rounded to the gradient's dtype,
 // f32 or f64: the same bits in every run. upstream, the gradient of dst, may have any dtype; f64
-// needs a gradient of f64. (The gradient of add_learned's src is upstream itself.)
+// needs a gradient of f64; elements that a stride of 0 repeats are fewer than 2^36. (The gradient
+// of add_learned's src is upstream itself.)
 [[nodiscard]] ROTARY_API Status add_table_gradient(TableView gradient, const TableRows& rows,
                                                    ConstTokensView upstream) noexcept;
 

@@ -96,8 +96,8 @@ struct LinearAttentionOptions {
 };
 
 // out [batch, q tokens, q heads, v features]. All four have one dtype and adjacent features (a
-// stride of 1); at most 65536 features of each kind. Takes memory that does not depend on the
-// tokens; allocates nothing when options.memory is given.
+// stride of 1); at most 65536 features of each kind, and 2^31 keys. Takes memory that does not
+// depend on the tokens; allocates nothing when options.memory is given.
 //
 // Arithmetic is float32 (double for f64), 64 tokens at a time, sums over keys in double, one
 // rounding to nearest even on store: an element is within linear_attention_error_bound units

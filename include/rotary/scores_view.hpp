@@ -21,7 +21,7 @@ struct ScoresExtents {
 };
 
 // In elements. Negative strides are legal; a destination stride of 0 is not, unless its extent
-// is 1.
+// is 1. A view to read that repeats elements by a stride of 0 has fewer than 2^36.
 struct ScoresStrides {
   std::int64_t batch = 0;
   std::int64_t head = 0;

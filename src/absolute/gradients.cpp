@@ -5,6 +5,7 @@
 
 #include "absolute/token_views.hpp"
 #include "base/message.hpp"
+#include "rotation/overlap.hpp"
 
 namespace rotary {
 
@@ -20,6 +21,10 @@ Status check_gradient(const TableView& gradient, const ConstTokensView& upstream
   if (gradient.features != upstream.extents.features) {
     return invalid_argument("gradient must have the features of upstream, ",
                             upstream.extents.features, "; got ", gradient.features);
+  }
+  if (repeats_too_often(heads_view(upstream))) {
+    return invalid_argument("upstream: elements that a stride of 0 repeats must be fewer than 2^36",
+                            ", got extents ", describe(upstream.extents));
   }
   return check_apart({{"gradient"}, heads_view(gradient)}, {{"upstream"}, heads_view(upstream)});
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks come first; from the first write on nothing can fail.
+#include <variant>
+
 #include "attention/kv_cache_checks.hpp"
 #include "attention/store_tokens.hpp"
 #include "base/guard.hpp"
@@ -32,7 +34,9 @@ Status append_checked(const AppendCall& call) {
   const auto kernels = active_kernels();
   if (!kernels) return kernels.error();
   const KvHeads& heads = call.heads;
-  if (!has_elements(heads)) return {};
+  const bool stores_nothing =
+      std::visit([](const auto& slots) { return repeats_a_slot(slots); }, call.slots);
+  if (!has_elements(heads) || stores_nothing) return {};
   const Storing storing{.cache = call.cache,
                         .heads = heads,
                         .slots = SlotReader(call.slots, call.cache.k.extents.tokens),

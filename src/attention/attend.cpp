@@ -173,7 +173,8 @@ Status attend_checked(const AttendCall& call) {
   if (!table) return table.error();
   const Extents& n = call.out.extents;
   if (n.batch == 0 || n.tokens == 0 || n.heads == 0) return {};
-  if (n.features == 0 && !call.options.log_sum_exp && !call.options.weights) return {};
+  const bool has_weights = call.options.weights && call.options.weights->extents.keys > 0;
+  if (n.features == 0 && !call.options.log_sum_exp && !has_weights) return {};
   const auto bias = score_bias_of(call);
   Attending attending{.call = call,
                       .kernels = **table,

@@ -59,11 +59,13 @@ std::int64_t heads_at_once(const LinearHeads& heads, std::int64_t parts) {
   return std::min(n.heads, (key_heads(heads) + parts - 1) / parts);
 }
 
-// Without an element to write there is nothing to do, whatever the extents say.
-bool is_empty(const LinearHeads& heads, const LinearAttentionOptions& options) {
+// Without an element to write there is nothing to do, whatever the extents say. Without features a
+// state has no sums.
+bool is_empty(const LinearHeads& heads, const LinearSizes& sizes,
+              const LinearAttentionOptions& options) {
   Extents out = heads.q.extents;
   out.features = heads.v.extents.features;
-  return !has_elements(out) && !options.state;
+  return !has_elements(out) && (!options.state || sizes.features == 0);
 }
 
 // How a call is cut: as many parts, each with so much memory.
@@ -77,7 +79,7 @@ struct Cut {
 // Completes sizes.
 Result<Cut> cut(const LinearHeads& heads, LinearSizes& sizes,
                 const LinearAttentionOptions& options) {
-  if (is_empty(heads, options)) return Cut{};
+  if (is_empty(heads, sizes, options)) return Cut{};
   std::int64_t heads_of_all = 0;
   bool fits = !__builtin_mul_overflow(heads.k.extents.batch, heads.k.extents.heads, &heads_of_all);
   Cut result;

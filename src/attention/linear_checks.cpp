@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::int64_t most_features = 65536;
 
+// The limit of attend(). Strides of 0 can claim any number of keys.
+constexpr std::int64_t most_keys = std::int64_t{1} << 31;
+
 Status check_options(const LinearAttentionOptions& options) {
   switch (options.mask) {
     case LinearMask::causal:
@@ -54,6 +57,9 @@ Status check_shapes(const LinearHeads& heads, const LinearAttentionOptions& opti
   if (k.heads == 0 ? q.heads != 0 : q.heads % k.heads != 0) {
     return invalid_argument("the heads of q must be a multiple of those of k, got ", q.heads,
                             " and ", k.heads);
+  }
+  if (has_elements(k) && k.tokens > most_keys) {
+    return invalid_argument("at most ", most_keys, " keys can be attended to, got ", k.tokens);
   }
   const bool same_tokens = options.mask == LinearMask::causal || options.segments.has_value();
   if (!same_tokens || q.tokens == k.tokens) return {};

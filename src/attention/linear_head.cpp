@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "attention/linear_chunk.hpp"
+#include "rotation/view_checks.hpp"
 
 namespace rotary {
 namespace {
@@ -23,15 +24,17 @@ class HeadPass {
     first_ = begin;
     last_ = end;
     for (head_ = begin; head_ < end; ++head_) chunk_.begin_head(batch, head_, head_ - begin);
-    const std::int64_t keys = call_.heads.k.extents.tokens;
+    const std::int64_t tokens = call_.heads.k.extents.tokens;
     if (call_.options.mask == LinearMask::causal) {
-      in_blocks(keys, [&](std::int64_t, std::int64_t block_end) { causal(block_end); });
+      in_blocks(tokens, [&](std::int64_t, std::int64_t block_end) { causal(block_end); });
     } else if (call_.options.segments) {
       in_blocks(1, [&](std::int64_t, std::int64_t) { documents(); });
     } else {
+      // Tokens without features add nothing, and rows without elements need none.
+      const std::int64_t keys = call_.sizes.features == 0 ? 0 : tokens;
+      const std::int64_t queries = group() == 0 ? 0 : call_.heads.q.extents.tokens;
       in_blocks(keys, [&](std::int64_t from, std::int64_t to) { add_keys(from, to); });
-      in_blocks(call_.heads.q.extents.tokens,
-                [&](std::int64_t from, std::int64_t to) { answer(from, to); });
+      in_blocks(queries, [&](std::int64_t from, std::int64_t to) { answer(from, to); });
     }
     in_blocks(1, [&](std::int64_t, std::int64_t) { chunk_.end_head(); });
   }
@@ -148,10 +151,15 @@ class HeadPass {
     });
   }
 
+  // Heads of q for each one of k; none where they have no row to write.
+  [[nodiscard]] std::int64_t group() const {
+    if (!has_elements(call_.out.extents)) return 0;
+    return call_.heads.q.extents.heads / call_.heads.k.extents.heads;
+  }
+
   template <class Visit>
   void for_each_query_head(Visit visit) const {
-    const std::int64_t group = call_.heads.q.extents.heads / call_.heads.k.extents.heads;
-    for (std::int64_t h = head_ * group; h < (head_ + 1) * group; ++h) visit(h);
+    for (std::int64_t h = head_ * group(); h < (head_ + 1) * group(); ++h) visit(h);
   }
 
   const LinearCall& call_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attention/bounded_count.hpp"
 #include "base/message.hpp"
 #include "rotation/rotations_access.hpp"
 
@@ -15,16 +16,11 @@ constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::min();
 
 TokenPositions tokens_of(const AttendCall& call, const Extents& extents, std::int64_t unset) {
   TokenPositions positions;
-  positions.batch = call.options.sequences.empty() ? 1 : extents.batch;
+  positions.batch = call.of_batch_rows() ? 1 : extents.batch;
   positions.tokens = extents.tokens;
-  positions.at.assign(static_cast<std::size_t>(positions.batch * positions.tokens), unset);
+  const std::int64_t count = bounded_product(positions.batch, positions.tokens);
+  positions.at.assign(static_cast<std::size_t>(count), unset);
   return positions;
-}
-
-// Sequences that say something new: without a list of them every batch row has the same one.
-std::int64_t different_sequences(const AttendCall& call) {
-  return call.options.sequences.empty() ? std::min<std::int64_t>(call.q.extents.batch, 1)
-                                        : call.sequence_count();
 }
 
 // The multiples of unit that a range of positions lies in.
@@ -57,7 +53,7 @@ void add_units(std::vector<AttentionSequence>& all, const AttentionSequence& who
 
 TokenPositions query_positions(const AttendCall& call) {
   TokenPositions positions = tokens_of(call, call.q.extents, 0);
-  for (std::int64_t index = 0; index < different_sequences(call); ++index) {
+  for (std::int64_t index = 0; index < call.different_sequences(); ++index) {
     const AttentionSequence s = call.sequence(index);
     auto* const first = positions.at.data() + s.batch * positions.tokens + s.first_query;
     for (std::int64_t i = 0; i < s.queries; ++i) first[i] = s.query_position + i;
@@ -67,7 +63,7 @@ TokenPositions query_positions(const AttendCall& call) {
 
 Result<TokenPositions> key_positions(const AttendCall& call) {
   TokenPositions positions = tokens_of(call, call.k.extents, nowhere);
-  for (std::int64_t index = 0; index < different_sequences(call); ++index) {
+  for (std::int64_t index = 0; index < call.different_sequences(); ++index) {
     const AttentionSequence s = call.sequence(index);
     auto* const first = positions.at.data() + s.batch * positions.tokens + s.first_key;
     for (std::int64_t j = 0; j < s.keys; ++j) {

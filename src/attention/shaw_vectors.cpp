@@ -80,7 +80,8 @@ struct Packing {
 };
 
 void pack(const Packing& of) noexcept {
-  const ConstMatrixView& table = of.table.table;
+  ConstMatrixView table = of.table.table;
+  if (table.columns == 0) table.row_stride = 0;  // leads to no element and may be any
   const std::int64_t features = table.columns;
   const std::int64_t stride = padded_features(features);
   const bool lies = is_packed_as_it_lies(table);

@@ -195,6 +195,7 @@ bool moves_as_one(const RotatedAt& from, const RotatedAt& to, const TokenCounts&
   }
   const std::int64_t tokens =
       std::max(different_tokens(from.positions), different_tokens(to.positions));
+  if (tokens == 0) return true;  // whatever the batch
   std::optional<std::uint64_t> distance;
   for (std::int64_t b = 0; b < counts.batch; ++b) {
     for (std::int64_t t = 0; t < tokens; ++t) {
@@ -288,10 +289,8 @@ Status remake_shift(Rotations& rotations, const RotatedAt& from, const RotatedAt
                                              .batch = counts.batch,
                                              .tokens = counts.tokens,
                                              .sharing = sharing});
-    if (!status) return status;
-    if (sharing == RowSharing::one_for_all) {
-      counts = {.batch = 1, .tokens = std::min<std::int64_t>(counts.tokens, 1)};
-    }
+    if (!status || counts.tokens == 0) return status;
+    if (sharing == RowSharing::one_for_all) counts = {.batch = 1, .tokens = 1};
     const bool is_wide = rotations.row_dtype() == RowDType::f64;
     const auto make = is_wide ? (*kernels)->make_phase_row_f64 : (*kernels)->make_phase_row_f32;
     const ShiftRows shift{from, to, counts, RotationsAccess::rows(rotations),

@@ -9,6 +9,16 @@
 
 namespace rotary {
 
+// True where a stride of 0 gives several tokens the same slot. Then append() accepts the map only
+// if every token of it is padding.
+[[nodiscard]] inline bool repeats_a_slot(const ConsecutiveSlots& /*slots*/) noexcept {
+  return false;
+}
+template <class Number>
+[[nodiscard]] bool repeats_a_slot(const SlotMap<Number>& map) noexcept {
+  return (map.batch > 1 && map.batch_stride == 0) || (map.tokens > 1 && map.token_stride == 0);
+}
+
 class SlotReader {
  public:
   // Requires slots that append() has checked; a map must live as long as this.

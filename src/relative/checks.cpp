@@ -139,6 +139,10 @@ Status check_memory(const NamedView& view) {
     return invalid_argument(view.name, ": extents must be >= 0, got ", view.shape());
   if (!element_count(n))
     return invalid_argument(view.name, ": elements must be fewer than 2^60, got ", view.shape());
+  if (repeats_too_often(memory)) {
+    return invalid_argument(view.name, ": elements that a stride of 0 repeats must be fewer than ",
+                            "2^36, got ", view.shape());
+  }
   const auto range = address_range(memory);
   if (!range)
     return invalid_argument(view.name, ": the view must span less than 2^62 bytes, got ",

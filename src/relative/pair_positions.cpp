@@ -71,7 +71,7 @@ Result<PairPositions> PairPositions::of(const ScoresExtents& extents,
                             keys);
   }
   PairPositions made;
-  if (queries == 0 || keys == 0) return made;
+  if (queries == 0 || keys == 0 || extents.batch == 0 || extents.heads == 0) return made;
   made.queries_ = positions.queries.data();
   made.keys_ = positions.keys.data();
   const Span of_queries = span_of(positions.queries);

@@ -228,7 +228,7 @@ Status shaw_scores(const ScoresView& scores, const ConstHeadsView& q, const Shaw
     const auto positions = relative::PairPositions::of(scores.extents, range);
     if (!positions) return positions.error();
     auto rows = relative::reached(keys.window, scores.extents, *positions);
-    if (rows.count == 0) return {};
+    if (rows.count == 0 || q.extents.features == 0) return {};
     const ScoresView used = relative::with_used_strides(scores);
     relative::read(rows, relative::with_used_strides(keys.table));
     relative::add_products(used, {used, relative::with_used_strides(q), keys.window, *positions},
@@ -249,7 +249,7 @@ Status shaw_values(const HeadsView& out, const ConstScoresView& weights, const S
     const auto positions = relative::PairPositions::of(weights.extents, range);
     if (!positions) return positions.error();
     auto rows = relative::reached(values.window, weights.extents, *positions);
-    if (rows.count == 0) return {};
+    if (rows.count == 0 || out.extents.features == 0) return {};
     const HeadsView used = relative::with_used_strides(out);
     relative::read(rows, relative::with_used_strides(values.table));
     relative::add_values(
@@ -278,7 +278,7 @@ Status add_shaw_gradient(const ShawGradient& gradient, const ConstScoresView& sc
     const auto positions = relative::PairPositions::of(scores.extents, range);
     if (!positions) return positions.error();
     const auto rows = relative::reached(gradient.window, scores.extents, *positions);
-    if (rows.count == 0) return {};
+    if (rows.count == 0 || features == 0) return {};
     relative::add_table_gradient(
         gradient.table,
         {relative::with_used_strides(scores), relative::with_used_strides(vectors), gradient.window,

@@ -135,9 +135,11 @@ Values values_at(const CosSinView& rows, const Index& at) {
   return {.cos = value_at<Element>(rows.cos, i), .sin = value_at<Element>(rows.sin, i)};
 }
 
-// Calls visit(index) for each pair until it returns false; whether all returned true.
+// Calls visit(index) for each pair until it returns false; whether all returned true. Without
+// tokens the batch may be any.
 template <class Visit>
 bool for_each_pair(const CosSinView& rows, std::int64_t pairs, Visit visit) {
+  if (rows.tokens == 0) return true;
   for (Index at; at.batch < rows.batch; ++at.batch) {
     for (at.token = 0; at.token < rows.tokens; ++at.token) {
       for (at.pair = 0; at.pair < pairs; ++at.pair) {
@@ -218,6 +220,7 @@ Result<Rotations> rotations_of(const CosSinView& rows, const HeadWindow& window,
                                                       .batch = rows.batch,
                                                       .tokens = rows.tokens});
   if (!status) return std::move(status).error();
+  if (rows.tokens == 0) return rotations;
   void* const to = RotationsAccess::rows(*rotations);
   if (options.rows == RowDType::f64) {
     convert<Element>(rows, pairs, static_cast<double*>(to));

@@ -164,6 +164,20 @@ std::optional<AddressRange> address_range(const ConstHeadsView& view) noexcept {
   return fits ? std::optional(range) : std::nullopt;
 }
 
+bool repeats_too_often(const ConstHeadsView& view) noexcept {
+  if (is_empty(view.extents)) return false;
+  constexpr std::int64_t too_many = std::int64_t{1} << 36;
+  const auto axes = axes_of(view);
+  bool repeats = false;
+  std::int64_t elements = 1;
+  for (std::size_t i = 0; i + 1 < axes.size(); ++i) {  // all but the bytes of an element
+    repeats = repeats || (axes[i].count > 1 && axes[i].stride_bytes == 0);
+    if (__builtin_mul_overflow(elements, axes[i].count, &elements)) elements = too_many;
+    elements = std::min(elements, too_many);
+  }
+  return repeats && elements == too_many;
+}
+
 Overlap find_overlap(const ConstHeadsView& a, const ConstHeadsView& b) noexcept {
   if (is_empty(a.extents) || is_empty(b.extents)) return Overlap::none;
   const auto range_a = address_range(a);

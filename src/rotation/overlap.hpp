@@ -20,6 +20,10 @@ struct AddressRange {
 // >= 0.
 [[nodiscard]] std::optional<AddressRange> address_range(const ConstHeadsView& view) noexcept;
 
+// True where strides of 0 make 2^36 elements or more of those in memory. A call that reads them all
+// and writes little would take minutes. Requires extents >= 0 and no stride on a single index.
+[[nodiscard]] bool repeats_too_often(const ConstHeadsView& view) noexcept;
+
 enum class Overlap { none, shared, undecided };
 
 // Exact whenever each view's strides nest (a stride is no smaller than what the smaller ones span),

@@ -23,7 +23,8 @@ struct RowsMemory {
   std::optional<Role> role;
 };
 
-// Requires what make_rotations checks, and memory for the rows. Allocates nothing.
+// Requires what make_rotations checks, at least one token, and memory for the rows: without tokens
+// the batch may be any. Allocates nothing.
 void write_rows(const RowsMemory& memory, const Frequencies& frequencies,
                 const Positions& positions, const kernels::KernelTable& kernels) noexcept;
 

@@ -66,15 +66,16 @@ Status remake(Rotations& rotations, const Frequencies& frequencies, const Positi
     if (!found) return found.error();
     kernels = *found;
   }
+  const std::int64_t tokens = std::visit([](const auto& p) { return p.tokens; }, positions);
   auto status = RotationsAccess::reshape(
       rotations, {.window = frequencies.window,
                   .attention_factor = frequencies.attention_factor,
                   .batch = std::visit([](const auto& p) { return batch_of(p); }, positions),
-                  .tokens = std::visit([](const auto& p) { return p.tokens; }, positions),
+                  .tokens = tokens,
                   .numerics = frequencies.numerics,
                   .rounding = frequencies.rounding,
                   .contexts = frequencies.contexts});
-  if (!status) return status;
+  if (!status || tokens == 0) return status;
   const RowsMemory memory{.rows = RotationsAccess::rows(rotations),
                           .dtype = rotations.row_dtype(),
                           .tensors = rotations.tensors(),

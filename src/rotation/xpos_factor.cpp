@@ -37,8 +37,8 @@ Status check(const Xpos& xpos, const ConsecutivePositions& positions) {
 // A stride of 0 repeats one position, which is looked at once: counts may be any.
 template <class Number>
 Status check(const Xpos& xpos, const PositionArray<Number>& positions) {
-  const std::int64_t tokens =
-      positions.token_stride == 0 && positions.tokens > 1 ? 1 : positions.tokens;
+  if (positions.batch < 1 || positions.tokens < 1) return {};
+  const std::int64_t tokens = positions.token_stride == 0 ? 1 : positions.tokens;
   for (std::int64_t batch = 0; batch < positions.batch; ++batch) {
     for (std::int64_t token = 0; token < tokens; ++token) {
       const Number position =

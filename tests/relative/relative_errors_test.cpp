@@ -165,6 +165,19 @@ TEST(RelativeErrors, SharedMemory) {
                       {"96 parameters", "got 95"}));
 }
 
+// Strides of 0 cost nothing but time: of a gradient that is the same for all, too much of it.
+TEST(RelativeErrors, ElementsThatAreRepeatedTooOften) {
+  const RelativeBias bias(Alibi{.heads = 1, .slopes = {0.5}});
+  const double one = 1;
+  std::vector<double> gradients(1);
+  ConstScoresView view{&one, DType::f64, {.heads = 1, .queries = 2, .keys = 3}, {.key = 0}};
+  EXPECT_TRUE(add_bias_gradient(gradients, bias, view, BiasRange{}).ok());
+  view.extents.batch = std::int64_t{1} << 35;
+  EXPECT_TRUE(
+      refuses(add_bias_gradient(gradients, bias, view, BiasRange{}),
+              {"d_bias: elements that a stride of 0 repeats", "2^36", "batch 34359738368"}));
+}
+
 TEST(RelativeErrors, NothingToDoIsNoError) {
   for (const Sample& sample : test::samples()) {
     SCOPED_TRACE(sample.name);

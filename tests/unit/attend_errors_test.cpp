@@ -302,6 +302,11 @@ TEST_F(AttendErrors, HostileSizesEndAtOnce) {
   out.extents.features = 0;
   options.log_sum_exp = {};
   EXPECT_TRUE(attend(out, q, k, v, options));
+  const HeadsView no_keys{.dtype = DType::f32, .extents = {2, 0, 2, 6}};
+  const HeadsView no_values{.dtype = DType::f32, .extents = {2, 0, 2, 0}};
+  options.weights = ScoresView{.dtype = DType::f32, .extents = {2, 4, many, 0}};
+  EXPECT_TRUE(attend(out, q, no_keys, no_values, options));
+  options.weights = {};
   q.extents = {.batch = many, .tokens = 3, .heads = 4, .features = 6};
   k.extents.batch = v.extents.batch = many;
   q.strides.batch = k.strides.batch = 0;

@@ -62,12 +62,15 @@ class AppendErrors : public testing::Test {
     options.k_norm = norm;
     expect_refused(parts);
   }
+  void expect_nothing_written() const {
+    EXPECT_EQ(k_cache_.bytes(), k_before_) << "cache.k has been written";
+    EXPECT_EQ(v_cache_.bytes(), v_before_) << "cache.v has been written";
+  }
 
  private:
   void expect(const Status& status, std::initializer_list<std::string_view> parts) {
     EXPECT_TRUE(test::fails(status, ErrorCode::invalid_argument, parts));
-    EXPECT_EQ(k_cache_.bytes(), k_before_) << "cache.k has been written";
-    EXPECT_EQ(v_cache_.bytes(), v_before_) << "cache.v has been written";
+    expect_nothing_written();
   }
 
   Tensor k_cache_;
@@ -211,6 +214,21 @@ TEST_F(AppendErrors, TheSameSlotTwice) {
   numbers[5] = 19;
   expect_refused({"slots", "distinct", "got 19 twice"});
   expect_refused_unrotated({"slots", "distinct", "got 19 twice"});
+}
+
+// A stride of 0 gives several tokens one slot: they are padding, or refused.
+TEST_F(AppendErrors, OneSlotForMany) {
+  for (const bool of_batch_rows : {false, true}) {
+    SlotMap<std::int64_t> map = slots_of(numbers, 2);
+    (of_batch_rows ? map.batch_stride : map.token_stride) = 0;
+    slots = map;
+    expect_refused({"slots", "distinct", "got 0 twice"});
+    const std::vector<std::int64_t> padding(6, -1);
+    map.data = padding.data();
+    slots = map;
+    EXPECT_TRUE(append(cache, heads, slots, rotations));
+    expect_nothing_written();
+  }
 }
 
 TEST_F(AppendErrors, MapsOfAnotherShape) {

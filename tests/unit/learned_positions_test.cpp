@@ -364,6 +364,9 @@ TEST(TableGradient, RefusesWhatDoesNotFit) {
                     {"features of upstream, 4; got 3"}));
   EXPECT_TRUE(fails(add_table_gradient(table_of(upstream), rows, tokens_of(upstream)), invalid,
                     {"gradient and upstream must share no element"}));
+  const TokensView repeated{wide.view().data, DType::f64, {1, std::int64_t{1} << 34, 4}};
+  EXPECT_TRUE(fails(add_table_gradient(table_of(wide), rows, repeated), invalid,
+                    {"upstream: elements that a stride of 0 repeats", "2^36", "17179869184"}));
   EXPECT_EQ(wide.bytes(), before);
 }
 

@@ -102,6 +102,15 @@ TEST(LinearAttentionErrors, OfViews) {
         c.heads.v.strides = {.feature = 1};
       },
       {"v: features must be at most 65536", "got 1099511627776"}));
+  EXPECT_TRUE(refuses(
+      [](Call& c) {
+        c.options.mask = LinearMask::bidirectional;
+        for (ConstHeadsView* const view : {&c.heads.k, &c.heads.v}) {
+          view->extents.tokens = (std::int64_t{1} << 31) + 1;
+          view->strides.token = 0;
+        }
+      },
+      {"at most 2147483648 keys can be attended to", "got 2147483649"}));
 }
 
 TEST(LinearAttentionErrors, OfMaps) {
@@ -222,6 +231,18 @@ TEST(LinearAttentionErrors, NothingToDoSucceeds) {
   const LinearAttentionOptions options{.mask = LinearMask::causal};
   test::require(linear_attend(out, {view, view, view}, EluPlusOne{}, options));
   EXPECT_EQ(test::value_of(linear_attend_bytes({view, view, view}, EluPlusOne{}, options)), 0U);
+  // A query without features weighs every key with 0.
+  std::array<float, 3> row = {1, 2, 3};
+  const HeadsView zeros{.data = row.data(), .dtype = DType::f32, .extents = {1, 1, 1, 3}};
+  const ConstHeadsView no_features{.dtype = DType::f32, .extents = {1, 1, 1, 0}};
+  const ConstHeadsView no_keys{.dtype = DType::f32, .extents = {1, many, 1, 0}};
+  const ConstHeadsView values{.data = row.data(), .dtype = DType::f32, .extents = {1, many, 1, 3}};
+  std::array<float, 3> out_row = {1, 2, 3};
+  HeadsView out_of_one = zeros;
+  out_of_one.data = out_row.data();
+  test::require(linear_attend(out_of_one, {no_features, no_keys, values}, EluPlusOne{},
+                              {.mask = LinearMask::bidirectional}));
+  EXPECT_EQ(out_row, (std::array<float, 3>{}));
   const Qkv qkv = test::random_qkv({.batch = 0, .tokens = 3}, 301);
   const test::LinearCase of{.map = SoftmaxExp{}};
   EXPECT_EQ(test::attended(of, qkv).all_bits().size(), 0U);
