@@ -15,7 +15,7 @@ using Vector = std::vector<long double>;
 
 Vector features_of(std::span<const long double> x, const EluPlusOne&, Side) {
   Vector features;
-  for (const long double each : x) features.push_back((each > 0 ? each : std::expm1(each)) + 1);
+  for (const long double each : x) features.push_back(each > 0 ? each + 1 : std::exp(each));
   return features;
 }
 
