@@ -258,7 +258,8 @@ struct AttendedRow {
 // Error of a score. In units of 2^-24 * score_size: two roundings of the query, one of the bias,
 // one for each feature and the sum with the bias, three more where the score is brought under the
 // running maximum, and those of the rotations; a product with a vector of shaw_keys, which the sum
-// begins with, has one for each feature before. score_size in [2^-60, 2^60].
+// begins with, has one for each feature before. score_size in [2^-60, 2^60], and none of the norms
+// that it is made of above 2^100, |q| with the scale.
 [[nodiscard]] inline double attend_score_error(const AttendedRow& row) noexcept {
   const auto features = static_cast<double>(row.head_dim);
   const double units = features + 8 + std::numbers::sqrt2 * row.rotation;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
@@ -63,8 +62,9 @@ void clear(const AttendCall& call, const Gap& gap) {
   const auto bytes = static_cast<std::size_t>(n.features * size_in_bytes(call.out.dtype));
   for (std::int64_t token = gap.begin; token < gap.end; ++token) {
     for (std::int64_t head = 0; head < n.heads; ++head) {
-      std::memset(const_cast<std::byte*>(head_at(call.out, gap.batch, token, head)), 0, bytes);
-      if (call.options.weights) clear_weights(*call.options.weights, gap.batch, head, token);
+      std::fill_n(const_cast<std::byte*>(head_at(call.out, gap.batch, token, head)), bytes,
+                  std::byte{0});
+      if (call.weights() != nullptr) clear_weights(*call.weights(), gap.batch, head, token);
       if (!call.options.log_sum_exp) continue;
       const ScoresView& view = *call.options.log_sum_exp;
       static_cast<float*>(view.data)[gap.batch * view.strides.batch + head * view.strides.head +
@@ -173,8 +173,7 @@ Status attend_checked(const AttendCall& call) {
   if (!table) return table.error();
   const Extents& n = call.out.extents;
   if (n.batch == 0 || n.tokens == 0 || n.heads == 0) return {};
-  const bool has_weights = call.options.weights && call.options.weights->extents.keys > 0;
-  if (n.features == 0 && !call.options.log_sum_exp && !has_weights) return {};
+  if (n.features == 0 && !call.options.log_sum_exp && call.weights() == nullptr) return {};
   const auto bias = score_bias_of(call);
   Attending attending{.call = call,
                       .kernels = **table,
@@ -206,13 +205,6 @@ Result<std::size_t> bytes_for(const AttendCall& call) {
   if (bytes >= static_cast<std::size_t>(beyond_count))
     return Error{ErrorCode::out_of_memory, "a call of these sizes needs 2^61 bytes or more"};
   return bytes;
-}
-
-// Without strides where they lead to no element: data may be null.
-template <class View>
-View as_called(View view) {
-  if (!has_elements(view.extents)) view.strides = {};
-  return without_unused_strides(view);
 }
 
 AttendCall call_of(const HeadsView& out, const ConstHeadsView& q, const PagedKeys& keys,

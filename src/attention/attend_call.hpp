@@ -23,6 +23,11 @@ struct AttendCall {
   [[nodiscard]] std::int64_t group() const noexcept {
     return k.extents.heads == 0 ? 0 : q.extents.heads / k.extents.heads;
   }
+  // Null where none are asked for, or none for any key. Requires a query.
+  [[nodiscard]] const ScoresView* weights() const noexcept {
+    const auto& view = options.weights;
+    return view && view->extents.keys > 0 ? &*view : nullptr;
+  }
   // Each batch row is a sequence; keys in pages always come with a list of them, even of none.
   [[nodiscard]] bool of_batch_rows() const noexcept {
     return options.sequences.empty() && table == nullptr;

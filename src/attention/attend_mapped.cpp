@@ -127,10 +127,10 @@ Status attend_mapped(HeadsView out, ConstHeadsView q, ConstHeadsView k, ConstHea
                               .q_temperature = options.q_temperature,
                               .log_sum_exp = options.log_sum_exp,
                               .executor = options.executor};
-    return attend_checked({.out = without_unused_strides(out),
-                           .q = without_unused_strides(q),
-                           .k = without_unused_strides(k),
-                           .v = without_unused_strides(v),
+    return attend_checked({.out = as_called(out),
+                           .q = as_called(q),
+                           .k = as_called(k),
+                           .v = as_called(v),
                            .options = plain},
                           options);
   });

@@ -31,10 +31,11 @@ std::int64_t divided_up(std::int64_t count, std::int64_t by) { return (count + b
 // The group of a sequence that begins at a query.
 QueryGroup group_at(const AttendCall& call, std::int64_t index, std::int64_t first_query) {
   const AttentionSequence sequence = call.sequence(index);
-  QueryGroup group{.sequence = index,
-                   .first_query = first_query,
-                   .queries = sequence.queries - first_query,
-                   .by_keys = sequence.queries <= most_queries_by_keys && !call.options.weights};
+  QueryGroup group{
+      .sequence = index,
+      .first_query = first_query,
+      .queries = sequence.queries - first_query,
+      .by_keys = sequence.queries <= most_queries_by_keys && call.weights() == nullptr};
   if (!group.by_keys || group.queries == 0) return group;
   group.queries = std::min(group.queries, queries_of_block(call));
   group.splits = key_splits(call.options.mask, sequence, first_query, group.queries);
@@ -142,7 +143,7 @@ std::int64_t queries_of_block(const AttendCall& call) noexcept {
 
 KeyPath key_path(const AttendCall& call, std::int64_t queries) noexcept {
   const bool few = queries <= most_streamed_rows && queries * call.group() <= most_streamed_rows;
-  const bool streamed = few && call.k.dtype == call.v.dtype && !call.options.weights;
+  const bool streamed = few && call.k.dtype == call.v.dtype && call.weights() == nullptr;
   return streamed ? KeyPath::streamed : KeyPath::packed;
 }
 

@@ -25,10 +25,8 @@ constexpr std::uintptr_t line = 64;
 // So that the bytes of their sums fit.
 constexpr std::int64_t most_heads_at_once = std::int64_t{1} << 24;
 
-LinearHeads without_unused(const LinearHeads& heads) {
-  return {.q = without_unused_strides(heads.q),
-          .k = without_unused_strides(heads.k),
-          .v = without_unused_strides(heads.v)};
+LinearHeads as_called(const LinearHeads& heads) {
+  return {.q = as_called(heads.q), .k = as_called(heads.k), .v = as_called(heads.v)};
 }
 
 std::int64_t key_heads(const LinearHeads& heads) {
@@ -59,13 +57,14 @@ std::int64_t heads_at_once(const LinearHeads& heads, std::int64_t parts) {
   return std::min(n.heads, (key_heads(heads) + parts - 1) / parts);
 }
 
-// Without an element to write there is nothing to do, whatever the extents say. Without features a
-// state has no sums.
+// Without an element to write there is nothing to do, whatever the extents say. A state has sums
+// where heads of k have features.
 bool is_empty(const LinearHeads& heads, const LinearSizes& sizes,
               const LinearAttentionOptions& options) {
-  Extents out = heads.q.extents;
-  out.features = heads.v.extents.features;
-  return !has_elements(out) && (!options.state || sizes.features == 0);
+  const Extents& q = heads.q.extents;
+  const Extents& k = heads.k.extents;
+  const bool has_sums = options.state && has_elements({k.batch, 1, k.heads, sizes.features});
+  return !has_sums && !has_elements({q.batch, q.tokens, q.heads, heads.v.extents.features});
 }
 
 // How a call is cut: as many parts, each with so much memory.
@@ -141,8 +140,8 @@ void run(Parts parts, const Executor& executor) {
 Status linear_attend(const HeadsView& given_out, const LinearHeads& given, const FeatureMap& map,
                      const LinearAttentionOptions& options) noexcept {
   return guarded([&]() -> Status {
-    const HeadsView out = without_unused_strides(given_out);
-    const LinearHeads heads = without_unused(given);
+    const HeadsView out = as_called(given_out);
+    const LinearHeads heads = as_called(given);
     auto sizes = check_linear_inputs(heads, map, options);
     if (!sizes) return sizes.error();
     const auto parts = cut(heads, *sizes, options);
@@ -179,7 +178,7 @@ Status linear_attend(const HeadsView& given_out, const LinearHeads& given, const
 Result<std::size_t> linear_attend_bytes(const LinearHeads& given, const FeatureMap& map,
                                         const LinearAttentionOptions& options) noexcept {
   return guarded([&]() -> Result<std::size_t> {
-    const LinearHeads heads = without_unused(given);
+    const LinearHeads heads = as_called(given);
     auto sizes = check_linear_inputs(heads, map, options);
     if (!sizes) return sizes.error();
     const auto parts = cut(heads, *sizes, options);

@@ -219,7 +219,7 @@ class Block : BlockRows {
   }
 
   void find_weights() {
-    if (!call_.options.weights) return;
+    if (call_.weights() == nullptr) return;
     weights_.clear();
     for (const KeyRun* runs : {scratch_.sinks, scratch_.windows}) {
       set_limits(runs);

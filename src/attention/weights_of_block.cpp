@@ -9,13 +9,13 @@ using kernels::keys_of_tile;
 using kernels::rows_of_group;
 
 float* WeightsOfBlock::weights_of(std::int64_t query, std::int64_t head) const {
-  const ScoresView& view = *call_.options.weights;
+  const ScoresView& view = *call_.weights();
   return static_cast<float*>(view.data) + sequence_.batch * view.strides.batch +
          (first_head() + head) * view.strides.head + query_token(query) * view.strides.query;
 }
 
 void WeightsOfBlock::clear() const {
-  const ScoresView& view = *call_.options.weights;
+  const ScoresView& view = *call_.weights();
   for_each_row([&](std::int64_t, std::int64_t query, std::int64_t head) {
     float* const row = weights_of(query, head);
     for (std::int64_t key = 0; key < view.extents.keys; ++key) row[key * view.strides.key] = 0;
@@ -38,7 +38,7 @@ void WeightsOfBlock::store(std::int64_t first_row, const KeyRun& tile) const {
                                .max = state.max,
                                .sum = state.sum,
                                .weights = scratch_.of_kernels});
-  const std::int64_t stride = call_.options.weights->strides.key;
+  const std::int64_t stride = call_.weights()->strides.key;
   for (std::int64_t i = 0; i < rows; ++i) {
     const kernels::RowLimits& limits = scratch_.limits[first_row + i];
     float* const to = weights_of(shape_.query_of(first + i), shape_.head_of(run, first + i)) +

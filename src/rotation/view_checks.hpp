@@ -30,6 +30,14 @@ template <class View>
   return view;
 }
 
+// The same, and a view without elements has no strides at all: its data may be null, to which
+// nothing but 0 can be added.
+template <class View>
+[[nodiscard]] View as_called(View view) noexcept {
+  if (!has_elements(view.extents)) view.strides = {};
+  return without_unused_strides(view);
+}
+
 // Extents that fit the rotations.
 [[nodiscard]] Status check_extents(std::string_view name, const Extents& n,
                                    const Rotations& rotations);

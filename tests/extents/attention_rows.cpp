@@ -122,6 +122,7 @@ Row mapped_row(const PositionMap& map, Named named) {
                                         .keys = std::min<std::int64_t>(n[4], 1)};
             MappedAttention options{.map = map, .frequencies = &frequencies_of_4(), .scale = 1};
             if (named == Named::one) options.sequences = {&one, 1};
+            options.log_sum_exp = scores({n[0], n[2], n[1], 1});
             return attend_mapped(of.out, of.q, of.k, of.v, options);
           }};
 }

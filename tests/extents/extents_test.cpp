@@ -22,7 +22,8 @@ namespace {
 constexpr std::array<std::int64_t, 3> huge = {std::int64_t{1} << 36, std::int64_t{1} << 50,
                                               std::int64_t{1} << 62};
 
-// Processor time for all calls of a row, which take some milliseconds; more where an emulator runs them.
+// Processor time for all calls of a row, which take some milliseconds; more where an emulator runs
+// them.
 constexpr int seconds_of_row = 30;
 
 std::array<char, 512> current;  // the call that is being made

@@ -39,7 +39,6 @@ class AttendEmpty : public test::AttendErrors {
     EXPECT_EQ(std::ranges::count(guarded_room, untouched), std::ssize(guarded_room));
   }
 
- private:
   void expect_zeros(const Status& status) {
     ASSERT_TRUE(status) << status.error().message;
     for (const float sum : sums) EXPECT_EQ(sum, -std::numeric_limits<float>::infinity());
@@ -73,6 +72,25 @@ TEST_F(AttendEmpty, WritesNothingButZerosWhateverTheBias) {
     expect_zeros([&] { return attend(out, q, k, v, options); }, attend_bytes(q, k, v, options));
     expect_zeros([&] { return attend(out, q, pages, options); }, attend_bytes(q, pages, options));
   }
+}
+
+// Weights of no key lie nowhere: their strides mean nothing.
+TEST_F(AttendEmpty, TakesWeightsOfNoKey) {
+  k.extents.tokens = v.extents.tokens = 0;
+  for (AttentionSequence& sequence : sequences) sequence.queries = sequence.keys = 0;
+  sequences[0].queries = 3;
+  options.weights = ScoresView{
+      .dtype = DType::f32, .extents = {2, 4, 3, 0}, .strides = {test::lowest, test::highest, 7, 9}};
+  expect_zeros(attend(out, q, k, v, options));
+}
+
+// Results without features lie nowhere.
+TEST_F(AttendEmpty, TakesResultsWithoutFeatures) {
+  const HeadsView no_out{.dtype = DType::f32, .extents = {2, 3, 4, 0}};
+  const HeadsView no_v{.dtype = DType::f32, .extents = {2, 5, 2, 0}};
+  const Status status = attend(no_out, q, k, no_v, options);
+  ASSERT_TRUE(status) << status.error().message;
+  for (const float sum : sums) EXPECT_EQ(sum, -std::numeric_limits<float>::infinity());
 }
 
 // A table of no sequences: none is looked for in it.
