@@ -5,6 +5,7 @@
 fuzz_targets=(
   absolute
   append
+  attend
   c_abi
   config
   instruction_sets
@@ -55,6 +56,7 @@ cmd_fuzz() {
 # Options of libFuzzer that one target needs: the longest input, and words that it cannot guess.
 fuzz_options() {
   case "$1" in
+    attend) echo -max_len=224 -len_control=0 ;;
     config | spec) echo -max_len=1024 -dict=fuzz/dictionaries/json.dict ;;
     npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
     instruction_sets | views) echo -max_len=64 -len_control=0 ;;

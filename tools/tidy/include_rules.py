@@ -148,7 +148,9 @@ RULES = (
         ("fmt/", "gtest/", "nlohmann/", "torch/", "zlib.h") + SYSTEM, REACH,
     ),
     Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
-    Rule("fuzz/", (PUBLIC, "cli/", "reference/", "tests/support/"), STANDARD, (), REACH),
+    Rule(
+        "fuzz/", (PUBLIC, "reference/", "cli/", "tests/support/"), STANDARD, ("sanitizer/",), REACH,
+    ),
     Rule(
         "tests/", (PUBLIC, "src/", "reference/", "cli/", "bench/"), STANDARD | C_STANDARD,
         ("gtest/", "gmock/", "rapidcheck", "nlohmann/", "mpfr.h", "gmp.h", "zip.h",

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// One buffer in which all tensors of a case lie, each in a place of its own with guards around it:
+// AddressSanitizer sees any access to a guard, a comparison sees any change.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "fuzz/bytes.hpp"
+#include "rotary/scores_view.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::fuzz {
+
+// Bytes that a tensor spans, relative to its first element.
+struct Reach {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+class Arena {
+ public:
+  static constexpr std::size_t capacity = std::size_t{1} << 17;
+
+  // Forgets all places.
+  void clear() noexcept;
+
+  // A new place for a tensor with this reach, `shift` bytes from a multiple of 8: the address of
+  // its first element, or null where there is no room.
+  [[nodiscard]] std::byte* place(const Reach& reach, std::int64_t shift) noexcept;
+
+  // True where all of a reach from an address lies in one of the places.
+  [[nodiscard]] bool holds(const void* first, const Reach& reach) const noexcept;
+
+  [[nodiscard]] std::span<std::byte> place_at(std::size_t index) noexcept;
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+  // The bytes as they are now, for differs() and restore().
+  void remember() noexcept;
+  void restore() noexcept;
+
+  // The bytes of all places.
+  [[nodiscard]] std::vector<std::byte> contents() const;
+
+  // Marks bytes that may differ.
+  void allow(const void* first, std::size_t bytes) noexcept;
+  void allow_nothing() noexcept { allowed_.reset(); }
+  // True where another byte than those differs from the one that remember() saw.
+  [[nodiscard]] bool differs() const noexcept;
+
+  // Between these two calls the guards may not be touched.
+  void guard() noexcept;
+  void unguard() noexcept;
+
+ private:
+  struct Place {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  alignas(64) std::array<std::byte, capacity> bytes_{};
+  alignas(64) std::array<std::byte, capacity> before_{};
+  std::bitset<capacity> allowed_;
+  std::array<Place, 16> places_{};
+  std::size_t count_ = 0;
+  std::size_t used_ = 0;
+};
+
+// Runs a call with the guards of the arena up.
+template <class Call>
+[[nodiscard]] auto guarded_call(Arena& arena, const Call& call) {
+  arena.guard();
+  auto result = call();
+  arena.unguard();
+  return result;
+}
+
+// Memory of the caller that a call works in, exactly so many bytes, with guards around it.
+class WorkMemory {
+ public:
+  static constexpr std::size_t capacity = std::size_t{1} << 22;
+
+  // Filled with bytes that make a NaN of every float. Requires bytes <= capacity.
+  [[nodiscard]] std::span<std::byte> take(std::size_t bytes) noexcept;
+  // True where all of the taken bytes are as take() left them.
+  [[nodiscard]] bool is_untouched() const noexcept;
+  // Puts the guards down, and says whether they are intact.
+  [[nodiscard]] bool give_back() noexcept;
+
+ private:
+  // The parts of a call's memory lie up to some 50 KB apart.
+  static constexpr std::size_t guard_bytes = std::size_t{1} << 16;
+
+  alignas(64) std::array<std::byte, capacity + 2 * guard_bytes> bytes_{};
+  std::size_t taken_ = 0;
+};
+
+}  // namespace rotary::fuzz

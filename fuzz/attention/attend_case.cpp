@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/attention/attend_case.hpp"
+
+namespace rotary::fuzz {
+namespace {
+
+// Blocks of few slots, some of them in several sequences, each sequence's in any order.
+void decode_pages(Placing& placing, AttendCase& to) {
+  Bytes& input = placing.input;
+  const std::int64_t slots = input.number(1, 5);
+  const std::int64_t blocks = input.number(1, 6);
+  const auto sequences = static_cast<std::int64_t>(to.sequences.size());
+  const std::int64_t per_sequence = (to.shape.keys + slots - 1) / slots + input.number(0, 1);
+  BlockTable table{.sequences = sequences,
+                   .blocks_of_sequence = per_sequence,
+                   .stride = per_sequence + input.number(0, 2)};
+  const std::int64_t count =
+      sequences == 0 || per_sequence == 0 ? 0 : (sequences - 1) * table.stride + per_sequence;
+  if (count > 0) {
+    to.blocks = reinterpret_cast<std::int32_t*>(place_elements(placing, count, 4));
+    table.blocks = to.blocks;
+    for (std::int64_t i = 0; placing.has_room && i < count; ++i)
+      to.blocks[i] = static_cast<std::int32_t>(i < 24 ? input.number(0, blocks - 1) : i % blocks);
+  }
+  to.table = table;
+  to.k.extents.batch = to.v.extents.batch = blocks;
+  to.k.extents.tokens = to.v.extents.tokens = slots;
+}
+
+void decode_results(Placing& placing, AttendCase& to) {
+  Bytes& input = placing.input;
+  const AttentionShape& shape = to.shape;
+  const std::int64_t asked = input.number(0, 7);
+  ScoresExtents extents{
+      .batch = shape.batch, .heads = shape.heads(), .queries = shape.queries, .keys = 1};
+  if (asked % 2 == 1) to.options.log_sum_exp = place_scores(placing, extents, Use::written);
+  extents.keys =
+      to.table ? to.k.extents.tokens * to.table->blocks_of_sequence : to.k.extents.tokens;
+  if (asked / 2 == 1) to.options.weights = place_scores(placing, extents, Use::written);
+}
+
+}  // namespace
+
+bool decode_attend(Bytes& input, Arena& arena, AttendCase& to) {
+  arena.clear();
+  Placing placing{.arena = arena,
+                  .input = input,
+                  .noise = input.once_in(8) ? Noise::any : Noise::activations,
+                  .seed = input.bits()};
+  to.shape = decode_shape(input);
+  const AttentionShape& shape = to.shape;
+  to.options.q_temperature = decode_temperature(input);
+  const bool tempered = !std::holds_alternative<NoTemperature>(to.options.q_temperature);
+  const std::int64_t lowest = tempered ? 0 : -(std::int64_t{1} << 60);
+  const bool paged = input.once_in(3);
+  const bool listed = paged || input.once_in(2) || (tempered && shape.keys < shape.queries);
+  if (listed) to.sequences = decode_sequences(input, shape, lowest);
+  if (listed && !paged && to.sequences.empty() && tempered) return false;
+  to.options.mask = decode_mask(input);
+  to.options.scale = decode_scale(input);
+  to.k.extents = {shape.batch, shape.keys, shape.kv_heads, shape.head_dim};
+  to.v.extents = {shape.batch, shape.keys, shape.kv_heads, shape.v_features};
+  if (paged) decode_pages(placing, to);
+  const Extents queries{shape.batch, shape.queries, shape.heads(), shape.head_dim};
+  Extents results = queries;
+  results.features = shape.v_features;
+  const DType dtype = decode_dtype(input);
+  const bool alike = input.once_in(2);
+  const auto next_dtype = [&] { return alike ? dtype : decode_dtype(input); };
+  to.q = place_heads(placing, dtype, queries, Use::read);
+  to.k = place_heads(placing, next_dtype(), to.k.extents, Use::read);
+  to.v = place_heads(placing, next_dtype(), to.v.extents, Use::read);
+  to.out = place_heads(placing, next_dtype(), results, Use::written);
+  decode_results(placing, to);
+  decode_encoding(placing, to);
+  to.options.sequences = to.sequences;
+  if (!placing.has_room) return false;
+  if (input.once_in(3)) spoil(input, to);
+  return true;
+}
+
+}  // namespace rotary::fuzz

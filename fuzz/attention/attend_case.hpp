@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call of attend(), decoded from an input: legal, and then perhaps spoilt in one thing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "fuzz/arena.hpp"
+#include "fuzz/attention/attention_call.hpp"
+#include "fuzz/attention/attention_shape.hpp"
+#include "fuzz/bytes.hpp"
+#include "fuzz/placing.hpp"
+#include "rotary/attention.hpp"
+
+namespace rotary::fuzz {
+
+// The case owns everything that its options point to, so it must stay where it is.
+struct AttendCase {
+  AttendCase() = default;
+  AttendCase(const AttendCase&) = delete;
+  AttendCase& operator=(const AttendCase&) = delete;
+
+  AttentionShape shape;
+  HeadsView out;
+  HeadsView q;
+  HeadsView k;
+  HeadsView v;
+  std::optional<BlockTable> table;
+  std::int32_t* blocks = nullptr;  // of the table
+  std::vector<AttentionSequence> sequences;
+  AttendOptions options;
+
+  RelativeBias bias;
+  ShawTable shaw_keys;
+  ShawTable shaw_values;
+  std::optional<Rotations> q_rotations;
+  std::optional<Rotations> k_rotations;
+  Frequencies cached_keys{.window = {.head_dim = 2, .rotary_dim = 2, .pairing = Pairing::half},
+                          .inv_freq = {},
+                          .turns = {},
+                          .steps = {}};
+
+  Expected expected = Expected::accepted;
+};
+
+// False where there is no room for the case.
+[[nodiscard]] bool decode_attend(Bytes& input, Arena& arena, AttendCase& to);
+
+// Adds to a case what brings positions into its scores.
+void decode_encoding(Placing& placing, AttendCase& to);
+
+// Makes one thing about the case wrong, or does not.
+void spoil(Bytes& input, AttendCase& of);
+
+}  // namespace rotary::fuzz

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thing about a legal call made wrong, or only other than it was.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "fuzz/attention/attend_case.hpp"
+
+namespace rotary::fuzz {
+namespace {
+
+using Views = std::array<HeadsView*, 4>;
+
+std::vector<std::int64_t*> all_numbers(AttendCase& of) {
+  std::vector<std::int64_t*> all;
+  for (HeadsView* const view : Views{&of.out, &of.q, &of.k, &of.v}) append_numbers(all, *view);
+  for (AttentionSequence& s : of.sequences) {
+    all.insert(all.end(), {&s.batch, &s.first_query, &s.queries, &s.first_key, &s.keys,
+                           &s.query_position, &s.key_position});
+  }
+  if (of.options.log_sum_exp) append_numbers(all, *of.options.log_sum_exp);
+  if (of.options.weights) append_numbers(all, *of.options.weights);
+  if (of.table)
+    all.insert(all.end(), {&of.table->sequences, &of.table->blocks_of_sequence, &of.table->stride});
+  all.push_back(&of.options.mask.sinks);
+  for (ShawTable* const shaw : {&of.shaw_keys, &of.shaw_values}) {
+    all.insert(all.end(), {&shaw->window.left, &shaw->window.right, &shaw->table.rows,
+                           &shaw->table.columns, &shaw->table.row_stride});
+  }
+  return all;
+}
+
+// Results that lie on what is read, or on each other.
+Expected share_memory(Bytes& input, AttendCase& of) {
+  void* const places[] = {of.q.data, of.k.data, of.v.data, of.out.data};
+  void* const place = places[static_cast<std::size_t>(input.number(0, 3))];
+  if (input.once_in(2) && of.options.log_sum_exp) {
+    of.options.log_sum_exp->data = place;
+  } else if (input.once_in(2) && of.options.weights) {
+    of.options.weights->data = place;
+  } else {
+    of.out.data = place;
+  }
+  return Expected::either;
+}
+
+Expected change_options(Bytes& input, AttendCase& of) {
+  AttendOptions& options = of.options;
+  constexpr std::array scales = {0.0, 0x1p-65, 0x1p65, std::numeric_limits<double>::infinity(),
+                                 std::numeric_limits<double>::quiet_NaN()};
+  switch (input.number(0, 4)) {
+    case 0:
+      options.scale = scales[static_cast<std::size_t>(input.number(0, 4))];
+      return Expected::refused;
+    case 1:
+      options.mask.order = static_cast<AttentionOrder>(input.once_in(2) ? 0 : 3);
+      return Expected::refused;
+    case 2:
+      options.mask.left = -input.number(1, 9);
+      return Expected::refused;
+    case 3:
+      options.mask.sinks = -input.number(1, 9);
+      return Expected::refused;
+    default:
+      options.q_temperature = LognTemperature{.trained_tokens = input.number(0, 1)};
+      return Expected::refused;
+  }
+}
+
+Expected change_encoding(Bytes& input, AttendCase& of) {
+  AttentionEncoding& encoding = of.options.encoding;
+  switch (input.number(0, 4)) {
+    case 0:
+      of.bias = Alibi{.heads = of.shape.heads() + 1};
+      encoding.bias = &of.bias;
+      return Expected::refused;
+    case 1:
+      of.bias = Alibi{.heads = of.shape.heads(), .bias_max = std::nan("")};
+      encoding.bias = &of.bias;
+      return Expected::refused;
+    case 2:
+      encoding.q_rotations = encoding.k_rotations;
+      return Expected::either;
+    case 3:
+      encoding.k_rotations = encoding.q_rotations;
+      return Expected::either;
+    default:
+      of.cached_keys.contexts = {.first = 1, .last = input.number(1, 9)};
+      encoding.cached_keys = &of.cached_keys;
+      return encoding.k_rotations == nullptr ? Expected::either : Expected::refused;
+  }
+}
+
+// A block that does not exist, wherever it is in the table.
+Expected change_block(Bytes& input, AttendCase& of) {
+  if (of.blocks == nullptr) return Expected::accepted;
+  const std::int64_t count =
+      (of.table->sequences - 1) * of.table->stride + of.table->blocks_of_sequence;
+  of.blocks[input.byte() % count] =
+      static_cast<std::int32_t>(input.once_in(2) ? -1 : of.k.extents.batch);
+  return Expected::either;
+}
+
+}  // namespace
+
+void spoil(Bytes& input, AttendCase& of) {
+  switch (input.number(0, 7)) {
+    case 0: {
+      const Views views{&of.out, &of.q, &of.k, &of.v};
+      of.expected = change_view(input, *views[static_cast<std::size_t>(input.number(0, 3))]);
+      break;
+    }
+    case 1:
+      of.expected = share_memory(input, of);
+      break;
+    case 2:
+      of.expected = change_options(input, of);
+      break;
+    case 3:
+      of.expected = change_encoding(input, of);
+      break;
+    case 4:
+      of.expected = change_block(input, of);
+      break;
+    default:
+      change_number(input, all_numbers(of));
+      of.expected = Expected::either;
+  }
+  of.options.sequences = of.sequences;
+}
+
+}  // namespace rotary::fuzz

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all targets of attention do around a call: views within their places, wrong numbers, an
+// unfriendly executor, and what must hold of a refusal.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fuzz/arena.hpp"
+#include "fuzz/bytes.hpp"
+#include "rotary/executor.hpp"
+#include "rotary/result.hpp"
+#include "rotary/scores_view.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::fuzz {
+
+// How a call may end.
+enum class Expected { accepted, refused, either };
+
+// One that this machine supports.
+void choose_instruction_set(Bytes& input);
+
+// True where all elements of a view lie in one place of the arena, and for views that the library
+// has to refuse.
+[[nodiscard]] bool is_inside(const Arena& arena, const ConstHeadsView& view);
+[[nodiscard]] bool is_inside(const Arena& arena, const ConstMatrixView& table);
+
+// The extents and strides of a view, to be changed.
+void append_numbers(std::vector<std::int64_t*>& to, HeadsView& view);
+void append_numbers(std::vector<std::int64_t*>& to, ScoresView& view);
+
+// One of the numbers becomes any other.
+void change_number(Bytes& input, const std::vector<std::int64_t*>& numbers);
+
+// A dtype, an address or a stride that no call takes, or none takes of a view with elements.
+[[nodiscard]] Expected change_view(Bytes& input, HeadsView& view);
+
+// A code that exists, a message, nothing written; and never for a legal call.
+void check_refused(Arena& arena, const Error& error, Expected expected);
+
+// Runs tasks last index first, each once.
+class Backwards {
+ public:
+  // most_calls: of run.
+  Backwards(Bytes& input, int most_calls) noexcept;
+
+  [[nodiscard]] Executor executor() noexcept;
+
+ private:
+  std::int64_t concurrency_;
+  int calls_left_;
+};
+
+}  // namespace rotary::fuzz

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes and options that all targets of attention decode alike.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fuzz/bytes.hpp"
+#include "rotary/attention.hpp"
+
+namespace rotary::fuzz {
+
+// Sizes of the tensors. Where keys lie in pages, keys counts those of the longest sequence.
+struct AttentionShape {
+  std::int64_t batch = 1;
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+  std::int64_t kv_heads = 1;
+  std::int64_t group = 1;
+  std::int64_t head_dim = 1;
+  std::int64_t v_features = 1;
+
+  [[nodiscard]] std::int64_t heads() const noexcept { return kv_heads * group; }
+};
+
+[[nodiscard]] AttentionShape decode_shape(Bytes& input);
+
+// f32, bf16 or f16.
+[[nodiscard]] DType decode_dtype(Bytes& input);
+
+// Packed documents, gaps, sequences of no query or of no key; empty: none are given.
+[[nodiscard]] std::vector<AttentionSequence> decode_sequences(Bytes& input,
+                                                              const AttentionShape& shape,
+                                                              std::int64_t lowest_position);
+
+[[nodiscard]] AttentionMask decode_mask(Bytes& input);
+[[nodiscard]] double decode_scale(Bytes& input);
+[[nodiscard]] QueryTemperature decode_temperature(Bytes& input);
+
+}  // namespace rotary::fuzz
