@@ -6,6 +6,7 @@ fuzz_targets=(
   absolute
   append
   attend
+  attend_mapped
   c_abi
   config
   instruction_sets
@@ -57,6 +58,7 @@ cmd_fuzz() {
 fuzz_options() {
   case "$1" in
     attend) echo -max_len=224 -len_control=0 ;;
+    attend_mapped) echo -max_len=224 -len_control=0 ;;
     config | spec) echo -max_len=1024 -dict=fuzz/dictionaries/json.dict ;;
     npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
     instruction_sets | views) echo -max_len=64 -len_control=0 ;;
