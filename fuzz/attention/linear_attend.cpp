@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// linear_attend() on tiny calls: a legal call is accepted and right within its bound, from a state
+// that an earlier call has left, too; any other one is right or refused; the same bits in the
+// caller's memory and by an executor; nothing but the results and the state is ever written.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "fuzz/arena.hpp"
+#include "fuzz/attention/linear_case.hpp"
+#include "fuzz/bytes.hpp"
+#include "fuzz/check.hpp"
+#include "fuzz/target.hpp"
+
+namespace rotary::fuzz {
+namespace {
+
+Arena arena;
+WorkMemory work_memory;
+
+// Who runs a call, and where it works.
+struct Run {
+  std::span<std::byte> memory = {};
+  Executor executor = {};
+};
+
+// Tokens [first, first + count) of a view.
+HeadsView tokens_of(HeadsView view, std::int64_t first, std::int64_t count) {
+  if (first > 0 && count > 0 && reach_of(view)) {
+    view.data =
+        static_cast<std::byte*>(view.data) + first * view.strides.token * size_in_bytes(view.dtype);
+  }
+  view.extents.tokens = count;
+  return view;
+}
+
+// The same rows, of these tokens.
+Rotations tokens_of(const Rotations& rotations, std::int64_t first, std::int64_t count) {
+  const bool wide = rotations.row_dtype() == RowDType::f64;
+  CosSinView rows{.dtype = wide ? DType::f64 : DType::f32,
+                  .batch = rotations.batch(),
+                  .tokens = count,
+                  .batch_stride = rotations.tokens() * rotations.row_stride(),
+                  .token_stride = rotations.row_stride()};
+  if (count > 0) {
+    rows.cos = wide ? static_cast<const void*>(rotations.cos<double>(0, first).data())
+                    : rotations.cos(0, first).data();
+    rows.sin = wide ? static_cast<const void*>(rotations.sin<double>(0, first).data())
+                    : rotations.sin(0, first).data();
+  }
+  auto made = make_rotations(rotations.window(), rows, {.rows = rotations.row_dtype()});
+  if (!made) fail("rows of rotations must be taken", made.error().message);
+  return *std::move(made);
+}
+
+// A call for tokens [first, first + count): for those queries where there are as many as keys, else
+// for all of them or for none.
+enum class Queries { none, all };
+
+struct Part {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  Queries queries = Queries::all;
+};
+
+// use(out, heads, options) for the call of a part.
+template <class Use>
+auto with_part(const LinearCase& of, const Part& part, const Run& how, const Use& use) {
+  const bool alike = of.q.extents.tokens == of.k.extents.tokens;
+  const std::int64_t first_query = alike ? part.first : 0;
+  const std::int64_t others = part.queries == Queries::all ? of.q.extents.tokens : 0;
+  const std::int64_t queries = alike ? part.count : others;
+  LinearAttentionOptions options{.mask = of.options.mask,
+                                 .segments = of.options.segments,
+                                 .epsilon = of.options.epsilon,
+                                 .state = of.options.state,
+                                 .memory = how.memory,
+                                 .executor = how.executor};
+  std::optional<Rotations> q_rows;
+  std::optional<Rotations> k_rows;
+  if (of.options.rotations) {
+    q_rows = tokens_of(*of.q_rotations, first_query, queries);
+    k_rows = tokens_of(*of.k_rotations, part.first, part.count);
+    options.rotations.emplace(NumeratorRotations{*q_rows, *k_rows});
+  }
+  if (options.segments) {
+    SegmentMap& map = *options.segments;
+    if (map.data != nullptr && part.count > 0) map.data += part.first * map.token_stride;
+    map.tokens = part.count;
+  }
+  return guarded_call(arena, [&] {
+    return use(tokens_of(of.out, first_query, queries),
+               LinearHeads{.q = tokens_of(of.q, first_query, queries),
+                           .k = tokens_of(of.k, part.first, part.count),
+                           .v = tokens_of(of.v, part.first, part.count)},
+               options);
+  });
+}
+
+// use(out, heads, options) for the whole call, or for its tokens that an earlier one leaves.
+template <class Use>
+auto with_call(const LinearCase& of, const Run& how, const Use& use) {
+  if (of.earlier > 0)
+    return with_part(of, {of.earlier, of.k.extents.tokens - of.earlier}, how, use);
+  LinearAttentionOptions options(of.options);
+  options.memory = how.memory;
+  options.executor = how.executor;
+  return guarded_call(arena, [&] { return use(of.out, of.heads(), options); });
+}
+
+// After the call for the earlier tokens, in memory of its own.
+Status run(const LinearCase& of, const Run& how) {
+  const auto call = [&](const HeadsView& out, const LinearHeads& heads,
+                        const LinearAttentionOptions& options) {
+    return linear_attend(out, heads, of.map, options);
+  };
+  if (of.earlier > 0) {
+    const Part earlier{.first = 0, .count = of.earlier, .queries = Queries::none};
+    if (auto status = with_part(of, earlier, {}, call); !status) return status;
+  }
+  return with_call(of, how, call);
+}
+
+// The same call in the caller's memory, cut by an executor.
+void check_memory(Bytes& input, const LinearCase& of) {
+  const std::vector<std::byte> results = arena.contents();
+  Backwards backwards(input, 1);
+  Run how{.executor = backwards.executor()};
+  const auto bytes = with_call(
+      of, how,
+      [&](const HeadsView&, const LinearHeads& heads, const LinearAttentionOptions& options) {
+        return linear_attend_bytes(heads, of.map, options);
+      });
+  if (!bytes) fail("bytes of a legal call must be told", bytes.error().message);
+  if (*bytes > WorkMemory::capacity) return;
+  // Not of no bytes: the call would allocate.
+  how.memory = work_memory.take(std::max<std::size_t>(*bytes, 1));
+  if (*bytes > 1 && of.earlier == 0) {
+    arena.restore();
+    const Status status =
+        run(of, {.memory = how.memory.first(*bytes - 1), .executor = how.executor});
+    if (status) fail("memory that is too small must be refused");
+    check_refused(arena, status.error(), Expected::refused);
+    if (!work_memory.is_untouched()) fail("memory that is too small must stay as it is");
+  }
+  arena.restore();
+  const Status status = run(of, how);
+  if (!status) fail("memory of linear_attend_bytes must be enough", status.error().message);
+  if (!work_memory.give_back()) fail("nothing must be written beyond the caller's memory");
+  if (arena.contents() != results) fail("memory and executors must not change a bit");
+}
+
+bool is_small(const LinearCase& of) {
+  const auto number = [](std::int64_t count) { return static_cast<double>(count); };
+  const Extents& q = of.q.extents;
+  const double rows = number(q.batch) * number(q.heads) * (1 + number(q.tokens));
+  const double work = rows * (1 + number(of.k.extents.tokens)) *
+                      (4 + number(of.shape.features) + number(of.v.extents.features));
+  return work <= 1 << 19;
+}
+
+}  // namespace
+}  // namespace rotary::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace rotary::fuzz;
+  Bytes input(data, size);
+  choose_instruction_set(input);
+  LinearCase of;
+  if (!decode_linear(input, arena, of) || !is_callable(arena, of)) return 0;
+  arena.remember();
+  const rotary::Status status = run(of, {});
+  if (!status) {
+    check_refused(arena, status.error(), of.expected);
+    return 0;
+  }
+  if (of.expected == Expected::refused) fail("this call must be refused");
+  allow_results(arena, of);
+  if (arena.differs()) fail("nothing but the results must be written");
+  if (is_small(of) && !of.has_any_state) check_linear(of);
+  check_memory(input, of);
+  return 0;
+}

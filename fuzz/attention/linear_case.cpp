@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/attention/linear_case.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "fuzz/check.hpp"
+#include "fuzz/frequencies_cache.hpp"
+
+namespace rotary::fuzz {
+namespace {
+
+// Small, or around the sizes of chunks and blocks of tokens.
+std::int64_t decode_tokens(Bytes& input) {
+  if (input.once_in(16)) return 64 * input.number(1, 2) + input.number(-2, 2);
+  return input.number(0, 7);
+}
+
+LinearShape decode_shape_of(Bytes& input) {
+  LinearShape shape{.batch = input.number(0, 3),
+                    .queries = decode_tokens(input),
+                    .kv_heads = input.once_in(32) ? 0 : input.number(1, 3),
+                    .group = input.number(1, 3),
+                    .head_dim = input.once_in(16) ? input.number(0, 20) : input.number(1, 6),
+                    .v_features = input.once_in(16) ? input.number(0, 20) : input.number(1, 6)};
+  shape.keys = shape.queries;
+  if (input.once_in(128)) {  // so much work that an executor gets some of it
+    shape = {.batch = 1,
+             .queries = 130,
+             .keys = 130,
+             .kv_heads = 2,
+             .group = 2,
+             .head_dim = 32,
+             .v_features = 16};
+  }
+  shape.features = shape.head_dim;
+  return shape;
+}
+
+void decode_map(Placing& placing, LinearCase& to) {
+  Bytes& input = placing.input;
+  LinearShape& shape = to.shape;
+  const std::int64_t kind = input.number(0, 2);
+  if (kind == 1) to.map = SoftmaxExp{};
+  if (kind < 2 || shape.head_dim == 0) return;
+  shape.features = input.number(1, 9);
+  const std::int64_t count = shape.head_dim * shape.features;
+  std::byte* const directions = place_elements(placing, count, 4);
+  if (directions == nullptr) return;
+  fill(placing.arena.place_at(placing.arena.count() - 1), DType::f32, placing.noise, 99);
+  to.map = PositiveRandomFeatures{
+      .directions = {reinterpret_cast<const float*>(directions), static_cast<std::size_t>(count)},
+      .softmax_scale = static_cast<double>(input.number(1, 8)) / 16};
+}
+
+// Documents and padding, the same for each batch row or not.
+void decode_segments(Placing& placing, LinearCase& to) {
+  Bytes& input = placing.input;
+  SegmentMap map{.batch = input.once_in(2) && to.shape.batch > 0 ? to.shape.batch : 1,
+                 .tokens = to.shape.keys};
+  map.token_stride = input.number(1, 2);
+  map.batch_stride = map.tokens * map.token_stride + input.number(0, 1);
+  const std::int64_t count = map.tokens == 0 ? 0
+                                             : (map.batch - 1) * map.batch_stride +
+                                                   (map.tokens - 1) * map.token_stride + 1;
+  if (count > 0) {
+    auto* const numbers = reinterpret_cast<std::int32_t*>(place_elements(placing, count, 4));
+    if (numbers == nullptr) return;
+    for (std::int64_t i = 0; i < count; ++i)
+      numbers[i] = static_cast<std::int32_t>(i < 40 ? input.number(-1, 2) : i / 9 % 3);
+    map.data = numbers;
+  }
+  to.options.segments = map;
+}
+
+std::span<double> place_doubles(Placing& placing, std::int64_t count) {
+  std::byte* const data = place_elements(placing, count, 8);
+  if (data == nullptr) return {};
+  const auto place = placing.arena.place_at(placing.arena.count() - 1);
+  std::fill(place.begin(), place.end(), std::byte{0});
+  return {reinterpret_cast<double*>(data), static_cast<std::size_t>(count)};
+}
+
+void decode_state(Placing& placing, LinearCase& to) {
+  const LinearShape& shape = to.shape;
+  const std::int64_t heads = shape.batch * shape.kv_heads;
+  LinearState state{.values = place_doubles(placing, heads * shape.features * shape.v_features),
+                    .keys = place_doubles(placing, heads * shape.features),
+                    .exponents = place_doubles(placing, heads)};
+  if (!placing.has_room) return;
+  to.options.state = state;
+  if (placing.input.once_in(8)) {
+    to.has_any_state = true;
+    for (const std::span<double> numbers : {state.values, state.keys, state.exponents})
+      fill(std::as_writable_bytes(numbers), DType::f64, Noise::any, placing.seed);
+  } else {
+    to.earlier = placing.input.number(0, 255) % (shape.keys + 1);
+  }
+}
+
+// Kinds of frequencies_of whose attention factor is 1.
+constexpr std::array<std::int64_t, 3> factorless = {0, 1, 4};
+
+Rotations decode_rows(Bytes& input, const Frequencies& frequencies, std::int64_t first,
+                      const HeadsView& view) {
+  const RowDType rows = view.dtype == DType::f64 ? RowDType::f64 : RowDType::f32;
+  std::vector<std::int64_t> listed;
+  Positions positions = ConsecutivePositions{.first = first, .tokens = view.extents.tokens};
+  if (view.extents.batch > 1 && input.once_in(3)) {
+    for (std::int64_t i = 0; i < view.extents.batch * view.extents.tokens; ++i)
+      listed.push_back(first + 3 * i % 50);
+    positions = positions_of(listed, view.extents.batch);
+  }
+  auto made = make_rotations(frequencies, positions, {.rows = rows});
+  if (!made) fail("rotations must be made", made.error().message);
+  return *std::move(made);
+}
+
+void decode_rotations(Bytes& input, LinearCase& to) {
+  const std::int64_t features = to.shape.features;
+  if (features < 2 || !input.once_in(2)) return;
+  const std::int64_t first = input.once_in(3) ? input.number(0, features - 2) : 0;
+  const std::int64_t pairs = input.number(1, (features - first) / 2);
+  const HeadWindow window{.head_dim = features,
+                          .rotary_dim = 2 * pairs,
+                          .first_feature = first,
+                          .pairing = all_pairings[static_cast<std::size_t>(input.number(0, 2))]};
+  const Frequencies frequencies =
+      frequencies_of(window, factorless[static_cast<std::size_t>(input.number(0, 2))]);
+  to.q_rotations = decode_rows(input, frequencies, input.number(-9, 40), to.q);
+  to.k_rotations = decode_rows(input, frequencies, input.number(-9, 40), to.k);
+  to.options.rotations.emplace(NumeratorRotations{*to.q_rotations, *to.k_rotations});
+}
+
+}  // namespace
+
+bool decode_linear(Bytes& input, Arena& arena, LinearCase& to) {
+  arena.clear();
+  Placing placing{.arena = arena,
+                  .input = input,
+                  .noise = input.once_in(8) ? Noise::any : Noise::activations,
+                  .seed = input.bits()};
+  to.shape = decode_shape_of(input);
+  LinearShape& shape = to.shape;
+  to.options.mask = static_cast<LinearMask>(input.number(1, 2));
+  const bool segmented = input.once_in(3);
+  if (to.options.mask == LinearMask::bidirectional && !segmented && input.once_in(2))
+    shape.keys = decode_tokens(input);
+  constexpr std::array epsilons = {1e-6, 0.0, 1.0, 1e-3};
+  to.options.epsilon = epsilons[static_cast<std::size_t>(input.number(0, 3))];
+  decode_map(placing, to);
+  const auto dtype = static_cast<DType>(input.number(1, 4));
+  to.q = place_heads(placing, dtype, {shape.batch, shape.queries, shape.heads(), shape.head_dim},
+                     Use::read);
+  to.k = place_heads(placing, dtype, {shape.batch, shape.keys, shape.kv_heads, shape.head_dim},
+                     Use::read);
+  to.v = place_heads(placing, dtype, {shape.batch, shape.keys, shape.kv_heads, shape.v_features},
+                     Use::read);
+  to.out = place_heads(placing, dtype,
+                       {shape.batch, shape.queries, shape.heads(), shape.v_features}, Use::written);
+  if (segmented) decode_segments(placing, to);
+  if (input.once_in(3)) decode_state(placing, to);
+  if (!placing.has_room) return false;
+  decode_rotations(input, to);
+  if (input.once_in(3)) spoil(input, to);
+  return true;
+}
+
+}  // namespace rotary::fuzz

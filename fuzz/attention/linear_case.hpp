@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call of linear_attend(), decoded from an input: legal, and then perhaps spoilt in one thing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "fuzz/arena.hpp"
+#include "fuzz/attention/attention_call.hpp"
+#include "fuzz/bytes.hpp"
+#include "fuzz/placing.hpp"
+#include "rotary/linear_attention.hpp"
+
+namespace rotary::fuzz {
+
+struct LinearShape {
+  std::int64_t batch = 1;
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+  std::int64_t kv_heads = 1;
+  std::int64_t group = 1;
+  std::int64_t head_dim = 1;
+  std::int64_t v_features = 1;
+  std::int64_t features = 1;  // that the map makes
+
+  [[nodiscard]] std::int64_t heads() const noexcept { return kv_heads * group; }
+};
+
+// The case owns everything that its options and its map point to, so it must stay where it is.
+struct LinearCase {
+  LinearCase() = default;
+  LinearCase(const LinearCase&) = delete;
+  LinearCase& operator=(const LinearCase&) = delete;
+
+  LinearShape shape;
+  HeadsView out;
+  HeadsView q;
+  HeadsView k;
+  HeadsView v;
+  FeatureMap map;
+  LinearAttentionOptions options;
+
+  std::optional<Rotations> q_rotations;
+  std::optional<Rotations> k_rotations;
+  // Tokens from the first on that a call of their own takes, whose state this call goes on from.
+  std::int64_t earlier = 0;
+  // The state holds anything: nothing can be said about results.
+  bool has_any_state = false;
+
+  Expected expected = Expected::accepted;
+
+  [[nodiscard]] LinearHeads heads() const { return {.q = q, .k = k, .v = v}; }
+};
+
+// False where there is no room for the case.
+[[nodiscard]] bool decode_linear(Bytes& input, Arena& arena, LinearCase& to);
+
+// Makes one thing about the case wrong, or does not.
+void spoil(Bytes& input, LinearCase& of);
+
+// True where every view lies in its place of the arena and the library needs little time.
+[[nodiscard]] bool is_callable(const Arena& arena, const LinearCase& of);
+
+// Marks the bytes that the call may write.
+void allow_results(Arena& arena, const LinearCase& of);
+
+// Every element is within the bound of linear attention by its definition, after a call for the
+// earlier tokens. Requires an accepted case, whose operands are as they were.
+void check_linear(const LinearCase& of);
+
+}  // namespace rotary::fuzz

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thing about a legal call made wrong, or only other than it was.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "fuzz/attention/linear_case.hpp"
+
+namespace rotary::fuzz {
+namespace {
+
+std::array<HeadsView*, 4> views_of(LinearCase& of) { return {&of.out, &of.q, &of.k, &of.v}; }
+
+void change_any_number(Bytes& input, LinearCase& of) {
+  std::vector<std::int64_t*> all;
+  for (HeadsView* const view : views_of(of)) append_numbers(all, *view);
+  if (of.options.segments) {
+    SegmentMap& map = *of.options.segments;
+    all.insert(all.end(), {&map.batch, &map.tokens, &map.batch_stride, &map.token_stride});
+  }
+  change_number(input, all);
+}
+
+Expected change_options(Bytes& input, LinearCase& of) {
+  switch (input.number(0, 2)) {
+    case 0:
+      of.options.mask = static_cast<LinearMask>(input.once_in(2) ? 0 : 3);
+      return Expected::refused;
+    case 1:
+      of.options.epsilon = input.once_in(2) ? std::nan("") : -1;
+      return Expected::refused;
+    default:
+      of.options.mask =
+          of.options.mask == LinearMask::causal ? LinearMask::bidirectional : LinearMask::causal;
+      return Expected::either;
+  }
+}
+
+// One number too few.
+Expected shorten_state(Bytes& input, LinearCase& of) {
+  if (!of.options.state) return Expected::accepted;
+  LinearState& state = *of.options.state;
+  std::span<double>& numbers = *std::array{
+      &state.values, &state.keys, &state.exponents}[static_cast<std::size_t>(input.number(0, 2))];
+  if (numbers.empty()) return Expected::accepted;
+  numbers = numbers.first(numbers.size() - 1);
+  return Expected::refused;
+}
+
+Expected change_map(Bytes& input, LinearCase& of) {
+  auto* const random = std::get_if<PositiveRandomFeatures>(&of.map);
+  if (random == nullptr) return Expected::accepted;
+  if (input.once_in(2)) {
+    random->softmax_scale = input.once_in(2) ? 0 : std::nan("");
+    return Expected::refused;
+  }
+  random->directions = random->directions.first(random->directions.size() - 1);
+  return Expected::either;
+}
+
+}  // namespace
+
+void spoil(Bytes& input, LinearCase& of) {
+  of.earlier = 0;
+  switch (input.number(0, 7)) {
+    case 0:
+      of.expected = change_view(input, *views_of(of)[static_cast<std::size_t>(input.number(0, 3))]);
+      break;
+    case 1:
+      of.out.data = views_of(of)[static_cast<std::size_t>(input.number(1, 3))]->data;
+      of.expected = Expected::either;
+      break;
+    case 2:
+      of.expected = change_options(input, of);
+      break;
+    case 3:
+      of.expected = shorten_state(input, of);
+      break;
+    case 4:
+      of.expected = change_map(input, of);
+      break;
+    default:
+      change_any_number(input, of);
+      of.expected = Expected::either;
+  }
+}
+
+bool is_callable(const Arena& arena, const LinearCase& of) {
+  for (const ConstHeadsView& view :
+       {ConstHeadsView(of.out), ConstHeadsView(of.q), ConstHeadsView(of.k), ConstHeadsView(of.v)}) {
+    if (!is_inside(arena, view)) return false;
+  }
+  // Keys that strides of 0 repeat may be many, and are refused where they are too many.
+  const std::int64_t keys = of.k.extents.tokens;
+  if (keys > 5000 && keys <= std::int64_t{1} << 31) return false;
+  if (!of.options.segments) return true;
+  const SegmentMap& map = *of.options.segments;
+  return is_inside(
+      arena, ConstHeadsView{.data = map.data,
+                            .dtype = DType::f32,
+                            .extents = {map.batch, map.tokens, 1, 1},
+                            .strides = {.batch = map.batch_stride, .token = map.token_stride}});
+}
+
+void allow_results(Arena& arena, const LinearCase& of) {
+  arena.allow_nothing();
+  allow_elements(arena, of.out);
+  if (!of.options.state) return;
+  const LinearState& state = *of.options.state;
+  for (const std::span<double> numbers : {state.values, state.keys, state.exponents}) {
+    if (!numbers.empty()) arena.allow(numbers.data(), numbers.size_bytes());
+  }
+}
+
+}  // namespace rotary::fuzz
