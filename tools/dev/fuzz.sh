@@ -11,6 +11,7 @@ fuzz_targets=(
   config
   instruction_sets
   linear_attend
+  merge_attention
   npy
   relative
   shift
@@ -62,6 +63,7 @@ fuzz_options() {
     attend_mapped) echo -max_len=224 -len_control=0 ;;
     config | spec) echo -max_len=1024 -dict=fuzz/dictionaries/json.dict ;;
     linear_attend) echo -max_len=224 -len_control=0 ;;
+    merge_attention) echo -max_len=160 -len_control=0 ;;
     npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
     instruction_sets | views) echo -max_len=64 -len_control=0 ;;
     absolute | append | c_abi | relative | shift) echo -max_len=320 -len_control=0 ;;

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// merge_attention() on tiny parts: a legal call is accepted and exact but for the roundings that it
+// promises, any other one is right or refused; nothing else is ever written.
+#include "rotary/merge_attention.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "fuzz/arena.hpp"
+#include "fuzz/attention/attention_call.hpp"
+#include "fuzz/attention/attention_shape.hpp"
+#include "fuzz/attention/head_values.hpp"
+#include "fuzz/bytes.hpp"
+#include "fuzz/check.hpp"
+#include "fuzz/placing.hpp"
+#include "fuzz/target.hpp"
+#include "rotary/numeric_contract.hpp"
+
+namespace rotary::fuzz {
+namespace {
+
+Arena arena;
+
+struct MergeCase {
+  AttentionPart into;
+  AttentionPart from;
+  Expected expected = Expected::accepted;
+};
+
+AttentionPart decode_part(Placing& placing, const Extents& extents, Use use) {
+  const ScoresExtents sums{extents.batch, extents.heads, extents.tokens, 1};
+  return {.out = place_heads(placing, decode_dtype(placing.input), extents, use),
+          .log_sum_exp = place_scores(placing, sums, use)};
+}
+
+float* sum_at(const ScoresView& view, const HeadPlace& at) {
+  const ScoresStrides& s = view.strides;
+  return static_cast<float*>(view.data) + at.batch * s.batch + at.head * s.head +
+         at.token * s.query;
+}
+
+template <class Visit>
+void for_each_head(const Extents& n, const Visit& visit) {
+  HeadPlace at;
+  for (at.batch = 0; at.batch < n.batch; ++at.batch) {
+    for (at.token = 0; at.token < n.tokens; ++at.token) {
+      for (at.head = 0; at.head < n.heads; ++at.head) visit(at);
+    }
+  }
+}
+
+// Parts without keys, and sums far apart or close to each other.
+void decode_sums(Bytes& input, const AttentionPart& part) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr std::array sums = {-infinity, 0.0F, 1.5F, -3.25F, 80.0F, -900.0F, 1e30F, infinity};
+  for_each_head(part.out.extents, [&](const HeadPlace& at) {
+    const std::uint8_t kind = input.byte();
+    if (kind < 128) *sum_at(part.log_sum_exp, at) = sums[kind % sums.size()];
+  });
+}
+
+void spoil(Bytes& input, MergeCase& of) {
+  const std::array views = {&of.into.out, &of.from.out};
+  const std::array sums = {&of.into.log_sum_exp, &of.from.log_sum_exp};
+  const auto which = static_cast<std::size_t>(input.number(0, 1));
+  switch (input.number(0, 3)) {
+    case 0:
+      of.expected = change_view(input, *views[which]);
+      break;
+    case 1:
+      of.into.out.data = of.from.out.data;
+      of.expected = Expected::either;
+      break;
+    case 2:
+      sums[which]->dtype = static_cast<DType>(input.number(2, 5));
+      of.expected = Expected::refused;
+      break;
+    default: {
+      std::vector<std::int64_t*> all;
+      for (HeadsView* const view : views) append_numbers(all, *view);
+      for (ScoresView* const view : sums) append_numbers(all, *view);
+      change_number(input, all);
+      of.expected = Expected::either;
+    }
+  }
+}
+
+std::optional<MergeCase> decode(Bytes& input) {
+  arena.clear();
+  Placing placing{.arena = arena,
+                  .input = input,
+                  .noise = input.once_in(8) ? Noise::any : Noise::activations,
+                  .seed = input.bits()};
+  const Extents extents{.batch = input.number(0, 2),
+                        .tokens = input.number(0, 3),
+                        .heads = input.number(0, 3),
+                        .features = input.once_in(8) ? input.number(0, 150) : input.number(0, 5)};
+  MergeCase of{.into = decode_part(placing, extents, Use::written),
+               .from = decode_part(placing, extents, Use::read)};
+  if (!placing.has_room) return {};
+  decode_sums(input, of.into);
+  decode_sums(input, of.from);
+  if (input.once_in(3)) spoil(input, of);
+  const bool inside = is_inside(arena, of.into.out) && is_inside(arena, of.from.out) &&
+                      is_inside(arena, as_heads(of.into.log_sum_exp)) &&
+                      is_inside(arena, as_heads(of.from.log_sum_exp));
+  return inside ? std::optional(of) : std::nullopt;
+}
+
+void check_number(double computed, double exact, double bound) {
+  if (computed == exact || std::abs(computed - exact) <= bound) return;
+  std::array<char, 128> text{};
+  std::snprintf(text.data(), text.size(), "%.9g where %.9g is right within %.9g", computed, exact,
+                bound);
+  fail("a merged number must be within its rounding", text.data());
+}
+
+// One row of a part.
+struct Row {
+  double sum = 0;
+  std::vector<double> out;
+};
+
+Row row_at(const AttentionPart& part, const HeadPlace& at) {
+  return {.sum = *sum_at(part.log_sum_exp, at), .out = head_values(part.out, at)};
+}
+
+// Requires what there was before the call.
+void check_row(const MergeCase& of, const HeadPlace& at, const Row& after) {
+  const Row before = row_at(of.into, at);
+  const Row from = row_at(of.from, at);
+  const double a = before.sum;
+  const double b = from.sum;
+  if (std::isnan(a) || std::isnan(b) || std::isinf(std::max(a, b))) return;  // or no keys in both
+  const double most = std::max(a, b);
+  const double of_a = std::exp(a - most);
+  const double of_b = std::exp(b - most);
+  const double sum = most + std::log(of_a + of_b);
+  check_number(after.sum, sum,
+               stored_element_error(DType::f32, sum, 0x1p-48 * std::max(1.0, std::abs(sum))));
+  for (std::size_t f = 0; f < after.out.size(); ++f) {
+    const double kept = of_a == 0 ? 0 : of_a / (of_a + of_b) * before.out[f];
+    const double added = of_b == 0 ? 0 : of_b / (of_a + of_b) * from.out[f];
+    const double exact = kept + added;
+    const double size =
+        std::max(of_a == 0 ? 0 : std::abs(before.out[f]), of_b == 0 ? 0 : std::abs(from.out[f]));
+    if (!std::isfinite(exact) || !(size <= 0x1p100)) continue;
+    const DType dtype = of.into.out.dtype;
+    if (dtype == DType::f16 && size >= f16_overflow) continue;
+    check_number(after.out[f], exact, stored_element_error(dtype, exact, 0x1p-48 * size));
+  }
+}
+
+void check_merged(const MergeCase& of) {
+  const Extents& n = of.into.out.extents;
+  if (!reach_of(of.into.out)) return;
+  std::vector<Row> after;
+  for_each_head(n, [&](const HeadPlace& at) { after.push_back(row_at(of.into, at)); });
+  arena.restore();
+  std::size_t row = 0;
+  for_each_head(n, [&](const HeadPlace& at) { check_row(of, at, after[row++]); });
+}
+
+void allow_into(const AttentionPart& into) {
+  arena.allow_nothing();
+  allow_elements(arena, into.out);
+  allow_elements(arena, as_heads(into.log_sum_exp));
+}
+
+}  // namespace
+}  // namespace rotary::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace rotary::fuzz;
+  Bytes input(data, size);
+  const auto of = decode(input);
+  if (!of) return 0;
+  arena.remember();
+  const auto status = guarded_call(arena, [&] {
+    return rotary::merge_attention(of->into, {of->from.out, of->from.log_sum_exp});
+  });
+  if (!status) {
+    check_refused(arena, status.error(), of->expected);
+    return 0;
+  }
+  if (of->expected == Expected::refused) fail("this call must be refused");
+  allow_into(of->into);
+  if (arena.differs()) fail("nothing but the merged part must be written");
+  check_merged(*of);
+  return 0;
+}
