@@ -1,28 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller's pool, as unfriendly as it may be: last index first.
+// The caller's pool, as unfriendly as it may be: last index first, each task once.
 #pragma once
 
 #include <cstdint>
 
+#include "fuzz/check.hpp"
 #include "rotary/executor.hpp"
 
 namespace rotary::fuzz {
 
 class Backwards {
  public:
+  // A call cuts its work at most most_calls times, into at most concurrency tasks.
+  explicit Backwards(std::int64_t concurrency = 3, std::int64_t most_calls = 1) noexcept
+      : concurrency_(concurrency), most_calls_(most_calls) {}
+
   // Valid as long as this lives, where it is.
-  [[nodiscard]] Executor executor() {
+  [[nodiscard]] Executor executor() noexcept {
     return {.context = this,
             .run =
                 [](void* context, std::int64_t count, ExecutorTask task, void* state) {
-                  ++static_cast<Backwards*>(context)->calls_;
+                  auto& self = *static_cast<Backwards*>(context);
+                  if (++self.calls_ > self.most_calls_) {
+                    fail("an executor must not be called so often");
+                  }
+                  if (count > self.concurrency_) fail("a call must not be cut into more tasks");
                   for (std::int64_t i = count; i > 0; --i) task(state, i - 1);
                 },
-            .concurrency = 3};
+            .concurrency = concurrency_};
   }
-  [[nodiscard]] std::int64_t calls() const { return calls_; }
+  [[nodiscard]] std::int64_t calls() const noexcept { return calls_; }
 
  private:
+  std::int64_t concurrency_;
+  std::int64_t most_calls_;
   std::int64_t calls_ = 0;
 };
 

@@ -12,6 +12,8 @@
 #include "fuzz/attention/attend_case.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
+#include "fuzz/executor.hpp"
+#include "fuzz/instruction_set_case.hpp"
 #include "fuzz/target.hpp"
 
 namespace rotary::fuzz {
@@ -67,7 +69,7 @@ bool has_results(const AttendCase& of) {
 void check_memory(Bytes& input, const AttendCase& of) {
   const std::vector<std::byte> results = arena.contents();
   AttendOptions options = of.options;
-  Backwards backwards(input, 1);
+  Backwards backwards(decode_concurrency(input));
   if (!input.once_in(4)) options.executor = backwards.executor();
   const auto bytes = bytes_for(of, options);
   if (!bytes) fail("bytes of a legal call must be told", bytes.error().message);
@@ -97,7 +99,7 @@ void check_memory(Bytes& input, const AttendCase& of) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rotary::fuzz;
   Bytes input(data, size);
-  choose_instruction_set(input);
+  use_instruction_set(input);
   AttendCase of;
   if (!decode_attend(input, arena, of) || !is_inside(of) || !ends_soon(of)) return 0;
   arena.remember();

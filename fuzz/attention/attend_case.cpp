@@ -64,9 +64,9 @@ bool decode_attend(Bytes& input, Arena& arena, AttendCase& to) {
   const Extents queries{shape.batch, shape.queries, shape.heads(), shape.head_dim};
   Extents results = queries;
   results.features = shape.v_features;
-  const DType dtype = decode_dtype(input);
+  const DType dtype = decode_attention_dtype(input);
   const bool alike = input.once_in(2);
-  const auto next_dtype = [&] { return alike ? dtype : decode_dtype(input); };
+  const auto next_dtype = [&] { return alike ? dtype : decode_attention_dtype(input); };
   to.q = place_heads(placing, dtype, queries, Use::read);
   to.k = place_heads(placing, next_dtype(), to.k.extents, Use::read);
   to.v = place_heads(placing, next_dtype(), to.v.extents, Use::read);

@@ -8,6 +8,8 @@
 #include "fuzz/attention/mapped_case.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
+#include "fuzz/executor.hpp"
+#include "fuzz/instruction_set_case.hpp"
 #include "fuzz/target.hpp"
 
 namespace rotary::fuzz {
@@ -34,7 +36,7 @@ bool is_small(const MappedCase& of) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rotary::fuzz;
   Bytes input(data, size);
-  choose_instruction_set(input);
+  use_instruction_set(input);
   MappedCase of;
   if (!decode_mapped(input, arena, of) || !is_callable(arena, of)) return 0;
   arena.remember();
@@ -52,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_mapped(of);
   const auto results = arena.contents();
   arena.restore();
-  Backwards backwards(input, 1000);
+  Backwards backwards(decode_concurrency(input), 1000);
   rotary::MappedAttention options = of.options;
   options.executor = backwards.executor();
   if (!run(of, options)) fail("a legal call must succeed whoever runs it");

@@ -3,15 +3,8 @@
 
 #include "fuzz/check.hpp"
 #include "fuzz/placing.hpp"
-#include "rotary/instruction_set.hpp"
 
 namespace rotary::fuzz {
-
-void choose_instruction_set(Bytes& input) {
-  const auto sets = supported_instruction_sets();
-  const auto status = force_instruction_set(sets[input.byte() % sets.size()]);
-  if (!status) fail("a supported instruction set must be usable", status.error().message);
-}
 
 bool is_inside(const Arena& arena, const ConstHeadsView& view) {
   const auto reach = reach_of(view);
@@ -78,20 +71,8 @@ void check_refused(Arena& arena, const Error& error, Expected expected) {
   if (arena.differs()) fail("nothing must be written on an error");
 }
 
-Backwards::Backwards(Bytes& input, int most_calls) noexcept
-    : concurrency_(input.once_in(8) ? input.integer() : input.number(0, 20)),
-      calls_left_(most_calls) {}
-
-Executor Backwards::executor() noexcept {
-  return {.context = this,
-          .run =
-              [](void* context, std::int64_t count, ExecutorTask task, void* state) {
-                auto& self = *static_cast<Backwards*>(context);
-                if (--self.calls_left_ < 0) fail("an executor must not be called so often");
-                if (count > self.concurrency_) fail("a call must not be cut into more tasks");
-                for (std::int64_t i = count; i > 0; --i) task(state, i - 1);
-              },
-          .concurrency = concurrency_};
+std::int64_t decode_concurrency(Bytes& input) {
+  return input.once_in(8) ? input.integer() : input.number(0, 20);
 }
 
 }  // namespace rotary::fuzz

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all targets of attention do around a call: views within their places, wrong numbers, an
-// unfriendly executor, and what must hold of a refusal.
+// executor's concurrency, and what must hold of a refusal.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 
 #include "fuzz/arena.hpp"
 #include "fuzz/bytes.hpp"
-#include "rotary/executor.hpp"
 #include "rotary/result.hpp"
 #include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
@@ -17,9 +16,6 @@ namespace rotary::fuzz {
 
 // How a call may end.
 enum class Expected { accepted, refused, either };
-
-// One that this machine supports.
-void choose_instruction_set(Bytes& input);
 
 // True where all elements of a view lie in one place of the arena, and for views that the library
 // has to refuse.
@@ -39,17 +35,7 @@ void change_number(Bytes& input, const std::vector<std::int64_t*>& numbers);
 // A code that exists, a message, nothing written; and never for a legal call.
 void check_refused(Arena& arena, const Error& error, Expected expected);
 
-// Runs tasks last index first, each once.
-class Backwards {
- public:
-  // most_calls: of run.
-  Backwards(Bytes& input, int most_calls) noexcept;
-
-  [[nodiscard]] Executor executor() noexcept;
-
- private:
-  std::int64_t concurrency_;
-  int calls_left_;
-};
+// Of an executor: what a caller would say, and now and then any number.
+[[nodiscard]] std::int64_t decode_concurrency(Bytes& input);
 
 }  // namespace rotary::fuzz

@@ -41,7 +41,7 @@ AttentionShape decode_shape(Bytes& input) {
   return shape;
 }
 
-DType decode_dtype(Bytes& input) { return static_cast<DType>(input.number(1, 3)); }
+DType decode_attention_dtype(Bytes& input) { return static_cast<DType>(input.number(1, 3)); }
 
 std::vector<AttentionSequence> decode_sequences(Bytes& input, const AttentionShape& shape,
                                                 std::int64_t lowest_position) {

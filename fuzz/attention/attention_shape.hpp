@@ -26,7 +26,7 @@ struct AttentionShape {
 [[nodiscard]] AttentionShape decode_shape(Bytes& input);
 
 // f32, bf16 or f16.
-[[nodiscard]] DType decode_dtype(Bytes& input);
+[[nodiscard]] DType decode_attention_dtype(Bytes& input);
 
 // Packed documents, gaps, sequences of no query or of no key; empty: none are given.
 [[nodiscard]] std::vector<AttentionSequence> decode_sequences(Bytes& input,

@@ -12,6 +12,8 @@
 #include "fuzz/attention/linear_case.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
+#include "fuzz/executor.hpp"
+#include "fuzz/instruction_set_case.hpp"
 #include "fuzz/target.hpp"
 
 namespace rotary::fuzz {
@@ -126,7 +128,7 @@ Status run(const LinearCase& of, const Run& how) {
 // The same call in the caller's memory, cut by an executor.
 void check_memory(Bytes& input, const LinearCase& of) {
   const std::vector<std::byte> results = arena.contents();
-  Backwards backwards(input, 1);
+  Backwards backwards(decode_concurrency(input));
   Run how{.executor = backwards.executor()};
   const auto bytes = with_call(
       of, how,
@@ -167,7 +169,7 @@ bool is_small(const LinearCase& of) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rotary::fuzz;
   Bytes input(data, size);
-  choose_instruction_set(input);
+  use_instruction_set(input);
   LinearCase of;
   if (!decode_linear(input, arena, of) || !is_callable(arena, of)) return 0;
   arena.remember();

@@ -130,10 +130,10 @@ bool decode_mapped(Bytes& input, Arena& arena, MappedCase& to) {
   const Extents keys{shape.batch, shape.keys, shape.kv_heads, shape.head_dim};
   const Extents values{shape.batch, shape.keys, shape.kv_heads, shape.v_features};
   const Extents results{shape.batch, shape.queries, shape.heads(), shape.v_features};
-  to.q = place_heads(placing, decode_dtype(input), queries, Use::read);
-  to.k = place_heads(placing, decode_dtype(input), keys, Use::read);
-  to.v = place_heads(placing, decode_dtype(input), values, Use::read);
-  to.out = place_heads(placing, decode_dtype(input), results, Use::written);
+  to.q = place_heads(placing, decode_attention_dtype(input), queries, Use::read);
+  to.k = place_heads(placing, decode_attention_dtype(input), keys, Use::read);
+  to.v = place_heads(placing, decode_attention_dtype(input), values, Use::read);
+  to.out = place_heads(placing, decode_attention_dtype(input), results, Use::written);
   if (input.once_in(2)) {
     to.options.log_sum_exp =
         place_scores(placing, {shape.batch, shape.heads(), shape.queries, 1}, Use::written);

@@ -35,7 +35,7 @@ struct MergeCase {
 
 AttentionPart decode_part(Placing& placing, const Extents& extents, Use use) {
   const ScoresExtents sums{extents.batch, extents.heads, extents.tokens, 1};
-  return {.out = place_heads(placing, decode_dtype(placing.input), extents, use),
+  return {.out = place_heads(placing, decode_attention_dtype(placing.input), extents, use),
           .log_sum_exp = place_scores(placing, sums, use)};
 }
 
