@@ -209,10 +209,10 @@ Result<std::size_t> bytes_for(const AttendCall& call) {
 
 AttendCall call_of(const HeadsView& out, const ConstHeadsView& q, const PagedKeys& keys,
                    const AttendOptions& options) {
-  return {.out = as_called(out),
-          .q = as_called(q),
-          .k = as_called(keys.k),
-          .v = as_called(keys.v),
+  return {.out = with_used_strides(out),
+          .q = with_used_strides(q),
+          .k = with_used_strides(keys.k),
+          .v = with_used_strides(keys.v),
           .table = &keys.table,
           .options = options};
 }

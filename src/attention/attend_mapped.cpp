@@ -127,10 +127,10 @@ Status attend_mapped(HeadsView out, ConstHeadsView q, ConstHeadsView k, ConstHea
                               .q_temperature = options.q_temperature,
                               .log_sum_exp = options.log_sum_exp,
                               .executor = options.executor};
-    return attend_checked({.out = as_called(out),
-                           .q = as_called(q),
-                           .k = as_called(k),
-                           .v = as_called(v),
+    return attend_checked({.out = with_used_strides(out),
+                           .q = with_used_strides(q),
+                           .k = with_used_strides(k),
+                           .v = with_used_strides(v),
                            .options = plain},
                           options);
   });

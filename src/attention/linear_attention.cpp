@@ -25,8 +25,10 @@ constexpr std::uintptr_t line = 64;
 // So that the bytes of their sums fit.
 constexpr std::int64_t most_heads_at_once = std::int64_t{1} << 24;
 
-LinearHeads as_called(const LinearHeads& heads) {
-  return {.q = as_called(heads.q), .k = as_called(heads.k), .v = as_called(heads.v)};
+LinearHeads with_used_strides(const LinearHeads& heads) {
+  return {.q = with_used_strides(heads.q),
+          .k = with_used_strides(heads.k),
+          .v = with_used_strides(heads.v)};
 }
 
 std::int64_t key_heads(const LinearHeads& heads) {
@@ -140,8 +142,8 @@ void run(Parts parts, const Executor& executor) {
 Status linear_attend(const HeadsView& given_out, const LinearHeads& given, const FeatureMap& map,
                      const LinearAttentionOptions& options) noexcept {
   return guarded([&]() -> Status {
-    const HeadsView out = as_called(given_out);
-    const LinearHeads heads = as_called(given);
+    const HeadsView out = with_used_strides(given_out);
+    const LinearHeads heads = with_used_strides(given);
     auto sizes = check_linear_inputs(heads, map, options);
     if (!sizes) return sizes.error();
     const auto parts = cut(heads, *sizes, options);
@@ -178,7 +180,7 @@ Status linear_attend(const HeadsView& given_out, const LinearHeads& given, const
 Result<std::size_t> linear_attend_bytes(const LinearHeads& given, const FeatureMap& map,
                                         const LinearAttentionOptions& options) noexcept {
   return guarded([&]() -> Result<std::size_t> {
-    const LinearHeads heads = as_called(given);
+    const LinearHeads heads = with_used_strides(given);
     auto sizes = check_linear_inputs(heads, map, options);
     if (!sizes) return sizes.error();
     const auto parts = cut(heads, *sizes, options);

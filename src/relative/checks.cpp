@@ -34,15 +34,6 @@ View of_scores(View view) {
   return view;
 }
 
-template <class View>
-View of_heads(View view) {
-  const Extents& n = view.extents;
-  Strides& s = view.strides;
-  keep_used_strides(
-      {{n.batch, s.batch}, {n.tokens, s.token}, {n.heads, s.head}, {n.features, s.feature}});
-  return view;
-}
-
 // Nothing from 2^60 on, which strides of 0 can pretend to hold.
 std::optional<std::int64_t> element_count(const Extents& n) {
   if (n.batch == 0 || n.tokens == 0 || n.heads == 0 || n.features == 0) return 0;
@@ -59,10 +50,7 @@ std::string describe(const ScoresExtents& n) {
                  n.keys);
 }
 
-std::string describe(const Extents& n) {
-  return message("batch ", n.batch, ", tokens ", n.tokens, ", heads ", n.heads, ", features ",
-                 n.features);
-}
+using rotary::describe;
 
 struct Describe {
   std::string operator()(const ConstScoresView& view) const {
@@ -71,9 +59,7 @@ struct Describe {
                    s.head, ", query ", s.query, ", key ", s.key);
   }
   std::string operator()(const ConstHeadsView& view) const {
-    const auto& s = view.strides;
-    return message("extents ", describe(view.extents), " with strides batch ", s.batch, ", token ",
-                   s.token, ", head ", s.head, ", feature ", s.feature);
+    return message("extents ", describe(view.extents), " with strides ", describe(view.strides));
   }
   std::string operator()(const ConstMatrixView& view) const {
     return message("rows ", view.rows, ", columns ", view.columns, " with strides row ",
@@ -87,8 +73,6 @@ std::string NamedView::shape() const { return std::visit(Describe{}, view); }
 
 ScoresView with_used_strides(ScoresView view) noexcept { return of_scores(view); }
 ConstScoresView with_used_strides(ConstScoresView view) noexcept { return of_scores(view); }
-HeadsView with_used_strides(HeadsView view) noexcept { return of_heads(view); }
-ConstHeadsView with_used_strides(ConstHeadsView view) noexcept { return of_heads(view); }
 
 ConstMatrixView with_used_strides(ConstMatrixView view) noexcept {
   keep_used_strides({{view.rows, view.row_stride}, {view.columns, view.column_stride}});

@@ -12,6 +12,7 @@
 #include "rotary/result.hpp"
 #include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
+#include "rotation/view_checks.hpp"
 
 namespace rotary::relative {
 
@@ -45,10 +46,9 @@ struct NamedView {
 // The same elements by strides that mean something alone: those of single indices, and all of a
 // view without elements, are 0. A sum of strides, one step beyond the last element included, then
 // stays within int64. Each requires a view that has been checked.
+using rotary::with_used_strides;
 [[nodiscard]] ScoresView with_used_strides(ScoresView view) noexcept;
 [[nodiscard]] ConstScoresView with_used_strides(ConstScoresView view) noexcept;
-[[nodiscard]] HeadsView with_used_strides(HeadsView view) noexcept;
-[[nodiscard]] ConstHeadsView with_used_strides(ConstHeadsView view) noexcept;
 [[nodiscard]] ConstMatrixView with_used_strides(ConstMatrixView view) noexcept;
 
 [[nodiscard]] inline bool is_empty(const ScoresExtents& n) noexcept {

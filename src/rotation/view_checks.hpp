@@ -33,7 +33,7 @@ template <class View>
 // The same, and a view without elements has no strides at all: its data may be null, to which
 // nothing but 0 can be added.
 template <class View>
-[[nodiscard]] View as_called(View view) noexcept {
+[[nodiscard]] View with_used_strides(View view) noexcept {
   if (!has_elements(view.extents)) view.strides = {};
   return without_unused_strides(view);
 }

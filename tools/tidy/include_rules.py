@@ -95,8 +95,9 @@ RULES = (
     Rule(
         "src/relative/",
         (PUBLIC, "src/base/")
-        + tuple(f"src/rotation/{name}.hpp" for name in ("element_values", "overlap", "turns")),
-        CORE, because="relative shares elements, overlap and turns with rotation, nothing else",
+        + tuple(f"src/rotation/{name}.hpp" for name in (
+            "element_values", "overlap", "turns", "view_checks")),
+        CORE, because="relative shares elements, turns and checks of views with rotation alone",
     ),
     Rule("src/c_api/", (PUBLIC, "src/base/"), CORE, because="the C ABI wraps the C++ API"),
     Rule(
