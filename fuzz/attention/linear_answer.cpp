@@ -112,7 +112,7 @@ class HeadAnswer {
   void check_row(std::int64_t query) {
     const Token q = token_of(of_, of_.q, {batch_, query, head_}, reference::Side::query);
     std::vector<reference::KeyValue> seen;
-    LinearErrors errors{.dtype = of_.out.dtype, .features = of_.shape.features};
+    LinearErrors errors{.dtype = of_.out.dtype, .features = of_.map_features};
     double largest_key = 1;
     double largest_value = 0;
     for (std::size_t j = 0; j < keys_.size(); ++j) {

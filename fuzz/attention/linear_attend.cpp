@@ -159,7 +159,7 @@ bool is_small(const LinearCase& of) {
   const Extents& q = of.q.extents;
   const double rows = number(q.batch) * number(q.heads) * (1 + number(q.tokens));
   const double work = rows * (1 + number(of.k.extents.tokens)) *
-                      (4 + number(of.shape.features) + number(of.v.extents.features));
+                      (4 + number(of.map_features) + number(of.v.extents.features));
   return work <= 1 << 19;
 }
 

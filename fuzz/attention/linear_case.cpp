@@ -17,13 +17,13 @@ std::int64_t decode_tokens(Bytes& input) {
   return input.number(0, 7);
 }
 
-LinearShape decode_shape_of(Bytes& input) {
-  LinearShape shape{.batch = input.number(0, 3),
-                    .queries = decode_tokens(input),
-                    .kv_heads = input.once_in(32) ? 0 : input.number(1, 3),
-                    .group = input.number(1, 3),
-                    .head_dim = input.once_in(16) ? input.number(0, 20) : input.number(1, 6),
-                    .v_features = input.once_in(16) ? input.number(0, 20) : input.number(1, 6)};
+AttentionShape decode_shape_of(Bytes& input) {
+  AttentionShape shape{.batch = input.number(0, 3),
+                       .queries = decode_tokens(input),
+                       .kv_heads = input.once_in(32) ? 0 : input.number(1, 3),
+                       .group = input.number(1, 3),
+                       .head_dim = input.once_in(16) ? input.number(0, 20) : input.number(1, 6),
+                       .v_features = input.once_in(16) ? input.number(0, 20) : input.number(1, 6)};
   shape.keys = shape.queries;
   if (input.once_in(128)) {  // so much work that an executor gets some of it
     shape = {.batch = 1,
@@ -34,18 +34,18 @@ LinearShape decode_shape_of(Bytes& input) {
              .head_dim = 32,
              .v_features = 16};
   }
-  shape.features = shape.head_dim;
   return shape;
 }
 
 void decode_map(Placing& placing, LinearCase& to) {
   Bytes& input = placing.input;
-  LinearShape& shape = to.shape;
+  const AttentionShape& shape = to.shape;
+  to.map_features = shape.head_dim;
   const std::int64_t kind = input.number(0, 2);
   if (kind == 1) to.map = SoftmaxExp{};
   if (kind < 2 || shape.head_dim == 0) return;
-  shape.features = input.number(1, 9);
-  const std::int64_t count = shape.head_dim * shape.features;
+  to.map_features = input.number(1, 9);
+  const std::int64_t count = shape.head_dim * to.map_features;
   std::byte* const directions = place_elements(placing, count, 4);
   if (directions == nullptr) return;
   fill(placing.arena.place_at(placing.arena.count() - 1), DType::f32, placing.noise, 99);
@@ -83,10 +83,10 @@ std::span<double> place_doubles(Placing& placing, std::int64_t count) {
 }
 
 void decode_state(Placing& placing, LinearCase& to) {
-  const LinearShape& shape = to.shape;
+  const AttentionShape& shape = to.shape;
   const std::int64_t heads = shape.batch * shape.kv_heads;
-  LinearState state{.values = place_doubles(placing, heads * shape.features * shape.v_features),
-                    .keys = place_doubles(placing, heads * shape.features),
+  LinearState state{.values = place_doubles(placing, heads * to.map_features * shape.v_features),
+                    .keys = place_doubles(placing, heads * to.map_features),
                     .exponents = place_doubles(placing, heads)};
   if (!placing.has_room) return;
   to.options.state = state;
@@ -118,7 +118,7 @@ Rotations decode_rows(Bytes& input, const Frequencies& frequencies, std::int64_t
 }
 
 void decode_rotations(Bytes& input, LinearCase& to) {
-  const std::int64_t features = to.shape.features;
+  const std::int64_t features = to.map_features;
   if (features < 2 || !input.once_in(2)) return;
   const std::int64_t first = input.once_in(3) ? input.number(0, features - 2) : 0;
   const std::int64_t pairs = input.number(1, (features - first) / 2);
@@ -142,7 +142,7 @@ bool decode_linear(Bytes& input, Arena& arena, LinearCase& to) {
                   .noise = input.once_in(8) ? Noise::any : Noise::activations,
                   .seed = input.bits()};
   to.shape = decode_shape_of(input);
-  LinearShape& shape = to.shape;
+  AttentionShape& shape = to.shape;
   to.options.mask = static_cast<LinearMask>(input.number(1, 2));
   const bool segmented = input.once_in(3);
   if (to.options.mask == LinearMask::bidirectional && !segmented && input.once_in(2))

@@ -8,24 +8,12 @@
 
 #include "fuzz/arena.hpp"
 #include "fuzz/attention/attention_call.hpp"
+#include "fuzz/attention/attention_shape.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/placing.hpp"
 #include "rotary/linear_attention.hpp"
 
 namespace rotary::fuzz {
-
-struct LinearShape {
-  std::int64_t batch = 1;
-  std::int64_t queries = 0;
-  std::int64_t keys = 0;
-  std::int64_t kv_heads = 1;
-  std::int64_t group = 1;
-  std::int64_t head_dim = 1;
-  std::int64_t v_features = 1;
-  std::int64_t features = 1;  // that the map makes
-
-  [[nodiscard]] std::int64_t heads() const noexcept { return kv_heads * group; }
-};
 
 // The case owns everything that its options and its map point to, so it must stay where it is.
 struct LinearCase {
@@ -33,7 +21,8 @@ struct LinearCase {
   LinearCase(const LinearCase&) = delete;
   LinearCase& operator=(const LinearCase&) = delete;
 
-  LinearShape shape;
+  AttentionShape shape;
+  std::int64_t map_features = 1;  // of each head, that the map makes
   HeadsView out;
   HeadsView q;
   HeadsView k;
