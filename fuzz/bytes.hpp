@@ -30,6 +30,12 @@ class Bytes {
   // Happens for one byte in so many.
   [[nodiscard]] bool once_in(int count) { return byte() % count == 1; }
 
+  // An element of a mask: 0 or 1, and once in so many any other byte.
+  [[nodiscard]] std::uint8_t mask_element(int any_once_in) {
+    const std::uint8_t most = once_in(any_once_in) ? 255 : 1;
+    return byte() & most;
+  }
+
   [[nodiscard]] std::uint64_t bits() {
     std::uint64_t value = 0;
     for (int i = 0; i < 8; ++i) value = value << 8U | byte();

@@ -281,7 +281,7 @@ void fuzz_mask(Bytes& input, Buffers& buffers) {
   auto* const mask = reinterpret_cast<std::uint8_t*>(buffer.data() + at);
   bool is_mask = true;
   for (std::size_t i = 0; i < mask_size; ++i) {
-    mask[i] = input.once_in(64) ? input.byte() : input.byte() % 2;
+    mask[i] = input.mask_element(64);
     is_mask = is_mask && mask[i] <= 1;
   }
   const Memory memory = buffers.keep();

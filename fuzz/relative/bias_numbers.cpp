@@ -78,7 +78,7 @@ void check_key_positions(Bytes& input, Buffers& buffers) {
   const std::size_t mask_size = input.once_in(8) ? input.byte() % std::size_t{24} : size;
   auto* const positions = reinterpret_cast<std::int64_t*>(buffers.buffer().data());
   std::array<std::uint8_t, 24> mask{};
-  for (std::uint8_t& each : mask) each = input.once_in(16) ? input.byte() : input.byte() % 2;
+  for (std::uint8_t& each : mask) each = input.mask_element(16);
   const Memory memory = buffers.keep();
   const auto status = alibi_key_positions({positions, size}, {mask.data(), mask_size});
   if (!status) {
