@@ -167,14 +167,19 @@ std::optional<AddressRange> address_range(const ConstHeadsView& view) noexcept {
 bool repeats_too_often(const ConstHeadsView& view) noexcept {
   if (is_empty(view.extents)) return false;
   constexpr std::int64_t too_many = std::int64_t{1} << 36;
-  const auto axes = axes_of(view);
   bool repeats = false;
   std::int64_t elements = 1;
-  for (std::size_t i = 0; i + 1 < axes.size(); ++i) {  // all but the bytes of an element
-    repeats = repeats || (axes[i].count > 1 && axes[i].stride_bytes == 0);
-    if (__builtin_mul_overflow(elements, axes[i].count, &elements)) elements = too_many;
+  const auto add = [&](std::int64_t count, std::int64_t stride) {
+    repeats = repeats || (count > 1 && stride == 0);
+    if (__builtin_mul_overflow(elements, count, &elements)) elements = too_many;
     elements = std::min(elements, too_many);
-  }
+  };
+  const auto& n = view.extents;
+  const auto& s = view.strides;
+  add(n.batch, s.batch);
+  add(n.tokens, s.token);
+  add(n.heads, s.head);
+  add(n.features, s.feature);
   return repeats && elements == too_many;
 }
 
