@@ -30,19 +30,23 @@ constexpr Extents extents{.tokens = 256, .heads = 2, .features = 16};
 
 #if defined(__SANITIZE_THREAD__)
 constexpr bool children_may_start_threads = false;  // ThreadSanitizer ends one that does
-constexpr bool children_may_allocate = true;
-constexpr int rounds = 20;  // exit() takes a second
-#elif defined(__SANITIZE_ADDRESS__)
-constexpr bool children_may_start_threads = true;
-// Another thread of the parent may have been in AddressSanitizer's allocator, which the child then
-// waits for, and what that thread had allocated counts as lost when the child exits.
-constexpr bool children_may_allocate = false;
-constexpr int rounds = 20;
+constexpr int rounds = 20;                          // exit() takes a second
 #else
 constexpr bool children_may_start_threads = true;
-constexpr bool children_may_allocate = true;
 constexpr int rounds = 200;
 #endif
+
+class Fork : public testing::Test {
+ protected:
+  // Another thread of the parent, one that starts too, may have been in AddressSanitizer's
+  // allocator, which the child then waits for; what that thread had allocated counts as lost when
+  // the child exits.
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__)
+    GTEST_SKIP() << "not with AddressSanitizer";
+#endif
+  }
+};
 
 // As a program may have them, to be destroyed by exit().
 Threads& static_threads() {
@@ -104,13 +108,12 @@ class BusyThread {
   std::thread thread_;
 };
 
-TEST(Fork, AChildThatExitsDestroysAStaticPool) {
+TEST_F(Fork, AChildThatExitsDestroysAStaticPool) {
   static_threads();
   EXPECT_EQ(run_in_child([] { std::exit(0); }), 0);
 }
 
-TEST(Fork, DuringACallAChildExits) {
-  if (!children_may_allocate) GTEST_SKIP() << "not with AddressSanitizer";
+TEST_F(Fork, DuringACallAChildExits) {
   const Work work;
   const BusyThread busy(work);
   for (int round = 0; round < rounds / 10; ++round) {
@@ -118,8 +121,7 @@ TEST(Fork, DuringACallAChildExits) {
   }
 }
 
-TEST(Fork, DuringACallTheChildAndItsChildRotateAlone) {
-  if (!children_may_allocate) GTEST_SKIP() << "not with AddressSanitizer";
+TEST_F(Fork, DuringACallTheChildAndItsChildRotateAlone) {
   const Work work;
   const BusyThread busy(work);
   const Executor executor = static_threads().executor();
@@ -132,7 +134,7 @@ TEST(Fork, DuringACallTheChildAndItsChildRotateAlone) {
   }
 }
 
-TEST(Fork, TheParentsThreadsGoOn) {
+TEST_F(Fork, TheParentsThreadsGoOn) {
   const Work work;
   for (int round = 0; round < 20; ++round) {
     ASSERT_EQ(run_in_child([&] { end(work.is_right(static_threads().executor())); }), 0);
@@ -140,7 +142,7 @@ TEST(Fork, TheParentsThreadsGoOn) {
   }
 }
 
-TEST(Fork, AChildMovesAndDestroysWhatItInherits) {
+TEST_F(Fork, AChildMovesAndDestroysWhatItInherits) {
   const Work work;
   std::optional<Threads> threads(test::value_of(Threads::start(concurrency)));
   rotary_threads* in_c = nullptr;
@@ -158,7 +160,7 @@ TEST(Fork, AChildMovesAndDestroysWhatItInherits) {
   rotary_threads_stop(in_c);
 }
 
-TEST(Fork, AChildStartsThreadsOfItsOwn) {
+TEST_F(Fork, AChildStartsThreadsOfItsOwn) {
   if (!children_may_start_threads) GTEST_SKIP() << "not with ThreadSanitizer";
   const Work work;
   static_threads();
