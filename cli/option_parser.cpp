@@ -6,24 +6,24 @@
 
 namespace rotary::cli {
 
-DeclaredOption DeclaredOption::type_name(std::string name) const {
+DeclaredOption& DeclaredOption::type_name(std::string name) {
   option_->type_name(std::move(name));
   return *this;
 }
 
-DeclaredOption DeclaredOption::required() const {
+DeclaredOption& DeclaredOption::required() {
   option_->required();
   return *this;
 }
 
-DeclaredOption DeclaredOption::repeated_for_more() const {
+DeclaredOption& DeclaredOption::repeated_for_more() {
   option_->allow_extra_args(false);
   return *this;
 }
 
 std::string DeclaredOption::help() const { return option_->get_description(); }
 
-void DeclaredOption::set_help(std::string help) const { option_->description(std::move(help)); }
+void DeclaredOption::set_help(std::string help) { option_->description(std::move(help)); }
 
 DeclaredOption OptionParser::add_option(std::string name, std::string& target, std::string help) {
   return DeclaredOption(*app_->add_option(std::move(name), target, std::move(help)));

@@ -18,11 +18,11 @@ class DeclaredOption {
  public:
   explicit DeclaredOption(CLI::Option& option) : option_(&option) {}
 
-  DeclaredOption type_name(std::string name) const;  // what it takes, for help: FILE, N
-  DeclaredOption required() const;
-  DeclaredOption repeated_for_more() const;  // of a list: one value each time it is given
+  DeclaredOption& type_name(std::string name);  // what it takes, for help: FILE, N
+  DeclaredOption& required();
+  DeclaredOption& repeated_for_more();  // of a list: one value each time it is given
   [[nodiscard]] std::string help() const;
-  void set_help(std::string help) const;
+  void set_help(std::string help);
 
  private:
   CLI::Option* option_;

@@ -109,7 +109,8 @@ Parameters scaling_parameters(const Scaling& scaling) {
 }
 
 std::string parameter_text(const ParameterValue& value) {
-  if (const auto* const list = std::get_if<std::vector<double>>(&value); list && list->size() > 8) {
+  const auto* const list = std::get_if<std::vector<double>>(&value);
+  if (list != nullptr && list->size() > 8) {
     return fmt::format("[{}, {}, … {}], {} numbers", list->front(), (*list)[1], list->back(),
                        list->size());
   }

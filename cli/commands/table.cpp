@@ -157,7 +157,7 @@ void declare_model(OptionParser& parser, TableArguments& arguments) {
       .type_name("T");
   parser.add_option("--role", arguments.role, "of xpos: whose rows, query or key").type_name("R");
   declare_model_options(parser, arguments.model);
-  const DeclaredOption set = parser.option("--set");
+  DeclaredOption set = parser.option("--set");
   set.set_help(
       fmt::format("{}. Of rope and xpos the members of a spec: head_dim, base, pairing, "
                   "... (docs/schema/rotary-spec.schema.json). Of a relative bias {}",
