@@ -59,7 +59,11 @@ int spawn_gnuplot(std::FILE* in, std::FILE* out, std::FILE* errors) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  if (!WIFEXITED(status)) return 128;
+  if (WEXITSTATUS(status) != 127) return WEXITSTATUS(status);
+  // What cannot be started may be found out in the child alone (POSIX, posix_spawn).
+  errno = ENOENT;
+  return -1;
 }
 
 void replace_all(std::string& text, std::string_view old, const std::string& by) {
