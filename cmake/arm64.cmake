@@ -17,4 +17,6 @@ set(ENV{PKG_CONFIG_LIBDIR}
   "${sysroot}/usr/lib/aarch64-linux-gnu/pkgconfig:${sysroot}/usr/share/pkgconfig")
 
 # ARMv8.0-A, what every 64-bit Arm machine has: an instruction of a later version ends the program.
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -cpu cortex-a72 -L "${sysroot}")
+# By its full path, since tests start programs with other search paths.
+find_program(ROTARY_QEMU qemu-aarch64 REQUIRED)
+set(CMAKE_CROSSCOMPILING_EMULATOR "${ROTARY_QEMU}" -cpu cortex-a72 -L "${sysroot}")

@@ -7,7 +7,8 @@ function(rotary_get_starter target variable)
     string(JOIN "' '" command ${CMAKE_CROSSCOMPILING_EMULATOR} "${starter}")
     set(starter "${PROJECT_BINARY_DIR}/emulated/${target}")
     file(GENERATE OUTPUT "${starter}" CONTENT "#!/bin/sh\nexec '${command}' \"$@\"\n"
-      FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+      FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
+        WORLD_EXECUTE)
   endif()
   set(${variable} "${starter}" PARENT_SCOPE)
 endfunction()
