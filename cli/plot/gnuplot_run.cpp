@@ -61,7 +61,7 @@ int spawn_gnuplot(std::FILE* in, std::FILE* out, std::FILE* errors) {
   }
   if (!WIFEXITED(status)) return 128;
   if (WEXITSTATUS(status) != 127) return WEXITSTATUS(status);
-  // What cannot be started may be found out in the child alone (POSIX, posix_spawn).
+  // POSIX lets posix_spawn succeed where the child finds that it cannot start the program.
   errno = ENOENT;
   return -1;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all targets of attention do around a call: views within their places, wrong numbers, an
-// executor's concurrency, and what must hold of a refusal.
+// All targets of attention share this around a call: views within their places, wrong numbers, an
+// executor's concurrency, and the check of a refusal.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ void change_number(Bytes& input, const std::vector<std::int64_t*>& numbers);
 // A code that exists, a message, nothing written; and never for a legal call.
 void check_refused(Arena& arena, const Error& error, Expected expected);
 
-// Of an executor: what a caller would say, and now and then any number.
+// The concurrency of an executor: one that a caller would state, now and then any number.
 [[nodiscard]] std::int64_t decode_concurrency(Bytes& input);
 
 }  // namespace rotary::fuzz

@@ -41,8 +41,8 @@ class DefaultModes {
 
 namespace x86 {
 
-// What is a mode in MXCSR and in x87's control word, and the default: to nearest, no exception
-// traps, subnormals stay, 64 bits of significand. The rest of MXCSR says what has happened so far.
+// The bits of MXCSR and of x87's control word that are modes, and the default: to nearest, no
+// exception traps, subnormals stay, 64 bits of significand. The rest of MXCSR are flags.
 inline constexpr std::uint32_t sse_modes = 0xFFC0;
 inline constexpr std::uint32_t sse_default = 0x1F80;
 inline constexpr std::uint16_t x87_modes = 0x0F3F;
@@ -120,7 +120,7 @@ class NearestRounding {
     }
   }
 
-  // What it is for computes in kernels, which are never inlined.
+  // Its calls compute in kernels, which are never inlined.
   template <class Body>
   static auto compute(Body& body) -> decltype(body()) {
     return body();

@@ -7,7 +7,7 @@
 namespace rotary {
 namespace {
 
-// What is no array and no object has nothing to be destroyed that could allocate.
+// Destroying nlohmann's value allocates for an array and an object alone, which T is not.
 template <class T>
 std::string leaf_text(const T& value) {
   return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

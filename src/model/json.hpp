@@ -51,7 +51,7 @@ class Json {
   [[nodiscard]] const Object& object() const { return std::get<Object>(value_); }
   [[nodiscard]] Object& object() { return std::get<Object>(value_); }
 
-  // Of an array or an object; 0 of any other value.
+  // The members of an object or elements of an array; 0 for any other value.
   [[nodiscard]] std::size_t size() const;
 
   // The member of an object; nullptr where there is none.

@@ -70,7 +70,7 @@ void for_each_choice(const std::vector<std::vector<std::int64_t>>& candidates, c
 
 enum class Zero { among_sizes, nowhere };
 
-// What each size of a row may be: natural or large, or 0.
+// Each size of a row is natural, large or 0.
 std::vector<std::vector<std::int64_t>> candidates_of(const Row& row, std::int64_t large,
                                                      Zero zero) {
   std::vector<std::vector<std::int64_t>> candidates;

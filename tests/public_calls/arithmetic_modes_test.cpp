@@ -36,7 +36,7 @@ std::vector<Modes> modes() {
       {"towards 0", [] { std::fesetround(FE_TOWARDZERO); }},
   };
 #if defined(__SSE2__)
-  // Of MXCSR: subnormal results and operands are 0, as -ffast-math sets for a whole program.
+  // Bits of MXCSR: subnormal results and operands are 0, as -ffast-math sets for a whole program.
   all.push_back(
       {"subnormals are 0", [] { __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040U); }});
   all.push_back({"x87 in float", [] {

@@ -38,7 +38,7 @@ std::string bits_of(const Sinusoidal& sinusoidal) {
   return bits_of(sinusoidal.inv_freq) + bits_of(sinusoidal.turns);
 }
 
-// Of what the numbers of its rule come to, and of those that no rule has.
+// The bits of the frequencies that its rule makes, and of the numbers that no rule has.
 std::string bits_of(const RotarySpec& spec) {
   std::string bits = bits_of(spec.base.get());
   if (spec.xpos) bits += bits_of(spec.xpos->scale_base) + bits_of(spec.xpos->center);

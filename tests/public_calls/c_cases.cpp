@@ -21,7 +21,7 @@ Outcome outcome_of(rotary_status status) {
   return {.error = static_cast<ErrorCode>(status)};
 }
 
-// Of a function that says by its value that it failed, and by the text why.
+// For a function that says by its value that it failed, and by the text why.
 Outcome outcome_of_value(bool failed) {
   if (!failed) return {};
   const std::string_view text = rotary_last_error();
@@ -46,7 +46,7 @@ Case value_case(std::string_view symbol, std::string what, Function function) {
           }};
 }
 
-// Of a function that makes a handle: make(&handle) returns its status.
+// For a function that makes a handle: make(&handle) returns its status.
 template <class Handle, class Make>
 Case making(std::string_view symbol, std::string what, Make make, void (*free)(Handle*)) {
   return {.symbol = symbol, .what = std::move(what), .call = [make, free](Attempt& attempt) {

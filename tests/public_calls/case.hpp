@@ -47,7 +47,7 @@ class Attempt {
     return function();
   }
 
-  // Of a function that has no error to return.
+  // For a function that has no error to return.
   template <class Function>
   Outcome of_what_cannot_fail(Function function) {
     const auto value = (*this)(function);
@@ -74,7 +74,7 @@ struct Case {
   std::string what;  // which way, where there are several
   // Calls it through the attempt. What it makes is destroyed when the outcome is.
   std::function<Outcome(Attempt&)> call;
-  // What the call writes to when it succeeds; shared with it.
+  // The call writes here when it succeeds; shared with it.
   std::vector<std::span<std::byte>> outputs = {};
 
   [[nodiscard]] std::string name() const { return std::string(symbol) + " " + what; }

@@ -21,7 +21,7 @@ template <class Function>
   return made;
 }
 
-// Of a function that has no error to return, so that it may not allocate.
+// For a function that has no error to return, so that it may not allocate.
 template <class Function>
 [[nodiscard]] Case cannot_fail(std::string_view symbol, Function function) {
   return {.symbol = symbol, .what = {}, .call = [function](Attempt& attempt) {

@@ -36,7 +36,7 @@ class FailingAllocation final : public test::Attempt {
   bool has_failed_ = false;
 };
 
-// What terminate() says: a call that ends the process shows no other trace of which one it was.
+// terminate() prints it: a call that ends the process shows no other trace of which one it was.
 std::array<char, 200> current{};
 
 void say_which_call_ended() {
