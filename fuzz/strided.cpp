@@ -137,8 +137,12 @@ bool is_well_formed(const Strided& view) {
 bool is_countable(const Strided& view) {
   if (!is_well_formed(view)) return false;
   long double elements = 1;
-  for (const std::int64_t count : view.counts) elements *= static_cast<long double>(count);
-  return elements < 0x1p60L;
+  bool repeats = false;
+  for (std::size_t axis = 0; axis < view.counts.size(); ++axis) {
+    elements *= static_cast<long double>(view.counts[axis]);
+    repeats = repeats || (view.counts[axis] > 1 && view.strides[axis] == 0);
+  }
+  return elements < (repeats ? 0x1p36L : 0x1p60L);
 }
 
 bool are_same(const Strided& a, const Strided& b) {

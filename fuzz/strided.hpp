@@ -60,7 +60,8 @@ struct Span {
 // a possible span and data that is aligned and not null.
 [[nodiscard]] bool is_well_formed(const Strided& view);
 
-// The same of views that relative encodings take, which have fewer than 2^60 elements.
+// The same of views that relative encodings take, which have fewer than 2^60 elements, and fewer
+// than 2^36 where a stride of 0 repeats them.
 [[nodiscard]] bool is_countable(const Strided& view);
 
 // The same elements in the same order: strides of an axis with one index do not count.
