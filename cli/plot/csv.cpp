@@ -15,7 +15,7 @@ namespace {
 std::string field(std::string_view text) {
   constexpr std::string_view formula_starts = "=+-@";
   const bool is_formula = !text.empty() && formula_starts.find(text[0]) != std::string_view::npos;
-  const std::string plain = fmt::format("{}{}", is_formula ? "'" : "", text);
+  std::string plain = fmt::format("{}{}", is_formula ? "'" : "", text);
   if (plain.find_first_of(",\"") == std::string::npos) return plain;
   std::string quoted = "\"";
   for (const char c : plain) {

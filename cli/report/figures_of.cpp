@@ -94,7 +94,7 @@ Figure sinusoidal_figure() {
     double product = 0;
     for (std::size_t i = 0; i < dim; ++i) product += rows[i] * rows[row * dim + i];
     series.x.push_back(static_cast<double>(row));
-    series.y.push_back(product / (dim / 2));
+    series.y.push_back(2 * product / dim);
   }
   Panel panel{.title = {},
               .x = Axis{.label = "distance (tokens)"},
@@ -112,6 +112,7 @@ Figure sinusoidal_figure() {
 
 std::vector<PlacedFigure> figures_of_rotary(const plot::Subject& subject) {
   std::vector<PlacedFigure> figures;
+  figures.reserve(rotary_choices.size());
   for (const auto& [section, name, last] : rotary_choices) {
     figures.push_back({section, named_figure(name, {.subjects = {subject}, .last = last})});
   }
