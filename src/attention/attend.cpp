@@ -62,8 +62,7 @@ void clear(const AttendCall& call, const Gap& gap) {
   const auto bytes = static_cast<std::size_t>(n.features * size_in_bytes(call.out.dtype));
   for (std::int64_t token = gap.begin; token < gap.end; ++token) {
     for (std::int64_t head = 0; head < n.heads; ++head) {
-      std::fill_n(const_cast<std::byte*>(head_at(call.out, gap.batch, token, head)), bytes,
-                  std::byte{0});
+      std::fill_n(head_at(call.out, gap.batch, token, head), bytes, std::byte{0});
       if (call.weights() != nullptr) clear_weights(*call.weights(), gap.batch, head, token);
       if (!call.options.log_sum_exp) continue;
       const ScoresView& view = *call.options.log_sum_exp;

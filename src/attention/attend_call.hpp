@@ -50,11 +50,19 @@ struct AttendCall {
 };
 
 // Feature 0 of one head of a token.
-[[nodiscard]] inline const std::byte* head_at(const ConstHeadsView& view, std::int64_t batch,
+[[nodiscard]] inline std::int64_t head_offset(const ConstHeadsView& view, std::int64_t batch,
                                               std::int64_t token, std::int64_t head) noexcept {
   const std::int64_t element =
       batch * view.strides.batch + token * view.strides.token + head * view.strides.head;
-  return static_cast<const std::byte*>(view.data) + element * size_in_bytes(view.dtype);
+  return element * size_in_bytes(view.dtype);
+}
+[[nodiscard]] inline const std::byte* head_at(const ConstHeadsView& view, std::int64_t batch,
+                                              std::int64_t token, std::int64_t head) noexcept {
+  return static_cast<const std::byte*>(view.data) + head_offset(view, batch, token, head);
+}
+[[nodiscard]] inline std::byte* head_at(const HeadsView& view, std::int64_t batch,
+                                        std::int64_t token, std::int64_t head) noexcept {
+  return static_cast<std::byte*>(view.data) + head_offset(view, batch, token, head);
 }
 
 // Where key `key` of a sequence lies, in batch row and token of k and v.

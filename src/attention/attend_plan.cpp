@@ -9,7 +9,6 @@
 namespace rotary {
 namespace {
 
-using kernels::keys_of_tile;
 using kernels::padded_features;
 
 // The query heads of a unit of work, or its kv heads, whose state stays in the second-level cache.
@@ -223,8 +222,8 @@ QueryBlock UnitCursor::at(std::int64_t index) {
   const std::int64_t kv_heads = call_.k.extents.heads;
   if (!group_.by_keys) {
     const std::int64_t queries = queries_of_block(call_);
-    // Those of a head one after the other, which share the tables of a bias.
-    const std::int64_t blocks = divided_up(group_.queries, queries);
+    // Those of a head one after the other, which share the tables of a bias; at least this one.
+    const std::int64_t blocks = std::max<std::int64_t>(divided_up(group_.queries, queries), 1);
     const std::int64_t first = in_group % blocks * queries;
     return {.sequence = group_.sequence,
             .first_query = first,

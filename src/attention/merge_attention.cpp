@@ -83,20 +83,21 @@ struct HeadPlace {
   std::int64_t head;
 };
 
-const float* score_at(const ConstScoresView& view, const HeadPlace& at) {
-  return static_cast<const float*>(view.data) + at.batch * view.strides.batch +
-         at.head * view.strides.head + at.token * view.strides.query;
+std::int64_t score_offset(const ScoresStrides& strides, const HeadPlace& at) {
+  return at.batch * strides.batch + at.head * strides.head + at.token * strides.query;
 }
 
 void merge_row(const AttentionPart& into, const ConstAttentionPart& from, const HeadPlace& at) {
-  auto* const log_sum_exp = const_cast<float*>(score_at(into.log_sum_exp, at));
-  const double added = *score_at(from.log_sum_exp, at);
+  float* const log_sum_exp =
+      static_cast<float*>(into.log_sum_exp.data) + score_offset(into.log_sum_exp.strides, at);
+  const double added =
+      static_cast<const float*>(from.log_sum_exp.data)[score_offset(from.log_sum_exp.strides, at)];
   if (std::isinf(added) && added < 0) return;  // also where neither has keys
   const MergeWeights weights = merge_weights(*log_sum_exp, added);
   if (weights.from == 0) return;
   for (std::int64_t first = 0; first < into.out.extents.features; first += run_features) {
     const std::int64_t count = std::min(run_features, into.out.extents.features - first);
-    auto* const to = const_cast<std::byte*>(head_at(into.out, at.batch, at.token, at.head));
+    std::byte* const to = head_at(into.out, at.batch, at.token, at.head);
     const std::byte* const of = head_at(from.out, at.batch, at.token, at.head);
     merge_head({to + first * size_in_bytes(into.out.dtype), into.out.dtype, 1, count},
                {of + first * size_in_bytes(from.out.dtype), from.out.dtype, 1, count}, weights);

@@ -345,8 +345,7 @@ class Block : BlockRows {
         for (std::int64_t i = 0; i < rows; ++i) {
           const std::int64_t query = query_token(shape_.query_of(first + i));
           const std::int64_t head = first_head() + shape_.head_of(run, first + i);
-          scratch_.results[i] =
-              const_cast<std::byte*>(head_at(call_.out, sequence_.batch, query, head));
+          scratch_.results[i] = head_at(call_.out, sequence_.batch, query, head);
         }
         const std::int64_t row = run * shape_.run_stride() + first;
         finish({.state = from_row(state, row),
