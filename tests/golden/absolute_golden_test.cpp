@@ -10,6 +10,7 @@
 
 #include "golden/golden_file.hpp"
 #include "rotary/absolute.hpp"
+#include "support/recorded_bits.hpp"
 #include "support/result.hpp"
 #include "support/tokens.hpp"
 
@@ -58,6 +59,7 @@ TEST(AbsoluteGolden, SinusoidalTables) {
     Tensor got(test::tokens_shape(
         DType::f32, {.tokens = wanted.extents().tokens, .features = wanted.extents().features}));
     test::require(fill_sinusoidal(tokens_of(got), sinusoidal, positions_of(positions)));
+    test::record_bits(got.all_bits());
     const bool is_double = each.at("arithmetic") == "double";
     test::for_each_element(got.extents(), [&](const test::HeadIndex& at, std::int64_t f) {
       const auto row = each.at("positions").at(static_cast<std::size_t>(at.token)).get<double>();
@@ -105,6 +107,7 @@ TEST(AbsoluteGolden, BertsSum) {
                                 Lookup{table_of(places), {ConsecutivePositions{0, 4}}}};
     Tensor got(test::tokens_shape(DType::f32, {.batch = 2, .tokens = 4, .features = 3}));
     test::require(sum_embeddings(tokens_of(got), lookups));
+    test::record_bits(got.all_bits());
     test::for_each_element(got.extents(), [&](const test::HeadIndex& at, std::int64_t f) {
       const double exact = wanted.at({.token = 4 * at.batch + at.token}, f);
       ASSERT_NEAR(got.at(at, f), exact, 2 * 8 * 0x1p-24) << at.batch << ", " << at.token;
@@ -119,6 +122,7 @@ void expect_interpolated(const nlohmann::json& each, const TableInterpolation& i
   Tensor got(test::tokens_shape(
       DType::f32, {.tokens = wanted.extents().tokens, .features = wanted.extents().features}));
   test::require(interpolate_table(table_of(got), table_of(src), interpolation));
+  test::record_bits(got.all_bits());
   test::for_each_element(got.extents(), [&](const test::HeadIndex& at, std::int64_t f) {
     ASSERT_NEAR(got.at(at, f), wanted.at(at, f), 16 * 4 * 0x1p-20) << "row " << at.token;
   });

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "golden/golden_file.hpp"
+#include "support/recorded_bits.hpp"
 
 namespace rotary::test {
 namespace {
@@ -191,6 +192,7 @@ AttentionGolden read_case(const json& file, const json& entry) {
 constexpr double tolerance = 1e-12;
 
 void expect_near(const char* name, const Numbers& got, const Numbers& wanted) {
+  record_bits(got);
   ASSERT_EQ(got.size(), wanted.size()) << name;
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (got[i] == wanted[i]) continue;  // -Inf among others

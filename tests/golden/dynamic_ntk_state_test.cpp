@@ -8,6 +8,7 @@
 
 #include "golden/golden_file.hpp"
 #include "rotary/frequencies.hpp"
+#include "support/recorded_bits.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -35,6 +36,7 @@ TEST(DynamicNtkState, IsTheCallers) {
     length = next_length(length, tokens, original);
     EXPECT_EQ(length, call.at("max_seq_len_cached").get<std::int64_t>());
     const Frequencies got = test::value_of(make_frequencies(spec, length));
+    test::record_bits(got.inv_freq);
     const auto wanted = call.at("inv_freq_last").get<double>();
     EXPECT_NEAR(got.inv_freq.back(), wanted, wanted * 0x1p-20);  // 8 ulp
     // Where Transformers goes on with frequencies of another length, contexts says so.

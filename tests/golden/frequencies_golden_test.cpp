@@ -13,6 +13,7 @@
 #include "golden/golden_file.hpp"
 #include "rotary/frequencies.hpp"
 #include "support/frequency_tolerance.hpp"
+#include "support/recorded_bits.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -72,6 +73,7 @@ void expect_agreement(const ModelRotary& rotary, const nlohmann::json& result) {
   spec.pairing = Pairing::half;
   const Frequencies got = test::value_of(make_frequencies(spec, context));
   EXPECT_TRUE(got.contexts.contains(context));
+  test::record_bits(got.inv_freq);
   EXPECT_EQ(got.window.head_dim, result.at("head_dim").get<std::int64_t>());
   EXPECT_EQ(got.window.rotary_dim, result.at("rotary_dim").get<std::int64_t>());
   const auto factor = result.at("attention_scaling").get<double>();

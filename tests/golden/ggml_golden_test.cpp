@@ -11,6 +11,7 @@
 
 #include "golden/golden_file.hpp"
 #include "rotary/rotary.hpp"
+#include "support/recorded_bits.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -61,6 +62,8 @@ std::vector<double> cos_of(const RotarySpec& spec, std::int64_t position) {
 double largest_difference(const RotarySpec& a, const RotarySpec& b, std::int64_t position) {
   const auto one = cos_of(a, position);
   const auto other = cos_of(b, position);
+  test::record_bits(one);
+  test::record_bits(other);
   double largest = 0;
   for (std::size_t i = 0; i < one.size(); ++i) {
     largest = std::max(largest, std::abs(one[i] - other[i]));

@@ -7,6 +7,7 @@
 
 #include "golden/golden_file.hpp"
 #include "rotary/frequencies.hpp"
+#include "support/recorded_bits.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -21,6 +22,7 @@ void expect_as_vllm(const nlohmann::json& golden) {
                                        .pairing = Pairing::half,
                                        .scaling = rule}));
   const auto wanted = golden.at("inv_freq").at("data").get<std::vector<double>>();
+  test::record_bits(got.inv_freq);
   ASSERT_EQ(got.inv_freq.size(), wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     EXPECT_NEAR(got.inv_freq[i], wanted[i], wanted[i] * 0x1p-20) << "pair " << i;  // 8 ulp

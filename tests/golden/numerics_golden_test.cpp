@@ -16,6 +16,7 @@
 #include "rotary/rotary.hpp"
 #include "support/cases.hpp"
 #include "support/oracle.hpp"
+#include "support/recorded_bits.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -157,6 +158,7 @@ Compared expect_agreement(const Run& run, const nlohmann::json& file,
     const Tensor src = rounded_to(run.dtype, test::read_tensor(file.at(in), layout));
     Tensor got = src;
     test::require(rotate(got.view(), got.view(), rotations));
+    test::record_bits(got.all_bits());
     const Tensor wanted = rounded_to(run.dtype, test::read_tensor(outputs.at(out), layout));
     compare(run, src, got, wanted, total);
   }

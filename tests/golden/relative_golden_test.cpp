@@ -11,6 +11,7 @@
 
 #include "golden/golden_file.hpp"
 #include "rotary/relative.hpp"
+#include "support/recorded_bits.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -50,6 +51,7 @@ TEST(RelativeGolden, AlibiSlopes) {
           std::pair{"mpt_bias_max8", 8.0}}) {
       const auto wanted = of.at(name).get<std::vector<double>>();
       const auto got = test::value_of(alibi_slopes({.heads = heads}));
+      test::record_bits(got);
       ASSERT_EQ(got.size(), wanted.size());
       for (std::size_t h = 0; h < got.size(); ++h)
         ASSERT_NEAR(got[h], wanted[h], steps * 0x1p-24 * wanted[h]) << name << ' ' << heads;
@@ -65,6 +67,7 @@ Numbers numbers(const nlohmann::json& of, const char* name) { return of.at(name)
 
 // Double against double, of fewer than 100 terms below 10 each.
 void expect_near(const Numbers& got, const Numbers& wanted) {
+  test::record_bits(got);
   ASSERT_EQ(got.size(), wanted.size());
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], wanted[i], 1e-12) << i;
 }

@@ -10,6 +10,7 @@
 #include "rotary/rotary.hpp"
 #include "support/cases.hpp"
 #include "support/oracle.hpp"
+#include "support/recorded_bits.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -84,6 +85,8 @@ void expect_outputs(const nlohmann::json& file, const RotarySpec& spec, Arranged
   Tensor q_turned = q;
   Tensor k_turned = k;
   test::require(rotate_qk(q_turned.view(), k_turned.view(), rotations));
+  test::record_bits(q_turned.all_bits());
+  test::record_bits(k_turned.all_bits());
   expect_agreement(q_turned, arranged(test::read_tensor(file.at("q_out"), layout)), q, frequencies,
                    positions);
   expect_agreement(k_turned, arranged(test::read_tensor(file.at("k_out"), layout)), k, frequencies,

@@ -9,6 +9,7 @@
 
 #include "golden/golden_file.hpp"
 #include "rotary/rotary.hpp"
+#include "support/recorded_bits.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -36,6 +37,7 @@ Tensor rotated(const Tensor& src, Role role, std::int64_t first_position) {
       {.role = role}));
   Tensor dst = src;
   test::require(rotate(dst.view(), src.view(), rotations));
+  test::record_bits(dst.all_bits());
   return dst;
 }
 

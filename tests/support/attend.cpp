@@ -13,6 +13,7 @@
 #include "rotary/numeric_contract.hpp"
 #include "support/attended_row.hpp"
 #include "support/cases.hpp"
+#include "support/recorded_bits.hpp"
 #include "support/result.hpp"
 
 namespace rotary::test {
@@ -314,6 +315,7 @@ reference::Attention Attended::attention() const {
 }
 
 testing::AssertionResult Attended::is_right() {
+  record_bits(bits());
   const reference::AttentionInputs inputs{values_of(q), values_of(k), values_of(v)};
   const reference::Attention wanted = attention();
   const reference::AttentionResult exact = reference::attention(inputs, wanted);

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev record: what a change of structure must keep, against tests/recorded.
+
+cmd_record() {
+  case "${1:-}" in
+    "" | --accept) ;;
+    *) die "record takes --accept or nothing, got '$1'" ;;
+  esac
+  install_packages "${packages_build[@]}" "${packages_test[@]}"
+  build dev
+  stage "exported symbols"
+  ctest --preset dev --tests-regex '^exported_symbols' --output-on-failure
+  stage "sizes, answers, bits"
+  /usr/bin/python3 -B tools/record/record.py build/dev "$@"
+}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What callers can see and a change of structure must keep, compared with tests/recorded:
+
+    sizes.txt    sizeof of every public C++ type
+    answers.txt  what the tool and the spec reader say of each file of the corpora and of each model
+                 card: the exit code, a hash of the output, every refusal word for word
+    bits.txt     a hash of what the library returns in each golden case and each test of attend,
+                 for each instruction set of this machine
+
+    record.py BUILD [--accept]
+
+BUILD is a folder of preset dev. --accept writes what is so now. Exits with 1 where a line differs.
+"""
+
+import argparse
+import difflib
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from public_sizes import public_sizes
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RECORDED = ROOT / "tests" / "recorded"
+BIASES = ("t5", "alibi", "kerple_log", "kerple_power", "fire", "sandwich")
+SKIPPED = 77  # a test program's exit code for an instruction set that the machine lacks
+
+
+def short_hash(data):
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def answer_of(name, command, **options):
+    """One line: the name, the exit code, a hash of the output, the messages."""
+    done = subprocess.run(command, capture_output=True, cwd=ROOT, timeout=60, **options)
+    messages = done.stderr.decode("utf-8", "replace").strip().replace("\n", " | ")
+    return f"{name}: {done.returncode} {short_hash(done.stdout)} {messages}".rstrip()
+
+
+def answers(build):
+    tool = build / "bin" / "rotary"
+    corpus = ROOT / "fuzz" / "corpus"
+    for path in sorted((corpus / "config").iterdir()):
+        yield answer_of(f"config {path.name}", [tool, "inspect", "-", "--json"],
+                        input=path.read_bytes())
+    for path in sorted((corpus / "spec").iterdir()):
+        line = path.read_bytes().replace(b"\n", b" ") + b"\n"
+        done = subprocess.run([build / "bin" / "rotary_spec_reader"], input=line,
+                              capture_output=True, check=True)
+        yield f"spec {path.name}: {done.stdout.decode('utf-8', 'replace').strip()}"
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "out.npy"
+        for path in sorted((corpus / "npy").iterdir()):
+            command = [tool, "rotate", "--config", "llama-3.1-8b", "--layout", "bthd", "--q", "-",
+                       "--out-q", out, "--force"]
+            yield answer_of(f"npy {path.name}", command, input=path.read_bytes())
+    for path in sorted((ROOT / "models").glob("*.json")):
+        yield answer_of(f"inspect {path.stem}", [tool, "inspect", path.stem, "--json"])
+        yield answer_of(f"table {path.stem}",
+                        [tool, "table", path.stem, "--positions", "100000:100002", "--json"])
+    for bias in BIASES:
+        command = [tool, "bias", bias, "--heads", "4", "--rows", "0:6", "--cols", "0:6", "--json"]
+        yield answer_of(f"bias {bias}", command)
+
+
+def bits_of(program, instruction_set):
+    """A line for each test; none where the machine lacks the set."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "bits"
+        environment = os.environ | {
+            "ROTARY_RECORDED_BITS": str(path), "ROTARY_INSTRUCTION_SET": instruction_set}
+        done = subprocess.run([program, "--gtest_brief=1"], capture_output=True, text=True,
+                              env=environment)
+        if done.returncode == SKIPPED:
+            return
+        if done.returncode != 0:
+            sys.exit(f"{program} must pass, got:\n{done.stdout}{done.stderr}")
+        of_tests = {}
+        for line in path.read_text().splitlines():
+            test, _, bits = line.partition(" ")
+            of_tests.setdefault(test, []).append(bits)
+    for test, hashes in of_tests.items():
+        yield f"{instruction_set} {test}: {short_hash(' '.join(hashes).encode())}"
+
+
+def bits(build):
+    for program in ("rotary_golden_test", "rotary_attention_test"):
+        for instruction_set in ("AVX3_BF16", "AVX3", "AVX2", "SSE4", "EMU128", "NEON"):
+            yield from bits_of(build / "bin" / program, instruction_set)
+
+
+def without_missing_sets(recorded, now):
+    """The recorded lines of the instruction sets that this machine has."""
+    here = {line.split(" ")[0] for line in now}
+    return [line for line in recorded if line.split(" ")[0] in here]
+
+
+def differs(name, now, accept):
+    path = RECORDED / name
+    recorded = path.read_text().splitlines() if path.exists() else []
+    if name == "bits.txt":
+        missing = [line for line in recorded if line not in without_missing_sets(recorded, now)]
+        recorded = without_missing_sets(recorded, now)
+    else:
+        missing = []
+    if accept:
+        path.write_text("\n".join([*now, *missing]) + "\n")
+    changes = list(difflib.unified_diff(recorded, now, "recorded", "now", n=0, lineterm=""))
+    print(f"{name}: {len(now)} lines, "
+          f"{sum(line[0] == '+' for line in changes[2:])} of them not as recorded")
+    print("".join(f"  {line}\n" for line in changes[2:] if line[0] in "+-"), end="")
+    return bool(changes) and not accept
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--accept", action="store_true", help="record what is so now")
+    arguments = parser.parse_args()
+    build = arguments.build.resolve()
+    found = [differs("sizes.txt", list(public_sizes()), arguments.accept),
+             differs("answers.txt", list(answers(build)), arguments.accept),
+             differs("bits.txt", list(bits(build)), arguments.accept)]
+    return 1 if any(found) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
