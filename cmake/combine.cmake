@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# rotary_combine(<target> <group> <source>...): with ROTARY_COMBINE, sources of the target that are
-# compiled as one. What they include is then parsed once, which is most of what they cost. Names in
-# their unnamed namespaces must differ, and be no local ones of the others: what clashes stays out.
-option(ROTARY_COMBINE "Compile groups of sources as one: for builds of everything" OFF)
+# Sources of a target, each named once. With ROTARY_COMBINE those of a group are compiled as one:
+# what they include is then parsed once, which is most of what they cost. Names in the unnamed
+# namespaces of a group must differ, and be no local ones of the others.
+#
+# rotary_sources(<target> [GROUP <name>] <source>...)
+#   Without a group each is compiled on its own: what clashes, or is long.
+option(ROTARY_COMBINE "Compile groups of sources as one" ON)
 
-function(rotary_combine target group)
-  set_target_properties(${target} PROPERTIES
-    UNITY_BUILD ${ROTARY_COMBINE}
-    UNITY_BUILD_MODE GROUP)
-  set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP ${group})
+function(rotary_sources target)
+  cmake_parse_arguments(PARSE_ARGV 1 sources "" "GROUP" "")
+  target_sources(${target} PRIVATE ${sources_UNPARSED_ARGUMENTS})
+  if(sources_GROUP)
+    set_target_properties(${target} PROPERTIES
+      UNITY_BUILD ${ROTARY_COMBINE}
+      UNITY_BUILD_MODE GROUP)
+    set_source_files_properties(${sources_UNPARSED_ARGUMENTS} PROPERTIES
+      UNITY_GROUP ${sources_GROUP})
+  endif()
 endfunction()

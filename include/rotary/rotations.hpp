@@ -139,7 +139,7 @@ class Rotations {
   }
 
  private:
-  friend struct RotationsAccess;  // src/rotation/rotations_access.hpp: fills what is below
+  friend struct RotationsAccess;  // src/rotation/rows/rotations_access.hpp: fills what is below
   explicit Rotations(HeadWindow window) : window_(std::move(window)) {}
 
   template <class Real>

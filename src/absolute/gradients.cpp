@@ -5,7 +5,7 @@
 
 #include "absolute/token_views.hpp"
 #include "base/message.hpp"
-#include "rotation/overlap.hpp"
+#include "tensor/overlap.hpp"
 
 namespace rotary {
 

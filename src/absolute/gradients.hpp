@@ -3,9 +3,9 @@
 // dtype.
 #pragma once
 
-#include "absolute/element_runs.hpp"
 #include "rotary/result.hpp"
 #include "rotary/tokens_view.hpp"
+#include "tensor/element_runs.hpp"
 
 namespace rotary {
 

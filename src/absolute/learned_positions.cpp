@@ -10,12 +10,12 @@
 #include <string_view>
 #include <variant>
 
-#include "absolute/element_runs.hpp"
 #include "absolute/gradients.hpp"
 #include "absolute/token_positions.hpp"
 #include "absolute/token_views.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "tensor/element_runs.hpp"
 
 namespace rotary {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "rotation/turns.hpp"
+#include "phase/turns.hpp"
 
 namespace rotary {
 

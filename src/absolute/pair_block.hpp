@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "absolute/element_runs.hpp"
 #include "kernels/kernels.hpp"
+#include "phase/fractional_phase.hpp"
 #include "rotary/sinusoidal.hpp"
-#include "rotation/fractional_phase.hpp"
+#include "tensor/element_runs.hpp"
 
 namespace rotary {
 

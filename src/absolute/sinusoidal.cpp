@@ -8,14 +8,14 @@
 #include <string_view>
 #include <variant>
 
-#include "absolute/element_runs.hpp"
 #include "absolute/pair_block.hpp"
 #include "absolute/sinusoidal_spec.hpp"
 #include "absolute/token_positions.hpp"
 #include "absolute/token_views.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
-#include "rotation/active_kernels.hpp"
+#include "runtime/active_kernels.hpp"
+#include "tensor/element_runs.hpp"
 
 namespace rotary {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/guard.hpp"
 #include "base/message.hpp"
-#include "rotation/turns.hpp"
+#include "phase/turns.hpp"
 
 namespace rotary {
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "absolute/element_runs.hpp"
 #include "absolute/gradients.hpp"
 #include "absolute/interpolation_taps.hpp"
 #include "absolute/token_views.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
+#include "tensor/element_runs.hpp"
 
 namespace rotary {
 namespace {

@@ -5,25 +5,11 @@
 #include <variant>
 
 #include "base/message.hpp"
-#include "rotation/position_checks.hpp"
-#include "rotation/view_checks.hpp"
+#include "tensor/position_checks.hpp"
+#include "tensor/view_checks.hpp"
 
 namespace rotary {
 namespace {
-
-std::int64_t batch_in(const ConsecutivePositions&) { return 1; }
-template <class Number>
-std::int64_t batch_in(const PositionArray<Number>& positions) {
-  return positions.batch;
-}
-
-auto number_at(const ConsecutivePositions& positions, std::int64_t, std::int64_t t) {
-  return positions.first + t;
-}
-template <class Number>
-Number number_at(const PositionArray<Number>& positions, std::int64_t b, std::int64_t t) {
-  return positions.data[b * positions.batch_stride + t * positions.token_stride];
-}
 
 // Consecutive positions lie nowhere: an empty view.
 ConstHeadsView elements_of(const ConsecutivePositions&) { return {}; }
@@ -39,7 +25,7 @@ ConstHeadsView elements_of(const PositionArray<Number>& positions) {
 }  // namespace
 
 Status check_positions(std::string_view prefix, const Positions& positions, const TokenExtents& n) {
-  const std::int64_t tokens = std::visit([](const auto& each) { return each.tokens; }, positions);
+  const std::int64_t tokens = tokens_of(positions);
   if (tokens != n.tokens) {
     return invalid_argument(prefix, "positions must be as many as the tokens, ", n.tokens, "; got ",
                             tokens);
@@ -58,10 +44,6 @@ Status check_apart(const NamedView& written, std::string_view prefix, const Posi
   const auto elements = std::visit([](const auto& each) { return elements_of(each); }, positions);
   if (elements.extents.tokens == 0) return {};
   return check_apart(written, {{"positions", prefix}, elements});
-}
-
-std::int64_t batch_of(const Positions& positions) noexcept {
-  return std::visit([](const auto& each) { return batch_in(each); }, positions);
 }
 
 SplitPosition position_at(const Positions& positions, std::int64_t b, std::int64_t t) noexcept {

@@ -6,9 +6,10 @@
 #include <string_view>
 
 #include "absolute/token_views.hpp"
+#include "phase/fractional_phase.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/result.hpp"
-#include "rotation/fractional_phase.hpp"
+#include "tensor/position_access.hpp"
 
 namespace rotary {
 
@@ -20,8 +21,6 @@ namespace rotary {
 // What is written holds none of them. Requires checked positions and a well-formed view.
 [[nodiscard]] Status check_apart(const NamedView& written, std::string_view prefix,
                                  const Positions& positions);
-
-[[nodiscard]] std::int64_t batch_of(const Positions& positions) noexcept;
 
 // Of token t of batch row b, which is 0 where the batch of the positions is 1.
 [[nodiscard]] SplitPosition position_at(const Positions& positions, std::int64_t b,

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "base/message.hpp"
-#include "rotation/overlap.hpp"
-#include "rotation/view_checks.hpp"
+#include "tensor/overlap.hpp"
+#include "tensor/view_checks.hpp"
 
 namespace rotary {
 namespace {

@@ -74,7 +74,7 @@ struct RotateKernels {
   Rotate f16_every_step;
 };
 
-struct AttendKernels;  // kernels/attend_kernels.hpp
+struct AttendKernels;  // kernels/attend/attend_kernels.hpp
 struct CacheKernels;   // kernels/cache_kernels.hpp
 struct Int8Kernels;    // kernels/int8_kernels.hpp
 struct LinearKernels;  // kernels/linear_kernels.hpp

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/config_json.hpp"
+#include "model/json/config_json.hpp"
 #include "rotary/model_spec.hpp"
 
 namespace rotary {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "model/config_json.hpp"
-#include "model/rope_parameters.hpp"
+#include "model/json/config_json.hpp"
+#include "model/rope/rope_parameters.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/rotary_spec.hpp"
 
@@ -41,6 +41,10 @@ struct ConfigKeys {
   std::string_view positions = "max_position_embeddings";
   std::string_view head_dim = "head_dim";
 };
+
+// As GPT-2 names them.
+inline constexpr ConfigKeys gpt_keys = {
+    .hidden_size = "n_embd", .heads = "n_head", .layers = "n_layer", .positions = "n_positions"};
 
 // To whom a dictionary belongs that is not nested by layer type.
 enum class ScaledLayers { full, all };

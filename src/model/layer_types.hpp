@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "model/config_json.hpp"
 #include "model/families.hpp"
+#include "model/json/config_json.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary {

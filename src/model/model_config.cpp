@@ -7,12 +7,10 @@
 
 #include "base/message.hpp"
 #include "model/layer_types.hpp"
-#include "model/rope_keys.hpp"
+#include "model/rope/rope_keys.hpp"
 
 namespace rotary {
 namespace {
-
-constexpr std::int64_t max_layers = 100'000;
 
 // The name under which the config has a value: the family's, or else the usual one.
 std::string_view present(const ConfigObject& config, std::string_view own, std::string_view usual) {

@@ -8,12 +8,15 @@
 #include <string_view>
 #include <vector>
 
-#include "model/config_json.hpp"
 #include "model/families.hpp"
-#include "model/rope_layout.hpp"
+#include "model/json/config_json.hpp"
+#include "model/rope/rope_layout.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary {
+
+// Far beyond any model: what is made for each layer stays small.
+inline constexpr std::int64_t max_layers = 100'000;
 
 struct ModelConfig {
   ConfigObject object;

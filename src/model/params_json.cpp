@@ -15,14 +15,13 @@
 #include <vector>
 
 #include "base/message.hpp"
-#include "model/object_reader.hpp"
-#include "model/rope_keys.hpp"
+#include "model/json/object_reader.hpp"
+#include "model/model_config.hpp"
+#include "model/rope/rope_keys.hpp"
 #include "rotary/frequencies.hpp"
 
 namespace rotary {
 namespace {
-
-constexpr std::int64_t max_layers = 100'000;
 
 bool has_any(const ConfigObject& config, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {

@@ -4,7 +4,7 @@
 // permuted to halves.
 #pragma once
 
-#include "model/config_json.hpp"
+#include "model/json/config_json.hpp"
 #include "rotary/model_spec.hpp"
 
 namespace rotary {

@@ -7,14 +7,14 @@
 
 #include "base/guard.hpp"
 #include "base/message.hpp"
-#include "model/config_json.hpp"
 #include "model/families.hpp"
+#include "model/json/config_json.hpp"
+#include "model/json/overrides.hpp"
+#include "model/json/spelling.hpp"
 #include "model/model_config.hpp"
-#include "model/overrides.hpp"
 #include "model/params_json.hpp"
 #include "model/resolve_layers.hpp"
-#include "model/resolve_rotary.hpp"
-#include "model/spelling.hpp"
+#include "model/rope/resolve_rotary.hpp"
 #include "model/wrappers.hpp"
 #include "rotary/model_spec.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/message.hpp"
-#include "model/rope_keys.hpp"
+#include "model/rope/rope_keys.hpp"
 
 namespace rotary {
 namespace {

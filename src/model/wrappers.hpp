@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/config_json.hpp"
+#include "model/json/config_json.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/message.hpp"
-#include "rotation/overlap.hpp"
+#include "tensor/overlap.hpp"
 
 namespace rotary::relative {
 namespace {

@@ -12,7 +12,7 @@
 #include "rotary/result.hpp"
 #include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
-#include "rotation/view_checks.hpp"
+#include "tensor/view_checks.hpp"
 
 namespace rotary::relative {
 

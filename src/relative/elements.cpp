@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "rotation/element_values.hpp"
+#include "tensor/element_values.hpp"
 
 namespace rotary::relative {
 namespace {

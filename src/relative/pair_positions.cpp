@@ -34,10 +34,10 @@ Span span_of(std::span<const std::int64_t> positions) {
 
 // The farthest pairs are at the ends.
 Status check_distances(const Span& queries, const Span& keys) {
-  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
   for (const auto& [a, b] : {Span{keys.last, queries.first}, Span{keys.first, queries.last}}) {
     std::int64_t difference = 0;
-    if (__builtin_sub_overflow(a, b, &difference) || difference == least) {
+    if (__builtin_sub_overflow(a, b, &difference) || difference == lowest) {
       return invalid_argument("a query and a key must be less than 2^63 apart, got positions ", b,
                               " and ", a);
     }

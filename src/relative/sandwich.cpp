@@ -6,9 +6,9 @@
 #include <numbers>
 
 #include "base/message.hpp"
+#include "phase/turns.hpp"
 #include "relative/checks.hpp"
 #include "relative/evaluators.hpp"
-#include "rotation/turns.hpp"
 
 namespace rotary::relative {
 

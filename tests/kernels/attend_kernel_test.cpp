@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/attend_kernels.hpp"
+#include "kernels/attend/attend_kernels.hpp"
 #include "kernels/attend_problem.hpp"
 #include "kernels/kernels.hpp"
 #include "support/random.hpp"

@@ -13,9 +13,9 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/attend_kernels.hpp"
+#include "kernels/attend/attend_kernels.hpp"
 #include "kernels/kernels.hpp"
-#include "rotation/active_kernels.hpp"
+#include "runtime/active_kernels.hpp"
 #include "support/bfloat16.hpp"
 #include "support/binary16.hpp"
 #include "support/random.hpp"

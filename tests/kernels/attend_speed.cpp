@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/attend_kernels.hpp"
+#include "kernels/attend/attend_kernels.hpp"
 #include "kernels/kernels.hpp"
 
 namespace rotary::kernels {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Derives the polynomial of src/kernels/exp2_polynomial.hpp.
+"""Derives the polynomial of src/kernels/attend/exp2_polynomial.hpp.
 
 2^f = 1 + f P(f) for |f| <= 1/2. P is the Chebyshev interpolant of (2^f - 1) / f, which is within a
 small factor of the best one, with its coefficients rounded to float32. Printed with it: the largest

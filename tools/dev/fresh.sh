@@ -27,6 +27,7 @@ cmd_fresh() {
   [[ -n "$mirror" ]] || die "apt has no source of Debian $fresh_suite here; pass --mirror URL"
 
   fresh_tree="$(mktemp --directory)"
+  chmod 755 "$fresh_tree"  # tests start programs as other users
   trap fresh_cleanup EXIT
   fresh_step "bare tree" debootstrap --variant=minbase "$fresh_suite" "$fresh_tree" "$mirror"
   fresh_step "settings of apt" fresh_configure

@@ -53,12 +53,9 @@ PUBLIC = "include/rotary/"
 NO_TENSOR = tuple(
     PUBLIC + name for name in ("frequencies.hpp", "result.hpp", "rotary_spec.hpp", "scaling.hpp")
 )
-# What speaks of views, positions and phases, and of no rotation.
-SHARED_BY_ENCODINGS = tuple(
-    "src/rotation/" + name
-    for name in ("active_kernels.hpp", "element_values.hpp", "fractional_phase.hpp", "overlap.hpp",
-                 "position_checks.hpp", "turns.hpp", "view_checks.hpp")
-)
+# Under every encoding: errors, views and their elements, phases, the choice of kernels and the
+# split of a call among threads.
+FLOORS = ("src/base/", "src/tensor/", "src/phase/", "src/runtime/", "src/kernels/")
 C_STANDARD = frozenset(
     "inttypes.h math.h stddef.h stdint.h stdio.h stdlib.h string.h".split()
 )
@@ -70,34 +67,22 @@ RULES = (
         "include/rotary/", (), CORE | {"stddef.h", "stdint.h"},
         because="a public header needs the standard library alone",
     ),
-    Rule("src/", (PUBLIC, "src/base/", "src/kernels/"), CORE),
+    Rule("src/", (PUBLIC,) + FLOORS, CORE),
     Rule("src/base/", (PUBLIC,), CORE | {"cstdio"}),
+    Rule("src/tensor/", (PUBLIC, "src/base/"), CORE, because="views know no encoding"),
+    Rule("src/phase/", (PUBLIC, "src/base/"), CORE, because="phases know no encoding"),
+    Rule("src/runtime/", (PUBLIC, "src/base/", "src/kernels/"), CORE),
     Rule(
         "src/kernels/", (), PLAIN, ("hwy/", "immintrin.h", "cpuid.h"),
         because="kernels know no spec, no model, no Result",
-    ),
-    Rule("src/rotation/", (PUBLIC, "src/base/", "src/kernels/"), CORE),
-    Rule(
-        "src/attention/",
-        (PUBLIC, "src/base/", "src/kernels/", "src/rotation/")
-        + tuple(f"src/relative/{name}.hpp" for name in ("evaluators", "pair_positions"))
-        + ("src/absolute/element_runs.hpp",),
-        CORE,
     ),
     Rule(
         "src/rotation/scaling/", NO_TENSOR + ("src/base/",), CORE,
         because="a scaling rule sees no tensor, dtype or device",
     ),
     Rule(
-        "src/absolute/", (PUBLIC, "src/base/", "src/kernels/") + SHARED_BY_ENCODINGS, CORE,
-        because="of src/rotation, absolute encodings use what knows positions, phases and views",
-    ),
-    Rule(
-        "src/relative/",
-        (PUBLIC, "src/base/")
-        + tuple(f"src/rotation/{name}.hpp" for name in (
-            "element_values", "overlap", "turns", "view_checks")),
-        CORE, because="relative shares elements, turns and checks of views with rotation alone",
+        "src/attention/", (PUBLIC, "src/rotation/", "src/relative/") + FLOORS, CORE,
+        because="attention turns heads and adds biases; neither knows attention",
     ),
     Rule("src/c_api/", (PUBLIC, "src/base/"), CORE, because="the C ABI wraps the C++ API"),
     Rule(

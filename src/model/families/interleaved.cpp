@@ -9,9 +9,6 @@
 namespace rotary {
 namespace {
 
-constexpr ConfigKeys gpt_keys = {
-    .hidden_size = "n_embd", .heads = "n_head", .layers = "n_layer", .positions = "n_positions"};
-
 // gptj/modeling_gptj.py and codegen's: create_sinusoidal_positions has the base in its code.
 constexpr Family gptj(std::string_view model_type) {
   return {.model_type = model_type,
@@ -41,7 +38,7 @@ constexpr Family ernie(std::string_view model_type, std::int64_t head_dim) {
           .head_dim = head_dim};
 }
 
-constexpr std::array families = {
+constexpr std::array interleaved_rows = {
     gptj("gptj"),
     gptj("codegen"),
     glm("glm"),
@@ -84,6 +81,6 @@ constexpr std::array families = {
 
 }  // namespace
 
-std::span<const Family> interleaved_families() { return families; }
+std::span<const Family> interleaved_families() { return interleaved_rows; }
 
 }  // namespace rotary

@@ -56,7 +56,7 @@ constexpr Family longcat() {
   return family;
 }
 
-constexpr std::array families = {
+constexpr std::array latent_rows = {
     // deepseek_v2/modeling_deepseek_v2.py: complex numbers in float32.
     Family{.model_type = "deepseek_v2",
            .pairing = Pairing::interleaved,
@@ -80,6 +80,6 @@ constexpr std::array families = {
 
 }  // namespace
 
-std::span<const Family> latent_families() { return families; }
+std::span<const Family> latent_families() { return latent_rows; }
 
 }  // namespace rotary

@@ -22,7 +22,7 @@ constexpr LayerPattern listed = {.interval = must_be_listed};
 
 constexpr std::string_view sliding_note = "only layers with a sliding window rotate";
 
-constexpr std::array families = {
+constexpr std::array layered_rows = {
     // smollm3/configuration_smollm3.py, llama4's: no_rope_layers is 1 where a layer rotates;
     // absent,
     // every no_rope_layer_interval-th (4) does not.
@@ -128,6 +128,6 @@ constexpr std::array families = {
 
 }  // namespace
 
-std::span<const Family> layered_families() { return families; }
+std::span<const Family> layered_families() { return layered_rows; }
 
 }  // namespace rotary

@@ -47,7 +47,7 @@ constexpr std::string_view ministral3_rope =
         "original_max_position_embeddings": 16384, "beta_fast": 32.0, "beta_slow": 1.0,
         "mscale_all_dim": 1.0, "mscale": 1.0, "llama_4_scaling_beta": 0.1})";
 
-constexpr std::array families = {
+constexpr std::array llama_like_rows = {
     llama_like("llama", 10000),
     llama_like("mistral", 10000),
     llama_like("ministral", 10000),
@@ -143,6 +143,6 @@ constexpr std::array families = {
 
 }  // namespace
 
-std::span<const Family> llama_like_families() { return families; }
+std::span<const Family> llama_like_families() { return llama_like_rows; }
 
 }  // namespace rotary

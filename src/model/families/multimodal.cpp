@@ -42,7 +42,7 @@ constexpr Family glm4v(std::string_view model_type, Pairing pairing, double frac
           .source = source};
 }
 
-constexpr std::array families = {
+constexpr std::array multimodal_rows = {
     whole_head("qwen2_vl_text", 1e6, 0, "qwen2_vl"),
     whole_head("qwen2_5_vl_text", 1e6, 0, "qwen2_5_vl"),
     whole_head("qwen2_5_omni_text", 1e6, 0, "qwen2_5_omni"),
@@ -67,6 +67,6 @@ constexpr std::array families = {
 
 }  // namespace
 
-std::span<const Family> multimodal_families() { return families; }
+std::span<const Family> multimodal_families() { return multimodal_rows; }
 
 }  // namespace rotary

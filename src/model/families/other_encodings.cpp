@@ -8,8 +8,6 @@
 namespace rotary {
 namespace {
 
-constexpr ConfigKeys gpt_keys = {
-    .hidden_size = "n_embd", .heads = "n_head", .layers = "n_layer", .positions = "n_positions"};
 constexpr ConfigKeys encoder_keys = {.hidden_size = "d_model", .layers = "encoder_layers"};
 constexpr ConfigKeys t5_keys = {.hidden_size = "d_model", .layers = "num_layers"};
 
@@ -24,7 +22,7 @@ constexpr Family bert(std::string_view model_type) {
       .model_type = model_type, .encoding = LayerEncoding::learned, .read_encoding = absolute_only};
 }
 
-constexpr std::array families = {
+constexpr std::array other_encodings_rows = {
     encoded("bloom", LayerEncoding::alibi, {.heads = "n_head", .layers = "n_layer"}),
     Family{.model_type = "mpt",
            .encoding = LayerEncoding::alibi,
@@ -75,6 +73,6 @@ constexpr std::array families = {
 
 }  // namespace
 
-std::span<const Family> other_encoding_families() { return families; }
+std::span<const Family> other_encoding_families() { return other_encodings_rows; }
 
 }  // namespace rotary

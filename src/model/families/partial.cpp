@@ -15,7 +15,7 @@ constexpr Family partial(std::string_view model_type, double base, double fracti
           .partial = PartialRotary::fraction};
 }
 
-constexpr std::array families = {
+constexpr std::array partial_rows = {
     partial("glm4_moe", 10000, 0.5),
     partial("nemotron", 10000, 0.5),
     // gpt_neox/configuration_gpt_neox.py: rotary_pct 0.25, rotary_emb_base 10000; outside the
@@ -75,6 +75,6 @@ constexpr std::array families = {
 
 }  // namespace
 
-std::span<const Family> partial_families() { return families; }
+std::span<const Family> partial_families() { return partial_rows; }
 
 }  // namespace rotary

@@ -11,19 +11,19 @@ namespace {
 
 constexpr std::string_view remote = "-";
 
-constexpr Family llama_like(std::string_view model_type, std::optional<double> base) {
+constexpr Family half_pairs(std::string_view model_type, std::optional<double> base) {
   return {.model_type = model_type, .base = base, .source = remote};
 }
 
-constexpr std::array families = {
-    llama_like("internlm", 10000),
-    llama_like("internlm2", 10000),
-    llama_like("deepseek", 10000),
-    llama_like("orion", 10000),
-    llama_like("aquila", 10000),
-    llama_like("minicpm", 10000),
-    llama_like("bailing_moe", {}),
-    llama_like("molmo", {}),
+constexpr std::array remote_code_rows = {
+    half_pairs("internlm", 10000),
+    half_pairs("internlm2", 10000),
+    half_pairs("deepseek", 10000),
+    half_pairs("orion", 10000),
+    half_pairs("aquila", 10000),
+    half_pairs("minicpm", 10000),
+    half_pairs("bailing_moe", {}),
+    half_pairs("molmo", {}),
     Family{.model_type = "hunyuan",
            .base = 10000,
            .rope_dialect = RopeDialect::hunyuan,
@@ -99,6 +99,6 @@ constexpr std::array families = {
 
 }  // namespace
 
-std::span<const Family> remote_code_families() { return families; }
+std::span<const Family> remote_code_families() { return remote_code_rows; }
 
 }  // namespace rotary

@@ -88,7 +88,7 @@ constexpr Family per_type(std::string_view model_type, std::string_view rope,
           .note = "full and sliding layers have bases and fractions of their own"};
 }
 
-constexpr std::array families = {
+constexpr std::array two_bases_rows = {
     gemma3("gemma3_text", "gemma3"),
     gemma3n(),
     gemma3("t5gemma2_text", "t5gemma2"),
@@ -144,6 +144,6 @@ constexpr std::array families = {
 
 }  // namespace
 
-std::span<const Family> two_base_families() { return families; }
+std::span<const Family> two_base_families() { return two_bases_rows; }
 
 }  // namespace rotary

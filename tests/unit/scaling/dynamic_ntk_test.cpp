@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dynamic NTK: a base that follows the length of the context, and HunYuan's fixed one of that name.
-#include "model/rope_parameters.hpp"
+#include "model/rope/rope_parameters.hpp"
 #include "support/resolving.hpp"
 #include "support/scaling_rules.hpp"
 

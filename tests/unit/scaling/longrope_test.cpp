@@ -2,7 +2,7 @@
 // LongRoPE: two lists, what chooses between them, and the attention factor.
 #include <vector>
 
-#include "model/rope_parameters.hpp"
+#include "model/rope/rope_parameters.hpp"
 #include "support/resolving.hpp"
 #include "support/scaling_rules.hpp"
 

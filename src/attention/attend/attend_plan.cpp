@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/attend/attend_plan.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "attention/attend/bounded_count.hpp"
+
+namespace rotary {
+namespace {
+
+using kernels::padded_features;
+
+// The query heads of a unit of work, or its kv heads, whose state stays in the second-level cache.
+constexpr std::int64_t most_rows_of_unit = 256;
+
+// Floats of Shaw's products, and of sums of weights, of all rows of a block.
+constexpr std::int64_t floats_of_distances = std::int64_t{1} << 19;
+
+// Of a block, or of the kv heads of a unit.
+std::int64_t most_rows(const AttendCall& call) {
+  std::int64_t distances = 1;
+  for (const ShawTable* shaw : {call.options.encoding.shaw_keys, call.options.encoding.shaw_values})
+    distances += shaw == nullptr ? 0 : shaw->window.rows();
+  return std::clamp(floats_of_distances / distances, rows_of_load, rows_of_block);
+}
+
+std::int64_t divided_up(std::int64_t count, std::int64_t by) { return (count + by - 1) / by; }
+
+// The group of a sequence that begins at a query.
+QueryGroup group_at(const AttendCall& call, std::int64_t index, std::int64_t first_query) {
+  const AttentionSequence sequence = call.sequence(index);
+  QueryGroup group{
+      .sequence = index,
+      .first_query = first_query,
+      .queries = sequence.queries - first_query,
+      .by_keys = sequence.queries <= most_queries_by_keys && call.weights() == nullptr};
+  if (!group.by_keys || group.queries == 0) return group;
+  group.queries = std::min(group.queries, queries_of_block(call));
+  group.splits = key_splits(call.options.mask, sequence, first_query, group.queries);
+  return group;
+}
+
+BlockShape shape_of(const AttendCall& call, std::int64_t queries) {
+  return {.queries = queries, .group = call.group(), .path = key_path(call, queries)};
+}
+
+// kv heads that a unit of the group takes.
+std::int64_t heads_of_unit(const AttendCall& call, const QueryGroup& group, const Plan& plan) {
+  const bool streamed = key_path(call, group.queries) == KeyPath::streamed;
+  return group.by_keys && streamed ? plan.heads_of_unit : 1;
+}
+
+std::int64_t parts_of(const AttendCall& call, const QueryGroup& group, const Plan& plan) {
+  return divided_up(call.k.extents.heads, heads_of_unit(call, group, plan));
+}
+
+std::int64_t units_of(const AttendCall& call, const QueryGroup& group, const Plan& plan) {
+  if (group.queries == 0) return 0;
+  const std::int64_t blocks = divided_up(group.queries, queries_of_block(call));
+  const std::int64_t of_head = group.by_keys ? group.splits.count() : blocks;
+  return bounded_product(of_head, parts_of(call, group, plan));
+}
+
+std::int64_t partial_rows_of(const AttendCall& call, const QueryGroup& group) {
+  if (!group.by_keys || group.queries == 0 || group.splits.count() == 1) return 0;
+  const std::int64_t rows = shape_of(call, group.queries).rows();
+  return bounded_product(group.splits.count(), bounded_product(rows, call.k.extents.heads));
+}
+
+std::int64_t partial_blocks_of(const AttendCall& call, const QueryGroup& group, const Plan& plan) {
+  return partial_rows_of(call, group) == 0 ? 0 : parts_of(call, group, plan);
+}
+
+template <class Visit>
+void for_each_different_group(const AttendCall& call, const Visit& visit) {
+  for (std::int64_t index = 0; index < call.different_sequences(); ++index) {
+    const std::int64_t queries = call.sequence(index).queries;
+    for (std::int64_t first = 0; first < queries;) {
+      const QueryGroup group = group_at(call, index, first);
+      visit(group);
+      first += group.queries;
+    }
+  }
+}
+
+// So many that the units of a call keep the executor busy, if splits alone do not.
+std::int64_t heads_of_streamed_unit(const AttendCall& call, std::int64_t alike) {
+  std::int64_t units = 0;
+  std::int64_t rows = 1;
+  for_each_different_group(call, [&](const QueryGroup& group) {
+    if (!group.by_keys) return;
+    units = std::min(units + group.splits.count(), beyond_count);
+    rows = std::max(rows, shape_of(call, group.queries).rows());
+  });
+  units = std::max<std::int64_t>(bounded_product(units, alike), 1);
+  const std::int64_t heads = std::max<std::int64_t>(call.k.extents.heads, 1);
+  const Executor& executor = call.options.executor;
+  const std::int64_t wanted =
+      executor.run == nullptr ? 1
+                              : bounded_product(2, std::max<std::int64_t>(executor.concurrency, 1));
+  const std::int64_t parts = std::clamp<std::int64_t>(divided_up(wanted, units), 1, heads);
+  const std::int64_t most = std::min(most_rows_of_unit, most_rows(call)) / rows;
+  return std::clamp<std::int64_t>(most, 1, divided_up(heads, parts));
+}
+
+// Floats of the sums of weights, with Shaw's vectors of values.
+std::int64_t weights_of_row(std::int64_t distances) {
+  return distances == 0 ? 0 : kernels::sums_of_weights_size(distances);
+}
+
+void enlarge(ScratchSizes& sizes, const Attending& attending, const QueryGroup& group,
+             const Plan& plan) {
+  const AttendCall& call = attending.call;
+  const std::int64_t block = queries_of_block(call);
+  const std::int64_t heads = heads_of_unit(call, group, plan);
+  for (const std::int64_t queries :
+       {std::min(block, group.queries), (group.queries - 1) % block + 1}) {
+    const BlockShape shape{.queries = queries, .group = call.group()};
+    sizes.rows = std::max(sizes.rows, shape.rows());
+    sizes.rows_of_heads = std::max(sizes.rows_of_heads, heads * shape.rows());
+  }
+  const AttentionSequence sequence = call.sequence(group.sequence);
+  if (attending.bias == nullptr) return;
+  const std::int64_t keys = group.by_keys ? std::min(sequence.keys, keys_of_split) : sequence.keys;
+  const BiasedBlock biased{.sequence = sequence,
+                           .mask = call.options.mask,
+                           .keys = {0, keys},
+                           .first_query = group.first_query,
+                           .queries = std::min(block, group.queries),
+                           .first_head = 0,
+                           .heads = heads * call.group()};
+  sizes.bias = largest(sizes.bias, bias_sizes(*attending.bias, biased, rows_of_bias));
+}
+
+}  // namespace
+
+std::int64_t queries_of_block(const AttendCall& call) noexcept {
+  const std::int64_t rows = most_rows(call) / std::max<std::int64_t>(call.group(), 1);
+  return std::max<std::int64_t>(rows / kernels::rows_of_group * kernels::rows_of_group, 1);
+}
+
+KeyPath key_path(const AttendCall& call, std::int64_t queries) noexcept {
+  const bool few = queries <= most_streamed_rows && queries * call.group() <= most_streamed_rows;
+  const bool streamed = few && call.k.dtype == call.v.dtype && call.weights() == nullptr;
+  return streamed ? KeyPath::streamed : KeyPath::packed;
+}
+
+Plan plan_of(const Attending& attending) noexcept {
+  const AttendCall& call = attending.call;
+  const std::int64_t different = call.different_sequences();
+  const std::int64_t alike = different == 0 ? 0 : call.sequence_count() / different;
+  Plan plan;
+  plan.heads_of_unit = heads_of_streamed_unit(call, alike);
+  plan.sizes.head_dim = call.q.extents.features;
+  plan.sizes.features = call.v.extents.features;
+  plan.sizes.key_distances = attending.shaw.keys.count;
+  plan.sizes.value_distances = attending.shaw.values.count;
+  for_each_different_group(call, [&](const QueryGroup& group) {
+    const auto add = [&](std::int64_t& sum, std::int64_t count) {
+      sum = std::min(sum + bounded_product(count, alike), beyond_count);
+    };
+    add(plan.units, units_of(call, group, plan));
+    add(plan.partial_rows, partial_rows_of(call, group));
+    add(plan.partial_blocks, partial_blocks_of(call, group, plan));
+    enlarge(plan.sizes, attending, group, plan);
+  });
+  if (plan.units == 0) return plan;
+  const Executor& executor = call.options.executor;
+  const std::int64_t most = executor.run == nullptr ? 1 : executor.concurrency;
+  plan.workers = std::clamp<std::int64_t>(std::min(most, plan.units), 1, 1 << 16);
+  const auto floats = static_cast<std::int64_t>(packed_floats(call, attending.shaw));
+  plan.shared_bytes =
+      static_cast<std::size_t>(4 * kernels::rounded_up(floats, kernels::lane_multiple));
+  return plan;
+}
+
+std::size_t Plan::scratch_bytes_of_all() const noexcept {
+  const auto of_worker = static_cast<std::int64_t>(scratch_bytes(sizes));
+  return static_cast<std::size_t>(bounded_product(workers, of_worker));
+}
+
+std::size_t Plan::bytes() const noexcept {
+  const std::int64_t of_row =
+      4 * (2 + padded_features(sizes.features) + weights_of_row(sizes.value_distances));
+  const std::int64_t partial =
+      bounded_product(kernels::rounded_up(partial_rows, kernels::lane_multiple), of_row);
+  const std::int64_t counters = bounded_product(partial_blocks, 4);
+  return shared_bytes + scratch_bytes_of_all() + static_cast<std::size_t>(partial) +
+         static_cast<std::size_t>(counters);
+}
+
+PartialStates partial_states_in(std::byte* memory, const Plan& plan) noexcept {
+  const std::int64_t rows = kernels::rounded_up(plan.partial_rows, kernels::lane_multiple);
+  const std::int64_t places = plan.sizes.value_distances;
+  auto* next = reinterpret_cast<float*>(memory + plan.shared_bytes + plan.scratch_bytes_of_all());
+  const auto take = [&](std::int64_t floats) { return std::exchange(next, next + floats); };
+  PartialStates partial;
+  partial.states = {.max = take(rows),
+                    .sum = take(rows),
+                    .sums_of_values = take(rows * padded_features(plan.sizes.features)),
+                    .sums_of_weights = places == 0 ? nullptr : take(rows * weights_of_row(places)),
+                    .places = places};
+  partial.finished = reinterpret_cast<std::int32_t*>(next);
+  std::fill_n(partial.finished, plan.partial_blocks, 0);
+  return partial;
+}
+
+UnitCursor::UnitCursor(const AttendCall& call, const Plan& plan)
+    : call_(call), plan_(plan), group_(group_at(call, 0, 0)) {}
+
+QueryBlock UnitCursor::at(std::int64_t index) {
+  while (index - first_ >= units_of(call_, group_, plan_)) {
+    first_ += units_of(call_, group_, plan_);
+    first_partial_row_ += partial_rows_of(call_, group_);
+    first_partial_block_ += partial_blocks_of(call_, group_, plan_);
+    const std::int64_t end = group_.first_query + group_.queries;
+    const bool more = end < call_.sequence(group_.sequence).queries;
+    group_ = group_at(call_, group_.sequence + (more ? 0 : 1), more ? end : 0);
+  }
+  const std::int64_t in_group = index - first_;
+  const std::int64_t kv_heads = call_.k.extents.heads;
+  if (!group_.by_keys) {
+    const std::int64_t queries = queries_of_block(call_);
+    // Those of a head one after the other, which share the tables of a bias; at least this one.
+    const std::int64_t blocks = std::max<std::int64_t>(divided_up(group_.queries, queries), 1);
+    const std::int64_t first = in_group % blocks * queries;
+    return {.sequence = group_.sequence,
+            .first_query = first,
+            .first_kv_head = in_group / blocks,
+            .shape = shape_of(call_, std::min(queries, group_.queries - first)),
+            .keys = {0, call_.sequence(group_.sequence).keys}};
+  }
+  const std::int64_t splits = group_.splits.count();
+  const std::int64_t part = in_group / splits;
+  const std::int64_t split = in_group % splits;
+  const std::int64_t heads = heads_of_unit(call_, group_, plan_);
+  const BlockShape shape = shape_of(call_, group_.queries);
+  return {.sequence = group_.sequence,
+          .first_query = group_.first_query,
+          .first_kv_head = part * heads,
+          .kv_heads = std::min(heads, kv_heads - part * heads),
+          .shape = shape,
+          .keys = group_.splits.keys(split),
+          .split = split,
+          .splits = splits,
+          .first_partial_row = first_partial_row_ + part * heads * splits * shape.rows(),
+          .partial_block = first_partial_block_ + part};
+}
+
+}  // namespace rotary

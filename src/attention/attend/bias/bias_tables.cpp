@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/attend/bias/bias_tables.hpp"
+
+#include <algorithm>
+
+#include "attention/attend/bounded_count.hpp"
+
+namespace rotary {
+namespace {
+
+bool contains(const Distances& range, const Distances& part) noexcept {
+  return range.first <= part.first && part.last <= range.last;
+}
+
+// key - query of all pairs that the mask may leave of queries at positions up to last_query; where
+// there are none, of one.
+Distances seen_distances(const BiasedBlock& block, std::int64_t last_query) noexcept {
+  const AttentionSequence& sequence = block.sequence;
+  const AttentionMask& mask = block.mask;
+  Distances seen{.first = sequence.key_position + block.keys.begin - last_query,
+                 .last = sequence.key_position + block.keys.end - 1 - sequence.query_position};
+  if (mask.order == AttentionOrder::causal) seen.last = std::min<std::int64_t>(seen.last, 0);
+  if (mask.sinks == 0) {
+    if (mask.left) seen.first = std::max(seen.first, -*mask.left);
+    if (mask.right) seen.last = std::min(seen.last, *mask.right);
+  }
+  seen.last = std::max(seen.first, seen.last);
+  return seen;
+}
+
+std::int64_t last_position(const AttentionSequence& sequence) noexcept {
+  return sequence.query_position + sequence.queries - 1;
+}
+
+Distances all_distances(const ScoreBias& bias, const BiasedBlock& block) noexcept {
+  return bias.distinct(seen_distances(block, last_position(block.sequence)));
+}
+
+// FIRE divides by the same number up to here.
+bool is_below_threshold(const relative::FireEvaluator& fire, std::int64_t query) noexcept {
+  return query <= static_cast<std::int64_t>(std::min(fire.reach(0), 0x1p60));
+}
+
+// Of the queries of a sequence that tables serve; empty where they serve none.
+Distances table_distances(const ScoreBias& bias, const BiasedBlock& block) noexcept {
+  const relative::FireEvaluator* const fire = bias.fire();
+  const Distances all = all_distances(bias, block);
+  if (fire == nullptr) return all;
+  if (!is_below_threshold(*fire, block.sequence.query_position)) return {};
+  const std::int64_t last = last_position(block.sequence);
+  if (is_below_threshold(*fire, last)) return all;
+  // Those that the queries up to the threshold see may be none, and the one instead beyond all.
+  const Distances low = seen_distances(block, static_cast<std::int64_t>(fire->reach(0)));
+  return {.first = std::min(low.first, all.last), .last = std::min(low.last, all.last)};
+}
+
+std::int64_t stride_of(const Distances& range) noexcept {
+  return range.count() == 0 ? 0 : range.count() + 2 * bias_margin;
+}
+
+}  // namespace
+
+BiasSizes largest(const BiasSizes& a, const BiasSizes& b) noexcept {
+  return {.terms = std::max(a.terms, b.terms),
+          .tables = std::max(a.tables, b.tables),
+          .rows = std::max(a.rows, b.rows),
+          .breaks = std::max(a.breaks, b.breaks),
+          .denominators = std::max(a.denominators, b.denominators)};
+}
+
+BiasSizes bias_sizes(const ScoreBias& bias, const BiasedBlock& block, std::int64_t rows) noexcept {
+  // Of some of the keys, whichever they are: which distances are distinct depends on them.
+  const std::int64_t keys = block.keys.end - block.keys.begin;
+  const std::int64_t some = keys + block.sequence.queries;
+  const bool all = keys == block.sequence.keys;
+  BiasSizes sizes;
+  if (bias.keeps_terms())
+    sizes.terms = (all ? all_distances(bias, block).count() : some) + kernels::lane_multiple;
+  const Distances tables = all ? table_distances(bias, block) : Distances{.first = 1, .last = some};
+  sizes.tables = bounded_product(block.heads, stride_of(tables));
+  if (bias.fire() == nullptr) return sizes;
+  sizes.rows = rows * row_bias_stride;
+  sizes.breaks = static_cast<std::int64_t>(bias.fire()->breaks().size());
+  sizes.denominators = block.queries;
+  return sizes;
+}
+
+BiasTables::BiasTables(const ScoreBias* bias, kernels::FillPieces fill_pieces,
+                       const BiasMemory& memory) noexcept
+    : bias_(bias), memory_(memory) {
+  if (bias_ != nullptr && bias_->fire() != nullptr)
+    fire_.emplace(*bias_->fire(), fill_pieces, memory_.fire);
+}
+
+void BiasTables::begin(const BiasedBlock& block) noexcept {
+  if (bias_ == nullptr) return;
+  block_ = block;
+  make_terms();
+  make_tables();
+  for (std::int64_t query = 0; query < block.queries; ++query) {
+    if (has_rows(query)) memory_.denominators[query] = bias_->fire()->denominator(position(query));
+  }
+}
+
+void BiasTables::make_terms() noexcept {
+  const Distances range = all_distances(*bias_, block_);
+  if (contains(range_, range)) return;
+  range_ = range;
+  if (!bias_->keeps_terms()) return;
+  bias_->fill_terms(range_, memory_.terms);
+  std::fill_n(memory_.terms + range_.count(), kernels::lane_multiple, 0.0);
+  if (fire_) fire_->set_terms(memory_.terms, range_.first);
+}
+
+void BiasTables::make_tables() noexcept {
+  const Distances range = table_distances(*bias_, block_);
+  if (range.count() == 0) return;
+  const bool same_heads = block_.first_head == first_head_ && block_.heads == heads_;
+  if (same_heads && contains(table_range_, range)) return;
+  first_head_ = block_.first_head;
+  heads_ = block_.heads;
+  table_range_ = range;
+  table_stride_ = stride_of(range);
+  fill_tables();
+}
+
+void BiasTables::fill_tables() noexcept {
+  if (!fire_) {
+    const double* const terms =
+        bias_->keeps_terms() ? memory_.terms + (table_range_.first - range_.first) : nullptr;
+    bias_->fill({.tables = memory_.tables,
+                 .stride = table_stride_,
+                 .first_head = first_head_,
+                 .heads = heads_,
+                 .range = table_range_,
+                 .margin = bias_margin,
+                 .terms = terms});
+    return;
+  }
+  const std::int64_t query = block_.sequence.query_position;
+  for (std::int64_t head = 0; head < heads_; ++head) {
+    float* const table = memory_.tables + head * table_stride_;
+    std::fill_n(table, table_stride_, 0.0F);
+    fire_->fill({.denominator = bias_->fire()->denominator(query),
+                 .head = first_head_ + head,
+                 .keys = table_range_,
+                 .values = table + bias_margin});
+  }
+}
+
+bool BiasTables::has_rows(std::int64_t query) const noexcept {
+  return fire_ && !is_below_threshold(*bias_->fire(), position(query));
+}
+
+void BiasTables::set_table(kernels::RowLimits& limits, std::int64_t query,
+                           std::int64_t head) const noexcept {
+  if (bias_ == nullptr) return;
+  limits.bias = memory_.tables + head * table_stride_;
+  limits.bias_of_key_0 =
+      bias_margin + block_.sequence.key_position - position(query) - table_range_.first;
+  limits.bias_count = table_stride_;
+}
+
+void BiasTables::make_row(kernels::RowLimits& limits, const Row& row) noexcept {
+  float* const values = memory_.rows + row.row * row_bias_stride;
+  limits.bias = values;
+  limits.bias_of_key_0 = bias_margin - row.keys.begin;
+  limits.bias_count = row_bias_stride;
+  const std::int64_t begin = std::max(limits.first_key, row.keys.begin);
+  const std::int64_t end = std::min(limits.end_key, row.keys.end);
+  if (begin >= end) return;
+  const std::int64_t key_0 = block_.sequence.key_position - position(row.query);
+  fire_->fill({.denominator = memory_.denominators[row.query],
+               .head = block_.first_head + row.head,
+               .keys = {.first = key_0 + begin, .last = key_0 + end - 1},
+               .values = values + bias_margin + (begin - row.keys.begin)});
+}
+
+}  // namespace rotary

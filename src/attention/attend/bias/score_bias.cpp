@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/attend/bias/score_bias.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <type_traits>
+
+namespace rotary {
+namespace {
+
+using relative::PairOfPositions;
+
+// Beyond what a score can be beside it in float32 a bias counts as this much.
+constexpr double largest_bias = 0x1p126;
+
+float in_log2(double bias) {
+  const double scaled = bias * std::numbers::log2e;
+  return static_cast<float>(std::isinf(bias) ? bias
+                                             : std::clamp(scaled, -largest_bias, largest_bias));
+}
+
+std::int64_t saturation_of(const RelativeBias& bias) noexcept {
+  const auto* t5 = std::get_if<T5Bias>(&bias);
+  return t5 == nullptr ? std::numeric_limits<std::int64_t>::max() : t5->buckets.max_distance;
+}
+
+double distance_of(const AlibiScores& scores, const PairOfPositions& pair) noexcept {
+  return scores.alibi.form == AlibiForm::symmetric ? -pair.distance()
+                                                   : static_cast<double>(pair.relative());
+}
+
+// A pair that has this distance.
+PairOfPositions pair_at(std::int64_t distance) noexcept { return {.query = 0, .key = distance}; }
+
+template <class Evaluator>
+void fill_numbers(const DistanceTables& to, const Evaluator& evaluator) noexcept {
+  for (std::int64_t i = 0; i < to.range.count(); ++i) {
+    const double term =
+        to.terms == nullptr ? evaluator.shared_term(pair_at(to.range.first + i)) : to.terms[i];
+    for (std::int64_t head = 0; head < to.heads; ++head) {
+      to.tables[head * to.stride + to.margin + i] =
+          in_log2(evaluator.value(to.first_head + head, term));
+    }
+  }
+}
+
+void fill_numbers(const DistanceTables& to, const AlibiScores& scores) noexcept {
+  for (std::int64_t head = 0; head < to.heads; ++head) {
+    const double slope = relative::alibi_slope(scores.alibi, to.first_head + head);
+    for (std::int64_t i = 0; i < to.range.count(); ++i) {
+      to.tables[head * to.stride + to.margin + i] =
+          in_log2(slope * distance_of(scores, pair_at(to.range.first + i)));
+    }
+  }
+}
+
+// Row by row (fire_rows.hpp).
+void fill_numbers(const DistanceTables&, const relative::FireEvaluator&) noexcept {}
+
+template <class Evaluator>
+double term_of(const Evaluator& evaluator, const PairOfPositions& pair) noexcept {
+  return evaluator.shared_term(pair);
+}
+
+double term_of(const AlibiScores& scores, const PairOfPositions& pair) noexcept {
+  return distance_of(scores, pair);
+}
+
+// What x of FIRE is, but for the divisor of the query.
+double term_of(const relative::FireEvaluator& evaluator, const PairOfPositions& pair) noexcept {
+  return evaluator.numerator(pair.distance());
+}
+
+}  // namespace
+
+ScoreBias::ScoreBias(const RelativeBias& bias)
+    : evaluator_(std::visit(
+          []<class Encoding>(const Encoding& encoding) -> BiasEvaluator {
+            if constexpr (std::is_same_v<Encoding, Alibi>)
+              return AlibiScores{encoding};
+            else
+              return relative::evaluator(encoding);
+          },
+          bias)),
+      saturation_(saturation_of(bias)) {}
+
+const relative::FireEvaluator* ScoreBias::fire() const noexcept {
+  return std::get_if<relative::FireEvaluator>(&evaluator_);
+}
+
+bool ScoreBias::keeps_terms() const noexcept {
+  return fire() != nullptr || std::holds_alternative<relative::SandwichEvaluator>(evaluator_);
+}
+
+Distances ScoreBias::distinct(Distances range) const noexcept {
+  if (saturation_ == std::numeric_limits<std::int64_t>::max()) return range;
+  const std::int64_t first = std::clamp(range.first, -saturation_, saturation_);
+  return {.first = first,
+          .last = std::max(first, std::clamp(range.last, -saturation_, saturation_))};
+}
+
+void ScoreBias::fill_terms(Distances range, double* terms) const noexcept {
+  std::visit(
+      [&](const auto& evaluator) {
+        for (std::int64_t i = 0; i < range.count(); ++i)
+          terms[i] = term_of(evaluator, pair_at(range.first + i));
+      },
+      evaluator_);
+}
+
+void ScoreBias::fill(const DistanceTables& tables) const noexcept {
+  const std::int64_t count = tables.range.count();
+  std::visit([&](const auto& evaluator) { fill_numbers(tables, evaluator); }, evaluator_);
+  for (std::int64_t head = 0; head < tables.heads; ++head) {
+    float* const table = tables.tables + head * tables.stride;
+    std::fill_n(table, tables.margin, table[tables.margin]);
+    std::fill_n(table + tables.margin + count, tables.margin, table[tables.margin + count - 1]);
+  }
+}
+
+double ScoreBias::row_constant(std::int64_t head, std::int64_t query) const noexcept {
+  const auto* alibi = std::get_if<AlibiScores>(&evaluator_);
+  if (alibi == nullptr || alibi->alibi.form != AlibiForm::key_position) return 0;
+  return relative::alibi_slope(alibi->alibi, head) * static_cast<double>(query);
+}
+
+}  // namespace rotary

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/attend/bias/shaw_vectors.hpp"
+
+#include <limits>
+#include <string_view>
+
+#include "attention/attend/attend_checks.hpp"
+#include "attention/attend/turn_heads.hpp"
+#include "base/message.hpp"
+#include "tensor/element_values.hpp"
+#include "tensor/view_checks.hpp"
+
+namespace rotary {
+namespace {
+
+using kernels::keys_of_panel;
+using kernels::padded_features;
+
+// Distances of keys and queries, from key to query: a key stands so far after its query.
+struct Reach {
+  std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
+  std::int64_t highest = std::numeric_limits<std::int64_t>::min();
+};
+
+Reach reach_of(const AttendCall& call) noexcept {
+  Reach reach;
+  for (std::int64_t index = 0; index < call.different_sequences(); ++index) {
+    const AttentionSequence s = call.sequence(index);
+    if (s.queries == 0 || s.keys == 0) continue;
+    const std::int64_t apart = s.key_position - s.query_position;
+    reach.lowest = std::min(reach.lowest, apart - (s.queries - 1));
+    reach.highest = std::max(reach.highest, apart + s.keys - 1);
+  }
+  if (call.options.mask.order == AttentionOrder::causal)
+    reach.highest = std::min<std::int64_t>(reach.highest, 0);
+  return reach;
+}
+
+ShawVectors reached(const ShawTable* table, const Reach& reach) noexcept {
+  if (table == nullptr || reach.lowest == std::numeric_limits<std::int64_t>::max()) return {};
+  const ShawWindow& window = table->window;
+  const std::int64_t first = std::clamp(reach.lowest, -window.left, window.right);
+  const std::int64_t last = std::clamp(reach.highest, first, std::max(first, window.right));
+  return {.first = first, .count = last - first + 1};
+}
+
+double element(const ConstMatrixView& table, std::int64_t row, std::int64_t column) noexcept {
+  const std::int64_t at = row * table.row_stride + column * table.column_stride;
+  switch (table.dtype) {
+    case DType::f32:
+      return value_at<float>(table.data, at);
+    case DType::bf16:
+      return value_at<BFloat16>(table.data, at);
+    case DType::f16:
+      return value_at<Float16>(table.data, at);
+    case DType::f64:
+      return value_at<double>(table.data, at);
+  }
+  return 0;
+}
+
+// Features lie side by side and have kernels.
+bool is_packed_as_it_lies(const ConstMatrixView& table) noexcept {
+  return table.dtype != DType::f64 && (table.column_stride == 1 || table.columns <= 1);
+}
+
+// What one panel of a table takes on its way: its rows, if they are no heads, and what kernels
+// need.
+std::int64_t room_floats(std::int64_t features) noexcept {
+  return keys_of_panel * padded_features(features) + kernels::pack_scratch_size(features);
+}
+
+struct Packing {
+  const ShawTable& table;
+  const ShawVectors& vectors;
+  const kernels::AttendKernels& kernels;
+  kernels::Pack kernels::AttendTypeKernels::*pack;
+  float* packed;
+  float* room;  // [room_floats(features)]
+};
+
+void pack(const Packing& of) noexcept {
+  ConstMatrixView table = of.table.table;
+  if (table.columns == 0) table.row_stride = 0;  // leads to no element and may be any
+  const std::int64_t features = table.columns;
+  const std::int64_t stride = padded_features(features);
+  const bool lies = is_packed_as_it_lies(table);
+  const kernels::Pack kernel = of_dtype(of.kernels, lies ? table.dtype : DType::f32).*of.pack;
+  const std::int64_t first_row = of.vectors.first + of.table.window.left;
+  for (std::int64_t first = 0; first < of.vectors.count; first += keys_of_panel) {
+    const void* heads[keys_of_panel];
+    const std::int64_t count = std::min(keys_of_panel, of.vectors.count - first);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t row = first_row + first + i;
+      if (lies) {
+        heads[i] = static_cast<const std::byte*>(table.data) +
+                   row * table.row_stride * size_in_bytes(table.dtype);
+        continue;
+      }
+      float* const head = of.room + i * stride;
+      for (std::int64_t f = 0; f < features; ++f)
+        head[f] = static_cast<float>(element(table, row, f));
+      heads[i] = head;
+    }
+    kernel({.heads = heads,
+            .first = first,
+            .count = count,
+            .features = features,
+            .rotation = {},
+            .packed = of.packed,
+            .scratch = of.room + keys_of_panel * stride});
+  }
+}
+
+std::int64_t key_floats(const AttendCall& call, const ShawVectors& keys) noexcept {
+  return kernels::rounded_up(kernels::packed_keys_size(keys.count, call.q.extents.features),
+                             kernels::lane_multiple);
+}
+
+Status check_table(std::string_view name, const ShawTable* table, std::int64_t features) {
+  if (table == nullptr) return {};
+  if (const auto row = shaw_row(0, table->window); !row)
+    return blamed(ErrorCode::invalid_argument, message(name, ": "), row.error());
+  if (table->table.rows != table->window.rows() || table->table.columns != features) {
+    return invalid_argument(name, ": the table must have left + right + 1 = ", table->window.rows(),
+                            " rows of ", features, " features, got rows ", table->table.rows,
+                            ", columns ", table->table.columns);
+  }
+  return check_view(name, view_of(table->table));
+}
+
+}  // namespace
+
+Status check_shaw(const AttendCall& call) {
+  const AttentionEncoding& encoding = call.options.encoding;
+  const std::int64_t head_dim = call.q.extents.features;
+  if (auto status = check_table("shaw_keys", encoding.shaw_keys, head_dim); !status) return status;
+  const std::int64_t features = call.v.extents.features;
+  if (auto status = check_table("shaw_values", encoding.shaw_values, features); !status)
+    return status;
+  if (encoding.shaw_keys == nullptr || encoding.bias == nullptr) return {};
+  return unsupported("shaw_keys: must be without a bias, got both");
+}
+
+ShawOfCall reached_vectors(const AttendCall& call) noexcept {
+  const AttentionEncoding& encoding = call.options.encoding;
+  if (encoding.shaw_keys == nullptr && encoding.shaw_values == nullptr) return {};
+  const Reach reach = reach_of(call);
+  return {.keys = reached(encoding.shaw_keys, reach),
+          .values = reached(encoding.shaw_values, reach)};
+}
+
+std::size_t packed_floats(const AttendCall& call, const ShawOfCall& shaw) noexcept {
+  const std::int64_t features = call.v.extents.features;
+  std::int64_t floats = 0;
+  if (shaw.keys.count > 0)
+    floats += key_floats(call, shaw.keys) + room_floats(call.q.extents.features);
+  if (shaw.values.count > 0)
+    floats += kernels::packed_values_size(shaw.values.count, features) + room_floats(features);
+  return static_cast<std::size_t>(floats);
+}
+
+void pack_vectors(const AttendCall& call, const kernels::AttendKernels& table, float* memory,
+                  ShawOfCall& shaw) noexcept {
+  const AttentionEncoding& encoding = call.options.encoding;
+  if (shaw.keys.count > 0) {
+    float* const room = memory + key_floats(call, shaw.keys);
+    pack({*encoding.shaw_keys, shaw.keys, table, &kernels::AttendTypeKernels::pack_keys, memory,
+          room});
+    shaw.keys.packed = memory;
+    memory = room + room_floats(call.q.extents.features);
+  }
+  if (shaw.values.count > 0) {
+    const std::int64_t features = call.v.extents.features;
+    float* const room = memory + kernels::packed_values_size(shaw.values.count, features);
+    pack({*encoding.shaw_values, shaw.values, table, &kernels::AttendTypeKernels::pack_values,
+          memory, room});
+    shaw.values.packed = memory;
+  }
+}
+
+}  // namespace rotary

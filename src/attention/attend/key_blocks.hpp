@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the keys, or values, of a tile lie, as the kernels of attention take them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "attention/attend/attend_call.hpp"
+#include "attention/attend/key_limits.hpp"
+#include "kernels/attend/attend_kernels.hpp"
+
+namespace rotary {
+
+// The keys of one kv head of a sequence, which is call.sequence(index).
+struct SequenceKeys {
+  const AttendCall& call;
+  const AttentionSequence& sequence;
+  std::int64_t index;
+  std::int64_t kv_head;
+
+  // Of k or v.
+  [[nodiscard]] const void* head(const ConstHeadsView& view, std::int64_t key) const noexcept {
+    const KeyPlace place = key_place(call, sequence, index, key);
+    return head_at(view, place.batch, place.token, kv_head);
+  }
+};
+
+// One by one.
+inline void find_heads(const SequenceKeys& of, const ConstHeadsView& view, const KeyRun& keys,
+                       const void** heads) noexcept {
+  for (std::int64_t key = keys.begin; key < keys.end; ++key) *heads++ = of.head(view, key);
+}
+
+// As blocks, whose addresses `blocks` takes: pages, or all of them in one. The first key may be
+// anywhere in its page.
+[[nodiscard]] inline kernels::HeadBlocks find_blocks(const SequenceKeys& of,
+                                                     const ConstHeadsView& view, const KeyRun& keys,
+                                                     const void** blocks) noexcept {
+  const bool paged = of.call.table != nullptr;
+  const std::int64_t known = keys.end - keys.begin;
+  const std::int64_t slots = paged ? of.call.k.extents.tokens : known;
+  const std::int64_t first = paged ? (of.sequence.first_key + keys.begin) % slots : 0;
+  std::int64_t count = 0;
+  for (std::int64_t key = keys.begin - first; key < keys.end; key += slots)
+    blocks[count++] = of.head(view, key);
+  return {.blocks = blocks,
+          .block_keys = slots,
+          .key_stride = view.strides.token,
+          .first = first,
+          .known = known};
+}
+
+// Keys and values, to be fetched while the tile before is worked on.
+[[nodiscard]] inline kernels::NextHeads next_heads(const SequenceKeys& of, const KeyRun& keys,
+                                                   const void** heads) noexcept {
+  const std::int64_t count = std::max<std::int64_t>(keys.end - keys.begin, 0);
+  find_heads(of, of.call.k, keys, heads);
+  find_heads(of, of.call.v, keys, heads + count);
+  const auto bytes = [](const ConstHeadsView& view) {
+    return view.extents.features * size_in_bytes(view.dtype);
+  };
+  return {
+      .heads = heads, .count = 2 * count, .bytes = std::max(bytes(of.call.k), bytes(of.call.v))};
+}
+
+}  // namespace rotary

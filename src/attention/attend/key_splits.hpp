@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of few queries, cut at fixed places, so that threads can share one long sequence and
+// its bits do not depend on how many there are.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "attention/attend/key_limits.hpp"
+#include "kernels/attend/attend_kernels.hpp"
+
+namespace rotary {
+
+// About 60 us of reading for one kv head of 128 features in bf16.
+inline constexpr std::int64_t keys_of_split = 2048;
+static_assert(keys_of_split % kernels::keys_of_tile == 0);
+
+// A sequence of so few queries is cut by keys.
+inline constexpr std::int64_t most_queries_by_keys = 16;
+
+// Those that hold a key that some query sees; one of no keys where there is none.
+struct KeySplits {
+  std::int64_t first_of_sinks = 0;
+  std::int64_t of_sinks = 0;
+  std::int64_t first_of_windows = 0;
+  std::int64_t of_windows = 0;
+
+  [[nodiscard]] std::int64_t count() const noexcept {
+    return std::max<std::int64_t>(of_sinks + of_windows, 1);
+  }
+  [[nodiscard]] KeyRun keys(std::int64_t index) const noexcept {
+    if (of_sinks + of_windows == 0) return {};
+    const std::int64_t split =
+        index < of_sinks ? first_of_sinks + index : first_of_windows + index - of_sinks;
+    return {split * keys_of_split, (split + 1) * keys_of_split};
+  }
+};
+
+// From the first to the last key of both.
+[[nodiscard]] inline KeyRun hull(const KeyRun& a, const KeyRun& b) noexcept {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+[[nodiscard]] inline KeyRun common(const KeyRun& a, const KeyRun& b) noexcept {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
+// Of queries [first, first + count) of the sequence.
+[[nodiscard]] inline KeySplits key_splits(const AttentionMask& mask,
+                                          const AttentionSequence& sequence, std::int64_t first,
+                                          std::int64_t count) noexcept {
+  KeyRun sinks;
+  KeyRun windows;
+  for (std::int64_t query = first; query < first + count; ++query) {
+    const SeenKeys seen = seen_keys(mask, sequence, query);
+    sinks = hull(sinks, seen.sinks);
+    windows = hull(windows, seen.window);
+  }
+  const auto end_of = [](const KeyRun& run) { return (run.end - 1) / keys_of_split + 1; };
+  KeySplits splits;
+  if (!sinks.empty()) {
+    splits.first_of_sinks = sinks.begin / keys_of_split;
+    splits.of_sinks = end_of(sinks) - splits.first_of_sinks;
+  }
+  if (!windows.empty()) {
+    splits.first_of_windows = windows.begin / keys_of_split;
+    if (!sinks.empty()) splits.first_of_windows = std::max(splits.first_of_windows, end_of(sinks));
+    splits.of_windows = std::max<std::int64_t>(end_of(windows) - splits.first_of_windows, 0);
+  }
+  return splits;
+}
+
+}  // namespace rotary

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernels of attention serve a call, and the rotations of a head as they take them.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/attend/attend_kernels.hpp"
+#include "kernels/kernels.hpp"
+#include "rotary/rotations.hpp"
+#include "rotary/tensor_view.hpp"
+#include "rotation/apply/apply_rotations.hpp"
+
+namespace rotary {
+
+[[nodiscard]] inline const kernels::AttendTypeKernels& of_dtype(const kernels::AttendKernels& table,
+                                                                DType dtype) {
+  switch (dtype) {
+    case DType::bf16:
+      return table.bf16;
+    case DType::f16:
+      return table.f16;
+    case DType::f32:
+    case DType::f64:  // refused by the checks
+      break;
+  }
+  return table.f32;
+}
+
+// Rows of one head after the other stand row_stride apart.
+[[nodiscard]] inline kernels::HeadRotation turn(const Rotations* rotations, std::int64_t batch,
+                                                std::int64_t token) {
+  if (rotations == nullptr) return {};
+  const HeadWindow& window = rotations->window();
+  const bool halves = window.pairing == Pairing::half;
+  const std::int64_t row_batch = rotations->batch() == 1 ? 0 : batch;
+  return {.order = halves ? kernels::PairOrder::half : kernels::PairOrder::interleaved,
+          .rows = static_cast<const float*>(row_of(*rotations, row_batch, token)),
+          .row_stride = rotations->row_stride(),
+          .lane_stride = rotations->lane_stride(),
+          .first_feature = window.first_feature,
+          .pairs = window.pairs()};
+}
+
+}  // namespace rotary

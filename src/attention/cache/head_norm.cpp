@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/cache/head_norm.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "base/message.hpp"
+
+namespace rotary {
+namespace {
+
+Status check_weight(std::string_view name, const HeadNorm& norm, const Extents& n) {
+  const auto size = static_cast<std::int64_t>(norm.weight.size());
+  if (size == 0) {
+    if (norm.weight_offset == 0) return {};
+    return invalid_argument(name, ": weight_offset needs weights, got ", norm.weight_offset,
+                            " and none");
+  }
+  const bool over_all = norm.over == NormOver::all_heads;
+  // By division: heads times features may not fit where the view has no element.
+  const bool fits = over_all ? n.heads > 0 && size % n.heads == 0 && size / n.heads == n.features
+                             : size == n.features;
+  const bool nothing = over_all && n.heads == 0;
+  if (fits || nothing) return {};
+  return invalid_argument(name, ": weight must have one element for each of the ",
+                          over_all ? "heads * features, " : "features, ",
+                          over_all ? message(n.heads, " * ", n.features) : message(n.features),
+                          "; got ", size);
+}
+
+kernels::Normalize normalize_kernel(const kernels::CacheKernels& kernels, DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+    case DType::f64:
+      break;
+    case DType::bf16:
+      return kernels.normalize_bf16;
+    case DType::f16:
+      return kernels.normalize_f16;
+  }
+  return kernels.normalize_f32;
+}
+
+}  // namespace
+
+Status check_norm(std::string_view name, const HeadNorm& norm, const ConstHeadsView& view) {
+  if (view.dtype == DType::f64)
+    return invalid_argument(name, ": elements must be f32, bf16 or f16, got f64");
+  if (norm.over != NormOver::each_head && norm.over != NormOver::all_heads) {
+    return invalid_argument(name, ": over must be each_head or all_heads, got value ",
+                            static_cast<std::int32_t>(norm.over));
+  }
+  if (!(norm.epsilon >= 0x1p-126) || std::isinf(norm.epsilon)) {
+    return invalid_argument(name, ": epsilon must be finite and at least 2^-126, got ",
+                            norm.epsilon);
+  }
+  if (!(std::abs(norm.weight_offset) <= 0x1p126)) {
+    return invalid_argument(name, ": weight_offset must be within +-2^126, got ",
+                            norm.weight_offset);
+  }
+  return check_weight(name, norm, view.extents);
+}
+
+ConstHeadsView weight_view(const HeadNorm& norm) noexcept {
+  return {.data = norm.weight.data(),
+          .dtype = DType::f32,
+          .extents = {
+              .tokens = 1, .heads = 1, .features = static_cast<std::int64_t>(norm.weight.size())}};
+}
+
+Status check_conversion(std::string_view name, DType from, DType to) {
+  const bool narrows = from == DType::f32 && (to == DType::bf16 || to == DType::f16);
+  if (from == to || narrows) return {};
+  return invalid_argument(name, ": elements must keep their dtype or go from f32 to bf16 or f16, ",
+                          "got ", to_string(from), " to ", to_string(to));
+}
+
+void store_elements(const StoreJob& job, const kernels::CacheKernels& kernels) noexcept {
+  if (job.from == job.to) {
+    std::memcpy(job.dst, job.src, static_cast<std::size_t>(job.count * size_in_bytes(job.to)));
+    return;
+  }
+  const auto narrow = job.to == DType::bf16 ? kernels.narrow_bf16 : kernels.narrow_f16;
+  narrow(static_cast<const float*>(job.src), job.dst, job.count);
+}
+
+double sum_of_squares(const HeadsOfToken& token, std::int64_t head,
+                      const kernels::CacheKernels& kernels) noexcept {
+  switch (token.dtype) {
+    case DType::f32:
+    case DType::f64:
+      break;
+    case DType::bf16:
+      return kernels.sum_of_squares_bf16(token.head(head), token.features);
+    case DType::f16:
+      return kernels.sum_of_squares_f16(token.head(head), token.features);
+  }
+  return kernels.sum_of_squares_f32(token.head(head), token.features);
+}
+
+float norm_scale(double sum_of_squares, std::int64_t count, double epsilon) noexcept {
+  return static_cast<float>(1 / std::sqrt(sum_of_squares / static_cast<double>(count) + epsilon));
+}
+
+float head_scale(const HeadsOfToken& token, std::int64_t head, const HeadNorm& norm,
+                 const kernels::CacheKernels& kernels) noexcept {
+  return norm_scale(sum_of_squares(token, head, kernels), token.features, norm.epsilon);
+}
+
+float all_heads_scale(const HeadsOfToken& token, const HeadNorm& norm,
+                      const kernels::CacheKernels& kernels) noexcept {
+  if (norm.over != NormOver::all_heads) return 1;
+  double sum = 0;
+  for (std::int64_t h = 0; h < token.heads; ++h) sum += sum_of_squares(token, h, kernels);
+  return norm_scale(sum, token.heads * token.features, norm.epsilon);
+}
+
+void scale_features(float* dst, const HeadsOfToken& token, const ScaledFeatures& features,
+                    const HeadNorm* gains, const kernels::CacheKernels& kernels) noexcept {
+  const float* weight = nullptr;
+  float offset = 0;
+  if (gains != nullptr && !gains->weight.empty()) {
+    const bool over_all = gains->over == NormOver::all_heads;
+    const std::int64_t row = over_all ? token.first_head + features.head : 0;
+    weight = gains->weight.data() + row * token.features + features.begin;
+    offset = static_cast<float>(gains->weight_offset);
+  }
+  normalize_kernel(kernels, token.dtype)(
+      {.src = token.head(features.head) + features.begin * size_in_bytes(token.dtype),
+       .dst = dst,
+       .count = features.count,
+       .scale = features.scale,
+       .weight = weight,
+       .offset = offset});
+}
+
+}  // namespace rotary

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/cache/kv_cache_checks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include "attention/cache/distinct_slots.hpp"
+#include "attention/cache/head_norm.hpp"
+#include "attention/cache/slot_reader.hpp"
+#include "base/message.hpp"
+#include "rotation/apply/turned_views.hpp"
+#include "rotation/frequencies/recipe.hpp"
+#include "tensor/overlap.hpp"
+#include "tensor/view_checks.hpp"
+
+namespace rotary {
+namespace {
+
+// The names that messages give a cache and what is stored in it.
+struct Names {
+  std::string_view cache;
+  std::string_view heads;
+};
+constexpr Names k_names{.cache = "cache.k", .heads = "k"};
+constexpr Names v_names{.cache = "cache.v", .heads = "v"};
+
+Status check_stored(const Names& names, const HeadsView& cache, const ConstHeadsView& heads) {
+  if (auto status = check_view(names.cache, cache); !status) return status;
+  if (auto status = check_adjacent_features(names.cache, cache); !status) return status;
+  if (auto status = check_adjacent_features(names.heads, heads); !status) return status;
+  if (cache.extents.heads != heads.extents.heads ||
+      cache.extents.features != heads.extents.features) {
+    return invalid_argument(names.cache, ": heads and features must be those of ", names.heads,
+                            ", ", heads.extents.heads, " and ", heads.extents.features, "; got ",
+                            cache.extents.heads, " and ", cache.extents.features);
+  }
+  if (auto status = check_conversion(names.cache, heads.dtype, cache.dtype); !status) return status;
+  return check_distinct(names.cache, cache);
+}
+
+Status check_k(const AppendCall& call) {
+  const ConstHeadsView& k = call.heads.k;
+  auto status =
+      call.rotations == nullptr ? check_view("k", k) : check_view("k", k, *call.rotations);
+  if (!status) return status;
+  return check_stored(k_names, call.cache.k, k);
+}
+
+Status check_v(const AppendCall& call) {
+  if (call.cache.v.has_value() != call.heads.v.has_value()) {
+    const bool cached = call.cache.v.has_value();
+    return invalid_argument("the cache and the heads must both have v or neither, got v in the ",
+                            cached ? "cache" : "heads", " alone");
+  }
+  if (!call.heads.v) return {};
+  const ConstHeadsView& v = *call.heads.v;
+  if (auto status = check_view("v", v); !status) return status;
+  const Extents& n = call.heads.k.extents;
+  if (v.extents.batch != n.batch || v.extents.tokens != n.tokens) {
+    return invalid_argument("v: batch and tokens must be those of k, ", n.batch, " and ", n.tokens,
+                            "; got ", v.extents.batch, " and ", v.extents.tokens);
+  }
+  const Extents& blocks = call.cache.k.extents;
+  const Extents& of_v = call.cache.v->extents;
+  if (of_v.batch != blocks.batch || of_v.tokens != blocks.tokens) {
+    return invalid_argument("cache.v: blocks (batch) and slots (tokens) must be those of cache.k, ",
+                            blocks.batch, " and ", blocks.tokens, "; got ", of_v.batch, " and ",
+                            of_v.tokens);
+  }
+  return check_stored(v_names, *call.cache.v, v);
+}
+
+// A view with the bytes that it spans, which decide most cases alone, each found once.
+struct Spanned {
+  std::string_view name;
+  ConstHeadsView view;
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+};
+
+// Requires a view that has been checked.
+Spanned spanned(std::string_view name, const ConstHeadsView& view) {
+  const AddressRange range = address_range(view).value_or(AddressRange{});
+  const auto data = reinterpret_cast<std::uintptr_t>(view.data);
+  return {name, view, data + static_cast<std::uintptr_t>(range.begin),
+          data + static_cast<std::uintptr_t>(range.end)};
+}
+
+Status check_apart(const Spanned& a, const Spanned& b) {
+  if (a.end <= b.begin || b.end <= a.begin) return {};
+  return check_apart(a.name, a.view, b.name, b.view);
+}
+
+// A cache shares nothing with the other one, nor with what the call reads.
+Status check_sharing(const AppendCall& call) {
+  std::array<Spanned, 5> views;  // the caches first
+  std::size_t count = 0;
+  views[count++] = spanned("cache.k", call.cache.k);
+  if (call.cache.v) views[count++] = spanned("cache.v", *call.cache.v);
+  const std::size_t caches = count;
+  views[count++] = spanned("k", call.heads.k);
+  if (call.heads.v) views[count++] = spanned("v", *call.heads.v);
+  if (call.options.k_norm)
+    views[count++] = spanned("k_norm.weight", weight_view(call.options.k_norm->norm));
+  for (std::size_t cache = 0; cache < caches; ++cache) {
+    for (std::size_t other = cache + 1; other < count; ++other) {
+      if (auto status = check_apart(views[cache], views[other]); !status) return status;
+    }
+  }
+  return {};
+}
+
+Status check_slots(const ConsecutiveSlots& slots, const AppendCall& call) {
+  const Extents& n = call.heads.k.extents;
+  const Extents& cache = call.cache.k.extents;
+  if (n.batch == 0 || n.tokens == 0) return {};
+  if (n.batch > cache.batch) {
+    return invalid_argument("cache.k: consecutive slots need a block for each batch row of k, ",
+                            n.batch, "; got ", cache.batch);
+  }
+  if (n.tokens > cache.tokens) {
+    return invalid_argument("slots: consecutive tokens need as many slots in a block, ", n.tokens,
+                            "; got ", cache.tokens);
+  }
+  // By subtraction: a sum may not fit.
+  if (slots.first >= 0 && slots.first <= cache.tokens - n.tokens) return {};
+  return invalid_argument("slots: first must be from 0 to ", cache.tokens - n.tokens, ", for ",
+                          n.tokens, " tokens in blocks of ", cache.tokens, " slots; got ",
+                          slots.first);
+}
+
+// A map as a view of its numbers, for what is asked of memory.
+template <class Number>
+ConstHeadsView view_of(const SlotMap<Number>& map) {
+  return without_unused_strides(ConstHeadsView{
+      .data = map.data,
+      .dtype = sizeof(Number) == size_in_bytes(DType::f32) ? DType::f32 : DType::f64,
+      .extents = {.batch = map.batch, .tokens = map.tokens, .heads = 1, .features = 1},
+      .strides = {.batch = map.batch_stride, .token = map.token_stride}});
+}
+
+// The indices of a map that have to be checked: along a stride of 0 two of them show everything.
+template <class Number>
+Extents different(const SlotMap<Number>& map) {
+  return {.batch = map.batch_stride == 0 ? std::min<std::int64_t>(map.batch, 2) : map.batch,
+          .tokens = map.token_stride == 0 ? std::min<std::int64_t>(map.tokens, 2) : map.tokens};
+}
+
+// The slots of these indices lie below `slots`, and no two are the same.
+Status check_numbers(const AppendCall& call, const Extents& n, std::int64_t slots) {
+  const SlotReader reader(call.slots, call.cache.k.extents.tokens);
+  std::int64_t lowest = slots;  // of those that are stored
+  std::int64_t highest = -1;
+  for (std::int64_t b = 0; b < n.batch; ++b) {
+    for (std::int64_t t = 0; t < n.tokens; ++t) {
+      const std::int64_t slot = reader.at(b, t);
+      if (slot >= slots) {
+        return invalid_argument("slots: each must be negative or below blocks * slots, ", slots,
+                                "; got ", slot, " for token ", t, " of batch row ", b);
+      }
+      if (slot < 0) continue;
+      lowest = slot < lowest ? slot : lowest;
+      highest = slot > highest ? slot : highest;
+    }
+  }
+  const auto repeated = find_repeated_slot({reader, n.batch, n.tokens}, {lowest, highest + 1});
+  if (!repeated) return {};
+  return invalid_argument("slots: those that are not negative must be distinct, got ", *repeated,
+                          " twice");
+}
+
+template <class Number>
+Status check_slots(const SlotMap<Number>& map, const AppendCall& call) {
+  const ConstHeadsView view = view_of(map);
+  if (auto status = check_view("slots", view); !status) return status;
+  const Extents& n = call.heads.k.extents;
+  if (map.batch != n.batch || map.tokens != n.tokens) {
+    return invalid_argument("slots: batch and tokens must be those of k, ", n.batch, " and ",
+                            n.tokens, "; got ", map.batch, " and ", map.tokens);
+  }
+  if (auto status = check_apart("cache.k", call.cache.k, "slots", view); !status) return status;
+  if (call.cache.v) {
+    if (auto status = check_apart("cache.v", *call.cache.v, "slots", view); !status) return status;
+  }
+  const Extents& cache = call.cache.k.extents;
+  std::int64_t slots = 0;
+  if (__builtin_mul_overflow(cache.batch, cache.tokens, &slots)) {
+    return invalid_argument("cache.k: blocks (batch) * slots (tokens) must be below 2^63, got ",
+                            cache.batch, " * ", cache.tokens);
+  }
+  return has_elements(call.heads) ? check_numbers(call, different(map), slots) : Status{};
+}
+
+Status check_role(const Rotations& rotations) {
+  if (rotations.role() != Role::query) return {};
+  return invalid_argument("rotations must be those of keys, got rows of xPos for role query");
+}
+
+// Rotations that round each 16-bit product read and write that dtype, not float32.
+Status check_k_norm(const AppendCall& call) {
+  const KeyNorm& k_norm = *call.options.k_norm;
+  const ConstHeadsView& k = call.heads.k;
+  if (k_norm.order != NormOrder::before_rotation && k_norm.order != NormOrder::after_rotation) {
+    return invalid_argument("k_norm: order must be before_rotation or after_rotation, got value ",
+                            static_cast<std::int32_t>(k_norm.order));
+  }
+  if (auto status = check_norm("k_norm", k_norm.norm, k); !status) return status;
+  if (k.extents.features > longest_normalized_head) {
+    return invalid_argument("k_norm: a head must have at most ", longest_normalized_head,
+                            " features, got ", k.extents.features);
+  }
+  if (call.rotations == nullptr) {
+    if (k_norm.order == NormOrder::before_rotation) return {};
+    return invalid_argument("k_norm: order must be before_rotation where keys are not rotated, ",
+                            "got after_rotation");
+  }
+  const Rotations& rotations = *call.rotations;
+  const bool rounds = rounds_products(rotations.numerics(), rotations.rounding());
+  if (!rounds || k.dtype == DType::f32) return {};
+  return invalid_argument("k_norm: rotations must not round products of ", to_string(k.dtype),
+                          ", got those of Rounding every_step or double_angle: call ",
+                          "normalize_heads() first");
+}
+
+}  // namespace
+
+bool has_elements(const KvHeads& heads) noexcept {
+  return has_elements(heads.k.extents) || (heads.v && has_elements(heads.v->extents));
+}
+
+Status check_append(const AppendCall& call) {
+  if (call.rotations != nullptr) {
+    if (auto status = check_role(*call.rotations); !status) return status;
+  }
+  if (auto status = check_k(call); !status) return status;
+  if (auto status = check_v(call); !status) return status;
+  if (call.options.k_norm) {
+    if (auto status = check_k_norm(call); !status) return status;
+  }
+  if (auto status = check_sharing(call); !status) return status;
+  return std::visit([&](const auto& slots) { return check_slots(slots, call); }, call.slots);
+}
+
+}  // namespace rotary

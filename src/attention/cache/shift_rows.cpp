@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a shift. A pair's phase is that of its new place minus that of its old one, both
+// modulo 2^64, where a whole turn is 2^64: no difference of angles is ever rounded. The phase is
+// evaluated as it is, without an anchor, so a row has the same bits whether it serves one token or
+// all of them.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "kernels/kernels.hpp"
+#include "phase/fractional_phase.hpp"
+#include "phase/turns.hpp"
+#include "rotary/shift.hpp"
+#include "rotation/frequencies/frequency_checks.hpp"
+#include "rotation/frequencies/phase_steps.hpp"
+#include "rotation/rows/rotations_access.hpp"
+#include "runtime/active_kernels.hpp"
+#include "tensor/position_access.hpp"
+#include "tensor/position_checks.hpp"
+
+namespace rotary {
+namespace {
+
+using BlockTurns = std::array<Turns, block_lanes>;
+
+struct TokenCounts {
+  std::int64_t batch = 1;
+  std::int64_t tokens = 0;
+};
+
+TokenCounts counts_of(const Positions& positions) {
+  return {.batch = batch_of(positions), .tokens = tokens_of(positions)};
+}
+
+// Positions of a batch of 1 serve every batch row.
+SplitPosition place_in(const Positions& positions, std::int64_t batch, std::int64_t token) {
+  return std::visit(
+      [&](const auto& each) {
+        return split_position(number_at(each, batch_of(each) == 1 ? 0 : batch, token));
+      },
+      positions);
+}
+
+Status named(std::string_view side, Status status) {
+  if (status) return status;
+  Error error = std::move(status).error();
+  error.message = message(side, ": ", error.message);
+  return error;
+}
+
+// One side by itself: what make_rotations would ask, and that its keys can be turned on.
+Status check_side(const RotatedAt& side) {
+  const Frequencies& frequencies = side.frequencies;
+  if (auto status = validate(frequencies, side.positions); !status) return status;
+  if (auto status = validate(side.positions); !status) return status;
+  if (auto status = check_within(side.positions, frequencies.contexts); !status) return status;
+  if (frequencies.numerics != Numerics::exact) {
+    return unsupported("numerics must be exact for keys that are turned on, got ",
+                       to_string(frequencies.numerics));
+  }
+  if (frequencies.xpos) {
+    return unsupported(
+        "frequencies must be without xpos, whose keys also change their size with the position; "
+        "got xpos with scale_base ",
+        frequencies.xpos->scale_base);
+  }
+  const auto [batch, tokens] = counts_of(side.positions);
+  if (batch < 1) return invalid_argument("batch must be at least 1, got ", batch);
+  if (tokens < 0) return invalid_argument("tokens must be at least 0, got ", tokens);
+  return {};
+}
+
+std::string describe(const HeadWindow& window) {
+  return message(to_string(window.pairing.get()), " pairs of features ", window.first_feature,
+                 " to ", window.first_feature + window.rotary_dim - 1, " of ", window.head_dim);
+}
+
+bool same_window(const HeadWindow& a, const HeadWindow& b) {
+  return a.head_dim == b.head_dim && a.rotary_dim == b.rotary_dim &&
+         a.first_feature == b.first_feature && a.pairing.get() == b.pairing.get();
+}
+
+double factor_between(const RotatedAt& from, const RotatedAt& to) {
+  return to.frequencies.attention_factor / from.frequencies.attention_factor;
+}
+
+Status check_pair(const RotatedAt& from, const RotatedAt& to) {
+  const HeadWindow& old_window = from.frequencies.window;
+  const HeadWindow& new_window = to.frequencies.window;
+  if (!same_window(old_window, new_window)) {
+    return invalid_argument("from and to must turn the same features of a head, got ",
+                            describe(old_window), " and ", describe(new_window));
+  }
+  const auto a = counts_of(from.positions);
+  const auto b = counts_of(to.positions);
+  if (a.tokens != b.tokens) {
+    return invalid_argument("from and to must have the same tokens, got ", a.tokens, " and ",
+                            b.tokens);
+  }
+  if (a.batch != b.batch && a.batch != 1 && b.batch != 1) {
+    return invalid_argument("from and to must have the same batch, or one of them 1, got ", a.batch,
+                            " and ", b.batch);
+  }
+  const double factor = factor_between(from, to);
+  if (factor >= 0x1p-20 && factor <= 0x1p20) return {};
+  return invalid_argument(
+      "the attention_factor of to must be 2^-20 to 2^20 times that of from, got ",
+      to.frequencies.attention_factor, " and ", from.frequencies.attention_factor);
+}
+
+Status check(const Rotations& rotations, const RotatedAt& from, const RotatedAt& to) {
+  if (rotations.role()) {
+    return invalid_argument("role must be left out for a shift, which is of keys; got ",
+                            to_string(*rotations.role()));
+  }
+  if (auto status = named("from", check_side(from)); !status) return status;
+  if (auto status = named("to", check_side(to)); !status) return status;
+  if (auto status = check_pair(from, to); !status) return status;
+  const auto memory = RotationsAccess::memory(rotations);
+  if (auto status = named("from", check_apart(from.positions, memory)); !status) return status;
+  return named("to", check_apart(to.positions, memory));
+}
+
+// Where the pairs of a rotated key lie.
+HeadWindow rotated_window(HeadWindow window) {
+  if (window.pairing.get() == Pairing::interleaved_to_half) window.pairing = Pairing::half;
+  return window;
+}
+
+// The parts between integers are equal, so the whole numbers alone differ.
+bool have_equal_parts(const SplitPosition& a, const SplitPosition& b) {
+  return a.significand == b.significand &&
+         (a.is_integer() || (a.right_shift == b.right_shift && a.negative == b.negative));
+}
+
+double part_of(const SplitPosition& place) {
+  return std::ldexp(static_cast<double>(place.significand), -place.right_shift);
+}
+
+// On either side of 0 the parts, which lie towards it, make one position together. Exact: the
+// larger part is a half at least.
+bool have_parts_of_one(const SplitPosition& a, const SplitPosition& b) {
+  const auto [smaller, larger] = std::minmax({part_of(a), part_of(b)});
+  return a.negative != b.negative && 1 - larger == smaller;
+}
+
+// From one to the other, modulo 2^64; nothing where that is no whole number.
+std::optional<std::uint64_t> whole_distance(const SplitPosition& from, const SplitPosition& to) {
+  const std::uint64_t moved = to.whole - from.whole;
+  if (have_equal_parts(from, to)) return moved;
+  if (!have_parts_of_one(from, to)) return {};
+  return from.negative ? moved + 1 : moved - 1;
+}
+
+// Tokens up to the last one that may differ from those before it: a stride of 0 repeats one
+// position, and counts may then be any.
+std::int64_t different_tokens(const ConsecutivePositions& positions) { return positions.tokens; }
+template <class Number>
+std::int64_t different_tokens(const PositionArray<Number>& positions) {
+  return positions.token_stride == 0 ? std::min<std::int64_t>(positions.tokens, 1)
+                                     : positions.tokens;
+}
+std::int64_t different_tokens(const Positions& positions) {
+  return std::visit([](const auto& each) { return different_tokens(each); }, positions);
+}
+
+// Every token moves by one whole number of positions.
+bool moves_as_one(const RotatedAt& from, const RotatedAt& to, const TokenCounts& counts) {
+  if (std::holds_alternative<ConsecutivePositions>(from.positions) &&
+      std::holds_alternative<ConsecutivePositions>(to.positions)) {
+    return true;
+  }
+  const std::int64_t tokens =
+      std::max(different_tokens(from.positions), different_tokens(to.positions));
+  if (tokens == 0) return true;  // whatever the batch
+  std::optional<std::uint64_t> distance;
+  for (std::int64_t b = 0; b < counts.batch; ++b) {
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      const SplitPosition old_place = place_in(from.positions, b, t);
+      const SplitPosition new_place = place_in(to.positions, b, t);
+      const auto moved = whole_distance(old_place, new_place);
+      if (!moved || distance.value_or(*moved) != *moved) return false;
+      distance = moved;
+    }
+  }
+  return true;
+}
+
+RowSharing sharing_of(const RotatedAt& from, const RotatedAt& to, const TokenCounts& counts) {
+  const Frequencies& a = from.frequencies;
+  const Frequencies& b = to.frequencies;
+  const bool same_turns = a.turns == b.turns && a.inv_freq == b.inv_freq;
+  return same_turns && moves_as_one(from, to, counts) ? RowSharing::one_for_all
+                                                      : RowSharing::each_token;
+}
+
+// Of pairs [pair, pair + count); padding does not turn. As make_rotations has them: positions
+// between integers need whole turns, too, integers only what is kept of a turn.
+BlockTurns turns_at(const RotatedAt& side, std::int64_t pair, std::int64_t count) {
+  BlockTurns turns{};
+  const bool between = std::holds_alternative<PositionArray<double>>(side.positions);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(pair + i);
+    turns[static_cast<std::size_t>(i)] = between ? turns_of(side.frequencies.inv_freq[at])
+                                                 : Turns{.fraction = side.frequencies.turns[at]};
+  }
+  return turns;
+}
+
+// Of phase_of, what integers need.
+std::uint64_t phase_at(const SplitPosition& place, const Turns& turns) {
+  if (!place.is_integer()) return phase_of(place, turns);
+  const std::uint64_t phase = place.whole * turns.fraction;
+  return turns.negative ? 0 - phase : phase;
+}
+
+struct ShiftRows {
+  const RotatedAt& from;
+  const RotatedAt& to;
+  TokenCounts counts;  // of rows: 1 and 1 where one serves all
+  std::byte* rows;
+  RowDType dtype;
+};
+
+// Pairs [pair, pair + block_lanes) of every row.
+void write_block(const ShiftRows& shift, std::int64_t pair, kernels::MakePhaseRow make_phase_row) {
+  const std::int64_t pairs = shift.from.frequencies.window.pairs();
+  const std::int64_t lane_stride = lane_stride_for(pairs);
+  const std::int64_t lanes = std::min(block_lanes, lane_stride - pair);
+  const std::int64_t count = std::clamp<std::int64_t>(pairs - pair, 0, block_lanes);
+  const BlockTurns old_turns = turns_at(shift.from, pair, count);
+  const BlockTurns new_turns = turns_at(shift.to, pair, count);
+  const std::int64_t element_bytes = shift.dtype == RowDType::f64 ? 8 : 4;
+  std::byte* cos = shift.rows + pair * element_bytes;
+  for (std::int64_t b = 0; b < shift.counts.batch; ++b) {
+    for (std::int64_t t = 0; t < shift.counts.tokens; ++t) {
+      const SplitPosition old_place = place_in(shift.from.positions, b, t);
+      const SplitPosition new_place = place_in(shift.to.positions, b, t);
+      std::array<std::uint64_t, block_lanes> phases;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(lanes); ++i) {
+        phases[i] = phase_at(new_place, new_turns[i]) - phase_at(old_place, old_turns[i]);
+      }
+      make_phase_row({.phases = phases.data(),
+                      .lanes = lanes,
+                      .attention_factor = factor_between(shift.from, shift.to),
+                      .cos = cos,
+                      .sin = cos + lane_stride * element_bytes});
+      cos += 2 * lane_stride * element_bytes;
+    }
+  }
+}
+
+}  // namespace
+
+Status remake_shift(Rotations& rotations, const RotatedAt& from, const RotatedAt& to) noexcept {
+  return guarded([&]() -> Status {
+    if (auto status = check(rotations, from, to); !status) return status;
+    const auto kernels = active_kernels();
+    if (!kernels) return kernels.error();
+    TokenCounts counts = counts_of(from.positions);
+    counts.batch = std::max(counts.batch, counts_of(to.positions).batch);
+    const RowSharing sharing = sharing_of(from, to, counts);
+    auto status =
+        RotationsAccess::reshape(rotations, {.window = rotated_window(from.frequencies.window),
+                                             .attention_factor = factor_between(from, to),
+                                             .batch = counts.batch,
+                                             .tokens = counts.tokens,
+                                             .sharing = sharing});
+    if (!status || counts.tokens == 0) return status;
+    if (sharing == RowSharing::one_for_all) counts = {.batch = 1, .tokens = 1};
+    const bool is_wide = rotations.row_dtype() == RowDType::f64;
+    const auto make = is_wide ? (*kernels)->make_phase_row_f64 : (*kernels)->make_phase_row_f32;
+    const ShiftRows shift{from, to, counts, RotationsAccess::rows(rotations),
+                          rotations.row_dtype()};
+    for (std::int64_t pair = 0; pair < rotations.lane_stride(); pair += block_lanes) {
+      write_block(shift, pair, make);
+    }
+    return {};
+  });
+}
+
+Result<Rotations> make_shift(const RotatedAt& from, const RotatedAt& to,
+                             const RotationsOptions& options) noexcept {
+  return guarded([&]() -> Result<Rotations> {
+    auto rotations = RotationsAccess::empty(from.frequencies.window, options);
+    if (!rotations) return rotations;
+    if (auto status = remake_shift(*rotations, from, to); !status) {
+      return std::move(status).error();
+    }
+    return rotations;
+  });
+}
+
+}  // namespace rotary

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pass of the map after the other, each an attend() into memory of this call; out is written when
+// nothing can fail any more.
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "attention/attend/attend_checks.hpp"
+#include "attention/maps/map_passes.hpp"
+#include "attention/maps/merged_result.hpp"
+#include "attention/maps/pass_rows.hpp"
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "rotary/position_maps.hpp"
+#include "rotation/frequencies/frequency_checks.hpp"
+#include "runtime/active_kernels.hpp"
+#include "tensor/view_checks.hpp"
+
+namespace rotary {
+namespace {
+
+// Of what a map can turn by, and q has the features for.
+Status check_frequencies(const Frequencies* frequencies, const Extents& q) {
+  if (frequencies == nullptr) return invalid_argument("frequencies must be given, got null");
+  if (auto status = validate(*frequencies, PositionArray<double>{}); !status) return status;
+  if (frequencies->numerics != Numerics::exact)
+    return invalid_argument("frequencies: numerics must be exact, got another one");
+  if (frequencies->xpos)
+    return invalid_argument("frequencies: must be without xpos, got xpos with scale_base ",
+                            frequencies->xpos->scale_base);
+  if (frequencies->contexts != ContextRange{}) {
+    return invalid_argument("frequencies: must be the same for every context, got those of ",
+                            frequencies->contexts.first, " to ", frequencies->contexts.last,
+                            " tokens: a map keeps positions within the trained context, so that "
+                            "its frequencies serve");
+  }
+  if (frequencies->window.head_dim == q.features) return {};
+  return invalid_argument("frequencies: head_dim must be the features of q, ", q.features, "; got ",
+                          frequencies->window.head_dim);
+}
+
+Result<Frequencies> slower(const Frequencies& frequencies, std::int64_t factor) {
+  std::vector<double> inv_freq = frequencies.inv_freq;
+  for (double& each : inv_freq) each /= static_cast<double>(factor);
+  return make_frequencies(frequencies.window, std::move(inv_freq), frequencies.attention_factor);
+}
+
+// All passes of one call.
+class MappedCall {
+ public:
+  MappedCall(const AttendCall& call, const Frequencies& frequencies, TokenPositions keys)
+      : call_(call),
+        frequencies_(frequencies),
+        q_rows_(query_positions(call), Role::query),
+        k_rows_(std::move(keys), Role::key),
+        merged_(call.out.extents),
+        partial_(call.out.extents) {}
+
+  [[nodiscard]] Status add(const MapPass& pass) {
+    const auto sequences = sequences_of(pass, call_);
+    if (sequences.empty()) return {};
+    if (auto status = make_rows(pass); !status) return status;
+    const AttendOptions options{
+        .scale = call_.options.scale,
+        .mask = mask_of(pass, call_.options.mask),
+        .encoding = {.q_rotations = &q_rows_.rotations(), .k_rotations = &k_rows_.rotations()},
+        .sequences = sequences,
+        .q_temperature = call_.options.q_temperature,
+        .log_sum_exp = partial_.log_sum_exp(),
+        .executor = call_.options.executor};
+    if (auto status = attend(partial_.values(), call_.q, call_.k, call_.v, options); !status)
+      return status;
+    merged_.merge(partial_, call_.options.executor);
+    return {};
+  }
+
+  [[nodiscard]] const MergedResult& merged() const noexcept { return merged_; }
+
+ private:
+  [[nodiscard]] Status make_rows(const MapPass& pass) {
+    if (pass.slower == 1) return make_rows(pass, frequencies_);
+    const auto frequencies = slower(frequencies_, pass.slower);
+    if (!frequencies) return frequencies.error();
+    return make_rows(pass, *frequencies);
+  }
+  [[nodiscard]] Status make_rows(const MapPass& pass, const Frequencies& frequencies) {
+    if (auto status = q_rows_.make(pass, frequencies); !status) return status;
+    return k_rows_.make(pass, frequencies);
+  }
+
+  const AttendCall& call_;
+  const Frequencies& frequencies_;
+  PassRows q_rows_;
+  PassRows k_rows_;
+  MergedResult merged_;
+  PartialResult partial_;
+};
+
+Status attend_checked(const AttendCall& call, const MappedAttention& options) {
+  if (auto status = validate(options.map); !status) return status;
+  if (auto status = check_read(call); !status) return status;
+  if (auto status = check_written(call); !status) return status;
+  if (auto status = check_frequencies(options.frequencies, call.q.extents); !status) return status;
+  const auto table = active_kernels();
+  if (!table) return table.error();
+  const Extents& n = call.out.extents;
+  if (n.batch == 0 || n.tokens == 0 || n.heads == 0) return {};
+  if (n.features == 0 && !options.log_sum_exp) return {};
+  auto keys = key_positions(call);
+  if (!keys) return keys.error();
+  MappedCall mapped(call, *options.frequencies, std::move(*keys));
+  for (const MapPass& pass : passes_of(options.map, *options.frequencies, farthest_key(call))) {
+    if (auto status = mapped.add(pass); !status) return status;
+  }
+  mapped.merged().store({.out = call.out, .log_sum_exp = options.log_sum_exp}, **table);
+  return {};
+}
+
+}  // namespace
+
+Status attend_mapped(HeadsView out, ConstHeadsView q, ConstHeadsView k, ConstHeadsView v,
+                     const MappedAttention& options) noexcept {
+  return guarded([&]() -> Status {
+    const AttendOptions plain{.scale = options.scale,
+                              .mask = {.order = AttentionOrder::causal, .left = options.left},
+                              .sequences = options.sequences,
+                              .q_temperature = options.q_temperature,
+                              .log_sum_exp = options.log_sum_exp,
+                              .executor = options.executor};
+    return attend_checked({.out = with_used_strides(out),
+                           .q = with_used_strides(q),
+                           .k = with_used_strides(k),
+                           .v = with_used_strides(v),
+                           .options = plain},
+                          options);
+  });
+}
+
+}  // namespace rotary

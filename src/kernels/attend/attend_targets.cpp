@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles the kernels of attention once for each instruction set, beside kernel_targets.cpp, whose
+// tables point here.
+#include "kernels/disabled_targets.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/attend/attend_targets.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, as Highway requires.
+#include <hwy/highway.h>
+
+#include "kernels/attend/accumulate-inl.hpp"
+#include "kernels/attend/attend_finish-inl.hpp"
+#include "kernels/attend/attend_kernels.hpp"
+#include "kernels/attend/attend_pack-inl.hpp"
+#include "kernels/attend/distances-inl.hpp"
+#include "kernels/attend/straight_pieces-inl.hpp"
+#include "kernels/attend/stream-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rotary::kernels {
+namespace HWY_NAMESPACE {
+
+template <class T>
+constexpr AttendTypeKernels attend_type_kernels{.pack_keys = pack_keys<T>,
+                                                .pack_values = pack_values<T>,
+                                                .load_queries = load_queries<T>,
+                                                .stream = stream<T>,
+                                                .finish = finish<T>};
+
+extern const AttendKernels attend_kernels;
+const AttendKernels attend_kernels{.f32 = attend_type_kernels<float>,
+                                   .bf16 = attend_type_kernels<BFloat16>,
+                                   .f16 = attend_type_kernels<Float16>,
+                                   .accumulate = accumulate,
+                                   .fill_pieces = fill_pieces,
+                                   .find_weights = find_weights,
+                                   .score_distances = score_distances,
+                                   .add_place_values = add_place_values,
+                                   .merge = merge};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rotary::kernels
+HWY_AFTER_NAMESPACE();

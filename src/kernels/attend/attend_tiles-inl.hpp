@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// How attention cuts its rows and keys for one instruction set, and what a row's limits and bias
+// mean for a tile of keys. Compiled once for each instruction set.
+
+#if defined(ROTARY_KERNELS_ATTEND_TILES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef ROTARY_KERNELS_ATTEND_TILES_INL_HPP
+#undef ROTARY_KERNELS_ATTEND_TILES_INL_HPP
+#else
+#define ROTARY_KERNELS_ATTEND_TILES_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/attend/attend_kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rotary::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+inline constexpr auto vector_lanes =
+    static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<float>()));
+
+// How far a vector is from the first one.
+constexpr std::int64_t lanes_of(std::size_t vectors) {
+  return static_cast<std::int64_t>(vectors) * vector_lanes;
+}
+
+// Rows of a register tile of two vectors: of 32 registers 24 are sums, of 16 registers 12.
+inline constexpr std::int64_t group_rows =
+    (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3) ? rows_of_group / 2 : rows_of_group;
+
+// Rows that a packed group has room for: four are transposed at once.
+inline constexpr std::int64_t group_stride = rounded_up(group_rows, 4);
+
+static_assert(keys_of_panel % (2 * vector_lanes) == 0);
+static_assert(lane_multiple % vector_lanes == 0);
+
+// Into the second-level cache; the address may be beyond what is read.
+HWY_INLINE void fetch([[maybe_unused]] std::uintptr_t address) {
+#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
+  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2);
+#endif
+}
+
+// Keys [begin, end), counted from the first one of a tile; none where end <= begin.
+struct KeyRange {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+HWY_INLINE KeyRange within_tile(const RowLimits& limits, std::int64_t first_key,
+                                std::int64_t count) {
+  const std::int64_t begin = std::clamp(limits.first_key - first_key, std::int64_t{0}, count);
+  const std::int64_t end = std::clamp(limits.end_key - first_key, begin, count);
+  return {begin, end};
+}
+
+// The panels of two vectors of keys that hold the range.
+HWY_INLINE KeyRange whole_panels(const KeyRange& range) {
+  constexpr std::int64_t width = 2 * vector_lanes;
+  return {range.begin / width * width, rounded_up(range.end, width)};
+}
+
+struct RangesOfRows {
+  KeyRange any;     // from the first to the last key that some row attends to
+  KeyRange shared;  // by all of them; where there is none, begin is end
+};
+
+HWY_INLINE RangesOfRows ranges_of(const RowLimits* limits, std::int64_t rows,
+                                  std::int64_t first_key, std::int64_t count) {
+  RangesOfRows all{.any = {keys_of_tile, 0}, .shared = {0, keys_of_tile}};
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const KeyRange range = within_tile(limits[r], first_key, count);
+    all.shared.begin = std::max(all.shared.begin, range.begin);
+    all.shared.end = std::min(all.shared.end, range.end);
+    if (range.begin >= range.end) continue;
+    all.any.begin = std::min(all.any.begin, range.begin);
+    all.any.end = std::max(all.any.end, range.end);
+  }
+  all.shared.end = std::max(all.shared.begin, all.shared.end);
+  return all;
+}
+
+HWY_INLINE bool is_empty(const KeyRange& range) { return range.begin >= range.end; }
+
+// What a row attends to before the keys that all rows share, and after them.
+HWY_INLINE KeyRange before(const KeyRange& range, const KeyRange& shared) {
+  return {range.begin, std::min(range.end, shared.begin)};
+}
+HWY_INLINE KeyRange after(const KeyRange& range, const KeyRange& shared) {
+  return {std::max(range.begin, shared.end), range.end};
+}
+
+// Lanes of keys [place, place + Lanes(d)) within the range.
+template <class D>
+HWY_INLINE hn::Mask<D> lanes_within(D d, KeyRange range, std::int64_t place) {
+  const auto first = [&](std::int64_t key) HWY_ATTR {
+    const std::int64_t lanes = std::clamp(key - place, std::int64_t{0}, vector_lanes);
+    return hn::FirstN(d, static_cast<std::size_t>(lanes));
+  };
+  return hn::AndNot(first(range.begin), first(range.end));
+}
+
+// Biases of two vectors of keys.
+HWY_INLINE const float* bias_of_panel(const RowLimits& limits, std::int64_t key) {
+  alignas(attend_alignment) static constexpr float none[keys_of_panel] = {};
+  if (limits.bias == nullptr) return none;
+  const std::int64_t last = limits.bias_count - 2 * vector_lanes;
+  const std::int64_t first = limits.bias_of_key_0 + key;
+  return limits.bias + (first < 0 ? 0 : first > last ? last : first);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rotary::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggling guard

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vectors that belong to the distance of key and query (Shaw et al. 2018, arXiv 1803.02155), met
+// once for each query and distance instead of once for each key: their products with a query are a
+// bias of its own, which the sums of scores begin in; the weights that fall on each distance are
+// summed by softmax-inl.hpp, and multiply the vectors at the end. Both are products of small
+// matrices, in the register tiles of accumulate-inl.hpp. Compiled once for each instruction set.
+
+#if defined(ROTARY_KERNELS_DISTANCES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef ROTARY_KERNELS_DISTANCES_INL_HPP
+#undef ROTARY_KERNELS_DISTANCES_INL_HPP
+#else
+#define ROTARY_KERNELS_DISTANCES_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/attend/accumulate-inl.hpp"
+#include "kernels/attend/attend_kernels.hpp"
+#include "kernels/attend/attend_tiles-inl.hpp"
+#include "kernels/attend/softmax-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rotary::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Products of rows of one group, from `row` on, with vectors [first, first + Vectors *
+// vector_lanes); first is that of a panel.
+template <std::size_t Rows, std::size_t Vectors>
+HWY_NOINLINE void score_vectors(const DistanceScoresJob& job, std::int64_t row,
+                                std::int64_t first) {
+  const hn::ScalableTag<float> d;
+  const std::int64_t group = (job.first + row) / group_rows;
+  const float* q = job.queries + group * group_stride * job.head_dim + row % group_rows;
+  const float* vector = job.vectors + first * job.head_dim;
+  hn::Vec<decltype(d)> sum[Rows][Vectors];
+  for (auto& of_row : sum) {
+    for (auto& each : of_row) each = hn::Zero(d);
+  }
+  for (std::int64_t f = job.head_dim; f > 0; --f) {
+    hn::Vec<decltype(d)> numbers[Vectors];
+    for (std::size_t v = 0; v < Vectors; ++v) {
+      numbers[v] = hn::Load(d, vector + static_cast<std::int64_t>(v) * vector_lanes);
+    }
+    HWY_UNROLL(12)
+    for (std::size_t r = 0; r < Rows; ++r) {
+      auto query = hn::Set(d, q[r]);
+      keep_in_register(query);
+      for (std::size_t v = 0; v < Vectors; ++v)
+        sum[r][v] = hn::MulAdd(query, numbers[v], sum[r][v]);
+    }
+    q += group_stride;
+    vector += 2 * vector_lanes;
+  }
+  const std::int64_t stride = distance_scores_size(job.count);
+  float* const scores = job.scores + row * stride + keys_of_panel + first;
+  HWY_UNROLL(12)
+  for (std::size_t r = 0; r < Rows; ++r) {
+    for (std::size_t v = 0; v < Vectors; ++v) {
+      const auto at = static_cast<std::int64_t>(r) * stride;
+      hn::Store(sum[r][v], d, scores + at + static_cast<std::int64_t>(v) * vector_lanes);
+    }
+  }
+}
+
+// Vectors [first, first + Vectors * vector_lanes), of all rows.
+template <std::size_t Vectors>
+HWY_INLINE void score_vectors_of_rows(const DistanceScoresJob& job, std::int64_t first) {
+  for (std::int64_t group = 0; group < job.rows; group += group_rows) {
+    for_each_register_tile(
+        std::min(group_rows, job.rows - group), [&](auto count, std::int64_t row) HWY_ATTR {
+          score_vectors<static_cast<std::size_t>(count()), Vectors>(job, group + row, first);
+        });
+  }
+}
+
+inline void score_distances(const DistanceScoresJob& job) {
+  constexpr std::int64_t panel = 2 * vector_lanes;
+  std::int64_t first = job.begin / panel * panel;
+  for (; job.end - first > vector_lanes; first += panel) score_vectors_of_rows<2>(job, first);
+  if (first < job.end) score_vectors_of_rows<1>(job, first);
+  const std::int64_t stride = distance_scores_size(job.count);
+  for (std::int64_t row = 0; row < job.rows; ++row) {
+    float* const begin = job.scores + row * stride;
+    float* const end = begin + keys_of_panel + job.count;
+    if (job.begin == 0) std::fill_n(begin, keys_of_panel, begin[keys_of_panel]);
+    if (job.end == job.count) std::fill(end, begin + stride, end[-1]);
+  }
+}
+
+// Sums of weights of a row at places [first, first + count), what is beyond the ends in the ends.
+HWY_INLINE void load_weights(const StateRow& row, std::int64_t first, std::int64_t count,
+                             float* to) {
+  const float* const sums = row.weights;
+  std::copy_n(sums + first, count, to);
+  const auto add = [](float& sum, const float* margin) {
+    for (std::int64_t i = 0; i < lane_multiple; ++i) sum += margin[i];
+  };
+  if (first == 0) add(to[0], sums - lane_multiple);
+  if (first + count == row.places) add(to[count - 1], sums + row.places);
+}
+
+inline void add_place_values(const PlaceValuesJob& job) {
+  const std::int64_t padded = padded_features(job.features);
+  for (std::int64_t first = 0; first < job.state.places; first += keys_of_tile) {
+    const std::int64_t count = std::min(keys_of_tile, job.state.places - first);
+    for (std::int64_t row = 0; row < job.rows; row += group_rows) {
+      const std::int64_t rows = std::min(group_rows, job.rows - row);
+      const RangesOfRows ranges = ranges_of(job.limits + row, rows, first, count);
+      if (is_empty(ranges.any)) continue;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        load_weights(state_row(job.state, row + r, job.features), first, count,
+                     job.scratch + r * keys_of_tile);
+      }
+      // Neither queries nor keys are read.
+      const TileOfRows tile{.queries = job.scratch,
+                            .limits = job.limits + row,
+                            .first_key = first,
+                            .count = count,
+                            .head_dim = 0,
+                            .features = padded,
+                            .keys = nullptr,
+                            .values = job.values + first * padded,
+                            .sums_of_values = job.state.sums_of_values + row * padded,
+                            .scores = job.scratch,
+                            .largest = job.scratch};
+      add_values_within_limits(tile, rows, ranges);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rotary::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggling guard

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The unfinished softmax of a row: 2^x in float32, weights in the place of scores, and what a
+// larger score does to what was summed before. Compiled once for each instruction set.
+
+#if defined(ROTARY_KERNELS_SOFTMAX_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef ROTARY_KERNELS_SOFTMAX_INL_HPP
+#undef ROTARY_KERNELS_SOFTMAX_INL_HPP
+#else
+#define ROTARY_KERNELS_SOFTMAX_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/attend/attend_kernels.hpp"
+#include "kernels/attend/attend_tiles-inl.hpp"
+#include "kernels/attend/exp2_polynomial.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rotary::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
+
+// 2^x for x <= 0, and 0 for x <= -127; between -127 and -126 off by up to 2^-126. Otherwise within
+// 2^-22.9 of it, relatively: the polynomial 2^-26.7, its last two roundings 2^-24 and 2^-24.5.
+// Exactly 1 for 0, a NaN for a NaN.
+template <class D>
+HWY_INLINE hn::Vec<D> exp2(D d, hn::Vec<D> x) {
+  const hn::RebindToSigned<D> di;
+  const auto least = hn::Set(d, -127.0F);
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
+  const auto bounded = hn::Max(least, x);  // of an unordered two the second
+#else                                      // of NEON the number, of the others either
+  const auto bounded = hn::IfThenElse(hn::Lt(x, least), least, x);
+#endif
+  // The sum is rounded to an integer, which stands in its lowest bits.
+  const auto shifter = hn::Set(d, 0x1.8p23F);
+  const auto shifted = hn::Add(bounded, shifter);
+  const auto f = hn::Sub(bounded, hn::Sub(shifted, shifter));
+  constexpr std::size_t count = sizeof(exp2_coefficients) / sizeof(float);
+  auto p = hn::Set(d, exp2_coefficients[count - 1]);
+  for (std::size_t power = count - 1; power-- > 0;) {
+    p = hn::MulAdd(p, f, hn::Set(d, exp2_coefficients[power]));
+  }
+  p = hn::MulAdd(p, f, hn::Set(d, 1.0F));
+  // Into the exponent: at -127, where p is 1, all bits become 0.
+  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(di, shifted));
+  return hn::BitCast(d, hn::Add(hn::BitCast(di, p), exponent));
+}
+
+// Scores of whole panels of a tile become 2^(score - base), which are summed: what is added to what
+// depends on a key's place in its tile.
+HWY_INLINE float weigh(float* scores, KeyRange panels, float base) {
+  const hn::ScalableTag<float> d;
+  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+  const auto subtracted = hn::Set(d, base);
+  auto even = hn::Zero(d);
+  auto odd = hn::Zero(d);
+  for (std::int64_t j = panels.begin; j < panels.end; j += 2 * lanes) {
+    const auto first = exp2(d, hn::Sub(hn::Load(d, scores + j), subtracted));
+    const auto second = exp2(d, hn::Sub(hn::Load(d, scores + j + lanes), subtracted));
+    hn::Store(first, d, scores + j);
+    hn::Store(second, d, scores + j + lanes);
+    even = hn::Add(even, first);
+    odd = hn::Add(odd, second);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd)));
+}
+
+// One row of a SoftmaxState.
+struct StateRow {
+  float* max;
+  float* sum;
+  float* sums_of_values;
+  std::int64_t features;  // padded
+  float* weights;         // sums of weights, of place 0; null: not asked for
+  std::int64_t places;
+};
+
+HWY_INLINE StateRow state_row(const SoftmaxState& state, std::int64_t row, std::int64_t features) {
+  const std::int64_t padded = padded_features(features);
+  float* const weights =
+      state.sums_of_weights == nullptr
+          ? nullptr
+          : state.sums_of_weights + row * sums_of_weights_size(state.places) + lane_multiple;
+  return {.max = state.max + row,
+          .sum = state.sum + row,
+          .sums_of_values = state.sums_of_values + row * padded,
+          .features = padded,
+          .weights = weights,
+          .places = state.places};
+}
+
+HWY_INLINE void scale_sums(const StateRow& row, float factor) {
+  const hn::ScalableTag<float> d;
+  const auto factors = hn::Set(d, factor);
+  for (std::int64_t f = 0; f < row.features; f += static_cast<std::int64_t>(hn::MaxLanes(d))) {
+    hn::Store(hn::Mul(hn::Load(d, row.sums_of_values + f), factors), d, row.sums_of_values + f);
+  }
+}
+
+HWY_INLINE float exp2_of(float x) {
+  const hn::CappedTag<float, 1> d;
+  return hn::GetLane(exp2(d, hn::Set(d, x)));
+}
+
+// What is subtracted from scores: their maximum, unless there is none yet.
+HWY_INLINE float base_of(float max) { return max == minus_infinity ? 0.0F : max; }
+
+// What weigh_row made of a tile: the sum of its weights, and what earlier ones were multiplied by.
+struct Weighed {
+  float sum;
+  float factor;
+};
+
+// Takes the weights of whole panels, the largest of whose scores is tile_max, into the sum of the
+// row; scales what was summed before to the new maximum.
+HWY_INLINE Weighed weigh_row(const StateRow& row, float* scores, KeyRange panels, float tile_max) {
+  const float before = *row.max;
+  const float max = before > tile_max ? before : tile_max;
+  const float base = base_of(max);
+  const float sum = weigh(scores, panels, base);
+  float factor = 1;
+  if (max != before) {
+    factor = exp2_of(before - base);
+    scale_sums(row, factor);
+    *row.sum *= factor;
+    *row.max = max;
+  }
+  *row.sum += sum;
+  return {sum, factor};
+}
+
+// Sums of weights at places before `end`; nothing has been added to those after it.
+HWY_INLINE void scale_weights(const StateRow& row, std::int64_t end, float factor) {
+  const hn::ScalableTag<float> d;
+  const auto factors = hn::Set(d, factor);
+  const std::int64_t last = std::clamp<std::int64_t>(end, 0, row.places + lane_multiple);
+  for (std::int64_t place = -lane_multiple; place < last; place += vector_lanes) {
+    float* const sums = row.weights + place;
+    hn::Store(hn::Mul(hn::Load(d, sums), factors), d, sums);
+  }
+}
+
+// Adds weights of whole panels to those of their places, beyond the ends lane by lane. first: the
+// place where key 0 of the tile would be.
+HWY_INLINE void add_weights(const StateRow& row, const float* weights, KeyRange panels,
+                            std::int64_t first) {
+  const hn::ScalableTag<float> d;
+  float* const before = row.weights - lane_multiple;
+  float* const after = row.weights + row.places;
+  std::int64_t j = panels.begin;
+  auto ending = hn::Load(d, before);
+  for (; j < panels.end && first + j <= -vector_lanes; j += vector_lanes) {
+    ending = hn::Add(ending, hn::Load(d, weights + j));
+  }
+  hn::Store(ending, d, before);
+  for (; j < panels.end && first + j < row.places; j += vector_lanes) {
+    float* const sums = row.weights + first + j;
+    hn::StoreU(hn::Add(hn::LoadU(d, sums), hn::Load(d, weights + j)), d, sums);
+  }
+  ending = hn::LoadU(d, after);
+  for (; j < panels.end; j += vector_lanes) ending = hn::Add(ending, hn::Load(d, weights + j));
+  hn::StoreU(ending, d, after);
+}
+
+// Takes the weights of a tile, of a row's keys in `range` of it, into the sums by place. Keys that
+// are all at one end cost an addition. What is added to what depends on this row alone.
+HWY_INLINE void add_by_place(const StateRow& row, const float* weights, KeyRange range,
+                             std::int64_t first, const Weighed& weighed) {
+  if (row.weights == nullptr || is_empty(range)) return;
+  const KeyRange panels = whole_panels(range);
+  if (weighed.factor != 1) scale_weights(row, first + panels.end, weighed.factor);
+  if (first + range.end <= 1) {
+    *(row.weights - lane_multiple) += weighed.sum;
+  } else if (first + range.begin >= row.places - 1) {
+    row.weights[row.places] += weighed.sum;
+  } else {
+    add_weights(row, weights, panels, first);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rotary::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggling guard

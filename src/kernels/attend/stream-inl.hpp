@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention of few query rows to keys and values as they lie, each read once: what bounds it is
+// memory. A tile of keys gets its scores, four keys at a time, then its weights, then its values,
+// so that the running maximum changes once for each tile. Compiled once for each instruction set.
+
+#if defined(ROTARY_KERNELS_STREAM_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef ROTARY_KERNELS_STREAM_INL_HPP
+#undef ROTARY_KERNELS_STREAM_INL_HPP
+#else
+#define ROTARY_KERNELS_STREAM_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/attend/attend_kernels.hpp"
+#include "kernels/attend/attend_pack-inl.hpp"
+#include "kernels/attend/attend_tiles-inl.hpp"
+#include "kernels/attend/softmax-inl.hpp"
+#include "kernels/elements-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rotary::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Equally spaced heads of one tensor, and those that are fetched beside them.
+template <class T>
+struct Run {
+  const T* first;
+  std::int64_t stride;
+  std::int64_t count;
+  std::int64_t features;
+  const T* ahead;  // what is fetched with the first one, the others at the same stride; null: none
+};
+
+HWY_INLINE void fetch_bytes(const void* from, std::int64_t bytes) {
+  constexpr std::int64_t line = 64;
+  const auto first = reinterpret_cast<std::uintptr_t>(from);
+  for (std::int64_t byte = 0; byte < bytes; byte += line) {
+    fetch(first + static_cast<std::uintptr_t>(byte));
+  }
+}
+
+// Adjacent heads: two lines, one page ahead, twice in a page. The processor's own prefetching then
+// goes on where it would stop, at the page's end; fetching all lines is slower by a fifth, because
+// a fetch in flight takes one of the few places for loads. Other heads, and those whose block ends
+// before: all lines, some heads ahead.
+template <class T>
+HWY_INLINE void fetch_ahead(const Run<T>& run, std::int64_t i) {
+  if (run.ahead == nullptr) return;
+  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  constexpr std::int64_t line = 64;
+  constexpr std::int64_t page = 4096;
+  const std::int64_t bytes = run.features * size;
+  const bool adjacent = run.stride == run.features;
+  if (adjacent && run.ahead == run.first + keys_fetched_ahead * run.stride) {
+    if ((i * bytes) % (page / 2) < bytes) {
+      const auto head = reinterpret_cast<std::uintptr_t>(run.first + i * run.stride);
+      fetch(head + page);
+      fetch(head + page + line);
+    }
+    return;
+  }
+  fetch_bytes(run.ahead + i * run.stride, bytes);
+}
+
+// Of four vectors the sums of their lanes, side by side.
+#if HWY_TARGET != HWY_SCALAR
+template <class D>
+HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> sum_blocks(D d, hn::Vec<D> blocks) {
+  if constexpr (hn::MaxLanes(d) == 4) {
+    return blocks;
+  } else {
+    const hn::Half<D> half;
+    return sum_blocks(half, hn::Add(hn::LowerHalf(half, blocks), hn::UpperHalf(half, blocks)));
+  }
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void store_sums_of_four(D d, const V (&of)[4], float* to) {
+  const hn::RepartitionToWide<hn::RebindToUnsigned<D>> wide;
+  const auto two = [&](V first, V second) HWY_ATTR {
+    return hn::BitCast(wide, hn::Add(hn::InterleaveLower(d, first, second),
+                                     hn::InterleaveUpper(d, first, second)));
+  };
+  const auto low = two(of[0], of[1]);
+  const auto high = two(of[2], of[3]);
+  const auto sums = hn::Add(hn::BitCast(d, hn::InterleaveLower(wide, low, high)),
+                            hn::BitCast(d, hn::InterleaveUpper(wide, low, high)));
+  hn::StoreU(sum_blocks(d, sums), hn::CappedTag<float, 4>(), to);
+}
+#else
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void store_sums_of_four(D d, const V (&of)[4], float* to) {
+  for (int i = 0; i < 4; ++i) hn::StoreU(of[i], d, to + i);
+}
+#endif
+
+// Scores of a row; those of the last four keys of a run may go beyond the tile.
+inline constexpr std::int64_t score_stride = keys_of_stream_tile + lane_multiple;
+
+// Loaded queries of some rows, and where their scores go.
+struct ScoredRows {
+  const float* queries;  // [rows][stride]
+  std::int64_t stride;
+  float* scores;  // [rows][score_stride]
+};
+
+// Scores, without bias, of four keys of whole vectors.
+template <std::size_t Rows, class T>
+HWY_INLINE void score_four(const T* const (&keys)[4], std::int64_t features, const ScoredRows& to) {
+  const hn::ScalableTag<float> d;
+  hn::Vec<decltype(d)> sum[Rows][4];
+  for (auto& of_row : sum) {
+    for (auto& each : of_row) each = hn::Zero(d);
+  }
+  HWY_UNROLL(4)
+  for (std::size_t k = 0; k < 4; ++k) {
+    for (std::int64_t f = 0; f < features; f += vector_lanes) {
+      const auto key = load(d, keys[k] + f);
+      for (std::size_t r = 0; r < Rows; ++r) {
+        const auto query = hn::Load(d, to.queries + static_cast<std::int64_t>(r) * to.stride + f);
+        sum[r][k] = hn::MulAdd(query, key, sum[r][k]);
+      }
+    }
+  }
+  for (std::size_t r = 0; r < Rows; ++r) {
+    store_sums_of_four(d, sum[r], to.scores + static_cast<std::int64_t>(r) * score_stride);
+  }
+}
+
+// Calls visit(rows, row) for all rows, few of them at a time.
+template <class Visit>
+HWY_INLINE void for_few_rows(std::int64_t rows, const Visit& visit) {
+  std::int64_t row = 0;
+  for (; rows - row >= 4; row += 4) visit(std::integral_constant<std::size_t, 4>(), row);
+  for (; row < rows; ++row) visit(std::integral_constant<std::size_t, 1>(), row);
+}
+
+// Scores of keys of whole vectors, the first of which is at `place` of its tile. The last key
+// stands in for those that four lack.
+template <class T>
+HWY_NOINLINE void score_run(const Run<T>& keys, const StreamJob& job, std::int64_t place) {
+  const std::int64_t stride = padded_features(job.head_dim);
+  const std::int64_t features = rounded_up(job.head_dim, vector_lanes);
+  for (std::int64_t i = 0; i < keys.count; i += 4) {
+    const T* four[4];
+    for (std::int64_t k = 0; k < 4; ++k) {
+      fetch_ahead(keys, i + k);
+      four[k] = keys.first + std::min(i + k, keys.count - 1) * keys.stride;
+    }
+    for_few_rows(job.rows, [&](auto count, std::int64_t row) HWY_ATTR {
+      score_four<count()>(four, features,
+                          {.queries = job.queries + row * stride,
+                           .stride = stride,
+                           .scores = job.scratch + row * score_stride + place + i});
+    });
+  }
+}
+
+// Weights of a run of values, and where they are summed.
+struct WeightedSums {
+  const float* weights;  // [rows][score_stride]
+  float* sums;           // [rows][padded]
+  std::int64_t padded;
+};
+
+// Adds weights times values to features [feature, feature + lanes_of(Vectors)).
+template <std::size_t Rows, std::size_t Vectors, class T>
+HWY_INLINE void add_block(const Run<T>& values, const WeightedSums& to, std::int64_t feature) {
+  const hn::ScalableTag<float> d;
+  hn::Vec<decltype(d)> sum[Rows][Vectors];
+  for (std::size_t r = 0; r < Rows; ++r) {
+    const float* const from = to.sums + static_cast<std::int64_t>(r) * to.padded + feature;
+    for (std::size_t v = 0; v < Vectors; ++v) sum[r][v] = hn::Load(d, from + lanes_of(v));
+  }
+  for (std::int64_t j = 0; j < values.count; ++j) {
+    if (feature == 0) fetch_ahead(values, j);
+    const T* const head = values.first + j * values.stride + feature;
+    hn::Vec<decltype(d)> value[Vectors];
+    for (std::size_t v = 0; v < Vectors; ++v) value[v] = load(d, head + lanes_of(v));
+    for (std::size_t r = 0; r < Rows; ++r) {
+      const float weight = to.weights[static_cast<std::int64_t>(r) * score_stride + j];
+      const auto factor = hn::Set(d, weight);
+      for (std::size_t v = 0; v < Vectors; ++v) {
+        sum[r][v] = hn::MulAdd(factor, value[v], sum[r][v]);
+      }
+    }
+  }
+  for (std::size_t r = 0; r < Rows; ++r) {
+    float* const out = to.sums + static_cast<std::int64_t>(r) * to.padded + feature;
+    for (std::size_t v = 0; v < Vectors; ++v) hn::Store(sum[r][v], d, out + lanes_of(v));
+  }
+}
+
+// Values of whole vectors.
+template <std::size_t Rows, class T>
+HWY_NOINLINE void add_values_of(const Run<T>& values, const WeightedSums& to) {
+  constexpr std::size_t vectors = 4;
+  const std::int64_t features = rounded_up(values.features, vector_lanes);
+  std::int64_t feature = 0;
+  for (; features - feature >= lanes_of(vectors); feature += lanes_of(vectors)) {
+    add_block<Rows, vectors>(values, to, feature);
+  }
+  for (; feature < features; feature += vector_lanes) add_block<Rows, 1>(values, to, feature);
+}
+
+// Values of whole vectors, the first of which is at `place` of its tile; as in
+// accumulate-inl.hpp, those at the edges of a row's limits to that row alone.
+template <class T>
+HWY_INLINE void add_run(const Run<T>& values, const StreamJob& job, std::int64_t first_key,
+                        std::int64_t place) {
+  const std::int64_t padded = padded_features(job.features);
+  const std::int64_t first = first_key + place;
+  const KeyRange shared = ranges_of(job.limits, job.rows, first, values.count).shared;
+  const auto add = [&](auto rows, std::int64_t row, KeyRange keys) HWY_ATTR {
+    if (is_empty(keys)) return;
+    Run<T> part = values;
+    part.first += keys.begin * values.stride;
+    if (part.ahead != nullptr) part.ahead += keys.begin * values.stride;
+    part.count = keys.end - keys.begin;
+    add_values_of<rows()>(part, {.weights = job.scratch + row * score_stride + place + keys.begin,
+                                 .sums = job.state.sums_of_values + row * padded,
+                                 .padded = padded});
+  };
+  const std::integral_constant<std::size_t, 1> one;
+  for (std::int64_t row = 0; row < job.rows; ++row) {
+    add(one, row, before(within_tile(job.limits[row], first, values.count), shared));
+  }
+  for_few_rows(job.rows, [&](auto rows, std::int64_t row) HWY_ATTR { add(rows, row, shared); });
+  for (std::int64_t row = 0; row < job.rows; ++row) {
+    add(one, row, after(within_tile(job.limits[row], first, values.count), shared));
+  }
+}
+
+// Where a key is in its block.
+struct BlockPlace {
+  const void* block;
+  std::int64_t key;
+};
+
+HWY_INLINE BlockPlace place_of(const HeadBlocks& heads, std::int64_t at) {
+  const std::int64_t key = heads.first + at;
+  return {heads.blocks[key / heads.block_keys], key % heads.block_keys};
+}
+
+template <class T>
+HWY_INLINE const T* head_of(const HeadBlocks& heads, const BlockPlace& place) {
+  return static_cast<const T*>(place.block) + place.key * heads.key_stride;
+}
+
+// Keys [keys.begin, keys.end) of a job, which are [features] elements each, as they lie: runs of
+// neighbours in one block that fetch neighbours in one block.
+template <class T, class Visit>
+HWY_INLINE void for_each_run(const HeadBlocks& heads, std::int64_t features, KeyRange keys,
+                             const Visit& visit) {
+  for (std::int64_t at = keys.begin; at < keys.end;) {
+    const BlockPlace place = place_of(heads, at);
+    Run<T> run{head_of<T>(heads, place), heads.key_stride,
+               std::min(heads.block_keys - place.key, keys.end - at), features, nullptr};
+    if (const std::int64_t fetched = at + keys_fetched_ahead; fetched < heads.known) {
+      const BlockPlace ahead = place_of(heads, fetched);
+      run.ahead = head_of<T>(heads, ahead);
+      run.count = std::min({run.count, heads.block_keys - ahead.key, heads.known - fetched});
+    }
+    visit(run, at);
+    at += run.count;
+  }
+}
+
+// The same keys, a few at a time in scratch: widened to float32, padded and turned.
+template <class T, class Visit>
+HWY_INLINE void for_each_loaded_run(const HeadBlocks& heads, std::int64_t features,
+                                    const HeadRotation& rotation, KeyRange keys, float* scratch,
+                                    const Visit& visit) {
+  const std::int64_t stride = padded_features(features);
+  for (std::int64_t first = keys.begin; first < keys.end; first += keys_of_panel) {
+    const std::int64_t count = std::min(keys_of_panel, keys.end - first);
+    for (std::int64_t at = first; at < first + count; ++at) {
+      if (const std::int64_t fetched = at + keys_fetched_ahead; fetched < heads.known) {
+        fetch_bytes(head_of<T>(heads, place_of(heads, fetched)),
+                    features * static_cast<std::int64_t>(sizeof(T)));
+      }
+      load_head<T>(head_of<T>(heads, place_of(heads, at)), features, rotation, at,
+                   scratch + (at - first) * stride);
+    }
+    visit(Run<float>{scratch, stride, count, features, nullptr}, first);
+  }
+}
+
+// Calls visit(run of whole vectors, its first key) for all keys of the range. Blocks of fewer keys
+// than are scored at once are brought together in scratch, too.
+template <class T, class Visit>
+HWY_INLINE void visit_keys(const HeadBlocks& heads, std::int64_t features,
+                           const HeadRotation& rotation, KeyRange keys, float* scratch,
+                           const Visit& visit) {
+  const bool as_they_lie = features % vector_lanes == 0 && rotation.order == PairOrder::none &&
+                           (heads.block_keys >= 4 || heads.block_keys >= heads.known);
+  if (as_they_lie) {
+    for_each_run<T>(heads, features, keys, visit);
+  } else {
+    for_each_loaded_run<T>(heads, features, rotation, keys, scratch, visit);
+  }
+}
+
+// Adds the bias to a row's scores, and masks those beyond its limits; the largest one.
+HWY_INLINE float complete_scores(const RowLimits& limits, std::int64_t first_key, KeyRange range,
+                                 float* scores) {
+  const hn::ScalableTag<float> d;
+  const auto masked = hn::Set(d, minus_infinity);
+  const KeyRange panels = whole_panels(range);
+  auto largest = masked;
+  for (std::int64_t place = panels.begin; place < panels.end; place += 2 * vector_lanes) {
+    const float* const bias = bias_of_panel(limits, first_key + place);
+    for (std::int64_t at = 0; at < 2 * vector_lanes; at += vector_lanes) {
+      const auto sum = hn::Add(hn::Load(d, scores + place + at), hn::LoadU(d, bias + at));
+      const auto score = hn::IfThenElse(lanes_within(d, range, place + at), sum, masked);
+      hn::Store(score, d, scores + place + at);
+      largest = hn::Max(largest, score);
+    }
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, largest));
+}
+
+// Keys [first, first + count) of the job.
+template <class T>
+HWY_INLINE void stream_tile(const StreamJob& job, std::int64_t first, std::int64_t count) {
+  const std::int64_t first_key = job.first_key + first;
+  const KeyRange any = ranges_of(job.limits, job.rows, first_key, count).any;
+  if (is_empty(any)) return;
+  const KeyRange keys{first + any.begin, first + any.end};
+  float* const room = job.scratch + job.rows * score_stride;
+  visit_keys<T>(job.keys, job.head_dim, job.rotation, keys, room,
+                [&](const auto& run, std::int64_t at)
+                    HWY_ATTR { score_run(run, job, at - first); });
+  for (std::int64_t row = 0; row < job.rows; ++row) {
+    float* const scores = job.scratch + row * score_stride;
+    const KeyRange range = within_tile(job.limits[row], first_key, count);
+    if (is_empty(range)) continue;
+    const float largest = complete_scores(job.limits[row], first_key, range, scores);
+    const StateRow state = state_row(job.state, row, job.features);
+    const Weighed weighed = weigh_row(state, scores, whole_panels(range), largest);
+    add_by_place(state, scores, range, job.limits[row].place_of_key_0 + first_key, weighed);
+  }
+  visit_keys<T>(job.values, job.features, {}, keys, room,
+                [&](const auto& run, std::int64_t at)
+                    HWY_ATTR { add_run(run, job, first_key, at - first); });
+}
+
+template <class T>
+void stream(const StreamJob& job) {
+  for (std::int64_t first = 0; first < job.count; first += keys_of_stream_tile) {
+    stream_tile<T>(job, first, std::min(keys_of_stream_tile, job.count - first));
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rotary::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggling guard

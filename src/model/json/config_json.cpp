@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/json/config_json.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/message.hpp"
+
+namespace rotary {
+namespace {
+
+// The parser quotes bytes as they come, which may be no UTF-8; a message must be.
+std::string in_ascii(std::string_view text) {
+  std::string shown(text);
+  for (char& c : shown) {
+    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+  }
+  return shown;
+}
+
+// Builds the tree of what the parser reads, and stops at the first thing that is refused.
+class StrictHandler final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  explicit StrictHandler(std::string_view document) : document_(document) {}
+
+  bool null() override { return add(Json()); }
+  bool boolean(bool value) override { return add(Json(value)); }
+  bool number_integer(number_integer_t value) override { return add(Json(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return add(Json(value)); }
+  bool number_float(number_float_t value, const string_t&) override { return add(Json(value)); }
+  bool string(string_t& value) override { return add(Json(std::move(value))); }
+  bool binary(binary_t&) override {
+    return refuse(document_, " must be JSON text, got a binary value");
+  }
+
+  bool start_object(std::size_t) override { return open(Json(Json::Object())); }
+  bool start_array(std::size_t) override { return open(Json(Json::Array())); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    if (open_.back()->find(name) != nullptr) {
+      return refuse(document_, " must not repeat a key, got '", shorten(name),
+                    "' twice in one object");
+    }
+    key_ = std::move(name);
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception& error) override {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: what" -> "what"
+    std::string_view what = error.what();
+    if (const auto bracket = what.find("] "); bracket != std::string_view::npos)
+      what.remove_prefix(bracket + 2);
+    if (const auto colon = what.find(": "); colon != std::string_view::npos)
+      what.remove_prefix(colon + 2);
+    return refuse(document_,
+                  " must be valid JSON with numbers that a double holds, got an error at byte ",
+                  position, ": ", shorten(in_ascii(what), 200));
+  }
+
+  [[nodiscard]] Result<Json> take() {
+    if (error_) return *std::move(error_);
+    return std::move(root_);
+  }
+
+ private:
+  template <class... Parts>
+  bool refuse(const Parts&... parts) {
+    error_ = malformed_input(parts...);
+    return false;
+  }
+
+  Json* place(Json&& value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    Json& parent = *open_.back();
+    if (parent.is_array()) return &parent.array().emplace_back(std::move(value));
+    return &(parent.object()[key_] = std::move(value));
+  }
+
+  bool add(Json&& value) {
+    place(std::move(value));
+    return true;
+  }
+
+  bool open(Json&& container) {
+    if (open_.size() == max_config_depth) {
+      return refuse(document_, " must not nest deeper than ", max_config_depth,
+                    " levels, got more");
+    }
+    open_.push_back(place(std::move(container)));
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::string_view document_;
+  // A container is only added to while it is the innermost open one, so these pointers stay valid.
+  std::vector<Json*> open_;
+  std::string key_;
+  Json root_;
+  std::optional<Error> error_;
+};
+
+Error wrong_type(const ConfigObject& from, std::string_view key, std::string_view wanted) {
+  return malformed_input(from.path, key, " must be ", wanted, ", got ", describe(*find(from, key)));
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, std::string_view document) {
+  if (text.size() > max_config_bytes) {
+    return malformed_input(document, " must be at most ", max_config_bytes, " bytes, got ",
+                           text.size());
+  }
+  // The parser takes it for the end of the text and would not look at what follows.
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
+    return malformed_input(document, " must be JSON text, got a NUL byte at byte ", nul);
+  }
+  StrictHandler handler(document);
+  nlohmann::json::sax_parse(text.begin(), text.end(), &handler);
+  return handler.take();
+}
+
+Result<Json> parse_config(std::string_view text, std::string_view document) {
+  auto config = parse_json(text, document);
+  if (config && !config->is_object()) {
+    return malformed_input(document, " must be a JSON object, got ", describe(*config));
+  }
+  return config;
+}
+
+const Json* find(const ConfigObject& from, std::string_view key) {
+  if (key.empty()) return nullptr;
+  const Json* const found = from.object->find(key);
+  return found == nullptr || found->is_null() ? nullptr : found;
+}
+
+Result<std::optional<double>> read_number(const ConfigObject& from, std::string_view key) {
+  const Json* const value = find(from, key);
+  if (value == nullptr) return std::optional<double>();
+  if (!value->is_number()) return wrong_type(from, key, "a number");
+  return std::optional(value->number());
+}
+
+Result<std::optional<std::int64_t>> read_integer(const ConfigObject& from, std::string_view key) {
+  const Json* const value = find(from, key);
+  if (value == nullptr) return std::optional<std::int64_t>();
+  if (value->is_unsigned() && static_cast<std::uint64_t>(value->integer()) > std::uint64_t{1}
+                                                                                 << 53) {
+    return wrong_type(from, key, "an integer below 2^53");
+  }
+  if (value->is_integer()) return std::optional(value->integer());
+  if (!value->is_number()) return wrong_type(from, key, "an integer");
+  const double number = value->number();
+  if (number != std::floor(number) || std::abs(number) > 0x1p53)
+    return wrong_type(from, key, "an integer");
+  return std::optional(static_cast<std::int64_t>(number));
+}
+
+Result<std::optional<bool>> read_boolean(const ConfigObject& from, std::string_view key) {
+  const Json* const value = find(from, key);
+  if (value == nullptr) return std::optional<bool>();
+  if (!value->is_boolean()) return wrong_type(from, key, "true or false");
+  return std::optional(value->boolean());
+}
+
+Result<std::optional<std::string>> read_string(const ConfigObject& from, std::string_view key) {
+  const Json* const value = find(from, key);
+  if (value == nullptr) return std::optional<std::string>();
+  if (!value->is_string()) return wrong_type(from, key, "a string");
+  return std::optional(value->string());
+}
+
+Result<std::optional<std::vector<double>>> read_numbers(const ConfigObject& from,
+                                                        std::string_view key) {
+  const Json* const value = find(from, key);
+  if (value == nullptr) return std::optional<std::vector<double>>();
+  const bool is_list =
+      value->is_array() && std::all_of(value->array().begin(), value->array().end(),
+                                       [](const Json& each) { return each.is_number(); });
+  if (!is_list) return wrong_type(from, key, "an array of numbers");
+  std::vector<double> numbers;
+  numbers.reserve(value->size());
+  for (const Json& each : value->array()) numbers.push_back(each.number());
+  return std::optional(std::move(numbers));
+}
+
+std::string shorten(std::string_view text, std::size_t longest) {
+  std::size_t end = std::min(text.size(), longest);
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+    --end;
+  }
+  std::string shown;
+  for (const char c : text.substr(0, end)) {
+    const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    shown += is_control ? '?' : c;  // a terminal would obey it
+  }
+  return end < text.size() ? shown + "…" : shown;
+}
+
+std::string describe(const Json& value) {
+  if (value.size() > 16) {
+    return message(value.is_object() ? "an object" : "an array", " of ", value.size(), " entries");
+  }
+  return shorten(value.text());
+}
+
+std::string describe(const std::string& value) { return describe(Json(value)); }
+
+}  // namespace rotary

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "base/message.hpp"
+#include "model/rope/scaling_readers.hpp"
+
+namespace rotary {
+namespace {
+
+// Of a config, Transformers 5: factor, or the ratio of the lengths. Transformers 4.57, vLLM and
+// llama.cpp take the ratio whatever factor says.
+double config_factor(DictionaryReader& reader, std::int64_t original) {
+  const auto factor = reader.number("factor");
+  const auto longest = reader.context().max_position_embeddings;
+  if (!longest || original <= 0) {
+    if (!factor) {
+      reader.fail(malformed_input(reader.from().path,
+                                  "factor must be given, got none (and no "
+                                  "max_position_embeddings to be divided by the original one)"));
+    }
+    return factor.value_or(0);
+  }
+  const double ratio = static_cast<double>(*longest) / static_cast<double>(original);
+  if (!factor) return ratio;
+  if (*factor != ratio) {
+    reader.warn(message(reader.from().path, "factor ", *factor,
+                        " is not max_position_embeddings / original_max_position_embeddings = ",
+                        ratio, ", which Transformers 4 and vLLM use; factor is used"));
+  }
+  return *factor;
+}
+
+// Of a spec: which list is a server's choice, so no config has it.
+LongRopeSwitch read_switch(DictionaryReader& reader) {
+  const auto name = reader.text("switch");
+  if (!name || *name == "by_context") return LongRopeSwitch::by_context;
+  if (*name == "always_short") return LongRopeSwitch::always_short;
+  if (*name != "always_long") {
+    reader.fail(malformed_input(reader.from().path,
+                                "switch must be by_context, always_short or always_long, got ",
+                                describe(*name)));
+  }
+  return LongRopeSwitch::always_long;
+}
+
+LongRopeScaling read_lists(DictionaryReader& reader) {
+  LongRopeScaling rule;
+  rule.short_factor = reader.required_numbers("short_factor");
+  rule.long_factor = reader.required_numbers("long_factor");
+  rule.original_context_tokens = reader.original_context();
+  if (reader.document() == Document::spec) {
+    rule.factor = reader.required_number("factor");
+    rule.lists = read_switch(reader);
+  } else {
+    rule.factor = config_factor(reader, rule.original_context_tokens);
+  }
+  rule.attention_factor = reader.number("attention_factor");
+  rule.short_mscale = reader.number("short_mscale");
+  rule.long_mscale = reader.number("long_mscale");
+  return rule;
+}
+
+}  // namespace
+
+Scaling read_longrope(DictionaryReader& reader) { return read_lists(reader); }
+
+Scaling read_phi3_yarn(DictionaryReader& reader) {
+  LongRopeScaling rule = read_lists(reader);
+  if (rule.attention_factor || !(rule.factor > 1)) return rule;
+  rule.attention_factor = 0.1 * std::log(rule.factor) + 1;
+  reader.warn(message(reader.from().path,
+                      "rope_type yarn of this family is LongRoPE with the "
+                      "attention factor 0.1 ln(factor) + 1; Transformers 5 "
+                      "reads it as longrope, with another factor"));
+  return rule;
+}
+
+}  // namespace rotary

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/rope/rope_keys.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/message.hpp"
+#include "model/encoding_choice.hpp"
+
+namespace rotary {
+namespace {
+
+std::string to_lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
+template <std::size_t n>
+bool contains(const std::array<std::string_view, n>& keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+// Switches with the value that says what is so anyway.
+struct Switch {
+  std::string_view key;
+  bool harmless;
+};
+constexpr std::array<Switch, 9> switches = {Switch{"rotary", true},
+                                            Switch{"use_rope", true},
+                                            Switch{"use_mrope", false},
+                                            Switch{"original_rope", true},
+                                            Switch{"rotary_value", false},
+                                            Switch{"use_mem_rope", false},
+                                            Switch{"rope_interleaved", false},
+                                            Switch{"use_rotary_pos_emb", true},
+                                            Switch{"position_embedding_xdrope", false}};
+
+bool is_harmless(std::string_view key, const Json& value) {
+  return std::any_of(switches.begin(), switches.end(), [&](const Switch& each) {
+    return each.key == key && value.is_boolean() && value.boolean() == each.harmless;
+  });
+}
+
+bool reads_layer_key(const Family& family, std::string_view key) {
+  switch (family.rotary_layers) {
+    case RotaryLayers::no_rope_layers:
+      return key == "no_rope_layers" || key == "no_rope_layer_interval";
+    case RotaryLayers::layer_rope_theta:
+      return key == "layer_rope_theta";
+    case RotaryLayers::all:
+    case RotaryLayers::sliding:
+    case RotaryLayers::sliding_if_windowed:
+      return false;
+  }
+  return false;
+}
+
+bool reads_label_key(const Family& family, std::string_view key) {
+  switch (family.labels) {
+    case RopeLabels::main_and_compress:
+      return key == "compress_rope_theta" || key == "qk_rope_head_dim";
+    case RopeLabels::per_layer_lists:
+      return key == "partial_rotary_factors";
+    case RopeLabels::layer_types:
+      return false;
+  }
+  return false;
+}
+
+// Read by some family, so a config may have them by inheritance.
+constexpr std::array<std::string_view, 11> known = {
+    "rope_theta",      "rope_scaling",          "rope_parameters", "rotary_pct",
+    "rotary_emb_base", "partial_rotary_factor", "rotary_dim",      "rope_interleave",
+    "attn_rotary_emb", "rope_max_length",       "qk_rope_head_dim"};
+
+// Of the indexer of DeepSeek-V3.2 and GLM-5, which chooses keys and is not shown.
+constexpr std::array<std::string_view, 1> of_an_indexer = {"indexer_rope_interleave"};
+
+}  // namespace
+
+bool speaks_of_rope(std::string_view original) {
+  const std::string lower = to_lower(original);
+  std::string_view key = lower;
+  constexpr std::array<std::string_view, 4> beginnings = {"rope", "rotary", "mrope", "xdrope"};
+  while (true) {
+    for (const std::string_view each : beginnings) {
+      if (key.substr(0, each.size()) == each) return true;
+    }
+    const auto underscore = key.find('_');
+    if (underscore == std::string_view::npos) return false;
+    key.remove_prefix(underscore + 1);
+  }
+}
+
+bool reads_key(const Family& family, std::string_view key) {
+  if (key.empty()) return false;
+  if (key == "rotary_dim") {
+    return family.partial == PartialRotary::dimension ||
+           family.rotary_dim_key != RotaryDimKey::ignored;
+  }
+  if (key == family.interleave_key) return true;
+  if (key == "use_mem_rope") return family.read_encoding == mem_rope_or_none;
+  if (family.latent && key == "qk_rope_head_dim") return true;
+  if (reads_layer_key(family, key) || reads_label_key(family, key)) return true;
+  if (!family.reads_rope_parameters) return false;
+  if (family.two_bases &&
+      (key == family.two_bases->full_key || key == family.two_bases->sliding_key))
+    return true;
+  const bool is_base = key == family.base_key && family.base_object.empty() && !family.two_bases;
+  return is_base || key == "rope_scaling" || key == "rope_parameters" ||
+         key == family.fraction_key || key == family.other_base_key ||
+         key == family.other_fraction_key || key == family.base_ratio_key;
+}
+
+Status check_rope_keys(const ConfigObject& config, const Family& family,
+                       std::vector<std::string>& warnings) {
+  for (const auto& [key, value] : config.object->object()) {
+    if (!speaks_of_rope(key) || value.is_null() || reads_key(family, key)) continue;
+    if (is_harmless(key, value)) continue;
+    if (family.latent && contains(of_an_indexer, key)) continue;
+    // Whether a model that nobody knows reads the key, nobody knows.
+    if (!contains(known, key) || family.model_type.empty()) {
+      return unsupported(config.path, shorten(key),
+                         " is not understood, and ignoring it could turn keys wrongly; got ",
+                         describe(value));
+    }
+    warnings.push_back(message(config.path, key, " is ignored: the family ", family.model_type,
+                               " does not read it"));
+  }
+  return {};
+}
+
+}  // namespace rotary

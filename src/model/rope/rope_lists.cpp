@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/rope/rope_lists.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/message.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr double default_base = 10000;            // configuration_step3p7.py, deepseek_v4's
+constexpr double default_compress_base = 160000;  // configuration_deepseek_v4.py
+constexpr std::size_t max_bases = 16;             // models have two
+
+// The entry of each layer's type; layers of a type must agree, as the class takes the first.
+Status spread(const ConfigObject& config, std::string_view list_key, std::string_view key,
+              const std::vector<std::string>& layer_types, Json::Object& dictionaries) {
+  const auto values = read_numbers(config, list_key);
+  if (!values) return values.error();
+  if (!*values) return {};
+  if ((*values)->size() < layer_types.size()) {
+    return malformed_input(config.path, list_key, " must have one entry for each layer, ",
+                           layer_types.size(), "; got ", (*values)->size());
+  }
+  for (std::size_t i = 0; i < layer_types.size(); ++i) {
+    Json::Object& dictionary = dictionaries[layer_types[i]].object();
+    const auto [entry, is_first] = dictionary.try_emplace(std::string(key), (**values)[i]);
+    if (!is_first && entry->second != Json((**values)[i])) {
+      return unsupported(config.path, list_key, " must be the same in all layers of type ",
+                         shorten(layer_types[i]), "; got ", describe(entry->second), " and ",
+                         (**values)[i]);
+    }
+  }
+  return {};
+}
+
+bool has_dictionary(const Json& dictionary, std::string_view label) {
+  const Json* const found = dictionary.find(label);
+  return found != nullptr && found->is_object();
+}
+
+}  // namespace
+
+Result<Json> expand_lists(const ConfigObject& config, const Json& dictionary,
+                          const std::vector<std::string>& layer_types) {
+  Json::Object dictionaries;
+  const Json* const base = find(config, "rope_theta");
+  const bool has_bases = base != nullptr && base->is_array();
+  const bool has_fractions = find(config, "partial_rotary_factors") != nullptr;
+  if (has_dictionary(dictionary, "full_attention")) return Json(std::move(dictionaries));
+  if (layer_types.empty()) {
+    if (!has_bases && !has_fractions) return Json(std::move(dictionaries));
+    return malformed_input(config.path,
+                           "layer_types must be given, because rope_theta or "
+                           "partial_rotary_factors is a list; got none");
+  }
+  for (const std::string& type : layer_types) {
+    dictionaries.try_emplace(type, Json::Object{{"rope_type", Json("default")}});
+  }
+  if (has_bases) {
+    if (auto status = spread(config, "rope_theta", "rope_theta", layer_types, dictionaries);
+        !status)
+      return std::move(status).error();
+  }
+  if (auto status = spread(config, "partial_rotary_factors", "partial_rotary_factor", layer_types,
+                           dictionaries);
+      !status)
+    return std::move(status).error();
+  if (const auto found = dictionaries.find("full_attention"); found != dictionaries.end()) {
+    for (const auto& [key, value] : dictionary.object())
+      found->second.object().insert_or_assign(key, value);
+  }
+  return Json(std::move(dictionaries));
+}
+
+Result<Labelled> main_and_compress(const ConfigObject& config, const Json& dictionary,
+                                   const std::vector<std::string>& layer_types) {
+  Labelled labelled{.dictionaries = dictionary, .of_layer = {}};
+  for (const std::string& type : layer_types)
+    labelled.of_layer.emplace_back(type == "sliding_attention" ? "main" : "compress");
+  if (!has_dictionary(dictionary, "main") || !has_dictionary(dictionary, "compress")) {
+    const auto base = read_number(config, "rope_theta");
+    if (!base) return base.error();
+    const auto compress_base = read_number(config, "compress_rope_theta");
+    if (!compress_base) return compress_base.error();
+    Json::Object compress = dictionary.object();
+    compress.insert_or_assign("rope_theta", Json(compress_base->value_or(default_compress_base)));
+    const Json* type = dictionary.find("rope_type");
+    if (type == nullptr) type = dictionary.find("type");
+    if (type != nullptr && *type == "yarn") compress.try_emplace("attention_factor", 1.0);
+    Json::Object main = {{"rope_type", Json("default")},
+                         {"rope_theta", Json(base->value_or(default_base))}};
+    labelled.dictionaries = Json(
+        Json::Object{{"main", Json(std::move(main))}, {"compress", Json(std::move(compress))}});
+  }
+  // A model may have layers of one kind alone.
+  for (const std::string_view label : {"main", "compress"}) {
+    const auto& used = labelled.of_layer;
+    if (!used.empty() && std::find(used.begin(), used.end(), label) == used.end())
+      labelled.dictionaries.object().erase(std::string(label));
+  }
+  if (layer_types.empty()) labelled.of_layer = {"main", "compress"};
+  return labelled;
+}
+
+Result<RopeLayout> layer_bases(const ConfigObject& config, const Json& dictionary,
+                               const std::string& path) {
+  const auto bases = read_numbers(config, "layer_rope_theta");
+  if (!bases) return bases.error();
+  RopeLayout layout{.ropes = {}, .of_layer = {}, .is_nested = false};
+  std::vector<double> distinct;
+  for (const double base : bases->value_or(std::vector<double>())) {
+    const auto found = std::find(distinct.begin(), distinct.end(), base);
+    layout.of_layer.push_back(base == 0 ? 0 : static_cast<std::size_t>(found - distinct.begin()));
+    if (base != 0 && found == distinct.end()) distinct.push_back(base);
+  }
+  if (distinct.size() > max_bases) {
+    return malformed_input(config.path, "layer_rope_theta must have at most ", max_bases,
+                           " different bases, got ", distinct.size());
+  }
+  for (const double base : distinct) {
+    Json own = dictionary;
+    own.object().insert_or_assign("rope_theta", Json(base));
+    std::optional<std::string> label;
+    if (distinct.size() > 1) label = message("rope_theta ", base);
+    layout.ropes.push_back({.layer_type = std::move(label),
+                            .dictionary = std::move(own),
+                            .path = path,
+                            .sections = {}});
+    layout.is_nested = true;
+  }
+  if (layout.ropes.empty()) {
+    layout.ropes.push_back(
+        {.layer_type = {}, .dictionary = dictionary, .path = path, .sections = {}});
+  }
+  return layout;
+}
+
+}  // namespace rotary

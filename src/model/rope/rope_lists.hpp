@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configs whose layers have rope parameters in other forms than one dictionary for each layer type.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/json/config_json.hpp"
+#include "model/rope/rope_layout.hpp"
+#include "rotary/result.hpp"
+
+namespace rotary {
+
+// Step-3.5: rope_theta and partial_rotary_factors hold one entry for each layer, rope_scaling is
+// for full layers. A dictionary for each layer type; empty when neither is a list, or when
+// `dictionary` is nested already.
+[[nodiscard]] Result<Json> expand_lists(const ConfigObject& config, const Json& dictionary,
+                                        const std::vector<std::string>& layer_types);
+
+struct Labelled {
+  Json dictionaries;
+  std::vector<std::string> of_layer;  // the label of each layer
+};
+
+// DeepSeek-V4: "main" for sliding layers, unscaled; "compress" for the others, with
+// compress_rope_theta and the rule, whose attention factor is 1 unless given.
+[[nodiscard]] Result<Labelled> main_and_compress(const ConfigObject& config, const Json& dictionary,
+                                                 const std::vector<std::string>& layer_types);
+
+// layer_rope_theta: one dictionary for each base that is not 0.
+[[nodiscard]] Result<RopeLayout> layer_bases(const ConfigObject& config, const Json& dictionary,
+                                             const std::string& path);
+
+}  // namespace rotary

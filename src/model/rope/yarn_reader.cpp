@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/message.hpp"
+#include "model/rope/scaling_readers.hpp"
+
+namespace rotary {
+namespace {
+
+// Factor and lengths that contradict each other: one of the three is usually wrong.
+void warn_about_ratio(DictionaryReader& reader, const YarnScaling& rule) {
+  const auto trained = reader.context().max_position_embeddings;
+  if (!trained || rule.original_context_tokens <= 0) return;
+  const double ratio =
+      static_cast<double>(*trained) / static_cast<double>(rule.original_context_tokens);
+  if (ratio == 1 || ratio == rule.factor) return;
+  reader.warn(message(reader.from().path, "factor ", rule.factor,
+                      " is not max_position_embeddings / original_max_position_embeddings = ",
+                      ratio, "; factor is used"));
+}
+
+// truncate of configs, which a spec understands too; ramp, of specs alone, has a name for each.
+YarnRamp read_ramp(DictionaryReader& reader) {
+  const ConfigObject& from = reader.from();
+  if (from.object->find("truncate") != nullptr && find(from, "truncate") == nullptr) {
+    reader.fail(malformed_input(from.path, "truncate must be true or false, got null"));
+  }
+  const auto truncate = reader.boolean("truncate");
+  const auto by_truncate = truncate.value_or(true) ? YarnRamp::whole_pairs : YarnRamp::fractional;
+  if (reader.document() == Document::config) return by_truncate;
+  const auto name = reader.text("ramp");
+  if (!name) return by_truncate;
+  if (truncate) {
+    reader.fail(malformed_input(from.path, "ramp and truncate must not both be given, got ramp ",
+                                describe(*name), " and truncate ", *truncate ? "true" : "false"));
+  }
+  if (*name == "turns") return YarnRamp::turns;
+  if (*name == "fractional") return YarnRamp::fractional;
+  if (*name != "whole_pairs") {
+    reader.fail(malformed_input(from.path, "ramp must be whole_pairs, fractional or turns, got ",
+                                describe(*name)));
+  }
+  return YarnRamp::whole_pairs;
+}
+
+}  // namespace
+
+Scaling read_yarn(DictionaryReader& reader) {
+  YarnScaling rule;
+  const bool has_factor_key = reader.from().object->find("factor") != nullptr;
+  const auto factor = reader.number("factor");
+  rule.original_context_tokens = reader.original_context();
+  if (!has_factor_key) reader.required_number("factor");
+  const auto trained = reader.context().max_position_embeddings;
+  if (factor) {
+    rule.factor = *factor;
+    warn_about_ratio(reader, rule);
+  } else if (trained && rule.original_context_tokens > 0) {  // "factor": null
+    rule.factor = static_cast<double>(*trained) / static_cast<double>(rule.original_context_tokens);
+  }
+  reader.warn_below_one(rule.factor);
+  // Transformers reads `beta or default`, so 0 is the default.
+  if (const auto beta = reader.number("beta_fast"); beta && *beta != 0) rule.beta_fast = *beta;
+  if (const auto beta = reader.number("beta_slow"); beta && *beta != 0) rule.beta_slow = *beta;
+  rule.attention_factor = reader.number("attention_factor");
+  rule.mscale = reader.number("mscale");
+  rule.mscale_all_dim = reader.number("mscale_all_dim");
+  const Json* const given = find(reader.from(), "attention_factor");
+  if (given != nullptr && given->is_integer()) {
+    reader.warn(message(reader.from().path, "attention_factor is an integer, ", describe(*given),
+                        "; Transformers warns unless it is a float"));
+  }
+  reader.boolean("finetuned");  // of the YaRN authors' own models: says how, not what
+  reader.explain("attn_factor",
+                 "it is vLLM's, where it multiplies the computed factor; attention_factor, which "
+                 "replaces it, is Transformers' name");
+  rule.ramp = read_ramp(reader);
+  return rule;
+}
+
+}  // namespace rotary

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotation/apply/rotate_checks.hpp"
+
+#include "base/message.hpp"
+#include "rotation/apply/turned_views.hpp"
+#include "tensor/view_checks.hpp"
+
+namespace rotary {
+namespace {
+
+// Rows with a role are those of xPos. What undoes A R divides by A^2, which no model computes:
+// there is no recipe for it to follow.
+Status check_inverse(const Rotations& rotations) {
+  if (rotations.role()) {
+    const Role role = *rotations.role();
+    const Role other = role == Role::query ? Role::key : Role::query;
+    return invalid_argument("direction inverse must be of rotations, got rows of xPos for role ",
+                            to_string(role),
+                            "; what they made is undone by direction transpose with rows for role ",
+                            to_string(other), " at the same positions, but for attention_factor^2");
+  }
+  if (rotations.numerics() == Numerics::exact || rotations.attention_factor() == 1) return {};
+  return invalid_argument("direction inverse needs an attention_factor of 1 under numerics ",
+                          to_string(rotations.numerics()), ", got ", rotations.attention_factor(),
+                          "; transpose is the backward pass");
+}
+
+Status check(Direction direction, const Rotations& rotations) {
+  switch (direction) {
+    case Direction::forward:
+    case Direction::transpose:
+      return {};
+    case Direction::inverse:
+      return check_inverse(rotations);
+  }
+  return invalid_argument("direction must be forward, inverse or transpose, got value ",
+                          static_cast<std::int32_t>(direction));
+}
+
+Status check_source(const ConstHeadsView& src, const ConstHeadsView& dst,
+                    const Rotations& rotations) {
+  if (src == dst) return {};  // in place: dst has been checked
+  if (auto status = check_view("src", src, rotations); !status) return status;
+  if (dst.dtype != src.dtype)
+    return invalid_argument("dst and src must have the same dtype, got ", to_string(dst.dtype),
+                            " and ", to_string(src.dtype));
+  if (dst.extents != src.extents) {
+    return invalid_argument("dst and src must have the same extents, got ", describe(dst.extents),
+                            " and ", describe(src.extents));
+  }
+  return check_apart("dst", dst, "src", src);
+}
+
+}  // namespace
+
+Status check_rotate(const HeadsView& dst, const ConstHeadsView& src, const Rotations& rotations,
+                    Direction direction) {
+  if (auto status = check(direction, rotations); !status) return status;
+  if (auto status = check_view("dst", dst, rotations); !status) return status;
+  if (auto status = check_distinct("dst", dst); !status) return status;
+  return check_source(src, dst, rotations);
+}
+
+Status check_rotate_qk(const HeadsView& q, const HeadsView& k, const Rotations& rotations,
+                       Direction direction) {
+  if (auto status = check(direction, rotations); !status) return status;
+  if (rotations.role()) {
+    return invalid_argument("rotations must serve q and k alike, got rows of xPos for role ",
+                            to_string(*rotations.role()),
+                            ": call rotate for each with rows of its own");
+  }
+  if (auto status = check_view("q", q, rotations); !status) return status;
+  if (auto status = check_view("k", k, rotations); !status) return status;
+  if (q.extents.batch != k.extents.batch) {
+    return invalid_argument("q and k must have the same batch, got ", q.extents.batch, " and ",
+                            k.extents.batch);
+  }
+  if (auto status = check_distinct("q", q); !status) return status;
+  if (auto status = check_distinct("k", k); !status) return status;
+  return check_apart("q", q, "k", k);
+}
+
+}  // namespace rotary

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotary/frequencies.hpp"
+
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "base/arithmetic_modes.hpp"
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "phase/turns.hpp"
+#include "rotation/frequencies/head_window.hpp"
+#include "rotation/frequencies/phase_steps.hpp"
+#include "rotation/frequencies/recipe.hpp"
+#include "rotation/frequencies/xpos_factor.hpp"
+#include "rotation/scaling/rules.hpp"
+
+namespace rotary {
+
+namespace {
+
+// Makes of what the rule gives what the spec's numerics turn by.
+Result<std::optional<GgmlAngles>> apply_numerics(const RotarySpec& spec,
+                                                 const UnscaledRotary& rotary,
+                                                 ScaledFrequencies& scaled) {
+  if (auto status = validate(spec.numerics, spec.rounding); !status) {
+    return std::move(status).error();
+  }
+  if (spec.xpos && spec.numerics != Numerics::exact) {
+    return unsupported("xpos needs numerics exact, got ", to_string(spec.numerics));
+  }
+  if (spec.sense != Sense::positive && spec.numerics == Numerics::ggml) {
+    return unsupported("numerics ggml needs sense positive, which is all that its operation has");
+  }
+  if (spec.numerics == Numerics::transformers && spec.rounding != Rounding::double_angle) {
+    round_like_transformers(spec.scaling, rotary, scaled.inv_freq);
+  }
+  if (spec.numerics != Numerics::ggml) return std::optional<GgmlAngles>();
+  auto angles = ggml_angles(spec.scaling, rotary, scaled);
+  if (!angles) return std::move(angles).error();
+  return std::optional<GgmlAngles>(*std::move(angles));
+}
+
+// rounding says nothing where numerics do not round by it.
+bool round_alike(const Frequencies& one, const Frequencies& other) {
+  return one.numerics == other.numerics && one.ggml == other.ggml &&
+         (one.numerics != Numerics::transformers || one.rounding == other.rounding);
+}
+
+}  // namespace
+
+Status validate_inv_freq(const HeadWindow& window, std::span<const double> inv_freq) {
+  if (static_cast<std::int64_t>(inv_freq.size()) != window.pairs()) {
+    return invalid_argument("inv_freq must have one entry for each pair, ", window.pairs(),
+                            "; got ", inv_freq.size());
+  }
+  for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
+    if (std::abs(inv_freq[pair]) < max_inv_freq) continue;
+    return invalid_argument("inv_freq must be in (-2^40, 2^40), got ", inv_freq[pair], " for pair ",
+                            pair);
+  }
+  return {};
+}
+
+namespace {
+
+Status validate_sense_and_xpos(const RotarySpec& spec) {
+  if (spec.sense != Sense::positive && spec.sense != Sense::negative) {
+    return invalid_argument("sense must be positive or negative, got value ",
+                            static_cast<std::int32_t>(spec.sense));
+  }
+  if (!spec.xpos) return {};
+  if (spec.numerics != Numerics::exact) {
+    return unsupported("xpos needs numerics exact, got ", to_string(spec.numerics));
+  }
+  return validate(*spec.xpos);
+}
+
+}  // namespace
+
+Result<Frequencies> make_frequencies(const HeadWindow& window, std::vector<double> inv_freq,
+                                     double attention_factor) noexcept {
+  return guarded([&]() -> Result<Frequencies> {
+    if (auto status = validate(window); !status) return std::move(status).error();
+    if (auto status = validate_inv_freq(window, inv_freq); !status)
+      return std::move(status).error();
+    if (auto status = validate_attention_factor(attention_factor); !status)
+      return std::move(status).error();
+    std::vector<std::uint64_t> turns(inv_freq.size());
+    for (std::size_t pair = 0; pair < turns.size(); ++pair)
+      turns[pair] = turns_per_position(inv_freq[pair]);
+    auto steps = phase_steps(turns);
+    return Frequencies{.window = window,
+                       .inv_freq = std::move(inv_freq),
+                       .turns = std::move(turns),
+                       .steps = std::move(steps),
+                       .attention_factor = attention_factor};
+  });
+}
+
+Result<Frequencies> make_frequencies(const RotarySpec& spec,
+                                     std::optional<std::int64_t> context_tokens) noexcept {
+  return guarded([&]() -> Result<Frequencies> {
+    if (context_tokens && *context_tokens < 1) {
+      return invalid_argument("context_tokens must be >= 1, got ", *context_tokens);
+    }
+    const auto window = head_window(spec);
+    if (!window) return window.error();
+    const UnscaledRotary rotary{
+        .base = spec.base, .rotary_dim = window->rotary_dim, .context_tokens = context_tokens};
+    if (!std::isfinite(rotary.base) || rotary.base <= 1) {
+      return invalid_argument("base (rope_theta) must be finite and > 1, got ", rotary.base);
+    }
+    if (auto status = validate_sense_and_xpos(spec); !status) return std::move(status).error();
+    const auto check = [&](const auto& rule) { return validate(rule, rotary); };
+    if (auto status = std::visit(check, spec.scaling); !status) return std::move(status).error();
+    auto scaled = std::visit([&](const auto& rule) { return scale(rule, rotary); }, spec.scaling);
+    auto ggml = apply_numerics(spec, rotary, scaled);
+    if (!ggml) return std::move(ggml).error();
+    if (spec.sense == Sense::negative) {
+      for (double& inv_freq : scaled.inv_freq) inv_freq = 0 - inv_freq;  // a pair of 0 keeps its 0
+    }
+    auto frequencies =
+        make_frequencies(*window, std::move(scaled.inv_freq), scaled.attention_factor);
+    if (!frequencies) return frequencies;
+    frequencies->contexts = scaled.contexts;
+    frequencies->numerics = spec.numerics;
+    frequencies->rounding = spec.rounding;
+    frequencies->ggml = *std::move(ggml);
+    frequencies->xpos = spec.xpos;
+    return frequencies;
+  });
+}
+
+bool rotate_alike(const Frequencies& one, const Frequencies& other) noexcept {
+  const DefaultModes modes;
+  const HeadWindow& a = one.window;
+  const HeadWindow& b = other.window;
+  return computed_here(a.head_dim == b.head_dim && a.rotary_dim == b.rotary_dim &&
+                       a.first_feature == b.first_feature && a.pairing.get() == b.pairing.get() &&
+                       one.inv_freq == other.inv_freq &&
+                       one.attention_factor == other.attention_factor && one.xpos == other.xpos &&
+                       round_alike(one, other));
+}
+
+}  // namespace rotary

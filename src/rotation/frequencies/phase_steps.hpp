@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cos and sin of positions 0, 1, … of each pair, from which rows are stepped
+// (kernels/rows-inl.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/kernels.hpp"
+
+namespace rotary {
+
+// Floats (or doubles) from the cos to the sin of one row: pairs rounded up to whole vectors.
+[[nodiscard]] inline std::int64_t lane_stride_for(std::int64_t pairs) noexcept {
+  return (pairs + kernels::lane_multiple - 1) / kernels::lane_multiple * kernels::lane_multiple;
+}
+
+// Pairs whose phases are on the stack at a time.
+inline constexpr std::int64_t block_lanes = 64;
+static_assert(block_lanes % kernels::lane_multiple == 0);
+
+// Entries of the table below.
+[[nodiscard]] inline std::size_t phase_step_count(std::int64_t pairs) noexcept {
+  return static_cast<std::size_t>(kernels::steps_per_anchor * 2 * lane_stride_for(pairs));
+}
+
+// [steps_per_anchor][cos, sin][lane_stride] of the angles step * turns, each correctly rounded but
+// for rare cases one ulp off; padding lanes are those of a pair that does not turn.
+[[nodiscard]] std::vector<double> phase_steps(std::span<const std::uint64_t> turns);
+
+}  // namespace rotary

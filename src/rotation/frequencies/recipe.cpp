@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotation/frequencies/recipe.hpp"
+
+#include <cstdint>
+
+#include "base/message.hpp"
+#include "rotation/frequencies/head_window.hpp"
+#include "tensor/position_checks.hpp"
+
+namespace rotary {
+namespace {
+
+Status check_ggml(const Frequencies& frequencies, const Positions& positions) {
+  if (!frequencies.ggml) {
+    return invalid_argument(
+        "frequencies.ggml must be that of make_frequencies for numerics ggml, got none");
+  }
+  const auto factors = static_cast<std::int64_t>(frequencies.ggml->freq_factors.size());
+  if (factors != 0 && factors != frequencies.window.pairs()) {
+    return invalid_argument("frequencies.ggml.freq_factors must have one entry for each pair, ",
+                            frequencies.window.pairs(), ", or none; got ", factors);
+  }
+  return check_int32(positions);
+}
+
+}  // namespace
+
+Status validate(Numerics numerics, Rounding rounding) {
+  if (to_string(numerics) == "unknown") {
+    return invalid_argument("numerics must be exact, transformers or ggml, got value ",
+                            static_cast<std::int32_t>(numerics));
+  }
+  if (to_string(rounding) == "unknown") {
+    return invalid_argument(
+        "rounding must be every_step, table, result or double_angle, got value ",
+        static_cast<std::int32_t>(rounding));
+  }
+  return {};
+}
+
+Status check_recipe(const Frequencies& frequencies, const Positions& positions,
+                    const Rotations& rotations) {
+  const Numerics numerics = frequencies.numerics;
+  if (auto status = validate(numerics, frequencies.rounding); !status) return status;
+  if (numerics == Numerics::exact) return {};
+  if (rotations.row_dtype() != RowDType::f32) {
+    return invalid_argument("rows must be f32 for numerics ", to_string(numerics), ", got f64");
+  }
+  if (numerics == Numerics::ggml) return check_ggml(frequencies, positions);
+  auto status = validate_inv_freq(frequencies.window, frequencies.inv_freq);
+  if (!status) return status;
+  if (rounds_table(numerics, frequencies.rounding) && !rotations.tensors()) {
+    return invalid_argument(
+        "tensors, the dtype of q and k, must be given in RotationsOptions for numerics "
+        "transformers with rounding ",
+        to_string(frequencies.rounding), ", which rounds cos and sin to it; got none");
+  }
+  return {};
+}
+
+}  // namespace rotary

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows from somebody else's cos and sin: every element is read twice, once to be checked and, when
+// all are good, once to be converted.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "rotary/rotations.hpp"
+#include "rotation/frequencies/head_window.hpp"
+#include "rotation/frequencies/phase_steps.hpp"
+#include "rotation/rows/rotations_access.hpp"
+#include "tensor/element_values.hpp"
+#include "tensor/overlap.hpp"
+#include "tensor/view_checks.hpp"
+
+namespace rotary {
+namespace {
+
+// What cos^2 + sin^2 may differ from A^2, relative. Rows rounded to bf16 differ by up to 0.8 %.
+constexpr double tolerance = 0.02;
+
+ConstHeadsView view_of(const void* elements, const CosSinView& rows, std::int64_t pairs) {
+  return without_unused_strides(ConstHeadsView{
+      .data = elements,
+      .dtype = rows.dtype,
+      .extents = {.batch = rows.batch, .tokens = rows.tokens, .heads = 1, .features = pairs},
+      .strides = {.batch = rows.batch_stride,
+                  .token = rows.token_stride,
+                  .feature = pairs == 1 ? 1 : rows.pair_stride}});
+}
+
+// Requires elements.
+Status check_elements(std::string_view name, const ConstHeadsView& view) {
+  if (view.data == nullptr) {
+    return invalid_argument(name, " must not be null, got null for ", view.extents.tokens,
+                            " tokens");
+  }
+  const auto misaligned = reinterpret_cast<std::uintptr_t>(view.data) %
+                          static_cast<std::uintptr_t>(size_in_bytes(view.dtype));
+  if (misaligned != 0) {
+    return invalid_argument(name, " must be aligned to its element size, ",
+                            size_in_bytes(view.dtype), " bytes; got an address ", misaligned,
+                            " bytes off");
+  }
+  if (!address_range(view)) {
+    return invalid_argument(name, " must span less than 2^62 bytes, got batch ", view.extents.batch,
+                            ", ", view.extents.tokens, " tokens, ", view.extents.features,
+                            " pairs with strides ", view.strides.batch, ", ", view.strides.token,
+                            ", ", view.strides.feature);
+  }
+  return {};
+}
+
+// 0 is a stride that was forgotten: every token would turn as the first.
+Status check_strides(const CosSinView& rows, std::int64_t pairs) {
+  if (pairs > 1 && rows.pair_stride == 0) {
+    return invalid_argument("pair_stride must not be 0 for more than one pair, got ", pairs,
+                            " pairs");
+  }
+  if (rows.tokens > 1 && rows.token_stride == 0) {
+    return invalid_argument("token_stride must not be 0 for more than one token, got ", rows.tokens,
+                            " tokens");
+  }
+  if (rows.batch > 1 && rows.batch_stride == 0) {
+    return invalid_argument("batch_stride must not be 0 for a batch of more than one, got batch ",
+                            rows.batch, "; a batch of 1 serves every batch row");
+  }
+  return {};
+}
+
+// The rows may lie beside what they are made from, in one buffer, but not on it.
+Status check_memory(std::span<const std::byte> memory, std::string_view name,
+                    const ConstHeadsView& view) {
+  const auto count = static_cast<std::int64_t>(memory.size() / sizeof(float));
+  const ConstHeadsView written{.data = memory.data(),
+                               .dtype = DType::f32,
+                               .extents = {.tokens = 1, .heads = 1, .features = count},
+                               .strides = {}};
+  if (find_overlap(view, written) == Overlap::none) return {};
+  return invalid_argument("memory must share no element with ", name,
+                          ", got memory that overlaps it or cannot be told from it");
+}
+
+Status check_source(const HeadWindow& window, const CosSinView& rows,
+                    const RotationsOptions& options) {
+  if (size_in_bytes(rows.dtype) == 0) {
+    return invalid_argument("dtype must be f32, bf16, f16 or f64, got value ",
+                            static_cast<std::int32_t>(rows.dtype));
+  }
+  if (options.role) {
+    return invalid_argument(
+        "role must be left out for rows of somebody else, which must be rotations and those of "
+        "xPos are not; got ",
+        to_string(*options.role));
+  }
+  if (auto status = validate_attention_factor(rows.attention_factor); !status) return status;
+  const auto bytes = row_bytes(window, rows.batch, rows.tokens, options.rows);
+  if (!bytes) return bytes.error();
+  if (rows.tokens == 0) return {};
+  if (auto status = check_strides(rows, window.pairs()); !status) return status;
+  const ConstHeadsView cos = view_of(rows.cos, rows, window.pairs());
+  const ConstHeadsView sin = view_of(rows.sin, rows, window.pairs());
+  if (auto status = check_elements("cos", cos); !status) return status;
+  if (auto status = check_elements("sin", sin); !status) return status;
+  const auto written = options.memory.first(std::min(*bytes, options.memory.size()));
+  if (auto status = check_memory(written, "cos", cos); !status) return status;
+  return check_memory(written, "sin", sin);
+}
+
+struct Index {
+  std::int64_t batch = 0;
+  std::int64_t token = 0;
+  std::int64_t pair = 0;
+};
+
+struct Values {
+  double cos;
+  double sin;
+
+  [[nodiscard]] double norm() const { return cos * cos + sin * sin; }
+};
+
+template <class Element>
+Values values_at(const CosSinView& rows, const Index& at) {
+  const std::int64_t i =
+      at.batch * rows.batch_stride + at.token * rows.token_stride + at.pair * rows.pair_stride;
+  return {.cos = value_at<Element>(rows.cos, i), .sin = value_at<Element>(rows.sin, i)};
+}
+
+// Calls visit(index) for each pair until it returns false; whether all returned true. Without
+// tokens the batch may be any.
+template <class Visit>
+bool for_each_pair(const CosSinView& rows, std::int64_t pairs, Visit visit) {
+  if (rows.tokens == 0) return true;
+  for (Index at; at.batch < rows.batch; ++at.batch) {
+    for (at.token = 0; at.token < rows.tokens; ++at.token) {
+      for (at.pair = 0; at.pair < pairs; ++at.pair) {
+        if (!visit(at)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+// "; attention_factor 1.5 fits every pair" when one does: then only the number was forgotten.
+template <class Element>
+std::string fitting_factor(const CosSinView& rows, std::int64_t pairs) {
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for_each_pair(rows, pairs, [&](const Index& at) {
+    const double norm = values_at<Element>(rows, at).norm();
+    least = std::min(least, norm);
+    most = std::isnan(norm) ? norm : std::max(most, norm);
+    return std::isfinite(most);
+  });
+  const double middle = least / 2 + most / 2;
+  if (!(most - middle <= tolerance * middle) || !validate_attention_factor(std::sqrt(middle))) {
+    return {};
+  }
+  return message("; attention_factor ", std::sqrt(middle), " fits every pair");
+}
+
+template <class Element>
+Status check_values(const CosSinView& rows, std::int64_t pairs) {
+  const double wanted = rows.attention_factor * rows.attention_factor;
+  Index bad;
+  const bool good = for_each_pair(rows, pairs, [&](const Index& at) {
+    bad = at;
+    // False for NaN and infinities, too.
+    return std::abs(values_at<Element>(rows, at).norm() - wanted) <= tolerance * wanted;
+  });
+  if (good) return {};
+  const Values got = values_at<Element>(rows, bad);
+  const std::string where =
+      message(" for batch ", bad.batch, ", token ", bad.token, ", pair ", bad.pair);
+  if (!std::isfinite(got.cos)) return invalid_argument("cos must be finite, got ", got.cos, where);
+  if (!std::isfinite(got.sin)) return invalid_argument("sin must be finite, got ", got.sin, where);
+  return invalid_argument("cos^2 + sin^2 must be attention_factor^2, ", wanted,
+                          ", within 2 %, got ", got.norm(), " from cos ", got.cos, " and sin ",
+                          got.sin, where, fitting_factor<Element>(rows, pairs));
+}
+
+// Into [batch][tokens][cos, sin][lane_stride], padding as that of a pair that does not turn.
+template <class Element, class Real>
+void convert(const CosSinView& rows, std::int64_t pairs, Real* to) {
+  const std::int64_t lane_stride = lane_stride_for(pairs);
+  for (Index at; at.batch < rows.batch; ++at.batch) {
+    for (at.token = 0; at.token < rows.tokens; ++at.token) {
+      for (at.pair = 0; at.pair < pairs; ++at.pair) {
+        const Values values = values_at<Element>(rows, at);
+        to[at.pair] = static_cast<Real>(values.cos);
+        to[lane_stride + at.pair] = static_cast<Real>(values.sin);
+      }
+      std::fill(to + pairs, to + lane_stride, static_cast<Real>(rows.attention_factor));
+      std::fill(to + lane_stride + pairs, to + 2 * lane_stride, Real{0});
+      to += 2 * lane_stride;
+    }
+  }
+}
+
+template <class Element>
+Result<Rotations> rotations_of(const CosSinView& rows, const HeadWindow& window,
+                               const RotationsOptions& options) {
+  const std::int64_t pairs = window.pairs();
+  if (auto status = check_values<Element>(rows, pairs); !status) {
+    return std::move(status).error();
+  }
+  auto rotations = RotationsAccess::empty(window, options);
+  if (!rotations) return rotations;
+  auto status = RotationsAccess::reshape(*rotations, {.window = window,
+                                                      .attention_factor = rows.attention_factor,
+                                                      .batch = rows.batch,
+                                                      .tokens = rows.tokens});
+  if (!status) return std::move(status).error();
+  if (rows.tokens == 0) return rotations;
+  void* const to = RotationsAccess::rows(*rotations);
+  if (options.rows == RowDType::f64) {
+    convert<Element>(rows, pairs, static_cast<double*>(to));
+  } else {
+    convert<Element>(rows, pairs, static_cast<float*>(to));
+  }
+  return rotations;
+}
+
+}  // namespace
+
+Result<Rotations> make_rotations(const HeadWindow& window, const CosSinView& rows,
+                                 const RotationsOptions& options) noexcept {
+  return guarded([&]() -> Result<Rotations> {
+    if (auto status = validate(window); !status) return std::move(status).error();
+    if (auto status = check_source(window, rows, options); !status) {
+      return std::move(status).error();
+    }
+    switch (rows.dtype) {
+      case DType::f32:
+        return rotations_of<float>(rows, window, options);
+      case DType::bf16:
+        return rotations_of<BFloat16>(rows, window, options);
+      case DType::f16:
+        return rotations_of<Float16>(rows, window, options);
+      case DType::f64:
+        break;
+    }
+    return rotations_of<double>(rows, window, options);
+  });
+}
+
+}  // namespace rotary

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operation on a float is rounded to float32 where it stands: the order of the operations is
+// the recipe (docs/theory/numerics.md). Only cos and sin are evaluated in double and rounded once,
+// which gives the nearest float32 but for about one in 2^28, so that no C library's or vector
+// library's cosf decides the last bit.
+#include "rotation/rows/recipe_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "rotation/frequencies/phase_steps.hpp"
+#include "tensor/element_values.hpp"
+#include "tensor/position_access.hpp"
+
+namespace rotary {
+namespace {
+
+struct CosSin {
+  float cos;
+  float sin;
+};
+
+CosSin cos_sin(double angle) {
+  return {.cos = static_cast<float>(std::cos(angle)), .sin = static_cast<float>(std::sin(angle))};
+}
+
+// One token's row.
+struct Row {
+  std::span<float> cos;  // [pairs]
+  std::span<float> sin;  // [pairs]
+};
+
+class TransformersRecipe {
+ public:
+  TransformersRecipe(const Frequencies& frequencies, std::optional<DType> tensors)
+      : inv_freq_(frequencies.inv_freq),
+        factor_(static_cast<float>(frequencies.attention_factor)),
+        double_angle_(frequencies.rounding == Rounding::double_angle),
+        table_(frequencies.rounding == Rounding::result ? DType::f32
+                                                        : tensors.value_or(DType::f32)) {}
+
+  template <class Number>
+  void write(Number position, const Row& row) const {
+    for (std::size_t pair = 0; pair < row.cos.size(); ++pair) {
+      const CosSin turned = cos_sin(angle(position, inv_freq_[pair]));
+      row.cos[pair] = of_table(turned.cos * factor_);
+      row.sin[pair] = of_table(turned.sin * factor_);
+    }
+  }
+
+  // Of a pair that does not turn.
+  [[nodiscard]] float resting_cos() const { return of_table(factor_); }
+
+ private:
+  template <class Number>
+  [[nodiscard]] double angle(Number position, double inv_freq) const {
+    if (double_angle_) return static_cast<double>(position) * inv_freq;
+    const float product = static_cast<float>(position) * static_cast<float>(inv_freq);
+    return product;
+  }
+
+  [[nodiscard]] float of_table(float value) const {
+    switch (table_) {
+      case DType::bf16:
+        return rounded_to_bf16(value);
+      case DType::f16:
+        return rounded_to_f16(value);
+      case DType::f32:
+      case DType::f64:
+        break;
+    }
+    return value;
+  }
+
+  std::span<const double> inv_freq_;
+  float factor_;
+  bool double_angle_;
+  DType table_;  // that cos and sin are rounded to
+};
+
+class GgmlRecipe {
+ public:
+  explicit GgmlRecipe(const GgmlAngles& angles) : angles_(angles) {}
+
+  template <class Number>
+  void write(Number position, const Row& row) const {
+    auto theta = static_cast<float>(position);
+    for (std::size_t pair = 0; pair < row.cos.size(); ++pair) {
+      const CosSin turned = cos_sin(double{angle(theta, pair)});
+      row.cos[pair] = turned.cos * angles_.mscale;
+      row.sin[pair] = turned.sin * angles_.mscale;
+      theta *= angles_.theta_scale;
+    }
+  }
+
+  [[nodiscard]] float resting_cos() const { return angles_.mscale; }
+
+ private:
+  [[nodiscard]] float angle(float theta, std::size_t pair) const {
+    const float extrapolated =
+        angles_.freq_factors.empty() ? theta : theta / angles_.freq_factors[pair];
+    const float interpolated = angles_.freq_scale * extrapolated;
+    if (angles_.ext_factor == 0) return interpolated;
+    const float mix = kept(pair) * angles_.ext_factor;
+    return interpolated * (1 - mix) + extrapolated * mix;
+  }
+
+  // 1 up to ramp_low, 0 from ramp_high on.
+  [[nodiscard]] float kept(std::size_t pair) const {
+    const float width = std::max(0.001F, angles_.ramp_high - angles_.ramp_low);
+    const float along = (static_cast<float>(pair) - angles_.ramp_low) / width;
+    return 1 - std::clamp(along, 0.0F, 1.0F);
+  }
+
+  const GgmlAngles& angles_;
+};
+
+// Calls visit(row, position): rows are [batch][tokens].
+template <class Visit>
+void for_each_position(const ConsecutivePositions& positions, Visit visit) {
+  for (std::int64_t token = 0; token < positions.tokens; ++token) {
+    visit(token, positions.first + token);
+  }
+}
+
+template <class Number, class Visit>
+void for_each_position(const PositionArray<Number>& positions, Visit visit) {
+  for (std::int64_t batch = 0; batch < positions.batch; ++batch) {
+    for (std::int64_t token = 0; token < positions.tokens; ++token) {
+      visit(batch * positions.tokens + token, number_at(positions, batch, token));
+    }
+  }
+}
+
+// Padding as that of a pair that does not turn.
+template <class Recipe>
+void write_rows(const Recipe& recipe, const Positions& positions, std::int64_t pairs, float* rows) {
+  const std::int64_t lane_stride = lane_stride_for(pairs);
+  const auto write = [&](std::int64_t token, auto position) {
+    float* const cos = rows + token * 2 * lane_stride;
+    float* const sin = cos + lane_stride;
+    const auto count = static_cast<std::size_t>(pairs);
+    recipe.write(position, {.cos = {cos, count}, .sin = {sin, count}});
+    std::fill(cos + pairs, cos + lane_stride, recipe.resting_cos());
+    std::fill(sin + pairs, sin + lane_stride, 0.0F);
+  };
+  std::visit([&](const auto& each) { for_each_position(each, write); }, positions);
+}
+
+}  // namespace
+
+void write_recipe_rows(const RowsMemory& memory, const Frequencies& frequencies,
+                       const Positions& positions) noexcept {
+  void* const rows = memory.rows;
+  const std::int64_t pairs = frequencies.window.pairs();
+  if (frequencies.numerics == Numerics::ggml) {
+    write_rows(GgmlRecipe(*frequencies.ggml), positions, pairs, static_cast<float*>(rows));
+  } else {
+    write_rows(TransformersRecipe(frequencies, memory.tensors), positions, pairs,
+               static_cast<float*>(rows));
+  }
+}
+
+}  // namespace rotary

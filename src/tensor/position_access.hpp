@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of checked positions, one at a time.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "rotary/positions.hpp"
+
+namespace rotary {
+
+[[nodiscard]] inline std::int64_t batch_of(const ConsecutivePositions&) noexcept { return 1; }
+
+template <class Number>
+[[nodiscard]] std::int64_t batch_of(const PositionArray<Number>& positions) noexcept {
+  return positions.batch;
+}
+
+[[nodiscard]] inline std::int64_t batch_of(const Positions& positions) noexcept {
+  return std::visit([](const auto& each) { return batch_of(each); }, positions);
+}
+
+[[nodiscard]] inline std::int64_t tokens_of(const Positions& positions) noexcept {
+  return std::visit([](const auto& each) { return each.tokens; }, positions);
+}
+
+// The position of token t of batch row b < batch_of(positions).
+[[nodiscard]] inline std::int64_t number_at(const ConsecutivePositions& positions, std::int64_t,
+                                            std::int64_t t) noexcept {
+  return positions.first + t;
+}
+
+template <class Number>
+[[nodiscard]] Number number_at(const PositionArray<Number>& positions, std::int64_t b,
+                               std::int64_t t) noexcept {
+  return positions.data[b * positions.batch_stride + t * positions.token_stride];
+}
+
+}  // namespace rotary

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor/position_checks.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "base/message.hpp"
+#include "rotary/tensor_view.hpp"
+#include "tensor/overlap.hpp"
+#include "tensor/position_access.hpp"
+#include "tensor/view_checks.hpp"
+
+namespace rotary {
+namespace {
+
+Status validate(const ConsecutivePositions& positions) {
+  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  if (positions.tokens > 0 && positions.first > largest - (positions.tokens - 1)) {
+    return invalid_argument("positions must stay within int64, got ", positions.tokens,
+                            " tokens from ", positions.first);
+  }
+  return {};
+}
+
+// The array as a view, so that strides are checked in one place. Requires elements.
+template <class Number>
+ConstHeadsView view_of(const PositionArray<Number>& positions) {
+  static_assert(sizeof(Number) == 4 || sizeof(Number) == 8);
+  return {
+      .data = positions.data,
+      .dtype = sizeof(Number) == 4 ? DType::f32 : DType::f64,
+      .extents = {.batch = positions.batch, .tokens = positions.tokens, .heads = 1, .features = 1},
+      .strides = {.batch = positions.batch_stride, .token = positions.token_stride}};
+}
+
+template <class Number>
+Status validate_data(const PositionArray<Number>& positions) {
+  if (positions.data == nullptr) {
+    return invalid_argument("positions must point to data, got null for ", positions.tokens,
+                            " tokens");
+  }
+  const auto misaligned = reinterpret_cast<std::uintptr_t>(positions.data) % alignof(Number);
+  if (misaligned != 0) {
+    return invalid_argument("positions must be aligned to their element size, ", sizeof(Number),
+                            " bytes; got an address ", misaligned, " bytes off");
+  }
+  if (positions.batch > 1 && positions.batch_stride == 0) {
+    return invalid_argument(
+        "batch_stride of positions must not be 0 for a batch of more than one, got batch ",
+        positions.batch, "; a batch of 1 serves every batch row");
+  }
+  if (!address_range(view_of(positions))) {
+    return invalid_argument("positions must span less than 2^62 bytes, got batch ", positions.batch,
+                            " and ", positions.tokens, " tokens with strides ",
+                            positions.batch_stride, " and ", positions.token_stride);
+  }
+  return {};
+}
+
+// Every value must satisfy accepts, or the error says the requirement, which is made only then. A
+// stride of 0 repeats one value, which is looked at once: counts may be any.
+template <class Number, class Accepts, class Requirement>
+Status check_values(const PositionArray<Number>& positions, Accepts accepts,
+                    Requirement requirement) {
+  const std::int64_t tokens = positions.token_stride == 0 ? 1 : positions.tokens;
+  for (std::int64_t batch = 0; batch < positions.batch; ++batch) {
+    for (std::int64_t token = 0; token < tokens; ++token) {
+      const Number position = number_at(positions, batch, token);
+      if (accepts(position)) continue;
+      return invalid_argument("positions must be ", requirement(), ", got ", position,
+                              " for batch ", batch, ", token ", token);
+    }
+  }
+  return {};
+}
+
+template <class Integer>
+Status validate_values(const PositionArray<Integer>&) {
+  return {};
+}
+
+Status validate_values(const PositionArray<double>& positions) {
+  const auto fits = [](double position) { return position >= -0x1p63 && position < 0x1p63; };
+  return check_values(positions, fits, [] { return "finite and in [-2^63, 2^63)"; });
+}
+
+template <class Number>
+Status validate(const PositionArray<Number>& positions) {
+  if (positions.batch < 1 || positions.tokens < 1) return {};
+  if (auto status = validate_data(positions); !status) return status;
+  return validate_values(positions);
+}
+
+std::string within(const ContextRange& contexts) {
+  return message("below ", contexts.last, ", because the frequencies are those of a context of ",
+                 contexts.first, " to ", contexts.last, " tokens");
+}
+
+Status check_within(const ConsecutivePositions& positions, const ContextRange& contexts) {
+  if (positions.tokens < 1 || positions.first < contexts.last - (positions.tokens - 1)) return {};
+  return invalid_argument("positions must be ", within(contexts), ", got ", positions.tokens,
+                          " tokens from ", positions.first);
+}
+
+template <class Number>
+Status check_within(const PositionArray<Number>& positions, const ContextRange& contexts) {
+  if (positions.batch < 1 || positions.tokens < 1) return {};
+  const auto last = static_cast<double>(contexts.last);
+  const auto fits = [&](Number position) {
+    if constexpr (std::is_same_v<Number, double>) return position < last;
+    return static_cast<std::int64_t>(position) < contexts.last;
+  };
+  return check_values(positions, fits, [&] { return within(contexts); });
+}
+
+bool is_int32(std::int64_t position) {
+  return position >= std::numeric_limits<std::int32_t>::min() &&
+         position <= std::numeric_limits<std::int32_t>::max();
+}
+
+bool is_int32(double position) {
+  return position >= -0x1p31 && position < 0x1p31 && position == std::trunc(position);
+}
+
+constexpr std::string_view int32_positions = "integers within int32 for numerics ggml";
+
+Status check_int32(const ConsecutivePositions& positions) {
+  if (positions.tokens < 1) return {};
+  if (is_int32(positions.first) && is_int32(positions.first + (positions.tokens - 1))) return {};
+  return invalid_argument("positions must be ", int32_positions, ", got ", positions.tokens,
+                          " tokens from ", positions.first);
+}
+
+Status check_int32(const PositionArray<std::int32_t>&) { return {}; }
+
+template <class Number>
+Status check_int32(const PositionArray<Number>& positions) {
+  if (positions.batch < 1 || positions.tokens < 1) return {};
+  const auto fits = [](Number position) { return is_int32(position); };
+  return check_values(positions, fits, [] { return int32_positions; });
+}
+
+Status check_memory(const ConsecutivePositions&, const ConstHeadsView&) { return {}; }
+
+template <class Number>
+Status check_memory(const PositionArray<Number>& positions, const ConstHeadsView& memory) {
+  if (positions.batch < 1 || positions.tokens < 1) return {};
+  if (find_overlap(without_unused_strides(view_of(positions)), memory) == Overlap::none) return {};
+  return invalid_argument(
+      "memory must share no element with positions, got memory that overlaps "
+      "them or cannot be told from them");
+}
+
+}  // namespace
+
+Status check_apart(const Positions& positions, std::span<const std::byte> memory) {
+  const auto count = static_cast<std::int64_t>(memory.size() / sizeof(float));
+  const ConstHeadsView view{.data = memory.data(),
+                            .dtype = DType::f32,
+                            .extents = {.tokens = 1, .heads = 1, .features = count},
+                            .strides = {}};
+  return std::visit([&](const auto& each) { return check_memory(each, view); }, positions);
+}
+
+Status check_int32(const Positions& positions) {
+  return std::visit([](const auto& each) { return check_int32(each); }, positions);
+}
+
+Status validate(const Positions& positions) {
+  return std::visit([](const auto& each) { return validate(each); }, positions);
+}
+
+Status check_within(const Positions& positions, const ContextRange& contexts) {
+  if (contexts.last == ContextRange{}.last) return {};
+  return std::visit([&](const auto& each) { return check_within(each, contexts); }, positions);
+}
+
+}  // namespace rotary

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor/view_checks.hpp"
+
+#include <string>
+
+#include "base/message.hpp"
+#include "tensor/overlap.hpp"
+
+namespace rotary {
+
+std::string describe(const Extents& n) {
+  return message("batch ", n.batch, ", tokens ", n.tokens, ", heads ", n.heads, ", features ",
+                 n.features);
+}
+
+std::string describe(const Strides& s) {
+  return message("batch ", s.batch, ", token ", s.token, ", head ", s.head, ", feature ",
+                 s.feature);
+}
+
+Status check_dtype(std::string_view name, DType dtype) {
+  if (size_in_bytes(dtype) != 0) return {};
+  return invalid_argument(name, ": dtype must be f32, bf16, f16 or f64, got value ",
+                          static_cast<std::int32_t>(dtype));
+}
+
+Status check_extents(std::string_view name, const Extents& n) {
+  if (n.batch >= 0 && n.tokens >= 0 && n.heads >= 0 && n.features >= 0) return {};
+  return invalid_argument(name, ": extents must be >= 0, got ", describe(n));
+}
+
+Status check_memory(std::string_view name, const ConstHeadsView& view) {
+  const auto range = address_range(view);
+  if (!range) {
+    return invalid_argument(name, ": the view must span less than 2^62 bytes, got extents ",
+                            describe(view.extents), " with strides ", describe(view.strides));
+  }
+  if (range->begin == range->end) return {};
+  if (view.data == nullptr)
+    return invalid_argument(name, ": data must not be null, got extents ", describe(view.extents));
+  const auto misaligned = reinterpret_cast<std::uintptr_t>(view.data) %
+                          static_cast<std::uintptr_t>(size_in_bytes(view.dtype));
+  if (misaligned != 0) {
+    return invalid_argument(name, ": data must be aligned to its element size, ",
+                            size_in_bytes(view.dtype), " bytes; got an address ", misaligned,
+                            " bytes off");
+  }
+  return {};
+}
+
+Status check_view(std::string_view name, const ConstHeadsView& view) {
+  if (auto status = check_dtype(name, view.dtype); !status) return status;
+  if (auto status = check_extents(name, view.extents); !status) return status;
+  return check_memory(name, view);
+}
+
+Status check_adjacent_features(std::string_view name, const ConstHeadsView& view) {
+  if (view.strides.feature == 1 || view.extents.features <= 1) return {};
+  return invalid_argument(name, ": features must be adjacent, a stride of 1; got strides ",
+                          describe(view.strides));
+}
+
+Status check_distinct(std::string_view name, const ConstHeadsView& view) {
+  if (find_self_overlap(view) == Overlap::none) return {};
+  return invalid_argument(name, ": elements of a destination must be distinct, got extents ",
+                          describe(view.extents), " with strides ", describe(view.strides));
+}
+
+Status check_apart(std::string_view name_a, const ConstHeadsView& a, std::string_view name_b,
+                   const ConstHeadsView& b) {
+  switch (find_overlap(a, b)) {
+    case Overlap::none:
+      return {};
+    case Overlap::shared:
+      return invalid_argument(name_a, " and ", name_b,
+                              " must share no element, got views that overlap");
+    case Overlap::undecided:
+      break;
+  }
+  return invalid_argument(
+      name_a, " and ", name_b,
+      " must be views whose strides nest when they lie in one buffer, got strides ",
+      describe(a.strides), " and ", describe(b.strides));
+}
+
+}  // namespace rotary
