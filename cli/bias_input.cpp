@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <type_traits>
 #include <utility>
 
 #include "cli/arguments.hpp"
@@ -63,23 +63,6 @@ struct Source {
     if (!options.parameters)
       fail(fmt::format("{} needs --parameters FILE: {}", options.name, what));
     return read_npy_file(*options.parameters);
-  }
-  // Two numbers for each head: of --set, or of the file, which holds the first of all heads, then
-  // the second. Read once: the file may be standard input.
-  [[nodiscard]] std::array<std::vector<double>, 2> lists(const std::string& first,
-                                                         const std::string& second) const {
-    if (!options.parameters) {
-      const std::int64_t count = heads();
-      return {settings.numbers(first, count), settings.numbers(second, count)};
-    }
-    const auto all = numbers_of(file(""));
-    const std::int64_t count = heads_of(all, 2);
-    if (static_cast<std::int64_t>(all.size()) != 2 * count) {
-      fail(fmt::format("--parameters must hold 2 numbers for each of {} heads, got {}", count,
-                       all.size()));
-    }
-    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(count);
-    return {std::vector(all.begin(), middle), std::vector(middle, all.end())};
   }
 };
 
@@ -161,32 +144,73 @@ Sandwich sandwich(const Source& source) {
           .heads = source.heads()};
 }
 
-OwnedBias kerple_log(const Source& source) {
-  auto [p, a] = source.lists("p", "a");
-  return {.bias = KerpleLog{.p = std::move(p), .a = std::move(a)}};
+// The lists of an encoding whose parameters are lists for each head, and the numbers that one head
+// has in all of them.
+struct Lists {
+  std::vector<std::pair<std::string, std::vector<double>*>> of_names;
+  std::int64_t units = 1;
+};
+
+std::int64_t units_of(const std::string& name, const std::string& text) {
+  constexpr std::int64_t most_units = 4096;
+  const std::int64_t units = parse_int64(option_of(name), text);
+  if (units >= 1 && units <= most_units) return units;
+  fail(fmt::format("{} must be from 1 to {}, got {}", option_of(name), most_units, units));
 }
 
-OwnedBias kerple_power(const Source& source) {
-  auto [a, p] = source.lists("a", "p");
-  return {.bias = KerplePower{.a = std::move(a), .p = std::move(p)}};
+Lists lists_of(RelativeBias& bias, BiasSettings& settings) {
+  Lists lists;
+  for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
+    const std::string name(facts.name);
+    if constexpr (std::is_same_v<Member, std::int64_t>)
+      lists.units = member = units_of(name, settings.required(name, facts.meaning));
+    if constexpr (std::is_same_v<Member, std::vector<double>>)
+      lists.of_names.emplace_back(name, &member);
+  });
+  return lists;
 }
 
-constexpr std::array<std::pair<std::string_view, OwnedBias (*)(const Source&)>, 6> makers = {{
-    {"t5", t5},
-    {"alibi", [](const Source& source) -> OwnedBias { return {.bias = alibi(source)}; }},
-    {"kerple_log", kerple_log},
-    {"kerple_power", kerple_power},
-    {"fire", [](const Source& source) -> OwnedBias { return {.bias = fire(source)}; }},
-    {"sandwich", [](const Source& source) -> OwnedBias { return {.bias = sandwich(source)}; }},
-}};
+// Its numbers come from --set, or from the file, which holds one list after the other. The file is
+// read once: it may be standard input.
+OwnedBias by_lists(const Source& source) {
+  OwnedBias owned{.bias = relative_bias_named(source.options.name).value()};
+  const Lists lists = lists_of(owned.bias, source.settings);
+  if (!source.options.parameters) {
+    const std::int64_t count = source.heads() * lists.units;
+    for (const auto& [name, numbers] : lists.of_names)
+      *numbers = source.settings.numbers(name, count);
+    return owned;
+  }
+  const auto all = numbers_of(source.file(""));
+  const auto per_head = lists.of_names.size() * static_cast<std::size_t>(lists.units);
+  const std::int64_t heads = source.heads_of(all, per_head);
+  if (all.size() != per_head * static_cast<std::size_t>(heads)) {
+    fail(fmt::format("--parameters must hold {} numbers for each of {} heads, got {}", per_head,
+                     heads, all.size()));
+  }
+  auto from = all.begin();
+  for (const auto& [name, numbers] : lists.of_names) {
+    const auto to = from + static_cast<std::ptrdiff_t>(heads * lists.units);
+    numbers->assign(from, to);
+    from = to;
+  }
+  return owned;
+}
+
+OwnedBias made(const Source& source) {
+  const std::string_view name = source.options.name;
+  if (name == "t5") return t5(source);
+  if (name == "alibi") return {.bias = alibi(source)};
+  if (name == "fire") return {.bias = fire(source)};
+  if (name == "sandwich") return {.bias = sandwich(source)};
+  return by_lists(source);
+}
 
 }  // namespace
 
 std::vector<std::string_view> bias_names() {
-  std::vector<std::string_view> names;
-  names.reserve(makers.size());
-  for (const auto& [name, make] : makers) names.push_back(name);
-  return names;
+  const auto names = relative_bias_names();
+  return {names.begin(), names.end()};
 }
 
 BiasSettings::BiasSettings(const std::vector<std::string>& settings) {
@@ -245,11 +269,9 @@ std::int64_t first_head(const RelativeBias& bias) noexcept {
 }
 
 OwnedBias read_bias(const BiasOptions& options) {
-  const auto row =
-      std::ranges::find(makers, options.name, [](const auto& each) { return each.first; });
-  if (row == makers.end()) fail_choice("NAME", options.name, bias_names());
+  if (!relative_bias_named(options.name)) fail_choice("NAME", options.name, bias_names());
   BiasSettings settings(options.settings);
-  OwnedBias owned = row->second({.options = options, .settings = settings});
+  OwnedBias owned = made({.options = options, .settings = settings});
   settings.check_all_used(options.name);
   ok_or_fail(validate(owned.bias), options.name);
   return owned;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rotations, one bias of six and Shaw's vectors for a case of attend().
 #include <algorithm>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "fuzz/attention/attend_case.hpp"
@@ -52,11 +54,26 @@ Fire decode_fire(Bytes& input, std::int64_t heads) {
           .output_bias = numbers(input, heads, -1, 1.0 / 128)};
 }
 
+// Numbers that every bound allows.
+RelativeBias decode_lists(Bytes& input, std::string_view name, std::int64_t heads) {
+  RelativeBias bias = relative_bias_named(name).value();
+  const std::int64_t units = input.number(1, 3);
+  for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
+    if constexpr (std::is_same_v<Member, std::int64_t>) member = units;
+    if constexpr (std::is_same_v<Member, std::vector<double>>) {
+      const bool with_units = facts.shape == ParameterShape::heads_by_units;
+      member = numbers(input, with_units ? heads * units : heads, 0.01, 1.0 / 256);
+    }
+  });
+  return bias;
+}
+
 bool decode_bias(Placing& placing, AttendCase& to) {
   Bytes& input = placing.input;
   const std::int64_t heads = to.shape.heads();
   const std::int64_t kind = input.number(0, 11);
-  if (heads == 0 || kind > 5) return false;
+  const auto kinds = relative_bias_names();
+  if (heads == 0 || kind >= static_cast<std::int64_t>(kinds.size())) return false;
   switch (kind) {
     case 0:
       to.bias = decode_t5(placing, heads);
@@ -75,10 +92,13 @@ bool decode_bias(Placing& placing, AttendCase& to) {
     case 4:
       to.bias = decode_fire(input, heads);
       break;
-    default:
+    case 5:
       to.bias = Sandwich{.dim = 2 * input.number(1, 4),
                          .base = static_cast<double>(input.number(1, 100)),
                          .heads = heads};
+      break;
+    default:
+      to.bias = decode_lists(input, kinds[static_cast<std::size_t>(kind)], heads);
   }
   to.options.encoding.bias = &to.bias;
   return true;

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string_view>
+#include <type_traits>
 
 #include "fuzz/int128.hpp"
 #include "fuzz/tokens_case.hpp"
@@ -83,6 +85,20 @@ Sandwich decode_sandwich(Bytes& input) {
   return sandwich;
 }
 
+// An encoding whose parameters are lists: as its facts say, or almost.
+RelativeBias decode_lists(Bytes& input, std::string_view name, std::int64_t heads) {
+  RelativeBias bias = relative_bias_named(name).value();
+  const std::int64_t units = input.once_in(32) ? input.number(-1, 1) : input.number(1, 3);
+  for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
+    if constexpr (std::is_same_v<Member, std::int64_t>) member = units;
+    if constexpr (std::is_same_v<Member, std::vector<double>>) {
+      const bool with_units = facts.shape == ParameterShape::heads_by_units;
+      member = decode_list(input, with_units ? heads * std::max<std::int64_t>(units, 0) : heads);
+    }
+  });
+  return bias;
+}
+
 bool are_bounded(const std::vector<double>& numbers) {
   return std::all_of(numbers.begin(), numbers.end(),
                      [](double number) { return std::abs(number) <= largest_number; });
@@ -96,6 +112,28 @@ bool are_positive(const std::vector<double>& numbers, double most) {
 Answer when(bool is_valid) { return is_valid ? Answer::accept : Answer::refuse; }
 
 struct Expected {
+  // Lists as long as the first says, at least one number, each within its bounds.
+  template <class Lists>
+  Answer operator()(const Lists& bias) const {
+    const std::int64_t heads = Describe<Lists>::heads(bias);
+    const std::int64_t units = Describe<Lists>::units(bias);
+    bool is_valid = heads >= 1;
+    Describe<Lists>::parameters(
+        bias, [&]<class Member>(const ParameterFacts& facts, const Member& member) {
+          if constexpr (std::is_same_v<Member, std::int64_t>) {
+            is_valid = is_valid && member >= 1;
+          } else {
+            const bool with_units = facts.shape == ParameterShape::heads_by_units;
+            is_valid =
+                is_valid &&
+                static_cast<std::int64_t>(member.size()) == (with_units ? heads * units : heads) &&
+                std::all_of(member.begin(), member.end(), [&facts](double number) {
+                  return number >= facts.bounds.least && number <= facts.bounds.most;
+                });
+          }
+        });
+    return when(is_valid);
+  }
   Answer operator()(const T5Bias& bias) const {
     const Strided table = strided(bias.table);
     const bool fits =
@@ -151,7 +189,9 @@ double decode_number(Bytes& input) {
 
 std::optional<RelativeBias> decode_bias(Bytes& input, Places& places) {
   const std::int64_t heads = input.number(1, 3);
-  switch (input.number(0, 5)) {
+  const auto kinds = relative_bias_names();
+  const std::int64_t kind = input.number(0, static_cast<std::int64_t>(kinds.size()) - 1);
+  switch (kind) {
     case 0:
       return decode_t5(input, places);
     case 1:
@@ -162,8 +202,10 @@ std::optional<RelativeBias> decode_bias(Bytes& input, Places& places) {
       return KerplePower{.a = decode_positive(input, heads), .p = decode_positive(input, heads)};
     case 4:
       return decode_fire(input);
-    default:
+    case 5:
       return decode_sandwich(input);
+    default:
+      return decode_lists(input, kinds[static_cast<std::size_t>(kind)], heads);
   }
 }
 

@@ -84,6 +84,12 @@ struct Add {
 
   bool operator()(const Sandwich&) const { return true; }
 
+  // The tests of gradients judge encodings made of lists.
+  template <class Lists>
+  bool operator()(const Lists&) const {
+    return false;
+  }
+
   // Places of the parameters: c, threshold, hidden_weight, hidden_bias, output_weight, output_bias.
   bool operator()(const Fire& fire) const {
     const std::size_t width = fire.hidden_weight.size();

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "rotary/describe.hpp"
 #include "rotary/export.h"
 #include "rotary/result.hpp"
 
@@ -34,6 +36,35 @@ struct Alibi {
   std::vector<double> slopes = {};
 
   friend bool operator==(const Alibi&, const Alibi&) = default;
+};
+
+template <>
+struct Describe<Alibi> {
+  static constexpr std::string_view name = "alibi";
+  static std::int64_t heads(const Alibi& of) noexcept { return of.heads; }
+  static std::int64_t units(const Alibi&) noexcept { return 0; }
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    constexpr auto setting = ParameterKind::setting;
+    visit(ParameterFacts{.name = "heads", .kind = setting, .meaning = "heads here"}, self.heads);
+    visit(
+        ParameterFacts{
+            .name = "first_head", .kind = setting, .meaning = "the first of them in the model"},
+        self.first_head);
+    visit(ParameterFacts{.name = "model_heads", .kind = setting, .meaning = "heads of the model"},
+          self.model_heads);
+    visit(ParameterFacts{.name = "bias_max",
+                         .kind = setting,
+                         .bounds = {0x1p-1074, 64, "> 0 and <= 64"},
+                         .meaning = "the last slope is 2^-bias_max"},
+          self.bias_max);
+    visit(ParameterFacts{.name = "form", .kind = setting, .meaning = "what a slope multiplies"},
+          self.form);
+    visit(ParameterFacts{.name = "slopes",
+                         .shape = ParameterShape::heads,
+                         .meaning = "the slope of each head, where it is learned"},
+          self.slopes);
+  }
 };
 
 // [heads], each within bias_error_bound of the exact power, relative.

@@ -3,7 +3,11 @@
 // et al. 2024 (arXiv 2310.04418); DAPE, positional_embeddings.py.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
 #include <vector>
+
+#include "rotary/describe.hpp"
 
 namespace rotary {
 
@@ -25,6 +29,44 @@ struct Fire {
   std::vector<double> output_bias = {};    // [heads]
 
   friend bool operator==(const Fire&, const Fire&) = default;
+};
+
+template <>
+struct Describe<Fire> {
+  static constexpr std::string_view name = "fire";
+  static std::int64_t heads(const Fire& of) noexcept {
+    return static_cast<std::int64_t>(of.output_bias.size());
+  }
+  static std::int64_t units(const Fire& of) noexcept {
+    return static_cast<std::int64_t>(of.hidden_weight.size());
+  }
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(ParameterFacts{.name = "c", .meaning = "distances per unit of the logarithm"}, self.c);
+    visit(ParameterFacts{.name = "threshold", .meaning = "L: the least reach of a query"},
+          self.threshold);
+    visit(ParameterFacts{.name = "epsilon",
+                         .kind = ParameterKind::setting,
+                         .bounds = {0x1p-100, 1, "from 2^-100 to 1"},
+                         .meaning = "added to the divisor of x"},
+          self.epsilon);
+    visit(ParameterFacts{.name = "hidden_weight",
+                         .shape = ParameterShape::units,
+                         .meaning = "weights of the hidden layer"},
+          self.hidden_weight);
+    visit(ParameterFacts{.name = "hidden_bias",
+                         .shape = ParameterShape::units,
+                         .meaning = "biases of the hidden layer"},
+          self.hidden_bias);
+    visit(ParameterFacts{.name = "output_weight",
+                         .shape = ParameterShape::heads_by_units,
+                         .meaning = "weights from the hidden layer to each head"},
+          self.output_weight);
+    visit(ParameterFacts{.name = "output_bias",
+                         .shape = ParameterShape::heads,
+                         .meaning = "the bias of x = 0 without hidden units"},
+          self.output_bias);
+  }
 };
 
 }  // namespace rotary

@@ -3,8 +3,11 @@
 // for each head. Chi et al. 2022 (arXiv 2205.09921); chijames/KERPLE, megatron/mpu/layers.py.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
+#include "rotary/describe.hpp"
 #include "rotary/export.h"
 
 namespace rotary {
@@ -23,6 +26,51 @@ struct KerplePower {
   std::vector<double> p = {};  // [heads], in (0, 2]
 
   friend bool operator==(const KerplePower&, const KerplePower&) = default;
+};
+
+template <>
+struct Describe<KerpleLog> {
+  static constexpr std::string_view name = "kerple_log";
+  static std::int64_t heads(const KerpleLog& of) noexcept {
+    return static_cast<std::int64_t>(of.p.size());
+  }
+  static std::int64_t units(const KerpleLog&) noexcept { return 0; }
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(ParameterFacts{.name = "p",
+                         .shape = ParameterShape::heads,
+                         .bounds = positive_number,
+                         .meaning = "how strongly distance counts"},
+          self.p);
+    visit(ParameterFacts{.name = "a",
+                         .shape = ParameterShape::heads,
+                         .bounds = positive_number,
+                         .meaning = "distances per unit of the logarithm"},
+          self.a);
+  }
+};
+
+template <>
+struct Describe<KerplePower> {
+  static constexpr std::string_view name = "kerple_power";
+  static std::int64_t heads(const KerplePower& of) noexcept {
+    return static_cast<std::int64_t>(of.p.size());
+  }
+  static std::int64_t units(const KerplePower&) noexcept { return 0; }
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(ParameterFacts{.name = "a",
+                         .shape = ParameterShape::heads,
+                         .bounds = positive_number,
+                         .meaning = "how strongly distance counts"},
+          self.a);
+    visit(ParameterFacts{.name = "p",
+                         .shape = ParameterShape::heads,
+                         .bounds = {0x1p-1074, 2, "> 0 and <= 2"},
+                         .meaning = "power of the distance; beyond 2 the kernel is not "
+                                    "conditionally positive definite"},
+          self.p);
+  }
 };
 
 // What the authors' code sets the numbers to before each use: at least 0.01, the exponent of the

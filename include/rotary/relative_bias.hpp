@@ -5,11 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 
 #include "rotary/alibi.hpp"
+#include "rotary/describe.hpp"
 #include "rotary/export.h"
 #include "rotary/fire.hpp"
 #include "rotary/kerple.hpp"
@@ -20,9 +23,33 @@
 
 namespace rotary {
 
-using RelativeBias = std::variant<T5Bias, Alibi, KerpleLog, KerplePower, Fire, Sandwich>;
+// One of these, and a type of its own, so that symbols keep their names when one is added.
+using RelativeBiases = std::variant<T5Bias, Alibi, KerpleLog, KerplePower, Fire, Sandwich>;
+struct RelativeBias : RelativeBiases {
+  using RelativeBiases::RelativeBiases;
+  using RelativeBiases::operator=;
+};
 
-// "t5", "alibi", "kerple_log", "kerple_power", "fire", "sandwich".
+// Calls visit(facts, member) for each parameter: member is a double, an integer, an enumerator, a
+// std::vector<double> or, of T5, a ConstMatrixView; const where the bias is.
+template <class Bias, class Visit>
+requires std::is_same_v<std::remove_const_t<Bias>, RelativeBias>
+void for_each_parameter(Bias& bias, Visit visit) {
+  std::visit(
+      [&](auto& encoding) {
+        Describe<std::remove_cvref_t<decltype(encoding)>>::parameters(encoding, visit);
+      },
+      bias);
+}
+
+// The names of all encodings, in the order of the alternatives.
+[[nodiscard]] ROTARY_API std::span<const std::string_view> relative_bias_names() noexcept;
+
+// An encoding of this name with nothing set; nothing where no encoding has it.
+[[nodiscard]] ROTARY_API std::optional<RelativeBias> relative_bias_named(
+    std::string_view name) noexcept;
+
+// As in relative_bias_names().
 [[nodiscard]] ROTARY_API std::string_view to_string(const RelativeBias& bias) noexcept;
 
 // Row r is a query at first_query + r, column c a key at first_key + c. Positions are int64 and no
@@ -78,9 +105,8 @@ inline constexpr double bias_error_bound = 0x1p-46;
 [[nodiscard]] ROTARY_API Status fill_distances(const ScoresView& out, const RelativeBias& bias,
                                                std::int64_t first_distance);
 
-// Numbers that training would change, in this order: T5 table[buckets][heads]; ALiBi slopes[heads];
-// KERPLE log p[heads], a[heads]; KERPLE power a[heads], p[heads]; FIRE c, threshold, hidden_weight,
-// hidden_bias, output_weight, output_bias; Sandwich none. Requires a valid bias.
+// Numbers that training would change: those of the learned parameters in the order of Describe.
+// Requires a valid bias.
 [[nodiscard]] ROTARY_API std::int64_t parameter_count(const RelativeBias& bias) noexcept;
 
 // gradients[parameter] += Σ d_bias · ∂bias/∂parameter over all elements, batch rows included, in a

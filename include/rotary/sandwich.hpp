@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+
+#include "rotary/describe.hpp"
 
 namespace rotary {
 
@@ -15,6 +18,25 @@ struct Sandwich {
   std::int64_t heads = 0;  // in [1, 2^20]
 
   friend bool operator==(const Sandwich&, const Sandwich&) = default;
+};
+
+template <>
+struct Describe<Sandwich> {
+  static constexpr std::string_view name = "sandwich";
+  static std::int64_t heads(const Sandwich& of) noexcept { return of.heads; }
+  static std::int64_t units(const Sandwich&) noexcept { return 0; }
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    constexpr auto setting = ParameterKind::setting;
+    visit(ParameterFacts{.name = "dim", .kind = setting, .meaning = "twice the frequencies"},
+          self.dim);
+    visit(ParameterFacts{.name = "base",
+                         .kind = setting,
+                         .bounds = {1, 0x1.fffffffffffffp1023, "finite and >= 1"},
+                         .meaning = "base of the frequencies"},
+          self.base);
+    visit(ParameterFacts{.name = "heads", .kind = setting, .meaning = "heads here"}, self.heads);
+  }
 };
 
 }  // namespace rotary

@@ -178,10 +178,15 @@ struct ContextRange {
   friend bool operator==(const ContextRange&, const ContextRange&) = default;
 };
 
-using Scaling =
+// One of these, and a type of its own, so that symbols keep their names when one is added.
+using ScalingRules =
     std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
                  DynamicNtkScaling, LongRopeScaling, ProportionalScaling, MixedNtkScaling,
                  NtkByPartsScaling, ClippedScaling, RetNetScaling, ExplicitScaling>;
+struct Scaling : ScalingRules {
+  using ScalingRules::ScalingRules;
+  using ScalingRules::operator=;
+};
 
 // As the rope_type of model configs, "yarn"; of rules that no config has a name of ours, "ntk".
 [[nodiscard]] ROTARY_API std::string_view rope_type(const Scaling& scaling) noexcept;

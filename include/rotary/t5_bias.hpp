@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
+#include "rotary/describe.hpp"
 #include "rotary/export.h"
 #include "rotary/result.hpp"
 #include "rotary/scores_view.hpp"
@@ -41,6 +43,31 @@ struct T5Buckets {
 struct T5Bias {
   T5Buckets buckets;
   ConstMatrixView table;  // [buckets, heads]; must live until the call that it is passed to returns
+};
+
+template <>
+struct Describe<T5Bias> {
+  static constexpr std::string_view name = "t5";
+  static std::int64_t heads(const T5Bias& of) noexcept { return of.table.columns; }
+  static std::int64_t units(const T5Bias&) noexcept { return 0; }
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    constexpr auto setting = ParameterKind::setting;
+    visit(ParameterFacts{.name = "buckets", .kind = setting, .meaning = "rows of the table"},
+          self.buckets.buckets);
+    visit(ParameterFacts{.name = "max_distance",
+                         .kind = setting,
+                         .meaning = "from here on all distances share the last bucket"},
+          self.buckets.max_distance);
+    visit(ParameterFacts{.name = "direction", .kind = setting, .meaning = "encoder or decoder"},
+          self.buckets.direction);
+    visit(ParameterFacts{.name = "rounding", .kind = setting, .meaning = "whose float32 edges"},
+          self.buckets.rounding);
+    visit(ParameterFacts{.name = "table",
+                         .shape = ParameterShape::rows_by_heads,
+                         .meaning = "the bias of each bucket and head"},
+          self.table);
+  }
 };
 
 }  // namespace rotary

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
+#include "base/message.hpp"
 #include "relative/pair_positions.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/result.hpp"
@@ -22,6 +24,27 @@ namespace rotary::relative {
 [[nodiscard]] Status check(const KerplePower& bias);
 [[nodiscard]] Status check(const Fire& bias);
 [[nodiscard]] Status check(const Sandwich& bias);
+
+// Refuses the first number that is out of its parameter's bounds, in the order of Describe.
+template <class Encoding>
+[[nodiscard]] Status check_numbers(const Encoding& bias) {
+  Status status;
+  const auto check = [&](const ParameterFacts& facts, std::span<const double> numbers) {
+    const auto [least, most, requirement] = facts.bounds;
+    for (const double number : numbers) {
+      if (!status) return;
+      if (!(number >= least && number <= most)) {
+        status = invalid_argument(facts.name, " must be ", requirement, ", got ", number);
+      }
+    }
+  };
+  Describe<Encoding>::parameters(
+      bias, [&]<class Member>(const ParameterFacts& facts, const Member& member) {
+        if constexpr (std::is_same_v<Member, std::vector<double>>) check(facts, member);
+        if constexpr (std::is_same_v<Member, double>) check(facts, {&member, 1});
+      });
+  return status;
+}
 
 // In [0, buckets). Requires checked buckets.
 [[nodiscard]] std::int64_t bucket_of(std::int64_t relative_position,
@@ -68,28 +91,30 @@ class AlibiEvaluator {
   std::vector<double> slopes_;
 };
 
-class KerpleLogEvaluator {
+// Formulas of the signed distance key - query and the numbers of a head, which share nothing else.
+[[nodiscard]] double formula(const KerpleLog& of, std::int64_t head, double relative) noexcept;
+[[nodiscard]] double formula(const KerplePower& of, std::int64_t head, double relative) noexcept;
+void add_gradient(const KerpleLog& of, std::span<double> sums, const Upstream& upstream) noexcept;
+void add_gradient(const KerplePower& of, std::span<double> sums, const Upstream& upstream) noexcept;
+
+template <class Bias>
+class FormulaEvaluator {
  public:
-  explicit KerpleLogEvaluator(const KerpleLog& bias) : bias_(bias) {}
+  explicit FormulaEvaluator(const Bias& bias) : bias_(bias) {}
   [[nodiscard]] static Dependence depends_on() noexcept { return Dependence::distance; }
-  [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;
-  [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
-  void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
+  // NOLINTNEXTLINE(readability-convert-member-functions-to-static): as every evaluator's
+  [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept {
+    return static_cast<double>(pair.relative());
+  }
+  [[nodiscard]] double value(std::int64_t head, double term) const noexcept {
+    return formula(bias_, head, term);
+  }
+  void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept {
+    relative::add_gradient(bias_, sums, upstream);
+  }
 
  private:
-  const KerpleLog& bias_;
-};
-
-class KerplePowerEvaluator {
- public:
-  explicit KerplePowerEvaluator(const KerplePower& bias) : bias_(bias) {}
-  [[nodiscard]] static Dependence depends_on() noexcept { return Dependence::distance; }
-  [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;
-  [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
-  void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
-
- private:
-  const KerplePower& bias_;
+  const Bias& bias_;
 };
 
 // slope x + offset.
@@ -155,14 +180,12 @@ class SandwichEvaluator {
   std::vector<std::uint64_t> turns_;  // of each frequency, in 2^-64 turns per position
 };
 
+template <class Bias>
+[[nodiscard]] FormulaEvaluator<Bias> evaluator(const Bias& bias) {
+  return FormulaEvaluator<Bias>(bias);
+}
 [[nodiscard]] inline T5Evaluator evaluator(const T5Bias& bias) { return T5Evaluator(bias); }
 [[nodiscard]] inline AlibiEvaluator evaluator(const Alibi& bias) { return AlibiEvaluator(bias); }
-[[nodiscard]] inline KerpleLogEvaluator evaluator(const KerpleLog& bias) {
-  return KerpleLogEvaluator(bias);
-}
-[[nodiscard]] inline KerplePowerEvaluator evaluator(const KerplePower& bias) {
-  return KerplePowerEvaluator(bias);
-}
 [[nodiscard]] inline FireEvaluator evaluator(const Fire& bias) { return FireEvaluator(bias); }
 [[nodiscard]] inline SandwichEvaluator evaluator(const Sandwich& bias) {
   return SandwichEvaluator(bias);

@@ -13,14 +13,6 @@
 namespace rotary::relative {
 namespace {
 
-Status check_bounded(std::string_view name, std::span<const double> values) {
-  for (const double value : values) {
-    if (!(std::abs(value) <= largest_parameter))
-      return invalid_argument(name, " must be from -2^256 to 2^256, got ", value);
-  }
-  return {};
-}
-
 // When a hidden unit counts, which is when it is more than 0, of all x >= 0.
 enum class Counts { never, always, above, below };
 
@@ -93,19 +85,7 @@ Status check(const Fire& bias) {
         "for each head and output_weight one for each of both, at least one; got ",
         width, ", ", bias.hidden_bias.size(), ", ", heads, " and ", bias.output_weight.size());
   }
-  if (!(bias.epsilon >= 0x1p-100 && bias.epsilon <= 1))
-    return invalid_argument("epsilon must be from 2^-100 to 1, got ", bias.epsilon);
-  struct Named {
-    std::string_view name;
-    std::span<const double> values;
-  };
-  for (const auto& [name, values] :
-       {Named{"c", {&bias.c, 1}}, Named{"threshold", {&bias.threshold, 1}},
-        Named{"hidden_weight", bias.hidden_weight}, Named{"hidden_bias", bias.hidden_bias},
-        Named{"output_weight", bias.output_weight}, Named{"output_bias", bias.output_bias}}) {
-    if (auto status = check_bounded(name, values); !status) return status;
-  }
-  return {};
+  return check_numbers(bias);
 }
 
 FireEvaluator::FireEvaluator(const Fire& bias) : bias_(bias) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rotary/relative_bias.hpp"
 
+#include <array>
+#include <type_traits>
+
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "relative/evaluators.hpp"
@@ -8,44 +11,49 @@
 namespace rotary {
 namespace {
 
-struct Name {
-  std::string_view operator()(const T5Bias&) const { return "t5"; }
-  std::string_view operator()(const Alibi&) const { return "alibi"; }
-  std::string_view operator()(const KerpleLog&) const { return "kerple_log"; }
-  std::string_view operator()(const KerplePower&) const { return "kerple_power"; }
-  std::string_view operator()(const Fire&) const { return "fire"; }
-  std::string_view operator()(const Sandwich&) const { return "sandwich"; }
-};
+template <class Encoding>
+using DescribeOf = Describe<std::remove_cvref_t<Encoding>>;
 
-template <class Container>
-std::int64_t count(const Container& values) {
-  return static_cast<std::int64_t>(values.size());
+template <class... Encodings>
+constexpr auto names_of(std::type_identity<std::variant<Encodings...>>) {
+  return std::array{Describe<Encodings>::name...};
 }
+constexpr std::array names = names_of(std::type_identity<RelativeBiases>());
 
-struct Heads {
-  std::int64_t operator()(const T5Bias& bias) const { return bias.table.columns; }
-  std::int64_t operator()(const Alibi& bias) const { return bias.heads; }
-  std::int64_t operator()(const KerpleLog& bias) const { return count(bias.p); }
-  std::int64_t operator()(const KerplePower& bias) const { return count(bias.p); }
-  std::int64_t operator()(const Fire& bias) const { return count(bias.output_bias); }
-  std::int64_t operator()(const Sandwich& bias) const { return bias.heads; }
-};
-
-struct Parameters {
-  std::int64_t operator()(const T5Bias& bias) const { return bias.table.rows * bias.table.columns; }
-  std::int64_t operator()(const Alibi& bias) const { return bias.heads; }
-  std::int64_t operator()(const KerpleLog& bias) const { return 2 * count(bias.p); }
-  std::int64_t operator()(const KerplePower& bias) const { return 2 * count(bias.p); }
-  std::int64_t operator()(const Fire& bias) const {
-    return 2 + count(bias.hidden_weight) + count(bias.hidden_bias) + count(bias.output_weight) +
-           count(bias.output_bias);
+template <class Encoding>
+std::int64_t count_of(const Encoding& bias, const ParameterFacts& facts) {
+  using Facts = Describe<Encoding>;
+  switch (facts.shape) {
+    case ParameterShape::one:
+      return 1;
+    case ParameterShape::heads:
+      return Facts::heads(bias);
+    case ParameterShape::units:
+      return Facts::units(bias);
+    case ParameterShape::heads_by_units:
+      return Facts::heads(bias) * Facts::units(bias);
+    case ParameterShape::rows_by_heads:
+      break;
   }
-  std::int64_t operator()(const Sandwich&) const { return 0; }
-};
+  return 0;  // a view says its own
+}
 
 }  // namespace
 
-std::string_view to_string(const RelativeBias& bias) noexcept { return std::visit(Name{}, bias); }
+std::span<const std::string_view> relative_bias_names() noexcept { return names; }
+
+std::optional<RelativeBias> relative_bias_named(std::string_view name) noexcept {
+  std::optional<RelativeBias> found;
+  const auto take_if = [&]<class Encoding>(std::type_identity<Encoding>) {
+    if (Describe<Encoding>::name == name) found = Encoding{};
+  };
+  [&]<class... Encodings>(std::type_identity<std::variant<Encodings...>>) {
+    (take_if(std::type_identity<Encodings>()), ...);
+  }(std::type_identity<RelativeBiases>());
+  return found;
+}
+
+std::string_view to_string(const RelativeBias& bias) noexcept { return names[bias.index()]; }
 
 Status validate(const RelativeBias& bias) {
   return guarded([&]() -> Status {
@@ -53,7 +61,10 @@ Status validate(const RelativeBias& bias) {
   });
 }
 
-std::int64_t head_count(const RelativeBias& bias) noexcept { return std::visit(Heads{}, bias); }
+std::int64_t head_count(const RelativeBias& bias) noexcept {
+  return std::visit(
+      [](const auto& encoding) { return DescribeOf<decltype(encoding)>::heads(encoding); }, bias);
+}
 
 bool depends_on_distance_alone(const RelativeBias& bias) noexcept {
   if (std::holds_alternative<Fire>(bias)) return false;
@@ -62,7 +73,20 @@ bool depends_on_distance_alone(const RelativeBias& bias) noexcept {
 }
 
 std::int64_t parameter_count(const RelativeBias& bias) noexcept {
-  return std::visit(Parameters{}, bias);
+  return std::visit(
+      []<class Encoding>(const Encoding& encoding) {
+        std::int64_t count = 0;
+        Describe<Encoding>::parameters(
+            encoding, [&]<class Member>(const ParameterFacts& facts, const Member& member) {
+              if (facts.kind != ParameterKind::learned) return;
+              if constexpr (std::is_same_v<Member, ConstMatrixView>)
+                count += member.rows * member.columns;
+              else
+                count += count_of(encoding, facts);
+            });
+        return count;
+      },
+      bias);
 }
 
 Result<double> bias_at(const RelativeBias& bias, const BiasIndex& at) {

@@ -95,7 +95,7 @@ class Documents(unittest.TestCase):
 
     def test_every_scaling_rule_is_described(self):
         header = (repository / "include/rotary/scaling.hpp").read_text(encoding="utf-8")
-        alternatives = re.search(r"using Scaling =\s*std::variant<([^>]*)>;", header)[1]
+        alternatives = re.search(r"using ScalingRules =\s*std::variant<([^>]*)>;", header)[1]
         rules = re.findall(r"\w+", alternatives)
         names = (repository / "src/rotation/scaling/rules.cpp").read_text(encoding="utf-8")
         for rule in rules:

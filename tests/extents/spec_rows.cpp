@@ -45,6 +45,8 @@ constexpr std::string_view without_sizes[] = {
     "rotary::known_families(",
     "rotary::parse_rotary_spec(",
     "rotary::query_factor(",
+    "rotary::relative_bias_named(",
+    "rotary::relative_bias_names(",
     "rotary::relative_position(",
     "rotary::resolve(",
     "rotary::rope_type(",
@@ -108,7 +110,7 @@ Rows spec_rows() {
          return status_of(t5_bucket(
              7, {.buckets = n[0], .max_distance = n[1], .direction = T5Direction::causal}));
        }},
-      {"rotary::validate(std::variant<rotary::T5Bias",
+      {"rotary::validate(rotary::RelativeBias",
        {{8}, {20}, {2}},
        [](Sizes n) { return use(t5_of(n)); }},
       {"rotary::head_count(",

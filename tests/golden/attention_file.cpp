@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "golden/golden_file.hpp"
@@ -117,17 +118,21 @@ AlibiForm form_of(const json& entry) {
   return entry.at("form") == "causal" ? AlibiForm::causal : AlibiForm::key_position;
 }
 
+// The numbers of these heads, under the names of the parameters.
 RelativeBias learned_bias(const json& entry, std::int64_t heads) {
-  const auto of = [&](const char* name) { return first_rows(entry.at(name), heads); };
-  if (entry.at("kind") == "kerple_log") return KerpleLog{.p = of("p"), .a = of("a")};
-  if (entry.at("kind") == "kerple_power") return KerplePower{.a = of("a"), .p = of("p")};
-  return Fire{.c = entry.at("c").at("data").at(0),
-              .threshold = entry.at("threshold").at("data").at(0),
-              .epsilon = entry.at("epsilon"),
-              .hidden_weight = numbers_of(entry.at("hidden_weight"), "data"),
-              .hidden_bias = numbers_of(entry.at("hidden_bias"), "data"),
-              .output_weight = of("output_weight"),
-              .output_bias = of("output_bias")};
+  RelativeBias bias = relative_bias_named(entry.at("kind").get<std::string>()).value();
+  for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
+    const json& value = entry.at(std::string(facts.name));
+    if constexpr (std::is_same_v<Member, std::vector<double>>) {
+      const bool for_all = facts.shape == ParameterShape::units;
+      member = for_all ? numbers_of(value, "data") : first_rows(value, heads);
+    } else if constexpr (std::is_same_v<Member, double>) {
+      member = facts.kind == ParameterKind::learned ? value.at("data").at(0) : value;
+    } else if constexpr (std::is_same_v<Member, std::int64_t>) {
+      member = value;
+    }
+  });
+  return bias;
 }
 
 reference::ShawVectors shaw_of(const json& entry, const char* table, std::int64_t features) {

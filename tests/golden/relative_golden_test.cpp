@@ -6,11 +6,13 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "golden/golden_file.hpp"
 #include "rotary/relative.hpp"
+#include "support/bias_parameters.hpp"
 #include "support/recorded_bits.hpp"
 #include "support/result.hpp"
 
@@ -113,6 +115,29 @@ TEST(RelativeGolden, Biases) {
                    .output_weight = numbers(fire, "output_weight"),
                    .output_bias = numbers(fire, "output_bias")},
               Compared::whole);
+}
+
+// A bias of this name with what the entry says under the names of its parameters.
+RelativeBias described(std::string_view name, const nlohmann::json& entry) {
+  RelativeBias bias = relative_bias_named(name).value();
+  for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
+    if constexpr (std::is_same_v<Member, std::int64_t> || std::is_same_v<Member, Numbers>)
+      entry.at(std::string(facts.name)).get_to(member);
+  });
+  return bias;
+}
+
+// Every encoding that is a formula of the distance and of a head's numbers has an entry.
+TEST(RelativeGolden, Formulas) {
+  const auto file = test::read_golden("formula_biases");
+  for (const std::string_view name : relative_bias_names()) {
+    SCOPED_TRACE(name);
+    const bool is_formula = test::random_bias(name, 1, 1).has_value();
+    EXPECT_EQ(file.contains(std::string(name)), is_formula);
+    if (!is_formula) continue;
+    const auto& entry = file.at(std::string(name));
+    expect_bias(entry, described(name, entry), Compared::whole);
+  }
 }
 
 // Elements after the query are 0 in the file and left alone here.

@@ -47,11 +47,7 @@ std::vector<NamedBias> biases() {
 
 std::string of_biases(std::string_view function, std::string_view last_parameter) {
   std::string symbol = "rotary::";
-  return symbol.append(function)
-      .append(
-          "std::variant<rotary::T5Bias, rotary::Alibi, rotary::KerpleLog, rotary::KerplePower, "
-          "rotary::Fire, rotary::Sandwich> const&")
-      .append(last_parameter);
+  return symbol.append(function).append("rotary::RelativeBias const&").append(last_parameter);
 }
 
 void add_fill(std::vector<Case>& cases, const NamedBias& each) {
@@ -75,8 +71,8 @@ void add_fill(std::vector<Case>& cases, const NamedBias& each) {
                           {out->bytes()}));
   cases.push_back(case_of("rotary::bias_at(", each.what,
                           [=] { return bias_at(bias, {.head = 1, .query = 7, .key = 2}); }));
-  cases.push_back(case_of("rotary::validate(std::variant<rotary::T5Bias", each.what,
-                          [=] { return validate(bias); }));
+  cases.push_back(
+      case_of("rotary::validate(rotary::RelativeBias", each.what, [=] { return validate(bias); }));
 }
 
 void add_gradients(std::vector<Case>& cases, const NamedBias& each) {
@@ -188,7 +184,9 @@ std::vector<Case> relative_cases() {
                   [alibi] { return depends_on_distance_alone(alibi); }),
       cannot_fail("rotary::head_count(", [alibi] { return head_count(alibi); }),
       cannot_fail("rotary::parameter_count(", [alibi] { return parameter_count(alibi); }),
-      cannot_fail("rotary::to_string(std::variant<", [alibi] { return to_string(alibi); }),
+      cannot_fail("rotary::relative_bias_named(", [] { return relative_bias_named("fire"); }),
+      cannot_fail("rotary::relative_bias_names(", [] { return relative_bias_names(); }),
+      cannot_fail("rotary::to_string(rotary::RelativeBias", [alibi] { return to_string(alibi); }),
   };
   for (const std::int64_t buckets : {32, 1}) {
     cases.push_back(case_of("rotary::t5_bucket(", std::to_string(buckets), [buckets] {

@@ -3,10 +3,14 @@
 // written then; sizes of 0 and 1 are no errors.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <initializer_list>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "relative/samples.hpp"
 #include "rotary/relative.hpp"
@@ -192,6 +196,43 @@ TEST(RelativeErrors, NothingToDoIsNoError) {
     Tensor one(test::scores_shape(DType::f32, 1, 1));
     EXPECT_TRUE(fill_bias(test::scores_of(one.view()), sample.bias, BiasRange{}).ok());
   }
+}
+
+// Each number of each encoding, at its bounds and a step beyond them.
+TEST(RelativeErrors, TheBoundsAreThoseOfTheFacts) {
+  std::vector<std::string> seen;
+  for (const test::Sample& sample : test::samples()) {
+    SCOPED_TRACE(sample.name);
+    const auto expect = [&](const ParameterFacts& facts, double number, std::size_t index) {
+      RelativeBias bias = sample.bias;
+      for_each_parameter(bias, [&]<class Member>(const ParameterFacts& other, Member& member) {
+        if (other.name != facts.name) return;
+        if constexpr (std::is_same_v<Member, double>) member = number;
+        if constexpr (std::is_same_v<Member, std::vector<double>>) member.at(index) = number;
+      });
+      return validate(bias);
+    };
+    const auto check = [&](const ParameterFacts& facts, std::size_t count) {
+      if (count == 0) return;
+      seen.push_back(std::string(to_string(sample.bias)).append(".").append(facts.name));
+      const auto [least, most, requirement] = facts.bounds;
+      EXPECT_TRUE(expect(facts, least, 0)) << seen.back();
+      EXPECT_TRUE(expect(facts, most, count - 1)) << seen.back();
+      EXPECT_FALSE(expect(facts, std::nextafter(least, -infinity), count - 1)) << seen.back();
+      EXPECT_FALSE(expect(facts, std::nextafter(most, infinity), 0)) << seen.back();
+      const Status status = expect(facts, std::numeric_limits<double>::quiet_NaN(), 0);
+      ASSERT_FALSE(status) << seen.back();
+      EXPECT_NE(status.error().message.find(facts.name), std::string::npos);
+    };
+    for_each_parameter(
+        sample.bias, [&]<class Member>(const ParameterFacts& facts, const Member& member) {
+          const bool unused = facts.name == "bias_max" && sample.name == "alibi key_position";
+          if (unused) return;  // slopes are given
+          if constexpr (std::is_same_v<Member, double>) check(facts, 1);
+          if constexpr (std::is_same_v<Member, std::vector<double>>) check(facts, member.size());
+        });
+  }
+  EXPECT_GE(seen.size(), 20U);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "relative/samples.hpp"
 
+#include <string_view>
 #include <utility>
 
+#include "support/bias_parameters.hpp"
 #include "support/random.hpp"
 
 namespace rotary::test {
@@ -36,16 +38,22 @@ std::vector<Sample> samples() {
   shard.form = AlibiForm::symmetric;
   Alibi learned{.heads = 3, .slopes = {0.5, -0.25, 3.7}};
   learned.form = AlibiForm::key_position;
-  return {{"t5 bidirectional", t5(T5Direction::bidirectional)},
-          {"t5 causal", t5(T5Direction::causal)},
-          {"alibi", alibi},
-          {"alibi symmetric shard", shard},
-          {"alibi key_position", learned},
-          {"kerple log", KerpleLog{.p = {0.01, 1.5, 1.99}, .a = {0.3, 0.01, 0.99}}},
-          {"kerple power", KerplePower{.a = {0.01, 0.7, 0.2}, .p = {0.3, 2, 1.1}}},
-          {"fire", fire(0.1, 512)},
-          {"fire of short threshold", fire(-0.7, -3.5)},
-          {"sandwich", Sandwich{.dim = 10, .heads = 3}}};
+  std::vector<Sample> all = {
+      {"t5 bidirectional", t5(T5Direction::bidirectional)},
+      {"t5 causal", t5(T5Direction::causal)},
+      {"alibi", alibi},
+      {"alibi symmetric shard", shard},
+      {"alibi key_position", learned},
+      {"kerple log", KerpleLog{.p = {0.01, 1.5, 1.99}, .a = {0.3, 0.01, 0.99}}},
+      {"kerple power", KerplePower{.a = {0.01, 0.7, 0.2}, .p = {0.3, 2, 1.1}}},
+      {"fire", fire(0.1, 512)},
+      {"fire of short threshold", fire(-0.7, -3.5)},
+      {"sandwich", Sandwich{.dim = 10, .heads = 3}}};
+  for (const std::string_view name : relative_bias_names()) {
+    if (auto bias = random_bias(name, sample_heads, 40))
+      all.push_back({"random " + std::string(name), *bias});
+  }
+  return all;
 }
 
 Tensor random_tensor(DType dtype, const Extents& extents, Layout layout, std::uint64_t seed) {

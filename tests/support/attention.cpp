@@ -2,8 +2,11 @@
 #include "support/attention.hpp"
 
 #include <map>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "support/bias_parameters.hpp"
 #include "support/random.hpp"
 
 namespace rotary::test {
@@ -64,16 +67,23 @@ std::vector<EncodingSample> rotary_encodings(const AttentionShape& shape) {
 
 std::vector<EncodingSample> bias_encodings(const AttentionShape& shape) {
   const std::int64_t heads = shape.heads;
-  return {
+  std::vector<EncodingSample> all = {
       {"t5 bidirectional", {.bias = t5(shape, T5Direction::bidirectional)}},
       {"t5 causal", {.bias = t5(shape, T5Direction::causal)}},
       {"alibi", {.bias = Alibi{.heads = heads}}},
       {"alibi symmetric", {.bias = Alibi{.heads = heads, .form = AlibiForm::symmetric}}},
       {"alibi key_position", {.bias = Alibi{.heads = heads, .form = AlibiForm::key_position}}},
-      {"kerple log", {.bias = KerpleLog{.p = positive(heads, 17), .a = positive(heads, 18)}}},
-      {"kerple power", {.bias = KerplePower{.a = positive(heads, 19), .p = positive(heads, 20)}}},
-      {"fire", {.bias = fire(shape)}},
-      {"sandwich", {.bias = Sandwich{.dim = 6, .heads = heads}}}};
+  };
+  std::uint64_t seed = 17;
+  for (const std::string_view name : relative_bias_names()) {
+    if (auto bias = random_bias(name, heads, seed)) {
+      all.push_back({std::string(name), {.bias = *bias}});
+      seed += 2;
+    }
+  }
+  all.push_back({"fire", {.bias = fire(shape)}});
+  all.push_back({"sandwich", {.bias = Sandwich{.dim = 6, .heads = heads}}});
+  return all;
 }
 
 std::vector<EncodingSample> vector_encodings(const AttentionShape& shape) {

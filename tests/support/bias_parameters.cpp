@@ -1,52 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/bias_parameters.hpp"
 
+#include <type_traits>
 #include <variant>
 
 #include "reference/relative.hpp"
+#include "support/random.hpp"
 
 namespace rotary::test {
-namespace {
-
-void append(std::vector<double*>& to, std::vector<double>& values) {
-  for (double& value : values) to.push_back(&value);
+std::vector<double*> bias_parameters(RelativeBias& bias, std::vector<double>& table) {
+  if (auto* alibi = std::get_if<Alibi>(&bias); alibi != nullptr && alibi->slopes.empty()) {
+    for (const long double slope : reference::alibi_slopes(*alibi))
+      alibi->slopes.push_back(static_cast<double>(slope));
+  }
+  std::vector<double*> all;
+  const auto append = [&all](std::vector<double>& values) {
+    for (double& value : values) all.push_back(&value);
+  };
+  for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
+    if (facts.kind != ParameterKind::learned) return;
+    if constexpr (std::is_same_v<Member, std::vector<double>>) append(member);
+    if constexpr (std::is_same_v<Member, ConstMatrixView>) append(table);
+    if constexpr (std::is_same_v<Member, double>) all.push_back(&member);
+  });
+  return all;
 }
 
-struct Parameters {
-  std::vector<double>& table;
-  std::vector<double*> all = {};
-
-  void operator()(T5Bias& /*bias*/) { append(all, table); }
-  void operator()(Alibi& alibi) {
-    if (alibi.slopes.empty()) {
-      for (const long double slope : reference::alibi_slopes(alibi))
-        alibi.slopes.push_back(static_cast<double>(slope));
+std::optional<RelativeBias> random_bias(std::string_view name, std::int64_t heads,
+                                        std::uint64_t seed) {
+  constexpr std::int64_t units = 3;
+  RelativeBias bias = relative_bias_named(name).value();
+  bool has_others = false;
+  bool has_lists = false;
+  const auto fill = [&](const ParameterFacts& facts, std::vector<double>& list) {
+    const bool with_units = facts.shape == ParameterShape::heads_by_units;
+    Random random(seed++);
+    list.resize(static_cast<std::size_t>(heads * (with_units ? units : 1)));
+    for (double& number : list) {
+      number = random.unit() * 2 - 1;
+      if (facts.bounds.least > 0) number = 0.6 + number / 2;
     }
-    append(all, alibi.slopes);
-  }
-  void operator()(KerpleLog& kerple) {
-    append(all, kerple.p);
-    append(all, kerple.a);
-  }
-  void operator()(KerplePower& kerple) {
-    append(all, kerple.a);
-    append(all, kerple.p);
-  }
-  void operator()(Fire& fire) {
-    all = {&fire.c, &fire.threshold};
-    for (auto* part :
-         {&fire.hidden_weight, &fire.hidden_bias, &fire.output_weight, &fire.output_bias})
-      append(all, *part);
-  }
-  void operator()(Sandwich& /*sandwich*/) {}
-};
-
-}  // namespace
-
-std::vector<double*> bias_parameters(RelativeBias& bias, std::vector<double>& table) {
-  Parameters parameters{table};
-  std::visit(parameters, bias);
-  return parameters.all;
+    has_lists = true;
+  };
+  for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
+    if constexpr (std::is_same_v<Member, std::vector<double>>) {
+      has_others = has_others || facts.shape == ParameterShape::units;
+      fill(facts, member);
+    } else if constexpr (std::is_same_v<Member, std::int64_t>) {
+      has_others = has_others || facts.shape != ParameterShape::units;
+      member = units;
+    } else {
+      has_others = true;
+    }
+  });
+  if (has_others || !has_lists) return std::nullopt;
+  return bias;
 }
 
 }  // namespace rotary::test

@@ -136,7 +136,7 @@ std::array<std::string_view, sizeof...(I)> rope_types(std::index_sequence<I...>)
 
 // A new rule has its form in a spec, or this fails.
 TEST(SpecJson, EveryRuleHasAForm) {
-  constexpr auto alternatives = std::make_index_sequence<std::variant_size_v<Scaling>>();
+  constexpr auto alternatives = std::make_index_sequence<std::variant_size_v<ScalingRules>>();
   for (const std::string_view name : rope_types(alternatives)) {
     const std::string text = R"({"rope_type": ")" + std::string(name) + R"(", "no_key": 1})";
     EXPECT_TRUE(test::fails(parse_rotary_spec(with_scaling(text)), ErrorCode::malformed_input,

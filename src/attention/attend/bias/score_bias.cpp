@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <type_traits>
 
 namespace rotary {
 namespace {
@@ -77,13 +76,7 @@ double term_of(const relative::FireEvaluator& evaluator, const PairOfPositions& 
 
 ScoreBias::ScoreBias(const RelativeBias& bias)
     : evaluator_(std::visit(
-          []<class Encoding>(const Encoding& encoding) -> BiasEvaluator {
-            if constexpr (std::is_same_v<Encoding, Alibi>)
-              return AlibiScores{encoding};
-            else
-              return relative::evaluator(encoding);
-          },
-          bias)),
+          [](const auto& encoding) -> BiasEvaluator { return score_evaluator(encoding); }, bias)),
       saturation_(saturation_of(bias)) {}
 
 const relative::FireEvaluator* ScoreBias::fire() const noexcept {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <variant>
 
 #include "relative/evaluators.hpp"
@@ -39,9 +40,16 @@ struct AlibiScores {
   const Alibi& alibi;
 };
 
-using BiasEvaluator = std::variant<relative::T5Evaluator, AlibiScores, relative::KerpleLogEvaluator,
-                                   relative::KerplePowerEvaluator, relative::FireEvaluator,
-                                   relative::SandwichEvaluator>;
+[[nodiscard]] inline AlibiScores score_evaluator(const Alibi& alibi) noexcept { return {alibi}; }
+template <class Bias>
+[[nodiscard]] auto score_evaluator(const Bias& bias) {
+  return relative::evaluator(bias);
+}
+
+template <class... Biases>
+std::variant<decltype(score_evaluator(std::declval<const Biases&>()))...> score_evaluators(
+    const std::variant<Biases...>&);
+using BiasEvaluator = decltype(score_evaluators(std::declval<const RelativeBiases&>()));
 
 // Made once for a call, from a valid bias, which must outlive it.
 class ScoreBias {
