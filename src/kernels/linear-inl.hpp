@@ -36,8 +36,7 @@ struct Exponential<float> {
   static constexpr float log2_e = 0x1.715476p0F;
   static constexpr float ln2_high = 0x1.63p-1F;  // 9 bits, so products with n are exact
   static constexpr float ln2_low = -0x1.bd0106p-13F;
-  static constexpr float magic =
-      0x1.8p23F + 127;  // adding it rounds; the low bits are then n + bias
+  static constexpr float magic = 0x1.8p23F + 127;  // adding it rounds; low bits are n + bias
   static constexpr float bias = 127;
 };
 

@@ -121,8 +121,7 @@ struct Parts {
 
 void run_part(const Parts& parts, std::int64_t index) noexcept {
   const std::int64_t heads = parts.heads / parts.count;
-  const std::int64_t longer =
-      parts.heads % parts.count;  // the first `longer` parts have one head more
+  const std::int64_t longer = parts.heads % parts.count;  // this many have one head more
   const std::int64_t begin = index * heads + std::min(index, longer);
   attend_heads(parts.call, {.begin = begin, .end = begin + heads + (index < longer ? 1 : 0)},
                parts.memory + index * parts.bytes);

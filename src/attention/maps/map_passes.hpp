@@ -26,8 +26,7 @@ namespace rotary {
 
 // The position a token is rotated to: min(position % modulo / divisor + offset, most).
 struct TurnedPosition {
-  std::optional<std::int64_t> modulo =
-      {};  // 1: one position for all tokens; absent: no remainder is taken
+  std::optional<std::int64_t> modulo = {};  // 1: one position for all tokens; absent: not taken
   std::int64_t divisor = 1;
   std::int64_t offset = 0;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -40,8 +39,7 @@ inline constexpr std::int64_t any_distance = std::numeric_limits<std::int64_t>::
 
 // Keys selected by their distance before the query.
 struct PassKeys {
-  std::int64_t unit =
-      1;  // in tokens; if > 1, nearest and farthest count the multiples of unit in between
+  std::int64_t unit = 1;  // tokens; if > 1, distances count the multiples of unit in between
   std::int64_t nearest = 0;
   std::int64_t farthest = any_distance;
 };

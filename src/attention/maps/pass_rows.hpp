@@ -56,8 +56,7 @@ class PassRows {
   std::vector<std::int64_t> turned_;
   std::optional<Rotations> rotations_;
   std::optional<Made> made_;
-  std::int64_t held_to_ =
-      0;  // pairs that reach max_angle by this distance are already fixed in the rows
+  std::int64_t held_to_ = 0;  // pairs at max_angle by this distance are already held in the rows
 };
 
 // The call's mask restricted to the keys of a pass.

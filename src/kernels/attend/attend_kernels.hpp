@@ -28,8 +28,7 @@ inline constexpr std::size_t attend_alignment = 64;
 inline constexpr std::int64_t keys_of_tile = 256;
 inline constexpr std::int64_t keys_of_stream_tile = 64;
 inline constexpr std::int64_t keys_of_panel = 32;  // the most keys of one register tile
-inline constexpr std::int64_t rows_of_group =
-    12;  // the most rows of one register tile; multiples waste nothing
+inline constexpr std::int64_t rows_of_group = 12;  // likewise for rows; multiples waste nothing
 
 [[nodiscard]] constexpr std::int64_t rounded_up(std::int64_t count, std::int64_t multiple) {
   return (count + multiple - 1) / multiple * multiple;

@@ -118,8 +118,7 @@ Result<Frequencies> make_frequencies(const RotarySpec& spec,
     auto ggml = apply_numerics(spec, rotary, scaled);
     if (!ggml) return std::move(ggml).error();
     if (spec.sense == Sense::negative) {
-      for (double& inv_freq : scaled.inv_freq)
-        inv_freq = 0 - inv_freq;  // keeps +0 for pairs with frequency 0
+      for (double& inv_freq : scaled.inv_freq) inv_freq = 0 - inv_freq;  // 0 stays +0
     }
     auto frequencies =
         make_frequencies(*window, std::move(scaled.inv_freq), scaled.attention_factor);

@@ -14,8 +14,7 @@ std::vector<double> mixed(const MixedNtkScaling& rule, const UnscaledRotary& rot
   auto inv_freq = unscaled_inv_freq(rotary);
   const auto pairs = static_cast<double>(inv_freq.size());
   for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
-    const double part =
-        std::pow(static_cast<double>(pair + 1) / pairs, *rule.mixed_b);  // exponent of f
+    const double part = std::pow(static_cast<double>(pair + 1) / pairs, *rule.mixed_b);  // of ln f
     inv_freq[pair] /= std::pow(rule.factor, part);
   }
   return inv_freq;
