@@ -12,7 +12,7 @@ namespace {
 
 using relative::PairOfPositions;
 
-// Finite biases are clamped to this magnitude, beyond any score that float32 holds beside it.
+// Largest magnitude of a finite bias, beyond that of any score beside it; larger ones are clamped.
 constexpr double largest_bias = 0x1p126;
 
 float in_log2(double bias) {
