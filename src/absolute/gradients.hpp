@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gradients of tables have in common: sums in a fixed order, each rounded to the gradient's
-// dtype.
+// Shared by all gradients of tables: sums in a fixed order, each rounded to the gradient's dtype.
 #pragma once
 
 #include "rotary/result.hpp"
@@ -9,11 +8,11 @@
 
 namespace rotary {
 
-// gradient is a table that can be written, of f32 or f64, upstream a view of as many features and
-// of no wider dtype, apart from it.
+// Checks that gradient is a writable table of f32 or f64, that upstream has as many features and no
+// wider dtype, and that the two do not overlap.
 [[nodiscard]] Status check_gradient(const TableView& gradient, const ConstTokensView& upstream);
 
-// to += values, as many as the run has.
+// to += values, for all elements of the run.
 void add_to_run(const double* values, const ElementRun& to) noexcept;
 
 }  // namespace rotary

@@ -10,12 +10,12 @@
 namespace rotary {
 namespace {
 
-// Products of two of them, and the half steps of coordinates, fit in int64.
+// Bound that keeps products of two row counts, and half steps of coordinates, within int64.
 constexpr std::int64_t most_rows = std::int64_t{1} << 30;
-// A double holds the same products of two of these.
+// Bound that keeps such products exact in double.
 constexpr std::int64_t most_rows_with_offset = std::int64_t{1} << 26;
 
-// x = (i + 1/2) from/to - 1/2 = ((2i + 1) from - to) / (2 to), as floor and rest: exact until the
+// x = (i + 1/2) from/to - 1/2 = ((2i + 1) from - to) / (2 to), as floor and rest; exact until the
 // one division.
 struct Coordinate {
   std::int64_t floor = 0;
@@ -31,8 +31,8 @@ Coordinate coordinate_of(std::int64_t i, std::int64_t from, std::int64_t to) {
                   static_cast<double>(denominator)};
 }
 
-// The same of a length that is no integer, exact until the one division: so is a remainder of
-// doubles. whole + part = x + 1/2.
+// As above for a length that is not an integer. whole + part = x + 1/2. Exact until the one
+// division, because the remainder of doubles is exact.
 Coordinate coordinate_of(std::int64_t i, std::int64_t from, double to) {
   const auto numerator = static_cast<double>((2 * i + 1) * from);
   const double denominator = 2 * to;
@@ -43,7 +43,7 @@ Coordinate coordinate_of(std::int64_t i, std::int64_t from, double to) {
   return {.floor = whole, .rest = part - 0.5};
 }
 
-// Keys' cubic convolution with a = -3/4 at the distances 1 + t, t, 1 - t, 2 - t:
+// Weights of Keys' cubic convolution with a = -3/4 at the distances 1 + t, t, 1 - t, 2 - t:
 //     (a + 2) s³ - (a + 3) s² + 1 for s <= 1,  a s³ - 5a s² + 8a s - 4a for 1 < s < 2.
 std::array<double, 4> cubic_weights(double t) {
   constexpr double a = -0.75;
@@ -69,7 +69,7 @@ AxisTaps cubic_taps(std::int64_t i, std::int64_t from, std::int64_t to, double s
   return taps;
 }
 
-// A neighbour of weight 0 is none: its Inf or NaN is not part of the row.
+// Leaves out neighbours of weight 0, whose Inf or NaN must not enter the row.
 void add_tap(Taps& taps, std::int64_t row, double weight) {
   if (weight != 0) taps.taps[taps.count++] = {.row = row, .weight = weight};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows of a table, with which weights, make one row of an interpolated table.
+// Rows of a table, and their weights, that make one row of an interpolated table.
 #pragma once
 
 #include <array>
@@ -21,17 +21,17 @@ struct Taps {
   std::size_t count = 0;  // at least 1: weights sum to 1
 };
 
-// Rows of the table that is read and of the one that is made.
+// Number of rows of the table that is read and of the one that is written.
 struct TableRowCounts {
   std::int64_t from = 0;
   std::int64_t to = 0;
 };
 
-// The counts fit the interpolation and one another.
+// Checks that the counts fit the interpolation and each other.
 [[nodiscard]] Status check_rows(const TableInterpolation& interpolation,
                                 const TableRowCounts& rows);
 
-// Of row `row` of the table that is made. Requires checked counts.
+// Taps of row `row` of the written table. Requires checked counts.
 [[nodiscard]] Taps taps_of(const TableInterpolation& interpolation, const TableRowCounts& rows,
                            std::int64_t row) noexcept;
 

@@ -20,7 +20,7 @@
 namespace rotary {
 namespace {
 
-// index + offset where that is a row; nothing otherwise, also where it leaves int64.
+// index + offset if that is a row of the table; otherwise nothing, overflow included.
 std::optional<std::int64_t> row_at(const TableRows& rows, std::int64_t index, std::int64_t count) {
   std::int64_t row = 0;
   if (__builtin_add_overflow(index, rows.offset, &row) || row < 0 || row >= count) return {};
@@ -38,8 +38,8 @@ bool repeats(const PositionArray<Number>& indices) {
   return indices.token_stride == 0;
 }
 
-// The first token of batch row b whose row the table lacks; tokens where it has them all. Of
-// consecutive indices, and of one that is repeated, the first tells: counts may be any.
+// The first token of batch row b whose row the table lacks; `tokens` if it has all. For consecutive
+// or repeated indices the first one decides, so tokens may be any number.
 std::int64_t first_missing(const TableRows& rows, std::int64_t b, std::int64_t tokens,
                            std::int64_t count) {
   if (!row_at(rows, integer_at(rows.indices, b, 0), count)) return 0;
@@ -52,8 +52,8 @@ std::int64_t first_missing(const TableRows& rows, std::int64_t b, std::int64_t t
   return t;
 }
 
-// The table's row of every token of n exists. Indices are read once for all batch rows that share
-// them.
+// Checks that the table has the row of every token of n. Indices that batch rows share are read
+// once.
 Status check_rows_exist(std::string_view name, const TableRows& rows, const TokenExtents& n,
                         std::int64_t count) {
   if (n.batch == 0 || n.tokens == 0) return {};
@@ -67,7 +67,7 @@ Status check_rows_exist(std::string_view name, const TableRows& rows, const Toke
   return {};
 }
 
-// name: what messages begin with.
+// name: the beginning of messages.
 Status check_indices(std::string_view name, const TableRows& rows, const TokenExtents& n,
                      std::int64_t count) {
   if (std::holds_alternative<PositionArray<double>>(rows.indices)) {
@@ -98,7 +98,7 @@ Status check_lookup(std::string_view prefix, const Lookup& lookup, const TokensV
   return check_apart(written, prefix, lookup.rows.indices);
 }
 
-// "lookups[1]: ", without memory of the heap's.
+// "lookups[1]: ", without heap memory.
 class LookupPrefix {
  public:
   explicit LookupPrefix(std::size_t index) {
@@ -115,7 +115,7 @@ class LookupPrefix {
   std::size_t size_ = 0;
 };
 
-// One run of features of one token.
+// A run of features of one token.
 struct RunIndex {
   std::int64_t batch = 0;
   std::int64_t token = 0;
@@ -125,7 +125,7 @@ struct RunIndex {
 
 template <class Work>
 void for_each_run(const TokenExtents& n, const Work& work) {
-  if (n.tokens == 0 || n.features == 0) return;  // of as many batch rows and tokens as there may be
+  if (n.tokens == 0 || n.features == 0) return;  // then batch and tokens may be any number
   for (std::int64_t b = 0; b < n.batch; ++b) {
     for (std::int64_t t = 0; t < n.tokens; ++t) {
       for (std::int64_t f = 0; f < n.features; f += run_features) {
@@ -143,14 +143,14 @@ ConstElementRun run_of(const ConstTokensView& view, const RunIndex& at) {
   return run_of(view, at.batch, at.token, at.feature, at.count);
 }
 
-// The row that the token takes, of checked indices.
+// The table row of a token. Requires checked indices.
 ConstElementRun run_of(const Lookup& lookup, const RunIndex& at) {
   const std::int64_t row = row_of(lookup.rows, at.batch, at.token);
   return run_of(tokens_view(lookup.table), 0, row, at.feature, at.count);
 }
 
 bool share_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
-  const std::less<> before;  // of pointers into whatever
+  const std::less<> before;  // valid for pointers into different arrays
   return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
          before(b.data(), a.data() + a.size());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A few pairs of one token: their cosines and sines, and which features of the token hold them.
+// Some pairs of one token: their cosines and sines, and the features of the token that hold them.
 #pragma once
 
 #include <array>
@@ -24,7 +24,8 @@ struct PairBlock {
   alignas(64) std::array<double, block_pairs> sin;
 };
 
-// cos and sin of (position + offset) * inv_freq, the sum being exact. first and count are set.
+// Writes cos and sin of (position + offset) * inv_freq; the sum is exact. Requires that first and
+// count are set.
 void turn_block(const Sinusoidal& sinusoidal, const SplitPosition& position, std::int64_t offset,
                 kernels::MakePhaseRow make_phase_row, PairBlock& block) noexcept;
 
@@ -35,12 +36,12 @@ struct FeatureRun {
   std::size_t value = 0;
 };
 
-// The features of a block's pairs: one run where sines and cosines alternate, two where each has a
-// half of the features.
+// The features of a block's pairs: one run if sines and cosines alternate, two if each has a half
+// of the features.
 struct BlockRuns {
   std::array<FeatureRun, 2> runs;
   std::size_t count = 0;
-  // Of the sine of the block's first pair, and from one pair to the next; likewise of the cosine.
+  // Index in RunValues of the first pair's sine and cosine, and the step from pair to pair.
   std::size_t first_sin = 0;
   std::size_t first_cos = 0;
   std::size_t step = 1;
@@ -48,7 +49,7 @@ struct BlockRuns {
 
 [[nodiscard]] BlockRuns runs_of(const SinusoidalSpec& spec, const PairBlock& block) noexcept;
 
-// From pairs to the values of the runs, and back.
+// Copies pairs to the values of the runs, and back.
 void scatter_pairs(const PairBlock& block, const BlockRuns& runs, RunValues& values) noexcept;
 void gather_pairs(const RunValues& values, const BlockRuns& runs, PairBlock& block) noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks come first; from the first write on nothing can fail. A token's pairs are turned a
+// All checks come first; once writing begins nothing can fail. The pairs of a token are computed a
 // block at a time, once for all batch rows that share its position.
 #include "rotary/sinusoidal.hpp"
 
@@ -26,7 +26,7 @@ struct Task {
   const Sinusoidal& sinusoidal;
   const Positions& positions;
   double embedding_scale = 1;
-  std::string_view prefix = {};  // of messages about positions that are distances
+  std::string_view prefix = {};  // begins messages about positions that are distances
 };
 
 struct TokenIndex {
@@ -51,7 +51,7 @@ void load_runs(const Task& task, const TokenIndex& at, const BlockRuns& runs, Ru
   }
 }
 
-// What each operation does with one token's block of cosines and sines.
+// The operations: each processes one token's block of cosines and sines.
 void fill(const Task& task, const TokenIndex& at, const PairBlock& block) {
   const BlockRuns runs = runs_of(task.sinusoidal.spec, block);
   RunValues values;
@@ -90,7 +90,7 @@ void shift(const Task& task, const TokenIndex& at, const PairBlock& block) {
 
 using Operation = void (*)(const Task&, const TokenIndex&, const PairBlock&);
 
-// The last feature of an odd dim with spacing ends is in no pair: its encoding is 0.
+// With spacing ends, the last feature of an odd dim belongs to no pair; its encoding is 0.
 void finish_last_feature(const Task& task, const TokenIndex& at, Operation operation) {
   const SinusoidalSpec& spec = task.sinusoidal.spec;
   if (spec.spacing != SinusoidalSpacing::ends || spec.dim % 2 == 0) return;
@@ -100,8 +100,8 @@ void finish_last_feature(const Task& task, const TokenIndex& at, Operation opera
   store_run(&value, run_of(task.dst, at.batch, at.token, spec.dim - 1, 1));
 }
 
-// Turned is what the positions are taken for: added offsets and rows of zeros are of encodings, not
-// of distances.
+// How positions are interpreted. Added offsets and rows of zeros apply to encodings, not to
+// distances.
 struct Turned {
   std::int64_t offset = 0;
   std::optional<std::int64_t> zero_position;

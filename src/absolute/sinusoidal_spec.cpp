@@ -35,7 +35,7 @@ std::string_view to_string(SinusoidalSpacing spacing) noexcept {
 
 namespace {
 
-// Far beyond any model; what a few bytes of a spec can ask for stays within 8 MiB.
+// Far beyond any model; limits the memory that a few bytes of a spec can ask for to 8 MiB.
 constexpr std::int64_t max_dim = std::int64_t{1} << 20;
 
 Status validate(const SinusoidalSpec& spec) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every function that takes a Sinusoidal asks of it.
+// The requirements on a Sinusoidal of every function that takes one.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace rotary {
 
-// Frequencies of a valid spec.
+// Number of frequencies of a valid spec.
 [[nodiscard]] std::int64_t pairs_of(const SinusoidalSpec& spec) noexcept;
 
 [[nodiscard]] Status validate(const Sinusoidal& sinusoidal);
 
-// Frequencies are what a base > 1 gives. Asked where they are read: at positions that are doubles.
-// Requires a valid value.
+// Checks that inv_freq has values that a base > 1 gives. Needed only for positions in double, which
+// read inv_freq. Requires an otherwise valid value.
 [[nodiscard]] Status check_inv_freq(const Sinusoidal& sinusoidal);
 
 }  // namespace rotary

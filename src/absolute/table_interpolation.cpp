@@ -29,7 +29,7 @@ Status check_tables(const TableView& dst, const ConstTableView& src) {
   return check_apart({{"dst"}, heads_view(dst)}, {{"src"}, heads_view(src)});
 }
 
-// The first tap begins the sum, so that a row taken alone keeps its bits, -0 among them.
+// The first tap begins the sum, so that a row copied alone keeps its bits, -0 included.
 void make_row(const TableView& dst, const ConstTableView& src, std::int64_t row, const Taps& taps) {
   RunValues sum;
   RunValues read;

@@ -11,7 +11,7 @@
 namespace rotary {
 namespace {
 
-// Consecutive positions lie nowhere: an empty view.
+// Consecutive positions occupy no memory: an empty view.
 ConstHeadsView elements_of(const ConsecutivePositions&) { return {}; }
 template <class Number>
 ConstHeadsView elements_of(const PositionArray<Number>& positions) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions, or other numbers that tokens have, of the tokens of a view.
+// Positions, or other numbers per token, of the tokens of a view.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,21 @@
 
 namespace rotary {
 
-// Well-formed, one for each token of n, the same for every batch row where their batch is 1.
-// prefix: what messages begin with, "" or whose positions they are.
+// Checks that positions are well-formed, with one for each token of n; a batch of 1 serves every
+// batch row. prefix: the beginning of messages, "" or the owner of the positions.
 [[nodiscard]] Status check_positions(std::string_view prefix, const Positions& positions,
                                      const TokenExtents& n);
 
-// What is written holds none of them. Requires checked positions and a well-formed view.
+// Checks that the written view does not overlap the positions. Requires checked positions and a
+// well-formed view.
 [[nodiscard]] Status check_apart(const NamedView& written, std::string_view prefix,
                                  const Positions& positions);
 
-// Of token t of batch row b, which is 0 where the batch of the positions is 1.
+// Position of token t of batch row b. Requires b == 0 if the batch of the positions is 1.
 [[nodiscard]] SplitPosition position_at(const Positions& positions, std::int64_t b,
                                         std::int64_t t) noexcept;
 
-// The same of positions that are no doubles.
+// As above for positions that are not double.
 [[nodiscard]] std::int64_t integer_at(const Positions& positions, std::int64_t b,
                                       std::int64_t t) noexcept;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread computes in modes that its program may have changed: the direction of rounding, whether
-// subnormal numbers become 0, which exceptions trap, on x86 also the precision of x87 registers.
-// Numbers of this library are promised in the modes that IEEE 754 begins with
-// (docs/numeric-contract.md, "Modes of the caller"); these classes see to it at its border.
+// The program may have changed the arithmetic modes of a thread: the rounding direction, whether
+// subnormal numbers become 0, which exceptions trap, and on x86 the precision of x87 registers.
+// This library promises its numbers for the default modes of IEEE 754 (docs/numeric-contract.md,
+// "Modes of the caller"); these classes ensure them at its border.
 #pragma once
 
 #include <cfenv>
@@ -11,7 +11,7 @@
 
 namespace rotary {
 
-// While one lives, the modes are the default ones; afterwards those of before.
+// Sets the default modes while it lives, then restores the previous ones.
 class DefaultModes {
  public:
   DefaultModes() noexcept;
@@ -19,8 +19,8 @@ class DefaultModes {
   DefaultModes(const DefaultModes&) = delete;
   DefaultModes& operator=(const DefaultModes&) = delete;
 
-  // A compiler knows of no modes: what it inlines it may compute after they are restored, as clang
-  // does. A call that writes memory stays where it is.
+  // Not inlined: compilers do not know about modes, and clang does compute inlined code after they
+  // are restored. A call that writes memory stays where it is.
   template <class Body>
   [[gnu::noinline]] static auto compute(Body& body) -> decltype(body()) {
     return body();
@@ -41,8 +41,8 @@ class DefaultModes {
 
 namespace x86 {
 
-// The bits of MXCSR and of x87's control word that are modes, and the default: to nearest, no
-// exception traps, subnormals stay, 64 bits of significand. The rest of MXCSR are flags.
+// The mode bits of MXCSR and of the x87 control word, and their defaults: round to nearest, no
+// traps, keep subnormals, 64 bits of significand. The other bits of MXCSR are flags.
 inline constexpr std::uint32_t sse_modes = 0xFFC0;
 inline constexpr std::uint32_t sse_default = 0x1F80;
 inline constexpr std::uint16_t x87_modes = 0x0F3F;
@@ -64,7 +64,7 @@ inline DefaultModes::DefaultModes() noexcept : sse_(__builtin_ia32_stmxcsr()) {
 inline DefaultModes::~DefaultModes() {
   if ((sse_ & x86::sse_modes) != x86::sse_default) [[unlikely]]
     __builtin_ia32_ldmxcsr(sse_);
-  // An exception that traps again would do so for what was raised meanwhile.
+  // Clears exceptions raised meanwhile, which would trap once traps are enabled again.
   if ((x87_ & x86::x87_modes) != x86::x87_default) [[unlikely]] {
     asm volatile("fnclex\n\tfldcw %0" : : "m"(x87_) : "memory");
   }
@@ -72,7 +72,7 @@ inline DefaultModes::~DefaultModes() {
 
 #elif defined(__aarch64__)
 
-// Every mode is 0 by default.
+// The default of every mode is 0.
 inline DefaultModes::DefaultModes() noexcept {
   asm volatile("mrs %0, fpcr" : "=r"(control_) : : "memory");
   if (control_ != 0) [[unlikely]] {
@@ -100,18 +100,18 @@ inline DefaultModes::~DefaultModes() {
 
 #endif
 
-// By computing two sums that both become 1 only where the nearer number is taken, since reading the
-// modes takes ten times as long. Upwards the first is larger, downwards and to 0 the second
+// Compares two sums that are both 1 only when rounding to nearest, because reading the modes takes
+// ten times as long. Rounding up makes the first larger; rounding down or to 0 makes the second
 // smaller.
 [[nodiscard]] inline bool rounds_to_nearest() noexcept {
   static const volatile double one = 1;
-  constexpr double less = 0x1p-60;  // than half a unit in the last place of 1
+  constexpr double less = 0x1p-60;  // less than half a unit in the last place of 1
   const double sum = one;
   return !(sum + less > sum - less);
 }
 
-// The default modes where the direction of rounding is another one, and else those that there are:
-// for calls of some tens of nanoseconds, to which DefaultModes would add a tenth.
+// Sets the default modes only if the rounding direction is not to nearest; otherwise keeps all
+// modes. For calls of some tens of nanoseconds, which DefaultModes would lengthen by a tenth.
 class NearestRounding {
  public:
   NearestRounding() noexcept {
@@ -120,7 +120,7 @@ class NearestRounding {
     }
   }
 
-  // Its calls compute in kernels, which are never inlined.
+  // May be inlined: the kernels it calls, which do the arithmetic, never are.
   template <class Body>
   static auto compute(Body& body) -> decltype(body()) {
     return body();
@@ -130,7 +130,7 @@ class NearestRounding {
   std::optional<DefaultModes> modes_;
 };
 
-// Those of the caller: for what computes nothing, or calls what sees to it.
+// Keeps the caller's modes, for functions that compute nothing or call functions that set them.
 class ModesOfTheCaller {
  public:
   template <class Body>
@@ -139,7 +139,7 @@ class ModesOfTheCaller {
   }
 };
 
-// The number, computed before the modes that this stands within are restored.
+// Forces `number` to be computed before the enclosing modes are restored.
 template <class Number>
 [[nodiscard]] Number computed_here(Number number) noexcept {
   const volatile Number computed = number;

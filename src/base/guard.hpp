@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The border between code that may throw (containers do, when memory runs out) and an API that
-// never does, and between the caller's modes of arithmetic and those that numbers are promised in:
-// every public function whose body allocates or computes runs inside guarded().
+// The border between code that may throw (containers do when memory runs out) and an API that never
+// does, and between the caller's arithmetic modes and those in which numbers are promised. Every
+// public function whose body allocates or computes runs it inside guarded().
 #pragma once
 
 #include <new>
@@ -12,8 +12,8 @@
 
 namespace rotary {
 
-// body returns Status or Result<T>. The text fits a string's own buffer, so reporting allocates
-// nothing. Modes: one of those of arithmetic_modes.hpp.
+// body returns Status or Result<T>. The error text fits a string's own buffer, so reporting
+// allocates nothing. Modes: one of arithmetic_modes.hpp.
 template <class Modes = DefaultModes, class Body>
 [[nodiscard]] auto guarded(Body&& body) noexcept -> decltype(body()) {
   [[maybe_unused]] const Modes modes;

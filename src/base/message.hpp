@@ -37,8 +37,8 @@ template <class... Parts>
   return {ErrorCode::unsupported, message(parts...)};
 }
 
-// The error of a call that this one made, as the fault of what this one was given: `before` says
-// what that was. Where memory ran out it is nobody's fault, and stays as it is.
+// Turns the error of an inner call into a fault of this call's argument, which `before` names.
+// Running out of memory is no argument's fault and stays as it is.
 [[nodiscard]] inline Error blamed(ErrorCode code, std::string_view before, const Error& error) {
   if (error.code == ErrorCode::out_of_memory) return error;
   return {code, message(before, error.message)};

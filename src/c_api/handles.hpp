@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the opaque handles of rotary.h are.
+// The contents of the opaque handles of rotary.h.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 struct rotary_model {
   rotary::ModelSpec spec;
-  std::optional<std::int64_t> context_tokens;  // that it was resolved with
+  std::optional<std::int64_t> context_tokens;  // passed when it was resolved
 };
 
 struct rotary_frequencies {

@@ -5,7 +5,7 @@
 
 const char* rotary_instruction_set(void) {
   const auto name = rotary::instruction_set();
-  if (name) return name->data();  // of a literal, and so terminated
+  if (name) return name->data();  // a literal, therefore null-terminated
   rotary::c_api::report(name.error());
   return nullptr;
 }

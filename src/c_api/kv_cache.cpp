@@ -11,7 +11,7 @@ namespace c_api = rotary::c_api;
 
 namespace {
 
-// What the caller stores: `store` calls rotary::append with or without rotations.
+// Converts the arguments and calls `store`, which calls rotary::append with or without rotations.
 template <class Store>
 rotary_status append(const rotary_kv* cache, const rotary_kv* heads, const rotary_slots* slots,
                      const rotary_append_options* options, const Store& store) {

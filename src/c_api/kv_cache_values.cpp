@@ -10,7 +10,7 @@
 namespace rotary::c_api {
 namespace {
 
-// What is stored is not written to, so both are read as what is.
+// Reads the cache and the heads alike: the views of both are mutable, but heads are not written.
 Result<KvCache> kv(std::string_view argument, const rotary_kv* from) {
   const auto given = read_struct(argument, from);
   if (!given) return given.error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The structs of rotary.h that append takes, as the values of the C++ API: see values.hpp.
+// Converts the structs of rotary.h that append takes to values of the C++ API; see values.hpp.
 #pragma once
 
 #include <string_view>
@@ -15,7 +15,7 @@ namespace rotary::c_api {
 [[nodiscard]] Result<Slots> slots(const rotary_slots* from);
 [[nodiscard]] Result<HeadNorm> head_norm(std::string_view argument, const rotary_head_norm* from);
 
-// NULL stands for the defaults.
+// NULL means the defaults.
 [[nodiscard]] Result<AppendOptions> append_options(const rotary_append_options* from);
 
 }  // namespace rotary::c_api

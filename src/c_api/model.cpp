@@ -21,7 +21,7 @@ int64_t size_of(const std::vector<T>& entries) {
   return static_cast<int64_t>(entries.size());
 }
 
-// nullptr when there is no such entry.
+// nullptr if there is no such entry.
 template <class T>
 const T* entry(const std::vector<T>& entries, int64_t index) {
   if (index < 0 || index >= size_of(entries)) return nullptr;

@@ -13,7 +13,7 @@ using rotary::c_api::null_argument;
 
 namespace {
 
-// Requires rows of at least one token.
+// Requires at least one token.
 template <class Real>
 void point_at_rows(const Rotations& rotations, rotary_cos_sin& rows) {
   rows.cos = rotations.cos<Real>(0, 0).data();

@@ -10,7 +10,7 @@
 namespace rotary::c_api {
 namespace {
 
-// A buffer, so that there is nothing to allocate, to destroy when a thread ends, or to unload.
+// A fixed buffer: nothing to allocate, nothing to destroy when a thread ends, nothing to unload.
 constinit thread_local std::array<char, 1024> last_error{};
 
 bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a C function answers: a status, and on a failure a text that this thread can ask for.
+// How a C function reports: by a status and, on failure, a text that this thread can ask for.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@
 
 namespace rotary::c_api {
 
-// Keeps the message for rotary_last_error(). Allocates nothing: it may be about memory.
+// Keeps the message for rotary_last_error(). Allocates nothing, since memory may have run out.
 rotary_status report(const Error& error) noexcept;
 
 inline rotary_status report(const Status& status) noexcept {
@@ -29,7 +29,7 @@ rotary_status run(Body body) noexcept {
   return invalid_argument(name, " must not be NULL");
 }
 
-// Whether a handle was given to a function that returns no status; the text of the error otherwise.
+// For functions that return no status: whether the handle is not NULL; otherwise reports the error.
 [[nodiscard]] inline bool is_given(std::string_view name, const void* handle) noexcept {
   return run([&]() -> Status {
            if (handle == nullptr) return null_argument(name);
@@ -37,13 +37,13 @@ rotary_status run(Body body) noexcept {
          }) == ROTARY_OK;
 }
 
-// Throws std::bad_alloc.
+// May throw std::bad_alloc.
 template <class Handle, class Content>
 [[nodiscard]] Handle* handle_of(Content content) {
   return new Handle{std::move(content)};
 }
 
-// *out = a handle of what body returns, a Result.
+// Sets *out to a handle of body's value; body returns a Result.
 template <class Handle, class Body>
 rotary_status make(Handle** out, Body body) noexcept {
   return run([&]() -> Status {

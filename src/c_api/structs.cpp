@@ -6,7 +6,7 @@
 namespace rotary::c_api {
 namespace {
 
-// A size beyond this was never set.
+// A larger struct_size is taken for uninitialised.
 constexpr std::size_t largest_struct = 4096;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structs of the C ABI grow at their end. What a caller passes may be shorter than ours (it was
-// compiled against an earlier header) or longer (against a later one): struct_size says so.
+// Structs of the C ABI grow at their end. A caller's struct may be shorter than ours (compiled
+// against an earlier header) or longer (against a later one); its struct_size tells.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@ namespace rotary::c_api {
 
 struct StructLayout {
   std::string_view name;
-  std::size_t first_bytes;  // of version 1, to the end of what was its last member
-  std::size_t bytes;        // of this version
+  std::size_t first_bytes;  // size of version 1
+  std::size_t bytes;        // size of this version
 };
 
-// One for each struct of rotary.h: its name, the end of version 1, and its defaults.
+// Specialised for each struct of rotary.h: its name, the size of version 1, and its defaults.
 template <class T>
 struct Versioned;
 
@@ -145,16 +145,16 @@ struct Versioned<rotary_append_options> {
       sizeof(rotary_append_options)};
 };
 
-// struct_size, which *from begins with. Error: invalid_argument for one that no version has.
+// struct_size, the first member of *from. Error: invalid_argument for a size that no version has.
 [[nodiscard]] Result<std::size_t> struct_size_of(std::string_view argument, const void* from,
                                                  const StructLayout& layout);
 
-// How many bytes of *from are known here: struct_size, at most layout.bytes. Errors:
-// invalid_argument for a struct_size that no version has, unsupported when what is unknown is used.
+// Bytes of *from that this version knows: struct_size, at most layout.bytes. Errors:
+// invalid_argument for a struct_size that no version has; unsupported if unknown bytes are not 0.
 [[nodiscard]] Result<std::size_t> known_bytes(std::string_view argument, const void* from,
                                               const StructLayout& layout);
 
-// A copy of *from; members that its caller did not know have their defaults.
+// A copy of *from; members that the caller did not know get their defaults.
 template <class T>
 [[nodiscard]] Result<T> read_struct(std::string_view argument, const T* from) {
   if (from == nullptr) return null_argument(argument);
@@ -170,14 +170,14 @@ template <class T>
   return copy;
 }
 
-// NULL stands for the defaults.
+// NULL means the defaults.
 template <class T>
 [[nodiscard]] Result<T> read_options(std::string_view argument, const T* from) {
   if (from == nullptr) return Versioned<T>::defaults;
   return read_struct(argument, from);
 }
 
-// As much of value as *to has room for; struct_size stays what it was, and is all that is read.
+// Writes as much of value as *to has room for. Reads only struct_size, which keeps its value.
 template <class T>
 [[nodiscard]] Status write_struct(std::string_view argument, T* to, T value) {
   if (to == nullptr) return null_argument(argument);

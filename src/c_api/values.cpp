@@ -11,7 +11,7 @@
 namespace rotary::c_api {
 namespace {
 
-// Members that the kind does not use: set, they say that the kind is not what was meant.
+// Refuses members that this kind does not use: if set, another kind was probably meant.
 Status check_consecutive(const rotary_positions& from) {
   if (from.data != nullptr) {
     return invalid_argument(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structs of rotary.h as the values of the C++ API. What a value requires is checked by whoever
-// takes it; an enumerator that does not exist stays as it is until then.
+// Converts structs of rotary.h to values of the C++ API. The functions that take a value check its
+// requirements; until then an enumerator that does not exist is passed on.
 #pragma once
 
 #include <string_view>
@@ -22,7 +22,7 @@ namespace rotary::c_api {
 [[nodiscard]] Result<HeadWindow> window(const rotary_window* from);
 [[nodiscard]] Result<CosSinView> cos_sin(const rotary_cos_sin* from);
 
-// NULL stands for the defaults.
+// NULL means the defaults.
 [[nodiscard]] Result<RotationsOptions> rotations_options(const rotary_rotations_options* from);
 [[nodiscard]] Result<Executor> executor(std::string_view argument, const rotary_executor* from);
 [[nodiscard]] Result<RotateOptions> rotate_options(const rotary_rotate_options* from);

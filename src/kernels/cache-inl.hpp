@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of adjacent elements: rounded to another dtype, squared and summed, scaled. Tails are
-// shorter vectors of the same operations, as in rotate-inl.hpp, so that a result depends on the
-// elements and their number alone. Compiled once for each instruction set (cache_targets.cpp).
+// Runs of adjacent elements: rounding to another dtype, sums of squares, scaling. Tails use shorter
+// vectors with the same operations, as in rotate-inl.hpp, so a result depends only on the elements
+// and their number. Compiled once for each instruction set (cache_targets.cpp).
 
 #if defined(ROTARY_KERNELS_CACHE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_CACHE_INL_HPP
@@ -32,7 +32,7 @@ void narrow(const float* src, void* dst, std::int64_t count) {
   });
 }
 
-// The job by value: a store could otherwise change it, as far as a compiler knows.
+// Takes the job by value: otherwise the compiler must assume that a store changes it.
 template <class T>
 HWY_INLINE void normalize_all(const NormalizeJob job) {
   const auto scaled = [job](auto d, std::int64_t i) HWY_ATTR {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that only the KV cache and head norms need, beside those of kernels.hpp and under the
-// same contract: what is stored in another dtype than it was computed in, and RMS norms.
+// Kernels for the KV cache and head norms only, under the contract of kernels.hpp: storing in
+// another dtype than the computation's, and RMS norms.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ struct NormalizeJob {
 
 using Normalize = void (*)(const NormalizeJob& job);
 
-// Of [count] elements of the kernel's dtype, exact squares summed in double, in an order that
-// depends on count alone.
+// Sum of the squares of [count] elements of the kernel's dtype: exact squares, added in double in
+// an order that depends on count alone.
 using SumOfSquares = double (*)(const void* src, std::int64_t count);
 
-// [count] float32, each rounded once, to nearest even.
+// Rounds [count] float32 once, to nearest even.
 using Narrow = void (*)(const float* src, void* dst, std::int64_t count);
 
-// Rotates float32 and rounds once, on store.
+// Rotates float32 and rounds once when storing.
 struct NarrowingRotate {
   Rotate bf16;
   Rotate f16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles the kernels of cache_kernels.hpp once for each instruction set of kernel_targets.cpp,
-// whose tables point to these: a file of its own, so that the two compile at the same time.
+// Compiles the kernels of cache_kernels.hpp once for each instruction set. The tables of
+// kernel_targets.cpp point here; a separate file lets both compile at the same time.
 #include "kernels/disabled_targets.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cache_targets.cpp"
@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 
-extern const CacheKernels cache_kernels;  // what is const is otherwise this file's own
+extern const CacheKernels cache_kernels;  // const alone would make it local to this file
 constexpr CacheKernels cache_kernels{
     .rotate_half = narrowing_rotate<Half, Half>,
     .rotate_interleaved = narrowing_rotate<Interleaved, Interleaved>,

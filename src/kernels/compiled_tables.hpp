@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel table in this build, with the Highway target that it was compiled for.
+// All kernel tables of this build, with the Highway target each was compiled for.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace rotary::kernels {
 
-// What a table needs of the machine beyond its target.
+// Requirements of a table on the machine besides its target.
 enum class Beyond { nothing, bf16_conversion };
 
 struct CompiledTable {
-  std::int64_t target;  // one bit, as in hwy/detect_targets.h
+  std::int64_t target;  // one bit of hwy/detect_targets.h
   Beyond beyond;
   const KernelTable* table;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The element types of tensors, and vectors of them to and from the type that is computed with:
-// double for f64, float32 for all others. Widening is exact; narrowing rounds once, to nearest
-// even, and a NaN stays a NaN. A partial vector (a capped tag) touches exactly its own elements.
-// Compiled once for each instruction set (kernel_targets.cpp).
+// The element types of tensors, and their conversion to and from the type of computation: double
+// for f64, float32 for all others. Widening is exact; narrowing rounds once, to nearest even, and
+// keeps NaN. A partial vector (a capped tag) touches exactly its own elements. Compiled once for
+// each instruction set (kernel_targets.cpp).
 
 #if defined(ROTARY_KERNELS_ELEMENTS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ELEMENTS_INL_HPP
@@ -21,7 +21,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The bits of one element, apart so that the two 16-bit types are told apart.
+// The bits of one element. Two types, so that overloads can tell the 16-bit formats apart.
 struct BFloat16 {
   std::uint16_t bits;
 };
@@ -29,7 +29,7 @@ struct Float16 {
   std::uint16_t bits;
 };
 
-// Where 512-bit vectors have instructions that Highway 1.0.3 does not use.
+// 1 if 512-bit vectors have instructions that Highway 1.0.3 does not use.
 #undef ROTARY_AVX512
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 #define ROTARY_AVX512 1
@@ -38,9 +38,9 @@ struct Float16 {
 #endif
 
 #if ROTARY_AVX512
-// bf16, narrowed by the instructions of AVX512_BF16, only for machines that have them
-// (kernels.cpp): to nearest even and a subnormal float32 to a zero of its sign, whatever the modes
-// of the thread. As inline assembly, so that nothing is compiled once more for a target of its own.
+// bf16 narrowed by the instructions of AVX512_BF16, only for machines that have them (kernels.cpp).
+// They round to nearest even and turn a subnormal float32 into a zero of its sign, whatever the
+// thread's modes. Inline assembly avoids compiling everything once more for another target.
 struct HardwareBFloat16 : BFloat16 {};
 #endif
 
@@ -53,12 +53,12 @@ struct Arithmetic<double> {
   using Real = double;
 };
 
-// T, computed with as where there is nothing wider: each product, and not only what is stored, is
-// rounded to T. In float32 in between, as where T has no arithmetic of its own.
+// T with the rounding of hardware that computes in T: every product, not only the stored result, is
+// rounded to T. The products are formed in float32, as where T has no arithmetic of its own.
 template <class T>
 struct EveryStep : T {};
 
-// What elements T are computed with, and what their rows of cos and sin hold.
+// The type of computation for elements T and of their rows of cos and sin.
 template <class T>
 using RealOf = typename Arithmetic<T>::Real;
 
@@ -66,8 +66,8 @@ using RealOf = typename Arithmetic<T>::Real;
 template <class D>
 using HalfWidth = hn::Rebind<std::uint16_t, D>;
 
-// float32 -> bf16 in the upper half of each lane. In integers, because Highway 1.0.3 demotes by
-// truncation. A NaN becomes the one of all ones, which costs least.
+// Rounds float32 to bf16 in the upper half of each lane. Uses integers, because Highway 1.0.3
+// demotes by truncation. A NaN becomes the NaN with all bits set, which is cheapest.
 template <class D>
 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_to_bf16(D, hn::Vec<D> value) {
   const hn::RebindToUnsigned<D> du;
@@ -82,8 +82,8 @@ HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_to_bf16(D, hn::Vec<D> value) {
 #endif
 }
 
-// F16C converts as IEEE 754 says, whatever the modes of the thread (rounding, flushing of
-// subnormals). What Highway 1.0.3 does elsewhere truncates, and knows no Inf and no NaN.
+// F16C converts according to IEEE 754, whatever the thread's modes (rounding, flushing of
+// subnormals). Highway 1.0.3 truncates on other targets and does not handle Inf and NaN.
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
 
 template <class D>
@@ -100,9 +100,9 @@ HWY_INLINE hn::Vec<HalfWidth<D>> round_to_f16(D, hn::Vec<D> value) {
 
 #else
 
-// A binary16 moved up by 13 bits is a float32 whose exponent is too small by 127 - 15, and again by
-// as much for Inf and NaN. A subnormal is taken for 2^-14 + itself, which is then subtracted: no
-// float32 in between is subnormal, so flushing them changes nothing.
+// A binary16 shifted left by 13 bits is a float32 whose exponent is too small by 127 - 15, and by
+// twice that for Inf and NaN. A subnormal is converted as 2^-14 + itself, from which 2^-14 is then
+// subtracted: no intermediate float32 is subnormal, so flushing them changes nothing.
 template <class D>
 HWY_INLINE hn::Vec<D> widen_f16(D d, hn::Vec<HalfWidth<D>> half) {
   const hn::RebindToSigned<D> di;
@@ -122,14 +122,14 @@ HWY_INLINE hn::Vec<D> widen_f16(D d, hn::Vec<HalfWidth<D>> half) {
 }
 
 // Normal results are rounded as integers, so that a carry goes into the exponent and, from 65520
-// on, to Inf. Subnormal ones are multiples of 2^-24, which is what adding 1/2 rounds to.
+// on, gives Inf. Subnormal results are multiples of 2^-24, to which adding 1/2 rounds.
 template <class D>
 HWY_INLINE hn::Vec<HalfWidth<D>> round_to_f16(D d, hn::Vec<D> value) {
   const hn::RebindToSigned<D> di;
   const auto bits = hn::BitCast(di, value);
   const auto magnitude = hn::And(bits, hn::Set(di, 0x7FFFFFFF));
   const auto sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(di, 0x8000));
-  const auto infinity = hn::Set(di, (127 + 16) << 23);  // 2^16, from where all is Inf
+  const auto infinity = hn::Set(di, (127 + 16) << 23);  // 2^16; all from here on is Inf
   const auto bounded = hn::Min(magnitude, infinity);
   const auto odd = hn::And(hn::ShiftRight<13>(bounded), hn::Set(di, 1));
   const auto rebias = hn::Set(di, 0xFFF - ((127 - 15) << 23));
@@ -146,7 +146,7 @@ HWY_INLINE hn::Vec<HalfWidth<D>> round_to_f16(D d, hn::Vec<D> value) {
 
 #endif
 
-// The nearest number that the element type has.
+// Rounds to the nearest number of the element type.
 template <class D>
 HWY_INLINE hn::Vec<D> rounded(D d, hn::Vec<D> value, BFloat16) {
   const hn::RebindToUnsigned<D> du;
@@ -169,8 +169,8 @@ HWY_INLINE void store(D d, hn::Vec<D> value, hn::TFromD<D>* to) {
 }
 
 #if ROTARY_AVX512
-// Each 16 bits in the upper half of a 32-bit lane: one instruction, where widening and shifting are
-// two (bf16 kernels 15 % faster).
+// Moves each 16 bits to the upper half of a 32-bit lane in one instruction; widening and shifting
+// takes two (bf16 kernels are 15 % faster).
 HWY_INLINE __m512i upper_halves(__m256i bits) {
   alignas(64) static constexpr std::uint16_t from[32] = {0, 0,  0, 1,  0, 2,  0, 3,  0, 4, 0,
                                                          5, 0,  6, 0,  7, 0,  8, 0,  9, 0, 10,
@@ -231,14 +231,14 @@ HWY_INLINE void store(D d, hn::Vec<D> value, HardwareBFloat16* to) {
              reinterpret_cast<std::uint16_t*>(to));
 }
 
-// The lanes of low, then those of high.
+// Narrows the lanes of low, then those of high.
 HWY_INLINE __m512i hardware_bf16(__m512 low, __m512 high) {
   __m512i result;
   asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(result) : "v"(low), "v"(high));
   return result;
 }
 
-// One 32-bit lane for each pair, x in its lower half.
+// Narrows to one 32-bit lane per pair, x in its lower half.
 HWY_INLINE hn::Vec<hn::ScalableTag<std::uint32_t>> hardware_bf16_pairs(
     hn::Vec<hn::ScalableTag<float>> x, hn::Vec<hn::ScalableTag<float>> y) {
   alignas(64) static constexpr std::uint16_t order[32] = {
@@ -259,7 +259,7 @@ HWY_INLINE void store(D d, hn::Vec<D> value, Float16* to) {
   hn::StoreU(round_to_f16(d, value), HalfWidth<D>(), reinterpret_cast<std::uint16_t*>(to));
 }
 
-// 2 * Lanes(d) elements side by side, where that is cheaper than one vector and one.
+// Stores 2 * Lanes(d) adjacent elements; overloads exist where that is cheaper than two stores.
 template <class D, class T>
 HWY_INLINE void store_vectors(D d, hn::Vec<D> first, hn::Vec<D> second, T* to) {
   store(d, first, to);
@@ -288,7 +288,7 @@ HWY_INLINE void store_vectors(D d, hn::Vec<D> first, hn::Vec<D> second, Hardware
 }
 #endif
 
-// gcc 12 otherwise loads a vector again for each product: 25 % slower where the data are in L2.
+// Without this, gcc 12 loads a vector again for each product: 25 % slower with data in L2.
 template <class V>
 HWY_INLINE void keep_in_register([[maybe_unused]] V& value) {
 #if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
@@ -296,7 +296,7 @@ HWY_INLINE void keep_in_register([[maybe_unused]] V& value) {
 #endif
 }
 
-// Calls visit(d, i) for elements [i, i + Lanes(d)), from element `at` on: whole vectors, then at
+// Calls visit(d, i) for elements [i, i + Lanes(d)) from element `at` on: whole vectors, then at
 // most one of each halved length.
 template <class D, class Visit>
 HWY_INLINE void for_each_vector(D d, std::int64_t at, std::int64_t count, const Visit& visit) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates quantized heads in place: x' = x c - y s, y' = x s + y c of the int8 elements themselves,
-// in float32, since the scale is common to a head. A head is gone through twice, once for its
-// largest |x'| and once to store: the products are cheaper to form again than to keep, and a head
-// may have any size. Rounding to nearest even is by adding 1.5 * 2^23, the same everywhere. A
-// partial vector (a capped tag) touches exactly its own elements. Compiled once for each
-// instruction set (int8_targets.cpp).
+// Rotates quantized heads in place: x' = x c - y s, y' = x s + y c on the int8 elements themselves,
+// in float32, since the scale is common to a head. Each head is processed twice, once for its
+// largest |x'| and once to store: recomputing the products is cheaper than keeping them, and a head
+// may have any size. Adding 1.5 * 2^23 rounds to nearest even, the same everywhere. A partial
+// vector (a capped tag) touches exactly its own elements. Compiled once for each instruction set
+// (int8_targets.cpp).
 
 #if defined(ROTARY_KERNELS_INT8_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_INT8_INL_HPP
@@ -26,7 +26,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The largest new element.
+// The largest element after rotation.
 constexpr float int8_most = 127;
 
 template <class D>
@@ -36,7 +36,7 @@ using Int16Of = hn::Rebind<std::int16_t, D>;
 template <class D>
 using Int32Of = hn::RebindToSigned<D>;
 
-// The nearest integers, |value| <= 2^22.
+// The nearest integers. Requires |value| <= 2^22.
 template <class D>
 HWY_INLINE hn::Vec<Int32Of<D>> nearest(D d, hn::Vec<D> value) {
   const Int32Of<D> di;
@@ -97,7 +97,7 @@ struct Int8Interleaved {
   }
 
  private:
-  // An int8 may stand at an odd address.
+  // An int8 may be at an odd address.
   template <class DI>
   static HWY_INLINE hn::Vec<DI> load_both(DI di, const std::int8_t* from) {
     if constexpr (hn::MaxLanes(di) == 1) {
@@ -122,8 +122,8 @@ struct Int8Interleaved {
   }
 };
 
-// The features of one head that turn, and its row. By value, as everywhere here: a store could
-// otherwise change it, as far as a compiler knows.
+// The rotated features of one head, and their row. Passed by value, as everywhere here: otherwise
+// the compiler must assume that a store changes it.
 struct Int8Turn {
   std::int8_t* head;
   const float* cos;
@@ -171,7 +171,7 @@ HWY_INLINE void store_turned(D d, const Int8Turn turn, float by, std::int64_t pa
   }
 }
 
-// Features that do not turn.
+// The largest magnitude of features that are not rotated.
 template <class D>
 HWY_INLINE float largest_of(D d, const std::int8_t* features, std::int64_t count) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
@@ -201,7 +201,7 @@ HWY_INLINE void multiply(D d, std::int8_t* features, std::int64_t count, float b
   }
 }
 
-// What stands before and after the features that turn.
+// The features before and after the rotated ones.
 struct Int8Rest {
   std::int8_t* before;
   std::int64_t before_count;
@@ -209,7 +209,7 @@ struct Int8Rest {
   std::int64_t after_count;
 };
 
-// Not inlined: most heads have none.
+// Not inlined: most heads have no such features.
 HWY_NOINLINE float largest_of_rest(const Int8Rest rest) {
   const hn::ScalableTag<float> d;
   return std::max(largest_of(d, rest.before, rest.before_count),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract of the kernels of quantized keys: int8 elements with a float32 scale for each head
-// and token. As kernels.hpp: pointers and sizes; they neither allocate nor fail.
+// and token. As in kernels.hpp: plain pointers and sizes; kernels neither allocate nor fail.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@ namespace rotary::kernels {
 // Tokens and heads of one batch row, in place. Strides count elements; the feature stride is 1.
 struct Int8Job {
   std::int8_t* data;  // feature 0 of token 0, head 0
-  float* scales;      // of token 0, head 0
+  float* scales;      // for token 0, head 0
   std::int64_t token_stride;
   std::int64_t head_stride;
   std::int64_t scale_token_stride;
   std::int64_t scale_head_stride;
   std::int64_t tokens;
   std::int64_t heads;
-  std::int64_t features;       // of a head
-  std::int64_t first_feature;  // the first that turns
+  std::int64_t features;       // per head
+  std::int64_t first_feature;  // first rotated feature
   std::int64_t pairs;
-  const float* rows;         // of token 0: [lane_stride] cos, [lane_stride] sin
+  const float* rows;         // for token 0: [lane_stride] cos, [lane_stride] sin
   std::int64_t row_stride;   // elements from one token's row to the next
   std::int64_t lane_stride;  // elements from cos to sin
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles every kernel once for each instruction set that Highway can dispatch to here, and lists
-// the resulting tables. Own list instead of Highway's chosen target, so that forcing one here
-// changes nothing for another user of Highway in the same process. attend_targets.cpp,
-// cache_targets.cpp, int8_targets.cpp and linear_targets.cpp compile the others for the same sets.
+// the resulting tables. It keeps its own list instead of using Highway's chosen target, so that
+// forcing one here changes nothing for another user of Highway in the process. attend_targets.cpp,
+// cache_targets.cpp, int8_targets.cpp and linear_targets.cpp compile the other kernels for the same
+// sets.
 #include "kernels/disabled_targets.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/kernel_targets.cpp"
@@ -107,7 +108,7 @@ constexpr CompiledTable tables[] = {
 #endif
 };
 
-// Without the compiler's baseline there could be no table that runs.
+// Without the compiler's baseline, a machine might be able to run none of the tables.
 constexpr bool has_baseline() {
   for (const CompiledTable& each : tables) {
     if (each.target == HWY_STATIC_TARGET && each.beyond == Beyond::nothing) return true;

@@ -22,8 +22,8 @@ struct Supported {
   std::size_t count = 0;
 };
 
-// AVX512_BF16: VCVTNEPS2BF16 and VCVTNE2PS2BF16, in leaf 7, subleaf 1, of CPUID. Whether the system
-// saves the registers is part of the target that such a table was compiled for.
+// AVX512_BF16 (VCVTNEPS2BF16 and VCVTNE2PS2BF16): CPUID leaf 7, subleaf 1. Whether the system saves
+// the registers is already checked with the table's target.
 bool converts_bf16() noexcept {
 #if HWY_ARCH_X86
   unsigned eax = 0;
@@ -66,8 +66,9 @@ const Supported& find_once() noexcept {
   return supported;
 }
 
-// Before main: a guard of the first use would never open for a process that is forked while another
-// thread holds it. Where the initialisation of another file asks first, it is found then.
+// Runs before main: a function-local static's guard would never open in a process forked while
+// another thread holds it. If another file's initialisation asks earlier, the tables are found
+// then.
 [[maybe_unused]] const Supported& found_at_load = find_once();
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract between the library and its kernels: plain structs, pointers and sizes, one table of
-// functions for each instruction set. A kernel knows no spec, no model and no error; it neither
-// allocates nor checks, and it can do any part of a tensor, so the caller owns threading.
+// The contract between the library and its kernels: plain structs, pointers and sizes, and one
+// table of functions per instruction set. A kernel knows no spec, model or error; it neither
+// allocates nor checks; and it can process any part of a tensor, so the caller owns threading.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,17 @@
 
 namespace rotary::kernels {
 
-// Rows are padded to a multiple of this many elements, so that making them has no tail.
+// Rows are padded to a multiple of this many elements, so that making them needs no tail.
 inline constexpr std::int64_t lane_multiple = 16;
 
-// A position is a multiple of this many, whose cos and sin are evaluated, plus a step from a table.
+// A position is split into a multiple of this, whose cos and sin are evaluated, and a step from a
+// table.
 inline constexpr std::int64_t steps_per_anchor = 16;
 
-// The rows of consecutive positions.
+// Makes the rows of consecutive positions.
 struct RowsJob {
   const std::uint64_t* turns;  // [pairs], units of 2^-64 turn per position
-  const double* steps;         // [steps_per_anchor][cos, sin][lane_stride], of positions 0, 1, …
+  const double* steps;         // [steps_per_anchor][cos, sin][lane_stride], for positions 0, 1, …
   std::int64_t pairs;
   std::int64_t lane_stride;      // multiple of lane_multiple, >= pairs
   double attention_factor;       // multiplies cos and sin
@@ -28,20 +29,20 @@ struct RowsJob {
   void* rows;  // [tokens][cos, sin][lane_stride] elements of the kernel's row type
 };
 
-// A stretch of one row from phases that are given: a position between integers.
+// Makes a part of one row from given phases, for a position between integers.
 struct PhaseRowJob {
-  const std::uint64_t* phases;  // [lanes], units of 2^-64 turn; those of padding are 0
+  const std::uint64_t* phases;  // [lanes], units of 2^-64 turn; 0 for padding
   std::int64_t lanes;           // multiple of lane_multiple
   double attention_factor;      // multiplies cos and sin
   void* cos;                    // [lanes] elements of the kernel's row type
   void* sin;                    // [lanes]
 };
 
-// Tokens and heads of one batch row. Elements are of the kernel's dtype, or its two; strides count
-// elements and the feature stride is 1. src may equal dst where the kernel writes elements of the
-// dtype that it reads, and pairs to where it read them.
+// Rotates tokens and heads of one batch row. Elements have the kernel's dtype, or its two dtypes;
+// strides count elements and the feature stride is 1. src may equal dst if the kernel writes the
+// dtype that it reads and stores pairs where it read them.
 struct RotateJob {
-  const void* src;  // the first rotated feature of token 0, head 0
+  const void* src;  // first rotated feature of token 0, head 0
   void* dst;
   std::int64_t src_token_stride;
   std::int64_t src_head_stride;
@@ -50,21 +51,21 @@ struct RotateJob {
   std::int64_t tokens;
   std::int64_t heads;
   std::int64_t pairs;
-  const void* rows;          // of token 0: [lane_stride] cos, [lane_stride] sin; for f64 kernels
-                             // double, for all others float
+  const void* rows;          // for token 0: [lane_stride] cos, [lane_stride] sin; double for
+                             // f64 kernels, float for all others
   std::int64_t row_stride;   // elements from one token's row to the next
   std::int64_t lane_stride;  // elements from cos to sin
-  double cos_scale;          // multiply the row: 1 and ±1, or 1/A² and -1/A² for an inverse
-  double sin_scale;          // (rounded to the row's type first)
+  double cos_scale;          // multiplies cos: 1, or 1/A² for an inverse
+  double sin_scale;  // multiplies sin: ±1, or -1/A²; both are first rounded to the row's type
 };
 
 using MakeRows = void (*)(const RowsJob& job);
 using MakePhaseRow = void (*)(const PhaseRowJob& job);
 using Rotate = void (*)(const RotateJob& job);
 
-// One for each dtype of the elements, of pairs that are read and written in one order each: rounds
-// once, on store, or (every_step) each product and each sum to that dtype, for rows whose elements
-// are numbers of it.
+// One kernel per element dtype, for one order of reading and of writing pairs. Rounds once, when
+// storing, or (every_step) each product and each sum to the dtype, for rows whose elements are
+// numbers of that dtype.
 struct RotateKernels {
   Rotate f32;
   Rotate bf16;
@@ -80,7 +81,7 @@ struct Int8Kernels;    // kernels/int8_kernels.hpp
 struct LinearKernels;  // kernels/linear_kernels.hpp
 
 struct KernelTable {
-  const char* (*instruction_set)();  // compiled with the kernels: says what really runs
+  const char* (*instruction_set)();  // compiled with the kernels, so it names what really runs
   MakeRows make_rows_f32;
   MakeRows make_rows_f64;
   MakePhaseRow make_phase_row_f32;
@@ -95,7 +96,7 @@ struct KernelTable {
   const LinearKernels* linear;
 };
 
-// More than Highway has targets for one architecture.
+// More than Highway's targets for one architecture.
 inline constexpr std::size_t max_tables = 16;
 
 // The tables that this machine can run, best first; never empty.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear attention: products of small matrices with a block of the result in registers, and the
-// exponential. e^x = 2^n e^r with r = x - n ln 2 in two steps, |r| <= 0.35, and the Taylor series
-// of e^r, cut where the next term is below a tenth of a rounding (docs/numeric-contract.md has the
+// exponential. e^x = 2^n e^r with r = x - n ln 2 in two steps, |r| <= 0.35; the Taylor series of
+// e^r is cut where the next term is below a tenth of a rounding (docs/numeric-contract.md has the
 // error). Compiled once for each instruction set (linear_targets.cpp).
 
 #if defined(ROTARY_KERNELS_LINEAR_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -34,9 +34,9 @@ struct Exponential<float> {
   static constexpr int fraction_bits = 23;
   static constexpr float least = -0x1.5d589ep6F;  // just above -126 ln 2
   static constexpr float log2_e = 0x1.715476p0F;
-  static constexpr float ln2_high = 0x1.63p-1F;  // 9 bits: times n exact
+  static constexpr float ln2_high = 0x1.63p-1F;  // 9 bits, so products with n are exact
   static constexpr float ln2_low = -0x1.bd0106p-13F;
-  static constexpr float magic = 0x1.8p23F + 127;  // adding it rounds; its low bits are n + bias
+  static constexpr float magic = 0x1.8p23F + 127;  // adding it rounds; low bits are n + bias
   static constexpr float bias = 127;
 };
 
@@ -57,7 +57,7 @@ template <class Real, int Degree>
 struct InverseFactorials {
   Real at[Degree + 1];
   constexpr InverseFactorials() : at() {
-    double factorial = 1;  // exact, up to 13!
+    double factorial = 1;  // exact up to 13!
     for (int k = 0; k <= Degree; ++k) {
       if (k > 1) factorial *= k;
       at[k] = static_cast<Real>(1 / factorial);
@@ -65,7 +65,7 @@ struct InverseFactorials {
   }
 };
 
-// e^x of x <= 0; a NaN stays one.
+// e^x. Requires x <= 0 or NaN; a NaN stays NaN.
 template <class D>
 HWY_INLINE hn::Vec<D> exponential(D d, hn::Vec<D> x) {
   using Real = hn::TFromD<D>;
@@ -83,7 +83,7 @@ HWY_INLINE hn::Vec<D> exponential(D d, hn::Vec<D> x) {
   return hn::IfThenZeroElse(hn::Lt(x, least), hn::Mul(sum, power));
 }
 
-// Rows [row, row + Rows) of the result, columns [column, column + Vectors * Lanes(d)).
+// Computes rows [row, row + Rows) and columns [column, column + Vectors * Lanes(d)) of the result.
 template <std::size_t Rows, std::size_t Vectors, class D, class Real>
 HWY_INLINE void multiply_block(D d, const ProductJob<Real> job, std::int64_t row,
                                std::int64_t column) {
@@ -137,7 +137,7 @@ template <class Real>
 void multiply(const ProductJob<Real>& job) {
   const hn::ScalableTag<Real> d;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  constexpr std::size_t vectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;  // of 32 registers, or 16
+  constexpr std::size_t vectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;  // for 32 registers, or 16
   constexpr auto step = static_cast<std::int64_t>(vectors) * lanes;
   std::int64_t column = 0;
   for (; job.columns - column >= step; column += step) multiply_columns<vectors>(d, job, column);
@@ -184,7 +184,7 @@ Real dot(const Real* a, const Real* b, std::int64_t count) {
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-// A Real as a double, and back.
+// Converts a Real to double and back.
 template <class D>
 HWY_INLINE hn::Vec<D> load_double(D d, const float* from) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));
@@ -240,7 +240,7 @@ void elu_plus_one(const void* src, RealOf<T>* dst, std::int64_t count) {
                     const auto x = load(d, from + i);
                     const auto above = hn::Add(x, hn::Set(d, 1));
                     const auto is_above = hn::Gt(x, hn::Zero(d));
-                    // What is above 0 stays out of the exponential, where it would overflow.
+                    // Excludes x > 0 from the exponential, which would overflow there.
                     const auto below = exponential(d, hn::IfThenZeroElse(is_above, x));
                     hn::StoreU(hn::IfThenElse(is_above, above, below), d, dst + i);
                   });

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of the kernels of linear attention: small matrix products, feature maps, sums. As
-// kernels.hpp: pointers and sizes; they neither allocate nor fail. Real is float, or double where
-// the tensors are f64.
+// The contract of the kernels of linear attention: small matrix products, feature maps, sums. As in
+// kernels.hpp: plain pointers and sizes; kernels neither allocate nor fail. Real is float, or
+// double if the tensors are f64.
 #pragma once
 
 #include <cstdint>
 
 namespace rotary::kernels {
 
-// What a product is added to.
+// The initial value of a product: 0 or the result itself.
 enum class AddTo { nothing, result };
 
-// result[row][column] = [result[row][column] +] Σ_i a[row][i] b[i][column], i ascending, each
-// product and sum fused where the instruction set fuses. Strides in elements.
+// result[row][column] = [result[row][column] +] Σ_i a[row][i] b[i][column], i ascending, with fused
+// multiply-adds if the instruction set has them. Strides count elements.
 template <class Real>
 struct ProductJob {
   const Real* a;  // element (row, i) at a + row * a_row_stride + i * a_inner_stride
@@ -28,27 +28,28 @@ struct ProductJob {
   AddTo add_to;
 };
 
-// On runs of count elements; of two runs neither may be the other.
+// Functions on `count` adjacent elements. Two arguments must not be the same memory.
 template <class Real>
 struct LinearMath {
   void (*multiply)(const ProductJob<Real>& job);
-  // The largest, -Inf of none. Of a NaN: anything.
+  // The largest element, -Inf if there is none. Undefined if one is NaN.
   Real (*largest)(const Real* row, std::int64_t count);
-  // row[i] = e^(row[i] - reduced_by), which is at most 0; below 2^-126 (double: 2^-1022) 0.
+  // row[i] = e^(row[i] - reduced_by); results below 2^-126 (double: 2^-1022) become 0. Requires
+  // exponents of at most 0.
   void (*exponentials)(Real* row, std::int64_t count, Real reduced_by);
-  // count: a multiple of lane_multiple. In an order that depends on count alone.
+  // count: a multiple of lane_multiple. The order of summation depends on count alone.
   Real (*dot)(const Real* a, const Real* b, std::int64_t count);
   void (*add)(const Real* row, double* sums, std::int64_t count);        // sums += row
   void (*scale)(double* sums, std::int64_t count, double by);            // sums *= by
   void (*round)(const double* sums, Real* rounded, std::int64_t count);  // to nearest even
 };
 
-// The same for elements of one dtype, which are side by side.
+// Functions on adjacent elements of one dtype.
 template <class Real>
 struct LinearElements {
   void (*widen)(const void* src, Real* dst, std::int64_t count);
   void (*elu_plus_one)(const void* src, Real* dst, std::int64_t count);
-  void (*divide)(const Real* src, Real by, void* dst, std::int64_t count);  // rounded once more
+  void (*divide)(const Real* src, Real by, void* dst, std::int64_t count);  // rounds once more
 };
 
 struct LinearKernels {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles the kernels of linear attention once for each instruction set, beside
-// kernel_targets.cpp, whose tables point here.
+// Compiles the kernels of linear attention once for each instruction set. The tables of
+// kernel_targets.cpp point here.
 #include "kernels/disabled_targets.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/linear_targets.cpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores vectors of pairs as two vectors of what is computed with, x of the first
-// features and y of the second: what differs between orders of the features, and nothing else. A
-// partial vector
+// Loads and stores vectors of pairs as two vectors of the type of computation, x with the first
+// features and y with the second. Only this code depends on the order of features. A partial vector
 // (a capped tag) touches exactly its own elements. Compiled once for each instruction set
 // (kernel_targets.cpp).
 
@@ -46,7 +45,7 @@ struct Half {
     store(d, value.y, head + pairs + pair);
   }
 
-  // Of 2 * Lanes(d) pairs.
+  // Stores 2 * Lanes(d) pairs.
   template <class D, class T>
   static HWY_INLINE void store_two(D d, const PairVectors<D>* two, T* head, std::int64_t pair,
                                    std::int64_t pairs) {

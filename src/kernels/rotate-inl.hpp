@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates pairs: x' = x c - y s, y' = x s + y c. RoFormer (arXiv 2104.09864) eq. 34. In
-// double for f64 elements, in float32 for all others, rounded once or after each operation.
+// Rotates pairs: x' = x c - y s, y' = x s + y c. RoFormer (arXiv 2104.09864) eq. 34. Computes in
+// double for f64 elements, in float32 for all others, and rounds once or after each operation.
 //
-// The loop order follows memory. Where the heads of a token lie together ([T,H,D]), read or
-// written, the row's vectors stay in registers over all heads of the token; where the tokens of a
-// head do ([H,T,D]) over a few heads, and a block of tokens is done before the next few. Either way
-// each pair sees the same operations, tails included (shorter vectors, not scalar code), so the
-// bits do not depend on layout, batch or split. From and To say which features of a head a pair is
-// read from and written to (pair_io-inl.hpp). Compiled once for each instruction set
+// The loop order follows memory. If the heads of a token are adjacent ([T,H,D]) in src or dst, the
+// row's vectors stay in registers over all heads of the token. If the tokens of a head are adjacent
+// ([H,T,D]), they stay over a few heads, and a block of tokens is done before the next few heads.
+// Either way each pair sees the same operations, tails included (shorter vectors, not scalar code),
+// so the bits do not depend on layout, batch or split. From and To say which features of a head a
+// pair is read from and written to (pair_io-inl.hpp). Compiled once for each instruction set
 // (kernel_targets.cpp).
 
 #if defined(ROTARY_KERNELS_ROTATE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -33,8 +33,8 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Heads of one token: what varies inside a row. Passed by value, because a compiler must otherwise
-// assume that storing a result changes it. Read as T, stored as Out.
+// The heads of one token, which share a row. Passed by value: otherwise the compiler must assume
+// that storing a result changes it. Read as T, stored as Out.
 template <class T, class Out>
 struct TokenHeads {
   const T* src;
@@ -45,7 +45,7 @@ struct TokenHeads {
   std::int64_t pairs;
 };
 
-// The row of one token and the direction that it is used in.
+// The row of one token with the factors of the direction.
 template <class Real>
 struct Row {
   const Real* cos;
@@ -54,7 +54,7 @@ struct Row {
   Real sin_scale;
 };
 
-// x' and y', to be rounded when they are stored.
+// Computes x' and y', which are rounded when stored.
 template <class T>
 struct Turn {
   template <class D, class V = hn::Vec<D>>
@@ -63,8 +63,9 @@ struct Turn {
   }
 };
 
-// A product of two T in float32 is exact for bf16 (16 bits) and f16 (22 bits), so each is rounded
-// once; the sum is rounded to float32, and then on store, as float32 hardware does it for T.
+// A product of two T in float32 is exact for bf16 (16 bits) and f16 (22 bits), so each product is
+// rounded once. The sum is rounded to float32, then again when stored, as float32 hardware does for
+// T.
 template <class T>
 struct Turn<EveryStep<T>> {
   template <class D, class V = hn::Vec<D>>
@@ -74,7 +75,7 @@ struct Turn<EveryStep<T>> {
   }
 };
 
-// Pairs [pair, pair + Vectors * Lanes(d)) of every head of one token; Vectors is 1 or even.
+// Rotates pairs [pair, pair + Vectors * Lanes(d)) of every head of one token; Vectors is 1 or even.
 template <class From, class To, std::size_t Vectors, class D, class T, class Out>
 HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T, Out> token,
                                std::int64_t pair) {
@@ -114,7 +115,7 @@ HWY_INLINE void rotate_vectors(D d, Row<RealOf<T>> row, TokenHeads<T, Out> token
   }
 }
 
-// The pairs that are left, fewer than 2 * Lanes(d): at most one vector of each halved length.
+// Rotates the last pairs, fewer than 2 * Lanes(d): at most one vector of each halved length.
 template <class From, class To, class D, class T, class Out>
 HWY_INLINE void rotate_tail(D d, Row<RealOf<T>> row, TokenHeads<T, Out> token, std::int64_t pair) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
@@ -127,8 +128,8 @@ HWY_INLINE void rotate_tail(D d, Row<RealOf<T>> row, TokenHeads<T, Out> token, s
   }
 }
 
-// Pairs [pair, …) once fewer than four vectors are left. Not inlined: it would take registers from
-// the loop that matters.
+// Rotates pairs [pair, …) once fewer than four vectors are left. Not inlined: it would take
+// registers from the main loop.
 template <class From, class To, class T, class Out>
 HWY_NOINLINE void rotate_rest(Row<RealOf<T>> row, TokenHeads<T, Out> token, std::int64_t pair) {
   const hn::ScalableTag<RealOf<T>> d;
@@ -139,9 +140,8 @@ HWY_NOINLINE void rotate_rest(Row<RealOf<T>> row, TokenHeads<T, Out> token, std:
   rotate_tail<From, To>(d, row, token, pair);
 }
 
-// Neighbours that stay neighbours are rotated as they lie in memory, (x, y) c + (y, x) (-s, s): one
-// shuffle where taking x and y apart and together again is four. The operations on a pair are those
-// of Turn, and so are its bits.
+// Neighbours that stay neighbours are rotated without separating them, (x, y) c + (y, x) (-s, s):
+// one shuffle instead of four. The operations on a pair, and so its bits, are those of Turn.
 template <class From, class To, class T>
 inline constexpr bool rotates_neighbours =
     HWY_TARGET !=
@@ -150,7 +150,7 @@ inline constexpr bool rotates_neighbours =
 
 #if HWY_TARGET != HWY_SCALAR
 
-// Each number twice, side by side.
+// Loads each number twice, side by side.
 template <class D>
 HWY_INLINE hn::Vec<D> load_twice(D d, const float* from) {
   const hn::RepartitionToWide<hn::RebindToUnsigned<D>> du64;
@@ -160,7 +160,7 @@ HWY_INLINE hn::Vec<D> load_twice(D d, const float* from) {
   return hn::BitCast(d, hn::Or(number, hn::ShiftLeft<32>(number)));
 }
 
-// Pairs [pair, pair + Vectors * Lanes(d) / 2) of every head of one token.
+// Rotates pairs [pair, pair + Vectors * Lanes(d) / 2) of every head of one token.
 template <std::size_t Vectors, class D, class T, class Out>
 HWY_INLINE void rotate_neighbours(D d, Row<float> row, TokenHeads<T, Out> token,
                                   std::int64_t pair) {
@@ -193,7 +193,7 @@ HWY_INLINE void rotate_neighbours(D d, Row<float> row, TokenHeads<T, Out> token,
   }
 }
 
-// The pairs that are left, fewer than Lanes(d): one vector and then, at most, one of each halved
+// Rotates the last pairs, fewer than Lanes(d): one vector and then at most one of each halved
 // length.
 template <class D, class T, class Out>
 HWY_INLINE void rotate_last_neighbours(D d, Row<float> row, TokenHeads<T, Out> token,
@@ -208,7 +208,7 @@ HWY_INLINE void rotate_last_neighbours(D d, Row<float> row, TokenHeads<T, Out> t
   }
 }
 
-// Pairs [pair, …) once fewer than 4 * Lanes pairs are left.
+// Rotates pairs [pair, …) once fewer than 4 * Lanes(d) pairs are left.
 template <class T, class Out>
 HWY_NOINLINE void rotate_rest_of_neighbours(Row<float> row, TokenHeads<T, Out> token,
                                             std::int64_t pair) {
@@ -227,7 +227,7 @@ HWY_NOINLINE void rotate_rest_of_neighbours(Row<float> row, TokenHeads<T, Out> t
 template <class T, class Out>
 HWY_INLINE void rotate_token_of_neighbours(Row<float> row, TokenHeads<T, Out> token) {
   const hn::ScalableTag<float> d;
-  constexpr std::size_t vectors = HWY_TARGET <= HWY_AVX3 ? 8 : 4;  // of 32 registers, or 16
+  constexpr std::size_t vectors = HWY_TARGET <= HWY_AVX3 ? 8 : 4;  // for 32 registers, or 16
   constexpr auto step = static_cast<std::int64_t>(vectors * hn::MaxLanes(d) / 2);
   std::int64_t pair = 0;
   for (; token.pairs - pair >= step; pair += step) {
@@ -281,9 +281,9 @@ HWY_INLINE TokenHeads<T, Out> heads_of(const RotateJob& job, std::int64_t token,
       .pairs = job.pairs};
 }
 
-// Where the tokens of a head lie together. So many heads at once share a loaded row and are as many
-// streams through memory; more of them would meet in the same sets of the first-level cache. The
-// rows of a block of tokens stay in the second-level cache.
+// For adjacent tokens of a head. heads_at_once heads share a loaded row and form as many streams
+// through memory; more would collide in the same sets of the first-level cache. The rows of a block
+// of tokens stay in the second-level cache.
 template <class From, class To, class T, class Out>
 HWY_NOINLINE void rotate_by_heads(const RotateJob& job) {
   constexpr std::int64_t heads_at_once = 8;
@@ -293,7 +293,8 @@ HWY_NOINLINE void rotate_by_heads(const RotateJob& job) {
     for (std::int64_t head = 0; head < job.heads; head += heads_at_once) {
       for (std::int64_t t = begin; t < end; ++t) {
         auto heads = heads_of<T, Out>(job, t, head);
-        // Not std::min, whose references keep gcc 12 from holding the loop in registers: 60 %.
+        // Not std::min: its references keep gcc 12 from holding the loop in registers, which costs
+        // 60 %.
         const std::int64_t left = job.heads - head;
         heads.heads = left < heads_at_once ? left : heads_at_once;
         rotate_token<From, To>(row_of<T>(job, t), heads);
@@ -302,8 +303,8 @@ HWY_NOINLINE void rotate_by_heads(const RotateJob& job) {
   }
 }
 
-// A function of its own for the other order: what both need at once does not fit in registers, 5 ns
-// for each call.
+// rotate_by_heads() is a separate function because what both orders need does not fit in registers
+// together: that cost 5 ns per call.
 template <class From, class To, class T, class Out = T>
 void rotate(const RotateJob& job) {
   const bool heads_lie_together = job.tokens == 1 ||

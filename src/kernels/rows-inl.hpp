@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes rows of cos and sin. The multiple of steps_per_anchor at or below a position is its anchor:
-// for each pair, its phase position * turns modulo 2^64 is reduced to the nearest quarter turn and
-// two polynomials are evaluated in double. The few positions from there are a rotation by the cos
-// and sin of a table; then comes, for f32 rows, the one rounding to float32. Exact wrapping makes
-// every int64 position as accurate as position 0. The anchor depends on the position alone, so a
-// row has the same bits whatever call makes it. Positions between integers come as phases, which
-// are evaluated without a step. Compiled once for each instruction set (kernel_targets.cpp).
+// Makes rows of cos and sin. The anchor of a position is the multiple of steps_per_anchor at or
+// below it. For each pair, the anchor's phase position * turns modulo 2^64 is reduced to the
+// nearest quarter turn and two polynomials are evaluated in double. The few positions from there
+// are reached by a rotation with cos and sin from a table; f32 rows are then rounded once to
+// float32. Exact wrapping makes every int64 position as accurate as position 0. The anchor depends
+// on the position alone, so a row has the same bits in every call. Positions between integers come
+// as phases, which are evaluated without a step. Compiled once for each instruction set
+// (kernel_targets.cpp).
 
 // Highway's toggling guard: the file is included again for each target.
 #if defined(ROTARY_KERNELS_ROWS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -39,8 +40,8 @@ HWY_INLINE V evaluate(D d, const double (&coefficients)[Count], V t) {
   return sum;
 }
 
-// The polynomials for r in units of 2^-64 turn: each coefficient times a power of two, which is
-// exact, so that r need not be multiplied by one.
+// The polynomials for r in units of 2^-64 turn: each coefficient is multiplied by a power of two,
+// which is exact, so that r need not be scaled.
 template <std::size_t Count>
 struct Coefficients {
   double values[Count];
@@ -64,12 +65,12 @@ struct CosSin {
   hn::Vec<D> sin;
 };
 
-// Of a phase in units of 2^-64 turn.
+// cos and sin of a phase in units of 2^-64 turn.
 template <class DU, class D = hn::RebindToFloat<DU>>
 HWY_INLINE CosSin<D> cos_sin(DU du, hn::Vec<DU> phase) {
   const D d;
   const hn::RebindToSigned<DU> di;
-  // phase = quarter * 2^62 + rest, |rest| <= 2^61: an eighth of a turn
+  // phase = quarter * 2^62 + rest, where |rest| <= 2^61 is at most an eighth of a turn
   const auto quarter = hn::ShiftRight<62>(hn::Add(phase, hn::Set(du, std::uint64_t{1} << 61)));
   const auto rest = hn::BitCast(di, hn::Sub(phase, hn::ShiftLeft<62>(quarter)));
   const auto r = hn::ConvertTo(d, rest);
@@ -86,7 +87,7 @@ HWY_INLINE CosSin<D> cos_sin(DU du, hn::Vec<DU> phase) {
           hn::Xor(hn::IfThenElse(swapped, cosine, sine), sine_sign)};
 }
 
-// Turns of pairs [pair, pair + Lanes); padding does not turn.
+// Turns of pairs [pair, pair + Lanes); 0 for padding.
 template <class DU>
 HWY_INLINE hn::Vec<DU> load_turns(DU du, const RowsJob& job, std::int64_t pair) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(du));
@@ -107,7 +108,7 @@ HWY_INLINE void store_row(D, hn::Vec<D> value, float* to) {
   hn::StoreU(hn::DemoteTo(df, value), df, to);
 }
 
-// Tokens [begin, end) of the anchor at `position`, pairs [pair, pair + Lanes).
+// Writes tokens [begin, end), whose anchor is `position`, for pairs [pair, pair + Lanes).
 template <class Real, class DU, class D = hn::RebindToFloat<DU>>
 HWY_INLINE void step_from_anchor(DU du, const RowsJob job, std::int64_t pair,
                                  std::uint64_t position, std::int64_t begin, std::int64_t end) {
@@ -116,7 +117,7 @@ HWY_INLINE void step_from_anchor(DU du, const RowsJob job, std::int64_t pair,
   const auto angle = cos_sin(du, hn::Mul(hn::Set(du, position), turns));
   auto cos = angle.cos;
   auto sin = angle.sin;
-  if (job.attention_factor != 1) {  // which would change nothing
+  if (job.attention_factor != 1) {  // multiplying by 1 would change nothing
     const auto factor = hn::Set(d, job.attention_factor);
     cos = hn::Mul(cos, factor);
     sin = hn::Mul(sin, factor);
@@ -156,7 +157,7 @@ HWY_INLINE void make_rows(const RowsJob& job) {
 void make_rows_f32(const RowsJob& job) { make_rows<float>(job); }
 void make_rows_f64(const RowsJob& job) { make_rows<double>(job); }
 
-// No anchor and no step: the phase is evaluated where it is.
+// Evaluates each phase directly, without anchor or step.
 template <class Real>
 HWY_INLINE void make_phase_row(const PhaseRowJob& job) {
   const hn::ScalableTag<double> d;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instruction sets that this machine can run, by name.
+// Names of the instruction sets that this machine can run.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace rotary::kernels {
 
-// Those of supported_tables(), in the same order.
+// Names of supported_tables(), in the same order.
 [[nodiscard]] std::span<const std::string_view> supported_names() noexcept;
 
 }  // namespace rotary::kernels

@@ -12,7 +12,7 @@ constexpr std::string_view type_key = "position_embedding_type";
 
 struct Choice {
   LayerEncoding if_true;
-  LayerEncoding if_false;  // and when absent
+  LayerEncoding if_false;  // also when absent
 };
 
 Result<LayerEncoding> by_switch(const ConfigObject& config, std::string_view key, Choice choice) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families whose config chooses how positions enter: the key that says so, and what its absence
-// means. Each is an EncodingReader of families.hpp.
+// Families whose config chooses how positions enter: the key that decides, and the meaning of its
+// absence. Each function is an EncodingReader of families.hpp.
 #pragma once
 
 #include <string>
@@ -11,33 +11,34 @@
 
 namespace rotary {
 
-// position_embedding_type: "rope" rotates, anything else and absence have no positions.
+// position_embedding_type: "rope" rotates; anything else, or absence, means no positions.
 [[nodiscard]] Result<LayerEncoding> rope_or_none(const ConfigObject& config,
                                                  std::vector<std::string>& warnings);
-// use_mem_rope: true rotates, false and absence have no positions.
+// use_mem_rope: true rotates; false or absence means no positions.
 [[nodiscard]] Result<LayerEncoding> mem_rope_or_none(const ConfigObject& config,
                                                      std::vector<std::string>& warnings);
-// position_embedding_type: "rotary" rotates; "absolute", as when absent, is learned.
+// position_embedding_type: "rotary" rotates; "absolute" or absence means learned positions.
 [[nodiscard]] Result<LayerEncoding> rotary_or_learned(const ConfigObject& config,
                                                       std::vector<std::string>& warnings);
-// position_embedding_type: "absolute", as when absent, is learned; others are refused.
+// position_embedding_type: "absolute" or absence means learned positions; others are refused.
 [[nodiscard]] Result<LayerEncoding> absolute_only(const ConfigObject& config,
                                                   std::vector<std::string>& warnings);
-// sinusoidal_pos_embds: false, as when absent, is learned.
+// sinusoidal_pos_embds: false or absence means learned positions.
 [[nodiscard]] Result<LayerEncoding> sinusoidal_or_learned(const ConfigObject& config,
                                                           std::vector<std::string>& warnings);
-// alibi: false, as when absent, rotates.
+// alibi: false or absence rotates.
 [[nodiscard]] Result<LayerEncoding> alibi_or_rotary(const ConfigObject& config,
                                                     std::vector<std::string>& warnings);
-// attn_config.alibi: true, as when absent; false is refused, for its alternatives are not in
-// Transformers.
+// attn_config.alibi: true or absence means ALiBi; false is refused, because its alternatives are
+// not in Transformers.
 [[nodiscard]] Result<LayerEncoding> mpt_encoding(const ConfigObject& config,
                                                  std::vector<std::string>& warnings);
-// No key: hidden_size 4096 is the 7B model, which rotates, 5120 the 13B one with linear biases.
+// No key decides: hidden_size 4096 is the 7B model, which rotates; 5120 is the 13B model, which has
+// linear biases.
 [[nodiscard]] Result<LayerEncoding> baichuan_encoding(const ConfigObject& config,
                                                       std::vector<std::string>& warnings);
 
-// ChatGLM 2 and later; the first, of the same model_type, turns by two positions.
+// Accepts ChatGLM 2 and later; the first, with the same model_type, rotates by two positions.
 [[nodiscard]] Result<LayerEncoding> chatglm_encoding(const ConfigObject& config,
                                                      std::vector<std::string>& warnings);
 

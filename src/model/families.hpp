@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the implementation of each model family assumes and its config does not say, as data: one
-// row for each model_type, in families/. Read from the model and configuration files of Hugging
+// Everything that a model family's implementation assumes and its config does not say, as data: one
+// row for each model_type, in families/. Taken from the model and configuration files of Hugging
 // Face Transformers at c49429ed (5.16.0.dev0) and 5.16.0 unless the row says otherwise.
 #pragma once
 
@@ -18,22 +18,22 @@
 
 namespace rotary {
 
-// Where a family takes rotary_dim from.
+// How a family determines rotary_dim.
 enum class PartialRotary {
   fraction,            // int(head_dim * fraction)
-  fraction_if_scaled,  // the same, but rope_type default ignores the fraction
+  fraction_if_scaled,  // as fraction, but rope_type default ignores the fraction
   dimension,           // the key rotary_dim
 };
 
-// What the key rotary_dim is for those that go by a fraction.
+// Meaning of the key rotary_dim for families that use a fraction.
 enum class RotaryDimKey {
   ignored,
-  stands_in,  // for a fraction that is not given: configs older than the fraction
-  disputed,   // others read it, Transformers does not
+  stands_in,  // replaces an absent fraction: configs older than the fraction
+  disputed,   // other programs read it, Transformers does not
 };
 
-// The names under which a family's config keeps what every config has. Where they are absent, the
-// usual ones are read.
+// The names that a family's config uses for values every config has. If they are absent, the usual
+// names are read.
 struct ConfigKeys {
   std::string_view hidden_size = "hidden_size";
   std::string_view heads = "num_attention_heads";
@@ -42,23 +42,23 @@ struct ConfigKeys {
   std::string_view head_dim = "head_dim";
 };
 
-// As GPT-2 names them.
+// GPT-2's names.
 inline constexpr ConfigKeys gpt_keys = {
     .hidden_size = "n_embd", .heads = "n_head", .layers = "n_layer", .positions = "n_positions"};
 
-// To whom a dictionary belongs that is not nested by layer type.
+// Layers that an un-nested dictionary applies to.
 enum class ScaledLayers { full, all };
 
-// Full and sliding layers turn with bases of their own, given beside the dictionary.
+// For families whose full and sliding layers have different bases, given beside the dictionary.
 struct TwoBases {
   std::string_view full_key;
-  double full;  // when the config gives none
+  double full;  // if the config gives none
   std::string_view sliding_key;
   double sliding;
   ScaledLayers scaled = ScaledLayers::full;
 };
 
-// Which of `interval` layers the full ones are.
+// Which layers of each `interval` are the full ones.
 enum class FullLayer {
   last,           // (i + 1) % interval == 0
   first,          // i % interval == 0
@@ -68,7 +68,7 @@ enum class FullLayer {
 inline constexpr std::int64_t all_alike = 0;
 inline constexpr std::int64_t must_be_listed = -1;
 
-// The types of the layers when the config lists none.
+// The layer types if the config lists none.
 struct LayerPattern {
   std::string_view interval_key = {};
   std::int64_t interval = all_alike;
@@ -77,46 +77,46 @@ struct LayerPattern {
   std::string_view other_type = "sliding_attention";
 };
 
-// Multi-head latent attention: what turns is a tensor of its own. Used when the config does not
-// give qk_rope_head_dim and qk_nope_head_dim.
+// Multi-head latent attention rotates a tensor of its own. These defaults apply if the config does
+// not give qk_rope_head_dim and qk_nope_head_dim.
 struct LatentAttention {
   std::int64_t rope_dim = 64;
   std::int64_t nope_dim = 128;
 };
 
-// Where in the head the turning features are, when not all turn.
+// Position of the rotated features in the head if not all rotate.
 enum class Window { leading, trailing };
 
 // Which attention layers of a rotary model rotate.
 enum class RotaryLayers {
   all,
   sliding,              // the others have no positions
-  sliding_if_windowed,  // the same, but all when sliding_window is null
-  no_rope_layers,       // the list of that name, where 1 means: rotates
-  layer_rope_theta,     // the list of that name: a base for each layer, 0 means: does not rotate
+  sliding_if_windowed,  // as sliding, but all if sliding_window is null
+  no_rope_layers,       // the list of that name; 1 means that a layer rotates
+  layer_rope_theta,     // the list of that name: a base per layer; 0: no rotation
 };
 
-// Whose labels the dictionaries of a nested config have.
+// The labels that the dictionaries of a nested config use.
 enum class RopeLabels {
   layer_types,
-  main_and_compress,  // DeepSeek-V4: main for sliding layers, compress for the others
-  per_layer_lists,    // Step-3.5: rope_theta and partial_rotary_factors are lists, one per layer
+  main_and_compress,  // DeepSeek-V4: main for sliding layers, compress for others
+  per_layer_lists,    // Step-3.5: lists rope_theta and partial_rotary_factors, one per layer
 };
 
-// Where a family keeps the factor on its queries.
+// The config keys for a family's factor on its queries.
 enum class TemperatureKeys { none, llama4, llama_4_scaling_beta, use_logn_attn };
 
-// Whether a dictionary may have mrope_section and what belongs to it.
+// Whether a dictionary may have mrope_section and the keys that belong to it.
 enum class SectionKeys { refused, accepted };
 
-// What the config says about the encoding of its layers, for a family that has a choice.
+// Reads how a layer's positions enter from the config of a family that offers a choice.
 using EncodingReader = Result<LayerEncoding> (*)(const ConfigObject& config,
                                                  std::vector<std::string>& warnings);
 
 struct Family {
   std::string_view model_type = {};
   Pairing pairing = Pairing::half;
-  std::optional<double> base = {};  // when the config gives none; absent: the config must
+  std::optional<double> base = {};  // if the config gives none; absent: the config must
   LayerEncoding encoding = LayerEncoding::rotary;
   EncodingReader read_encoding = nullptr;  // null: always `encoding`
   Sense sense = Sense::positive;
@@ -124,28 +124,29 @@ struct Family {
 
   std::string_view base_key = "rope_theta";
   std::string_view fraction_key = "partial_rotary_factor";
-  std::string_view other_base_key = {};  // read when base_key is absent
+  std::string_view other_base_key = {};  // read if base_key is absent
   std::string_view other_fraction_key = {};
-  std::string_view base_object = {};     // the object of the config that has base_key
+  std::string_view base_object = {};     // object of the config that holds base_key
   std::string_view base_ratio_key = {};  // multiplies the base
-  // A switch between rotate_half (false) and interleaved_pairing (true); absent: `pairing`.
+  // A switch between rotate_half (false) and interleaved_pairing (true). If absent, `pairing`
+  // applies.
   std::string_view interleave_key = {};
   Pairing interleaved_pairing = Pairing::interleaved_to_half;
 
-  double fraction = 1;          // when the config gives none
-  std::int64_t rotary_dim = 0;  // for PartialRotary::dimension, when the config gives none
+  double fraction = 1;          // if the config gives none
+  std::int64_t rotary_dim = 0;  // for PartialRotary::dimension if the config gives none
   PartialRotary partial = PartialRotary::fraction_if_scaled;
   RotaryDimKey rotary_dim_key = RotaryDimKey::ignored;
-  std::int64_t head_dim = 0;                // when the config gives none; 0: hidden size / heads
-  std::int64_t head_dim_multiple = 1;       // of hidden size / heads
-  std::string_view full_head_dim_key = {};  // head_dim of the full layers, when it is another
+  std::int64_t head_dim = 0;                // if the config gives none; 0: hidden size / heads
+  std::int64_t head_dim_multiple = 1;       // times hidden size / heads
+  std::string_view full_head_dim_key = {};  // head_dim of full layers if it differs
   std::int64_t full_head_dim = 0;
   Window window = Window::leading;
   bool reads_head_dim = true;         // false: always hidden size / heads
-  bool reads_rope_parameters = true;  // false: base fixed, no scaling
+  bool reads_rope_parameters = true;  // false: fixed base, no scaling
   RopeDialect rope_dialect = RopeDialect::transformers;
   SectionKeys sections = SectionKeys::refused;
-  std::string_view default_rope = {};  // the rope_parameters of a config without any, as JSON
+  std::string_view default_rope = {};  // rope_parameters, as JSON, of a config without any
 
   std::optional<TwoBases> two_bases = {};
   std::optional<LatentAttention> latent = {};
@@ -154,20 +155,21 @@ struct Family {
   RotaryLayers rotary_layers = RotaryLayers::all;
   TemperatureKeys temperature = TemperatureKeys::none;
   ConfigKeys keys = {};
-  std::string_view note = {};    // for people: what is unusual
+  std::string_view note = {};    // what is unusual, for people
   std::string_view source = {};  // folder in transformers/models; absent: model_type
 };
 
-// Null for a family that is not known.
+// Null if the family is unknown.
 [[nodiscard]] const Family* find_family(std::string_view model_type);
 
-// Reads every key that any family has, assumes nothing: for configs whose user states the pairing.
+// A family that reads every key any family has and assumes nothing: for configs whose user states
+// the pairing.
 [[nodiscard]] Family unknown_family(Pairing pairing);
 
-// Every model_type that find_family knows.
+// Every model_type that find_family() knows.
 [[nodiscard]] std::vector<std::string_view> family_names();
 
-// The rows, by topic: one file each in families/.
+// The rows by topic, one file each in families/.
 [[nodiscard]] std::span<const Family> llama_like_families();
 [[nodiscard]] std::span<const Family> partial_families();
 [[nodiscard]] std::span<const Family> interleaved_families();

@@ -28,8 +28,8 @@ Result<LayerTypes> from_list(const ConfigObject& config, std::string_view key, c
   return types;
 }
 
-// A number for each layer that says its type: 0 and 1 of attn_type_list and hybrid_layer_pattern,
-// the ratios of compress_ratios.
+// Lists with a number per layer for its type: 0 and 1 in attn_type_list and hybrid_layer_pattern,
+// ratios in compress_ratios.
 struct NumberedTypes {
   std::string_view key;
   std::array<std::pair<std::int64_t, std::string_view>, 3> types;
@@ -59,7 +59,7 @@ Result<LayerTypes> from_numbers(const ConfigObject& config, const NumberedTypes&
   return types;
 }
 
-// The indices of the layers that are of another type than the rest.
+// Lists with the indices of the layers of one type; all others have other_type.
 struct IndexedType {
   std::string_view key;
   std::string_view type;
@@ -85,7 +85,7 @@ Result<LayerTypes> from_indices(const ConfigObject& config, const IndexedType& m
   return types;
 }
 
-// jamba: every attn_layer_period-th layer, beginning with attn_layer_offset, attends.
+// jamba: every attn_layer_period-th layer, beginning with attn_layer_offset, has attention.
 Result<LayerTypes> from_period(const ConfigObject& config, std::int64_t layers) {
   const auto period = read_integer(config, "attn_layer_period");
   if (!period) return period.error();
@@ -101,7 +101,7 @@ Result<LayerTypes> from_period(const ConfigObject& config, std::int64_t layers) 
   return types;
 }
 
-// nemotron_h: a letter for each layer, where * attends.
+// nemotron_h: a letter for each layer; * has attention.
 Result<LayerTypes> from_letters(const ConfigObject& config) {
   const auto letters = read_string(config, "hybrid_override_pattern");
   if (!letters) return letters.error();
@@ -131,7 +131,7 @@ bool is_full(FullLayer rule, std::int64_t layer, std::int64_t interval) {
   return is_last;
 }
 
-// An interval as a number, or, as in EXAONE's configs, as the types of its layers: "LLLG".
+// An interval as a number or, in EXAONE's configs, as the types of its layers: "LLLG".
 Result<std::int64_t> read_interval(const ConfigObject& config, const LayerPattern& pattern) {
   if (pattern.interval_key.empty()) return pattern.interval;
   const Json* const value = find(config, pattern.interval_key);
@@ -194,7 +194,7 @@ Result<std::vector<std::string>> read_layer_types(const ConfigObject& config, co
                                                   std::optional<std::int64_t> layers) {
   auto types = find_types(config, family, layers);
   if (!types) return types;
-  // Layers for predicting several tokens at once may follow those of the model.
+  // Layers that predict several tokens at once may follow those of the model.
   const bool may_be_longer = family.labels != RopeLabels::layer_types;
   const auto count = static_cast<std::int64_t>(types->size());
   if (layers && may_be_longer && count > *layers) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kind of each layer of a model, under the names of layer_types in Transformers 5.
+// The type of each layer of a model, under the names of layer_types in Transformers 5.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace rotary {
 
-// Of a layer whose queries look at an image, where text positions mean nothing (Llama 3.2 Vision).
+// A layer whose queries attend to an image, where text positions mean nothing (Llama 3.2 Vision).
 inline constexpr std::string_view cross_attention = "cross_attention";
 
-// One entry for each layer: from the config's list under any of its names, else by the family's
-// pattern; empty when neither says. layers: how many the config says.
+// One entry for each layer: from the config's list under any of its names, else from the family's
+// pattern; empty if neither exists. layers: the number of layers in the config.
 [[nodiscard]] Result<std::vector<std::string>> read_layer_types(const ConfigObject& config,
                                                                 const Family& family,
                                                                 std::optional<std::int64_t> layers);
 
-// Whether a layer of this type has attention: all but convolutions, feed-forward layers and what
-// mixes tokens by recurrence.
+// Whether a layer of this type has attention: all types but convolutions, feed-forward layers and
+// recurrent token mixers.
 [[nodiscard]] bool has_attention(std::string_view layer_type);
 
 }  // namespace rotary

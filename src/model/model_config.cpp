@@ -12,7 +12,7 @@
 namespace rotary {
 namespace {
 
-// The name under which the config has a value: the family's, or else the usual one.
+// The name that the config uses for a value: the family's, or else the usual one.
 std::string_view present(const ConfigObject& config, std::string_view own, std::string_view usual) {
   return find(config, own) == nullptr && find(config, usual) != nullptr ? usual : own;
 }
@@ -25,7 +25,7 @@ Status read_encoding(const ConfigObject& config, ModelConfig& result) {
     if (!encoding) return encoding.error();
     result.encoding = *encoding;
   }
-  // What does not rotate has no use for these keys.
+  // Other encodings have no use for these keys.
   if (result.encoding != LayerEncoding::rotary) return {};
   return check_rope_keys(config, family, result.warnings);
 }
@@ -50,7 +50,7 @@ Status read_layers(const ConfigObject& config, ModelConfig& result) {
   return {};
 }
 
-// hidden size / heads, which must be whole.
+// Sets head_dim to hidden size / heads (times head_dim_multiple). The quotient must be whole.
 Status divide_heads(const ConfigObject& config, ModelConfig& result) {
   const ConfigKeys& keys = result.family.keys;
   const ConfigKeys usual;
@@ -79,7 +79,7 @@ Status divide_heads(const ConfigObject& config, ModelConfig& result) {
   return {};
 }
 
-// The tensor that turns is the head; what the config calls head_dim is another.
+// The rotated tensor counts as the head; the config's own head_dim means something else.
 Status read_latent_dims(const ConfigObject& config, ModelConfig& result) {
   const auto rope_dim = read_integer(config, "qk_rope_head_dim");
   if (!rope_dim) return rope_dim.error();
@@ -121,7 +121,7 @@ Status read_head_dim(const ConfigObject& config, ModelConfig& result) {
   return {};
 }
 
-// The first of two keys that is present.
+// Reads the first of two keys that is present.
 Status read_either(const ConfigObject& config, std::array<std::string_view, 2> keys,
                    ModelConfig& result, std::optional<double>& into) {
   for (const std::string_view key : keys) {
@@ -164,7 +164,7 @@ Status read_rotary_dim(const ConfigObject& config, ModelConfig& result) {
   return {};
 }
 
-// The base beside the dictionary, unless it is that of one layer type.
+// Reads the base beside the dictionary, unless it belongs to one layer type.
 Status read_base(const ConfigObject& config, ModelConfig& result) {
   const Family& family = result.family;
   const bool is_beside =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a config says beside its rope dictionaries, under the names that its family uses.
+// The values of a config beside its rope dictionaries, read under the names that its family uses.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,29 @@
 
 namespace rotary {
 
-// Far beyond any model: what is made for each layer stays small.
+// Far beyond any model; keeps everything that is made per layer small.
 inline constexpr std::int64_t max_layers = 100'000;
 
 struct ModelConfig {
   ConfigObject object;
   Family family;
-  LayerEncoding encoding = LayerEncoding::rotary;  // of its attention layers
+  LayerEncoding encoding = LayerEncoding::rotary;  // of attention layers
   std::int64_t head_dim = 0;
-  std::int64_t full_head_dim = 0;  // of full layers
-  std::int64_t nope_head_dim = 0;  // as in ModelRotary
+  std::int64_t full_head_dim = 0;  // for full layers
+  std::int64_t nope_head_dim = 0;  // see ModelRotary
   std::optional<std::int64_t> layers;
   std::optional<std::int64_t> max_position_embeddings;
   std::optional<std::int64_t> original_max_position_embeddings;
   std::optional<double> rope_theta;
   std::optional<double> partial_rotary_factor;
   std::optional<std::int64_t> rotary_dim;
-  std::vector<std::string> layer_types;  // as many as layers, when they are known
-  RopeLayout layout;                     // of a rotary model
+  std::vector<std::string> layer_types;  // one per layer, if known
+  RopeLayout layout;                     // rotary models only
   std::vector<std::string> warnings;
 };
 
-// Refuses keys that speak of rope or rotary and are not known; warns about known ones that the
-// family does not read.
+// Errors: unknown keys that speak of rope or rotary. Warnings: known ones that the family does not
+// read.
 [[nodiscard]] Result<ModelConfig> read_model_config(const ConfigObject& config,
                                                     const Family& family);
 

@@ -39,7 +39,7 @@ bool is_llama4(const ConfigObject& config) {
   return has_any(config, {"moe_args", "nope_layer_interval", "attention_chunk_size"});
 }
 
-// What is read so far: the parts of a ModelSpec with one rotary embedding.
+// The values read so far: the parts of a ModelSpec with one rotary embedding.
 struct Params {
   ObjectReader reader;
   RotarySpec spec;
@@ -68,7 +68,7 @@ void read_sizes(Params& params) {
   params.spec.head_dim = head_dim ? *head_dim : dim / heads;
 }
 
-// Llama 3.1: 8, 1, 4, 8192 stand in Meta's code, not in the file; Llama 4 Scout: 16, 1, 1, 8192.
+// Meta's code, not the file, holds Llama 3.1's 8, 1, 4, 8192 and Llama 4 Scout's 16, 1, 1, 8192.
 void read_meta_scaling(Params& params) {
   const bool llama4 = is_llama4(params.reader.from());
   const auto factor = params.reader.number("rope_scaling_factor");
@@ -107,7 +107,7 @@ void read_meta_base(Params& params) {
   params.warnings.emplace_back("rope_theta is absent: 10000, as in Meta's code for Llama 1 and 2");
 }
 
-// Llama 4: every nope_layer_interval-th layer has no positions, but a temperature if asked for.
+// Llama 4: every nope_layer_interval-th layer has no positions, but a temperature on request.
 void read_nope_layers(Params& params, ModelSpec& model) {
   const auto interval = params.reader.integer("nope_layer_interval");
   const bool tuned = params.reader.boolean("attn_temperature_tuning").value_or(false);
@@ -134,7 +134,7 @@ void read_nope_layers(Params& params, ModelSpec& model) {
 // YaRN's 0.1 ln(factor) + 1.
 double yarn_growth(double factor) { return factor <= 1 ? 1 : 0.1 * std::log(factor) + 1; }
 
-// Under Mistral's own names: beta is beta_fast, alpha is beta_slow.
+// Mistral's own names: beta is beta_fast, alpha is beta_slow.
 void read_mistral_scaling(Params& params) {
   auto yarn = params.reader.object("yarn");
   if (!yarn) return;
@@ -202,7 +202,7 @@ void read_context(Params& params) {
   }
 }
 
-// Keys about rotary embedding that neither reader knows.
+// Refuses keys about rotary embedding that neither reader knows.
 void refuse_other_rope_keys(Params& params) {
   constexpr std::array<std::string_view, 4> known = {
       "rope_theta", "use_scaled_rope", "rope_scaling_factor", "rope_high_freq_factor"};
@@ -217,7 +217,7 @@ void refuse_other_rope_keys(Params& params) {
   }
 }
 
-// Keys of the other maker: a file that has them is not understood, and no half of it is.
+// Refuses a file with keys of the other publisher instead of reading half of it.
 void refuse_keys_of_others(Params& params) {
   constexpr std::array<std::string_view, 4> of_mistral = {"yarn", "llama_4_scaling",
                                                           "qk_nope_head_dim", "qk_rope_head_dim"};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// params.json, which lies beside the weights that Meta and Mistral publish in their own formats.
-// There the features of a pair are neighbours, also for models whose Hugging Face weights were
-// permuted to halves.
+// params.json, published beside the weights by Meta and Mistral in their own formats. There the
+// features of a pair are neighbours, even for models whose Hugging Face weights were permuted to
+// halves.
 #pragma once
 
 #include "model/json/config_json.hpp"
@@ -9,12 +9,11 @@
 
 namespace rotary {
 
-// Whether the config is one: it has dim and n_heads, and no model_type of Hugging Face.
+// Whether the config is a params.json: it has dim and n_heads, but no model_type of Hugging Face.
 [[nodiscard]] bool is_params_json(const ConfigObject& config);
 
-// Errors: malformed_input for missing or mistyped values; unsupported for keys about rotary
-// embedding that are not understood, and for what the file does not say and its readers disagree
-// about.
+// Errors: malformed_input for missing or mistyped values; unsupported for unknown keys about rotary
+// embedding, and for values that the file omits and its readers disagree about.
 [[nodiscard]] Result<ModelSpec> resolve_params_json(const ConfigObject& config,
                                                     const ResolveOptions& options);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of precedence is that of RotaryEmbeddingConfigMixin in Transformers 5
-// (modeling_rope_utils.py); where it would warn or ignore what it does not understand, this
-// refuses.
+// (modeling_rope_utils.py). Where that warns about or ignores something it does not understand,
+// this refuses it.
 #include <algorithm>
 #include <utility>
 
@@ -43,7 +43,7 @@ Result<Family> choose_family(const LanguageConfig& config, const ResolveOptions&
   return *known;
 }
 
-// A pairing that is asked for overrides what the family and its config say.
+// A pairing in the options overrides the family and its config.
 void override_pairing(const ResolveOptions& options, ModelConfig& config) {
   Family& family = config.family;
   if (!options.pairing || *options.pairing == family.pairing) return;
@@ -78,7 +78,7 @@ void warn_about_context(const ModelConfig& config, const ResolveOptions& options
                                    *config.max_position_embeddings));
 }
 
-// Qwen 1: beyond seq_length its code makes the base anew for each length, which is not built.
+// Qwen 1: beyond seq_length its code computes a new base for each length; that is not implemented.
 Status check_use_dynamic_ntk(const ModelConfig& config, const ResolveOptions& options) {
   if (config.family.temperature != TemperatureKeys::use_logn_attn) return {};
   const auto dynamic = read_boolean(config.object, "use_dynamic_ntk");

@@ -12,9 +12,9 @@
 namespace rotary {
 namespace {
 
-using Rotates = std::vector<bool>;  // one for each layer
+using Rotates = std::vector<bool>;  // one per layer
 
-// The list of that name with one entry for each layer at least; absent: empty.
+// The list under this key, with at least one entry per layer; empty if absent.
 Result<std::vector<double>> read_per_layer(const ModelConfig& config, std::string_view key) {
   const auto list = read_numbers(config.object, key);
   if (!list) return list.error();
@@ -26,7 +26,7 @@ Result<std::vector<double>> read_per_layer(const ModelConfig& config, std::strin
   return values;
 }
 
-// 1 means that the layer rotates, whatever the name says.
+// 1 means that the layer rotates, despite the key's name.
 Result<Rotates> by_no_rope_layers(const ModelConfig& config) {
   const auto list = read_per_layer(config, "no_rope_layers");
   if (!list) return list.error();
@@ -101,7 +101,7 @@ Result<QueryTemperature> temperature_of_beta(const ModelConfig& config) {
       .scale = rope.llama_4_scaling_beta, .interval_tokens = **original, .offset = 0});
 }
 
-// attn_temperature_tuning: true, as when absent; published configs also have 4 for it.
+// attn_temperature_tuning: true or absence means yes; published configs also use the number 4.
 Result<bool> tunes_temperature(const ConfigObject& config) {
   constexpr std::string_view key = "attn_temperature_tuning";
   const Json* const value = find(config, key);
@@ -111,7 +111,7 @@ Result<bool> tunes_temperature(const ConfigObject& config) {
   return is_on->value_or(true);
 }
 
-// Of the layers that do not rotate. The defaults are those of configuration_llama4.py.
+// Temperature of the layers that do not rotate, with the defaults of configuration_llama4.py.
 Result<QueryTemperature> temperature_of_llama4(const ModelConfig& config) {
   const auto is_on = tunes_temperature(config.object);
   if (!is_on) return is_on.error();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layers of a model rotate, with which of its rotary embeddings, and what grows their
-// queries.
+// Determines which layers of a model rotate, with which rotary embedding, and how their queries
+// grow with position.
 #pragma once
 
 #include "model/model_config.hpp"
@@ -9,7 +9,7 @@
 
 namespace rotary {
 
-// Fills model.layers, and warns where it cannot.
+// Fills model.layers; warns if it cannot.
 [[nodiscard]] Status resolve_layers(const ModelConfig& config, ModelSpec& model);
 
 }  // namespace rotary

@@ -12,7 +12,7 @@ namespace rotary {
 namespace {
 
 // From sub_configs and __post_init__ of the configuration files in Transformers; internvl_chat,
-// kimi_vl and deepseek_vl_v2 from the configs of models that come with their code.
+// kimi_vl and deepseek_vl_v2 from configs of models that come with their own code.
 constexpr std::array list = {
     Wrapper{"aria", "aria_text"},
     Wrapper{"audioflamingo3", "qwen2"},
@@ -97,7 +97,7 @@ const Wrapper* find_wrapper(std::string_view model_type) {
   return found == list.end() ? nullptr : found;
 }
 
-// Rope keys around the language model's config do nothing; they matter where they disagree with it.
+// Rope keys outside the language model's config have no effect; warns if they disagree with it.
 void warn_about_outer_keys(const ConfigObject& outer, const ConfigObject& inner,
                            std::vector<std::string>& warnings) {
   for (const auto& [key, value] : outer.object->object()) {
@@ -109,7 +109,8 @@ void warn_about_outer_keys(const ConfigObject& outer, const ConfigObject& inner,
   }
 }
 
-// qwen2_vl holds a qwen2_vl_text, so its older, flat form is understood; llava holds any model.
+// qwen2_vl contains a qwen2_vl_text, so its older flat form is understood; llava contains any
+// model.
 bool has_own_language_model(const Wrapper& wrapper) {
   const std::string_view text = wrapper.text_model_type;
   return text.substr(0, wrapper.model_type.size()) == wrapper.model_type;
@@ -121,8 +122,8 @@ Result<std::string> model_type_of(const ConfigObject& config, std::string_view a
   return model_type->value_or(std::string(assumed));
 }
 
-// A config whose model_type is that of the language model which it wraps: Ministral 3 in MLC's list
-// of models, where the published config says mistral3 outside.
+// The inner config if its model_type equals the outer one: Ministral 3 in MLC's list of models,
+// where the published config says mistral3 outside.
 const Json* language_model_of_same_type(const LanguageConfig& found) {
   const Json* const inner = find(found.object, "text_config");
   if (inner == nullptr || !inner->is_object()) return nullptr;

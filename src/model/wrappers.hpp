@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of images or sound around a language model, whose config has the language model's within.
+// Models of images or sound around a language model, whose config contains the language model's.
 #pragma once
 
 #include <span>
@@ -14,20 +14,20 @@ namespace rotary {
 
 struct Wrapper {
   std::string_view model_type;
-  std::string_view text_model_type;      // when the inner config has none
-  std::string_view key = "text_config";  // where it is
+  std::string_view text_model_type;      // if the inner config has none
+  std::string_view key = "text_config";  // key of the inner config
 };
 
 [[nodiscard]] std::span<const Wrapper> wrappers();
 
 struct LanguageConfig {
   ConfigObject object;
-  std::string model_type;  // as the config has it; empty when it has none
-  std::string family;      // the same, but for a wrapper in its flat form
+  std::string model_type;  // as in the config; empty if it has none
+  std::string family;      // as model_type, except for a wrapper in its flat form
 };
 
-// The config of the language model: the config itself, or what the wrappers around it hold. A
-// wrapper with a language model of its own kind may be flat, as older files are.
+// The config of the language model: the config itself, or the one inside its wrappers. A wrapper
+// with a language model of its own kind may be flat, as in older files.
 [[nodiscard]] Result<LanguageConfig> find_language_config(const ConfigObject& config,
                                                           std::vector<std::string>& warnings);
 

@@ -9,7 +9,7 @@ namespace {
 __extension__ using uint128 = unsigned __int128;
 
 // significand * turns * 2^-right_shift, rounded to the nearest unit, modulo 2^64. The product has
-// up to 155 bits: the lowest 64 of them in `low`, the others in `high`.
+// up to 155 bits: the lowest 64 in `low`, the others in `high`.
 std::uint64_t part_of(const Turns& turns, std::uint64_t significand, int right_shift) noexcept {
   const uint128 factor = significand;
   const uint128 of_fraction = factor * turns.fraction;
@@ -17,7 +17,7 @@ std::uint64_t part_of(const Turns& turns, std::uint64_t significand, int right_s
   const uint128 high = factor * turns.whole + (of_fraction >> 64);
   constexpr uint128 one = 1;
   if (right_shift <= 64) {
-    // Bits from 128 on are whole turns, which drop out.
+    // Bits from 128 on are whole turns and drop out.
     const uint128 product = (high << 64) | low;
     return static_cast<std::uint64_t>((product + (one << (right_shift - 1))) >> right_shift);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The phase of a position between integers, as a 64-bit fraction of a turn. The position is split
-// exactly into a whole part, which wraps as any integer position does, and a part of one position,
-// whose share of a turn is formed in integers: the product of two doubles would lose whole turns.
+// exactly into a whole part, which wraps like any integer position, and a part of one position,
+// whose fraction of a turn is computed in integers: a product of two doubles would lose whole
+// turns.
 #pragma once
 
 #include <concepts>
@@ -11,11 +12,11 @@
 
 namespace rotary {
 
-// position = whole ± significand * 2^-right_shift, the sign being that of the position.
+// position = whole ± significand * 2^-right_shift, with the sign of the position.
 struct SplitPosition {
   std::uint64_t whole = 0;        // modulo 2^64
   std::uint64_t significand = 0;  // below 2^53; 0 for an integer
-  int right_shift = 64;           // >= 53: the part is below one position
+  int right_shift = 64;           // >= 53, so the part is less than one position
   bool negative = false;
 
   [[nodiscard]] bool is_integer() const noexcept { return significand == 0; }
@@ -27,8 +28,8 @@ struct SplitPosition {
   return {.whole = static_cast<std::uint64_t>(static_cast<std::int64_t>(position))};
 }
 
-// position * inv_freq / 2π modulo 1 in units of 2^-64, turns being those of inv_freq. Off by at
-// most |position| times the error of turns and half a unit.
+// position * inv_freq / 2π modulo 1 in units of 2^-64; turns must be those of inv_freq. The error
+// is at most |position| times the error of turns plus half a unit.
 [[nodiscard]] std::uint64_t phase_of(const SplitPosition& position, const Turns& turns) noexcept;
 
 }  // namespace rotary

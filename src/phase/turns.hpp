@@ -16,11 +16,11 @@ struct Turns {
   bool negative = false;
 };
 
-// inv_freq / 2π, rounded to the nearest 2^-64 (error at most 1/2 + 2^-80 units of that): of
-// -inv_freq the same with the other sign. Requires |inv_freq| < max_inv_freq.
+// inv_freq / 2π, rounded to the nearest 2^-64 (error at most 1/2 + 2^-80 of such units). -inv_freq
+// gives the same with the opposite sign. Requires |inv_freq| < max_inv_freq.
 [[nodiscard]] Turns turns_of(double inv_freq) noexcept;
 
-// What a step of one whole position turns, but for whole turns: modulo 1, in units of 2^-64.
+// Turns per position without whole turns: modulo 1, in units of 2^-64.
 [[nodiscard]] inline std::uint64_t turns_per_position(double inv_freq) noexcept {
   const Turns turns = turns_of(inv_freq);
   return turns.negative ? 0 - turns.fraction : turns.fraction;

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* variable = "ROTARY_INSTRUCTION_SET";
 
 // Null until first used. Every writer stores a pointer to a constant table, so a race at first use
-// is harmless: both find the same one.
+// is harmless: all writers find the same table.
 std::atomic<const kernels::KernelTable*> active{nullptr};
 
 const kernels::KernelTable* find_table(std::string_view name) {

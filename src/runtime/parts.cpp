@@ -8,7 +8,7 @@
 namespace rotary {
 namespace {
 
-// A part of fewer is done before another thread has woken up.
+// A part of fewer tokens is done before another thread has woken up.
 constexpr std::int64_t min_tokens_of_a_part = 32;
 
 struct Parts {
@@ -20,7 +20,7 @@ struct Parts {
 // Parts differ by at most one token.
 TokenRange part_at(const Parts& parts, std::int64_t index) {
   const std::int64_t tokens = parts.tokens / parts.count;
-  const std::int64_t longer = parts.tokens % parts.count;  // as many parts have one token more
+  const std::int64_t longer = parts.tokens % parts.count;  // this many have one token more
   const std::int64_t begin = index * tokens + std::min(index, longer);
   return {.begin = begin, .end = begin + tokens + (index < longer ? 1 : 0)};
 }

@@ -9,10 +9,10 @@
 namespace rotary {
 namespace {
 
-// The float32 that rounds on to bf16 or f16 as value itself does: 14 bits of value's significand,
-// the last of them 1 where bits below were lost (round to odd), which is no tie of the 11 bits or
-// fewer that follow. Every such number from 2^-136 on is a float32, and the smaller ones round to 0
-// in either type. Integers, and no branches, here and below: loops over them are vectorised.
+// A float32 that rounds to the same bf16 or f16 as value does: 14 bits of value's significand, the
+// last one set if lower bits were lost (round to odd), which never is a tie for the 11 bits or
+// fewer that follow. Every such number from 2^-136 on is a float32; smaller ones round to 0 in both
+// types. Here and below only integers and no branches, so that loops are vectorised.
 float rounded_to_odd(double value) noexcept {
   constexpr std::uint64_t lost = (std::uint64_t{1} << (53 - 14)) - 1;
   const auto bits = std::bit_cast<std::uint64_t>(value);
@@ -32,8 +32,9 @@ void put(double value, BFloat16& element) noexcept {
   element.bits = static_cast<std::uint16_t>(magnitude > 0x7F800000 ? quiet : rounded);
 }
 
-// 5 exponent bits of bias 15, 10 fraction bits; below 2^-14 multiples of 2^-24, which adding 1/2
-// rounds to; Inf from 65520 on, where the exponent has carried to 31 by itself or is beyond it.
+// 5 exponent bits of bias 15, 10 fraction bits. Below 2^-14 results are multiples of 2^-24, to
+// which adding 1/2 rounds. From 65520 on the result is Inf: the exponent has carried to 31 or is
+// beyond it.
 void put(double value, Float16& element) noexcept {
   constexpr std::int32_t smallest_normal = 0x38800000;  // 2^-14
   constexpr std::int32_t beyond = 0x47800000;           // 2^16
@@ -51,7 +52,7 @@ void put(double value, Float16& element) noexcept {
       static_cast<std::uint16_t>(((bits >> 16) & 0x8000) | static_cast<std::uint32_t>(rounded));
 }
 
-// A stride of 1 that the compiler sees is a loop that it vectorises.
+// With a stride of 1 known at compile time, the compiler vectorises the loop.
 template <class Element>
 void load(const ConstElementRun& from, double* to) noexcept {
   const auto* const elements = reinterpret_cast<const Element*>(from.data);

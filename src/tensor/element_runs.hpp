@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of a token's features as doubles, which hold every value of every dtype, and back with one
-// rounding to nearest even. Embeddings pass once through memory for each forward pass, so this is
-// portable code that the compiler vectorises, not kernels:
+// Converts runs of a token's features to doubles, which hold every value of every dtype, and back
+// with one rounding to nearest even. Embeddings pass through memory once per forward pass, so this
+// is portable code that the compiler vectorises, not kernels:
 // docs/decisions/0009-absolute-encodings-in-double.md.
 #pragma once
 
@@ -13,11 +13,11 @@
 
 namespace rotary {
 
-// As many features are worked on at a time, on the stack.
+// Features processed at a time, on the stack.
 inline constexpr std::int64_t run_features = 128;
 using RunValues = std::array<double, run_features>;
 
-// count <= run_features elements of a view: data is that of the first, stride in elements.
+// count <= run_features elements of a view; data points at the first; stride counts elements.
 struct ElementRun {
   std::byte* data;
   DType dtype;
@@ -44,8 +44,8 @@ void store_run(const double* from, const ElementRun& to) noexcept;
 // values += from.
 void add_to_values(const ConstElementRun& from, RunValues& values) noexcept;
 
-// to = a + b, all of one dtype and as many elements: the double sum, rounded once. Of float32 that
-// is the float32 sum, 53 bits being more than twice 24 and one.
+// to = a + b: the double sum, rounded once. All have the same dtype and count. For float32 that
+// equals the float32 sum, since 53 bits are more than twice 24 plus one.
 void add_runs(const ConstElementRun& a, const ConstElementRun& b, const ElementRun& to) noexcept;
 
 }  // namespace rotary

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of each DType, one at a time, as the double that each is exactly, and rounding to what
-// 16 bits hold. For rows, which are few; tensors go through kernels/.
+// Single elements of each DType as their exact double, and rounding to 16-bit formats. For rows,
+// which are few; tensors are processed by kernels/.
 #pragma once
 
 #include <bit>
@@ -25,9 +25,9 @@ struct Float16 {
   return std::bit_cast<float>(std::uint32_t{element.bits} << 16);
 }
 
-// below where value < limit, neither of which is negative, otherwise above. By a mask: of a
-// conditional gcc 12 makes a branch around the floating-point operation that made one of the two,
-// and does not vectorise the loop around it.
+// value < limit ? below : above, for value and limit >= 0. Uses a mask: gcc 12 turns a conditional
+// into a branch around the floating-point operation that made one of the two, and then does not
+// vectorise the loop around it.
 [[nodiscard]] inline std::int32_t select_by(std::int32_t value, std::int32_t limit,
                                             std::int32_t below, std::int32_t above) noexcept {
   return above ^ ((above ^ below) & ((value - limit) >> 31));
@@ -44,15 +44,15 @@ struct Float16 {
   return std::bit_cast<float>(static_cast<std::uint32_t>(wide) | sign);
 }
 
-// The nearest bf16, ties to even. Of a finite value.
+// Rounds to the nearest bf16, ties to even. Requires a finite value.
 [[nodiscard]] inline float rounded_to_bf16(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t odd = (bits >> 16) & 1;
   return std::bit_cast<float>((bits + 0x7FFF + odd) & 0xFFFF0000U);
 }
 
-// The nearest f16, ties to even: 11 bits of significand, below 2^-14 a multiple of 2^-24 (which is
-// what adding 1/2 rounds to), Inf from 65520 on. Of a finite value.
+// Rounds to the nearest f16, ties to even: 11 bits of significand, below 2^-14 a multiple of 2^-24
+// (to which adding 1/2 rounds), Inf from 65520 on. Requires a finite value.
 [[nodiscard]] inline float rounded_to_f16(float value) noexcept {
   const float magnitude = std::fabs(value);
   float rounded = std::numeric_limits<float>::infinity();
@@ -66,7 +66,7 @@ struct Float16 {
   return std::copysign(rounded, value);
 }
 
-// Element i from here.
+// The value of element i.
 template <class Element>
 [[nodiscard]] double value_at(const void* elements, std::int64_t i) noexcept {
   Element element;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two views share a byte when
+// Two views share a byte if
 //     a.data + Σ i_k s_k = b.data + Σ j_k t_k    with 0 <= i_k < n_k, 0 <= j_k < m_k,
-// bytes of an element being one more axis of stride 1. Steps of equal size are merged into one
-// whole number with bounds, and the equation is solved from the largest step down: what the smaller
-// steps can still reach leaves few candidates for each number, at most two where strides nest.
+// where the bytes of an element are one more axis of stride 1. Steps of equal size are merged into
+// one bounded integer, and the equation is solved from the largest step down: what the smaller
+// steps can still reach leaves few candidates for each integer, at most two if strides nest.
 #include "tensor/overlap.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t range_limit = std::int64_t{1} << 62;
 
-// count in [low, high] steps of size bytes.
+// A multiple, in [low, high], of `size` bytes.
 struct Step {
   std::int64_t size = 0;  // > 0
   std::int64_t low = 0;
@@ -43,10 +43,10 @@ std::array<Axis, 5> axes_of(const ConstHeadsView& view) {
   return axes_of(ElementsView{view.data, size_in_bytes(view.dtype), view.extents, view.strides});
 }
 
-// A sum of bounded steps, largest first; equal sizes are one step.
+// A sum of bounded steps, largest first; steps of equal size are merged.
 class StepSum {
  public:
-  // Adds count index values 0..count-1 times sign * stride.
+  // Adds sign * stride times an index in [0, count).
   void add(Axis axis, std::int64_t sign) {
     if (axis.count <= 1 || axis.stride_bytes == 0) return;
     const std::int64_t stride = axis.stride_bytes * sign;
@@ -64,15 +64,15 @@ class StepSum {
     ++size_;
   }
 
-  // Whether the sum can be target; `budget` candidates are tried at most.
+  // Whether the sum can equal target. Tries at most budget_ candidates.
   Overlap reaches(std::int64_t target) {
     budget_ = 1 << 16;
     return reaches(0, target);
   }
 
-  // The same, for a sum of zero made of counts that are not all zero.
+  // Whether the sum can be 0 with counts that are not all 0.
   Overlap reaches_zero_otherwise() {
-    // The first non-zero count decides a case; by symmetry it may be taken positive.
+    // One case for each first count that is not 0; by symmetry it may be taken as positive.
     for (std::size_t first = 0; first < size_; ++first) {
       Step& step = steps_[first];
       const Step whole = step;
@@ -117,10 +117,10 @@ class StepSum {
   std::int64_t budget_ = 0;
 };
 
-// The usual case, decided without a search: each stride is no smaller than what the smaller ones
-// span, so every index has an element of its own.
+// The usual case, decided without a search: each stride exceeds what the smaller strides span, so
+// every index has an element of its own.
 bool strides_nest(std::array<Axis, 5> axes) {
-  for (std::size_t i = 0; i < axes.size(); ++i) {  // by insertion: this runs in every decode step
+  for (std::size_t i = 0; i < axes.size(); ++i) {  // insertion sort: this runs in every decode step
     Axis axis{axes[i].count, std::abs(axes[i].stride_bytes)};
     std::size_t at = i;
     for (; at > 0 && axes[at - 1].stride_bytes > axis.stride_bytes; --at) axes[at] = axes[at - 1];
@@ -213,9 +213,9 @@ Overlap find_self_overlap(const ConstHeadsView& view) noexcept {
   for (const Axis& axis : axes) {
     if (axis.count > 1 && axis.stride_bytes == 0) return Overlap::shared;
   }
-  // Indices i and i' of one element: Σ (i_k - i'_k) s_k = 0 with a difference that is not zero.
-  // Axes of equal stride share elements as soon as both have more than one index, which merging
-  // would hide.
+  // Indices i and i' name the same element if Σ (i_k - i'_k) s_k = 0 with a difference that is not
+  // 0. Two axes of equal stride with more than one index each always share elements; merging would
+  // hide that.
   for (std::size_t i = 0; i < axes.size(); ++i) {
     for (std::size_t j = i + 1; j < axes.size(); ++j) {
       const bool both = axes[i].count > 1 && axes[j].count > 1;

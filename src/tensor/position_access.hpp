@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of checked positions, one at a time.
+// Reads single numbers of checked positions.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ template <class Number>
   return std::visit([](const auto& each) { return each.tokens; }, positions);
 }
 
-// The position of token t of batch row b < batch_of(positions).
+// The position of token t of batch row b. Requires b < batch_of(positions).
 [[nodiscard]] inline std::int64_t number_at(const ConsecutivePositions& positions, std::int64_t,
                                             std::int64_t t) noexcept {
   return positions.first + t;

@@ -27,7 +27,7 @@ Status validate(const ConsecutivePositions& positions) {
   return {};
 }
 
-// The array as a view, so that strides are checked in one place. Requires elements.
+// The array as a view, so that strides are checked in one place. Requires an array with elements.
 template <class Number>
 ConstHeadsView view_of(const PositionArray<Number>& positions) {
   static_assert(sizeof(Number) == 4 || sizeof(Number) == 8);
@@ -62,8 +62,9 @@ Status validate_data(const PositionArray<Number>& positions) {
   return {};
 }
 
-// Every value must satisfy accepts, or the error says the requirement, which is made only then. A
-// stride of 0 repeats one value, which is looked at once: counts may be any.
+// Checks that accepts() holds for every value; otherwise the error quotes requirement(), which is
+// called only then. A stride of 0 repeats one value, so one check suffices and tokens may be any
+// number.
 template <class Number, class Accepts, class Requirement>
 Status check_values(const PositionArray<Number>& positions, Accepts accepts,
                     Requirement requirement) {

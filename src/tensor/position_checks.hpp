@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What make_rotations asks of positions before it writes a row. Counts are checked where room is
-// made for the rows (rotations_access.hpp).
+// The requirements of make_rotations() on positions, checked before it writes a row. Counts are
+// checked where memory for the rows is made (rotations_access.hpp).
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,15 @@ namespace rotary {
 
 [[nodiscard]] Status validate(const Positions& positions);
 
-// Each position is an integer within int32, for what computes with such. Requires valid positions.
+// Checks that each position is an integer within int32, for callers that compute in int32. Requires
+// valid positions.
 [[nodiscard]] Status check_int32(const Positions& positions);
 
-// No position lies beyond the longest context that frequencies hold for. Requires valid positions.
+// Checks that no position exceeds the longest context of the frequencies. Requires valid positions.
 [[nodiscard]] Status check_within(const Positions& positions, const ContextRange& contexts);
 
-// Rows are written while positions are still read. Requires valid positions.
+// Checks that rows in `memory` do not overlap the positions, which are read while rows are written.
+// Requires valid positions.
 [[nodiscard]] Status check_apart(const Positions& positions, std::span<const std::byte> memory);
 
 }  // namespace rotary

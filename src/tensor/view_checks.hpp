@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every function asks of views before it writes anything. Each check names the view it speaks
-// of.
+// The requirements of every function on its views, checked before it writes anything. Each error
+// names the view.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace rotary {
 
-// As messages show them.
+// Extents and strides as messages show them.
 [[nodiscard]] std::string describe(const Extents& n);
 [[nodiscard]] std::string describe(const Strides& s);
 
@@ -19,7 +19,7 @@ namespace rotary {
   return n.batch > 0 && n.tokens > 0 && n.heads > 0 && n.features > 0;
 }
 
-// The view with the strides of single indices, which mean nothing, set to 0.
+// Sets strides to 0 along extents of 1, where they mean nothing.
 template <class View>
 [[nodiscard]] View without_unused_strides(View view) noexcept {
   if (view.extents.batch <= 1) view.strides.batch = 0;
@@ -29,33 +29,34 @@ template <class View>
   return view;
 }
 
-// The same, and a view without elements has no strides at all: its data may be null, to which
-// nothing but 0 can be added.
+// As above, and sets all strides to 0 if the view has no elements: its data may be null, to which
+// only 0 can be added.
 template <class View>
 [[nodiscard]] View with_used_strides(View view) noexcept {
   if (!has_elements(view.extents)) view.strides = {};
   return without_unused_strides(view);
 }
 
-// f32, bf16, f16 or f64.
+// Checks that dtype is f32, bf16, f16 or f64.
 [[nodiscard]] Status check_dtype(std::string_view name, DType dtype);
 
-// Extents of at least 0.
+// Checks that extents are at least 0.
 [[nodiscard]] Status check_extents(std::string_view name, const Extents& n);
 
-// Data that can be: less than 2^62 bytes, and where there are elements not null, and aligned.
+// Checks that the view spans less than 2^62 bytes and, if it has elements, that data is not null
+// and is aligned.
 [[nodiscard]] Status check_memory(std::string_view name, const ConstHeadsView& view);
 
-// All three.
+// All three checks.
 [[nodiscard]] Status check_view(std::string_view name, const ConstHeadsView& view);
 
-// A feature stride of 1, unless there are fewer than two.
+// Checks for a feature stride of 1, unless there are fewer than two features.
 [[nodiscard]] Status check_adjacent_features(std::string_view name, const ConstHeadsView& view);
 
-// Elements of a view that is written are distinct.
+// Checks that no two indices of a written view share an element.
 [[nodiscard]] Status check_distinct(std::string_view name, const ConstHeadsView& view);
 
-// Two views share no element.
+// Checks that two views share no element.
 [[nodiscard]] Status check_apart(std::string_view name_a, const ConstHeadsView& a,
                                  std::string_view name_b, const ConstHeadsView& b);
 

@@ -11,18 +11,18 @@
 namespace rotary {
 namespace {
 
-// Whether this thread is inside a task, of whichever pool: a call from there that waited for a pool
-// could wait for itself.
+// Whether this thread is inside a task of any pool: a call from there that waited for a pool could
+// wait for itself.
 thread_local bool in_task = false;
 
-// How often this process and those that it comes from were forked, since the first pool.
+// Number of forks of this process and its ancestors since the first pool.
 constinit std::atomic<int> forks{0};
 
 void count_fork() noexcept { ++forks; }
 
-// Two first pools at once may both arrange it: then a fork counts twice, which is as good. No
-// guard, for which a child forked meanwhile would wait. The C library forgets it when this library
-// is unloaded.
+// Two first pools at once may both register the handler; a fork then counts twice, which does no
+// harm. A guarded static would block a child forked meanwhile. The C library drops the handler when
+// this library is unloaded.
 int forks_so_far() {
   static constinit std::atomic<bool> are_counted{false};
   if (!are_counted && pthread_atfork(nullptr, nullptr, count_fork) != 0) throw std::bad_alloc();
@@ -30,8 +30,8 @@ int forks_so_far() {
   return forks;
 }
 
-// Returns when the condition holds, or after 10 us, which is less than falling asleep and being
-// woken costs (docs/decisions/0004). Gives way to every thread that has work.
+// Waits until the condition holds, but at most 10 us, which is less than the cost of falling asleep
+// and being woken (docs/decisions/0004). Yields to every thread that has work.
 template <class Condition>
 void stay_awake_for(Condition condition) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(10);
@@ -44,9 +44,9 @@ struct Threads::Pool::Call {
   ExecutorTask task;
   void* state;
   std::int64_t count;
-  std::atomic<std::int64_t> next{0};  // the first task that nobody has taken
+  std::atomic<std::int64_t> next{0};  // the first task not yet taken
 
-  // Runs tasks until none is left to take.
+  // Executes tasks until none is left to take.
   void take_tasks() noexcept {
     in_task = true;
     for (std::int64_t index = next++; index < count; index = next++) task(state, index);
@@ -58,8 +58,8 @@ Threads::Pool::Pool() : forks_(forks_so_far()) {}
 
 Threads::Pool::~Pool() {
   if (is_inherited()) {
-    // Begun anew over what the fork copied: threads that are not here can be neither joined nor
-    // detached, and nobody waits.
+    // Replaces the copies that the fork made: threads that do not exist here can be neither joined
+    // nor detached, and nobody waits.
     for (std::thread& thread : threads_) std::construct_at(&thread);
     std::construct_at(&one_call_);
     std::construct_at(&mutex_);
@@ -106,7 +106,7 @@ void Threads::Pool::run(std::int64_t count, ExecutorTask task, void* state) noex
   call.take_tasks();
   const auto all_are_out = [this] { return threads_in_ == 0; };
   std::unique_lock lock(mutex_);
-  call_ = nullptr;  // nothing is left in it: a thread that wakes up now need not come in
+  call_ = nullptr;  // no tasks are left: threads that wake up now need not join
   lock.unlock();
   stay_awake_for(all_are_out);
   lock.lock();
@@ -125,7 +125,7 @@ void Threads::Pool::serve() {
     lock.unlock();
     call.take_tasks();
     lock.lock();
-    call_ = nullptr;  // this call still, since the next one waits until all are out
+    call_ = nullptr;  // still this call: the next one waits until all threads are out
     if (--threads_in_ == 0) done_.notify_one();
     lock.unlock();
     stay_awake_for(is_needed);

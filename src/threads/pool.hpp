@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that take the tasks of one call after another, and sleep in between.
+// Threads that execute the tasks of one call after another and sleep in between.
 #pragma once
 
 #include <atomic>
@@ -20,13 +20,13 @@ class Threads::Pool {
   Pool& operator=(const Pool&) = delete;
   ~Pool();
 
-  // Throws std::system_error when the system has no more threads; those started before remain.
+  // Throws std::system_error if the system has no more threads; those already started remain.
   void start_thread();
 
-  // With the caller.
+  // Number of threads, the caller included.
   [[nodiscard]] std::int64_t concurrency() const noexcept;
 
-  // As Executor::run.
+  // Same contract as Executor::run.
   void run(std::int64_t count, ExecutorTask task, void* state) noexcept;
 
  private:
@@ -34,21 +34,21 @@ class Threads::Pool {
 
   void serve();
 
-  // Whether this process was forked from the one that has the threads: they do not exist here, and
-  // who holds a mutex or waits may be one of them.
+  // Whether this process was forked from the one with the threads: they do not exist here, and one
+  // of them may hold a mutex or be waiting.
   [[nodiscard]] bool is_inherited() const noexcept;
 
-  int forks_;  // before the pool was made
+  int forks_;  // forks before this pool was made
   std::vector<std::thread> threads_;
   std::mutex one_call_;  // held by a call from its first task to its last
 
-  // What is below changes under mutex_; a thread that stays awake for a moment looks at it without.
+  // The members below change under mutex_; a thread that stays awake reads them without it.
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable done_;
-  std::atomic<Call*> call_{nullptr};  // with tasks left to take
+  std::atomic<Call*> call_{nullptr};  // the call whose tasks can be taken
   std::atomic<std::int64_t> threads_in_{
-      0};  // working on a call, which must live until they are out
+      0};  // threads inside a call, which must live until they are out
   std::atomic<bool> ending_{false};
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions: the C++ ones, with errors as a status and a text of this thread. The text is not
-// that of rotary_last_error(), because this library does not need the other one.
+// The C functions: the C++ ones, with errors as a status and a text of this thread. The text is
+// separate from rotary_last_error(), because this library does not need the other one.
 #include "rotary/rotary_threads.h"
 
 #include <algorithm>
@@ -21,10 +21,10 @@ namespace {
 using rotary::invalid_argument;
 using rotary::Status;
 
-// Longer than every message of this library. A buffer, so that reporting allocates nothing.
+// Longer than any message of this library. A fixed buffer, so that reporting allocates nothing.
 constinit thread_local std::array<char, 256> last_error{};
 
-// Runs body, which returns a Status.
+// Calls body, which returns a Status, and reports its error.
 template <class Body>
 rotary_status run(Body body) noexcept {
   const Status status = rotary::guarded<rotary::ModesOfTheCaller>(body);
@@ -56,7 +56,7 @@ rotary_status rotary_threads_executor(const rotary_threads* threads, rotary_exec
     if (executor == nullptr) return invalid_argument("executor must not be NULL");
     constexpr std::size_t filled =
         offsetof(rotary_executor, concurrency) + sizeof(rotary_executor::concurrency);
-    constexpr std::size_t largest_struct = 4096;  // a size beyond this was never set
+    constexpr std::size_t largest_struct = 4096;  // larger sizes are taken for uninitialised
     if (executor->struct_size < filled || executor->struct_size > largest_struct) {
       return invalid_argument("executor.struct_size must be sizeof(rotary_executor), ",
                               sizeof(rotary_executor), "; got ", executor->struct_size);

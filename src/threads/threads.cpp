@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::int64_t max_concurrency = 1024;
 
-// By the affinity mask, which hardware_concurrency() does not read everywhere: taskset and
-// container managers set it. A system of more processors than cpu_set_t holds refuses.
+// Reads the affinity mask, which taskset and container managers set and hardware_concurrency() does
+// not read on every system. sched_getaffinity fails on systems with more processors than cpu_set_t
+// holds.
 std::int64_t usable_processors() noexcept {
   cpu_set_t mask;
   CPU_ZERO(&mask);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks come first; from the first write on nothing can fail. Work is cut into blocks of
-// queries by the sizes of the call alone, and whoever runs them, a block computes the same bits.
+// All checks come first; once writing begins nothing can fail. The sizes of the call alone decide
+// how its queries are cut into blocks, and a block computes the same bits on any thread.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -28,7 +28,7 @@ namespace {
 struct Work {
   const Attending& attending;
   const Plan& plan;
-  std::byte* memory;  // of the workers
+  std::byte* memory;  // for the workers
   std::atomic<std::int64_t> next = 0;
 };
 
@@ -41,14 +41,14 @@ void work_on(Work& work, std::int64_t worker) {
     attend_block(work.attending, cursor.at(index), scratch, tables);
 }
 
-// Tokens of a batch row that no sequence holds.
+// A range of tokens of a batch row that belongs to no sequence.
 struct Gap {
   std::int64_t batch = 0;
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-// Weights of one query of one head.
+// Zeroes the weights of one query of one head.
 void clear_weights(const ScoresView& view, std::int64_t batch, std::int64_t head,
                    std::int64_t query) {
   const ScoresStrides& s = view.strides;
@@ -76,7 +76,7 @@ void clear(const AttendCall& call, const Gap& gap) {
 void clear_gaps(const AttendCall& call) {
   const std::int64_t tokens = call.q.extents.tokens;
   std::int64_t batch = 0;
-  std::int64_t token = 0;  // the first one of batch that no sequence so far reaches
+  std::int64_t token = 0;  // first token of `batch` after the sequences so far
   const auto clear_rows_to = [&](std::int64_t next_batch) {
     for (; batch < next_batch; ++batch) {
       clear(call, {batch, token, tokens});
@@ -92,7 +92,7 @@ void clear_gaps(const AttendCall& call) {
   clear_rows_to(call.q.extents.batch);
 }
 
-// What the call works in shares nothing with what it reads and writes.
+// The working memory must not overlap what the call reads or writes.
 Status check_memory_apart(const AttendCall& call, std::size_t bytes) {
   const ElementsView memory{
       .data = call.options.memory.data(),
@@ -138,7 +138,7 @@ Status check_memory(const AttendCall& call, std::size_t bytes) {
   return check_memory_apart(call, bytes);
 }
 
-// memory: all of the plan, which has units.
+// memory: all of plan.bytes(). Requires plan.units > 0.
 void run_units(Attending& attending, const Plan& plan, std::byte* memory) {
   const AttendCall& call = attending.call;
   attending.partial = partial_states_in(memory, plan);
@@ -216,7 +216,7 @@ AttendCall call_of(const HeadsView& out, const ConstHeadsView& q, const PagedKey
           .options = options};
 }
 
-// Keys in batch rows.
+// For keys in batch rows.
 AttendCall without_table(AttendCall call) {
   call.table = nullptr;
   return call;

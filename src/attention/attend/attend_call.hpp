@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of attend(), its sequences filled in, and the tokens that it speaks of.
+// One call of attend(): its arguments, its sequences with defaults filled in, and element offsets.
 #pragma once
 
 #include <algorithm>
@@ -19,23 +19,24 @@ struct AttendCall {
   const BlockTable* table = nullptr;  // null: keys lie in batch rows
   const AttendOptions& options;
 
-  // Query heads that share a kv head. Requires checked extents.
+  // Query heads per kv head. Requires checked extents.
   [[nodiscard]] std::int64_t group() const noexcept {
     return k.extents.heads == 0 ? 0 : q.extents.heads / k.extents.heads;
   }
-  // Null where none are asked for, or none for any key. Requires a query.
+  // Null if the caller asked for no weights or has no keys. Requires at least one query.
   [[nodiscard]] const ScoresView* weights() const noexcept {
     const auto& view = options.weights;
     return view && view->extents.keys > 0 ? &*view : nullptr;
   }
-  // Each batch row is a sequence; keys in pages always come with a list of them, even of none.
+  // Whether each batch row is a sequence. Paged keys always come with a list of sequences, even an
+  // empty one.
   [[nodiscard]] bool of_batch_rows() const noexcept {
     return options.sequences.empty() && table == nullptr;
   }
   [[nodiscard]] std::int64_t sequence_count() const noexcept {
     return of_batch_rows() ? q.extents.batch : static_cast<std::int64_t>(options.sequences.size());
   }
-  // How many of them differ in more than their batch row: those from there on are as the first one.
+  // Sequences that differ in more than their batch row; any after these are like the first.
   [[nodiscard]] std::int64_t different_sequences() const noexcept {
     return of_batch_rows() ? std::min<std::int64_t>(q.extents.batch, 1) : sequence_count();
   }
@@ -49,7 +50,7 @@ struct AttendCall {
   }
 };
 
-// Feature 0 of one head of a token.
+// Byte offset of feature 0 of one head of a token.
 [[nodiscard]] inline std::int64_t head_offset(const ConstHeadsView& view, std::int64_t batch,
                                               std::int64_t token, std::int64_t head) noexcept {
   const std::int64_t element =
@@ -65,13 +66,13 @@ struct AttendCall {
   return static_cast<std::byte*>(view.data) + head_offset(view, batch, token, head);
 }
 
-// Where key `key` of a sequence lies, in batch row and token of k and v.
+// Batch row and token of k and v that hold a key.
 struct KeyPlace {
   std::int64_t batch = 0;
   std::int64_t token = 0;
 };
 
-// Requires a key of the sequence, which is call.sequence(index).
+// Requires sequence == call.sequence(index) and a key of it.
 [[nodiscard]] inline KeyPlace key_place(const AttendCall& call, const AttentionSequence& sequence,
                                         std::int64_t index, std::int64_t key) noexcept {
   const std::int64_t token = sequence.first_key + key;

@@ -140,7 +140,7 @@ Status check_sequence(const AttendCall& call, std::int64_t index) {
   return {};
 }
 
-// Ordered, and no query twice.
+// Sequences must be sorted, and no query may be in two of them.
 Status check_order(const AttentionSequence& before, const AttentionSequence& after,
                    std::int64_t index) {
   if (after.batch > before.batch) return {};
@@ -175,7 +175,7 @@ Status check_table(const AttendCall& call) {
 struct Turned {
   std::string_view name;
   const Rotations* rotations;
-  Extents extents;  // batch, tokens and features that they must serve
+  Extents extents;  // what they must cover: batch, tokens, features
   DType dtype;
   Role role;
 };
@@ -248,7 +248,7 @@ Status check_encoding(const AttendCall& call) {
   return {};
 }
 
-// A destination shares nothing with what is read.
+// A destination must not overlap anything that is read.
 Status check_destination(const AttendCall& call, std::string_view name,
                          const ConstHeadsView& destination) {
   if (auto status = check_view(name, destination); !status) return status;
@@ -306,7 +306,7 @@ Status check_destinations(const AttendCall& call) {
 ConstHeadsView view_of(const BlockTable& table) {
   return without_unused_strides(ConstHeadsView{
       .data = table.blocks,
-      .dtype = DType::f32,  // of the size of a number
+      .dtype = DType::f32,  // same size as std::int32_t
       .extents = {.tokens = table.sequences, .heads = 1, .features = table.blocks_of_sequence},
       .strides = {.token = table.stride}});
 }
@@ -328,7 +328,7 @@ std::array<NamedScores, 2> scores_written(const AttendCall& call) {
   std::int64_t keys = call.k.extents.tokens;
   if (call.table != nullptr &&
       __builtin_mul_overflow(keys, call.table->blocks_of_sequence, &keys)) {
-    keys = -1;  // more than there can be
+    keys = -1;  // no view can have this many
   }
   return {{{"log_sum_exp", call.options.log_sum_exp, 1}, {"weights", call.options.weights, keys}}};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attend() asks before it writes anything.
+// The requirements of attend(), checked before it writes anything.
 #pragma once
 
 #include <array>
@@ -12,17 +12,17 @@
 
 namespace rotary {
 
-// The longest head of q, k and v. MLA has 576; what a thread works in grows with it.
+// Most features of a head of q, k and v; MLA has 576. A thread's scratch memory grows with it.
 inline constexpr std::int64_t largest_head_of_attention = std::int64_t{1} << 14;
 
-// Heads of q; what a thread works in grows with those of a kv head.
+// Most heads of q; a thread's scratch memory grows with the query heads per kv head.
 inline constexpr std::int64_t most_heads_of_attention = std::int64_t{1} << 20;
 
-// Keys of a sequence: float32 sums mean nothing for more.
+// Most keys of a sequence: float32 sums are meaningless for more.
 inline constexpr std::int64_t most_keys_of_attention = std::int64_t{1} << 31;
 
-// Others' views as views of heads, for what is asked of memory: queries are tokens, keys features;
-// of a block table, sequences are tokens, blocks features; of a matrix, rows are tokens.
+// Other views as views of heads, for the memory checks. Scores: queries become tokens and keys
+// features. Block table: sequences become tokens and blocks features. Matrix: rows become tokens.
 [[nodiscard]] ConstHeadsView view_of(const ConstScoresView& view);
 [[nodiscard]] ConstHeadsView view_of(const BlockTable& table);
 [[nodiscard]] ConstHeadsView view_of(const ConstMatrixView& table);
@@ -33,18 +33,18 @@ struct NamedTable {
 };
 [[nodiscard]] std::array<NamedTable, 2> shaw_tables(const AttendCall& call);
 
-// What a call may write beside out.
+// Scores that a call may write besides out.
 struct NamedScores {
   std::string_view name;
   const std::optional<ScoresView>& view;
-  std::int64_t keys;  // that it has to have
+  std::int64_t keys;  // that the view must have
 };
 [[nodiscard]] std::array<NamedScores, 2> scores_written(const AttendCall& call);
 
-// Of everything but what is written.
+// Checks everything except what is written.
 [[nodiscard]] Status check_read(const AttendCall& call);
 
-// Requires check_read.
+// Requires check_read().
 [[nodiscard]] Status check_written(const AttendCall& call);
 
 }  // namespace rotary

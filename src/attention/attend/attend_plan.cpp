@@ -11,13 +11,13 @@ namespace {
 
 using kernels::padded_features;
 
-// The query heads of a unit of work, or its kv heads, whose state stays in the second-level cache.
+// Most query rows of all kv heads of a unit, so that their state stays in the second-level cache.
 constexpr std::int64_t most_rows_of_unit = 256;
 
-// Floats of Shaw's products, and of sums of weights, of all rows of a block.
+// Most floats that all rows of a block may use for Shaw's products and sums of weights.
 constexpr std::int64_t floats_of_distances = std::int64_t{1} << 19;
 
-// Of a block, or of the kv heads of a unit.
+// Most rows of a block, or of all kv heads of a unit.
 std::int64_t most_rows(const AttendCall& call) {
   std::int64_t distances = 1;
   for (const ShawTable* shaw : {call.options.encoding.shaw_keys, call.options.encoding.shaw_values})
@@ -27,7 +27,7 @@ std::int64_t most_rows(const AttendCall& call) {
 
 std::int64_t divided_up(std::int64_t count, std::int64_t by) { return (count + by - 1) / by; }
 
-// The group of a sequence that begins at a query.
+// The group that begins at query `first_query` of sequence `index`.
 QueryGroup group_at(const AttendCall& call, std::int64_t index, std::int64_t first_query) {
   const AttentionSequence sequence = call.sequence(index);
   QueryGroup group{
@@ -45,7 +45,7 @@ BlockShape shape_of(const AttendCall& call, std::int64_t queries) {
   return {.queries = queries, .group = call.group(), .path = key_path(call, queries)};
 }
 
-// kv heads that a unit of the group takes.
+// kv heads in each unit of the group.
 std::int64_t heads_of_unit(const AttendCall& call, const QueryGroup& group, const Plan& plan) {
   const bool streamed = key_path(call, group.queries) == KeyPath::streamed;
   return group.by_keys && streamed ? plan.heads_of_unit : 1;
@@ -84,7 +84,8 @@ void for_each_different_group(const AttendCall& call, const Visit& visit) {
   }
 }
 
-// So many that the units of a call keep the executor busy, if splits alone do not.
+// kv heads of a unit whose keys are streamed: few enough that, together with the splits, the call
+// has enough units to keep the executor busy.
 std::int64_t heads_of_streamed_unit(const AttendCall& call, std::int64_t alike) {
   std::int64_t units = 0;
   std::int64_t rows = 1;
@@ -104,7 +105,7 @@ std::int64_t heads_of_streamed_unit(const AttendCall& call, std::int64_t alike) 
   return std::clamp<std::int64_t>(most, 1, divided_up(heads, parts));
 }
 
-// Floats of the sums of weights, with Shaw's vectors of values.
+// Floats of the sums of weights of one row; 0 without Shaw's value vectors.
 std::int64_t weights_of_row(std::int64_t distances) {
   return distances == 0 ? 0 : kernels::sums_of_weights_size(distances);
 }
@@ -222,7 +223,8 @@ QueryBlock UnitCursor::at(std::int64_t index) {
   const std::int64_t kv_heads = call_.k.extents.heads;
   if (!group_.by_keys) {
     const std::int64_t queries = queries_of_block(call_);
-    // Those of a head one after the other, which share the tables of a bias; at least this one.
+    // Consecutive units are the blocks of one head, which share bias tables. At least 1: this
+    // block.
     const std::int64_t blocks = std::max<std::int64_t>(divided_up(group_.queries, queries), 1);
     const std::int64_t first = in_group % blocks * queries;
     return {.sequence = group_.sequence,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call of attend() is cut into units of work, by its sizes alone: sequences of many queries
-// into blocks of queries, those of few into splits of their keys. Only how many kv heads go
-// together depends on the executor, and no bit depends on that.
+// Cuts a call of attend() into units of work by its sizes alone: sequences of many queries into
+// blocks of queries, sequences of few queries into splits of their keys. Only the number of kv
+// heads per unit depends on the executor, and no bit of the result depends on that number.
 #pragma once
 
 #include <cstddef>
@@ -14,35 +14,36 @@
 
 namespace rotary {
 
-// Without a unit there is no worker, and sizes say nothing.
+// With no units there are no workers, and `sizes` means nothing.
 struct Plan {
   std::int64_t units = 0;
-  std::int64_t workers = 0;        // each with memory of its own; of units, at least one
-  std::int64_t heads_of_unit = 1;  // kv heads, where keys are streamed
-  std::int64_t partial_rows = 0;   // of PartialStates
+  std::int64_t workers = 0;        // each has its own memory; at least 1 if there are units
+  std::int64_t heads_of_unit = 1;  // kv heads per unit where keys are streamed
+  std::int64_t partial_rows = 0;   // rows of PartialStates
   std::int64_t partial_blocks = 0;
   ScratchSizes sizes;
-  std::size_t shared_bytes = 0;  // what all workers read, before their memory: Shaw's vectors
+  std::size_t shared_bytes = 0;  // Shaw's vectors, read by all workers; they come first in memory
 
   [[nodiscard]] std::size_t scratch_bytes_of_all() const noexcept;
-  [[nodiscard]] std::size_t bytes() const noexcept;  // in all
+  [[nodiscard]] std::size_t bytes() const noexcept;  // total
 };
 
 [[nodiscard]] Plan plan_of(const Attending& attending) noexcept;
 
-// memory: all of the plan. Nothing has been finished yet.
+// memory: all of plan.bytes(). Marks no split as finished.
 [[nodiscard]] PartialStates partial_states_in(std::byte* memory, const Plan& plan) noexcept;
 
-// Queries of a sequence that are cut alike: all of them by queries, or a block of them by keys.
+// Queries of a sequence that are cut the same way: all of them into blocks of queries, or one block
+// of them into splits of its keys.
 struct QueryGroup {
   std::int64_t sequence = 0;
   std::int64_t first_query = 0;
   std::int64_t queries = 0;
   bool by_keys = false;
-  KeySplits splits = {};  // where by_keys
+  KeySplits splits = {};  // if by_keys
 };
 
-// Unit `index` of all, for indices that grow from call to call.
+// Finds the block of unit `index`; indices must grow from call to call.
 class UnitCursor {
  public:
   UnitCursor(const AttendCall& call, const Plan& plan);
@@ -52,7 +53,7 @@ class UnitCursor {
   const AttendCall& call_;
   const Plan& plan_;
   QueryGroup group_;
-  std::int64_t first_ = 0;  // index of its first unit
+  std::int64_t first_ = 0;  // index of the first unit of group_
   std::int64_t first_partial_row_ = 0;
   std::int64_t first_partial_block_ = 0;
 };

@@ -6,7 +6,7 @@
 namespace rotary {
 namespace {
 
-// Hands out memory from an address on, or counts what it would hand out.
+// Hands out consecutive stretches of memory, or, given null, only counts their bytes.
 class Arena {
  public:
   explicit Arena(std::byte* memory) : memory_(memory) {}
@@ -14,7 +14,7 @@ class Arena {
   template <class T>
   [[nodiscard]] T* take(std::int64_t count) noexcept {
     const std::size_t begin = used_;
-    constexpr std::int64_t most = std::int64_t{1} << 55;  // more than there is; the sum of all fits
+    constexpr std::int64_t most = std::int64_t{1} << 55;  // beyond any memory; sums of sizes fit
     const std::size_t bytes = static_cast<std::size_t>(std::min(count, most)) * sizeof(T);
     used_ += (bytes + kernels::attend_alignment - 1) / kernels::attend_alignment *
              kernels::attend_alignment;

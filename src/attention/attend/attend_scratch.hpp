@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that one thread of attend() works in, and how the rows of a block of queries lie
-// there.
+// The scratch memory of one thread of attend(), and how the rows of a query block lie in it.
 #pragma once
 
 #include <algorithm>
@@ -13,26 +12,26 @@
 
 namespace rotary {
 
-// Query rows that meet a tile of keys before the next tile is packed. Packing is paid once for all
-// of them; their sums and the packed tile stay in the second-level cache.
+// Most query rows of a block. They share each packed tile of keys, so packing is paid once for all
+// of them; their sums and the tile stay in the second-level cache.
 inline constexpr std::int64_t rows_of_block = 1032;
 
-// So few rows go through the keys as they lie, unpacked.
+// Up to this many rows read the keys in place, without packing them.
 inline constexpr std::int64_t most_streamed_rows = 16;
 
-// Query rows that are loaded, or stored, at once.
+// Query rows loaded or stored at a time.
 inline constexpr std::int64_t rows_of_load = 4 * kernels::rows_of_group;
 
-// Rows that have a bias of their own, made for a tile of keys, at once.
+// Bias rows of a tile of keys that are made at a time.
 inline constexpr std::int64_t rows_of_bias = std::max(kernels::rows_of_group, most_streamed_rows);
 
-// The most blocks of keys that a tile, and what is fetched behind it, can lie in.
+// Most blocks of keys that a tile and the keys fetched ahead of it can lie in.
 inline constexpr std::int64_t blocks_of_tile = kernels::keys_of_tile + kernels::keys_fetched_ahead;
 
 enum class KeyPath { packed, streamed };
 
-// Runs of neighbouring rows, each loaded on its own: the heads of a single query, or else the
-// queries of a head.
+// Rows form runs of neighbours, each loaded separately: all heads of a single query, or else all
+// queries of one head.
 struct BlockShape {
   std::int64_t queries = 0;  // tokens
   std::int64_t group = 0;    // query heads of the kv head
@@ -40,7 +39,7 @@ struct BlockShape {
 
   [[nodiscard]] std::int64_t runs() const noexcept { return queries == 1 ? 1 : group; }
   [[nodiscard]] std::int64_t rows_of_run() const noexcept { return queries == 1 ? group : queries; }
-  // From one run to the next; the rows between belong to no query.
+  // Rows from the start of one run to the next; padding rows between them belong to no query.
   [[nodiscard]] std::int64_t run_stride() const noexcept {
     return path == KeyPath::streamed ? rows_of_run()
                                      : kernels::rounded_up(rows_of_run(), kernels::rows_of_group);
@@ -54,14 +53,14 @@ struct BlockShape {
   }
 };
 
-// The largest block of a call.
+// Sizes of the largest block of a call.
 struct ScratchSizes {
   std::int64_t rows = 0;           // of one kv head
   std::int64_t rows_of_heads = 0;  // of all kv heads of a block
   std::int64_t head_dim = 0;
-  std::int64_t features = 0;         // of values
-  std::int64_t key_distances = 0;    // vectors of Shaw's that the keys have; 0: none
-  std::int64_t value_distances = 0;  // and the values
+  std::int64_t features = 0;         // of a value head
+  std::int64_t key_distances = 0;    // Shaw's key vectors; 0: none
+  std::int64_t value_distances = 0;  // Shaw's value vectors; 0: none
   BiasSizes bias;
 };
 
@@ -72,23 +71,23 @@ struct Scratch {
   const void** queries = nullptr;        // [rows_of_load]
   void** results = nullptr;              // [rows_of_load]
   float* scales = nullptr;               // [rows_of_load]
-  float* loaded = nullptr;               // of rows_of_load, or of rows_of_heads where streamed
-  float* packed_queries = nullptr;       // of rows
-  kernels::SoftmaxState state = {};      // of rows_of_heads
+  float* loaded = nullptr;               // max(rows_of_load, rows_of_heads) rows
+  float* packed_queries = nullptr;       // all rows, packed
+  kernels::SoftmaxState state = {};      // of rows_of_heads rows
   const void** keys = nullptr;           // [blocks_of_tile]
   const void** values = nullptr;         // [blocks_of_tile]
   const void** next = nullptr;           // [2 * keys_of_tile], keys and values of the next tile
-  float* packed_keys = nullptr;          // of keys_of_tile
-  float* packed_values = nullptr;        // of keys_of_tile
+  float* packed_keys = nullptr;          // keys_of_tile keys, packed
+  float* packed_values = nullptr;        // keys_of_tile values, packed
   float* of_kernels = nullptr;
   BiasMemory bias;
-  float* distance_scores = nullptr;  // of rows_of_heads, [distance_scores_size(key_distances)]
+  float* distance_scores = nullptr;  // [rows_of_heads][distance_scores_size(key_distances)]
 };
 
 // memory: scratch_bytes(sizes), aligned to attend_alignment.
 [[nodiscard]] Scratch scratch_in(std::byte* memory, const ScratchSizes& sizes) noexcept;
 
-// A multiple of attend_alignment; SIZE_MAX / 2 or more where sizes are absurd.
+// A multiple of attend_alignment; SIZE_MAX / 2 or more for absurd sizes.
 [[nodiscard]] std::size_t scratch_bytes(const ScratchSizes& sizes) noexcept;
 
 }  // namespace rotary

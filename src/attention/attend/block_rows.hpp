@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of one block, of one of its kv heads at a time: which query of which head each is, and
-// where what is known of it stands.
+// The rows of one block, for one of its kv heads at a time: the query and head of each row, and the
+// location of its state.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class BlockRows {
         sequence_(attending.call.sequence(block.sequence)),
         scratch_(scratch) {}
 
-  // What follows is about this kv head of the block.
+  // Makes `head` of the block the current kv head of all members below.
   void enter(std::int64_t head) { head_ = head; }
 
  protected:
@@ -40,7 +40,7 @@ class BlockRows {
   [[nodiscard]] std::int64_t first_head() const { return kv_head() * shape_.group; }
   [[nodiscard]] std::int64_t row_of_head() const { return head_ * shape_.rows(); }
 
-  // visit(row, query, head), all counted from 0 in the block and kv head.
+  // Calls visit(row, query, head); all three count from 0 within the block and kv head.
   template <class Visit>
   void for_each_row(const Visit& visit) const {
     for (std::int64_t run = 0; run < shape_.runs(); ++run) {
@@ -49,7 +49,7 @@ class BlockRows {
     }
   }
 
-  // In a split of the block.
+  // The state of a split of the block.
   [[nodiscard]] kernels::SoftmaxState state_of(std::int64_t split) const {
     const bool alone = block_.splits == 1;
     const kernels::SoftmaxState& all = alone ? scratch_.state : partial_.states;

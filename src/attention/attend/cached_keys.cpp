@@ -24,7 +24,7 @@ Status contexts_differ(std::string_view name, const ContextRange& other, const C
                           q.last, ", got those of ", other.first, " to ", other.last, way_out);
 }
 
-// Of one spec the contexts tell frequencies apart: another range, other frequencies.
+// Frequencies of one spec differ exactly when their context ranges do.
 Status check_alike(const Rotations& q, const Frequencies& keys) {
   if (q.contexts() != keys.contexts)
     return contexts_differ("cached_keys", keys.contexts, q.contexts());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that were rotated for another context than the one they are read in.
+// Refuses keys that were rotated for another context than the one they are read in.
 #pragma once
 
 #include "attention/attend/attend_call.hpp"

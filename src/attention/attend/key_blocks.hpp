@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the keys, or values, of a tile lie, as the kernels of attention take them.
+// Addresses of a tile's keys or values in the form that attention kernels take.
 #pragma once
 
 #include <algorithm>
@@ -11,28 +11,28 @@
 
 namespace rotary {
 
-// The keys of one kv head of a sequence, which is call.sequence(index).
+// The keys of one kv head of sequence == call.sequence(index).
 struct SequenceKeys {
   const AttendCall& call;
   const AttentionSequence& sequence;
   std::int64_t index;
   std::int64_t kv_head;
 
-  // Of k or v.
+  // view: k or v of the call.
   [[nodiscard]] const void* head(const ConstHeadsView& view, std::int64_t key) const noexcept {
     const KeyPlace place = key_place(call, sequence, index, key);
     return head_at(view, place.batch, place.token, kv_head);
   }
 };
 
-// One by one.
+// Writes the address of each key.
 inline void find_heads(const SequenceKeys& of, const ConstHeadsView& view, const KeyRun& keys,
                        const void** heads) noexcept {
   for (std::int64_t key = keys.begin; key < keys.end; ++key) *heads++ = of.head(view, key);
 }
 
-// As blocks, whose addresses `blocks` takes: pages, or all of them in one. The first key may be
-// anywhere in its page.
+// Finds the blocks that hold the keys and writes their addresses to `blocks`: one per page, or a
+// single one without pages. The first key may be anywhere in its page.
 [[nodiscard]] inline kernels::HeadBlocks find_blocks(const SequenceKeys& of,
                                                      const ConstHeadsView& view, const KeyRun& keys,
                                                      const void** blocks) noexcept {
@@ -50,7 +50,7 @@ inline void find_heads(const SequenceKeys& of, const ConstHeadsView& view, const
           .known = known};
 }
 
-// Keys and values, to be fetched while the tile before is worked on.
+// Keys and values to prefetch while the tile before them is processed.
 [[nodiscard]] inline kernels::NextHeads next_heads(const SequenceKeys& of, const KeyRun& keys,
                                                    const void** heads) noexcept {
   const std::int64_t count = std::max<std::int64_t>(keys.end - keys.begin, 0);

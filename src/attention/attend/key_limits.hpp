@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which keys of its sequence a query sees: at most two runs of neighbours, the sinks and the
-// window.
+// The keys of its sequence that a query sees: at most two runs of neighbours, sinks and window.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +9,11 @@
 
 namespace rotary {
 
-// Positions that masks can compare: differences and windows of twice that stay within int64.
+// Masks compare positions up to this magnitude: their differences, and windows of twice that, fit
+// in int64.
 inline constexpr std::int64_t largest_mask_position = std::int64_t{1} << 60;
 
-// Keys [begin, end) of a sequence; none where end <= begin.
+// Keys [begin, end) of a sequence; empty if end <= begin.
 struct KeyRun {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -22,21 +22,22 @@ struct KeyRun {
 };
 
 struct SeenKeys {
-  KeyRun sinks;  // before the window, apart from it
+  KeyRun sinks;  // all before the window, without overlap
   KeyRun window;
 };
 
-// Of query r of the sequence. Requires a checked mask and positions within largest_mask_position.
+// Keys that a query of the sequence sees. Requires a checked mask and positions within
+// largest_mask_position.
 [[nodiscard]] inline SeenKeys seen_keys(const AttentionMask& mask,
                                         const AttentionSequence& sequence,
                                         std::int64_t query) noexcept {
-  // The key at the query's own position; may be none of the sequence.
+  // Index of the key at the query's own position; may lie outside the sequence.
   const std::int64_t own = sequence.query_position + query - sequence.key_position;
   const bool causal = mask.order == AttentionOrder::causal;
   const auto clamped = [&](std::int64_t key) {
     return std::clamp<std::int64_t>(key, 0, sequence.keys);
   };
-  const auto reach = [](std::int64_t width) {  // farther than any two positions are apart
+  const auto reach = [](std::int64_t width) {  // more than any two positions differ by
     return std::clamp(width, -3 * largest_mask_position, 3 * largest_mask_position);
   };
   const std::int64_t last = causal ? clamped(own + 1) : sequence.keys;
@@ -46,7 +47,7 @@ struct SeenKeys {
   seen.sinks.end = std::min(mask.sinks, last);
   if (seen.window.empty()) {
     seen.window = {};
-  } else if (seen.sinks.end >= seen.window.begin) {  // one run
+  } else if (seen.sinks.end >= seen.window.begin) {  // they join
     seen.window = {0, std::max(seen.sinks.end, seen.window.end)};
     seen.sinks = {};
   }

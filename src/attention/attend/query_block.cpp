@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block meets its keys a tile at a time: sinks first, then the window. Each row keeps its running
-// maximum, sum and sum of values (SoftmaxState), so no row of scores ever exists. Kv heads take
-// turns at each tile: where they lie side by side a tile of all of them is one piece of memory.
+// A block goes through its keys tile by tile: first sinks, then the window. Each row keeps a
+// running maximum, sum and sum of values (SoftmaxState), so no full row of scores ever exists. All
+// kv heads process a tile before the next one: where they are adjacent, their tile is one piece of
+// memory.
 #include "attention/attend/query_block.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ namespace {
 using kernels::keys_of_tile;
 using kernels::padded_features;
 
-// The work on one block.
+// Processes one block.
 class Block : BlockRows {
  public:
   Block(const Attending& attending, const QueryBlock& block, const Scratch& scratch,
@@ -54,7 +55,7 @@ class Block : BlockRows {
   }
 
  private:
-  // What follows is about one kv head of the block at a time.
+  // Calls work() once per kv head of the block, with that head as the current one.
   template <class Work>
   void for_each_kv_head(const Work& work) {
     for (std::int64_t head = 0; head < block_.kv_heads; ++head) {
@@ -74,7 +75,7 @@ class Block : BlockRows {
     return scratch_.loaded + (streamed ? row_of_head() * padded_features(head_dim()) : 0);
   }
 
-  // Of these keys.
+  // Limits each row to the keys it sees within `keys`.
   void find_limits(const KeyRun& keys) {
     std::fill_n(scratch_.sinks, shape_.rows(), KeyRun{});
     std::fill_n(scratch_.windows, shape_.rows(), KeyRun{});
@@ -133,7 +134,7 @@ class Block : BlockRows {
     }
   }
 
-  // The keys that any row sees.
+  // The smallest run that holds the keys of all rows.
   [[nodiscard]] KeyRun all_keys(const KeyRun* runs) const {
     KeyRun all{.begin = std::numeric_limits<std::int64_t>::max(), .end = 0};
     for (std::int64_t row = 0; row < shape_.rows(); ++row) {
@@ -153,7 +154,7 @@ class Block : BlockRows {
             .first_head = first_head(),
             .heads = block_.kv_heads * shape_.group};
   }
-  // Of the heads of that.
+  // Index of a query head of the current kv head within the heads of biased_block().
   [[nodiscard]] std::int64_t biased_head(std::int64_t head) const {
     return head_ * shape_.group + head;
   }
@@ -173,10 +174,10 @@ class Block : BlockRows {
     });
   }
 
-  // The last query of a block is the one farthest along.
+  // If any query needs rows, the last one does: it is the farthest along.
   [[nodiscard]] bool has_bias_rows() const { return tables_.has_rows(shape_.queries - 1); }
 
-  // Of rows whose bias no table serves.
+  // Makes the bias of the rows that no table serves.
   void make_bias_rows(std::int64_t first_row, std::int64_t rows, const KeyRun& keys) {
     for (std::int64_t i = 0; i < rows; ++i) {
       const std::int64_t run = (first_row + i) / shape_.run_stride();
@@ -190,7 +191,7 @@ class Block : BlockRows {
     }
   }
 
-  // visit(tile) for all tiles of the keys.
+  // Calls visit(tile) for each tile of the keys.
   template <class Visit>
   static void for_each_tile(const KeyRun& keys, const Visit& visit) {
     for (std::int64_t first = keys.begin / keys_of_tile * keys_of_tile; first < keys.end;
@@ -243,7 +244,7 @@ class Block : BlockRows {
     return {call_, sequence_, block_.sequence, kv_head()};
   }
 
-  // A tile of the keys that end at `end`.
+  // Streams a tile; the keys end at `end`.
   void stream(const KeyRun& tile, std::int64_t end) {
     const SequenceKeys keys = keys_of_head();
     const KeyRun known{tile.begin, std::min(tile.end + kernels::keys_fetched_ahead, end)};
@@ -286,7 +287,7 @@ class Block : BlockRows {
                       .scratch = scratch_.of_kernels});
   }
 
-  // What rows [row, row + rows) fetch of them.
+  // The part of next_ that rows [row, row + rows) prefetch.
   [[nodiscard]] kernels::NextHeads share_of_next(std::int64_t row, std::int64_t rows) const {
     const std::int64_t begin = next_.count * row / shape_.rows();
     const std::int64_t end = next_.count * (row + rows) / shape_.rows();
@@ -319,14 +320,14 @@ class Block : BlockRows {
                                .next = share_of_next(row, rows)});
   }
 
-  // Whether this block has all that its queries attend to: what other splits wrote is visible then.
+  // Whether all splits of the block are done; if so, what other threads wrote is visible.
   [[nodiscard]] bool is_last_split() const {
     if (block_.splits == 1) return true;
     std::atomic_ref<std::int32_t> finished(partial_.finished[block_.partial_block]);
     return finished.fetch_add(1, std::memory_order_acq_rel) + 1 == block_.splits;
   }
 
-  // Into the first one, in their order, whoever finished last.
+  // Merges into the first split, always in the same order, whichever finished last.
   void merge_splits() {
     for (std::int64_t split = 1; split < block_.splits; ++split) {
       table_.attend->merge({.into = state_of(0),

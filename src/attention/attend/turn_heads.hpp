@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels of attention serve a call, and the rotations of a head as they take them.
+// Selects a call's attention kernels and converts rotations of a head to their form.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace rotary {
   return table.f32;
 }
 
-// Rows of one head after the other stand row_stride apart.
+// The rotation of a head from `token` on; rows of consecutive tokens are row_stride apart.
 [[nodiscard]] inline kernels::HeadRotation turn(const Rotations* rotations, std::int64_t batch,
                                                 std::int64_t token) {
   if (rotations == nullptr) return {};

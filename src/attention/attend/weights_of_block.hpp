@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AttendOptions::weights of one block, once its softmax is known.
+// Writes AttendOptions::weights of one block once its softmax is known.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@ class WeightsOfBlock : public BlockRows {
  public:
   using BlockRows::BlockRows;
 
-  // Zeros for every key.
+  // Zeroes the weights of all keys.
   void clear() const;
 
-  // Of rows_of_group rows from first_row on, their limits and a tile of keys, packed.
+  // Stores the weights of up to rows_of_group rows from first_row on for a packed tile of keys.
+  // Requires the rows' limits in scratch.
   void store(std::int64_t first_row, const KeyRun& tile) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks come first; from the first write on nothing can fail.
+// All checks come first; once writing begins nothing can fail.
 #include <variant>
 
 #include "attention/cache/kv_cache_checks.hpp"
@@ -43,7 +43,7 @@ Status append_checked(const AppendCall& call) {
                         .rotations = call.rotations,
                         .k_norm = call.options.k_norm,
                         .kernels = **kernels};
-  // Fits: the elements of one of the two do.
+  // Cannot overflow: k or v has elements, and their number fits.
   run_in_parts(heads.k.extents.batch * heads.k.extents.tokens,
                {.apply = store_range, .state = &storing}, call.options.executor);
   return {};

@@ -8,8 +8,7 @@
 namespace rotary {
 namespace {
 
-// Calls visit(slot) for every token that is stored, until it returns false. Returns whether it
-// never did.
+// Calls visit(slot) for every stored token until it returns false. Returns whether it never did.
 template <class Visit>
 bool for_each_slot(const SlotTokens& of, Visit visit) {
   for (std::int64_t b = 0; b < of.batch; ++b) {
@@ -21,7 +20,7 @@ bool for_each_slot(const SlotTokens& of, Visit visit) {
   return true;
 }
 
-// One sequence, or a cache that is filled from its start: no table is needed.
+// True for one sequence, or a cache filled from its start: no table is needed.
 bool is_increasing(const SlotTokens& of) {
   std::int64_t last = -1;
   return for_each_slot(of, [&last](std::int64_t slot) {
@@ -31,17 +30,18 @@ bool is_increasing(const SlotTokens& of) {
   });
 }
 
-// A decode step: few tokens, anywhere in a large cache.
+// Up to this many tokens, as in a decode step, are put into a hash table: their slots may be
+// anywhere in a large cache.
 constexpr std::int64_t few_tokens = 1024;
 
 std::optional<std::int64_t> find_among_few(const SlotTokens& of) {
   constexpr std::int64_t none = -1;
-  std::array<std::int64_t, 2 * few_tokens> table;  // open addressing; at most half of it is used
+  std::array<std::int64_t, 2 * few_tokens> table;  // open addressing, at most half full
   const auto size = std::bit_ceil(static_cast<std::uint64_t>(2 * of.batch * of.tokens));
   std::fill_n(table.begin(), size, none);
   std::optional<std::int64_t> repeated;
   for_each_slot(of, [&](std::int64_t slot) {
-    // The upper half of a product with 2^64 / golden ratio depends on every bit.
+    // The upper half of the product with 2^64 / golden ratio depends on every bit of slot.
     const auto hash = (static_cast<std::uint64_t>(slot) * 0x9E3779B97F4A7C15U) >> 32;
     std::uint64_t at = hash % size;
     while (table[at] != none && table[at] != slot) at = (at + 1) % size;
@@ -52,7 +52,8 @@ std::optional<std::int64_t> find_among_few(const SlotTokens& of) {
   return repeated;
 }
 
-// A prefill: the range in windows, one bit for each slot, all tokens for each window.
+// For many tokens, as in a prefill: goes through the range in windows of one bit per slot and reads
+// all tokens for each window.
 std::optional<std::int64_t> find_among_many(const SlotTokens& of, const SlotRange& range) {
   std::array<std::uint64_t, 4096> bits;  // 32 KiB
   constexpr auto window = static_cast<std::int64_t>(bits.size() * 64);

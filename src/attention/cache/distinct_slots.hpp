@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a slot map name a slot twice? Exact, in memory of a fixed size.
+// Finds whether a slot map names a slot twice: exact, in memory of a fixed size.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@ struct SlotRange {
   std::int64_t end = 0;
 };
 
-// The tokens of a call, of all batch rows.
+// The tokens of all batch rows of a call.
 struct SlotTokens {
   const SlotReader& slots;
   std::int64_t batch;
   std::int64_t tokens;
 };
 
-// A slot that two tokens have. Requires slots that are negative (never the same) or within range.
+// A slot that two tokens share. Requires slots that are within range, or negative, which never
+// count as the same.
 [[nodiscard]] std::optional<std::int64_t> find_repeated_slot(const SlotTokens& of,
                                                              const SlotRange& range) noexcept;
 

@@ -17,7 +17,7 @@ Status check_weight(std::string_view name, const HeadNorm& norm, const Extents& 
                             " and none");
   }
   const bool over_all = norm.over == NormOver::all_heads;
-  // By division: heads times features may not fit where the view has no element.
+  // By division: heads * features may overflow if the view has no element.
   const bool fits = over_all ? n.heads > 0 && size % n.heads == 0 && size / n.heads == n.features
                              : size == n.features;
   const bool nothing = over_all && n.heads == 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What normalize_heads() and append() share: the checks of a norm, and its work on single heads,
+// Shared by normalize_heads() and append(): the checks of a norm, and its work on single heads,
 // which cannot fail and allocates nothing.
 #pragma once
 
@@ -14,18 +14,17 @@
 
 namespace rotary {
 
-// The norm is well-formed and can be taken of this well-formed view.
+// Checks that the norm is well-formed and fits this well-formed view.
 [[nodiscard]] Status check_norm(std::string_view name, const HeadNorm& norm,
                                 const ConstHeadsView& view);
 
-// The weights as a view, to be checked against what is written.
+// The weights as a view, for overlap checks with what is written.
 [[nodiscard]] ConstHeadsView weight_view(const HeadNorm& norm) noexcept;
 
-// Elements of one dtype on the way to another, or the same.
+// Checks that elements of dtype `from` can be stored as `to`.
 [[nodiscard]] Status check_conversion(std::string_view name, DType from, DType to);
 
-// count adjacent elements, copied or rounded once; from and to are a conversion that has been
-// checked.
+// Copies count adjacent elements, rounding once. Requires a checked conversion from -> to.
 struct StoreJob {
   const void* src;
   void* dst;
@@ -42,7 +41,7 @@ struct HeadsOfToken {
   std::int64_t heads;
   std::int64_t features;
   DType dtype;
-  std::int64_t first_head = 0;  // which of the token's heads src is at: weights may be theirs
+  std::int64_t first_head = 0;  // index of src's first head within the token, for per-head weights
 
   [[nodiscard]] const std::byte* head(std::int64_t h) const noexcept {
     return src + h * head_stride * size_in_bytes(dtype);
@@ -53,7 +52,7 @@ struct HeadsOfToken {
 [[nodiscard]] float head_scale(const HeadsOfToken& token, std::int64_t head, const HeadNorm& norm,
                                const kernels::CacheKernels& kernels) noexcept;
 
-// The same of all heads where the norm is over them, otherwise 1.
+// The same over all heads if the norm is over all heads, otherwise 1.
 [[nodiscard]] float all_heads_scale(const HeadsOfToken& token, const HeadNorm& norm,
                                     const kernels::CacheKernels& kernels) noexcept;
 
@@ -61,7 +60,7 @@ struct HeadsOfToken {
                                     const kernels::CacheKernels& kernels) noexcept;
 [[nodiscard]] float norm_scale(double sum_of_squares, std::int64_t count, double epsilon) noexcept;
 
-// Features [begin, begin + count) of a head, times scale and gain.
+// Features [begin, begin + count) of a head, to be multiplied by scale and gain.
 struct ScaledFeatures {
   std::int64_t head;  // counted from src
   std::int64_t begin;
@@ -69,7 +68,7 @@ struct ScaledFeatures {
   float scale;
 };
 void scale_features(float* dst, const HeadsOfToken& token, const ScaledFeatures& features,
-                    const HeadNorm* gains,  // null: scale alone
+                    const HeadNorm* gains,  // null: scale only
                     const kernels::CacheKernels& kernels) noexcept;
 
 }  // namespace rotary

@@ -20,7 +20,7 @@
 namespace rotary {
 namespace {
 
-// The names that messages give a cache and what is stored in it.
+// Names that messages use for a cache and for the heads stored in it.
 struct Names {
   std::string_view cache;
   std::string_view heads;
@@ -74,7 +74,7 @@ Status check_v(const AppendCall& call) {
   return check_stored(v_names, *call.cache.v, v);
 }
 
-// A view with the bytes that it spans, which decide most cases alone, each found once.
+// A view and the bytes it spans, computed once; most overlap checks need only the span.
 struct Spanned {
   std::string_view name;
   ConstHeadsView view;
@@ -82,7 +82,7 @@ struct Spanned {
   std::uintptr_t end = 0;
 };
 
-// Requires a view that has been checked.
+// Requires a checked view.
 Spanned spanned(std::string_view name, const ConstHeadsView& view) {
   const AddressRange range = address_range(view).value_or(AddressRange{});
   const auto data = reinterpret_cast<std::uintptr_t>(view.data);
@@ -95,9 +95,9 @@ Status check_apart(const Spanned& a, const Spanned& b) {
   return check_apart(a.name, a.view, b.name, b.view);
 }
 
-// A cache shares nothing with the other one, nor with what the call reads.
+// A cache must not overlap the other cache or anything the call reads.
 Status check_sharing(const AppendCall& call) {
-  std::array<Spanned, 5> views;  // the caches first
+  std::array<Spanned, 5> views;  // caches first
   std::size_t count = 0;
   views[count++] = spanned("cache.k", call.cache.k);
   if (call.cache.v) views[count++] = spanned("cache.v", *call.cache.v);
@@ -126,14 +126,14 @@ Status check_slots(const ConsecutiveSlots& slots, const AppendCall& call) {
     return invalid_argument("slots: consecutive tokens need as many slots in a block, ", n.tokens,
                             "; got ", cache.tokens);
   }
-  // By subtraction: a sum may not fit.
+  // By subtraction: the sum may overflow.
   if (slots.first >= 0 && slots.first <= cache.tokens - n.tokens) return {};
   return invalid_argument("slots: first must be from 0 to ", cache.tokens - n.tokens, ", for ",
                           n.tokens, " tokens in blocks of ", cache.tokens, " slots; got ",
                           slots.first);
 }
 
-// A map as a view of its numbers, for what is asked of memory.
+// A map as a view of its numbers, for the memory checks.
 template <class Number>
 ConstHeadsView view_of(const SlotMap<Number>& map) {
   return without_unused_strides(ConstHeadsView{
@@ -143,17 +143,17 @@ ConstHeadsView view_of(const SlotMap<Number>& map) {
       .strides = {.batch = map.batch_stride, .token = map.token_stride}});
 }
 
-// The indices of a map that have to be checked: along a stride of 0 two of them show everything.
+// Extents of a map that suffice for its checks: with stride 0, two indices stand for all.
 template <class Number>
 Extents different(const SlotMap<Number>& map) {
   return {.batch = map.batch_stride == 0 ? std::min<std::int64_t>(map.batch, 2) : map.batch,
           .tokens = map.token_stride == 0 ? std::min<std::int64_t>(map.tokens, 2) : map.tokens};
 }
 
-// The slots of these indices lie below `slots`, and no two are the same.
+// Checks that the slots within these extents are below `slots` and that no two are equal.
 Status check_numbers(const AppendCall& call, const Extents& n, std::int64_t slots) {
   const SlotReader reader(call.slots, call.cache.k.extents.tokens);
-  std::int64_t lowest = slots;  // of those that are stored
+  std::int64_t lowest = slots;  // of stored slots
   std::int64_t highest = -1;
   for (std::int64_t b = 0; b < n.batch; ++b) {
     for (std::int64_t t = 0; t < n.tokens; ++t) {
@@ -200,7 +200,8 @@ Status check_role(const Rotations& rotations) {
   return invalid_argument("rotations must be those of keys, got rows of xPos for role query");
 }
 
-// Rotations that round each 16-bit product read and write that dtype, not float32.
+// Also refuses rotations that round each 16-bit product: they read and write that dtype, not
+// float32.
 Status check_k_norm(const AppendCall& call) {
   const KeyNorm& k_norm = *call.options.k_norm;
   const ConstHeadsView& k = call.heads.k;

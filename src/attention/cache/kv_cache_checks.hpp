@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What append() asks before it writes anything.
+// The requirements of append(), checked before it writes anything.
 #pragma once
 
 #include "rotary/kv_cache.hpp"
@@ -7,11 +7,11 @@
 
 namespace rotary {
 
-// The longest head that goes through a buffer of fixed size when it is normalised.
+// Most features of a head that is normalised: it goes through a buffer of fixed size.
 inline constexpr std::int64_t longest_normalized_head = 2048;
 
-// A call of append; rotations are null where keys are stored as they are. Its views are without
-// unused strides.
+// One call of append(). rotations: null if keys are stored unrotated. Unused strides of its views
+// are 0.
 struct AppendCall {
   KvCache cache;
   KvHeads heads;
@@ -20,7 +20,7 @@ struct AppendCall {
   const AppendOptions& options;
 };
 
-// There is anything to store.
+// Whether there is anything to store.
 [[nodiscard]] bool has_elements(const KvHeads& heads) noexcept;
 
 [[nodiscard]] Status check_append(const AppendCall& call);

@@ -35,7 +35,7 @@ struct HeadsToNormalize {
   const kernels::CacheKernels& kernels;
 };
 
-// A head goes through float32 a part at a time.
+// Converts a head through float32, one part at a time.
 void normalize_head(const HeadsToNormalize& of, const HeadsOfToken& token, std::byte* dst,
                     const ScaledFeatures& head) {
   alignas(64) std::array<float, 512> buffer;

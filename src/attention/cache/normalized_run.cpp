@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys with a norm go through float32 a few heads of a token at a time, in buffers that stay in the
-// first-level cache, so that nothing is rounded to 16 bits before it is stored.
+// Keys with a norm go through float32, a few heads of a token at a time, in buffers that stay in
+// the first-level cache. Nothing is rounded to 16 bits before it is stored.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace {
 
 using Buffer = std::array<float, longest_normalized_head>;
 
-// Some heads of one token of a run.
+// Heads [first, first + heads) of one token of a run.
 struct HeadBlock {
   const HeadsOfToken& token;
   std::int64_t first;
@@ -28,7 +28,7 @@ struct RunToNormalize {
   const kernels::KernelTable& kernels;
 };
 
-// Heads [first, first + heads), one after the other.
+// The block's heads in a buffer, one after the other.
 HeadsView buffer_view(float* buffer, const HeadBlock& block) {
   return {.data = buffer,
           .dtype = DType::f32,
@@ -36,7 +36,7 @@ HeadsView buffer_view(float* buffer, const HeadBlock& block) {
           .strides = {.head = block.token.features}};
 }
 
-// The same heads of the slot that the token goes to.
+// The block's heads in the slot of token `t`.
 HeadsView slot_view(const TokenRun& run, std::int64_t t, const HeadBlock& block) {
   HeadsView view = run.transfer.dst;
   const std::int64_t offset = t * view.strides.token + block.first * view.strides.head;
@@ -56,7 +56,7 @@ HeadsOfToken token_at(const TokenRun& run, std::int64_t t) {
           .dtype = src.dtype};
 }
 
-// Calls visit(HeadBlock) for all heads of the token, as many at once as a buffer holds.
+// Calls visit(HeadBlock) for all heads of the token, as many at a time as a buffer holds.
 template <class Visit>
 void for_each_block(const HeadsOfToken& token, Visit visit) {
   const std::int64_t at_once = std::max<std::int64_t>(
@@ -95,7 +95,7 @@ void normalize_then_rotate(const RunToNormalize& of, std::int64_t t) {
   });
 }
 
-// The block's heads, rotated, in float32.
+// Writes the block's heads, rotated, in float32.
 void rotate_block(const RunToNormalize& of, std::int64_t t, const HeadBlock& block,
                   float* rotated) {
   alignas(64) Buffer buffer;
@@ -119,7 +119,7 @@ HeadsOfToken heads_of(const float* rotated, const HeadBlock& block) {
           .first_head = block.first};
 }
 
-// Over all heads each is rotated twice: for the mean square, and to be stored.
+// A norm over all heads rotates each head twice: once for the mean square, once to store it.
 float rotated_scale_of_all(const RunToNormalize& of, std::int64_t t, const HeadsOfToken& token) {
   double sum = 0;
   for_each_block(token, [&](const HeadBlock& block) {

@@ -28,7 +28,7 @@ Status check_shift(const Rotations& by) {
 
 namespace {
 
-// Of rotate, whose message speaks of dst, where the caller said keys.
+// Repeats rotate()'s refusal with the name the caller knows: keys instead of dst.
 Status refusal(const Status& of_rotate, HeadsView keys, const Rotations& by) {
   keys = without_unused_strides(keys);
   if (auto status = check_view("keys", keys, by); !status) return status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every shift asks of its rotations.
+// The requirement of every shift on its rotations.
 #pragma once
 
 #include "rotary/result.hpp"
@@ -7,7 +7,7 @@
 
 namespace rotary {
 
-// They turn keys that are rotated already.
+// Refuses rotations that cannot rotate keys which are rotated already.
 [[nodiscard]] Status check_shift(const Rotations& by);
 
 }  // namespace rotary

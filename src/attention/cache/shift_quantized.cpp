@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// int8 keys: the checks of rotate(), of elements that no DType has, then a kernel for each batch
-// row of a part.
+// int8 keys: the checks of rotate() for elements that DType does not name, then one kernel call per
+// batch row of a part.
 #include <algorithm>
 #include <cstdint>
 
@@ -19,8 +19,8 @@
 namespace rotary {
 namespace {
 
-// With elements of two bytes, so that sizes and distances are twice those of the int8 elements:
-// whether they fit and are distinct is the same.
+// The view with elements of two bytes: sizes and distances double, so checks whether they fit and
+// are distinct give the same answer.
 ConstHeadsView doubled_elements(const QuantizedHeadsView& keys) {
   return {
       .data = keys.data, .dtype = DType::bf16, .extents = keys.extents, .strides = keys.strides};
@@ -89,7 +89,7 @@ struct QuantizedShift {
   kernels::ShiftInt8 kernel;
 };
 
-// Tokens [begin, end) of one batch row.
+// Shifts tokens [begin, end) of one batch row.
 void shift_row(const QuantizedShift& shift, std::int64_t batch, std::int64_t begin,
                std::int64_t end) {
   const auto& [keys, by, kernel] = shift;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a shift. A pair's phase is that of its new place minus that of its old one, both
-// modulo 2^64, where a whole turn is 2^64: no difference of angles is ever rounded. The phase is
-// evaluated as it is, without an anchor, so a row has the same bits whether it serves one token or
-// all of them.
+// The rows of a shift. A pair's phase is the phase of its new position minus that of its old one,
+// both modulo 2^64, where 2^64 is a whole turn, so no difference of angles is ever rounded. The
+// phase is evaluated directly, without an anchor, so a row has the same bits whether it serves one
+// token or all.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -40,7 +40,7 @@ TokenCounts counts_of(const Positions& positions) {
   return {.batch = batch_of(positions), .tokens = tokens_of(positions)};
 }
 
-// Positions of a batch of 1 serve every batch row.
+// Positions of batch 1 serve every batch row.
 SplitPosition place_in(const Positions& positions, std::int64_t batch, std::int64_t token) {
   return std::visit(
       [&](const auto& each) {
@@ -56,7 +56,8 @@ Status named(std::string_view side, Status status) {
   return error;
 }
 
-// One side by itself: what make_rotations would ask, and that its keys can be turned on.
+// Checks one side by itself: the requirements of make_rotations(), and that its keys can be rotated
+// again.
 Status check_side(const RotatedAt& side) {
   const Frequencies& frequencies = side.frequencies;
   if (auto status = validate(frequencies, side.positions); !status) return status;
@@ -129,13 +130,13 @@ Status check(const Rotations& rotations, const RotatedAt& from, const RotatedAt&
   return named("to", check_apart(to.positions, memory));
 }
 
-// Where the pairs of a rotated key lie.
+// The window in which the pairs of a rotated key lie.
 HeadWindow rotated_window(HeadWindow window) {
   if (window.pairing.get() == Pairing::interleaved_to_half) window.pairing = Pairing::half;
   return window;
 }
 
-// The parts between integers are equal, so the whole numbers alone differ.
+// Whether a and b differ only by a whole number: their fractional parts are equal.
 bool have_equal_parts(const SplitPosition& a, const SplitPosition& b) {
   return a.significand == b.significand &&
          (a.is_integer() || (a.right_shift == b.right_shift && a.negative == b.negative));
@@ -145,14 +146,14 @@ double part_of(const SplitPosition& place) {
   return std::ldexp(static_cast<double>(place.significand), -place.right_shift);
 }
 
-// On either side of 0 the parts, which lie towards it, make one position together. Exact: the
-// larger part is a half at least.
+// Whether positions on opposite sides of 0 have fractional parts, each pointing towards 0, that add
+// up to 1. Exact: the larger part is at least a half.
 bool have_parts_of_one(const SplitPosition& a, const SplitPosition& b) {
   const auto [smaller, larger] = std::minmax({part_of(a), part_of(b)});
   return a.negative != b.negative && 1 - larger == smaller;
 }
 
-// From one to the other, modulo 2^64; nothing where that is no whole number.
+// Positions from one to the other, modulo 2^64; none if that is not a whole number.
 std::optional<std::uint64_t> whole_distance(const SplitPosition& from, const SplitPosition& to) {
   const std::uint64_t moved = to.whole - from.whole;
   if (have_equal_parts(from, to)) return moved;
@@ -160,8 +161,8 @@ std::optional<std::uint64_t> whole_distance(const SplitPosition& from, const Spl
   return from.negative ? moved + 1 : moved - 1;
 }
 
-// Tokens up to the last one that may differ from those before it: a stride of 0 repeats one
-// position, and counts may then be any.
+// Tokens that can differ in position. A stride of 0 repeats one position, and tokens may then be
+// any number.
 std::int64_t different_tokens(const ConsecutivePositions& positions) { return positions.tokens; }
 template <class Number>
 std::int64_t different_tokens(const PositionArray<Number>& positions) {
@@ -172,7 +173,7 @@ std::int64_t different_tokens(const Positions& positions) {
   return std::visit([](const auto& each) { return different_tokens(each); }, positions);
 }
 
-// Every token moves by one whole number of positions.
+// Whether every token moves by the same whole number of positions.
 bool moves_as_one(const RotatedAt& from, const RotatedAt& to, const TokenCounts& counts) {
   if (std::holds_alternative<ConsecutivePositions>(from.positions) &&
       std::holds_alternative<ConsecutivePositions>(to.positions)) {
@@ -202,8 +203,8 @@ RowSharing sharing_of(const RotatedAt& from, const RotatedAt& to, const TokenCou
                                                       : RowSharing::each_token;
 }
 
-// Of pairs [pair, pair + count); padding does not turn. As make_rotations has them: positions
-// between integers need whole turns, too, integers only what is kept of a turn.
+// Turns of pairs [pair, pair + count); padding gets none. As in make_rotations(), positions between
+// integers also need whole turns per position; integers need only the stored fraction.
 BlockTurns turns_at(const RotatedAt& side, std::int64_t pair, std::int64_t count) {
   BlockTurns turns{};
   const bool between = std::holds_alternative<PositionArray<double>>(side.positions);
@@ -215,7 +216,7 @@ BlockTurns turns_at(const RotatedAt& side, std::int64_t pair, std::int64_t count
   return turns;
 }
 
-// Of phase_of, what integers need.
+// phase_of(); integers need only the fraction of a turn.
 std::uint64_t phase_at(const SplitPosition& place, const Turns& turns) {
   if (!place.is_integer()) return phase_of(place, turns);
   const std::uint64_t phase = place.whole * turns.fraction;
@@ -225,12 +226,12 @@ std::uint64_t phase_at(const SplitPosition& place, const Turns& turns) {
 struct ShiftRows {
   const RotatedAt& from;
   const RotatedAt& to;
-  TokenCounts counts;  // of rows: 1 and 1 where one serves all
+  TokenCounts counts;  // of rows; 1 and 1 if one row serves all
   std::byte* rows;
   RowDType dtype;
 };
 
-// Pairs [pair, pair + block_lanes) of every row.
+// Writes pairs [pair, pair + block_lanes) of every row.
 void write_block(const ShiftRows& shift, std::int64_t pair, kernels::MakePhaseRow make_phase_row) {
   const std::int64_t pairs = shift.from.frequencies.window.pairs();
   const std::int64_t lane_stride = lane_stride_for(pairs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slots of a call's tokens, whichever way they are given.
+// Reads the slots of a call's tokens in any of the forms they are given in.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace rotary {
 
-// True where a stride of 0 gives several tokens the same slot. Then append() accepts the map only
-// if every token of it is padding.
+// Whether a stride of 0 gives several tokens the same slot. append() then accepts the map only if
+// all of its tokens are padding.
 [[nodiscard]] inline bool repeats_a_slot(const ConsecutiveSlots& /*slots*/) noexcept {
   return false;
 }
@@ -21,13 +21,13 @@ template <class Number>
 
 class SlotReader {
  public:
-  // Requires slots that append() has checked; a map must live as long as this.
+  // Requires slots that append() has checked; a map must outlive this.
   SlotReader(const Slots& slots, std::int64_t slots_per_block) noexcept
       : slots_per_block_(slots_per_block) {
     std::visit([this](const auto& each) { read(each); }, slots);
   }
 
-  // Negative: the token is not stored.
+  // Negative if the token is not stored.
   [[nodiscard]] std::int64_t at(std::int64_t batch, std::int64_t token) const noexcept {
     const std::int64_t index = batch * batch_stride_ + token * token_stride_;
     if (map32_ != nullptr) return map32_[index];

@@ -17,7 +17,7 @@ struct Run {
   std::int64_t slot;  // of the first token; negative: not stored
 };
 
-// As many tokens from here on, up to `end`, as go to consecutive slots of a block.
+// The longest run of tokens from `token` on, before `end`, that go to consecutive slots of a block.
 Run run_at(const SlotReader& slots, std::int64_t batch, std::int64_t token, std::int64_t end) {
   const std::int64_t slot = slots.at(batch, token);
   if (slot < 0) return {.batch = batch, .token = token, .tokens = 1, .slot = slot};

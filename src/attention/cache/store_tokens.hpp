@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of append() once every check has passed: cannot fail, allocates nothing.
+// Does the work of append() after all checks: cannot fail, allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ struct Storing {
   const KvCache& cache;
   const KvHeads& heads;
   SlotReader slots;
-  const Rotations* rotations;  // null: keys as they are
+  const Rotations* rotations;  // null: stores keys unrotated
   const std::optional<KeyNorm>& k_norm;
   const kernels::KernelTable& kernels;
 };
 
-// Reads tokens of the range alone, counted as in TokenRange, and writes their slots alone.
+// Reads only tokens of the range, counted as in TokenRange, and writes only their slots.
 void store_tokens(const Storing& storing, TokenRange range) noexcept;
 
 }  // namespace rotary

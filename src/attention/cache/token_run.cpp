@@ -18,14 +18,14 @@ const kernels::NarrowingRotate& narrowing_kernels(const kernels::CacheKernels& k
                                                : kernels.rotate_interleaved;
 }
 
-// Tokens or heads of a run, as elements of src and dst.
+// The tokens or heads of a run: count and strides, in elements.
 struct Axis {
   std::int64_t count;
   std::int64_t src_stride;
   std::int64_t dst_stride;
 };
 
-// An axis whose steps are what lies within it: the two together are one longer stretch.
+// Whether steps of the axis equal the `count` elements within it, so that all of it is one stretch.
 bool continues(const Axis& axis, std::int64_t count) {
   return axis.count == 1 || (axis.src_stride == count && axis.dst_stride == count);
 }
@@ -49,8 +49,8 @@ void store_stretch(const Stretches& of, std::int64_t src_offset, std::int64_t ds
                  of.kernels);
 }
 
-// In the order of rotate-inl.hpp, for the same reason: the heads of a token where they lie
-// together, read or written, otherwise blocks of tokens head by head.
+// Same order as rotate-inl.hpp, for the same reason: token by token if the heads of a token are
+// adjacent in src or dst, otherwise blocks of tokens head by head.
 void store_stretches(const Stretches& of, const Axis& tokens, const Axis& heads) {
   const bool heads_lie_together = tokens.count == 1 ||
                                   std::abs(heads.src_stride) <= std::abs(tokens.src_stride) ||

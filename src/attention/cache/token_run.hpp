@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Consecutive tokens that go to consecutive slots of one block, and the ways to store their heads.
+// Tokens that go to consecutive slots of one block, and the ways to store their heads.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,27 @@
 
 namespace rotary {
 
-// A run of batch row `batch`. transfer: of batch 1 and the run's tokens, features adjacent, dst
-// perhaps of another dtype than src.
+// A run of batch row `batch`. transfer: views of batch 1 with the run's tokens and adjacent
+// features; dst may have another dtype than src.
 struct TokenRun {
   Transfer transfer;
   std::int64_t batch;
   std::int64_t first_token;
 };
 
-// Features [begin, end) of every head, copied or rounded once.
+// Copies features [begin, end) of every head, rounding once.
 void store_features(const Transfer& run, std::int64_t begin, std::int64_t end,
                     const kernels::CacheKernels& kernels) noexcept;
 
-// Keys A R k; the features that do not turn are stored as they are.
+// Stores keys A R k; features outside the rotary window are copied.
 void store_rotated(const TokenRun& run, const Rotations& rotations,
                    const kernels::KernelTable& kernels) noexcept;
 
-// Keys with a norm, in the order that it says; rotations may be null.
+// Stores normalised keys; k_norm says whether before or after rotation. rotations may be null.
 void store_normalized(const TokenRun& run, const KeyNorm& k_norm, const Rotations* rotations,
                       const kernels::KernelTable& kernels) noexcept;
 
-// The kernel of direction forward that reads and writes these dtypes.
+// The forward kernel that reads and writes these dtypes.
 [[nodiscard]] kernels::Rotate forward_kernel(const kernels::KernelTable& kernels,
                                              const Rotations& rotations, DType from,
                                              DType to) noexcept;

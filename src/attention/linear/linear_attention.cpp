@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks come first; then heads of k, of all batch rows, are dealt out to the parts of a call.
+// All checks come first; then the heads of k of all batch rows are divided among the parts of a
+// call.
 #include "rotary/linear_attention.hpp"
 
 #include <algorithm>
@@ -17,12 +18,12 @@
 namespace rotary {
 namespace {
 
-// A part of fewer products, about 20 µs, is done before another thread has woken up.
+// Fewer products, about 20 µs of work, are done before another thread has woken up.
 constexpr double least_products = 0x1p19;
 
 constexpr std::uintptr_t line = 64;
 
-// So that the bytes of their sums fit.
+// Bound that keeps the bytes of their sums within int64.
 constexpr std::int64_t most_heads_at_once = std::int64_t{1} << 24;
 
 LinearHeads with_used_strides(const LinearHeads& heads) {
@@ -35,7 +36,7 @@ std::int64_t key_heads(const LinearHeads& heads) {
   return heads.k.extents.batch * heads.k.extents.heads;
 }
 
-// Requires extents whose heads can be counted.
+// Requires extents whose number of heads fits.
 std::int64_t part_count(const LinearHeads& heads, const LinearSizes& sizes,
                         const Executor& executor) {
   const auto number = [](std::int64_t count) { return static_cast<double>(count); };
@@ -50,8 +51,8 @@ std::int64_t part_count(const LinearHeads& heads, const LinearSizes& sizes,
       std::min({most, static_cast<std::int64_t>(worth), key_heads(heads)}), 1);
 }
 
-// Heads of k that one part goes through together: all of its own in a batch row where the tokens of
-// a head lie apart, otherwise one after the other.
+// Heads of k that one part processes together: all of its heads in a batch row if a head's tokens
+// lie apart in memory, otherwise one.
 std::int64_t heads_at_once(const LinearHeads& heads, std::int64_t parts) {
   const Extents& n = heads.k.extents;
   const Strides& s = heads.k.strides;
@@ -59,8 +60,8 @@ std::int64_t heads_at_once(const LinearHeads& heads, std::int64_t parts) {
   return std::min(n.heads, (key_heads(heads) + parts - 1) / parts);
 }
 
-// Without an element to write there is nothing to do, whatever the extents say. A state has sums
-// where heads of k have features.
+// Whether there is no element to write, whatever the extents say. A state has sums if the heads of
+// k have features.
 bool is_empty(const LinearHeads& heads, const LinearSizes& sizes,
               const LinearAttentionOptions& options) {
   const Extents& q = heads.q.extents;
@@ -69,15 +70,15 @@ bool is_empty(const LinearHeads& heads, const LinearSizes& sizes,
   return !has_sums && !has_elements({q.batch, q.tokens, q.heads, heads.v.extents.features});
 }
 
-// How a call is cut: as many parts, each with so much memory.
+// The division of a call into parts, each with bytes_of_part of memory.
 struct Cut {
-  std::int64_t parts = 0;  // 0: there is nothing to do
+  std::int64_t parts = 0;  // 0: nothing to do
   std::int64_t bytes_of_part = 0;
 
   [[nodiscard]] std::int64_t bytes() const noexcept { return parts * bytes_of_part; }
 };
 
-// Completes sizes.
+// Also sets sizes.heads_at_once.
 Result<Cut> cut(const LinearHeads& heads, LinearSizes& sizes,
                 const LinearAttentionOptions& options) {
   if (is_empty(heads, sizes, options)) return Cut{};
@@ -113,14 +114,14 @@ Status check_memory(std::span<const std::byte> memory, std::int64_t bytes) {
 struct Parts {
   const LinearCall& call;
   std::byte* memory;
-  std::int64_t bytes;  // of each
+  std::int64_t bytes;  // of each part
   std::int64_t heads;
   std::int64_t count;
 };
 
 void run_part(const Parts& parts, std::int64_t index) noexcept {
   const std::int64_t heads = parts.heads / parts.count;
-  const std::int64_t longer = parts.heads % parts.count;  // as many parts have one head more
+  const std::int64_t longer = parts.heads % parts.count;  // this many have one head more
   const std::int64_t begin = index * heads + std::min(index, longer);
   attend_heads(parts.call, {.begin = begin, .end = begin + heads + (index < longer ? 1 : 0)},
                parts.memory + index * parts.bytes);

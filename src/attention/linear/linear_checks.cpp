@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t most_features = 65536;
 
-// The limit of attend(). Strides of 0 can claim any number of keys.
+// The limit of attend(). Views with stride 0 can claim any number of keys.
 constexpr std::int64_t most_keys = std::int64_t{1} << 31;
 
 Status check_options(const LinearAttentionOptions& options) {
@@ -117,7 +117,7 @@ Status check_rotations(std::string_view name, const Rotations& rotations, Extent
                           " (tensors in RotationsOptions)");
 }
 
-// Features are float32, or double.
+// Features are float32, or double for f64 views.
 Status check_rotations(const NumeratorRotations& rotations, const LinearHeads& heads,
                        const LinearSizes& sizes) {
   const DType rows = heads.q.dtype == DType::f64 ? DType::f64 : DType::f32;
@@ -138,7 +138,7 @@ Status check_rotations(const NumeratorRotations& rotations, const LinearHeads& h
       a.rotary_dim, " from ", a.first_feature, " and ", b.rotary_dim, " from ", b.first_feature);
 }
 
-// int32 in place of float32: of the same size.
+// A view of float32, which has the size of int32.
 ConstHeadsView view_of(const SegmentMap& map) {
   return without_unused_strides(ConstHeadsView{
       .data = map.data,
@@ -197,7 +197,7 @@ struct Named {
   ConstHeadsView view;
 };
 
-// Those of the first kind share nothing with each other nor with the second.
+// The written views must not overlap each other or any read view.
 Status check_all_apart(std::span<const Named> written, std::span<const Named> read) {
   for (std::size_t i = 0; i < written.size(); ++i) {
     for (const Named& other : written.subspan(i + 1)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every requirement of linear_attend(), with the words for the one that is broken.
+// The requirements of linear_attend() and the messages for those that are broken.
 #pragma once
 
 #include "attention/linear/linear_memory.hpp"
@@ -8,13 +8,13 @@
 
 namespace rotary {
 
-// Everything but out, the state and the memory: what the sizes of the work follow from. Require,
-// as the other, strides of 0 on single indices (without_unused_strides).
+// Checks everything but out, the state and the memory; returns the sizes that follow. Both
+// functions require strides of 0 along extents of 1 (without_unused_strides).
 [[nodiscard]] Result<LinearSizes> check_linear_inputs(const LinearHeads& heads,
                                                       const FeatureMap& map,
                                                       const LinearAttentionOptions& options);
 
-// What is written. memory: as much of it as the call uses.
+// Checks what is written. memory: only the part that the call uses.
 [[nodiscard]] Status check_linear_outputs(const HeadsView& out, const LinearHeads& heads,
                                           const FeatureMap& map,
                                           const LinearAttentionOptions& options,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chunk of keys of one head, the sums that it goes into, and the queries that meet them.
+// A chunk of keys of one head, the sums it is added to, and the queries that read them.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,13 @@
 
 namespace rotary {
 
-// A causal chunk ends where the largest exponent of its keys has grown by more: the sums of its
-// first token are then at least e^-8 of what they would be alone.
+// A causal chunk ends before its running largest exponent exceeds that of its first token by more
+// than this. Reduced by the chunk's exponent, the first token's sums are then at least e^-8 of what
+// its own exponent would leave.
 inline constexpr double most_growth = 8;
 
-// Whose sums of keys a query meets: those up to its own key (add_up_keys), or one for all
-// (round_keys).
+// Sum of keys in a query's denominator: the prefix up to its own key (add_up_keys), or one for all
+// queries (round_keys).
 enum class KeySums { of_each_query, of_all };
 
 template <class Real>
@@ -35,7 +36,8 @@ class LinearChunk {
         row_(sizes_.row()),
         v_row_(sizes_.v_row()) {}
 
-  // The sums of one head of k, those of the caller or none, in place `index` of heads_at_once.
+  // Begins the sums of one head of k, at `index` of heads_at_once: continues the caller's state, or
+  // starts from 0.
   void begin_head(std::int64_t batch, std::int64_t head, std::int64_t index) {
     LinearSums& sums = memory_.sums[index];
     const std::int64_t keys = sizes_.features;
@@ -55,7 +57,7 @@ class LinearChunk {
     sums.has_keys = std::any_of(sums.keys, sums.keys + keys, [](double z) { return z != 0; });
   }
 
-  // Everything below is about this head, from now on.
+  // Makes this head the current one of all members below.
   void take_up_head(std::int64_t batch, std::int64_t head, std::int64_t index) {
     at_ = {.batch = batch, .head = head};
     sums_ = memory_.sums + index;
@@ -63,14 +65,14 @@ class LinearChunk {
 
   [[nodiscard]] LinearSums& sums() noexcept { return *sums_; }
 
-  // Leaves the caller's state whole.
+  // Completes the caller's state.
   void end_head() {
     if (!call_.options.state) return;
     const auto at = static_cast<std::size_t>(index_of_head());
     call_.options.state->exponents[at] = sums_->exponent;
   }
 
-  // Another document begins.
+  // Empties the sums, because another document begins.
   void forget() {
     std::fill_n(sums_->values, sizes_.features * sizes_.v_features, 0.0);
     std::fill_n(sums_->keys, sizes_.features, 0.0);
@@ -78,8 +80,8 @@ class LinearChunk {
     sums_->has_keys = false;
   }
 
-  // ϕ(k), turned, and v of the tokens from begin on: of how many, which may be fewer than asked
-  // for.
+  // Loads ϕ(k), rotated, and v of the tokens from begin on. Returns how many, possibly fewer than
+  // asked.
   std::int64_t load_keys(std::int64_t begin, std::int64_t end) {
     const HeadTokens asked{at_.batch, at_.head, begin, end};
     std::int64_t count = asked.count();
@@ -101,14 +103,15 @@ class LinearChunk {
     return count;
   }
 
-  // Into the sums of keys, without a query in between.
+  // Adds the chunk to the sums of keys, for no query in between.
   void add_keys(std::int64_t count) {
     for (std::int64_t t = 0; t < count; ++t) {
       math_.add(memory_.k + t * row_, sums_->keys, sizes_.features);
     }
   }
 
-  // Into the sums of keys, one after the other: each query meets those up to its own.
+  // Adds the chunk to the sums of keys one by one, keeping each prefix sum for the query at that
+  // token.
   void add_up_keys(std::int64_t count) {
     for (std::int64_t t = 0; t < count; ++t) {
       math_.add(memory_.k + t * row_, sums_->keys, sizes_.features);
@@ -116,7 +119,7 @@ class LinearChunk {
     }
   }
 
-  // For meet_own_keys().
+  // Transposes the rotated keys for meet_own_keys().
   void columns_of_keys(std::int64_t count) {
     for (std::int64_t r = 0; r < sizes_.features; ++r) {
       for (std::int64_t t = 0; t < count; ++t) {
@@ -125,7 +128,7 @@ class LinearChunk {
     }
   }
 
-  // For load_queries().
+  // Rounds the sums of values for load_queries().
   void round_values() {
     const std::int64_t d = sizes_.v_features;
     if (d == v_row_) return math_.round(sums_->values, memory_.values, sizes_.features * d);
@@ -134,13 +137,13 @@ class LinearChunk {
     }
   }
 
-  // The sum of keys that all queries of answers to come meet.
+  // Rounds the sums of keys, which all following queries share.
   void round_keys() {
     math_.round(sums_->keys, memory_.keys, sizes_.features);
     epsilons_.fill(call_.options.epsilon);
   }
 
-  // φ(q), turned, and the numerators of what came before the chunk.
+  // Loads φ(q), rotated, and begins the numerators with the sums from before the chunk.
   void load_queries(const HeadTokens& queries) {
     features_.map_queries(queries, memory_.q);
     if (call_.options.rotations) {
@@ -159,9 +162,9 @@ class LinearChunk {
                     .add_to = kernels::AddTo::nothing});
   }
 
-  // Numerators of queries [first, first + queries_at_once) of the chunk from its own keys: those
-  // that all of them see together, the others query by query, so that no element of a key or value
-  // that a query does not see is ever multiplied with it, a NaN least of all.
+  // Adds the chunk's own keys to the numerators of queries [first, first + queries_at_once). Keys
+  // that all these queries see are added together, the others query by query: no key or value that
+  // a query does not see is ever multiplied with it, since it may be NaN.
   void meet_own_keys(std::int64_t first, std::int64_t count) {
     const std::int64_t queries = std::min(queries_at_once, count - first);
     math_.multiply({.a = memory_.turned_q + first * row_,
@@ -179,7 +182,7 @@ class LinearChunk {
     for (std::int64_t i = 0; i < queries; ++i) weigh(first, {first + i, 1}, i + 1);
   }
 
-  // Into the sums of values.
+  // Adds the chunk to the sums of values.
   void add_values(std::int64_t count) {
     math_.multiply({.a = memory_.turned_k,
                     .a_row_stride = 1,
@@ -199,7 +202,7 @@ class LinearChunk {
     }
   }
 
-  // Rows of out.
+  // Writes rows of out: numerators divided by denominators.
   void write(const HeadTokens& queries, KeySums sums) {
     const std::int64_t keys_stride = sums == KeySums::of_each_query ? row_ : 0;
     for (std::int64_t t = 0; t < queries.count(); ++t) {
@@ -249,7 +252,7 @@ class LinearChunk {
     return count;
   }
 
-  // From now on sums are e^largest times what they hold.
+  // Rescales the stored sums so that the true ones are e^largest times them.
   void reduce_sums(double largest) {
     if (sums_->has_keys && largest != sums_->exponent) {
       const double by = std::exp(sums_->exponent - largest);
@@ -288,11 +291,11 @@ class LinearChunk {
   }
 
   struct Queries {
-    std::int64_t first;  // of the chunk
+    std::int64_t first;  // within the chunk
     std::int64_t count;
   };
 
-  // Adds values [key, key + keys) of the chunk, by their weights.
+  // Adds values [key, key + keys) of the chunk, multiplied by their weights.
   void weigh(std::int64_t key, Queries queries, std::int64_t keys) {
     const std::int64_t row = queries.first % queries_at_once;
     math_.multiply({.a = memory_.weights + row * sizes_.tokens + key,
@@ -319,7 +322,7 @@ class LinearChunk {
 
   HeadTokens at_;  // batch row and head of k
   LinearSums* sums_ = nullptr;
-  OfTokens epsilons_ = {};  // of the chunk: relative to the sums as they are
+  OfTokens epsilons_ = {};  // per token of the chunk, scaled like the stored sums
 };
 
 }  // namespace rotary

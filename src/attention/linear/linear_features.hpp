@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feature maps on a chunk of tokens of one head. Those that are exponentials come in two steps:
-// exponents, of which the largest must be known, and then the exponentials, reduced by it.
+// Feature maps on a chunk of tokens of one head. Exponential maps take two steps: first the
+// exponents, whose largest must be known, then the exponentials, reduced by it.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ template <class Real>
   }
 }
 
-// Of each token of a chunk, a double.
+// One double per token of a chunk.
 using OfTokens = std::array<double, most_tokens_at_once>;
 
 template <class Real>
@@ -74,7 +74,7 @@ class Features {
     return !std::holds_alternative<EluPlusOne>(call_.map) && call_.sizes.features > 0;
   }
 
-  // φ(q).
+  // Writes φ(q).
   void map_queries(const HeadTokens& tokens, Real* rows) const {
     if (!are_exponentials()) return map_elu(call_.heads.q, tokens, rows);
     load_exponents(call_.heads.q, tokens, rows);
@@ -85,12 +85,12 @@ class Features {
     }
   }
 
-  // elu(k) + 1.
+  // Writes elu(k) + 1.
   void map_keys(const HeadTokens& tokens, Real* rows) const {
     map_elu(call_.heads.k, tokens, rows);
   }
 
-  // What every exponent of a key is reduced by at least, and the largest that is left.
+  // For each key: its largest exponent before (highest) and after (largest) subtracting |y|²/2.
   struct Exponents {
     OfTokens highest;
     OfTokens largest;
@@ -104,12 +104,13 @@ class Features {
     }
   }
 
-  // ϕ(k) / e^largest of tokens [0, count), from exponents that are at most so large.
+  // Turns exponents into ϕ(k) / e^largest for tokens [0, count). Requires largest >= their
+  // exponents.largest.
   void map_exponents(Real* rows, std::int64_t count, const Exponents& exponents,
                      double largest) const {
     for (std::int64_t t = 0; t < count; ++t) {
       const auto i = static_cast<std::size_t>(t);
-      // Never below the largest number of the row, so that no exponential is above 1.
+      // At least the row's largest exponent, so that no exponential exceeds 1.
       const double reduced_by = exponents.highest[i] + (largest - exponents.largest[i]);
       math_.exponentials(rows + t * row_, call_.sizes.features, static_cast<Real>(reduced_by));
     }
@@ -134,7 +135,7 @@ class Features {
     }
   }
 
-  // The elements themselves, or w·y.
+  // Loads the elements themselves, or their projections w·y.
   void load_exponents(const ConstHeadsView& view, const HeadTokens& tokens, Real* rows) const {
     const std::int64_t x_row = random_ == nullptr ? row_ : padded(call_.sizes.directions);
     Real* const x = random_ == nullptr ? rows : memory_.x;
@@ -156,7 +157,7 @@ class Features {
                     .add_to = kernels::AddTo::nothing});
   }
 
-  // |y|²/2 of a token whose elements load_exponents() left in memory.
+  // |y|²/2 of a token; load_exponents() left y in memory.
   [[nodiscard]] double half_square(std::int64_t token) const {
     if (random_ == nullptr) return 0;
     const std::int64_t x_row = padded(call_.sizes.directions);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For each chunk of keys: the queries of the chunk meet the sums of what came before, then, where
-// attention is causal, the keys of the chunk itself; then the chunk goes into the sums.
+// For each chunk of keys: its queries read the sums from before the chunk, then, if causal, the
+// chunk's own keys; then the chunk is added to the sums.
 #include "attention/linear/linear_head.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class HeadPass {
  public:
   HeadPass(const LinearCall& call, std::byte* memory) : call_(call), chunk_(call, memory) {}
 
-  // Heads [begin, end) of one batch row, at most heads_at_once.
+  // Processes heads [begin, end) of one batch row, at most heads_at_once.
   void run(std::int64_t batch, std::int64_t begin, std::int64_t end) {
     batch_ = batch;
     first_ = begin;
@@ -30,7 +30,7 @@ class HeadPass {
     } else if (call_.options.segments) {
       in_blocks(1, [&](std::int64_t, std::int64_t) { documents(); });
     } else {
-      // Tokens without features add nothing, and rows without elements need none.
+      // Keys without features add nothing, and outputs without elements need no queries.
       const std::int64_t keys = call_.sizes.features == 0 ? 0 : tokens;
       const std::int64_t queries = group() == 0 ? 0 : call_.heads.q.extents.tokens;
       in_blocks(keys, [&](std::int64_t from, std::int64_t to) { add_keys(from, to); });
@@ -40,7 +40,7 @@ class HeadPass {
   }
 
  private:
-  // Calls visit(begin, end) for blocks of tokens, for every head before the next block comes.
+  // Calls visit(begin, end) for each block of tokens: every head before the next block.
   template <class Visit>
   void in_blocks(std::int64_t tokens, Visit visit) {
     const std::int64_t block = last_ - first_ > 1 ? tokens_of_block : tokens;
@@ -52,14 +52,15 @@ class HeadPass {
     }
   }
 
-  // Of token t; the same for all where there are no segments.
+  // Segment of token t; 0 for all without segments.
   [[nodiscard]] std::int32_t segment(std::int64_t t) const {
     if (!call_.options.segments) return 0;
     const SegmentMap& map = *call_.options.segments;
     return map.data[(map.batch == 1 ? 0 : batch_) * map.batch_stride + t * map.token_stride];
   }
 
-  // Up to where the tokens from begin on, which is no padding, are of one document without padding.
+  // End of the tokens from begin on that share begin's segment, at most one chunk. Requires that
+  // begin is not padding.
   [[nodiscard]] std::int64_t run_end(std::int64_t begin, std::int64_t end) const {
     end = std::min(end, begin + call_.sizes.tokens);
     if (!call_.options.segments) return end;
@@ -68,7 +69,7 @@ class HeadPass {
     return t;
   }
 
-  // Up to where another document begins.
+  // Index at which the next document begins.
   [[nodiscard]] std::int64_t document_end(std::int64_t begin, std::int64_t end) const {
     std::optional<std::int32_t> document;
     for (std::int64_t t = begin; t < end; ++t) {
@@ -80,7 +81,7 @@ class HeadPass {
     return end;
   }
 
-  // From where the head has come to up to the end of a block, or of the chunk that holds it.
+  // Continues the head to the end of a block, or of the chunk that reaches beyond it.
   void causal(std::int64_t block_end) {
     const std::int64_t tokens = call_.heads.k.extents.tokens;
     LinearSums& sums = chunk_.sums();
@@ -119,7 +120,7 @@ class HeadPass {
     }
   }
 
-  // Bidirectional: all keys, and then all queries.
+  // Bidirectional: adds all keys first; answer() then serves all queries.
   void add_keys(std::int64_t begin, std::int64_t end) {
     while (begin < end) {
       if (segment(begin) < 0) {
@@ -151,7 +152,7 @@ class HeadPass {
     });
   }
 
-  // Heads of q for each one of k; none where they have no row to write.
+  // Heads of q per head of k; 0 if they have no elements to write.
   [[nodiscard]] std::int64_t group() const {
     if (!has_elements(call_.out.extents)) return 0;
     return call_.heads.q.extents.heads / call_.heads.k.extents.heads;
@@ -173,7 +174,7 @@ class HeadPass {
 template <class Real>
 void attend_heads_of(const LinearCall& call, KeyHeads range, std::byte* memory) {
   const auto bytes = bytes_of_part(call.sizes, call.out.dtype);
-  std::memset(memory, 0, static_cast<std::size_t>(bytes));  // padding stays so
+  std::memset(memory, 0, static_cast<std::size_t>(bytes));  // padding stays 0
   HeadPass<Real> pass(call, memory);
   const std::int64_t heads = call.heads.k.extents.heads;
   for (std::int64_t i = range.begin; i < range.end;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of linear_attend() once every check has passed: cannot fail, allocates nothing. One head
-// of k of one batch row at a time, with all heads of q that meet it.
+// Does the work of linear_attend() after all checks: cannot fail, allocates nothing. Each head of k
+// is processed with all heads of q that share it.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,16 @@ struct LinearCall {
   LinearSizes sizes;
 };
 
-// Heads of k of all batch rows, counted row after row: head h of row b is b * heads + h.
+// Heads of k of all batch rows: head h of row b has index b * heads + h.
 struct KeyHeads {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-// Bytes of memory that one part needs.
+// Bytes of memory per part.
 [[nodiscard]] std::int64_t bytes_of_part(const LinearSizes& sizes, DType dtype) noexcept;
 
-// memory: bytes_of_part() of them, aligned to 64, of this part alone.
+// memory: bytes_of_part(), aligned to 64, used by this part alone.
 void attend_heads(const LinearCall& call, KeyHeads range, std::byte* memory) noexcept;
 
 }  // namespace rotary

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where one part of linear_attend() keeps what it works on: matrices of a chunk of tokens, their
-// rows padded so that kernels need no tails, and the sums when the caller keeps none. The same code
-// counts the bytes and lays them out.
+// Working memory of one part of linear_attend(): matrices of a chunk of tokens, with rows padded so
+// that kernels need no tails, and the sums unless the caller keeps them. The same code counts the
+// bytes and lays them out.
 #pragma once
 
 #include <cstddef>
@@ -11,49 +11,49 @@
 
 namespace rotary {
 
-// Tokens gone through at once: the quadratic part of causal attention is a product of matrices of
-// this size, small beside the sums of 64 features.
+// Most tokens of a chunk: the quadratic part of causal attention multiplies matrices of this size,
+// small compared with the sums of 64 features.
 inline constexpr std::int64_t most_tokens_at_once = 64;
 
-// Queries of a chunk whose weights are in memory at once.
+// Queries of a chunk whose weights are kept at a time.
 inline constexpr std::int64_t queries_at_once = kernels::lane_multiple;
 
 [[nodiscard]] constexpr std::int64_t padded(std::int64_t count) noexcept {
   return (count + kernels::lane_multiple - 1) / kernels::lane_multiple * kernels::lane_multiple;
 }
 
-// How features are turned in the numerator, and who keeps the sums.
+// Whether features are rotated in the numerator, and who owns the sums.
 enum class Turning { none, by_rotations };
 enum class Sums { of_caller, own };
 
 struct LinearSizes {
-  std::int64_t tokens = 0;  // of a chunk: padded
+  std::int64_t tokens = 0;  // of a chunk, padded
   std::int64_t features = 0;
   std::int64_t v_features = 0;
-  std::int64_t directions = 0;  // head_dim where features are projections, otherwise 0
+  std::int64_t directions = 0;  // head_dim if features are projections, otherwise 0
   Turning turning = Turning::none;
   Sums sums = Sums::own;
-  std::int64_t heads_at_once = 1;  // heads of k that take turns, block by block
+  std::int64_t heads_at_once = 1;  // heads of k processed alternately, block by block
 
   [[nodiscard]] std::int64_t row() const noexcept { return padded(features); }
   [[nodiscard]] std::int64_t v_row() const noexcept { return padded(v_features); }
 };
 
-// Where the tokens of a head lie apart, so many are gone through for one head after the other, so
-// that pages and lines are still at hand when the next head comes.
+// Tokens processed for one head before the next, if a head's tokens lie apart in memory: their
+// pages and cache lines are then still close when the next head needs them.
 inline constexpr std::int64_t tokens_of_block = 128;
 
-// The sums of one head of k, and how far it has come.
+// The sums of one head of k and its progress.
 struct LinearSums {
   double* values;         // Σ R ϕ(k) vᵀ, [features][v_features]
   double* keys;           // Σ ϕ(k), [features]
-  double exponent;        // sums are e^exponent times what they hold, where
-  bool has_keys;          // any key is in them
-  std::int64_t next;      // the first token that has not been gone through
-  std::int64_t document;  // the number of the latest token that is no padding; -1: none
+  double exponent;        // the true sums are e^exponent times the stored ones
+  bool has_keys;          // whether any key was added; exponent counts only then
+  std::int64_t next;      // first token not processed yet
+  std::int64_t document;  // segment of the latest token that is not padding; -1: none
 };
 
-// Takes stretches of 64-byte lines from memory, or counts them when there is none.
+// Hands out stretches of memory in multiples of 64 bytes, or only counts them if memory is null.
 class Stretches {
  public:
   explicit Stretches(std::byte* memory) noexcept : memory_(memory) {}
@@ -99,8 +99,8 @@ struct LinearMemory {
 
   Real* k;                 // ϕ(k), [tokens][row]
   Real* q;                 // φ(q), [tokens][row]
-  Real* turned_k;          // R ϕ(k); without rotations k
-  Real* turned_q;          // R φ(q); without rotations q
+  Real* turned_k;          // R ϕ(k); k without rotations
+  Real* turned_q;          // R φ(q); q without rotations
   Real* k_columns;         // turned_k, [row][tokens]
   Real* keys;              // Σ ϕ(k) up to each token, [tokens][row]
   Real* v;                 // [tokens][v_row]
@@ -109,7 +109,7 @@ struct LinearMemory {
   Real* values;            // Σ R ϕ(k) vᵀ before the chunk, [row][v_row]
   Real* new_values;        // of the chunk, [row][v_row]
   Real* x;                 // elements before a projection, [tokens][padded head_dim]
-  Real* directions;        // sqrt(softmax_scale) w, [head_dim][row]
+  Real* directions;        // sqrt(softmax_scale) * w, [head_dim][row]
   double* sums_of_values;  // [heads_at_once][features][v_features]
   double* sums_of_keys;    // [heads_at_once][features]
   LinearSums* sums;        // [heads_at_once]

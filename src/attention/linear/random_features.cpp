@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing here may depend on the machine: integers and single IEEE operations of double, in order.
-// So log is made of them, too.
+// Results must not depend on the machine: only integers and single IEEE double operations in a
+// fixed order. The logarithm is therefore built from them, too.
 #include "rotary/random_features.hpp"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 constexpr std::int64_t most_head_dim = 4096;
 constexpr std::int64_t most_directions = 65536;
 
-// ln x of a normal x > 0: x = 2^e m with m in [sqrt(1/2), sqrt(2)), and ln m is twice the area
-// tangent of s = (m - 1) / (m + 1), |s| <= 0.172, whose series falls by 1/34 a term.
+// ln x of a normal x > 0: x = 2^e m with m in [sqrt(1/2), sqrt(2)), and ln m = 2 artanh(s) with s =
+// (m - 1) / (m + 1), |s| <= 0.172, whose series shrinks by 1/34 per term.
 double natural_logarithm(double x) {
   constexpr double ln_2 = 0x1.62e42fefa39efp-1;
   const auto bits = std::bit_cast<std::uint64_t>(x);
@@ -36,8 +36,8 @@ double natural_logarithm(double x) {
   return 2 * s * sum + static_cast<double>(exponent) * ln_2;
 }
 
-// SplitMix64 (Steele, Lea and Flood 2014): a Weyl sequence and a mixer of 64 bits. Normal numbers
-// by Marsaglia's polar method, two for each point of the unit disc.
+// SplitMix64 (Steele, Lea and Flood 2014): a Weyl sequence and a 64-bit mixer. Marsaglia's polar
+// method makes two normal numbers from each point of the unit disc.
 class NormalNumbers {
  public:
   explicit NormalNumbers(std::uint64_t seed) : state_(seed) {}
@@ -62,7 +62,7 @@ class NormalNumbers {
   }
 
  private:
-  // In [-1, 1), a multiple of 2^-52.
+  // Uniform in [-1, 1), a multiple of 2^-52.
   double uniform() {
     state_ += 0x9E37'79B9'7F4A'7C15;
     std::uint64_t z = state_;
@@ -85,8 +85,8 @@ double dot(Rows a, Rows b) {
   return sum;
 }
 
-// Takes from a row what it has of the rows before it, twice, so that what is left is orthogonal to
-// them within rounding however little it is; and makes it one long.
+// Subtracts the components of a row along the rows before it, twice, so that the rest is orthogonal
+// to them within rounding, however short it is; then scales it to length 1.
 void orthogonalize(Rows rows, std::size_t row, std::size_t head_dim) {
   const Rows self = rows.subspan(row * head_dim, head_dim);
   for (int pass = 0; pass < 2; ++pass) {
@@ -123,7 +123,7 @@ Result<std::vector<float>> make_random_features(const RandomFeaturesSpec& spec) 
       for (std::size_t i = 0; i < count * head_dim; ++i) block[i] = normal.next();
       for (std::size_t row = 0; row < count; ++row) {
         orthogonalize(block, row, head_dim);
-        double square = 0;  // of the length of a normal vector
+        double square = 0;  // squared length of a normal vector
         for (std::size_t i = 0; i < head_dim; ++i) {
           const double each = normal.next();
           square += each * each;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pass of the map after the other, each an attend() into memory of this call; out is written when
-// nothing can fail any more.
+// Executes the passes of a map one by one, each an attend() into memory of this call; out is
+// written once nothing can fail any more.
 #include <optional>
 #include <utility>
 #include <vector>
@@ -19,7 +19,7 @@
 namespace rotary {
 namespace {
 
-// Of what a map can turn by, and q has the features for.
+// Checks that a map can use the frequencies and that q has their features.
 Status check_frequencies(const Frequencies* frequencies, const Extents& q) {
   if (frequencies == nullptr) return invalid_argument("frequencies must be given, got null");
   if (auto status = validate(*frequencies, PositionArray<double>{}); !status) return status;
@@ -45,7 +45,7 @@ Result<Frequencies> slower(const Frequencies& frequencies, std::int64_t factor) 
   return make_frequencies(frequencies.window, std::move(inv_freq), frequencies.attention_factor);
 }
 
-// All passes of one call.
+// Executes and merges the passes of one call.
 class MappedCall {
  public:
   MappedCall(const AttendCall& call, const Frequencies& frequencies, TokenPositions keys)

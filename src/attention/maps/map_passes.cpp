@@ -16,8 +16,8 @@ Passes passes(const ReRope& map, const Frequencies&, std::int64_t) {
           {.keys = {.nearest = map.window}, .query = place(map.window), .key = place(0)}};
 }
 
-// Beyond the window (i + window (factor - 1) - j) / factor, with the division in the frequencies:
-// they stay numbers of whole positions.
+// Beyond the window the position is (i + window (factor - 1) - j) / factor. Dividing the
+// frequencies instead keeps positions whole.
 Passes passes(const LeakyReRope& map, const Frequencies&, std::int64_t) {
   return {{.keys = {.farthest = map.window - 1}},
           {.keys = {.nearest = map.window},
@@ -46,7 +46,7 @@ Passes passes(const DualChunk& map, const Frequencies&, std::int64_t) {
   };
 }
 
-// A pass begins where one more pair has come to rest.
+// A new pass begins at each distance where one more pair reaches max_angle.
 Passes passes(const ClippedAngle& map, const Frequencies& frequencies, std::int64_t farthest) {
   std::vector<std::int64_t> begins = {0};
   for (const double inv_freq : frequencies.inv_freq)

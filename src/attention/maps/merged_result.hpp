@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attentions of the same queries over keys that are apart, merged into one by their log-sum-exp.
+// Merges attentions of the same queries over disjoint sets of keys by their log-sum-exp.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace rotary {
 
-// What one of them leaves, and a view of it for attend(): [batch, tokens, heads, features].
+// The result of one attention, with views of it for attend(): [batch, tokens, heads, features].
 class PartialResult {
  public:
-  // Requires extents whose elements can be counted.
+  // Requires extents whose number of elements fits.
   explicit PartialResult(const Extents& extents);
 
   [[nodiscard]] HeadsView values() noexcept;
@@ -31,7 +31,7 @@ class PartialResult {
   std::vector<float> log_sum_exp_;  // [batch, tokens, heads]
 };
 
-// Where a result goes.
+// Destination of a result.
 struct ResultViews {
   HeadsView out;
   std::optional<ScoresView> log_sum_exp;
@@ -39,12 +39,12 @@ struct ResultViews {
 
 class MergedResult {
  public:
-  // Of no keys at all.
+  // Begins as the attention over no keys.
   explicit MergedResult(const Extents& extents);
 
   void merge(const PartialResult& partial, const Executor& executor) noexcept;
 
-  // Rounded once, to out's dtype.
+  // Rounds once, to out's dtype.
   void store(const ResultViews& to, const kernels::KernelTable& kernels) const noexcept;
 
  private:
@@ -52,7 +52,7 @@ class MergedResult {
 
   Extents extents_;
   std::vector<float> values_;
-  // In double: every further merge would round it again, and a score's error is absolute.
+  // In double: every merge rounds it again, and a score's error is absolute.
   std::vector<double> log_sum_exp_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one pass of a position map gives to attend(): rows of cos and sin for the tokens of a call,
-// and which keys each query meets.
+// The input of attend() for one pass of a position map: rows of cos and sin for the tokens of a
+// call, and the keys that each query meets.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,32 @@
 
 namespace rotary {
 
-// Where the tokens of q, or of k, stand.
+// Positions of the tokens of q or of k.
 struct TokenPositions {
   std::int64_t batch = 1;  // 1: the same in each batch row
   std::int64_t tokens = 0;
-  std::vector<std::int64_t> at;  // [batch][tokens]; 0 in no sequence
+  std::vector<std::int64_t> at;  // [batch][tokens]; 0 for tokens in no sequence
 };
 
 [[nodiscard]] TokenPositions query_positions(const AttendCall& call);
 
-// Error: a key that stands at two positions.
+// Error: a key that has two positions.
 [[nodiscard]] Result<TokenPositions> key_positions(const AttendCall& call);
 
-// Of the farthest key before a query, in positions; negative: each stands after each of them.
+// Distance in positions of the farthest key before a query; negative if every key comes after every
+// query.
 [[nodiscard]] std::int64_t farthest_key(const AttendCall& call) noexcept;
 
-// The rows of one role, made again for each pass that turns tokens otherwise than the one before.
+// The rows of one role. They are made again for each pass that rotates tokens differently from the
+// pass before.
 class PassRows {
  public:
   PassRows(TokenPositions positions, Role role) : positions_(std::move(positions)), role_(role) {}
 
-  // slower: frequencies are already those of the pass.
+  // frequencies: those of the pass, already divided by pass.slower.
   [[nodiscard]] Status make(const MapPass& pass, const Frequencies& frequencies);
 
-  // Requires make().
+  // Requires a successful make().
   [[nodiscard]] const Rotations& rotations() const noexcept { return *rotations_; }
 
  private:
@@ -54,13 +56,13 @@ class PassRows {
   std::vector<std::int64_t> turned_;
   std::optional<Rotations> rotations_;
   std::optional<Made> made_;
-  std::int64_t held_to_ = 0;  // pairs that rest from here on, or from nearer, are held in the rows
+  std::int64_t held_to_ = 0;  // pairs at max_angle by this distance are already held in the rows
 };
 
-// The call's mask for a pass.
+// The call's mask restricted to the keys of a pass.
 [[nodiscard]] AttentionMask mask_of(const MapPass& pass, const AttentionMask& mask) noexcept;
 
-// The call's sequences with the keys that a pass looks at; none without.
+// The call's sequences restricted to the keys of a pass; empty sequences are left out.
 [[nodiscard]] std::vector<AttentionSequence> sequences_of(const MapPass& pass,
                                                           const AttendCall& call);
 

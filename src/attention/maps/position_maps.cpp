@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each map says of one pair of positions, and which parameters it may have.
+// The relative position that each map gives a pair, and the bounds of its parameters.
 #include "rotary/position_maps.hpp"
 
 #include <algorithm>

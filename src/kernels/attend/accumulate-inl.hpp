@@ -3,10 +3,9 @@
 // maximum (Milakov and Gimelshein, arXiv 1805.02867; tiles as in FlashAttention, arXiv 2205.14135).
 //
 // Both matrix products hold a tile of results in registers: rows of the group times two vectors, of
-// keys for q k, of features for the weights times v. Each result is one chain of fused
-// multiplications and additions over rising features, or keys, whatever tile it is computed in. The
-// chain of a score begins with the bias, which costs nothing that way. Compiled once for each
-// instruction set.
+// keys for q k, of features for weights times v. Each result is one chain of fused multiply-adds in
+// order of features, or of keys, whatever tile it is computed in. The chain of a score begins with
+// the bias, which therefore costs nothing. Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_ACCUMULATE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ACCUMULATE_INL_HPP
@@ -32,23 +31,23 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows of a group, at most group_rows, and one tile of keys. Places of keys are counted from the
-// first one of the tile.
+// Rows of a group, at most group_rows, and one tile of keys. A `place` is the index of a key within
+// the tile.
 struct TileOfRows {
   const float* queries;  // [head_dim][group_stride]
   const RowLimits* limits;
-  std::int64_t first_key;  // of the tile, of all keys
-  std::int64_t count;      // of its keys
+  std::int64_t first_key;  // of the tile, counted over all keys
+  std::int64_t count;      // keys of the tile
   std::int64_t head_dim;
-  std::int64_t features;  // of values, padded
-  const float* keys;      // of the tile
+  std::int64_t features;  // of a value, padded
+  const float* keys;      // start of the tile
   const float* values;
   float* sums_of_values;  // of the first row
   float* scores;          // [rows][keys_of_tile]
-  float* largest;         // [rows][lane_multiple]: of the scores of each lane
+  float* largest;         // [rows][lane_multiple]: largest score of each lane
 };
 
-// Fetches heads a few lines at a time: many at once would make what is computed wait.
+// Prefetches heads a few lines at a time: many at once would delay the computation.
 class Fetching {
  public:
   Fetching(const NextHeads& next, std::int64_t steps)
@@ -67,13 +66,13 @@ class Fetching {
  private:
   static constexpr std::int64_t line = 64;
   const NextHeads& next_;
-  std::int64_t lines_;  // of a head
+  std::int64_t lines_;  // per head
   std::int64_t of_step_;
   std::int64_t at_ = 0;
 };
 
-// Scores of the keys of one panel, from `place` on; or of its first vector of keys, where the
-// others are seen by none of the rows.
+// Scores one panel of keys from `place` on; with Vectors == 1 only its first vector of keys,
+// because no row sees the others.
 template <std::size_t Rows, std::size_t Vectors>
 HWY_NOINLINE void score_panel(const TileOfRows& tile, std::int64_t place, bool inside) {
   const hn::ScalableTag<float> d;
@@ -164,7 +163,7 @@ HWY_NOINLINE void add_values(const TileOfRows& tile, std::int64_t feature, KeyRa
   }
 }
 
-// The same for all features.
+// Adds weights times values of the keys to all features.
 template <std::size_t Rows>
 HWY_INLINE void add_all_values(const TileOfRows& tile, KeyRange keys) {
   if (is_empty(keys)) return;
@@ -185,8 +184,8 @@ HWY_INLINE TileOfRows from_row(TileOfRows tile, std::int64_t row) {
   return tile;
 }
 
-// Calls visit(rows, row) for all rows: as many as a register tile has, and then for fewer. What is
-// computed of a row is the same in each.
+// Calls visit(rows, row) for all rows: as many at a time as a register tile holds, then four, then
+// one. A row's computation is the same in each.
 template <class Visit>
 HWY_INLINE void for_each_register_tile(std::int64_t rows, const Visit& visit) {
   std::int64_t row = 0;
@@ -198,10 +197,10 @@ HWY_INLINE void for_each_register_tile(std::int64_t rows, const Visit& visit) {
   visit_all(std::integral_constant<std::int64_t, 1>());
 }
 
-// Rows whose edges are added together, where they share keys.
+// Rows whose edge keys are added together if they share them.
 inline constexpr std::int64_t edge_rows = 4;
 
-// Adds the keys keys_of(row) of each row.
+// Adds the values of keys keys_of(row) to each row.
 template <class KeysOf>
 HWY_INLINE void add_edges(const TileOfRows& tile, std::int64_t rows, const KeysOf& keys_of) {
   for (std::int64_t row = 0; row < rows; row += edge_rows) {
@@ -222,9 +221,9 @@ HWY_INLINE void add_edges(const TileOfRows& tile, std::int64_t rows, const KeysO
   }
 }
 
-// Values of the keys that all rows share are added to all of them at once, those at the edges of a
-// row's limits to that row and those that share them: a masked key is not multiplied by 0, because
-// it could be Inf or NaN. Each row sees its keys in rising order.
+// Adds the values of keys that all rows share to all rows at once, and those at the edges of a
+// row's limits only to the rows that see them: a masked key is not multiplied by 0, because its
+// value may be Inf or NaN. Each row adds its keys in rising order.
 HWY_INLINE void add_values_within_limits(const TileOfRows& tile, std::int64_t rows,
                                          const RangesOfRows& ranges) {
   const KeyRange shared = ranges.shared;
@@ -265,7 +264,7 @@ HWY_INLINE void score_tile(const TileOfRows& tile, std::int64_t rows, const Rang
   }
 }
 
-// Rows [row, row + rows) of the job, at most group_rows.
+// Processes rows [row, row + rows) of the job, at most group_rows.
 HWY_INLINE void accumulate_tile(const AccumulateJob& job, const TileOfRows& tile, std::int64_t row,
                                 std::int64_t rows, Fetching& fetching) {
   const RangesOfRows ranges = ranges_of(tile.limits, rows, tile.first_key, tile.count);
@@ -289,7 +288,7 @@ HWY_INLINE void accumulate_tile(const AccumulateJob& job, const TileOfRows& tile
 inline void accumulate(const AccumulateJob& job) {
   const std::int64_t padded = padded_features(job.features);
   const std::int64_t panels = rounded_up(job.count, 2 * vector_lanes) / (2 * vector_lanes);
-  // Half of them, since rows that see nothing of a tile have none.
+  // Half of the panels: rows that see nothing of a tile skip its panels.
   Fetching fetching(job.next, std::max<std::int64_t>(job.rows / group_rows * panels / 2, 1));
   for (std::int64_t first = 0; first < job.count; first += keys_of_tile) {
     const std::int64_t count = std::min(keys_of_tile, job.count - first);
@@ -312,7 +311,7 @@ inline void accumulate(const AccumulateJob& job) {
   }
 }
 
-// Scores of whole panels, which are at most max, become weights.
+// Turns scores of whole panels into weights. Requires scores of at most max.
 HWY_INLINE void finish_weights(float* scores, KeyRange panels, float max, float sum) {
   const hn::ScalableTag<float> d;
   const auto base = hn::Set(d, base_of(max));

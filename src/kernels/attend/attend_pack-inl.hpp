@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads heads of attention: widened to float32, rotated and scaled on the way, and brought into the
-// order in which accumulate-inl.hpp reads them:
-//   keys     [panel of two vectors of keys][head_dim][keys of the panel]
-//   values   [tile][block of two vectors of features, or one][keys_of_tile][features of the block]
-//   queries  [group][head_dim][group_stride]
+// Loads heads for attention: widens them to float32, rotates and scales them, and stores them in
+// the order in which accumulate-inl.hpp reads them:
+//   keys: [panel of two vectors of keys][head_dim][keys of the panel]
+//   values: [tile][block of two vectors of features, or one][keys_of_tile][features of the block]
+//   queries: [group][head_dim][group_stride]
 // Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_ATTEND_PACK_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -30,7 +30,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One head in float32, and zeros up to padded_features.
+// Widens one head to float32 and fills up to padded_features with zeros.
 template <class T>
 HWY_INLINE void widen_head(const void* head, std::int64_t features, float* to) {
   const hn::ScalableTag<float> d;
@@ -44,7 +44,7 @@ HWY_INLINE void widen_head(const void* head, std::int64_t features, float* to) {
   });
 }
 
-// Turns the pairs of a head in place, by one row of cos and sin.
+// Rotates the pairs of a head in place by one row of cos and sin.
 template <class Order>
 HWY_INLINE void turn_head(const HeadRotation& rotation, const float* row, float* head) {
   const hn::ScalableTag<float> d;
@@ -59,7 +59,7 @@ HWY_INLINE void turn_head(const HeadRotation& rotation, const float* row, float*
   });
 }
 
-// One head, [padded_features(features)], widened and turned as head `at` of a job.
+// Loads one head, [padded_features(features)], widened and rotated as head `at` of a job.
 template <class T>
 HWY_INLINE void load_head(const void* head, std::int64_t features, const HeadRotation& rotation,
                           std::int64_t at, float* to) {
@@ -77,7 +77,7 @@ HWY_INLINE void load_head(const void* head, std::int64_t features, const HeadRot
 
 #if HWY_TARGET != HWY_SCALAR
 
-// Blocks of four elements, `stride` apart.
+// Loads blocks of four elements that lie `stride` apart.
 template <class D>
 HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, std::int64_t stride) {
   if constexpr (hn::MaxLanes(d) <= 4) {
@@ -90,8 +90,8 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, std::int64_t stride) {
   }
 }
 
-// Four features of Lanes(d) heads: from [heads][features] to [features][heads]. Only so many of the
-// features are stored.
+// Transposes four features of Lanes(d) heads from [heads][features] to [features][heads]. Stores
+// only the first `features` of them.
 template <class D>
 HWY_INLINE void transpose_four(D d, const float* from, std::int64_t stride, float* to,
                                std::int64_t to_stride, std::int64_t features) {
@@ -115,7 +115,7 @@ HWY_INLINE void transpose_four(D d, const float* from, std::int64_t stride, floa
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, ab_high, ce_high)), d, to + 3 * to_stride);
 }
 
-// Of Lanes(d) heads, [padded_features(features)] each.
+// Transposes Lanes(d) heads of [padded_features(features)].
 template <class D>
 HWY_INLINE void transpose(D d, const float* from, std::int64_t features, float* to,
                           std::int64_t to_stride) {
@@ -156,7 +156,7 @@ void pack_keys(const PackJob& job) {
   }
 }
 
-// Where a vector of features of one key of a tile goes.
+// Offset within a packed tile of a vector of features of key `place`.
 HWY_INLINE std::int64_t place_of_values(std::int64_t place, std::int64_t feature,
                                         std::int64_t padded) {
   constexpr std::int64_t block = 2 * vector_lanes;
@@ -184,8 +184,8 @@ void pack_values(const PackJob& job) {
   }
 }
 
-// Groups of rows, [padded_features(head_dim)] each. Places of a group without a row hold another
-// one's: nobody reads them.
+// Packs rows of [padded_features(head_dim)] in groups. Slots of a group beyond its rows receive
+// numbers that nobody reads.
 HWY_INLINE void pack_groups(const QueriesJob& job) {
 #if HWY_TARGET == HWY_SCALAR
   const hn::ScalableTag<float> d;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How attention cuts its rows and keys for one instruction set, and what a row's limits and bias
-// mean for a tile of keys. Compiled once for each instruction set.
+// How attention divides its rows and keys for one instruction set, and how a row's limits and bias
+// apply to a tile of keys. Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_ATTEND_TILES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ATTEND_TILES_INL_HPP
@@ -25,29 +25,29 @@ namespace hn = hwy::HWY_NAMESPACE;
 inline constexpr auto vector_lanes =
     static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<float>()));
 
-// How far a vector is from the first one.
+// Lanes in this many vectors.
 constexpr std::int64_t lanes_of(std::size_t vectors) {
   return static_cast<std::int64_t>(vectors) * vector_lanes;
 }
 
-// Rows of a register tile of two vectors: of 32 registers 24 are sums, of 16 registers 12.
+// Rows of a register tile that is two vectors wide: sums take 24 of 32 registers, or 12 of 16.
 inline constexpr std::int64_t group_rows =
     (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3) ? rows_of_group / 2 : rows_of_group;
 
-// Rows that a packed group has room for: four are transposed at once.
+// Rows that a packed group has room for; transposition handles four at a time.
 inline constexpr std::int64_t group_stride = rounded_up(group_rows, 4);
 
 static_assert(keys_of_panel % (2 * vector_lanes) == 0);
 static_assert(lane_multiple % vector_lanes == 0);
 
-// Into the second-level cache; the address may be beyond what is read.
+// Prefetches into the second-level cache. The address may lie beyond the memory that is read.
 HWY_INLINE void fetch([[maybe_unused]] std::uintptr_t address) {
 #if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
   __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2);
 #endif
 }
 
-// Keys [begin, end), counted from the first one of a tile; none where end <= begin.
+// Keys [begin, end) counted from the first key of a tile; empty if end <= begin.
 struct KeyRange {
   std::int64_t begin;
   std::int64_t end;
@@ -60,7 +60,7 @@ HWY_INLINE KeyRange within_tile(const RowLimits& limits, std::int64_t first_key,
   return {begin, end};
 }
 
-// The panels of two vectors of keys that hold the range.
+// The range widened to whole panels of two vectors of keys.
 HWY_INLINE KeyRange whole_panels(const KeyRange& range) {
   constexpr std::int64_t width = 2 * vector_lanes;
   return {range.begin / width * width, rounded_up(range.end, width)};
@@ -68,7 +68,7 @@ HWY_INLINE KeyRange whole_panels(const KeyRange& range) {
 
 struct RangesOfRows {
   KeyRange any;     // from the first to the last key that some row attends to
-  KeyRange shared;  // by all of them; where there is none, begin is end
+  KeyRange shared;  // seen by all rows; begin == end if there is none
 };
 
 HWY_INLINE RangesOfRows ranges_of(const RowLimits* limits, std::int64_t rows,
@@ -88,7 +88,7 @@ HWY_INLINE RangesOfRows ranges_of(const RowLimits* limits, std::int64_t rows,
 
 HWY_INLINE bool is_empty(const KeyRange& range) { return range.begin >= range.end; }
 
-// What a row attends to before the keys that all rows share, and after them.
+// The keys a row sees before, or after, those that all rows share.
 HWY_INLINE KeyRange before(const KeyRange& range, const KeyRange& shared) {
   return {range.begin, std::min(range.end, shared.begin)};
 }
@@ -96,7 +96,7 @@ HWY_INLINE KeyRange after(const KeyRange& range, const KeyRange& shared) {
   return {std::max(range.begin, shared.end), range.end};
 }
 
-// Lanes of keys [place, place + Lanes(d)) within the range.
+// Mask of the keys [place, place + Lanes(d)) that are within the range.
 template <class D>
 HWY_INLINE hn::Mask<D> lanes_within(D d, KeyRange range, std::int64_t place) {
   const auto first = [&](std::int64_t key) HWY_ATTR {
@@ -106,7 +106,7 @@ HWY_INLINE hn::Mask<D> lanes_within(D d, KeyRange range, std::int64_t place) {
   return hn::AndNot(first(range.begin), first(range.end));
 }
 
-// Biases of two vectors of keys.
+// Biases of two vectors of keys from `key` on.
 HWY_INLINE const float* bias_of_panel(const RowLimits& limits, std::int64_t key) {
   alignas(attend_alignment) static constexpr float none[keys_of_panel] = {};
   if (limits.bias == nullptr) return none;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors that belong to the distance of key and query (Shaw et al. 2018, arXiv 1803.02155), met
-// once for each query and distance instead of once for each key: their products with a query are a
-// bias of its own, which the sums of scores begin in; the weights that fall on each distance are
-// summed by softmax-inl.hpp, and multiply the vectors at the end. Both are products of small
-// matrices, in the register tiles of accumulate-inl.hpp. Compiled once for each instruction set.
+// Vectors that belong to the distance of key and query (Shaw et al. 2018, arXiv 1803.02155), used
+// once per query and distance instead of once per key. Their products with a query are a bias from
+// which the sums of scores start. The weights that fall on each distance are summed by
+// softmax-inl.hpp and multiply the vectors at the end. Both are products of small matrices, in the
+// register tiles of accumulate-inl.hpp. Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_DISTANCES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_DISTANCES_INL_HPP
@@ -28,8 +28,8 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Products of rows of one group, from `row` on, with vectors [first, first + Vectors *
-// vector_lanes); first is that of a panel.
+// Multiplies rows of one group, from `row` on, with vectors [first, first + Vectors *
+// vector_lanes); `first` must begin a panel.
 template <std::size_t Rows, std::size_t Vectors>
 HWY_NOINLINE void score_vectors(const DistanceScoresJob& job, std::int64_t row,
                                 std::int64_t first) {
@@ -67,7 +67,7 @@ HWY_NOINLINE void score_vectors(const DistanceScoresJob& job, std::int64_t row,
   }
 }
 
-// Vectors [first, first + Vectors * vector_lanes), of all rows.
+// Multiplies all rows with vectors [first, first + Vectors * vector_lanes).
 template <std::size_t Vectors>
 HWY_INLINE void score_vectors_of_rows(const DistanceScoresJob& job, std::int64_t first) {
   for (std::int64_t group = 0; group < job.rows; group += group_rows) {
@@ -92,7 +92,8 @@ inline void score_distances(const DistanceScoresJob& job) {
   }
 }
 
-// Sums of weights of a row at places [first, first + count), what is beyond the ends in the ends.
+// Loads a row's sums of weights at places [first, first + count); the margins are added to the
+// first and the last place.
 HWY_INLINE void load_weights(const StateRow& row, std::int64_t first, std::int64_t count,
                              float* to) {
   const float* const sums = row.weights;
@@ -116,7 +117,7 @@ inline void add_place_values(const PlaceValuesJob& job) {
         load_weights(state_row(job.state, row + r, job.features), first, count,
                      job.scratch + r * keys_of_tile);
       }
-      // Neither queries nor keys are read.
+      // Queries and keys are not read.
       const TileOfRows tile{.queries = job.scratch,
                             .limits = job.limits + row,
                             .first_key = first,

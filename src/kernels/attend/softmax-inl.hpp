@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unfinished softmax of a row: 2^x in float32, weights in the place of scores, and what a
-// larger score does to what was summed before. Compiled once for each instruction set.
+// The unfinished softmax of a row: 2^x in float32, replacing scores by weights, and rescaling
+// earlier sums when a larger score comes. Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_SOFTMAX_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_SOFTMAX_INL_HPP
@@ -27,19 +27,19 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
-// 2^x for x <= 0, and 0 for x <= -127; between -127 and -126 off by up to 2^-126. Otherwise within
-// 2^-22.9 of it, relatively: the polynomial 2^-26.7, its last two roundings 2^-24 and 2^-24.5.
-// Exactly 1 for 0, a NaN for a NaN.
+// 2^x for x <= 0; 0 for x <= -127; absolute error up to 2^-126 between -127 and -126. Otherwise the
+// relative error is at most 2^-22.9: 2^-26.7 from the polynomial, 2^-24 and 2^-24.5 from its last
+// two roundings. Exactly 1 for 0; NaN for NaN.
 template <class D>
 HWY_INLINE hn::Vec<D> exp2(D d, hn::Vec<D> x) {
   const hn::RebindToSigned<D> di;
   const auto least = hn::Set(d, -127.0F);
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
-  const auto bounded = hn::Max(least, x);  // of an unordered two the second
-#else                                      // of NEON the number, of the others either
+  const auto bounded = hn::Max(least, x);  // unordered: x86 returns the second
+#else  // unordered: NEON returns the number, others may return either
   const auto bounded = hn::IfThenElse(hn::Lt(x, least), least, x);
 #endif
-  // The sum is rounded to an integer, which stands in its lowest bits.
+  // Adding the shifter rounds x to an integer, which then is in the lowest bits.
   const auto shifter = hn::Set(d, 0x1.8p23F);
   const auto shifted = hn::Add(bounded, shifter);
   const auto f = hn::Sub(bounded, hn::Sub(shifted, shifter));
@@ -49,13 +49,13 @@ HWY_INLINE hn::Vec<D> exp2(D d, hn::Vec<D> x) {
     p = hn::MulAdd(p, f, hn::Set(d, exp2_coefficients[power]));
   }
   p = hn::MulAdd(p, f, hn::Set(d, 1.0F));
-  // Into the exponent: at -127, where p is 1, all bits become 0.
+  // Adds the integer to the exponent; at -127, where p is 1, all bits become 0.
   const auto exponent = hn::ShiftLeft<23>(hn::BitCast(di, shifted));
   return hn::BitCast(d, hn::Add(hn::BitCast(di, p), exponent));
 }
 
-// Scores of whole panels of a tile become 2^(score - base), which are summed: what is added to what
-// depends on a key's place in its tile.
+// Replaces scores of whole panels of a tile by 2^(score - base) and returns their sum. The order of
+// summation depends on a key's place in its tile.
 HWY_INLINE float weigh(float* scores, KeyRange panels, float base) {
   const hn::ScalableTag<float> d;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
@@ -79,7 +79,7 @@ struct StateRow {
   float* sum;
   float* sums_of_values;
   std::int64_t features;  // padded
-  float* weights;         // sums of weights, of place 0; null: not asked for
+  float* weights;         // sums of weights at place 0; null: not wanted
   std::int64_t places;
 };
 
@@ -110,17 +110,17 @@ HWY_INLINE float exp2_of(float x) {
   return hn::GetLane(exp2(d, hn::Set(d, x)));
 }
 
-// What is subtracted from scores: their maximum, unless there is none yet.
+// Subtracted from scores: their maximum, or 0 if there is none yet.
 HWY_INLINE float base_of(float max) { return max == minus_infinity ? 0.0F : max; }
 
-// What weigh_row made of a tile: the sum of its weights, and what earlier ones were multiplied by.
+// Result of weigh_row(): the sum of a tile's weights, and the factor applied to earlier sums.
 struct Weighed {
   float sum;
   float factor;
 };
 
-// Takes the weights of whole panels, the largest of whose scores is tile_max, into the sum of the
-// row; scales what was summed before to the new maximum.
+// Turns scores of whole panels, of which tile_max is the largest, into weights and adds them to the
+// row's sum. Rescales earlier sums to the new maximum.
 HWY_INLINE Weighed weigh_row(const StateRow& row, float* scores, KeyRange panels, float tile_max) {
   const float before = *row.max;
   const float max = before > tile_max ? before : tile_max;
@@ -137,7 +137,7 @@ HWY_INLINE Weighed weigh_row(const StateRow& row, float* scores, KeyRange panels
   return {sum, factor};
 }
 
-// Sums of weights at places before `end`; nothing has been added to those after it.
+// Rescales the sums of weights at places before `end`; later places are still 0.
 HWY_INLINE void scale_weights(const StateRow& row, std::int64_t end, float factor) {
   const hn::ScalableTag<float> d;
   const auto factors = hn::Set(d, factor);
@@ -148,8 +148,8 @@ HWY_INLINE void scale_weights(const StateRow& row, std::int64_t end, float facto
   }
 }
 
-// Adds weights of whole panels to those of their places, beyond the ends lane by lane. first: the
-// place where key 0 of the tile would be.
+// Adds the weights of whole panels at their places; beyond the ends they are added to the margins,
+// lane by lane. first: the place of key 0 of the tile.
 HWY_INLINE void add_weights(const StateRow& row, const float* weights, KeyRange panels,
                             std::int64_t first) {
   const hn::ScalableTag<float> d;
@@ -170,8 +170,8 @@ HWY_INLINE void add_weights(const StateRow& row, const float* weights, KeyRange 
   hn::StoreU(ending, d, after);
 }
 
-// Takes the weights of a tile, of a row's keys in `range` of it, into the sums by place. Keys that
-// are all at one end cost an addition. What is added to what depends on this row alone.
+// Adds a tile's weights of the row's keys in `range` at their places. If all these keys fall on one
+// end, that is one addition. The order of summation depends on this row alone.
 HWY_INLINE void add_by_place(const StateRow& row, const float* weights, KeyRange range,
                              std::int64_t first, const Weighed& weighed) {
   if (row.weights == nullptr || is_empty(range)) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bias in straight pieces of a term that was made before: computed in double, so that a steep
-// piece whose offset cancels it loses nothing, and rounded once. Compiled once for each instruction
-// set.
+// A bias in straight pieces of a term that was computed before. Computed in double and rounded
+// once, so that a steep piece with an offset of opposite sign loses no accuracy. Compiled once for
+// each instruction set.
 
 #if defined(ROTARY_KERNELS_STRAIGHT_PIECES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_STRAIGHT_PIECES_INL_HPP
@@ -21,7 +21,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Pieces come in order: what one writes beyond its end the next one writes anew.
+// Pieces are filled in order: the next piece overwrites what one writes beyond its end.
 inline void fill_pieces(const PiecesJob& job) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> df;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of few query rows to keys and values as they lie, each read once: what bounds it is
-// memory. A tile of keys gets its scores, four keys at a time, then its weights, then its values,
-// so that the running maximum changes once for each tile. Compiled once for each instruction set.
+// Attention of few query rows to keys and values read in place, each once; memory bandwidth is the
+// limit. For each tile of keys: scores, four keys at a time, then weights, then values, so that the
+// running maximum changes once per tile. Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_STREAM_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_STREAM_INL_HPP
@@ -28,14 +28,14 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Equally spaced heads of one tensor, and those that are fetched beside them.
+// Equally spaced heads of one tensor, and the heads to prefetch meanwhile.
 template <class T>
 struct Run {
   const T* first;
   std::int64_t stride;
   std::int64_t count;
   std::int64_t features;
-  const T* ahead;  // what is fetched with the first one, the others at the same stride; null: none
+  const T* ahead;  // prefetched with `first`, the others at the same stride; null: none
 };
 
 HWY_INLINE void fetch_bytes(const void* from, std::int64_t bytes) {
@@ -46,10 +46,10 @@ HWY_INLINE void fetch_bytes(const void* from, std::int64_t bytes) {
   }
 }
 
-// Adjacent heads: two lines, one page ahead, twice in a page. The processor's own prefetching then
-// goes on where it would stop, at the page's end; fetching all lines is slower by a fifth, because
-// a fetch in flight takes one of the few places for loads. Other heads, and those whose block ends
-// before: all lines, some heads ahead.
+// Adjacent heads: prefetches two lines, one page ahead, twice per page. The processor's own
+// prefetching then continues across the page's end, where it would stop. Prefetching all lines is
+// slower by a fifth, because each prefetch in flight takes one of the few slots for loads. Other
+// heads, and those near the end of their block: prefetches all lines, some heads ahead.
 template <class T>
 HWY_INLINE void fetch_ahead(const Run<T>& run, std::int64_t i) {
   if (run.ahead == nullptr) return;
@@ -69,7 +69,7 @@ HWY_INLINE void fetch_ahead(const Run<T>& run, std::int64_t i) {
   fetch_bytes(run.ahead + i * run.stride, bytes);
 }
 
-// Of four vectors the sums of their lanes, side by side.
+// Stores the sums of the lanes of four vectors side by side.
 #if HWY_TARGET != HWY_SCALAR
 template <class D>
 HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> sum_blocks(D d, hn::Vec<D> blocks) {
@@ -101,17 +101,17 @@ HWY_INLINE void store_sums_of_four(D d, const V (&of)[4], float* to) {
 }
 #endif
 
-// Scores of a row; those of the last four keys of a run may go beyond the tile.
+// Floats of a row of scores; those of the last four keys of a run may reach beyond the tile.
 inline constexpr std::int64_t score_stride = keys_of_stream_tile + lane_multiple;
 
-// Loaded queries of some rows, and where their scores go.
+// Loaded queries of some rows, and the destination of their scores.
 struct ScoredRows {
   const float* queries;  // [rows][stride]
   std::int64_t stride;
   float* scores;  // [rows][score_stride]
 };
 
-// Scores, without bias, of four keys of whole vectors.
+// Scores four keys, without bias. Requires heads padded to whole vectors.
 template <std::size_t Rows, class T>
 HWY_INLINE void score_four(const T* const (&keys)[4], std::int64_t features, const ScoredRows& to) {
   const hn::ScalableTag<float> d;
@@ -134,7 +134,7 @@ HWY_INLINE void score_four(const T* const (&keys)[4], std::int64_t features, con
   }
 }
 
-// Calls visit(rows, row) for all rows, few of them at a time.
+// Calls visit(rows, row) for all rows: four at a time, then one.
 template <class Visit>
 HWY_INLINE void for_few_rows(std::int64_t rows, const Visit& visit) {
   std::int64_t row = 0;
@@ -142,8 +142,8 @@ HWY_INLINE void for_few_rows(std::int64_t rows, const Visit& visit) {
   for (; row < rows; ++row) visit(std::integral_constant<std::size_t, 1>(), row);
 }
 
-// Scores of keys of whole vectors, the first of which is at `place` of its tile. The last key
-// stands in for those that four lack.
+// Scores a run of keys, the first at `place` of its tile. Requires heads padded to whole vectors.
+// The last key is repeated to make up four.
 template <class T>
 HWY_NOINLINE void score_run(const Run<T>& keys, const StreamJob& job, std::int64_t place) {
   const std::int64_t stride = padded_features(job.head_dim);
@@ -163,7 +163,7 @@ HWY_NOINLINE void score_run(const Run<T>& keys, const StreamJob& job, std::int64
   }
 }
 
-// Weights of a run of values, and where they are summed.
+// Weights of a run of values, and the sums they are added to.
 struct WeightedSums {
   const float* weights;  // [rows][score_stride]
   float* sums;           // [rows][padded]
@@ -198,7 +198,7 @@ HWY_INLINE void add_block(const Run<T>& values, const WeightedSums& to, std::int
   }
 }
 
-// Values of whole vectors.
+// Adds weights times values to all features. Requires heads padded to whole vectors.
 template <std::size_t Rows, class T>
 HWY_NOINLINE void add_values_of(const Run<T>& values, const WeightedSums& to) {
   constexpr std::size_t vectors = 4;
@@ -210,8 +210,8 @@ HWY_NOINLINE void add_values_of(const Run<T>& values, const WeightedSums& to) {
   for (; feature < features; feature += vector_lanes) add_block<Rows, 1>(values, to, feature);
 }
 
-// Values of whole vectors, the first of which is at `place` of its tile; as in
-// accumulate-inl.hpp, those at the edges of a row's limits to that row alone.
+// Adds a run of values, the first at `place` of its tile. As in accumulate-inl.hpp, values at the
+// edges of a row's limits are added to that row only. Requires heads padded to whole vectors.
 template <class T>
 HWY_INLINE void add_run(const Run<T>& values, const StreamJob& job, std::int64_t first_key,
                         std::int64_t place) {
@@ -238,7 +238,7 @@ HWY_INLINE void add_run(const Run<T>& values, const StreamJob& job, std::int64_t
   }
 }
 
-// Where a key is in its block.
+// Location of a key in its block.
 struct BlockPlace {
   const void* block;
   std::int64_t key;
@@ -254,8 +254,9 @@ HWY_INLINE const T* head_of(const HeadBlocks& heads, const BlockPlace& place) {
   return static_cast<const T*>(place.block) + place.key * heads.key_stride;
 }
 
-// Keys [keys.begin, keys.end) of a job, which are [features] elements each, as they lie: runs of
-// neighbours in one block that fetch neighbours in one block.
+// Calls visit(run, first key) for keys [keys.begin, keys.end) of a job, read in place. Heads have
+// [features] elements. The keys of a run are neighbours in one block, and so are the keys they
+// prefetch.
 template <class T, class Visit>
 HWY_INLINE void for_each_run(const HeadBlocks& heads, std::int64_t features, KeyRange keys,
                              const Visit& visit) {
@@ -273,7 +274,8 @@ HWY_INLINE void for_each_run(const HeadBlocks& heads, std::int64_t features, Key
   }
 }
 
-// The same keys, a few at a time in scratch: widened to float32, padded and turned.
+// Calls visit(run, first key) for keys that are first loaded into scratch, a few at a time: widened
+// to float32, padded and rotated.
 template <class T, class Visit>
 HWY_INLINE void for_each_loaded_run(const HeadBlocks& heads, std::int64_t features,
                                     const HeadRotation& rotation, KeyRange keys, float* scratch,
@@ -293,8 +295,8 @@ HWY_INLINE void for_each_loaded_run(const HeadBlocks& heads, std::int64_t featur
   }
 }
 
-// Calls visit(run of whole vectors, its first key) for all keys of the range. Blocks of fewer keys
-// than are scored at once are brought together in scratch, too.
+// Calls visit(run, first key) for all keys of the range, with heads padded to whole vectors. Keys
+// in blocks smaller than the number scored at a time are gathered in scratch, too.
 template <class T, class Visit>
 HWY_INLINE void visit_keys(const HeadBlocks& heads, std::int64_t features,
                            const HeadRotation& rotation, KeyRange keys, float* scratch,
@@ -308,7 +310,7 @@ HWY_INLINE void visit_keys(const HeadBlocks& heads, std::int64_t features,
   }
 }
 
-// Adds the bias to a row's scores, and masks those beyond its limits; the largest one.
+// Adds the bias to a row's scores, masks those beyond its limits, and returns the largest.
 HWY_INLINE float complete_scores(const RowLimits& limits, std::int64_t first_key, KeyRange range,
                                  float* scores) {
   const hn::ScalableTag<float> d;
@@ -327,7 +329,7 @@ HWY_INLINE float complete_scores(const RowLimits& limits, std::int64_t first_key
   return hn::GetLane(hn::MaxOfLanes(d, largest));
 }
 
-// Keys [first, first + count) of the job.
+// Processes keys [first, first + count) of the job.
 template <class T>
 HWY_INLINE void stream_tile(const StreamJob& job, std::int64_t first, std::int64_t count) {
   const std::int64_t first_key = job.first_key + first;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbours turn together: rotate_every_two, complex numbers, or rotate_half of x[..., 0::2] and
-// x[..., 1::2]. Some keep a table of half the width doubled like Llama's and take its first half
-// (GLM, Ernie, Helium, Moonshine): the frequencies are the usual ones.
+// Families that rotate neighbours: rotate_every_two, complex numbers, or rotate_half of x[...,
+// 0::2] and x[..., 1::2]. Some (GLM, Ernie, Helium, Moonshine) keep a table of doubled half width
+// like Llama's and take its first half; their frequencies are the usual ones.
 #include <array>
 
 #include "model/families.hpp"
@@ -9,7 +9,7 @@
 namespace rotary {
 namespace {
 
-// gptj/modeling_gptj.py and codegen's: create_sinusoidal_positions has the base in its code.
+// gptj/modeling_gptj.py and codegen's: create_sinusoidal_positions fixes the base in code.
 constexpr Family gptj(std::string_view model_type) {
   return {.model_type = model_type,
           .pairing = Pairing::interleaved,
@@ -71,7 +71,7 @@ constexpr std::array interleaved_rows = {
            .partial = PartialRotary::fraction,
            .keys = {.heads = "decoder_num_attention_heads", .layers = "decoder_num_hidden_layers"},
            .note = "the decoder's layers; the encoder's rotate alike"},
-    // roformer/modeling_roformer.py: the table is made in double; the base is in its code.
+    // roformer/modeling_roformer.py: the table is computed in double; the base is fixed in code.
     Family{.model_type = "roformer",
            .pairing = Pairing::interleaved,
            .base = 10000,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multi-head latent attention: the turning features of a head are a tensor of their own, the last
+// Multi-head latent attention: the rotated features of a head are a tensor of their own, the last
 // qk_rope_head_dim of a query head. The softmax scale grows with mscale_all_dim
 // (yarn_apply_mscale).
 #include <array>
@@ -18,7 +18,7 @@ constexpr Family deepseek_v3(std::string_view model_type, std::optional<double> 
           .latent = LatentAttention{.rope_dim = 64, .nope_dim = nope_dim}};
 }
 
-// The same, where rope_interleave: false says rotate_half.
+// As deepseek_v3, but rope_interleave: false selects rotate_half.
 constexpr Family with_switch(Family family) {
   family.interleave_key = "rope_interleave";
   return family;
@@ -37,7 +37,7 @@ constexpr Family mistral4() {
   return family;
 }
 
-// Served by DeepSeek-V3's class; its own configuration file is not in Transformers.
+// Uses DeepSeek-V3's class; Transformers has no configuration file of its own for it.
 constexpr Family kimi_k2() {
   Family family = with_switch(deepseek_v3("kimi_k2", {}, 128));
   family.source = "deepseek_v3";

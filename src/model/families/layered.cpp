@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families of which some layers do not rotate, or have no attention.
+// Families in which some layers do not rotate or have no attention.
 #include <array>
 
 #include "model/encoding_choice.hpp"
@@ -16,16 +16,15 @@ constexpr LayerPattern every_fourth_attends(std::string_view key) {
   return {.interval_key = key, .interval = 4, .other_type = "linear_attention"};
 }
 
-// What Transformers makes of a config that lists no layers.
+// Transformers assumes this for a config that lists no layers.
 constexpr LayerPattern none_attends = {.interval = 1, .full_type = "linear_attention"};
 constexpr LayerPattern listed = {.interval = must_be_listed};
 
 constexpr std::string_view sliding_note = "only layers with a sliding window rotate";
 
 constexpr std::array layered_rows = {
-    // smollm3/configuration_smollm3.py, llama4's: no_rope_layers is 1 where a layer rotates;
-    // absent,
-    // every no_rope_layer_interval-th (4) does not.
+    // smollm3/configuration_smollm3.py, llama4's: no_rope_layers is 1 where a layer rotates. If it
+    // is absent, every no_rope_layer_interval-th layer (default 4) does not rotate.
     Family{.model_type = "smollm3",
            .base = 2e6,
            .rotary_layers = RotaryLayers::no_rope_layers,
@@ -88,16 +87,17 @@ constexpr std::array layered_rows = {
            .rounding = Rounding::result,
            .pattern = every_fourth_attends(""),
            .note = "three layers of four have no attention"},
-    // lfm2/configuration_lfm2.py: layer_types, or full_attn_idxs.
+    // lfm2/configuration_lfm2.py: layer_types or full_attn_idxs.
     Family{.model_type = "lfm2", .base = 1e6, .note = "some layers are convolutions"},
     Family{.model_type = "lfm2_moe", .base = 1e6, .note = "some layers are convolutions"},
-    // minimax/modeling_minimax.py turns the whole head. vLLM and llama.cpp turn rotary_dim of it.
+    // minimax/modeling_minimax.py rotates the whole head; vLLM and llama.cpp rotate rotary_dim of
+    // it.
     Family{.model_type = "minimax",
            .base = 1e6,
            .rotary_dim_key = RotaryDimKey::disputed,
            .pattern = {.interval = 2, .full = FullLayer::first, .other_type = "linear_attention"},
            .note = "some layers are linear attention; implementations disagree on rotary_dim"},
-    // bamba/configuration_bamba.py: the fraction 0.5 is in its code.
+    // bamba/configuration_bamba.py: the fraction 0.5 is fixed in code.
     Family{.model_type = "bamba",
            .base = 10000,
            .fraction_key = "",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families whose attention is Llama's: rotate_half, the whole head for rope_type default, the
-// fraction for the scaled rules. The base is the default_theta of the configuration class.
+// Families with Llama's attention: rotate_half; the whole head for rope_type default, the fraction
+// for scaled rules. The base is the default_theta of the configuration class.
 #include <array>
 
 #include "model/families.hpp"
@@ -17,7 +17,7 @@ constexpr Family with_source(Family family, std::string_view source) {
   return family;
 }
 
-// cos, sin, products and sum in float32, rounded once: no .to(dtype) in the rotary class.
+// cos, sin, products and sum in float32, rounded once: the rotary class has no .to(dtype).
 constexpr Family in_float32(Family family) {
   family.rounding = Rounding::result;
   return family;
@@ -99,7 +99,7 @@ constexpr std::array llama_like_rows = {
            .base = 10000,
            .head_dim = 128,
            .keys = {.head_dim = "kv_channels"}},
-    // The names of configuration_dbrx.py; rope_theta is in attn_config.
+    // Names of configuration_dbrx.py; rope_theta is in attn_config.
     Family{.model_type = "dbrx",
            .base = 10000,
            .base_object = "attn_config",
@@ -113,7 +113,7 @@ constexpr std::array llama_like_rows = {
            .base_key = "rotary_emb_base",
            .fraction_key = "rotary_pct",
            .partial = PartialRotary::fraction},
-    // nanochat/modeling_nanochat.py: rotate_half is cat(x2, -x1), so positions turn backwards.
+    // nanochat/modeling_nanochat.py: rotate_half is cat(x2, -x1), so positions rotate backwards.
     Family{.model_type = "nanochat",
            .base = 10000,
            .sense = Sense::negative,
@@ -127,7 +127,7 @@ constexpr std::array llama_like_rows = {
            .rope_dialect = RopeDialect::hunyuan,
            .note = "rope_type dynamic with alpha is a fixed NTK-aware scaling"},
     Family{.model_type = "phimoe", .base = 1e6, .rope_dialect = RopeDialect::phi3},
-    // nomic_bert: the older names are those of its own code, before Transformers had the family.
+    // nomic_bert: the older names are from its own code, before Transformers had the family.
     Family{.model_type = "nomic_bert",
            .base = 1000,
            .other_base_key = "rotary_emb_base",

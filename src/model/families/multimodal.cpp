@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The language models of vision models: one table of frequencies, whose pairs follow the axes of an
-// image's positions as mrope_section says. Over text the axes are alike, and so is what is here.
+// image's positions as mrope_section says. Text has the same position on every axis, so these rows
+// describe text exactly.
 #include <array>
 
 #include "model/families.hpp"

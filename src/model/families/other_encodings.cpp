@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families that do not rotate, or only if their config says so: positions enter by name.
+// Families that do not rotate, or only if their config says so; each row names its encoding.
 #include <array>
 
 #include "model/encoding_choice.hpp"
@@ -16,7 +16,7 @@ constexpr Family encoded(std::string_view model_type, LayerEncoding encoding,
   return {.model_type = model_type, .encoding = encoding, .keys = keys};
 }
 
-// BERT and its like: position_embedding_type, where absolute is a learned vector.
+// BERT and similar: position_embedding_type, where absolute means a learned vector.
 constexpr Family bert(std::string_view model_type) {
   return {
       .model_type = model_type, .encoding = LayerEncoding::learned, .read_encoding = absolute_only};
@@ -28,7 +28,7 @@ constexpr std::array other_encodings_rows = {
            .encoding = LayerEncoding::alibi,
            .read_encoding = mpt_encoding,
            .keys = {.hidden_size = "d_model", .heads = "n_heads", .layers = "n_layers"}},
-    // falcon/modeling_falcon.py: alibi, which is false in its class.
+    // falcon/modeling_falcon.py: the key alibi, false by default in its class.
     Family{.model_type = "falcon",
            .base = 10000,
            .read_encoding = alibi_or_rotary,
@@ -55,15 +55,15 @@ constexpr std::array other_encodings_rows = {
            .keys = {.hidden_size = "dim", .heads = "n_heads", .layers = "n_layers"}},
     encoded("marian", LayerEncoding::sinusoidal, encoder_keys),
     encoded("pegasus", LayerEncoding::sinusoidal, encoder_keys),
-    // whisper/modeling_whisper.py: a learned vector in the decoder, a fixed one in the encoder.
+    // whisper/modeling_whisper.py: learned vectors in the decoder, fixed ones in the encoder.
     Family{.model_type = "whisper",
            .encoding = LayerEncoding::learned,
            .keys = {.hidden_size = "d_model", .layers = "decoder_layers"},
            .note = "its decoder; the encoder has sinusoidal vectors"},
     encoded("xglm", LayerEncoding::sinusoidal,
             {.hidden_size = "d_model", .heads = "attention_heads", .layers = "num_layers"}),
-    // esm/modeling_esm.py: absolute (a learned vector) unless position_embedding_type is rotary;
-    // q and k are float32, cos and sin are not. Its queries are scaled before they turn.
+    // esm/modeling_esm.py: absolute (a learned vector) unless position_embedding_type is rotary. q
+    // and k are float32, cos and sin are not. Queries are scaled before they are rotated.
     Family{.model_type = "esm",
            .base = 10000,
            .read_encoding = rotary_or_learned,

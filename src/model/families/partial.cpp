@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotate_half on a part of the head, also for rope_type default. The fraction is what
-// configuration_*.py sets when a config has none.
+// rotate_half on a part of the head, also for rope_type default. The fraction is the default of
+// configuration_*.py.
 #include <array>
 
 #include "model/families.hpp"
@@ -18,7 +18,7 @@ constexpr Family partial(std::string_view model_type, double base, double fracti
 constexpr std::array partial_rows = {
     partial("glm4_moe", 10000, 0.5),
     partial("nemotron", 10000, 0.5),
-    // gpt_neox/configuration_gpt_neox.py: rotary_pct 0.25, rotary_emb_base 10000; outside the
+    // gpt_neox/configuration_gpt_neox.py: rotary_pct 0.25, rotary_emb_base 10000; beside the
     // dictionary it reads no other names.
     Family{.model_type = "gpt_neox",
            .base = 10000,
@@ -50,7 +50,8 @@ constexpr std::array partial_rows = {
            .other_fraction_key = "rope_pct",
            .fraction = 0.25,
            .partial = PartialRotary::fraction},
-    // Released with the base 25000, which Transformers 5 no longer has as its default: no guess.
+    // Released with base 25000, which is no longer the default in Transformers 5, so none is
+    // assumed.
     Family{.model_type = "persimmon",
            .fraction = 0.5,
            .partial = PartialRotary::fraction,
@@ -59,7 +60,7 @@ constexpr std::array partial_rows = {
            .base = 1e6,
            .partial = PartialRotary::fraction,
            .head_dim = 128},
-    // Its own code has rotary_dim 64 of 128; Transformers 5 reads a fraction.
+    // The model's own code has rotary_dim 64 of 128; Transformers 5 reads a fraction.
     Family{.model_type = "minimax_m2",
            .base = 5e6,
            .partial = PartialRotary::fraction,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families whose modeling code comes with the model and is not in Transformers. What is here is
-// what vLLM and llama.cpp agree on; where they have no default either, the config must give it.
+// Families whose modeling code comes with the model and is not in Transformers. The rows state what
+// vLLM and llama.cpp agree on; where these have no default either, the config must give the value.
 #include <array>
 
 #include "model/encoding_choice.hpp"
@@ -35,13 +35,13 @@ constexpr std::array remote_code_rows = {
            .partial = PartialRotary::fraction,
            .source = remote},
     Family{.model_type = "exaone", .base = {}, .keys = {.layers = "num_layers"}, .source = remote},
-    // Baichuan 7B rotates and 13B has linear biases, and no key says which.
+    // Baichuan 7B rotates and 13B has linear biases; no key says which.
     Family{.model_type = "baichuan",
            .base = 10000,
            .read_encoding = baichuan_encoding,
            .note = "7B rotates, 13B has linear biases; told apart by hidden_size",
            .source = remote},
-    // Qwen 1: kv_channels features in a head; the length it was trained on is seq_length.
+    // Qwen 1: a head has kv_channels features; seq_length is the trained context.
     Family{.model_type = "qwen",
            .base = 10000,
            .base_key = "rotary_emb_base",
@@ -55,7 +55,8 @@ constexpr std::array remote_code_rows = {
                     .head_dim = "kv_channels"},
            .note = "queries grow with the logarithm of the position (use_logn_attn)",
            .source = remote},
-    // ChatGLM 2 and 3, GLM-4-9B of 2024: half of kv_channels turn, with the base 10000 rope_ratio.
+    // ChatGLM 2 and 3, GLM-4-9B of 2024: half of kv_channels rotate; the base is 10000 *
+    // rope_ratio.
     Family{.model_type = "chatglm",
            .pairing = Pairing::interleaved,
            .base = 10000,
@@ -73,7 +74,7 @@ constexpr std::array remote_code_rows = {
                     .layers = "num_transformer_layers",
                     .positions = "max_context_length"},
            .source = remote},
-    // Phi 1.5 and 2 before Transformers had them: the base is in their code.
+    // Phi 1.5 and 2 before Transformers had them: the base is fixed in code.
     Family{.model_type = "phi-msft",
            .base = 10000,
            .partial = PartialRotary::dimension,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families whose layer types turn with bases or fractions of their own. configuration_*.py fills
-// what the config's rope_parameters leave out.
+// Families whose layer types have different bases or fractions. configuration_*.py supplies what
+// the config's rope_parameters omit.
 #include <array>
 
 #include "model/families.hpp"
@@ -106,7 +106,7 @@ constexpr std::array two_bases_rows = {
                                  .sliding = 500000},
            .pattern = {.interval = 4},
            .note = "scaling is for the full layers alone"},
-    // swa_rope_theta is the name in the model's own code.
+    // The model's own code uses the name swa_rope_theta.
     Family{.model_type = "mimo_v2_flash",
            .fraction = 0.334,
            .partial = PartialRotary::fraction,
@@ -127,8 +127,8 @@ constexpr std::array two_bases_rows = {
            .labels = RopeLabels::per_layer_lists,
            .note = "rope_theta and partial_rotary_factors may be lists, one entry for each layer",
            .source = "step3p7"},
-    // deepseek_v4/modeling_deepseek_v4.py: the last features of a head turn, in float32 with cos
-    // and sin of the activations' dtype; the attention's output is turned back.
+    // deepseek_v4/modeling_deepseek_v4.py: the last features of a head are rotated, in float32 with
+    // cos and sin of the activations' dtype; the attention's output is rotated back.
     Family{.model_type = "deepseek_v4",
            .pairing = Pairing::interleaved,
            .base = 10000,

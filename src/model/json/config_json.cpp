@@ -12,7 +12,7 @@
 namespace rotary {
 namespace {
 
-// The parser quotes bytes as they come, which may be no UTF-8; a message must be.
+// The parser quotes raw bytes, which may not be UTF-8; messages must be.
 std::string in_ascii(std::string_view text) {
   std::string shown(text);
   for (char& c : shown) {
@@ -21,7 +21,7 @@ std::string in_ascii(std::string_view text) {
   return shown;
 }
 
-// Builds the tree of what the parser reads, and stops at the first thing that is refused.
+// Builds the tree from the parser's events and stops at the first thing that is refused.
 class StrictHandler final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit StrictHandler(std::string_view document) : document_(document) {}
@@ -105,7 +105,7 @@ class StrictHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   std::string_view document_;
-  // A container is only added to while it is the innermost open one, so these pointers stay valid.
+  // Only the innermost open container is added to, so these pointers stay valid.
   std::vector<Json*> open_;
   std::string key_;
   Json root_;
@@ -123,7 +123,7 @@ Result<Json> parse_json(std::string_view text, std::string_view document) {
     return malformed_input(document, " must be at most ", max_config_bytes, " bytes, got ",
                            text.size());
   }
-  // The parser takes it for the end of the text and would not look at what follows.
+  // The parser would take it for the end of the text and ignore what follows.
   if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
     return malformed_input(document, " must be JSON text, got a NUL byte at byte ", nul);
   }

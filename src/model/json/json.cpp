@@ -7,7 +7,7 @@
 namespace rotary {
 namespace {
 
-// Destroying nlohmann's value allocates for an array and an object alone, which T is not.
+// nlohmann's destructor allocates only for arrays and objects, which T is not.
 template <class T>
 std::string leaf_text(const T& value) {
   return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JSON value. nlohmann/json reads and writes the text, but its own tree moves children to a stack
-// that it allocates when it is destroyed or half copied, which ends the process once memory has run
-// out; nothing here allocates in a destructor, a move or a comparison.
+// A JSON value. nlohmann/json reads and writes the text, but when its own tree is destroyed or half
+// copied it moves children to an allocated stack, which ends the process once memory has run out.
+// Nothing here allocates in a destructor, a move or a comparison.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace rotary {
 class Json {
  public:
   using Array = std::vector<Json>;
-  using Object = std::map<std::string, Json, std::less<>>;  // in the order of their keys
+  using Object = std::map<std::string, Json, std::less<>>;  // sorted by key
 
   Json() = default;  // null
   explicit Json(bool value) : value_(value) {}
@@ -41,7 +41,7 @@ class Json {
   [[nodiscard]] bool is_array() const { return holds<Array>(); }
   [[nodiscard]] bool is_object() const { return holds<Object>(); }
 
-  // Each requires the type that it is named after; a number is converted.
+  // Each requires the type in its name; numbers are converted.
   [[nodiscard]] bool boolean() const { return std::get<bool>(value_); }
   [[nodiscard]] std::int64_t integer() const;
   [[nodiscard]] double number() const;
@@ -51,16 +51,16 @@ class Json {
   [[nodiscard]] const Object& object() const { return std::get<Object>(value_); }
   [[nodiscard]] Object& object() { return std::get<Object>(value_); }
 
-  // The members of an object or elements of an array; 0 for any other value.
+  // Number of members of an object or elements of an array; 0 for any other value.
   [[nodiscard]] std::size_t size() const;
 
-  // The member of an object; nullptr where there is none.
+  // The member of an object; nullptr if there is none.
   [[nodiscard]] const Json* find(std::string_view key) const;
 
-  // As JSON text; bytes that are no UTF-8 become U+FFFD.
+  // JSON text; bytes that are not UTF-8 become U+FFFD.
   [[nodiscard]] std::string text() const;
 
-  // Numbers are equal where their values are: 1 and 1.0.
+  // Numbers are equal if their values are: 1 == 1.0.
   friend bool operator==(const Json& one, const Json& other) noexcept;
   friend bool operator==(const Json& one, std::string_view text) noexcept {
     const auto* const own = std::get_if<std::string>(&one.value_);

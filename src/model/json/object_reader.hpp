@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the keys of one object, one after the other, and keeps the first error, so that a function
-// that reads ten keys checks once.
+// Reads the keys of one object in turn and keeps the first error, so that a function that reads ten
+// keys checks only once.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,18 @@ class ObjectReader {
   std::optional<std::int64_t> integer(std::string_view key) { return read(key, read_integer); }
   std::optional<bool> boolean(std::string_view key) { return read(key, read_boolean); }
 
-  // An error when absent; then 0.
+  // Absence is an error; the result is then 0.
   double required_number(std::string_view key);
   std::int64_t required_integer(std::string_view key);
 
-  // The object of a key; absent for an absent key and, with an error, for another value.
+  // The object under a key. Nothing if the key is absent, or, with an error, for another value.
   std::optional<ObjectReader> object(std::string_view key);
 
   void fail(Error error) {
     if (!error_) error_ = std::move(error);
   }
 
-  // An error, unsupported, for the first key that was not asked for.
+  // Sets the error unsupported for the first key that was never read.
   void refuse_other_keys();
 
   [[nodiscard]] const ConfigObject& from() const { return from_; }
@@ -50,7 +50,7 @@ class ObjectReader {
   }
 
   ConfigObject from_;
-  std::vector<std::string_view> known_;  // literals
+  std::vector<std::string_view> known_;  // string literals
   std::optional<Error> error_;
 };
 

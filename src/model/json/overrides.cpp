@@ -11,13 +11,13 @@
 namespace rotary {
 namespace {
 
-// JSON where it is JSON; otherwise the text itself, so that nobody has to quote twice in a shell.
+// Text that is not JSON becomes a string, so that nobody has to quote twice in a shell.
 Json value_of(const std::string& text) {
   auto value = parse_json(text, "value");
   return value ? *std::move(value) : Json(text);
 }
 
-// As deep as a config may be: what follows walks it level by level.
+// Limits the depth to that of configs, because later code walks them level by level.
 Status check_depth(const ConfigOverride& change) {
   const auto levels = 2 + std::count(change.key.begin(), change.key.end(), '.');
   if (levels <= max_config_depth / 2) return {};

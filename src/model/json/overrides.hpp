@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes to a config before it is read: what a person would otherwise edit in the file.
+// Changes to a config before it is read, instead of editing the file.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace rotary {
 
-// In order; objects on the way to a key are made where there are none. Errors: invalid_argument for
-// an empty key or part of one, or a value on the way that is no object.
+// Applies overrides in order and creates missing objects on the way to a key. Errors:
+// invalid_argument for an empty key or part of one, or if a value on the way is not an object.
 [[nodiscard]] Status apply_overrides(Json& config, std::span<const ConfigOverride> overrides);
 
 }  // namespace rotary

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_mistakes = 2;
 
-// Edits between two texts (optimal string alignment): rows of the usual table, the last three.
+// Edits between two texts (optimal string alignment); keeps the last three rows of the usual table.
 std::size_t mistakes(std::string_view a, std::string_view b) {
   std::array<std::vector<std::size_t>, 3> rows;
   for (auto& row : rows) row.resize(b.size() + 1);
@@ -45,7 +45,7 @@ std::string did_you_mean(std::string_view key, std::span<const std::string_view>
   std::string_view nearest;
   std::size_t fewest = most_mistakes + 1;
   for (const std::string_view name : accepted) {
-    // The difference in length is the least that it can be; also keeps a long key cheap.
+    // The difference in length is a lower bound; checking it keeps long keys cheap.
     const std::size_t longer = std::max(name.size(), key.size());
     if (longer - std::min(name.size(), key.size()) > most_mistakes) continue;
     const std::size_t count = mistakes(key, name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For messages about a key that is not known.
+// For messages about unknown keys.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@ namespace rotary {
 // "a, b, c".
 [[nodiscard]] std::string join(std::span<const std::string_view> names);
 
-// "; did you mean factor?" when one of the accepted names differs in at most two letters (one
-// changed, missing, too many, or exchanged with its neighbour), "" otherwise.
+// "; did you mean factor?" if an accepted name differs in at most two letters (changed, missing,
+// extra, or swapped with a neighbour); otherwise "".
 [[nodiscard]] std::string did_you_mean(std::string_view key,
                                        std::span<const std::string_view> accepted);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a rope dictionary key by key, so that whatever key is left over can be refused by name.
+// Reads a rope dictionary key by key, so that keys never read can be refused by name.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,13 @@ namespace rotary {
 
 enum class Document { config, spec };
 
-// A reading in progress: remembers which keys were asked for, and the first error. Keys are
-// literals.
+// Remembers the keys that were read and the first error. Keys must be string literals.
 class DictionaryReader {
  public:
   DictionaryReader(const ConfigObject& from, Document document, const RopeContext& context)
       : from_(from), document_(document), context_(context) {}
 
-  // Absent, null and mistyped keys give nothing; the last is an error.
+  // Nothing if the key is absent, null or mistyped; a mistyped value is also an error.
   std::optional<double> number(std::string_view key) { return read(key, read_number); }
   std::optional<std::int64_t> integer(std::string_view key) { return read(key, read_integer); }
   std::optional<bool> boolean(std::string_view key) { return read(key, read_boolean); }
@@ -36,21 +35,21 @@ class DictionaryReader {
   std::int64_t required_integer(std::string_view key) { return required(key, integer(key)); }
   std::vector<double> required_numbers(std::string_view key) { return required(key, numbers(key)); }
 
-  // original_max_position_embeddings. Beside the dictionary wins over inside; without either, the
-  // trained context stands in.
+  // original_max_position_embeddings. The value beside the dictionary wins over the one inside;
+  // without both, the trained context is used.
   std::int64_t original_context();
 
   void warn(std::string text) { warnings_.push_back(std::move(text)); }
-  // factor makes a context longer; below 1 it is legal, and suspicious.
+  // A factor should make the context longer; below 1 it is legal but suspicious.
   void warn_below_one(double factor);
   void fail(Error error) {
     if (!error_) error_ = std::move(error);
   }
-  // What refuse_other_keys() adds to its message about this key.
+  // Text that refuse_other_keys() adds to its message about this key.
   void explain(std::string_view key, std::string_view why) { explanations_.emplace_back(key, why); }
 
-  // After a rule has read its keys: anything else in the dictionary is not understood. It may be
-  // the misspelt one that was found missing, so this error wins.
+  // Refuses every key the rule has not read; call it after the rule's keys. This error replaces
+  // that of a missing key, since the unknown key may be its misspelling.
   void refuse_other_keys(std::string_view rope_type);
 
   [[nodiscard]] const ConfigObject& from() const { return from_; }

@@ -7,8 +7,8 @@
 namespace rotary {
 namespace {
 
-// Of a config, Transformers 5: factor, or the ratio of the lengths. Transformers 4.57, vLLM and
-// llama.cpp take the ratio whatever factor says.
+// The factor of a config as in Transformers 5: the key factor, or else the ratio of the lengths.
+// Transformers 4.57, vLLM and llama.cpp use the ratio whatever factor says.
 double config_factor(DictionaryReader& reader, std::int64_t original) {
   const auto factor = reader.number("factor");
   const auto longest = reader.context().max_position_embeddings;
@@ -30,7 +30,7 @@ double config_factor(DictionaryReader& reader, std::int64_t original) {
   return *factor;
 }
 
-// Of a spec: which list is a server's choice, so no config has it.
+// The key switch of a spec: servers choose the list, so no config has this key.
 LongRopeSwitch read_switch(DictionaryReader& reader) {
   const auto name = reader.text("switch");
   if (!name || *name == "by_context") return LongRopeSwitch::by_context;

@@ -30,7 +30,8 @@ Result<Dimension> partial_dimension(double fraction, std::int64_t head_dim,
   return std::optional(dimension);
 }
 
-// What rotary_dim says where a fraction decides: nothing, or what the fraction would.
+// The effect of the key rotary_dim in families that use a fraction: none, or to replace the
+// fraction.
 Result<Dimension> stand_in(const ModelConfig& config, std::int64_t rotary_dim,
                            std::optional<double> fraction, std::vector<std::string>& warnings) {
   const std::string& path = config.object.path;
@@ -65,7 +66,7 @@ Result<Dimension> rotary_dimension(const ModelConfig& config, const RopeParamete
     return Dimension();  // the whole head
   if (family.partial == PartialRotary::dimension)
     return Dimension(config.rotary_dim.value_or(family.rotary_dim));
-  // An attribute of this name overwrites the dictionary; any other only fills its gap.
+  // An attribute of this name overrides the dictionary; any other only fills a gap in it.
   const bool overwrites =
       family.fraction_key == "partial_rotary_factor" && !config.layout.is_nested;
   const auto& first = overwrites ? config.partial_rotary_factor : rope.partial_rotary_factor;
@@ -80,7 +81,7 @@ Result<Dimension> rotary_dimension(const ModelConfig& config, const RopeParamete
     auto dimension = stand_in(config, *config.rotary_dim, given, warnings);
     if (!dimension || *dimension) return dimension;
   }
-  if (family.latent) {  // the tensor that turns has been cut out of the head already
+  if (family.latent) {  // head_dim is already that of the rotated tensor
     const double cut =
         static_cast<double>(head_dim) / static_cast<double>(head_dim + config.nope_head_dim);
     if (given && *given != 1 && *given != cut) {
@@ -116,7 +117,7 @@ Result<double> base_of(const ModelConfig& config, const RopeParameters& rope,
                          "model_type; got none");
 }
 
-// yarn_apply_mscale of DeepSeek-V3 and its like: g(factor, mscale_all_dim)² for every rope_type but
+// yarn_apply_mscale of DeepSeek-V3 and similar: g(factor, mscale_all_dim)² for every rope_type but
 // default, where g(f, m) = 0.1 m ln f + 1, and 1 for f <= 1.
 Result<double> softmax_factor(const ModelConfig& config, const LayerTypeRope& rope,
                               std::vector<std::string>& warnings) {
@@ -150,13 +151,13 @@ Status check_sections(const LayerTypeRope& rope, std::int64_t pairs) {
                          "; got ", sum);
 }
 
-// Any length will do to check a rule; the one in question is the best.
+// Any length serves to check a rule; the requested one is the best.
 std::int64_t context_to_check(const ModelConfig& config, const ResolveOptions& options) {
   if (options.context_tokens) return *options.context_tokens;
   return config.max_position_embeddings.value_or(1);
 }
 
-// The rules state their own requirements; here a broken one is the config's fault.
+// Checks the rules' own requirements and reports a broken one as the config's fault.
 Status validate(const RotarySpec& spec, const std::string& path, std::int64_t context_tokens) {
   const auto frequencies = make_frequencies(spec, context_tokens);
   if (frequencies) return {};
@@ -198,7 +199,7 @@ Result<ModelRotary> resolve_rotary(const ModelConfig& config, const LayerTypeRop
   if (!softmax) return softmax.error();
   const std::int64_t turning = rotary_dim->value_or(head_dim);
   const bool is_trailing = config.family.window == Window::trailing;
-  // RotarySpec is named because g++ 12 destroys an unnamed one twice where a later member throws.
+  // RotarySpec is named because g++ 12 destroys an unnamed one twice if a later member throws.
   ModelRotary rotary{.layer_type = rope.layer_type,
                      .spec = RotarySpec{.head_dim = head_dim,
                                         .rotary_dim = *rotary_dim,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rotary embedding of a model, from its dictionary and what the config says beside it.
+// Makes one rotary embedding of a model from its dictionary and the values beside it.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace rotary {
 
-// Validated: make_frequencies takes the spec.
+// The result is validated: make_frequencies() accepts its spec.
 [[nodiscard]] Result<ModelRotary> resolve_rotary(const ModelConfig& config,
                                                  const LayerTypeRope& rope,
                                                  const ResolveOptions& options,

@@ -23,7 +23,7 @@ bool contains(const std::array<std::string_view, n>& keys, std::string_view key)
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-// Switches with the value that says what is so anyway.
+// Switches, each with the value that states the default anyway.
 struct Switch {
   std::string_view key;
   bool harmless;
@@ -70,13 +70,14 @@ bool reads_label_key(const Family& family, std::string_view key) {
   return false;
 }
 
-// Read by some family, so a config may have them by inheritance.
+// Keys that some family reads, so a config may have inherited them.
 constexpr std::array<std::string_view, 11> known = {
     "rope_theta",      "rope_scaling",          "rope_parameters", "rotary_pct",
     "rotary_emb_base", "partial_rotary_factor", "rotary_dim",      "rope_interleave",
     "attn_rotary_emb", "rope_max_length",       "qk_rope_head_dim"};
 
-// Of the indexer of DeepSeek-V3.2 and GLM-5, which chooses keys and is not shown.
+// Keys of the indexer of DeepSeek-V3.2 and GLM-5, which selects keys to attend to and is not
+// described here.
 constexpr std::array<std::string_view, 1> of_an_indexer = {"indexer_rope_interleave"};
 
 }  // namespace
@@ -121,7 +122,7 @@ Status check_rope_keys(const ConfigObject& config, const Family& family,
     if (!speaks_of_rope(key) || value.is_null() || reads_key(family, key)) continue;
     if (is_harmless(key, value)) continue;
     if (family.latent && contains(of_an_indexer, key)) continue;
-    // Whether a model that nobody knows reads the key, nobody knows.
+    // For an unknown model nobody can say whether it reads the key.
     if (!contains(known, key) || family.model_type.empty()) {
       return unsupported(config.path, shorten(key),
                          " is not understood, and ignoring it could turn keys wrongly; got ",

@@ -19,10 +19,10 @@ constexpr std::string_view sliding = "sliding_attention";
 
 struct Dictionary {
   Json json = Json(Json::Object());
-  std::string path;  // "" when the config has none
+  std::string path;  // "" if the config has none
 };
 
-// Of classes that name their types themselves, so that a model may have layers of some alone.
+// For classes that name the layer types themselves, so that a model may lack layers of a type.
 bool may_be_unused(const Family& family, std::string_view label) {
   constexpr std::array<std::string_view, 4> labels = {full, sliding, "hybrid", "hybrid_sliding"};
   const bool names_them = family.two_bases || !family.default_rope.empty();
@@ -36,7 +36,7 @@ bool is_nested(const Json& dictionary) {
   });
 }
 
-// A layer type with null is one without a dictionary.
+// null for a layer type means that it has no dictionary.
 void drop_null_types(Json& dictionary) {
   const Json::Object& members = dictionary.object();
   for (const auto& [key, value] : members) {
@@ -46,7 +46,7 @@ void drop_null_types(Json& dictionary) {
 }
 
 // The dictionary in force: rope_scaling, the older name, replaces rope_parameters unless it is
-// empty. Without either, that of the family's class.
+// empty. Without either, the default of the family's class.
 Result<Dictionary> find_dictionary(const ConfigObject& config, const Family& family,
                                    std::vector<std::string>& warnings) {
   Dictionary found;
@@ -85,8 +85,8 @@ LayerTypeRope labelled(std::string label, Json dictionary, const std::string& pa
           .sections = {}};
 }
 
-// One dictionary for each label; every label must be a type of some layer, and each type that has
-// attention must have one.
+// One dictionary for each label. Every label must be the type of some layer, and each type with
+// attention must have a dictionary.
 Result<RopeLayout> nested(const Dictionary& dictionary, const Family& family,
                           const std::vector<std::string>& labels) {
   const std::string name = dictionary.path.substr(0, dictionary.path.size() - 1);
@@ -119,7 +119,7 @@ Result<RopeLayout> nested(const Dictionary& dictionary, const Family& family,
   return layout;
 }
 
-// A base beside the dictionaries fills the gap in one of them.
+// Sets the dictionary's base, if it has none, to the one beside the dictionaries.
 Status fill_base(const ConfigObject& config, std::string_view key, double otherwise,
                  Json& dictionary) {
   const auto given = read_number(config, key);
@@ -128,8 +128,7 @@ Status fill_base(const ConfigObject& config, std::string_view key, double otherw
   return {};
 }
 
-// Full and sliding layers with bases of their own: convert_rope_params_to_dict of Gemma 3 and its
-// like.
+// Full and sliding layers with different bases: convert_rope_params_to_dict of Gemma 3 and similar.
 Result<RopeLayout> with_two_bases(const ConfigObject& config, const Family& family,
                                   Dictionary dictionary, const std::vector<std::string>& types,
                                   std::vector<std::string>& warnings) {
@@ -159,7 +158,7 @@ Result<RopeLayout> with_two_bases(const ConfigObject& config, const Family& fami
   return nested(dictionary, family, types);
 }
 
-// What belongs to positions rather than to the rule is taken out of the dictionary.
+// Moves values that belong to positions, not to the rule, out of the dictionary.
 Status take_extras(const Family& family, LayerTypeRope& rope, std::vector<std::string>& warnings) {
   const ConfigObject object{.object = &rope.dictionary, .path = rope.path};
   Json::Object& members = rope.dictionary.object();
@@ -196,12 +195,12 @@ Status take_extras(const Family& family, LayerTypeRope& rope, std::vector<std::s
                              rope.llama_4_scaling_beta);
     }
     members.erase("llama_4_scaling_beta");
-    members.erase("max_position_embeddings");  // of the config, repeated
+    members.erase("max_position_embeddings");  // repeats the config's value
   }
   return {};
 }
 
-// Transformers 5 reads truncate from the top of rope_parameters, where a nested one is not.
+// Transformers 5 reads truncate only at the top of rope_parameters, not in nested dictionaries.
 void warn_about_nested_truncate(const RopeLayout& layout, std::vector<std::string>& warnings) {
   if (!layout.is_nested) return;
   for (const LayerTypeRope& rope : layout.ropes) {

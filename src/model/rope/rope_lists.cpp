@@ -14,7 +14,8 @@ constexpr double default_base = 10000;            // configuration_step3p7.py, d
 constexpr double default_compress_base = 160000;  // configuration_deepseek_v4.py
 constexpr std::size_t max_bases = 16;             // models have two
 
-// The entry of each layer's type; layers of a type must agree, as the class takes the first.
+// Collects the list's entry for each layer type; layers of one type must agree, because the class
+// takes the first.
 Status spread(const ConfigObject& config, std::string_view list_key, std::string_view key,
               const std::vector<std::string>& layer_types, Json::Object& dictionaries) {
   const auto values = read_numbers(config, list_key);
@@ -95,7 +96,7 @@ Result<Labelled> main_and_compress(const ConfigObject& config, const Json& dicti
     labelled.dictionaries = Json(
         Json::Object{{"main", Json(std::move(main))}, {"compress", Json(std::move(compress))}});
   }
-  // A model may have layers of one kind alone.
+  // A model may have layers of one type only.
   for (const std::string_view label : {"main", "compress"}) {
     const auto& used = labelled.of_layer;
     if (!used.empty() && std::find(used.begin(), used.end(), label) == used.end())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs whose layers have rope parameters in other forms than one dictionary for each layer type.
+// Configs whose layers have rope parameters in other forms than one dictionary per layer type.
 #pragma once
 
 #include <string>
@@ -11,23 +11,23 @@
 
 namespace rotary {
 
-// Step-3.5: rope_theta and partial_rotary_factors hold one entry for each layer, rope_scaling is
-// for full layers. A dictionary for each layer type; empty when neither is a list, or when
-// `dictionary` is nested already.
+// Step-3.5: rope_theta and partial_rotary_factors are lists with one entry per layer; rope_scaling
+// applies to full layers. Returns a dictionary for each layer type; empty if neither key is a list
+// or `dictionary` is already nested.
 [[nodiscard]] Result<Json> expand_lists(const ConfigObject& config, const Json& dictionary,
                                         const std::vector<std::string>& layer_types);
 
 struct Labelled {
   Json dictionaries;
-  std::vector<std::string> of_layer;  // the label of each layer
+  std::vector<std::string> of_layer;  // label of each layer
 };
 
 // DeepSeek-V4: "main" for sliding layers, unscaled; "compress" for the others, with
-// compress_rope_theta and the rule, whose attention factor is 1 unless given.
+// compress_rope_theta and the rule, whose attention factor defaults to 1.
 [[nodiscard]] Result<Labelled> main_and_compress(const ConfigObject& config, const Json& dictionary,
                                                  const std::vector<std::string>& layer_types);
 
-// layer_rope_theta: one dictionary for each base that is not 0.
+// layer_rope_theta: one dictionary for each base other than 0.
 [[nodiscard]] Result<RopeLayout> layer_bases(const ConfigObject& config, const Json& dictionary,
                                              const std::string& path);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dictionary that describes scaling: in a config rope_scaling (older files) or rope_parameters
-// (since Transformers 5), in a spec scaling.
+// The dictionary that describes scaling: rope_scaling (older files) or rope_parameters (since
+// Transformers 5) of a config, scaling of a spec.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace rotary {
 
-// Families whose own code reads the dictionary otherwise than modeling_rope_utils.py does.
+// Families whose own code reads the dictionary differently from modeling_rope_utils.py.
 enum class RopeDialect {
   transformers,  // no difference
   hunyuan,       // "dynamic" with alpha is NTK-aware scaling with that alpha
   phi3,  // "yarn" with short_factor and long_factor is LongRoPE with YaRN's attention factor
 };
 
-// What the rules need from outside the dictionary. The second and third, given beside it, win.
+// The values outside the dictionary that rules need. The second and third override those inside it.
 struct RopeContext {
   std::optional<std::int64_t> max_position_embeddings = {};
   std::optional<std::int64_t> original_max_position_embeddings = {};
@@ -28,8 +28,8 @@ struct RopeContext {
   RopeDialect dialect = RopeDialect::transformers;
 };
 
-// What partial_rotary_factor says: how much of the head the rule is applied to, or something
-// within a rule that is applied to all of it.
+// Meaning of partial_rotary_factor: the part of the head that the rule applies to, or a parameter
+// of a rule that applies to all of it.
 enum class PartialRotaryFactor { sets_rotary_dim, is_of_the_rule };
 
 struct RopeParameters {
@@ -40,13 +40,14 @@ struct RopeParameters {
   std::vector<std::string> warnings;
 };
 
-// Of a config. Errors: unsupported for a rope_type or key that is not understood, malformed_input
-// for a missing or mistyped value. Values are checked against the rule when frequencies are made.
+// Reads the dictionary of a config. Errors: unsupported for an unknown rope_type or key,
+// malformed_input for a missing or mistyped value. Making frequencies checks values against the
+// rule.
 [[nodiscard]] Result<RopeParameters> read_rope_parameters(const ConfigObject& from,
                                                           const RopeContext& context);
 
-// The scaling of a spec (rotary/spec_json.hpp): rope_type, which must be given, and the keys of its
-// rule. Errors as above, but malformed_input for a key that is not understood.
+// Reads the scaling of a spec (rotary/spec_json.hpp): rope_type, which must be given, and its
+// rule's keys. Errors as above, but malformed_input for an unknown key.
 [[nodiscard]] Result<Scaling> read_spec_scaling(const ConfigObject& from);
 
 }  // namespace rotary

@@ -38,7 +38,7 @@ Scaling read_llama3(DictionaryReader& reader) {
   return rule;
 }
 
-// HunYuan's "dynamic" with alpha: a fixed base. The other keys of its files do nothing.
+// HunYuan's "dynamic" with alpha has a fixed base. The other keys of its files have no effect.
 Scaling read_hunyuan(DictionaryReader& reader, double alpha) {
   std::vector<std::string_view> ignored;
   for (const std::string_view key :
@@ -52,7 +52,7 @@ Scaling read_hunyuan(DictionaryReader& reader, double alpha) {
   return NtkScaling{.alpha = alpha};
 }
 
-// A config's original context is max_position_embeddings, a spec's has its own name.
+// The original context: max_position_embeddings in a config, a key of its own in a spec.
 std::int64_t dynamic_original(DictionaryReader& reader) {
   constexpr std::string_view original = "original_max_position_embeddings";
   if (reader.document() == Document::spec) return reader.required_integer(original);
@@ -80,7 +80,7 @@ Scaling read_dynamic(DictionaryReader& reader) {
   return rule;
 }
 
-// The fraction is the rule's own: it does not make rotary_dim smaller.
+// The fraction belongs to the rule and does not make rotary_dim smaller.
 Scaling read_proportional(DictionaryReader& reader) {
   constexpr std::string_view fraction = "partial_rotary_factor";
   ProportionalScaling rule;

@@ -22,8 +22,8 @@ constexpr std::array<std::string_view, 10> keys = {
     "scaling",  "sense",      "xpos",          "numerics", "rounding"};
 constexpr std::array<std::string_view, 2> xpos_keys = {"scale_base", "center"};
 
-// What a config says under another name, and often inside the dictionary. A spec has one place for
-// each, so that two cannot disagree.
+// Values that a config gives under another name, often inside the dictionary. A spec has one place
+// for each, so two cannot disagree.
 struct ConfigKey {
   std::string_view path;
   std::string_view name;
@@ -37,7 +37,7 @@ constexpr std::array config_keys = {ConfigKey{"", "rope_theta", "base"},
                                     ConfigKey{"scaling.", "rope_theta", "base, beside scaling"},
                                     ConfigKey{"scaling.", "type", "rope_type"}};
 
-// Absent and null are two things here, unlike in a config: null is no value of any key.
+// Unlike in a config, null differs from absence here: no key may be null.
 Status refuse_null(const ConfigObject& from) {
   for (const auto& [key, value] : from.object->object()) {
     if (!value.is_null()) continue;
@@ -65,7 +65,7 @@ Status refuse_other_keys(const ConfigObject& from, std::string_view owner,
   return {};
 }
 
-// reader: one of those of config_json.hpp.
+// reader: a read function of config_json.hpp.
 template <class T>
 Result<T> read_required(const ConfigObject& spec, std::string_view key,
                         Result<std::optional<T>> (*reader)(const ConfigObject&, std::string_view)) {
@@ -116,7 +116,7 @@ Result<std::optional<Xpos>> read_xpos(const ConfigObject& spec) {
   return std::optional(xpos);
 }
 
-// The enumerator of this name; absent: the first of all.
+// The enumerator with this name; the first of `all` if the key is absent.
 template <class Enum, std::size_t Count>
 Result<Enum> read_name(const ConfigObject& spec, std::string_view key,
                        const std::array<Enum, Count>& all) {

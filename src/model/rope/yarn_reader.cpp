@@ -5,7 +5,7 @@
 namespace rotary {
 namespace {
 
-// Factor and lengths that contradict each other: one of the three is usually wrong.
+// Warns if factor and the two lengths contradict each other: one of the three is usually wrong.
 void warn_about_ratio(DictionaryReader& reader, const YarnScaling& rule) {
   const auto trained = reader.context().max_position_embeddings;
   if (!trained || rule.original_context_tokens <= 0) return;
@@ -17,7 +17,7 @@ void warn_about_ratio(DictionaryReader& reader, const YarnScaling& rule) {
                       ratio, "; factor is used"));
 }
 
-// truncate of configs, which a spec understands too; ramp, of specs alone, has a name for each.
+// truncate is a key of configs and specs; ramp, of specs only, has a name for each shape.
 YarnRamp read_ramp(DictionaryReader& reader) {
   const ConfigObject& from = reader.from();
   if (from.object->find("truncate") != nullptr && find(from, "truncate") == nullptr) {
@@ -68,7 +68,7 @@ Scaling read_yarn(DictionaryReader& reader) {
     reader.warn(message(reader.from().path, "attention_factor is an integer, ", describe(*given),
                         "; Transformers warns unless it is a float"));
   }
-  reader.boolean("finetuned");  // of the YaRN authors' own models: says how, not what
+  reader.boolean("finetuned");  // used by the YaRN authors' models; has no effect on the numbers
   reader.explain("attn_factor",
                  "it is vLLM's, where it multiplies the computed factor; attention_factor, which "
                  "replaces it, is Transformers' name");

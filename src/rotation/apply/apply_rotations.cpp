@@ -14,7 +14,8 @@
 namespace rotary {
 namespace {
 
-// Rows hold A cos and A sin. R^T negates the sine; the inverse of A R is R^T / A, hence also 1/A².
+// Rows hold A cos and A sin. R^T negates the sine. The inverse of A R is R^T / A, hence the factor
+// 1/A².
 void set_scales(Direction direction, double attention_factor, kernels::RotateJob& job) {
   const double scale =
       direction == Direction::inverse ? 1 / (attention_factor * attention_factor) : 1;
@@ -72,12 +73,12 @@ kernels::RotateJob job_for(const RowPart& part, const Rotations& rotations) {
           .sin_scale = 1};
 }
 
-// Features [begin, end) of every head, as they are.
+// Copies features [begin, end) of every head.
 void copy_features(const RowPart& part, std::int64_t begin, std::int64_t end) {
   if (begin == end) return;
   const auto& [dst, src] = part.transfer;
   const bool contiguous = src.strides.feature == 1 && dst.strides.feature == 1;
-  const std::int64_t run = contiguous ? end - begin : 1;  // features copied at once
+  const std::int64_t run = contiguous ? end - begin : 1;  // features copied at a time
   const auto bytes = static_cast<std::size_t>(run * size_in_bytes(dst.dtype));
   for (std::int64_t t = part.begin; t < part.end; ++t) {
     for (std::int64_t h = 0; h < dst.extents.heads; ++h) {
@@ -89,14 +90,14 @@ void copy_features(const RowPart& part, std::int64_t begin, std::int64_t end) {
   }
 }
 
-// So many heads are gone through at once: for each block of pairs, so they stay in the first-level
-// cache.
+// Heads per kernel call. The kernel goes through them for each block of pairs, so they should stay
+// in the first-level cache.
 constexpr std::int64_t heads_of_one_row = 32;
 
-// By one row for all tokens (row_stride 0), which so stays in registers from token to token: heads
-// of one token are here the heads of all tokens where they nest, else the tokens of each head.
-// Where heads lie together and do not nest (keys of a fused projection) the kernel's own order is
-// better.
+// Rotates all tokens by one row (row_stride 0), which thus stays in registers. As heads of "one
+// token" the kernel gets the heads of all tokens if heads and tokens nest, otherwise the tokens of
+// each head. If heads lie together but do not nest (keys of a fused projection), the kernel's own
+// order is faster.
 void turn_by_one_row(const kernels::RotateJob& all, kernels::Rotate kernel,
                      std::int64_t element_bytes) {
   const bool nest = all.tokens == 1 || (all.src_token_stride == all.heads * all.src_head_stride &&

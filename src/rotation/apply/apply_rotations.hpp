@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of rotate() once every check has passed: cannot fail, allocates nothing.
+// Does the work of rotate() after all checks: cannot fail, allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace rotary {
 
-// From src to dst; the same view twice is in place.
+// Rotates from src to dst; in place if both are the same view.
 struct Transfer {
   HeadsView dst;
   ConstHeadsView src;
 };
 
-// The kernel for elements of dtype, read and written so, as these rotations round.
+// The kernel for elements of this dtype with the rounding of these rotations.
 [[nodiscard]] kernels::Rotate kernel_for(const kernels::RotateKernels& kernels,
                                          const Rotations& rotations, DType dtype) noexcept;
 
-// The first element of one token's row, cos of pair 0.
+// Address of a token's row: cos of pair 0.
 [[nodiscard]] const void* row_of(const Rotations& rotations, std::int64_t batch,
                                  std::int64_t token) noexcept;
 
-// Reads and writes no token outside the range, which lies within the transfer.
+// Reads and writes only tokens of the range. Requires a range within the transfer.
 void apply_rotations(const Transfer& transfer, const Rotations& rotations, Direction direction,
                      const kernels::KernelTable& kernels, TokenRange range) noexcept;
 

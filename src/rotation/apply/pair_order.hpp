@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a pair stands in a head before and after a rotation.
+// The features that hold a pair before and after a rotation.
 #pragma once
 
 #include "kernels/kernels.hpp"
@@ -8,7 +8,7 @@
 
 namespace rotary {
 
-// Which two features of a window of d hold pair i.
+// The two features of a window of d features that hold pair i.
 enum class FeatureOrder {
   halves,      // i and i + d/2
   neighbours,  // 2i and 2i + 1
@@ -19,11 +19,11 @@ struct PairOrder {
   FeatureOrder written;
 };
 
-// The map of interleaved_to_half is a rotation, then a permutation: what goes back, transpose or
-// inverse, starts with the inverse permutation.
+// interleaved_to_half rotates, then permutes; its transpose and inverse therefore begin with the
+// inverse permutation.
 [[nodiscard]] PairOrder pair_order(Pairing pairing, Direction direction) noexcept;
 
-// The kernels that read and write so.
+// The kernels that read and write this order.
 [[nodiscard]] const kernels::RotateKernels& kernels_for(const kernels::KernelTable& table,
                                                         const PairOrder& order) noexcept;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of up to 256 pairs, more than a head of any model has, go through a buffer, into which the
-// kernel writes: adjacent features as many heads at once as fit. (To rotate pairs where they are
-// and move them afterwards, one by one, took eight times as long.) A longer head is then a row of
-// blocks, each in halves of its own, [x0 y0 | x1 y1 | …], whose runs change places two by two.
+// Up to 256 pairs, more than any model's head has, are rotated by the kernel into a buffer; if
+// features are adjacent, as many heads at a time as fit. (Rotating the pairs in place and moving
+// them one by one afterwards took eight times as long.) A longer head becomes a sequence of blocks,
+// each with halves of its own, [x0 y0 | x1 y1 | …], whose halves are then exchanged pairwise.
 #include "rotation/apply/permute_in_place.hpp"
 
 #include <algorithm>
@@ -15,15 +15,15 @@ namespace {
 
 constexpr std::int64_t block_pairs = strided_pairs_at_once;
 
-// The features of one head that turn; element i is at first + i * step bytes.
+// The rotated features of one head; element i is at first + i * step bytes.
 struct HeadElements {
   std::byte* first;
   std::int64_t step;
-  std::size_t bytes;  // of an element, at most 8
+  std::size_t bytes;  // per element, at most 8
 
   [[nodiscard]] std::byte* at(std::int64_t feature) const { return first + feature * step; }
 
-  // [begin, end) backwards.
+  // Reverses the order of [begin, end).
   void reverse(std::int64_t begin, std::int64_t end) const {
     std::array<std::byte, sizeof(double)> held;
     for (; begin < --end; ++begin) {
@@ -33,7 +33,7 @@ struct HeadElements {
     }
   }
 
-  // [begin, middle) and [middle, end) change places.
+  // Exchanges [begin, middle) and [middle, end).
   void exchange_runs(std::int64_t begin, std::int64_t middle, std::int64_t end) const {
     reverse(begin, middle);
     reverse(middle, end);
@@ -43,13 +43,13 @@ struct HeadElements {
   [[nodiscard]] HeadElements from(std::int64_t feature) const { return {at(feature), step, bytes}; }
 };
 
-// Pairs of the first half of the blocks.
+// Pairs in the first half of the blocks.
 std::int64_t left_pairs(std::int64_t pairs) {
   const std::int64_t blocks = (pairs + block_pairs - 1) / block_pairs;
   return blocks / 2 * block_pairs;
 }
 
-// [x0 y0 | x1 y1 | …] to [x0 x1 … | y0 y1 …]. Halves each time: at most 7 deep.
+// Permutes [x0 y0 | x1 y1 | …] to [x0 x1 … | y0 y1 …]. Recursion halves the blocks: depth <= 7.
 void blocks_to_halves(const HeadElements& head, std::int64_t pairs) {
   if (pairs <= block_pairs) return;
   const std::int64_t left = left_pairs(pairs);
@@ -68,7 +68,7 @@ void halves_to_blocks(const HeadElements& head, std::int64_t pairs) {
   halves_to_blocks(head.from(2 * left), right);
 }
 
-// Of one token, with adjacent features.
+// Rotates the heads of one token. Requires adjacent features.
 void rotate_through_buffer(const kernels::RotateJob& job, kernels::Rotate kernel,
                            std::int64_t element_bytes) {
   alignas(64) std::array<std::byte, 4 * block_pairs * sizeof(double)> buffer;
@@ -92,7 +92,7 @@ void rotate_through_buffer(const kernels::RotateJob& job, kernels::Rotate kernel
   }
 }
 
-// Pairs [pair, pair + count) of one token's heads, in the block's own features.
+// The rotation of pairs [pair, pair + count) of one token's heads, within the block's features.
 StridedRotation block_of(const StridedRotation& rotation, std::int64_t token, std::int64_t pair) {
   StridedRotation block = rotation;
   auto& job = block.job;

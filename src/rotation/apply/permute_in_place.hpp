@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations that write pairs in another order than they read them, in place: a kernel alone would
-// write over what it has yet to read. In memory of a fixed size, at any length of head.
+// Rotates in place when pairs are written in another order than they are read: a kernel alone would
+// overwrite features it has yet to read. Uses memory of a fixed size for any length of head.
 #pragma once
 
 #include "kernels/kernels.hpp"
@@ -8,7 +8,7 @@
 
 namespace rotary {
 
-// kernel: of rotation.order and the dtype. Requires src and dst of the rotation to be the same.
+// kernel: for rotation.order and the dtype. Requires a rotation whose src and dst are the same.
 void permute_in_place(const StridedRotation& rotation, kernels::Rotate kernel) noexcept;
 
 }  // namespace rotary

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view that nearly every call has, recognised in a few nanoseconds: adjacent features, strides
-// that nest, sizes far from any limit. What is not recognised may be as right: view_checks.hpp
-// decides, and says why not.
+// Recognises in a few nanoseconds the view that nearly every call has: adjacent features, nesting
+// strides, sizes far from any limit. A view that is not recognised may be valid too;
+// view_checks.hpp decides and gives the reason.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace rotary {
 
-// Addresses of the first byte of a view and of one past its last.
+// Addresses of a view's first byte and of the byte after its last.
 struct ByteSpan {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
@@ -22,12 +22,12 @@ struct ByteSpan {
   return a.end <= b.begin || b.end <= a.begin;
 }
 
-// The elements from the first to one past the last of a view with features side by side, whose
-// other strides each step over all that the smaller ones reach, so that no two indices name the
-// same element. Nothing where that is not seen at once.
+// Elements from a view's first to one past its last. Only for views with adjacent features whose
+// other strides each step over everything that smaller ones reach, so that no two indices name the
+// same element; otherwise nothing.
 [[nodiscard]] inline std::optional<std::int64_t> plain_reach(const Extents& n,
                                                              const Strides& s) noexcept {
-  // Products of two stay below 2^56, and bytes below 2^62.
+  // Keeps products of two below 2^56, and bytes below 2^62.
   constexpr auto limit = std::uint64_t{1} << 28;
   const auto any = static_cast<std::uint64_t>(n.batch | n.tokens | n.heads | n.features | s.batch |
                                               s.token | s.head);
@@ -45,8 +45,8 @@ struct ByteSpan {
   return nest && steps_over(n.batch, s.batch) ? std::optional(reach) : std::nullopt;
 }
 
-// The bytes of a view that passes check_view and check_distinct. Nothing where that is not seen at
-// once.
+// The bytes of a view that is recognised to pass check_view() and check_distinct(); otherwise
+// nothing.
 [[nodiscard]] inline std::optional<ByteSpan> plain_span(const ConstHeadsView& view,
                                                         const Rotations& rotations) noexcept {
   const auto& n = view.extents;

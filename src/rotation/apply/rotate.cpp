@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks come first, for every view of a call; from the first write on nothing can fail.
+// All checks of every view of a call come first; once writing begins nothing can fail.
 #include "rotary/rotate.hpp"
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 namespace rotary {
 namespace {
 
-// What is plain passes every check of rotate_checks.hpp, which takes about 100 ns; what is not
-// may.
+// Plain calls are valid by construction, which saves the checks of rotate_checks.hpp, about 100 ns;
+// all other calls take them.
 bool is_plain(Direction direction) {
   return direction == Direction::forward || direction == Direction::transpose;
 }
@@ -42,9 +42,9 @@ bool is_plain_rotate_qk(const HeadsView& q, const HeadsView& k, const Rotations&
          q.extents.batch == k.extents.batch && share_no_byte(*span_of_q, *span_of_k);
 }
 
-// What one call does, once every check has passed.
+// One call of rotate() or rotate_qk() after all checks.
 struct Rotation {
-  std::span<const Transfer> transfers;  // of the same batch and tokens
+  std::span<const Transfer> transfers;  // all with the same batch and tokens
   const Rotations& rotations;
   Direction direction;
   const kernels::KernelTable& kernels;
@@ -64,7 +64,8 @@ bool is_empty(const Transfer& transfer) {
 
 void apply_in_parts(const Rotation& rotation, const Executor& executor) noexcept {
   if (std::all_of(rotation.transfers.begin(), rotation.transfers.end(), is_empty)) return;
-  // Fits, since the elements of a transfer that is not empty do; empty ones may claim any batch.
+  // Cannot overflow: a transfer that is not empty has elements, and their number fits. Empty
+  // transfers may claim any batch.
   const auto& n = rotation.transfers.front().dst.extents;
   run_in_parts(n.batch * n.tokens, {.apply = rotate_range, .state = &rotation}, executor);
 }

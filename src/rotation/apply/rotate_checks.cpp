@@ -8,8 +8,8 @@
 namespace rotary {
 namespace {
 
-// Rows with a role are those of xPos. What undoes A R divides by A^2, which no model computes:
-// there is no recipe for it to follow.
+// Rows with a role are those of xPos. Inverting A R divides by A^2; no model computes that, so
+// there is no recipe to follow.
 Status check_inverse(const Rotations& rotations) {
   if (rotations.role()) {
     const Role role = *rotations.role();
@@ -39,7 +39,7 @@ Status check(Direction direction, const Rotations& rotations) {
 
 Status check_source(const ConstHeadsView& src, const ConstHeadsView& dst,
                     const Rotations& rotations) {
-  if (src == dst) return {};  // in place: dst has been checked
+  if (src == dst) return {};  // in place: dst is already checked
   if (auto status = check_view("src", src, rotations); !status) return status;
   if (dst.dtype != src.dtype)
     return invalid_argument("dst and src must have the same dtype, got ", to_string(dst.dtype),

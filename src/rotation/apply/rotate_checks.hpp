@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every requirement of rotate() and rotate_qk(), with the words for the one that is broken.
+// The requirements of rotate() and rotate_qk() and the messages for those that are broken.
 #pragma once
 
 #include "rotary/result.hpp"
@@ -9,7 +9,7 @@
 
 namespace rotary {
 
-// Require strides of 0 on single indices (without_unused_strides).
+// Both require strides of 0 along extents of 1 (without_unused_strides).
 [[nodiscard]] Status check_rotate(const HeadsView& dst, const ConstHeadsView& src,
                                   const Rotations& rotations, Direction direction);
 [[nodiscard]] Status check_rotate_qk(const HeadsView& q, const HeadsView& k,

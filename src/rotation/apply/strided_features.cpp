@@ -9,13 +9,13 @@
 namespace rotary {
 namespace {
 
-// One head's pairs [pair, pair + count), gathered side by side as a head of its own.
+// Pairs [pair, pair + count) of one head, gathered to adjacent features as a head of its own.
 struct Block {
   std::int64_t pair;
   std::int64_t count;
 };
 
-// The head's feature that slot `slot` of a gathered block, whose order is halves, holds.
+// The head's feature in slot `slot` of a gathered block, which has order halves.
 std::int64_t feature_of(FeatureOrder order, std::int64_t pairs, const Block& block,
                         std::int64_t slot) {
   const bool second = slot >= block.count;

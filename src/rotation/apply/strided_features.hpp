@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views whose features do not lie next to each other, for example a transposed projection. Rare, so
-// simple: a few pairs at a time are gathered, rotated by a kernel as any others (the same bits) and
-// scattered.
+// Rotates views whose features are not adjacent, for example a transposed projection. Such views
+// are rare, so the code is simple: a few pairs at a time are gathered, rotated by an ordinary
+// kernel (with the same bits) and scattered.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@
 
 namespace rotary {
 
-// A head of more is done in parts, so it can change its order in place only where it has no more.
+// Pairs gathered at a time. A longer head is done in parts, so only a head of at most this many
+// pairs can change its order in place.
 inline constexpr std::int64_t strided_pairs_at_once = 256;
 
 struct StridedRotation {
   kernels::RotateJob job;
-  kernels::Rotate kernel_of_halves;  // of the dtype; gathered pairs stand so
+  kernels::Rotate kernel_of_halves;  // for the dtype; gathered pairs have order halves
   PairOrder order;
   std::int64_t element_bytes;
   std::int64_t row_element_bytes;

@@ -7,7 +7,7 @@
 namespace rotary {
 namespace {
 
-// f64 elements turn by f64 rows, all others by f32 rows; some rows are for one dtype alone.
+// f64 elements need f64 rows, all others f32 rows; some rows serve only one dtype.
 Status check_dtype(std::string_view name, DType dtype, const Rotations& rotations) {
   if (auto status = check_dtype(name, dtype); !status) return status;
   const auto made_for = rotations.tensors();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a view must be beside the rotations that turn it. Each check names the view it speaks of.
+// Checks views against the rotations applied to them. Each error names the view.
 #pragma once
 
 #include <string_view>
@@ -10,11 +10,11 @@
 
 namespace rotary {
 
-// Extents that fit the rotations.
+// Checks that the extents fit the rotations.
 [[nodiscard]] Status check_extents(std::string_view name, const Extents& n,
                                    const Rotations& rotations);
 
-// The view is well-formed and fits the rotations.
+// Checks that the view is well-formed and fits the rotations.
 [[nodiscard]] Status check_view(std::string_view name, const ConstHeadsView& view,
                                 const Rotations& rotations);
 

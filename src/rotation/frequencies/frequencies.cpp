@@ -19,7 +19,7 @@ namespace rotary {
 
 namespace {
 
-// Makes of what the rule gives what the spec's numerics turn by.
+// Adapts scaled frequencies to spec.numerics.
 Result<std::optional<GgmlAngles>> apply_numerics(const RotarySpec& spec,
                                                  const UnscaledRotary& rotary,
                                                  ScaledFrequencies& scaled) {
@@ -41,7 +41,7 @@ Result<std::optional<GgmlAngles>> apply_numerics(const RotarySpec& spec,
   return std::optional<GgmlAngles>(*std::move(angles));
 }
 
-// rounding says nothing where numerics do not round by it.
+// Compares rounding only for numerics that use it.
 bool round_alike(const Frequencies& one, const Frequencies& other) {
   return one.numerics == other.numerics && one.ggml == other.ggml &&
          (one.numerics != Numerics::transformers || one.rounding == other.rounding);
@@ -118,7 +118,7 @@ Result<Frequencies> make_frequencies(const RotarySpec& spec,
     auto ggml = apply_numerics(spec, rotary, scaled);
     if (!ggml) return std::move(ggml).error();
     if (spec.sense == Sense::negative) {
-      for (double& inv_freq : scaled.inv_freq) inv_freq = 0 - inv_freq;  // a pair of 0 keeps its 0
+      for (double& inv_freq : scaled.inv_freq) inv_freq = 0 - inv_freq;  // 0 stays +0
     }
     auto frequencies =
         make_frequencies(*window, std::move(scaled.inv_freq), scaled.attention_factor);

@@ -10,8 +10,8 @@
 
 namespace rotary {
 
-// Positions between integers and those of xPos are reckoned from inv_freq itself, others from what
-// is derived of it.
+// Positions between integers and xPos use inv_freq itself; all others use turns and steps, which
+// are derived from it.
 Status validate(const Frequencies& frequencies, const Positions& positions) {
   if (auto status = validate(frequencies.window); !status) return status;
   const std::int64_t pairs = frequencies.window.pairs();

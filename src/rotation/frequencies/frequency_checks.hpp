@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What everything that makes rows asks of frequencies.
+// The requirements on frequencies of every function that makes rows.
 #pragma once
 
 #include "rotary/frequencies.hpp"
@@ -8,7 +8,8 @@
 
 namespace rotary {
 
-// They are whole: what turns these positions has an entry for each pair.
+// Checks that the frequencies are complete: everything these positions use has an entry for each
+// pair.
 [[nodiscard]] Status validate(const Frequencies& frequencies, const Positions& positions);
 
 }  // namespace rotary

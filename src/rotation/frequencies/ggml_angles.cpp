@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a rule to the arguments of ggml's rope operation, as llama.cpp passes them. Facts of
-// ggml/src/ggml.c (ggml_rope_yarn_corr_dims), ggml/src/ggml-cpu/ops.cpp (rope_yarn) and
+// Converts a scaling rule to the arguments of ggml's rope operation, as llama.cpp passes them.
+// Sources: ggml/src/ggml.c (ggml_rope_yarn_corr_dims), ggml/src/ggml-cpu/ops.cpp (rope_yarn) and
 // src/llama-context.cpp (the YaRN factor) of llama.cpp at 34af94cd; all in float32.
 #include <algorithm>
 #include <cmath>
@@ -15,10 +15,11 @@
 namespace rotary {
 namespace {
 
-// What the converter writes for a pair that stands still: its angle becomes as good as 0.
+// freq_factors entry that llama.cpp's converter writes for a pair that does not rotate: its angle
+// becomes practically 0.
 constexpr double standing_still = 1e30;
 
-// From double, so that the C library's powf does not decide the last bit.
+// Computed in double, so that the C library's powf does not decide the last bit.
 float power(float base, float exponent) {
   return static_cast<float>(std::pow(double{base}, double{exponent}));
 }
@@ -38,7 +39,7 @@ class AnglesOfRule {
     return angles;
   }
 
-  // The converter writes the larger base, which pair 1 gives back: base'^(-2/d).
+  // The converter writes the larger base base'; pair 1 holds it as base'^(-2/d).
   Result<GgmlAngles> operator()(const NtkScaling&) const {
     return from_base(std::pow(scaled_.inv_freq[1], -static_cast<double>(rotary_.rotary_dim) / 2));
   }
@@ -63,7 +64,7 @@ class AnglesOfRule {
     return angles;
   }
 
-  // Any other rule: as a tensor of freq_factors, by which the angles are divided.
+  // Any other rule: a tensor of freq_factors, by which ggml divides the angles.
   template <class Rule>
   Result<GgmlAngles> operator()(const Rule&) const {
     auto angles = from_base(rotary_.base);
@@ -93,7 +94,7 @@ class AnglesOfRule {
                       .mscale = static_cast<float>(scaled_.attention_factor)};
   }
 
-  // The pair, not rounded to a whole one, that turns so often within the original context.
+  // The fractional index of the pair that makes `turns` turns within the original context.
   [[nodiscard]] float pair_that_turns(const YarnScaling& rule, double turns) const {
     const auto context = static_cast<float>(rule.original_context_tokens);
     const float radians = static_cast<float>(turns) * 2 * std::numbers::pi_v<float>;
@@ -101,7 +102,7 @@ class AnglesOfRule {
            (2 * logarithm(static_cast<float>(rotary_.base)));
   }
 
-  // The context divides the factor that it wants by what the operation will multiply it by.
+  // llama.cpp's context divides the wanted factor by the growth that the operation multiplies by.
   [[nodiscard]] float yarn_mscale(float freq_scale) const {
     const float growth = 1 + 0.1F * logarithm(1 / freq_scale);
     return static_cast<float>(scaled_.attention_factor) * (1 / growth) * growth;

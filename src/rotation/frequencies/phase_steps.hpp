@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cos and sin of positions 0, 1, … of each pair, from which rows are stepped
+// cos and sin of positions 0, 1, … for each pair, from which the kernels step to other rows
 // (kernels/rows-inl.hpp).
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace rotary {
 
-// Floats (or doubles) from the cos to the sin of one row: pairs rounded up to whole vectors.
+// Floats or doubles from the cos to the sin of one row: pairs rounded up to whole vectors.
 [[nodiscard]] inline std::int64_t lane_stride_for(std::int64_t pairs) noexcept {
   return (pairs + kernels::lane_multiple - 1) / kernels::lane_multiple * kernels::lane_multiple;
 }
@@ -26,8 +26,8 @@ static_assert(block_lanes % kernels::lane_multiple == 0);
   return static_cast<std::size_t>(kernels::steps_per_anchor * 2 * lane_stride_for(pairs));
 }
 
-// [steps_per_anchor][cos, sin][lane_stride] of the angles step * turns, each correctly rounded but
-// for rare cases one ulp off; padding lanes are those of a pair that does not turn.
+// [steps_per_anchor][cos, sin][lane_stride] of the angles step * turns, correctly rounded except
+// for rare cases that are one ulp off. Padding lanes hold a pair that does not rotate.
 [[nodiscard]] std::vector<double> phase_steps(std::span<const std::uint64_t> turns);
 
 }  // namespace rotary

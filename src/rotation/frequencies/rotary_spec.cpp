@@ -89,7 +89,7 @@ Result<HeadWindow> head_window(const RotarySpec& spec) noexcept {
                       .rotary_dim = spec.rotary_dim.value_or(spec.head_dim),
                       .first_feature = spec.first_feature,
                       .pairing = spec.pairing};
-    // Subtracted only where it cannot overflow; otherwise validate() refuses one of the two.
+    // Subtracts only where that cannot overflow; otherwise validate() refuses one of the two.
     if (!spec.rotary_dim && spec.first_feature >= 0 && spec.head_dim >= 0)
       window.rotary_dim -= spec.first_feature;
     if (auto status = validate(window); !status) return std::move(status).error();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// inv_freq in float32, as Transformers computes it: the order of operations of
-// compute_default_rope_parameters and modeling_rope_utils.py at c49429ed. The bits are theirs
-// wherever torch's pow is the nearest float32 (almost everywhere). Where a rule is not restated
-// here its double is rounded.
+// inv_freq in float32 as Transformers computes it, in the order of operations of
+// compute_default_rope_parameters and modeling_rope_utils.py at c49429ed. The bits agree wherever
+// torch's pow is the nearest float32 (almost everywhere). Rules without an overload here round the
+// double.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace rotary {
 namespace {
 
-// One pair's frequency by the rule that it is called with.
+// One pair's frequency; call it with the scaling rule.
 class Float32Frequency {
  public:
   Float32Frequency(const UnscaledRotary& rotary, std::size_t pair, double scaled)
@@ -34,12 +34,12 @@ class Float32Frequency {
     return 1 / power_ / static_cast<float>(rule.factor);
   }
 
-  // A base of its own, made in double.
+  // The NTK base is computed in double.
   float operator()(const NtkScaling& rule) const {
     return 1 / power(with_ntk_base(rotary_, rule.alpha), pair_);
   }
 
-  // By what became of it: the entry of the list that was used, in float32 as torch has it.
+  // Recovers the list entry that was used from its effect; float32, as in torch.
   float operator()(const LongRopeScaling&) const {
     return 1 / (static_cast<float>(unscaled_ / scaled_) * power_);
   }
@@ -48,7 +48,7 @@ class Float32Frequency {
     return scaled_ == 0 ? 0.0F : 1 / power_ / static_cast<float>(rule.factor);
   }
 
-  // Kept and stretched pairs exactly; a blended one up to the rounding of its blend.
+  // Exact for kept and stretched pairs; a blended pair has the rounding of its blend.
   float operator()(const Llama3Scaling&) const {
     return static_cast<float>(scaled_ * (double{1 / power_} / unscaled_));
   }
@@ -65,14 +65,14 @@ class Float32Frequency {
     return std::pow(rotary.base, -2 * static_cast<double>(pair) / dimension);
   }
 
-  // base^(2i/d): base, quotient and power each rounded.
+  // base^(2i/d); base, quotient and power are each rounded.
   static float power(const UnscaledRotary& rotary, std::size_t pair) {
     const float exponent = static_cast<float>(2 * pair) / static_cast<float>(rotary.rotary_dim);
     const auto base = static_cast<float>(rotary.base);
     return static_cast<float>(std::pow(double{base}, double{exponent}));
   }
 
-  // Where the pair lies on YaRN's ramp, 0 kept to 1 stretched, by what became of it.
+  // The pair's position on YaRN's ramp, 0 kept to 1 stretched, recovered from its scaled frequency.
   [[nodiscard]] float stretched(const YarnScaling& rule) const {
     if (rule.factor == 1) return 0;
     const double along = (1 - scaled_ / unscaled_) / (1 - 1 / rule.factor);

@@ -10,7 +10,7 @@
 namespace rotary {
 namespace {
 
-// Pair 0 grows and fades the fastest. False for NaN, too.
+// Checks pair 0, whose factor changes fastest. False for NaN, too.
 bool is_within_range(const Xpos& xpos, long double position) {
   const long double doublings = (position - xpos.center) * xpos_doublings(xpos, Role::query, 0, 1);
   return std::abs(doublings) <= most_xpos_doublings;
@@ -23,7 +23,7 @@ Error out_of_range(const Xpos& xpos, Number position) {
                           xpos.scale_base);
 }
 
-// Factors change one way: the first and the last position bound those between.
+// Factors are monotonic, so the first and last position bound all between.
 Status check(const Xpos& xpos, const ConsecutivePositions& positions) {
   if (positions.tokens < 1) return {};
   const std::int64_t last = positions.first + (positions.tokens - 1);
@@ -35,7 +35,7 @@ Status check(const Xpos& xpos, const ConsecutivePositions& positions) {
   return {};
 }
 
-// A stride of 0 repeats one position, which is looked at once: counts may be any.
+// A stride of 0 repeats one position, so one check suffices and tokens may be any number.
 template <class Number>
 Status check(const Xpos& xpos, const PositionArray<Number>& positions) {
   if (positions.batch < 1 || positions.tokens < 1) return {};
@@ -69,7 +69,7 @@ Status check_xpos_range(const Xpos& xpos, const Positions& positions) {
 
 long double xpos_doublings(const Xpos& xpos, Role role, std::int64_t pair,
                            std::int64_t pairs) noexcept {
-  // (2i/d + 2/5) / (7/5), times 5d/5d; d = 2 * pairs
+  // zeta = (2i/d + 2/5) / (7/5) with both sides times 5d; d = 2 * pairs
   const long double zeta =
       static_cast<long double>(10 * pair + 4 * pairs) / static_cast<long double>(14 * pairs);
   const long double of_query = std::log2(zeta) / xpos.scale_base;

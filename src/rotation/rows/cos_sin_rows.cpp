@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows from somebody else's cos and sin: every element is read twice, once to be checked and, when
-// all are good, once to be converted.
+// Makes rows from a caller's cos and sin. Every element is read twice: once to check it and, if all
+// are good, once to convert it.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -24,7 +24,7 @@
 namespace rotary {
 namespace {
 
-// What cos^2 + sin^2 may differ from A^2, relative. Rows rounded to bf16 differ by up to 0.8 %.
+// Relative tolerance of cos^2 + sin^2 against A^2. Rows rounded to bf16 differ by up to 0.8 %.
 constexpr double tolerance = 0.02;
 
 ConstHeadsView view_of(const void* elements, const CosSinView& rows, std::int64_t pairs) {
@@ -37,7 +37,7 @@ ConstHeadsView view_of(const void* elements, const CosSinView& rows, std::int64_
                   .feature = pairs == 1 ? 1 : rows.pair_stride}});
 }
 
-// Requires elements.
+// Requires a view that has elements.
 Status check_elements(std::string_view name, const ConstHeadsView& view) {
   if (view.data == nullptr) {
     return invalid_argument(name, " must not be null, got null for ", view.extents.tokens,
@@ -59,7 +59,7 @@ Status check_elements(std::string_view name, const ConstHeadsView& view) {
   return {};
 }
 
-// 0 is a stride that was forgotten: every token would turn as the first.
+// A stride of 0 was probably forgotten: every token would be rotated like the first.
 Status check_strides(const CosSinView& rows, std::int64_t pairs) {
   if (pairs > 1 && rows.pair_stride == 0) {
     return invalid_argument("pair_stride must not be 0 for more than one pair, got ", pairs,
@@ -76,7 +76,7 @@ Status check_strides(const CosSinView& rows, std::int64_t pairs) {
   return {};
 }
 
-// The rows may lie beside what they are made from, in one buffer, but not on it.
+// The rows and their source may share a buffer but must not overlap.
 Status check_memory(std::span<const std::byte> memory, std::string_view name,
                     const ConstHeadsView& view) {
   const auto count = static_cast<std::int64_t>(memory.size() / sizeof(float));
@@ -135,8 +135,8 @@ Values values_at(const CosSinView& rows, const Index& at) {
   return {.cos = value_at<Element>(rows.cos, i), .sin = value_at<Element>(rows.sin, i)};
 }
 
-// Calls visit(index) for each pair until it returns false; whether all returned true. Without
-// tokens the batch may be any.
+// Calls visit(index) for each pair until it returns false; returns whether all returned true.
+// Without tokens the batch may be any number.
 template <class Visit>
 bool for_each_pair(const CosSinView& rows, std::int64_t pairs, Visit visit) {
   if (rows.tokens == 0) return true;
@@ -150,7 +150,8 @@ bool for_each_pair(const CosSinView& rows, std::int64_t pairs, Visit visit) {
   return true;
 }
 
-// "; attention_factor 1.5 fits every pair" when one does: then only the number was forgotten.
+// "; attention_factor 1.5 fits every pair" if one factor fits all: then the caller probably forgot
+// only attention_factor.
 template <class Element>
 std::string fitting_factor(const CosSinView& rows, std::int64_t pairs) {
   double least = std::numeric_limits<double>::infinity();
@@ -188,7 +189,7 @@ Status check_values(const CosSinView& rows, std::int64_t pairs) {
                           got.sin, where, fitting_factor<Element>(rows, pairs));
 }
 
-// Into [batch][tokens][cos, sin][lane_stride], padding as that of a pair that does not turn.
+// Writes [batch][tokens][cos, sin][lane_stride]; padding lanes hold a pair that does not rotate.
 template <class Element, class Real>
 void convert(const CosSinView& rows, std::int64_t pairs, Real* to) {
   const std::int64_t lane_stride = lane_stride_for(pairs);

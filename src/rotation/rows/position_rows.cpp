@@ -21,7 +21,7 @@ SplitPosition at(const PositionArray<Number>& positions, std::int64_t batch, std
   return split_position(number_at(positions, batch, token));
 }
 
-// How many tokens from this one on, which is an integer, are consecutive integers.
+// Length of the run of consecutive integers that begins at this token. Requires an integer there.
 template <class Number>
 std::int64_t run_length(const PositionArray<Number>& positions, std::int64_t batch,
                         std::int64_t token) {
@@ -52,7 +52,7 @@ class RowsWriter {
     write_run(0, static_cast<std::uint64_t>(positions.first), positions.tokens);
   }
 
-  // Run by run: packed documents and padding are consecutive over long stretches.
+  // Writes run by run: packed documents and padding have long runs of consecutive positions.
   template <class Number>
   void write(const PositionArray<Number>& positions) const {
     bool all_integers = true;
@@ -87,10 +87,10 @@ class RowsWriter {
                 .rows = element(row, 0)});
   }
 
-  // Pairs [pair, pair + block_lanes) of every position that is no integer.
+  // Writes pairs [pair, pair + block_lanes) of every position that is not an integer.
   template <class Number>
   void write_between(const PositionArray<Number>& positions, std::int64_t pair) const {
-    std::array<Turns, block_lanes> turns{};  // padding does not turn
+    std::array<Turns, block_lanes> turns{};  // padding does not rotate
     const std::int64_t turning = std::min(block_lanes, pairs_ - pair);
     for (std::int64_t i = 0; i < turning; ++i) {
       turns[static_cast<std::size_t>(i)] =

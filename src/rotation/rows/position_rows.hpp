@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who makes the rows of which positions: for numerics exact a kernel, consecutive integers run by
-// run, positions between integers one by one, and those of xPos in xpos_rows; for the other
-// numerics recipe_rows.
+// Chooses how rows are made. With numerics exact, a kernel makes them: runs of consecutive integers
+// run by run, positions between integers one by one, xPos in xpos_rows. All other numerics use
+// recipe_rows.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@
 
 namespace rotary {
 
-// Where rows go, [batch][tokens][cos, sin][lane_stride] elements of this type, and whose they are.
+// Destination of rows, [batch][tokens][cos, sin][lane_stride] elements of `dtype`, and their users.
 struct RowsMemory {
   std::byte* rows;
   RowDType dtype;
-  std::optional<DType> tensors;  // what recipes round to
+  std::optional<DType> tensors;  // dtype that recipes round to
   std::optional<Role> role;
 };
 
-// Requires what make_rotations checks, at least one token, and memory for the rows: without tokens
-// the batch may be any. Allocates nothing.
+// Requires what make_rotations() checks, memory for the rows, and at least one token: without
+// tokens the batch may be any number. Allocates nothing.
 void write_rows(const RowsMemory& memory, const Frequencies& frequencies,
                 const Positions& positions, const kernels::KernelTable& kernels) noexcept;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operation on a float is rounded to float32 where it stands: the order of the operations is
-// the recipe (docs/theory/numerics.md). Only cos and sin are evaluated in double and rounded once,
-// which gives the nearest float32 but for about one in 2^28, so that no C library's or vector
-// library's cosf decides the last bit.
+// Every float operation is rounded to float32 on its own: the order of operations is the recipe
+// (docs/theory/numerics.md). Only cos and sin are evaluated in double and rounded once, which gives
+// the nearest float32 except in about one of 2^28 cases, so no C or vector library's cosf decides
+// the last bit.
 #include "rotation/rows/recipe_rows.hpp"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class TransformersRecipe {
     }
   }
 
-  // Of a pair that does not turn.
+  // cos of a pair that does not rotate.
   [[nodiscard]] float resting_cos() const { return of_table(factor_); }
 
  private:
@@ -79,7 +79,7 @@ class TransformersRecipe {
   std::span<const double> inv_freq_;
   float factor_;
   bool double_angle_;
-  DType table_;  // that cos and sin are rounded to
+  DType table_;  // cos and sin are rounded to this
 };
 
 class GgmlRecipe {
@@ -109,7 +109,7 @@ class GgmlRecipe {
     return interpolated * (1 - mix) + extrapolated * mix;
   }
 
-  // 1 up to ramp_low, 0 from ramp_high on.
+  // YaRN's ramp: 1 up to ramp_low, 0 from ramp_high on.
   [[nodiscard]] float kept(std::size_t pair) const {
     const float width = std::max(0.001F, angles_.ramp_high - angles_.ramp_low);
     const float along = (static_cast<float>(pair) - angles_.ramp_low) / width;
@@ -136,7 +136,7 @@ void for_each_position(const PositionArray<Number>& positions, Visit visit) {
   }
 }
 
-// Padding as that of a pair that does not turn.
+// Padding lanes hold a pair that does not rotate.
 template <class Recipe>
 void write_rows(const Recipe& recipe, const Positions& positions, std::int64_t pairs, float* rows) {
   const std::int64_t lane_stride = lane_stride_for(pairs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of cos and sin as Transformers and ggml round them.
+// Makes rows of cos and sin with the rounding of Transformers and ggml.
 #pragma once
 
 #include "rotary/frequencies.hpp"

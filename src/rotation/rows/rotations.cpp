@@ -81,9 +81,9 @@ Status remake(Rotations& rotations, const Frequencies& frequencies, const Positi
 
 }  // namespace
 
-// Where xPos scales no row, and no recipe rounds its angles, the smallest number is A times the
-// sine of 2^-64 turn, above 2^-82: of the caller's modes only the direction of rounding counts, and
-// a step of one token is spared the time that reading the others takes.
+// Without xPos factors and without a recipe's rounding, the smallest nonzero number is A times the
+// sine of 2^-64 turn, above 2^-82. Of the caller's floating-point modes only the rounding direction
+// then matters, and a step of one token saves the time of reading the others.
 Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
                         const Positions& positions) noexcept {
   const auto body = [&]() -> Status { return remake(rotations, frequencies, positions); };

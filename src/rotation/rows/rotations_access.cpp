@@ -36,7 +36,7 @@ Status check(std::optional<Role> role) {
                           static_cast<std::int32_t>(*role));
 }
 
-// Why count_bytes found nothing.
+// The reason why count_bytes() returned nothing.
 Error uncountable(std::int64_t batch, std::int64_t tokens) {
   if (batch < 1) return invalid_argument("batch must be at least 1, got ", batch);
   if (tokens < 0) return invalid_argument("tokens must be at least 0, got ", tokens);
@@ -44,11 +44,10 @@ Error uncountable(std::int64_t batch, std::int64_t tokens) {
                           " tokens");
 }
 
-// Nothing for counts that are no counts or more than fit in memory. Requires a valid
-// window.
+// Nothing if a count is out of range or the rows do not fit in memory. Requires a valid window.
 std::optional<std::size_t> count_bytes(const HeadWindow& window, std::int64_t batch,
                                        std::int64_t tokens, RowDType rows) {
-  std::int64_t bytes = 2 * lane_stride_for(window.pairs()) * element_bytes(rows);  // of one row
+  std::int64_t bytes = 2 * lane_stride_for(window.pairs()) * element_bytes(rows);  // per row
   if (batch < 1 || tokens < 0 || __builtin_mul_overflow(bytes, tokens, &bytes) ||
       __builtin_mul_overflow(bytes, batch, &bytes)) {
     return std::nullopt;
@@ -97,7 +96,7 @@ Status RotationsAccess::reshape(Rotations& rotations, const RowsShape& shape) {
   if (!bytes) return uncountable(shape.batch, shape.tokens);
   if (rotations.memory_.empty()) {
     if (rotations.owned_.size() != *bytes) {
-      rotations.owned_.resize(*bytes);  // the last thing that can fail
+      rotations.owned_.resize(*bytes);  // nothing after this can fail
     }
   } else if (rotations.memory_.size() < *bytes) {
     return invalid_argument("memory must hold ", *bytes, " bytes, which ",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one door to what Rotations hold: sizes are checked and memory found before anything changes.
+// The only access to the insides of Rotations: sizes are checked and memory is found before
+// anything changes.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +11,10 @@
 
 namespace rotary {
 
-// Whose a row is.
+// Whether each token has a row of its own.
 enum class RowSharing { each_token, one_for_all };
 
-// What rows are of.
+// Everything that describes a set of rows.
 struct RowsShape {
   const HeadWindow& window;
   double attention_factor = 1;
@@ -26,19 +27,20 @@ struct RowsShape {
 };
 
 struct RotationsAccess {
-  // The caller's, or empty.
+  // Memory given by the caller, or empty.
   [[nodiscard]] static std::span<const std::byte> memory(const Rotations& rotations) {
     return rotations.memory_;
   }
 
-  // Without rows yet; memory, row_dtype, role and tensors are those of the options.
+  // Rotations without rows; memory, row_dtype, role and tensors come from the options.
   [[nodiscard]] static Result<Rotations> empty(const HeadWindow& window,
                                                const RotationsOptions& options);
 
-  // Makes room for rows of this shape, or fails and changes nothing. Requires a valid window.
+  // Makes room for rows of this shape; on failure nothing has changed. Requires a valid window.
   [[nodiscard]] static Status reshape(Rotations& rotations, const RowsShape& shape);
 
-  // Where they go: [batch][tokens][cos, sin][lane_stride] elements of row_dtype(), or one row.
+  // Destination of the rows: [batch][tokens][cos, sin][lane_stride] elements of row_dtype(), or one
+  // row.
   [[nodiscard]] static std::byte* rows(Rotations& rotations) noexcept {
     return rotations.memory_.empty() ? rotations.owned_.data() : rotations.memory_.data();
   }

@@ -16,12 +16,12 @@
 namespace rotary {
 namespace {
 
-// Padding neither turns nor grows.
+// Constants of a block of pairs. Padding lanes neither rotate nor grow.
 struct Block {
   std::int64_t pair = 0;
   std::size_t lanes = 0;
   std::array<Turns, block_lanes> turns{};
-  std::array<long double, block_lanes> doublings{};  // for each position from the center
+  std::array<long double, block_lanes> doublings{};  // per position from the center
 };
 
 class XposRowsWriter {

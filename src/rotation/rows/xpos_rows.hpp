@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of xPos: every position by itself, cos and sin in double from a kernel, then the factor of
-// the pair and the role.
+// Makes rows for xPos, each position by itself: a kernel makes cos and sin in double, then the
+// factor of the pair and role is applied.
 #pragma once
 
 #include "kernels/kernels.hpp"

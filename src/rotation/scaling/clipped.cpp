@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clipped RoPE: the slow pairs, which never completed a turn in training, are slowed down or stand
-// still. arXiv 2602.05258; modeling_cope.py of hrlics/CoPE.
+// Clipped RoPE: slow pairs, which never completed a turn in training, are slowed down or stopped.
+// arXiv 2602.05258; modeling_cope.py of hrlics/CoPE.
 #include <cmath>
 #include <numbers>
 
@@ -10,8 +10,8 @@
 namespace rotary {
 namespace {
 
-// (1 + cos t) / 2 at the clipped pair, t = π clipped / (n - 1), as the square of a sine that counts
-// from the other end: near π, 1 + cos t would cancel.
+// (1 + cos t) / 2 with t = π clipped / (n - 1), written as the square of a sine that counts from
+// the other end: near π, 1 + cos t would cancel.
 double kept_part(std::int64_t clipped, const ClippedScaling& rule) {
   if (rule.edge == ClippedEdge::hard) return 0;
   if (rule.clipped_pairs == 1) return 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dynamic NTK: the base of NTK-aware scaling follows the length of the context, so that a context
-// within the original one is not scaled at all. bloc97 and emozilla 2023; the formula of
-// Transformers' _compute_dynamic_ntk_parameters.
+// Dynamic NTK: the base of NTK-aware scaling grows with the length of the context; a context within
+// the original one is not scaled. bloc97 and emozilla 2023; the formula of Transformers'
+// _compute_dynamic_ntk_parameters.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@
 namespace rotary {
 namespace {
 
-// factor L / original - (factor - 1), written without its cancellation; 1 up to the original.
+// factor L / original - (factor - 1), rewritten to avoid cancellation; 1 for L up to original.
 double growth_of(const DynamicNtkScaling& rule, const UnscaledRotary& rotary) {
   const std::int64_t original = rule.original_context_tokens;
   const std::int64_t beyond = std::max(*rotary.context_tokens - original, std::int64_t{0});

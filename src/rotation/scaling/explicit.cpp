@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frequencies given one by one. Their range is that of every rule's frequencies, which
-// make_frequencies checks.
+// Frequencies given one by one. make_frequencies() checks their range, as for every rule.
 #include "base/message.hpp"
 #include "rotation/scaling/rules.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LongRoPE. Ding et al. 2024, arXiv 2402.13753: a factor for each pair, found by search, in one
-// list for contexts up to the original one and one for those beyond. The attention factor is that
-// of Transformers' _compute_longrope_parameters.
+// list for contexts up to the original one and another for longer ones. The attention factor is
+// that of Transformers' _compute_longrope_parameters.
 #include <cmath>
 
 #include "base/message.hpp"
@@ -24,7 +24,7 @@ Status require_list(std::string_view field, const std::vector<double>& list,
   return {};
 }
 
-// The range that A has in every rule.
+// The range of A in every rule.
 Status require_on_rows(std::string_view field, const std::optional<double>& value) {
   if (!value || (*value >= 0x1p-20 && *value <= 0x1p20)) return {};
   return invalid_argument(field, " must be in [2^-20, 2^20], got ", *value);

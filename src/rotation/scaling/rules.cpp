@@ -24,7 +24,7 @@ struct RopeTypeName {
   std::string_view operator()(const ExplicitScaling&) const { return "explicit"; }
 };
 
-// A rule that does has an overload of its own.
+// Rules whose frequencies depend on the context have overloads of their own.
 struct DependsOnContext {
   template <class Rule>
   bool operator()(const Rule&) const {

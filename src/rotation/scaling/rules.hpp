@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a scaling rule is: an overload of validate() and one of scale() for its aggregate, both in
-// the file named after it. Leaving one out does not link. Double precision on vectors of length
-// pairs; no tensor, dtype or device is known here.
+// A scaling rule is an overload of validate() and one of scale() for its aggregate, both in the
+// file named after it. Leaving one out does not link. Rules compute in double on vectors of length
+// pairs and know no tensor, dtype or device.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace rotary {
 
-// What the frequencies start from.
+// The input of every scaling rule.
 struct UnscaledRotary {
   double base = 0;                                  // finite, > 1
   std::int64_t rotary_dim = 0;                      // even, >= 2
@@ -24,15 +24,15 @@ struct UnscaledRotary {
 struct ScaledFrequencies {
   std::vector<double> inv_freq;  // [rotary_dim / 2], radians per position
   double attention_factor = 1;
-  ContextRange contexts = {};  // that give these frequencies
+  ContextRange contexts = {};  // contexts that have these frequencies
 };
 
 // ω_i = base^(-2i/rotary_dim), i < rotary_dim/2. RoFormer §3.2.2; the denominator is the rotary
 // dimension, not head_dim and not the model's width.
 [[nodiscard]] std::vector<double> unscaled_inv_freq(const UnscaledRotary& rotary);
 
-// With base * growth^(d/(d-2)) for base: the slowest pair then turns exactly growth times slower,
-// and the fastest does not change. bloc97 2023, "NTK-aware".
+// Replaces base by base * growth^(d/(d-2)): the slowest pair then rotates exactly growth times
+// slower, and the fastest does not change. bloc97 2023, "NTK-aware".
 [[nodiscard]] UnscaledRotary with_ntk_base(const UnscaledRotary& rotary, double growth);
 
 [[nodiscard]] Status validate(const NoScaling& rule, const UnscaledRotary& rotary);
@@ -49,7 +49,7 @@ struct ScaledFrequencies {
 [[nodiscard]] Status validate(const RetNetScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const ExplicitScaling& rule, const UnscaledRotary& rotary);
 
-// Require a rule that validate() accepts.
+// All overloads require a rule that validate() accepts.
 [[nodiscard]] ScaledFrequencies scale(const NoScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const LinearScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const NtkScaling& rule, const UnscaledRotary& rotary);
@@ -65,14 +65,14 @@ struct ScaledFrequencies {
 [[nodiscard]] ScaledFrequencies scale(const RetNetScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const ExplicitScaling& rule, const UnscaledRotary& rotary);
 
-// What all rules ask of a factor-like field.
+// Checks a factor-like field of any rule.
 [[nodiscard]] Status require_positive(std::string_view field, double value);
 [[nodiscard]] Status require_positive(std::string_view field, std::int64_t value);
 
-// What rules ask that use with_ntk_base.
+// Checks the dimension for rules that use with_ntk_base().
 [[nodiscard]] Status require_ntk_dimension(const UnscaledRotary& rotary);
 
-// What a rule asks whose frequencies depend on the length of the context.
+// Checks that a context is given, for rules whose frequencies depend on its length.
 [[nodiscard]] Status require_context(std::string_view rope_type, const UnscaledRotary& rotary);
 
 }  // namespace rotary

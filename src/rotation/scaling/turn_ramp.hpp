@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs ordered by how often they turn within a context: where a rule goes from those that it keeps
-// to those that it stretches.
+// The ramp, over pairs ordered by their turns within a context, from pairs that a rule keeps to
+// pairs that it stretches.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct TurnRange {
   std::int64_t original_context_tokens = 0;
 };
 
-// Whether a ramp starts and ends on whole pairs, rounded outwards, or between them.
+// Whether a ramp's ends are rounded outwards to whole pairs.
 enum class RampEnds { whole_pairs, fractional };
 
 // A linear ramp over the pair's index.
@@ -25,11 +25,11 @@ struct TurnRamp {
   double low = 0;
   double high = 0;
 
-  // 0 for pairs that turn fast times or more, 1 for those that turn slow times or less.
+  // 0 for pairs that make `fast` turns or more, 1 for those that make `slow` turns or fewer.
   [[nodiscard]] double at(std::size_t pair) const;
 };
 
-// Between 0 and d - 1, although only d/2 pairs exist: every implementation does so.
+// Clamps the ramp to [0, d - 1], although only d/2 pairs exist, as every implementation does.
 [[nodiscard]] TurnRamp turn_ramp(const TurnRange& turns, const UnscaledRotary& rotary,
                                  RampEnds ends);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // YaRN. Peng et al. 2023, arXiv 2309.00071 §3, in the form that Transformers computes
-// (_compute_yarn_parameters): a ramp over the pair index between the pair that turns beta_fast
-// times within the original context (kept) and the one that turns beta_slow times (stretched by
-// factor). The paper's own ramp is linear in the turns instead.
+// (_compute_yarn_parameters): a ramp over the pair index, from the pair that makes beta_fast turns
+// within the original context (kept) to the pair that makes beta_slow turns (stretched by factor).
+// The paper's own ramp is linear in the turns instead.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -26,7 +26,7 @@ std::vector<double> ramp_over_pairs(const YarnScaling& rule, const UnscaledRotar
   return stretched;
 }
 
-// 1 - γ(r) of the paper, r the turns of a pair within the original context.
+// 1 - γ(r) of the paper, where r is the pair's turns within the original context.
 double stretched_by_turns(const YarnScaling& rule, double inv_freq) {
   const double turns =
       static_cast<double>(rule.original_context_tokens) * inv_freq / (2 * std::numbers::pi);

@@ -12,8 +12,8 @@ bool contains(const Distances& range, const Distances& part) noexcept {
   return range.first <= part.first && part.last <= range.last;
 }
 
-// key - query of all pairs that the mask may leave of queries at positions up to last_query; where
-// there are none, of one.
+// Range of key - query that the mask may leave for queries at positions up to last_query. Never
+// empty: one distance if no pair is left.
 Distances seen_distances(const BiasedBlock& block, std::int64_t last_query) noexcept {
   const AttentionSequence& sequence = block.sequence;
   const AttentionMask& mask = block.mask;
@@ -36,12 +36,12 @@ Distances all_distances(const ScoreBias& bias, const BiasedBlock& block) noexcep
   return bias.distinct(seen_distances(block, last_position(block.sequence)));
 }
 
-// FIRE divides by the same number up to here.
+// Whether the query is up to FIRE's threshold, where all queries share one divisor.
 bool is_below_threshold(const relative::FireEvaluator& fire, std::int64_t query) noexcept {
   return query <= static_cast<std::int64_t>(std::min(fire.reach(0), 0x1p60));
 }
 
-// Of the queries of a sequence that tables serve; empty where they serve none.
+// Distances of the queries that tables serve; empty if they serve none.
 Distances table_distances(const ScoreBias& bias, const BiasedBlock& block) noexcept {
   const relative::FireEvaluator* const fire = bias.fire();
   const Distances all = all_distances(bias, block);
@@ -49,7 +49,8 @@ Distances table_distances(const ScoreBias& bias, const BiasedBlock& block) noexc
   if (!is_below_threshold(*fire, block.sequence.query_position)) return {};
   const std::int64_t last = last_position(block.sequence);
   if (is_below_threshold(*fire, last)) return all;
-  // Those that the queries up to the threshold see may be none, and the one instead beyond all.
+  // Queries up to the threshold may see no key; seen_distances() then returns one distance, which
+  // may lie beyond `all`.
   const Distances low = seen_distances(block, static_cast<std::int64_t>(fire->reach(0)));
   return {.first = std::min(low.first, all.last), .last = std::min(low.last, all.last)};
 }
@@ -69,7 +70,8 @@ BiasSizes largest(const BiasSizes& a, const BiasSizes& b) noexcept {
 }
 
 BiasSizes bias_sizes(const ScoreBias& bias, const BiasedBlock& block, std::int64_t rows) noexcept {
-  // Of some of the keys, whichever they are: which distances are distinct depends on them.
+  // For a part of the sequence's keys, reserve enough for any such part: which distances are
+  // distinct depends on the part.
   const std::int64_t keys = block.keys.end - block.keys.begin;
   const std::int64_t some = keys + block.sequence.queries;
   const bool all = keys == block.sequence.keys;

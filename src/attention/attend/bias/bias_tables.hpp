@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The biases of what one worker of attend() does, kept from block to block: each distance of a
-// sequence is evaluated once for a head, not once for a block of queries. FIRE has a table for the
-// queries up to its threshold, which share their divisor, and a row for each query beyond.
+// The biases that one worker of attend() keeps from block to block: each distance of a sequence is
+// evaluated once per head, not once per block of queries. FIRE has a table for the queries up to
+// its threshold, which share one divisor, and a row for each query beyond it.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@
 
 namespace rotary {
 
-// Entries beyond what a row needs in each table of a bias (RowLimits).
+// Extra entries at each end of a bias table or row, which RowLimits requires.
 inline constexpr std::int64_t bias_margin = kernels::keys_of_panel;
 
-// Of the rows of FIRE that exist at once.
+// Floats from one FIRE row to the next in BiasMemory::rows.
 inline constexpr std::int64_t row_bias_stride = kernels::keys_of_tile + 2 * bias_margin;
 
-// Elements of BiasMemory, the most that any sequence of a call needs.
+// Element counts of the arrays of BiasMemory.
 struct BiasSizes {
   std::int64_t terms = 0;
   std::int64_t tables = 0;
   std::int64_t rows = 0;
-  std::int64_t breaks = 0;        // of FIRE
-  std::int64_t denominators = 0;  // of FIRE
+  std::int64_t breaks = 0;        // FIRE only
+  std::int64_t denominators = 0;  // FIRE only
 };
 
 [[nodiscard]] BiasSizes largest(const BiasSizes& a, const BiasSizes& b) noexcept;
@@ -40,38 +40,39 @@ struct BiasMemory {
   FireMemory fire;
 };
 
-// Heads and queries that meet the keys of their sequence together.
+// A range of heads and of queries of one sequence that attend to the same range of keys.
 struct BiasedBlock {
   AttentionSequence sequence;
   AttentionMask mask;
-  KeyRun keys;                   // of the sequence, those that are met
-  std::int64_t first_query = 0;  // of the sequence
+  KeyRun keys;                   // the keys of the sequence that they attend to
+  std::int64_t first_query = 0;  // within the sequence
   std::int64_t queries = 0;
   std::int64_t first_head = 0;
   std::int64_t heads = 0;
 };
 
-// Of such blocks, whatever their first query and, of so many, their keys, and so many rows of FIRE
-// at once.
+// Enough for any block of this sequence with as many queries, heads and keys, whatever its first
+// query, and for `rows` FIRE rows at a time.
 [[nodiscard]] BiasSizes bias_sizes(const ScoreBias& bias, const BiasedBlock& block,
                                    std::int64_t rows) noexcept;
 
 class BiasTables {
  public:
-  // bias: null where there is none.
+  // bias: null for none.
   BiasTables(const ScoreBias* bias, kernels::FillPieces fill_pieces,
              const BiasMemory& memory) noexcept;
 
-  // What follows is about this block.
+  // The calls below refer to this block.
   void begin(const BiasedBlock& block) noexcept;
 
-  // Whether a query of the block has rows instead of a table.
+  // Whether a query of the block needs rows instead of a table.
   [[nodiscard]] bool has_rows(std::int64_t query) const noexcept;
 
-  // Of a query that has none; both counted from the first one of the block.
+  // Points limits at the table. Requires !has_rows(query); query and head count from the block's
+  // first.
   void set_table(kernels::RowLimits& limits, std::int64_t query, std::int64_t head) const noexcept;
 
-  // Of one that does: makes row number `row` of those that exist at once, of the keys of
+  // Makes bias row `row` and points limits at it. Requires has_rows(query). Fills the keys of
   // `keys` that are within the limits.
   struct Row {
     std::int64_t row = 0;
@@ -93,10 +94,10 @@ class BiasTables {
   BiasMemory memory_;
   std::optional<FireRows> fire_;
   BiasedBlock block_;
-  Distances range_;        // of the terms
-  Distances table_range_;  // of the tables
+  Distances range_;        // of terms
+  Distances table_range_;  // of tables
   std::int64_t table_stride_ = 0;
-  std::int64_t first_head_ = 0;  // of the tables
+  std::int64_t first_head_ = 0;  // of tables
   std::int64_t heads_ = 0;
 };
 

@@ -21,7 +21,7 @@ void FireRows::set_terms(const double* terms, std::int64_t first) noexcept {
   first_ = first;
 }
 
-// Starts looking at `piece`.
+// Finds the piece that holds the term; the search starts at `piece`.
 std::size_t FireRows::piece_from(std::size_t piece, double term,
                                  double denominator) const noexcept {
   const std::span<const double> breaks = evaluator_.breaks();
@@ -30,8 +30,8 @@ std::size_t FireRows::piece_from(std::size_t piece, double term,
   return piece;
 }
 
-// The first distance beyond the end of a piece that the nearest key is not beyond and the farthest
-// one is. Starts looking where the row before had it.
+// The first distance whose term is beyond the end of `piece`. Requires that the nearest distance is
+// not beyond it and the farthest is. The search starts at the previous row's bound.
 std::int64_t FireRows::bound_from(const Side& side, std::size_t piece, const Reach& reach,
                                   double denominator) const noexcept {
   const double end = evaluator_.breaks()[piece] * denominator;
@@ -62,7 +62,7 @@ void FireRows::find(Side& side, const Reach& reach, double denominator) const no
     side.bounds[piece] = bound_from(side, piece, reach, denominator);
 }
 
-// Up to key `end` of the row.
+// Appends a piece that ends at key `end` of the row.
 void FireRows::add(const FireRow& row, std::size_t piece, std::int64_t end) noexcept {
   const relative::StraightPiece of_x = evaluator_.piece(row.head, piece);
   memory_.pieces[count_++] = {.slope = of_x.slope * (std::numbers::log2e / row.denominator),

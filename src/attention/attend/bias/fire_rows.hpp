@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// FIRE's bias of one query to consecutive keys, in units of log2. With a term for each distance
-// made before, ln(1 + c d), a row is a few straight pieces of it: x is the term divided by the
-// query's own number, and where x passes a break of the network its slope changes.
+// FIRE's bias of one query to consecutive keys, in units of log2. The terms ln(1 + c d) of all
+// distances d are computed beforehand. x is the term divided by the query's denominator, and the
+// bias is linear in x between the breaks of the network, so a row is a few straight pieces.
 #pragma once
 
 #include <cstddef>
@@ -13,41 +13,42 @@
 
 namespace rotary {
 
-// Of one query and one head. Values may be written up to lane_multiple places beyond the last.
+// One row: one query and one head. Up to lane_multiple values beyond the last may be overwritten.
 struct FireRow {
   double denominator = 1;  // FireEvaluator::denominator
   std::int64_t head = 0;
-  Distances keys;  // key - query, not empty
+  Distances keys;  // range of key - query, not empty
   float* values = nullptr;
 };
 
-// Memory for the pieces of a row.
+// Memory for the breaks and pieces of a row.
 struct FireMemory {
   std::int64_t* bounds = nullptr;            // [2][breaks]
   kernels::StraightPiece* pieces = nullptr;  // [2][breaks + 1]
 };
 
-// Rows are found from the one before: neighbouring queries change piece at neighbouring keys.
+// Each row starts its search from the previous one: neighbouring queries change piece at
+// neighbouring keys.
 class FireRows {
  public:
   FireRows(const relative::FireEvaluator& evaluator, kernels::FillPieces fill_pieces,
            const FireMemory& memory) noexcept;
 
-  // terms[i] belongs to distance first + i; lane_multiple more can be read.
+  // terms[i] belongs to distance first + i; lane_multiple more entries must be readable.
   void set_terms(const double* terms, std::int64_t first) noexcept;
 
-  // Requires terms of all of its keys.
+  // Requires terms for all distances of the row.
   void fill(const FireRow& row) noexcept;
 
  private:
-  // Keys up to the query, or after it.
+  // The keys up to the query, or those after it.
   struct Side {
     std::int64_t sign = 1;           // key - query = sign * distance
-    std::int64_t* bounds = nullptr;  // [breaks]: the first distance beyond each
-    std::size_t nearest = 0;         // piece
+    std::int64_t* bounds = nullptr;  // [breaks]: first distance beyond each break
+    std::size_t nearest = 0;         // index of a piece
     std::size_t farthest = 0;
   };
-  // Both ends included.
+  // Range of distances, both ends included.
   struct Reach {
     std::int64_t nearest = 0;
     std::int64_t farthest = 0;
@@ -69,10 +70,10 @@ class FireRows {
   kernels::FillPieces fill_pieces_;
   FireMemory memory_;
   const double* terms_ = nullptr;
-  std::int64_t first_ = 0;  // distance
+  std::int64_t first_ = 0;  // distance of terms_[0]
   Side before_;
   Side after_;
-  std::int64_t count_ = 0;  // of pieces of the current row
+  std::int64_t count_ = 0;  // pieces of the current row
 };
 
 }  // namespace rotary

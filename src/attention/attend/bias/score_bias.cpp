@@ -11,7 +11,7 @@ namespace {
 
 using relative::PairOfPositions;
 
-// Beyond what a score can be beside it in float32 a bias counts as this much.
+// Largest magnitude of a finite bias, beyond that of any score beside it; larger ones are clamped.
 constexpr double largest_bias = 0x1p126;
 
 float in_log2(double bias) {
@@ -30,7 +30,7 @@ double distance_of(const AlibiScores& scores, const PairOfPositions& pair) noexc
                                                    : static_cast<double>(pair.relative());
 }
 
-// A pair that has this distance.
+// A pair at this distance.
 PairOfPositions pair_at(std::int64_t distance) noexcept { return {.query = 0, .key = distance}; }
 
 template <class Evaluator>
@@ -55,7 +55,7 @@ void fill_numbers(const DistanceTables& to, const AlibiScores& scores) noexcept 
   }
 }
 
-// Row by row (fire_rows.hpp).
+// FIRE is filled row by row instead (fire_rows.hpp).
 void fill_numbers(const DistanceTables&, const relative::FireEvaluator&) noexcept {}
 
 template <class Evaluator>
@@ -67,7 +67,7 @@ double term_of(const AlibiScores& scores, const PairOfPositions& pair) noexcept 
   return distance_of(scores, pair);
 }
 
-// What x of FIRE is, but for the divisor of the query.
+// FIRE's x before the division by the query's divisor.
 double term_of(const relative::FireEvaluator& evaluator, const PairOfPositions& pair) noexcept {
   return evaluator.numerator(pair.distance());
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A relative bias as the kernels of attention take it: numbers in units of log2, by distance. Of
-// FIRE, whose rows have a divisor of their own, there is only the term that they share
-// (fire_rows.hpp).
+// A relative bias in the form that attention kernels take: numbers in units of log2, by distance.
+// FIRE's rows each have a divisor of their own, so for FIRE only the shared term is computed here
+// (see fire_rows.hpp).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace rotary {
 
-// Of key - query, both ends included.
+// Range of key - query, both ends included.
 struct Distances {
   std::int64_t first = 0;
   std::int64_t last = -1;
@@ -21,8 +21,8 @@ struct Distances {
   [[nodiscard]] std::int64_t count() const noexcept { return last - first + 1; }
 };
 
-// For heads [first_head, first_head + heads): tables[head * stride + margin + i] of distance
-// range.first + i, and `margin` more at each end that repeat the last one there.
+// For heads [first_head, first_head + heads): tables[head * stride + margin + i] is the bias at
+// distance range.first + i. The `margin` entries at each end repeat the outermost bias.
 struct DistanceTables {
   float* tables = nullptr;
   std::int64_t stride = 0;  // >= range.count() + 2 * margin
@@ -30,12 +30,12 @@ struct DistanceTables {
   std::int64_t heads = 0;
   Distances range;
   std::int64_t margin = 0;
-  const double* terms = nullptr;  // of the range, where the bias keeps terms
+  const double* terms = nullptr;  // over range, if the bias keeps terms
 };
 
-// ALiBi without what is the same for all keys of a row, which softmax does not see: the form
-// key_position, slope * key, is the form causal, slope * (key - query), plus slope * query. Its
-// slopes are formed when they are asked for, so that it takes no memory.
+// ALiBi without the part that is equal for all keys of a row, which softmax ignores: form
+// key_position, slope * key, equals form causal, slope * (key - query), plus slope * query. Slopes
+// are computed on request, so this takes no memory.
 struct AlibiScores {
   const Alibi& alibi;
 };
@@ -51,33 +51,33 @@ std::variant<decltype(score_evaluator(std::declval<const Biases&>()))...> score_
     const std::variant<Biases...>&);
 using BiasEvaluator = decltype(score_evaluators(std::declval<const RelativeBiases&>()));
 
-// Made once for a call, from a valid bias, which must outlive it.
+// Made once per call from a valid bias, which must outlive it.
 class ScoreBias {
  public:
   explicit ScoreBias(const RelativeBias& bias);
 
-  // Null: distance tables serve.
+  // Null for every bias but FIRE; distance tables serve the others.
   [[nodiscard]] const relative::FireEvaluator* fire() const noexcept;
 
-  // Whether what all heads share takes so long to compute that it is worth its memory.
+  // Whether the part that all heads share is costly enough to keep in memory.
   [[nodiscard]] bool keeps_terms() const noexcept;
 
-  // The range without the distances at its ends that have the bias of the outermost one that
-  // stays; where it has none at all, one of them.
+  // The range clipped where the bias saturates: each distance cut off has the bias of the nearest
+  // one kept. If all are cut off, one saturated distance remains.
   [[nodiscard]] Distances distinct(Distances range) const noexcept;
 
-  // [range.count()] numbers that fill() takes. Requires a bias that keeps terms.
+  // Writes range.count() terms, for fill() or FireRows. Requires keeps_terms().
   void fill_terms(Distances range, double* terms) const noexcept;
 
-  // Not of FIRE.
+  // Requires a bias other than FIRE.
   void fill(const DistanceTables& tables) const noexcept;
 
-  // What a query at this position adds to its log-sum-exp.
+  // Constant that the query at this position adds to its log-sum-exp.
   [[nodiscard]] double row_constant(std::int64_t head, std::int64_t query) const noexcept;
 
  private:
   BiasEvaluator evaluator_;
-  std::int64_t saturation_;  // a distance from which on, to either side, the bias is the same
+  std::int64_t saturation_;  // from this distance on, on either side, the bias is constant
 };
 
 }  // namespace rotary

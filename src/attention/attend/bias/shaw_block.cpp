@@ -11,7 +11,7 @@ namespace rotary {
 using kernels::distance_scores_size;
 using kernels::rows_of_group;
 
-// The keys' vectors that a row meets, from the first to the last one.
+// Range of Shaw's key vectors that a row uses.
 KeyRun ShawBlock::keys_met_by(std::int64_t row, std::int64_t query) const {
   KeyRun met;
   for (const KeyRun& keys : {scratch_.sinks[row], scratch_.windows[row]}) {
@@ -91,7 +91,7 @@ void ShawBlock::add_values_met(KeyRun Met::*run) const {
                                    .scratch = scratch_.of_kernels});
 }
 
-// A vector that a row does not meet is not multiplied by 0 but left out: it may be NaN.
+// Vectors that a row does not use are left out, not multiplied by 0: they may hold NaN.
 void ShawBlock::add_values() const {
   if (shaw_.values.count == 0) return;
   add_values_met(&Met::sinks);

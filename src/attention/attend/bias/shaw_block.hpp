@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shaw's vectors in one block: of the keys, a table of biases for each row, which scores begin in;
-// of the values, sums of weights by distance, which multiply the vectors at the end.
+// Shaw's vectors in one block. Key vectors give each row a table of biases that its scores start
+// from. Value vectors are multiplied at the end by the sums of weights at each distance.
 #pragma once
 
 #include "attention/attend/block_rows.hpp"
@@ -11,26 +11,27 @@ class ShawBlock : public BlockRows {
  public:
   using BlockRows::BlockRows;
 
-  // Of what a job loads, rows of a run from index `first` on, before anything turns them: what they
-  // add to scores. Whether it has done the job, but for the turning.
+  // Computes what the key vectors add to the scores of the rows that `loading` loads: rows of run
+  // `run` from index `first` on, before rotation. Returns whether it has loaded the rows, without
+  // rotation.
   [[nodiscard]] bool score(const kernels::QueriesJob& loading, std::int64_t run,
                            std::int64_t first) const;
 
-  // Into the limits of all rows.
+  // Sets bias and place_of_key_0 in the limits of all rows.
   void set_limits() const;
 
-  // To the first split, when it has all that the queries attend to, as have sinks and windows.
-  // Overwrites the limits.
+  // Adds the value vectors to the first split. Requires that it holds everything the queries attend
+  // to and that sinks and windows cover the same keys. Overwrites the limits.
   void add_values() const;
 
  private:
-  // Vectors that a row meets.
+  // Range of vectors that a row uses.
   struct Met {
     KeyRun sinks;
     KeyRun window;
   };
 
-  // Of key 0 and a query.
+  // Index of the vector for key 0 and a query, before clamping.
   [[nodiscard]] std::int64_t vector_of_key_0(const ShawVectors& vectors, std::int64_t query) const {
     return sequence_.key_position - query_position(query) - vectors.first;
   }

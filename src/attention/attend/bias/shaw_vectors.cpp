@@ -16,7 +16,7 @@ namespace {
 using kernels::keys_of_panel;
 using kernels::padded_features;
 
-// Distances of keys and queries, from key to query: a key stands so far after its query.
+// Range of distances key - query of a call.
 struct Reach {
   std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
   std::int64_t highest = std::numeric_limits<std::int64_t>::min();
@@ -59,13 +59,12 @@ double element(const ConstMatrixView& table, std::int64_t row, std::int64_t colu
   return 0;
 }
 
-// Features lie side by side and have kernels.
+// Whether the kernels can pack the rows in place: features are adjacent and the dtype has kernels.
 bool is_packed_as_it_lies(const ConstMatrixView& table) noexcept {
   return table.dtype != DType::f64 && (table.column_stride == 1 || table.columns <= 1);
 }
 
-// What one panel of a table takes on its way: its rows, if they are no heads, and what kernels
-// need.
+// Workspace for packing one panel: its rows, if they are converted first, and the kernel's scratch.
 std::int64_t room_floats(std::int64_t features) noexcept {
   return keys_of_panel * padded_features(features) + kernels::pack_scratch_size(features);
 }
@@ -81,7 +80,7 @@ struct Packing {
 
 void pack(const Packing& of) noexcept {
   ConstMatrixView table = of.table.table;
-  if (table.columns == 0) table.row_stride = 0;  // leads to no element and may be any
+  if (table.columns == 0) table.row_stride = 0;  // unused, so any value is allowed
   const std::int64_t features = table.columns;
   const std::int64_t stride = padded_features(features);
   const bool lies = is_packed_as_it_lies(table);

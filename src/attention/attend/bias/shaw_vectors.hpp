@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shaw's tables as attend() takes them: the vectors of the distances that a call can meet, packed
-// once for all of its blocks.
+// Shaw's tables as attend() uses them: the vectors of the distances a call can reach, packed once
+// for all blocks.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 
 namespace rotary {
 
-// Vector i is that of keys `first + i` after their query; the first and the last one are also those
-// of keys farther away.
+// Vector i is for keys at distance `first + i` from their query; the first and last one also serve
+// all keys farther away.
 struct ShawVectors {
   std::int64_t first = 0;
   std::int64_t count = 0;  // 0: none
   const float* packed = nullptr;
 
-  // Of keys at key_position + key, a run of them that is not empty.
+  // Vectors that a run of keys uses. Requires a run that is not empty.
   [[nodiscard]] KeyRun met_by(const KeyRun& keys, std::int64_t vector_of_key_0) const noexcept {
     return {std::clamp<std::int64_t>(vector_of_key_0 + keys.begin, 0, count - 1),
             std::clamp<std::int64_t>(vector_of_key_0 + keys.end - 1, 0, count - 1) + 1};
@@ -35,10 +35,10 @@ struct ShawOfCall {
 
 [[nodiscard]] Status check_shaw(const AttendCall& call);
 
-// Those that the call can meet, not packed. Requires a checked call.
+// The vectors that the call can reach, not yet packed. Requires a checked call.
 [[nodiscard]] ShawOfCall reached_vectors(const AttendCall& call) noexcept;
 
-// Floats that they take, packed, with what packing needs.
+// Floats of the packed vectors and of the workspace for packing.
 [[nodiscard]] std::size_t packed_floats(const AttendCall& call, const ShawOfCall& shaw) noexcept;
 
 // memory: packed_floats(...), aligned to attend_alignment.
