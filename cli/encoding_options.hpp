@@ -31,12 +31,13 @@ inline void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& 
 inline void declare_bias_options(OptionParser& parser, BiasOptions& options) {
   parser
       .add_option("--heads", options.heads,
-                  "how many; --parameters of t5, alibi, kerple_log and kerple_power say it, too")
+                  "how many; --parameters say it, too, but those of fire")
       .type_name("H");
   parser
       .add_option("--parameters", options.parameters,
                   "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
-                  "slopes; kerple_log: p, then a, of all heads; kerple_power: a, then p; fire: c, "
+                  "slopes; kerple_log: p, then a, of all heads; kerple_power: a, then p; tisa: a, b, "
+                  "c, each [heads, kernels]; fire: c, "
                   "threshold, hidden_weight [W], hidden_bias [W], output_weight [heads, W], "
                   "output_bias [heads], in one row")
       .type_name("FILE");
@@ -47,6 +48,7 @@ inline constexpr std::string_view bias_settings_help =
     "t5: direction=bidirectional|causal, buckets=32, max_distance=128, "
     "rounding=transformers|ggml. alibi: bias_max=8, form=causal|symmetric|key_position, "
     "model_heads and first_head for a part of the heads. kerple_log, kerple_power: p and a, one "
-    "number or one for each head. fire: epsilon=1e-6. sandwich: dim, base=10000";
+    "number or one for each head. tisa: kernels, and a, b and c likewise. fire: epsilon=1e-6. "
+    "sandwich: dim, base=10000";
 
 }  // namespace rotary::cli

@@ -112,6 +112,21 @@ struct At {
     return bias;
   }
 
+  // A bump's exponent t is of 4 roundings: an error of e^-t is up to t times theirs.
+  Bias operator()(const Tisa& tisa) const {
+    const auto kernels = static_cast<std::size_t>(tisa.kernels);
+    const long double relative = real(index.key) - real(index.query);
+    Bias bias;
+    for (std::size_t s = static_cast<std::size_t>(index.head) * kernels, n = 0; n < kernels;
+         ++s, ++n) {
+      const long double from = relative - tisa.c[s];
+      const long double t = std::abs(static_cast<long double>(tisa.b[s])) * from * from;
+      bias.value += tisa.a[s] * std::exp(-t);
+      bias.magnitude += std::abs(static_cast<long double>(tisa.a[s])) * std::exp(-t) * (1 + t);
+    }
+    return bias;
+  }
+
   // Σ_k sin(i ω) sin(j ω) + cos(i ω) cos(j ω). An angle is also added to: what a frequency's last
   // bit makes of it grows with the distance.
   Bias operator()(const Sandwich& sandwich) const {

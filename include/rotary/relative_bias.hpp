@@ -20,11 +20,12 @@
 #include "rotary/sandwich.hpp"
 #include "rotary/scores_view.hpp"
 #include "rotary/t5_bias.hpp"
+#include "rotary/tisa.hpp"
 
 namespace rotary {
 
 // One of these, and a type of its own, so that symbols keep their names when one is added.
-using RelativeBiases = std::variant<T5Bias, Alibi, KerpleLog, KerplePower, Fire, Sandwich>;
+using RelativeBiases = std::variant<T5Bias, Alibi, KerpleLog, KerplePower, Fire, Sandwich, Tisa>;
 struct RelativeBias : RelativeBiases {
   using RelativeBiases::RelativeBiases;
   using RelativeBiases::operator=;
@@ -83,7 +84,7 @@ struct BiasIndex {
 
 // |bias - exact| <= bias_error_bound times the sum of the magnitudes of the terms that the formula
 // adds, before the one rounding to the view's dtype. docs/theory/relative.md derives it, and says
-// what the terms are; FIRE may have up to 112 hidden units here. Of a sum from 2^-900 on, and of an
+// what the terms are; FIRE may have up to 112 hidden units and TISA 112 bumps. Of a sum from 2^-900 on, and of an
 // x of FIRE that is 0 or from 2^-900 on: products of smaller numbers may have fewer bits than a
 // double.
 inline constexpr double bias_error_bound = 0x1p-46;

@@ -24,6 +24,7 @@ namespace rotary::relative {
 [[nodiscard]] Status check(const KerplePower& bias);
 [[nodiscard]] Status check(const Fire& bias);
 [[nodiscard]] Status check(const Sandwich& bias);
+[[nodiscard]] Status check(const Tisa& bias);
 
 // Refuses the first number that is out of its parameter's bounds, in the order of Describe.
 template <class Encoding>
@@ -94,8 +95,10 @@ class AlibiEvaluator {
 // Formulas of the signed distance key - query and the numbers of a head, which share nothing else.
 [[nodiscard]] double formula(const KerpleLog& of, std::int64_t head, double relative) noexcept;
 [[nodiscard]] double formula(const KerplePower& of, std::int64_t head, double relative) noexcept;
+[[nodiscard]] double formula(const Tisa& of, std::int64_t head, double relative) noexcept;
 void add_gradient(const KerpleLog& of, std::span<double> sums, const Upstream& upstream) noexcept;
 void add_gradient(const KerplePower& of, std::span<double> sums, const Upstream& upstream) noexcept;
+void add_gradient(const Tisa& of, std::span<double> sums, const Upstream& upstream) noexcept;
 
 template <class Bias>
 class FormulaEvaluator {

@@ -27,11 +27,18 @@ def kerple_power(distance, a, p):
     return -a[0] * fabs(distance) ** p[0] if distance else mpf(0)
 
 
+def tisa(distance, a, b, c):
+    """Wennberg & Henter 2021, equation 5."""
+    return sum(height * exp(-fabs(width) * (distance - centre) ** 2)
+               for height, width, centre in zip(a, b, c))
+
+
 # Each: the formula of key - query and the numbers of one head, the names of its lists, the number
 # of units and their name, and the range of each list.
 FORMULAS = {
     "kerple_log": (kerple_log, ("p", "a"), 1, None, ((0.1, 2), (0.1, 1))),
     "kerple_power": (kerple_power, ("a", "p"), 1, None, ((0.1, 1), (0.1, 2))),
+    "tisa": (tisa, ("a", "b", "c"), 3, "kernels", ((-1, 1), (-0.5, 0.5), (-4, 4))),
 }
 
 
