@@ -81,7 +81,7 @@ TEST(CAllocations, AreCounted) {
   rotary_rotations_free(made);
 }
 
-// The rows of so many tokens are no overflow, and more than any machine has.
+// The rows of 2^54 tokens do not overflow, but no machine has the memory.
 TEST(CAllocations, ThatCannotBeAreAnError) {
   Step step;
   rotary_rotations* made = step.rotations;

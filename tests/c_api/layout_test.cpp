@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs were compiled against stays: where the members of version 1 lie, and that a struct
-// grows only behind them.
+// Compiled programs keep working: members of version 1 keep their offsets, and structs grow only at
+// the end.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -131,7 +131,7 @@ TEST(Claims, AreNumberedInOrder) {
   for (const claims::Claim& claim : claims::all_claims()) {
     EXPECT_EQ(claim.number, ++number);
     EXPECT_FALSE(claim.statement.empty() || claim.condition.empty()) << claim.name;
-    // Where nothing is computed that decides, somebody's measurement has to stand.
+    // A claim that no computation here decides must cite a published measurement.
     EXPECT_TRUE(claim.verdict != Verdict::needs_training || !claim.published.empty()) << claim.name;
   }
   EXPECT_EQ(number, 21);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tool writes is JSON, whatever goes in.
+// The tool's output is JSON for any values.
 #include "cli/json_writer.hpp"
 
 #include <gtest/gtest.h>

@@ -62,7 +62,7 @@ class Cache {
 
   virtual void shift_by(const Rotations& by) = 0;
   [[nodiscard]] virtual double at(const HeadIndex& index, std::int64_t feature) const = 0;
-  // What storing and every shift so far may have left, relative to a pair of this length.
+  // The largest error after storing and every shift so far, relative to a pair of this length.
   [[nodiscard]] virtual double bound(const HeadIndex& index, double hypot) const = 0;
 };
 

@@ -39,7 +39,7 @@ TEST(DynamicNtkState, IsTheCallers) {
     test::record_bits(got.inv_freq);
     const auto wanted = call.at("inv_freq_last").get<double>();
     EXPECT_NEAR(got.inv_freq.back(), wanted, wanted * 0x1p-20);  // 8 ulp
-    // Where Transformers goes on with frequencies of another length, contexts says so.
+    // contexts tells when Transformers continues with the frequencies of another length.
     EXPECT_EQ(got.contexts.contains(tokens), length == tokens || length == original);
   }
 }

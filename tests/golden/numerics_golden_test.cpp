@@ -46,7 +46,7 @@ Case scaled(Case of, const Scaling& scaling) {
   return of;
 }
 
-// Of the file's config: the family's pairing, sense and rounding are what is compared.
+// The case resolved from the file's config; its pairing, sense and rounding come from the family.
 Case resolved(std::string name, std::string_view model_type) {
   auto config = test::read_golden(name).at("config");
   config.emplace("model_type", model_type);

@@ -22,7 +22,7 @@ namespace {
 using test::Layout;
 using test::Tensor;
 
-// What one call allocates; it must succeed.
+// The number of allocations of one call, which must succeed.
 template <class Call>
 std::size_t allocations_of(Call call) {
   const std::size_t before = test::allocation_count();

@@ -42,7 +42,7 @@ Tensor rotated(const Tensor& k, const Rotations& rotations) {
   return to;
 }
 
-// What a cache must hold where token i, of all batch rows, is in slots[i].
+// Checks the cache after token i, counted over all batch rows, was stored in slots[i].
 testing::AssertionResult holds(const Tensor& cache, const Tensor& before, const Tensor& stored,
                                const std::vector<std::int64_t>& slots) {
   const std::int64_t slots_per_block = cache.extents().tokens;

@@ -38,7 +38,7 @@ struct State {
             .sums_of_weights = weights.data() + row * sums_of_weights_size(places),
             .places = places};
   }
-  // What is beyond the places belongs to the outermost ones.
+  // Weights beyond the places belong to the outermost places.
   double weight_at(std::int64_t row, std::int64_t place) const {
     double weight = 0;
     for (std::int64_t i = 0; i < sums_of_weights_size(places); ++i) {

@@ -31,7 +31,7 @@ inline constexpr double u = 0x1p-24;
 
 inline const KernelTable& table() { return *test::value_of(active_kernels()); }
 
-// Exactly so many aligned floats, with guards around them.
+// `count` aligned floats, with guards on both sides.
 class Floats {
  public:
   explicit Floats(std::int64_t count, float value = 0)
@@ -119,7 +119,7 @@ inline constexpr std::array shapes = {Shape::causal,  Shape::bidirectional, Shap
 inline constexpr std::array biases = {Bias::none, Bias::toeplitz, Bias::clipped, Bias::dense,
                                       Bias::with_minus_infinity};
 
-// Of the sums of weights: distances clipped to 7 before the query and 12 after it.
+// Places of the sums of weights: distances clipped to 7 before the query and 12 after it.
 inline constexpr std::int64_t places = 20;
 
 struct Sizes {
@@ -241,7 +241,7 @@ struct Problem {
     }
   }
 
-  // What no row attends to may hold anything.
+  // Keys that no row attends to may hold any bytes.
   void poison() {
     for (std::int64_t j = 0; j < size.keys; ++j) {
       const auto attends = [j](const RowLimits& row) {

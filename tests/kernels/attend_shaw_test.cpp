@@ -126,7 +126,7 @@ TEST(AttendShaw, NeverMeetsShawVectorsOfDistancesThatAreNotSeen) {
   }
 }
 
-// Of every mask and every encoding, a third of their pairs.
+// A third of all pairs of mask and encoding.
 TEST(AttendWeights, GivesWeights) {
   std::uint64_t seed = 1300;
   const std::vector<test::EncodingSample> encodings = test::attend_encodings(small);

@@ -251,7 +251,7 @@ TEST(Attend, KeepsHugeScoresAndBiasesInHand) {
   }
 }
 
-// Of -inf alone nothing is left: zeros, and -inf for the log-sum-exp.
+// If every score is -inf, the results are zeros, and -inf for the log-sum-exp.
 TEST(Attend, GivesZerosWhereEveryScoreIsMinusInfinity) {
   const std::vector<double> numbers(8 * 4, -infinity);
   AttendCase made_of{.shape = small, .scale = 1, .seed = 710};

@@ -109,8 +109,8 @@ TEST(CosSinRows, OfGptJ) {
   expect_rotates_alike(read, own);
 }
 
-// What another engine makes in float32, far along: its angle is off by half an ulp of p * inv_freq
-// (and inv_freq by as much), and the rotated pair by no more.
+// Rows of another engine in float32 at a large position: the angle is off by half an ulp of p *
+// inv_freq (and inv_freq by as much), and the rotated pair by no more.
 TEST(CosSinRows, OfFloat32AnglesRotateAsFarAsTheirAnglesAre) {
   const HeadWindow window{
       .head_dim = 128, .rotary_dim = 128, .first_feature = 0, .pairing = Pairing::half};
@@ -298,7 +298,7 @@ TEST(CosSinRows, ReadAnyStrides) {
   }
 }
 
-// What lies between the pairs and the next row is what own rows have there.
+// The padding between the pairs and the next row is that of own rows.
 TEST(CosSinRows, PadAsOwnRowsDo) {
   const Rotations own = own_rows(Pairing::half);
   ASSERT_GT(own.lane_stride(), pairs);

@@ -79,7 +79,7 @@ TEST(Decode, IsWithinTheBoundAcrossSplits) {
   }
 }
 
-// Of numbers that repeat.
+// Vectors of repeating numbers.
 reference::ShawVectors vectors_of(const ShawWindow& window, std::int64_t features) {
   reference::ShawVectors of{window, {}};
   for (std::int64_t i = 0; i < window.rows() * features; ++i)

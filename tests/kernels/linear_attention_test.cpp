@@ -329,7 +329,7 @@ TEST(LinearAttention, OfADenominatorOfZeroIsZero) {
   }
 }
 
-// What a causal query does not see does not reach it, not even as a NaN.
+// Keys that a causal query does not see never affect it, not even a NaN.
 TEST(LinearAttention, SpecialValuesStayWithThoseThatSeeThem) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();

@@ -165,7 +165,7 @@ AttendedRow row_of(const Case& of, double factor) {
           .rotation = 2 * rotate_error_bound(Direction::forward, 1.25, farthest)};
 }
 
-// Of a stored element.
+// The bound of a stored element.
 double bound_of(const Case& of, double factor) {
   constexpr std::int64_t most_parts = 6;  // of 5 pairs
   const double units = attend_mapped_error_bound(row_of(of, factor), most_parts);

@@ -22,7 +22,7 @@ HeadWindow window_of(std::int64_t rotary_dim) {
           .pairing = Pairing::interleaved};
 }
 
-// Of the row type that the rotations have.
+// Real: the row type of the rotations.
 template <class Real>
 void expect_same_rows(const Rotations& got, const Rotations& wanted) {
   for (std::int64_t b = 0; b < wanted.batch(); ++b) {

@@ -31,7 +31,7 @@ Tensor rotated(const Tensor& src, Pairing pairing, std::int64_t position) {
   return dst;
 }
 
-// Of the largest finite number: one below Inf.
+// The bits of the largest finite number: one below Inf.
 std::uint64_t largest_bits(DType dtype) {
   Tensor tensor({.dtype = dtype, .extents = {.tokens = 1, .heads = 1, .features = 1}});
   tensor.set(only, 0, infinity);

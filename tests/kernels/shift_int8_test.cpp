@@ -25,7 +25,7 @@ using test::HeadIndex;
 
 constexpr std::int8_t guard = 0x55;
 
-// Where elements and scales lie.
+// The layouts of elements and scales.
 enum class Lying { bthd, bhtd, padded, backwards, scales_behind_heads };
 constexpr std::array all_lyings = {Lying::bthd, Lying::bhtd, Lying::padded, Lying::backwards,
                                    Lying::scales_behind_heads};
@@ -105,7 +105,7 @@ class Int8Keys {
   std::vector<std::int8_t> bytes_;
 };
 
-// Where pairs lie in a cache.
+// The window of rotated keys in a cache.
 HeadWindow cached(HeadWindow window) {
   if (window.pairing.get() == Pairing::interleaved_to_half) window.pairing = Pairing::half;
   return window;

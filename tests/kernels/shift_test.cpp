@@ -32,7 +32,7 @@ HeadWindow window_with(Pairing pairing) {
   return {.head_dim = 46, .rotary_dim = 38, .first_feature = 3, .pairing = pairing};
 }
 
-// Where pairs lie in a cache.
+// The window of rotated keys in a cache.
 HeadWindow cached(HeadWindow window) {
   if (window.pairing.get() == Pairing::interleaved_to_half) window.pairing = Pairing::half;
   return window;

@@ -45,7 +45,7 @@ std::string describe(const SinusoidalSpec& spec, DType dtype) {
          std::to_string(spec.dim) + " " + std::string(to_string(dtype));
 }
 
-// What must come out and how far an element may be from it.
+// The expected row, and the position that its bounds need.
 struct Wanted {
   std::vector<long double> row;
   double position;  // in the bounds: |position| + |offset|
@@ -197,7 +197,7 @@ TEST(Sinusoidal, AddsToScaledEmbeddings) {
   }
 }
 
-// What value is stored as: 1 times it, on a row of zeros, wide enough for vectors and a tail.
+// Stores 1 times value on a row of zeros, wide enough for vectors and a tail, and checks the bits.
 void expect_stored(DType dtype, double value, std::uint64_t bits) {
   static const auto zeros = [] {
     SinusoidalSpec spec = transformer_sinusoidal(19);

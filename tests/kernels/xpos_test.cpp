@@ -194,7 +194,7 @@ TEST(Xpos, ScoresDependOnTheDistanceAlone) {
   }
 }
 
-// What goes wrong when cached keys were made around another center.
+// Scores are wrong if cached keys were made around another center.
 TEST(Xpos, ScoresOfTwoCentersAreOthers) {
   const Scores scores(104);
   const double wanted = scores.score(100, 90, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a position can change: a shift of all of them changes nothing under a relative encoding; a
-// permutation of tokens permutes what bidirectional attention without positions makes of them, and
-// nothing else does.
+// The effect of positions: shifting all of them changes nothing under a relative encoding; a
+// permutation of tokens permutes the result of bidirectional attention without positions, and of no
+// other.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -65,7 +65,7 @@ TEST(AttentionProperties, AShiftOfAllPositionsChangesNothing) {
   }
 }
 
-// Where its normaliser begins to follow the query.
+// Above the threshold FIRE's normaliser follows the query.
 TEST(AttentionProperties, FireIsShiftInvariantBelowItsThresholdOnly) {
   const AttentionShape shape;
   const AttentionInputs inputs = test::random_inputs(shape, 21);

@@ -163,8 +163,8 @@ TEST(ReferenceAttention, ARowOfADecodeStepIsThatRowOfTheWhole) {
   }
 }
 
-// Of the packed masks: batch row 1 holds a document of 4 keys, of which 3 are queries, and one of
-// 1 key.
+// In the packed masks batch row 1 holds a document of 4 keys, of which 3 are queries, and one of 1
+// key.
 TEST(ReferenceAttention, PackedDocumentsAreDocumentsAlone) {
   const AttentionShape shape;
   const AttentionInputs inputs = test::random_inputs(shape, 4);
@@ -245,7 +245,7 @@ TEST(ReferenceAttention, AQueryThatSeesNothingGivesZero) {
   }
 }
 
-// What is not a number stays visible: a row of NaN is no row of masked keys.
+// A NaN stays visible: a row of NaN is not treated as a row of masked keys.
 TEST(ReferenceAttention, NotANumberIsNoMask) {
   AttentionInputs inputs = test::random_inputs({.batch = 1}, 7);
   for (double& value : inputs.q.values) value = std::nan("");

@@ -12,7 +12,7 @@
 
 namespace rotary::test {
 
-// What a pair was rotated by.
+// The rotation of a pair.
 struct Rotated {
   DType dtype = DType::f32;
   Direction direction = Direction::forward;

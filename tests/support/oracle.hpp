@@ -33,7 +33,7 @@ class Oracle {
       : frequencies_(std::move(frequencies)),
         positions_(std::move(positions)),
         rows_(positions_, frequencies_.inv_freq) {}
-  // Of frequencies with xpos.
+  // For frequencies with xpos.
   Oracle(Frequencies frequencies, Positions positions, Role role)
       : frequencies_(std::move(frequencies)),
         positions_(std::move(positions)),

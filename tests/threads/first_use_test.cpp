@@ -65,8 +65,8 @@ TEST(FirstUse, DoesNotUndoAForcedInstructionSet) {
   }
 }
 
-// Rotating in a child that is forked while another thread uses the library for the first time, by
-// so many turns of a loop later each time.
+// Uses the library in a child that is forked while another thread uses it for the first time;
+// `turns` delays the fork.
 bool works_in_a_child_of_first_use(int turns) {
   std::atomic<bool> begun = false;
   std::thread user([&] {

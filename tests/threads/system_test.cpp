@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rotary::Threads asks of the operating system: threads that it gives back, processors that it
-// may use, no time while there is nothing to do.
+// The system resources of rotary::Threads: threads that it gives back, processors that it may use,
+// no processor time while idle.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -35,8 +35,8 @@ std::string line_after(const std::filesystem::path& file, const std::string& key
   return "";
 }
 
-// Of each thread of this process with the name that a debugger or `top -H` shows: how often it was
-// given a processor and gave it back. A thread that sleeps does neither.
+// For each thread of this process with the name that a debugger or `top -H` shows: how often it got
+// a processor and gave it back. A sleeping thread does neither.
 std::vector<std::string> switches_of_threads_named_rotary() {
   std::vector<std::string> switches;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {

@@ -149,8 +149,8 @@ TEST(LearnedPositions, NoTokensNeedNoRows) {
   EXPECT_TRUE(add_table_gradient(gradient, {ConsecutivePositions{0, 3}}, empty).ok());
 }
 
-// Of counts that no memory has: what has no element is done at once, and indices that follow one
-// another, or are one, are not read one by one.
+// With counts beyond any memory: tokens without elements take no time, and consecutive or repeated
+// indices are not read one by one.
 TEST(LearnedPositions, TakeNoTimeForTokensWithoutFeatures) {
   constexpr std::int64_t many = std::int64_t{1} << 62;
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();

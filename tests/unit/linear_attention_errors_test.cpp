@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What linear_attend and make_random_features refuse, each time with the requirement and what was
-// got, and out and the state as they were; and the random features themselves.
+// Errors of linear_attend and make_random_features, each with the requirement and what was got, out
+// and state unchanged; and the random features themselves.
 #include <gtest/gtest.h>
 
 #include <array>

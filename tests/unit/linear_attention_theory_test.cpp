@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/theory/linear-attention.md says of linear attention, computed: the side effects of
-// rotating the numerator alone, and how fast random features come near softmax attention.
+// The statements of docs/theory/linear-attention.md, computed: the side effects of rotating the
+// numerator alone, and how fast random features approach softmax attention.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -189,7 +189,7 @@ TEST(Overlap, StridesAtTheEdgeOfNestingAreDecidedExactly) {
   }
 }
 
-// What models do: slots of one fused projection, at real sizes. Decided, and at once.
+// The case of real models: slots of one fused projection, at real sizes. Decided, and at once.
 TEST(Overlap, SlotsOfAFusedProjectionAtFullSize) {
   constexpr std::int64_t heads = 32;
   constexpr std::int64_t tokens = 64;

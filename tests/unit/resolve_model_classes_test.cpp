@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What single model classes do their own way: latent attention, a config within a config, axes of
+// Peculiarities of single model classes: latent attention, a config within a config, axes of
 // images, other names for old keys.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What resolve() does not understand it refuses, and names: a guess would be silently wrong.
+// resolve() refuses and names everything that it does not understand: a guess would be silently
+// wrong.
 #include <gtest/gtest.h>
 
 #include "support/resolving.hpp"
