@@ -80,7 +80,7 @@ template <class Call>
   return result;
 }
 
-// Memory of the caller that a call works in, exactly so many bytes, with guards around it.
+// The memory that the caller gives a call to work in, with guards around it.
 class WorkMemory {
  public:
   static constexpr std::size_t capacity = std::size_t{1} << 22;

@@ -51,7 +51,7 @@ ExactPair exact_pair(const Turn& turn, const Pair& in) {
   return {.x = x, .y = y, .hypot = std::sqrt(x * x + y * y)};
 }
 
-// The rows are taken as they are, so the position plays no part.
+// The rows are used as they are, so the position does not matter.
 test::Rotated rotated(const Turn& turn) {
   return {.dtype = turn.dtype,
           .direction = turn.direction,

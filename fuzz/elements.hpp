@@ -37,7 +37,7 @@ struct PairFeatures {
 [[nodiscard]] PairFeatures features_of(const HeadWindow& window, Direction direction,
                                        std::int64_t pair);
 
-// What turns a pair: an element of the rows, A cos and A sin, and how it is used.
+// The rotation of a pair: an element of the rows, A cos and A sin, and how it is used.
 struct Turn {
   DType dtype = DType::f32;
   Direction direction = Direction::forward;

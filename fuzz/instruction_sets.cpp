@@ -126,7 +126,7 @@ bool same_element(DType dtype, const std::byte* a, const std::byte* b) {
   return std::isnan(value_at(dtype, a)) && std::isnan(value_at(dtype, b));
 }
 
-// Of NaNs, only that it is one.
+// A NaN only has to be a NaN.
 void check_same_bits(const Case& one) {
   if (std::memcmp(whole.data(), parts.data(), whole.size()) == 0) return;
   const auto size = static_cast<std::size_t>(size_in_bytes(one.dtype));

@@ -36,7 +36,7 @@ enum class Features { anywhere, adjacent };
 // One time in 16 an extent of 0, less often one too few or too many, or any int64.
 void disturb(Bytes& input, std::span<std::int64_t* const> extents);
 
-// Data of the view such that all of it lies in the buffer; seldom misaligned or null. Nothing when
+// Data for the view such that all of it lies in the buffer; seldom misaligned or null. nullopt if
 // there is no such place.
 [[nodiscard]] std::optional<std::byte*> place(Bytes& input, std::span<std::byte> buffer,
                                               const Strided& view);
@@ -52,7 +52,7 @@ class Places {
   std::size_t used_ = 0;  // bytes from the start
 };
 
-// Adjacent numbers, none where their place is null or misaligned. Nothing when they do not fit.
+// Adjacent numbers; an empty span if their place is null or misaligned. nullopt if they do not fit.
 template <class Number>
 [[nodiscard]] std::optional<std::span<Number>> decode_array(Bytes& input, Places& places,
                                                             std::int64_t count) {

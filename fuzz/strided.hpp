@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of every kind as what they have in common, elements at strides, and what the headers ask of
-// their memory, decided by looking at every element. All views of a case lie in one small buffer.
+// A common form for views of every kind, elements at strides, and the headers' requirements on
+// their memory, decided by checking every element. All views of a case lie in one small buffer.
 #pragma once
 
 #include <array>
@@ -70,7 +70,7 @@ struct Span {
 // The offset of an element in the buffer, in bytes.
 [[nodiscard]] std::size_t place_of(const Strided& view, const std::byte* buffer, const Axes& index);
 
-// visit(index). Nothing is visited when there is no element, whatever the other counts.
+// Calls visit(index) for each element; for none if any count is 0.
 template <class Visit>
 void for_each_element(const Strided& view, Visit visit) {
   if (is_empty(view)) return;

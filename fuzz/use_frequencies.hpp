@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program does next with frequencies that were accepted.
+// Uses accepted frequencies as a program would.
 #pragma once
 
 #include "rotary/frequencies.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rotate and rotate_qk must have written once they accepted a case.
+// Checks the results of rotate and rotate_qk after they accepted a case.
 #pragma once
 
 #include "fuzz/strided.hpp"

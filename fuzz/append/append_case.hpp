@@ -39,7 +39,7 @@ struct AppendCase {
   Noise noise = Noise::activations;
 };
 
-// Nothing when a view that append may accept would leave the buffer.
+// nullopt if a view that append may accept would leave the buffer.
 [[nodiscard]] std::optional<AppendCase> decode_append(Bytes& input, std::span<std::byte> buffer);
 
 // Every view of a case that has been decoded.

@@ -29,14 +29,14 @@ inline constexpr std::size_t first_bytes<rotary_rotations_options> =
 
 inline constexpr std::size_t largest_struct = 4096;
 
-// An argument that may be NULL is so one time in three.
+// An argument that may be NULL is NULL one time in three.
 inline constexpr int optional = 3;
 
 // A struct in memory of exactly as many bytes as the library may read.
 template <class T>
 class Passed {
  public:
-  // value.struct_size plays no part. NULL one time in so many.
+  // Ignores value.struct_size. NULL one time in `nulls`.
   Passed(Bytes& input, const T& value, int nulls = 64) {
     if (input.once_in(nulls)) return;
     struct_size_ = sizeof(T);
@@ -56,7 +56,7 @@ class Passed {
   }
 
   // The struct as the library must read it; members that its caller did not know have their
-  // defaults. Nothing where it must be refused, or is NULL.
+  // defaults. nullopt if it must be refused, or is NULL.
   [[nodiscard]] std::optional<T> value(const T& defaults) const {
     if (!has_size()) return {};
     const std::size_t known = std::min(bytes_.size(), sizeof(T));
