@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What results says about translations.
+// The part of results about translations.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this machine has, and whether a run fits into it.
+// The capacity of this machine, and whether a run fits into it.
 #pragma once
 
 #include <vector>

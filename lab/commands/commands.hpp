@@ -45,7 +45,7 @@ int run_experiment(const RunArguments& arguments);
 // The cells of a run, and how long they would take.
 int print_plan(const RunArguments& arguments);
 
-// What a step costs, in a table.
+// Prints a table of the cost of a step.
 int print_cost(const RunArguments& run, const CostOptions& options);
 
 enum class ResultsForm { text, json };

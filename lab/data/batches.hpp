@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model sees in one step: a function of the text, the seed and the step, so that all
-// encodings see the same, and a run that goes on from a checkpoint sees what it would have seen.
+// The batch of one step: a function of the text, the seed and the step, so that all encodings see
+// the same bytes, and a run that continues from a checkpoint sees the bytes of an uninterrupted
+// run.
 #pragma once
 
 #include <cstdint>

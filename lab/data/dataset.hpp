@@ -51,7 +51,7 @@ struct Source {
   std::string path;  // a file, or a folder: each file in it is a document; deb:PACKAGE,deb:PACKAGE
   std::string suffix;  // of the files of a folder; "" for all
   std::string licence;
-  // Of pairs: where the same is in another language, of the kind that path is; "": no pairs.
+  // For pairs: the path of the translation, of the same kind as path; "": no pairs.
   std::string translation = {};
   Format format = Format::text;
 };
@@ -65,7 +65,7 @@ Manifest add_dataset(const std::string& folder, const std::string& name, const S
 
 [[nodiscard]] std::vector<Manifest> list_datasets(const std::string& folder);
 
-// What there is without data: text of a seeded grammar (grammar.hpp).
+// The data set that needs no files: text of a seeded grammar (grammar.hpp).
 inline constexpr std::string_view grammar_name = "grammar";
 [[nodiscard]] Dataset grammar_dataset();
 // Likewise pairs (pair_grammar.hpp); load_dataset() makes their pieces.

@@ -25,13 +25,13 @@ struct DefaultData {
 // Whether the folder of data sets has this one.
 [[nodiscard]] bool has_dataset(const std::string& folder, const std::string& name);
 
-// What a run of a preset trains on, and why it is not what the preset asks for: "" where it is.
+// The data set of a preset's run, and the reason if it is not the preset's own, else "".
 struct DataChoice {
   std::string name;
   std::string reason = {};
 };
 
-// What text is for: one stream of it can be replaced by the grammar's, pairs of sentences and
+// The use of a text: one stream of it can be replaced by the grammar's, pairs of sentences and
 // documents with their sections cannot.
 enum class DataUse { language_model, other };
 

@@ -53,7 +53,7 @@ struct Examples {
   std::vector<std::int64_t> answers = {};  // [rows], below choices()
 };
 
-// What is asked, and about what.
+// The questions, and the documents that they are about.
 struct Questions {
   Task task = {};
   ChoiceShape shape;

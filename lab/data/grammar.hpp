@@ -15,7 +15,7 @@ struct GrammarText {
   std::vector<std::int64_t> documents;  // bytes of each
 };
 
-// At least so many bytes; the same for the same arguments, everywhere.
+// At least `bytes` bytes; the same text for the same arguments on every machine.
 [[nodiscard]] GrammarText generate_text(std::uint64_t seed, std::int64_t bytes);
 
 }  // namespace rotary::lab

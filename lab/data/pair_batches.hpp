@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a translator sees in one step: pairs of about the same length, as a function of the pairs,
-// the seed and the step.
+// A translator's batch in one step: pairs of about the same length, as a function of the pairs, the
+// seed and the step.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct TokenPair {
   std::vector<std::int64_t> target = {};
 };
 
-// Those of which each side, with a token for its end, has at most so many tokens. The text must
+// The pairs whose sides, each with a token for its end, have at most `tokens` tokens. The text must
 // outlive them.
 [[nodiscard]] std::vector<TokenPair> tokenize_pairs(std::string_view text, const Pieces& pieces,
                                                     std::int64_t tokens);
@@ -36,7 +36,7 @@ struct PairBatch {
   std::int64_t target_count = 0;           // that are no padding
 };
 
-// Of these pairs, in this order.
+// A batch of these pairs, in this order.
 [[nodiscard]] PairBatch batch_of(const std::vector<TokenPair>& pairs,
                                  std::span<const std::size_t> indices);
 

@@ -11,7 +11,7 @@
 
 namespace rotary::lab {
 
-// At least so many pairs; the same for the same arguments, everywhere.
+// At least `pairs` pairs; the same text for the same arguments on every machine.
 [[nodiscard]] PairText generate_pairs(std::uint64_t seed, std::int64_t pairs);
 
 }  // namespace rotary::lab

@@ -20,7 +20,7 @@ struct Pair {
   std::string_view target;
 };
 
-// Of such a text, which must outlive them.
+// The pairs of such a text, which must outlive them.
 [[nodiscard]] std::vector<Pair> pairs_of(std::string_view text);
 
 // Of two text files: line by line. Of two folders: paragraph by paragraph of the HTML pages of the

@@ -21,8 +21,8 @@ inline constexpr std::int64_t padding_piece = 0;
 inline constexpr std::int64_t begin_piece = 2;
 inline constexpr std::int64_t end_piece = 3;
 
-// A model of at most so many pieces, 256 of which are bytes, by which every text has its tokens; as
-// it is kept in files. Lines and tabs end sentences.
+// Trains a model of at most `count` pieces, 256 of which are bytes, so that every text has tokens.
+// Returns it as files hold it. Lines and tabs end sentences.
 [[nodiscard]] std::string train_pieces(std::string_view text, std::int64_t count);
 
 class Pieces {
@@ -33,9 +33,10 @@ class Pieces {
   explicit Pieces(std::string_view model);
 
   [[nodiscard]] std::int64_t count() const noexcept { return count_; }
-  // Of each text, which has no line end: without a beginning and an end.
+  // The tokens of each text, without a beginning and an end; a text has no line end.
   [[nodiscard]] std::vector<Tokens> encode(std::span<const std::string_view> texts) const;
-  // What encode() was given, where words are one space apart. Tokens that no text has are nothing.
+  // Inverts encode() for texts whose words are one space apart. Tokens that no text has are
+  // skipped.
   [[nodiscard]] std::vector<std::string> decode(std::span<const Tokens> texts) const;
 
  private:

@@ -19,10 +19,11 @@ namespace rotary::lab {
 // "copy", "reverse", "addition": whether a task is one of these.
 [[nodiscard]] bool is_sequence_task(Task task) noexcept;
 
-// Of a question and its answer without the end, which is predicted and not read.
+// The number of tokens in a question and its answer without the end, which is predicted and not
+// read.
 [[nodiscard]] std::int64_t sequence_tokens(Task task, std::int64_t symbols);
 
-// Of the longest question that fits so many tokens. Fails where none does.
+// The symbols of the longest question that fits in `tokens` tokens. Fails if none does.
 [[nodiscard]] std::int64_t symbols_that_fit(Task task, std::int64_t tokens);
 
 struct SequenceShape {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is claimed of an experiment's arms, and what a paper printed about their like.
+// A claim about an experiment's arms, and the numbers that a paper printed for similar ones.
 #pragma once
 
 #include <cstdint>
