@@ -62,7 +62,7 @@ struct State {
   Floats max, sum, sums, weights;
 };
 
-// How a call is cut: rows of a call, and keys of a call, a multiple of keys_of_tile.
+// The split of a call: rows of a call, and keys of a call, a multiple of keys_of_tile.
 struct Cut {
   std::int64_t rows = 1000;
   std::int64_t keys = 1024;
@@ -361,8 +361,8 @@ TEST(AttendKernels, PartsOverOtherKeysAreMerged) {
   }
 }
 
-// A later key of another row, in the same tile of rows: NaN where a row attends to it, and no
-// trace of it elsewhere.
+// Another row's later key in the same tile of rows: NaN in the rows that attend to it, and no
+// effect elsewhere.
 TEST(AttendKernels, MaskedKeysLeaveNoTrace) {
   Random random(9);
   for (const std::int64_t rows : {1, 5, 12, 30}) {

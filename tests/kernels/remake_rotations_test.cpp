@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// remake_rotations leaves what make_rotations would have made, whatever was there before, and
-// nothing changed on an error.
+// remake_rotations gives the result of make_rotations, whatever the rotations held before, and
+// changes nothing on an error.
 #include <gtest/gtest.h>
 
 #include <algorithm>

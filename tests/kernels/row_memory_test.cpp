@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows in the caller's memory: the bits of rows in memory of their own, within row_bytes, and what
-// copying, moving and remaking do to them.
+// Rows in the caller's memory: the bits of rows in memory of their own, within row_bytes, and the
+// effects of copying, moving and remaking.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -111,7 +111,7 @@ TEST(RowMemory, OffItsAlignmentIsRefused) {
   EXPECT_TRUE(memory.untouched());
 }
 
-// Empty memory is none, wherever it points.
+// An empty span counts as no memory, wherever it points.
 TEST(RowMemory, ThatIsEmptyIsNone) {
   const Frequencies frequencies = test::frequencies_of(window);
   Memory memory(64);

@@ -190,7 +190,7 @@ Attended::Attended(AttendCase made_of)
   if (case_.encoding.rotary) turn();
 }
 
-// A tensor of its own; the reference gets its numbers, rounded.
+// A new tensor; the reference gets its rounded numbers.
 ShawTable Attended::shaw_table(reference::ShawVectors& vectors) {
   const std::int64_t rows = vectors.window.rows();
   const Extents extents{.tokens = rows,

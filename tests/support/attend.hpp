@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of attend() on tensors of its own, and what the reference makes of the same numbers.
+// One call of attend() on its own tensors, and the reference's result for the same numbers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ class Attended {
  public:
   explicit Attended(AttendCase made_of);
 
-  // Those of the case; what they point to lives in this object, which must stay where it is.
+  // The options of the case; they point into this object, which must not move.
   Attended(const Attended&) = delete;
   Attended& operator=(const Attended&) = delete;
   [[nodiscard]] AttendOptions& options() noexcept { return options_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention put together of the library's calls for each encoding, on float64 tensors, with plain
-// sums and a plain softmax between them; and its gradients from the calls that make gradients.
+// Attention composed of the library's calls for each encoding, on float64 tensors, with plain sums
+// and a plain softmax between them; and its gradients from the gradient calls.
 #pragma once
 
 #include <optional>
@@ -26,9 +26,9 @@ struct AttentionNumbers {
   std::vector<double> d_cope = {};
 };
 
-// The mask of `attention` is not asked: `seen` says it, [batch][queries][keys], at least one key.
-// Shaw and CoPE get the range that begins where the first key stands. Where documents begin again,
-// distances within one are right so, and those across are masked.
+// Ignores the mask of `attention`: `seen` replaces it, [batch][queries][keys], at least one key for
+// each query. Shaw and CoPE get the range that begins at the first key's position. If documents
+// begin again, distances within one are right, and those across are masked.
 struct AttentionCall {
   const reference::AttentionInputs& inputs;
   const reference::Attention& attention;

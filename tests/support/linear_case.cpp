@@ -99,7 +99,7 @@ MappedHead map_head(const LinearCase& of, const Tensor& tensor, HeadIndex at,
   return head;
 }
 
-// One head of q and the keys and values that it meets.
+// One head of q with the keys and values that it sees.
 struct Meeting {
   MappedHead q;
   MappedHead k;

@@ -16,7 +16,7 @@
 
 namespace rotary::test {
 
-// Features of pair i, counted from the start of the head: in what is rotated, and in the result.
+// Features of pair i, counted from the start of the head: before the rotation, and in the result.
 // They differ for interleaved_to_half.
 [[nodiscard]] std::pair<std::int64_t, std::int64_t> features_read(const HeadWindow& window,
                                                                   Direction direction,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short ways to resolve a config in a test and look at what came out.
+// Short ways to resolve a config in a test and to inspect the result.
 #pragma once
 
 #include <gtest/gtest.h>

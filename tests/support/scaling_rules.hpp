@@ -52,7 +52,7 @@ inline void expect_as_reference(const RotarySpec& spec, Context context = {}) {
   ASSERT_TRUE(got.contexts.contains(context.value_or(1)));
 }
 
-// For bases and dimensions that models have and do not have; least_dim: that the rule asks for.
+// For bases and dimensions, those of models and others; least_dim: the least that the rule accepts.
 inline void expect_as_reference_for_many_specs(const Scaling& scaling, Context context = {},
                                                std::int64_t least_dim = 2) {
   for (const double base : {1.0000001, 2.0, 100.0, 10000.0, 500000.0, 1e11}) {
