@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Legal views of tensors in an arena: any order of axes, gaps, negative strides, strides of 0 where
-// they are read, and any strides where they lead nowhere.
+// Legal views of tensors in an arena: any order of axes, gaps, negative strides, strides of 0 in
+// source views, and any strides for axes where they do not matter.
 #pragma once
 
 #include <cstddef>

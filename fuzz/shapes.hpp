@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dtypes, strides and places of views, decoded from an input: mostly what a caller could mean.
+// Dtypes, strides and places of views, decoded from an input: mostly those of plausible callers.
 #pragma once
 
 #include <array>
@@ -15,18 +15,18 @@
 
 namespace rotary::fuzz {
 
-// Seldom none of the enumerators.
+// Seldom a value that is no enumerator.
 [[nodiscard]] DType decode_dtype(Bytes& input);
 
 // A window of a head of this many features, at least 2.
 [[nodiscard]] HeadWindow decode_window(Bytes& input, std::int64_t head_dim);
 
 // Axes in any order, each stepping over those inside it, with gaps and backwards: strides that
-// nest, unless a gap is negative. features: side by side and innermost where they are adjacent.
+// nest, unless a gap is negative. features: adjacent means innermost with a stride of 1.
 enum class Features { anywhere, adjacent };
 [[nodiscard]] Axes decode_ordered_strides(Bytes& input, const Axes& counts, Features features);
 
-// Those, or one time in 16 any strides at all.
+// Such strides, or one time in 16 any strides at all.
 [[nodiscard]] Axes decode_strides(Bytes& input, const Axes& counts, Features features);
 
 // Any strides at all: small numbers, or each any int64.
@@ -41,7 +41,7 @@ void disturb(Bytes& input, std::span<std::int64_t* const> extents);
 [[nodiscard]] std::optional<std::byte*> place(Bytes& input, std::span<std::byte> buffer,
                                               const Strided& view);
 
-// The same for several views: mostly each lies behind those before it, so that they share nothing.
+// The same for several views: mostly each lies after those before it, so that they share nothing.
 class Places {
  public:
   explicit Places(std::span<std::byte> buffer) : buffer_(buffer) {}

@@ -91,8 +91,8 @@ struct Grown {
 void check_pair(const std::array<double, 2>& in, const std::array<double, 2>& out, Grown grown) {
   const double exact = std::hypot(in[0], in[1]) * grown.factor;
   const double got = std::hypot(out[0], out[1]);
-  // Each component is within the bound, so their hypot is within √2 of it; the angle's own error
-  // turns a pair and does not stretch it.
+  // Each component is within the bound, so their hypot is within √2 of it; an error of the angle
+  // turns a pair but does not stretch it.
   const double bound = std::sqrt(2.0) * grown.bound * 0x1p-24;
   if (!(std::abs(got - exact) <= bound * exact)) fail("a pair must keep its length times A");
 }

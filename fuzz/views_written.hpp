@@ -7,8 +7,8 @@
 
 namespace rotary::fuzz {
 
-// Every element of the destinations is what the contract says of the sources as they were, and
-// every other byte is as it was. The destinations are put back as they were.
+// Every element of the destinations has the value that the contract requires for the original
+// sources, and every other byte is unchanged. Restores the destinations.
 void check_written(const ViewsCase& views, const Rotations& rotations, const Memory& memory);
 
 }  // namespace rotary::fuzz

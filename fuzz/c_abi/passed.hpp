@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structs of the C ABI as other callers may pass them: compiled against an earlier or a later
-// header, with a size that no version has, or not at all.
+// Structs of the C ABI from other callers: compiled with an earlier or a later header, with a size
+// that no version has, or absent.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace rotary::fuzz {
 
-// The bytes of the struct's first version, all of it where none has been longer since.
+// The bytes of the struct's first version, or all of it if no version has grown.
 template <class T>
 inline constexpr std::size_t first_bytes = sizeof(T);
 template <>
@@ -71,12 +71,12 @@ class Passed {
     return value;
   }
 
-  // The same, NULL standing for the defaults.
+  // The same; NULL gives the defaults.
   [[nodiscard]] std::optional<T> value_or_defaults(const T& defaults) const {
     return bytes_.empty() ? defaults : value(defaults);
   }
 
-  // Decides alone about a struct that the call fills, because nothing else of it is read.
+  // The only check of a struct that the call fills, because nothing else in it is read.
   [[nodiscard]] bool has_size() const {
     return struct_size_ >= first_bytes<T> && struct_size_ <= largest_struct && !bytes_.empty();
   }
