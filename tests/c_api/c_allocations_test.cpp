@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decode step in C allocates nothing, and what a handle could not be allocated for is an error.
-// Counted by support/counted_new.cpp.
+// The decode step in C allocates nothing, and a failed allocation is an error. Counted by
+// support/counted_new.cpp.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -143,7 +143,7 @@ static void test_later_members(const versioned* each) {
   memset(bytes, 0, sizeof bytes);
   memcpy(bytes, each->valid, each->size);
   CHECK_OK(use_with(each, bytes, each->size + later_bytes));
-  bytes[each->size + later_bytes] = 1; /* beyond struct_size: not looked at */
+  bytes[each->size + later_bytes] = 1; /* beyond struct_size: not read */
   CHECK_OK(use_with(each, bytes, each->size + later_bytes));
   bytes[each->size + later_bytes - 1] = 1;
   CHECK_FAILS(use_with(each, bytes, each->size + later_bytes), ROTARY_UNSUPPORTED, each->name);

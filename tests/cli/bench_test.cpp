@@ -103,7 +103,7 @@ TEST(BenchVerification, SamplesTheFirstAndTheLastToken) {
   EXPECT_EQ(many.back(), 4095);
 }
 
-// Says of its result what it was told to.
+// A job that reports the verdict that it was given.
 class FakeJob : public Job {
  public:
   explicit FakeJob(std::int64_t wrong) : wrong_(wrong) {}

@@ -115,7 +115,7 @@ TEST(RelativeGolden, Biases) {
               Compared::whole);
 }
 
-// Elements after the query are 0 in the file and left alone here.
+// Elements after the query are 0 in the file and are not compared here.
 TEST(RelativeGolden, ContextualPositions) {
   const auto file = test::read_golden("relative_biases").at("cope");
   const auto tokens = file.at("tokens").get<std::int64_t>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cos_sin against values that anyone can work out, and against the identity that ties an enormous
-// angle to small ones.
+// cos_sin against values that can be computed by hand, and against the identity that relates an
+// enormous angle to small ones.
 #include "reference/angle.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The instruction set is chosen at first use, so every try is a process of its own: several threads
-// use the library for the first time while one forces a set. Whoever comes first, afterwards the
-// forced one is in use. This binary uses the library only in those processes.
+// use the library for the first time while one forces a set. In any order, the forced set is in use
+// afterwards. This binary uses the library only in those processes.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -106,8 +106,8 @@ bool fall_asleep() {
   return false;
 }
 
-// Seven threads that spun would take all the time that the machine has left, and would be switched
-// again and again; the limit on time leaves room for what else the process does.
+// Seven spinning threads would use all the processor time of the machine and would be switched
+// again and again; the limit on time leaves room for the other work of the process.
 TEST(System, ThreadsWithoutWorkSleep) {
   const Threads threads = test::value_of(Threads::start(8));
   ASSERT_TRUE(become_threads_named_rotary(7));

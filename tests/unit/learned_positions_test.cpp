@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learned tables: what is read, what is refused, and gradients against finite differences.
+// Learned tables: the rows that are read, errors, and gradients against finite differences.
 #include "rotary/learned_positions.hpp"
 
 #include <gtest/gtest.h>
@@ -172,7 +172,7 @@ TEST(LearnedPositions, TakeNoTimeForTokensWithoutFeatures) {
   EXPECT_TRUE(add_learned(view, view, {table, {ConsecutivePositions{most, 0}}}).ok());
 }
 
-// BERT: token, segment and position, the padding id being read as any other.
+// BERT: token, segment and position; the padding id is read like any other.
 TEST(SumEmbeddings, IsBertsSumInOnePass) {
   const std::vector<std::int64_t> ids = {7, 0, 3, 9, 0, 0};
   const std::vector<std::int32_t> segments = {0, 0, 1, 0, 1, 1};
@@ -308,7 +308,7 @@ TEST(TableGradient, IsTheSameInPartsOfTheFeatures) {
   EXPECT_EQ(parts.all_bits(), whole.all_bits());
 }
 
-// L = Σ u · sum_embeddings: a step of one element of a table changes L by what the gradient says.
+// L = Σ u · sum_embeddings: a step of one element of a table changes L by its gradient.
 TEST(TableGradient, MatchesFiniteDifferences) {
   const std::vector<std::int64_t> ids = {1, 2, 1, 0};
   const TokenExtents n{.tokens = 4, .features = 3};

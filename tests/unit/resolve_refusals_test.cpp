@@ -57,7 +57,7 @@ TEST(ResolveRefusals, UnknownTopLevelKeyAboutRotaryEmbedding) {
   EXPECT_TRUE(not_supported(llama_with(R"("use_mrope": true)"), {"use_mrope", "true"}));
 }
 
-// Keys that another family has: this one does not read them, so they do nothing.
+// Keys of another family: this one does not read them, so they do nothing.
 TEST(ResolveRefusals, KnownKeysOfOtherFamiliesAreWarnedAbout) {
   for (const std::string_view key : {"rotary_pct", "rotary_emb_base", "rotary_dim"}) {
     const ModelSpec model = test::resolved(llama_with(member(key, "0.5")));

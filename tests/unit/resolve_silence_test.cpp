@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs that could resolve wrongly without a word: each is read right, refused or warned about.
+// Configs that could silently resolve wrongly: each is read right, refused or warned about.
 #include <gtest/gtest.h>
 
 #include "support/resolving.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LongRoPE: two lists, what chooses between them, and the attention factor.
+// LongRoPE: two lists, the choice between them, and the attention factor.
 #include <vector>
 
 #include "model/rope/rope_parameters.hpp"
