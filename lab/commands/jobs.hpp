@@ -5,7 +5,7 @@
 
 namespace rotary::lab {
 
-// 128 + SIGINT, as a shell says it.
+// 128 + SIGINT, the exit code that a shell gives.
 inline constexpr int interrupted_exit_code = 130;
 
 struct Jobs {

@@ -19,7 +19,7 @@ struct PreparedRun {
   std::vector<Experiment> experiments;
   std::vector<Cell> cells;              // in an order in which they can be run
   std::map<std::string, Dataset> data;  // by the name that cells have
-  std::vector<std::string> remarks;     // for people: what is not as the presets say
+  std::vector<std::string> remarks;     // for people: differences from the presets
 };
 
 // is_estimated: data may be missing; cells of it then have no data hash, and `data` has no such
@@ -28,8 +28,8 @@ enum class MissingData { fails, is_estimated };
 
 [[nodiscard]] PreparedRun select_cells(const RunArguments& arguments, MissingData missing);
 
-// Scales cells by --budget, or by that of the run that they go on with. Fails where they need more
-// than this machine has, or cells to start from that are neither finished nor among them.
+// Scales cells by --budget, or by the budget of the run that they continue. Fails if they need more
+// than this machine has, or start from cells that are neither finished nor among them.
 void prepare_cells(PreparedRun& run, const RunArguments& arguments);
 
 // The times of each cell. Times a step of one of its seeds or, if that would take long, of a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a run says what it is doing, on standard error: one cell at a time, or those of all --jobs.
+// Progress of a run on standard error: of one cell at a time, or of those of all --jobs.
 #pragma once
 
 #include <chrono>
@@ -49,7 +49,7 @@ class JobsDisplay {
   // A line of a process: one of a ProgressLine, or any other, which is kept.
   void take(int job, const std::string& line);
   void say(const std::string& line);
-  // The process is no more, and with it what it worked on.
+  // Forgets a process that has ended, and its current cell.
   void forget(int job);
   // Says the job's other messages, unless another job said the same.
   void say_kept(int job);

@@ -20,10 +20,9 @@ struct BatchShape {
 
 struct Batch {
   BatchShape shape;
-  std::vector<std::int64_t> inputs = {};  // [rows][tokens]
-  std::vector<std::int64_t> predicted =
-      {};  // where in inputs something is predicted; empty: everywhere
-  std::vector<std::int64_t> targets = {};  // what is there: [predicted], or [rows][tokens]
+  std::vector<std::int64_t> inputs = {};     // [rows][tokens]
+  std::vector<std::int64_t> predicted = {};  // indices in inputs of the predicted bytes; empty: all
+  std::vector<std::int64_t> targets = {};    // what is there: [predicted], or [rows][tokens]
 };
 
 // Rows begin anywhere in the text, independently. causal_lm: the targets are the next bytes.

@@ -40,18 +40,18 @@ struct PairBatch {
 [[nodiscard]] PairBatch batch_of(const std::vector<TokenPair>& pairs,
                                  std::span<const std::size_t> indices);
 
-// Indices of pairs, the shortest first: fewer tokens are padding where neighbours share a batch.
+// Indices of pairs, the shortest first: less padding if neighbours share a batch.
 [[nodiscard]] std::vector<std::size_t> by_length(const std::vector<TokenPair>& pairs,
                                                  std::vector<std::size_t> indices);
 
-// Each pair once in an epoch, but for a rest that fills no batch. An epoch is shuffled, cut into
-// pools of 50 batches, each of which is sorted by length, and the batches are shuffled.
+// Each pair once in an epoch, except for a remainder that fills no batch. An epoch is shuffled, cut
+// into pools of 50 batches, each of which is sorted by length, and the batches are shuffled.
 class PairOrder {
  public:
-  // The pairs must outlive it. Fails where they are fewer than the rows of a batch.
+  // The pairs must outlive it. Fails if they are fewer than the rows of a batch.
   PairOrder(const std::vector<TokenPair>& pairs, std::int64_t rows, std::uint64_t seed);
 
-  // Which pairs a step sees.
+  // The pairs of a step.
   [[nodiscard]] std::span<const std::size_t> at(std::int64_t step);
 
  private:

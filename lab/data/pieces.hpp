@@ -2,8 +2,8 @@
 // Pieces: the tokens of translation, parts of words that a model of SentencePiece (Kudo and
 // Richardson 2018) knows, the same for both languages. The tokens of all other tasks are bytes.
 //
-// SentencePiece is called as programs, of Debian's package sentencepiece: its library does not live
-// in a process with libtorch's protobuf.
+// SentencePiece runs as programs of Debian's package sentencepiece, because its library conflicts
+// with libtorch's protobuf in one process.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace rotary::lab {
 
-// Tokens that no text has, in every model that train_pieces() makes.
+// Tokens that occur in no text, in every model of train_pieces().
 inline constexpr std::int64_t padding_piece = 0;
 inline constexpr std::int64_t begin_piece = 2;
 inline constexpr std::int64_t end_piece = 3;
@@ -29,7 +29,7 @@ class Pieces {
  public:
   using Tokens = std::vector<std::int64_t>;
 
-  // Fails where these are not the bytes of such a model.
+  // Fails if these are not the bytes of such a model.
   explicit Pieces(std::string_view model);
 
   [[nodiscard]] std::int64_t count() const noexcept { return count_; }
