@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -D SOURCE=... -D RESULT=... -D compiler=... -D flags=... -D type=... -P build_info.cmake:
-# runs in each build, since a commit is not seen by configuring; a file that stays the same is not
+# cmake -D SOURCE=... -D RESULT=... -D compiler=... -D flags=... -D type=... -P build_info.cmake.
+# Runs in each build, because configuring does not see a new commit; an unchanged file is not
 # compiled again.
 execute_process(
   COMMAND git describe --always --dirty --abbrev=12 --exclude *

@@ -15,7 +15,7 @@ enum class Step {
   chunk,    // 512 tokens and more
 };
 
-// A line that all of it fits has this goal; the first row counts.
+// A line that matches every member has this goal; the first matching row counts.
 struct GoalRow {
   Family family;
   Elements elements = Elements::any;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The goals of this project for its own speed, as ratios to the roofline of the same run.
+// This project's goals for its own speed, as ratios to the roofline of the same run.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct Caches {
   std::int64_t l3 = 0;   // shared
 };
 
-// What holds the working set of a line: the first level that is large enough for it.
+// The memory level that holds a line's working set: the first level that is large enough.
 enum class MemoryLevel { l1 = 1, l2 = 2, l3 = 3, dram = 4 };
 
 // "L1", "L2", "L3", "DRAM".
 [[nodiscard]] std::string_view to_string(MemoryLevel level) noexcept;
 
-// L1 and L2 hold a thread's share of it.
+// For L1 and L2 it compares a thread's share of the working set.
 [[nodiscard]] MemoryLevel memory_level(const Line& line, const Caches& caches);
 
 enum class GoalUnit { ratio, ns_per_token };
@@ -33,7 +33,7 @@ struct Goal {
   GoalUnit unit = GoalUnit::ratio;
 };
 
-// Absent where none was set.
+// Absent if the line has no goal.
 [[nodiscard]] std::optional<Goal> goal_of(const Line& line, MemoryLevel level);
 
 }  // namespace rotary::bench

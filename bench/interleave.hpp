@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times several things beside one another. Each round takes a sample of each of them, and the
-// minimum of each counts: on a shared machine every disturbance makes a sample slower, never
-// faster, and what the machine does in one minute it does to all of them.
+// Times several contenders in alternation. Each round takes a sample of each contender, and the
+// minimum for each counts: on a shared machine a disturbance makes a sample slower, never faster,
+// and a disturbance that lasts affects all contenders.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,25 @@
 
 namespace rotary::bench {
 
-// thread_cpu: what the calling thread ran, without its waiting for a busy core; for one thread.
+// thread_cpu: processor time of the calling thread, without its waiting for a busy core; for one
+// thread.
 enum class Clock { steady, thread_cpu };
 
 [[nodiscard]] std::string_view to_string(Clock clock) noexcept;
 
-// Does its work so many times in a row.
+// Does its work `calls` times in a row.
 using Contender = std::function<Status(std::int64_t calls)>;
 
-// there_and_back: every other round goes from the last to the first (ABBA), so that what drifts
-// favours none.
+// there_and_back: every other round goes from the last to the first (ABBA), so that drift favours
+// no contender.
 enum class TurnOrder { same, there_and_back };
 
 struct Budget {
   double seconds = 0.25;  // of all rounds together; seven rounds are made in any case
   Clock clock = Clock::steady;
   TurnOrder turns = TurnOrder::same;
-  std::function<void(double)> on_progress = {};  // of 1, what was done since the last time
+  std::function<void(double)> on_progress = {};  // the progress since the last call, as a fraction
+                                                 // of 1
 };
 
 struct Timing {
@@ -38,9 +40,9 @@ struct Timing {
   std::int64_t rounds = 0;
 };
 
-// Before each sample a contender runs once untimed, unless a call takes 20 ms and more: such a one
-// finds in the caches what it put there itself. One that takes 2 s and more takes part in three
-// rounds. The first error of one ends it all.
+// Before each sample a contender runs once untimed, unless a call takes at least 20 ms: such a call
+// finds its own data in the caches. A contender whose call takes at least 2 s takes part in three
+// rounds only. The first error ends all.
 [[nodiscard]] Result<Timing> interleave(std::span<const Contender> contenders,
                                         const Budget& budget);
 

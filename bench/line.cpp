@@ -6,7 +6,7 @@
 namespace rotary::bench {
 namespace {
 
-// cos and sin of every token.
+// Bytes of cos and sin of every token.
 std::int64_t rows_bytes(const Line& line) {
   return line.tokens * line.operation->shape.rotary_dim * size_in_bytes(DType::f32);
 }

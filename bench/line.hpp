@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is timed: operations, each a row of data with a function that prepares it, and lines, each
-// an operation on tensors of one size, type and pairing by so many threads.
+// The units of timing: an operation is a row of data with a function that prepares it; a line is an
+// operation on tensors of one size, type and pairing, on a number of threads.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,17 @@
 
 namespace rotary::bench {
 
-// What the bytes of an operation cost at least, and how it is measured.
+// The least work on the bytes of an operation, as measured.
 enum class RooflineKind { none, scale, copy };
 
-// Which goals an operation has; other: none.
+// Selects the goals of an operation; other: none.
 enum class Family { in_place, out_of_place, rows, append, shift, other };
 
-// The rows of cos and sin: made in each call, as the first layer of a step does, or before.
+// Whether a call makes the rows of cos and sin, as the first layer of a step does, or finds them
+// made.
 enum class RowsAre { made_in_call, made_before };
 
-// What the heads of a model are like.
+// The heads of a model.
 struct HeadShape {
   std::int64_t query_heads = 32;  // 0: the operation is on keys alone
   std::int64_t key_heads = 8;     // both 0: no tensor takes part, dtype and pairing do not matter
@@ -57,9 +58,9 @@ struct Operation {
   Direction direction = Direction::forward;
   Family family = Family::in_place;
   RooflineKind roofline = RooflineKind::scale;
-  Layout cache_layout = Layout::heads_first;  // of the cache that append stores to
+  Layout cache_layout = Layout::heads_first;  // for the cache that append stores to
   Result<std::unique_ptr<Job>> (*prepare)(const Setup& setup) = nullptr;
-  std::span<const Axes> usual;  // the lines of a run without options
+  std::span<const Axes> usual;  // the lines without options
 };
 
 struct Line {
@@ -70,7 +71,7 @@ struct Line {
   std::int64_t threads = 1;
 };
 
-// All that an operation needs; frequencies are those of the line's shape and pairing.
+// The input of an operation; frequencies are those of the line's shape and pairing.
 struct Setup {
   Line line;
   Frequencies frequencies;
@@ -85,8 +86,7 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // Runs it once, on values that nothing has changed yet, and holds a sample of the result against
-  // the reference.
+  // Runs once, on unchanged values, and compares a sample of the result with the reference.
   [[nodiscard]] virtual Result<Verification> verify() = 0;
 
   [[nodiscard]] virtual Status run(std::int64_t calls) = 0;
@@ -101,16 +101,16 @@ class Job {
 // Base 500000, without a scaling rule.
 [[nodiscard]] Result<Frequencies> frequencies_of(const Line& line);
 
-// Of q and k together, whether or not all their features turn.
+// For q and k together, including features that do not turn.
 [[nodiscard]] std::int64_t tensor_bytes(const Line& line);
 
-// All that the process must hold for the line.
+// Everything that the process must hold for the line.
 [[nodiscard]] std::int64_t needed_bytes(const Line& line);
 
-// What one call reads or writes, each byte once: what a cache must hold.
+// The bytes that one call reads or writes, each counted once: the size of cache it needs.
 [[nodiscard]] std::int64_t working_set_bytes(const Line& line);
 
-// What one call must at least read and write, added.
+// The least bytes that one call reads plus those it writes.
 [[nodiscard]] std::int64_t moved_bytes(const Line& line);
 
 }  // namespace rotary::bench

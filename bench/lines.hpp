@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which lines a run has.
+// Selects the lines to measure.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class LineSet {
   full,   // every combination of the values below
 };
 
-// What somebody asked for: it takes the place of the set's values.
+// The options that select lines; they replace the set's values.
 struct Wish {
   LineSet set = LineSet::usual;
   std::vector<const Operation*> operations = {};  // none: all
@@ -27,7 +27,7 @@ struct Wish {
 };
 
 // Each line once, in the order of operations(). An operation without tensors has one dtype, one
-// pairing and one thread, whatever was asked for.
+// pairing and one thread, regardless of the options.
 [[nodiscard]] std::vector<Line> lines_of(const Wish& wish);
 
 }  // namespace rotary::bench

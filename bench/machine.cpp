@@ -41,7 +41,7 @@ std::int64_t processors() {
   return sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-// "48K", "2048K", "260M"; 0 for what is none.
+// "48K", "2048K", "260M"; 0 for any other text.
 std::int64_t size_from(const std::string& text) {
   std::int64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -51,7 +51,7 @@ std::int64_t size_from(const std::string& text) {
   return number << (*unit == 'K' ? 10 : *unit == 'M' ? 20 : 0);
 }
 
-// By /sys, which also knows the caches of Arm, where sysconf says 0.
+// Reads /sys, which also knows the caches of Arm, for which sysconf says 0.
 Caches caches_of_first_processor() {
   Caches caches;
   for (int index = 0; index < 8; ++index) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a number was measured on and with.
+// The machine and the build that a number was measured with.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace rotary::bench {
 
 struct Machine {
-  std::string cpu;              // as the system calls it, or "unknown"
+  std::string cpu;              // the system's name for it, or "unknown"
   std::int64_t processors = 0;  // that this process may run on
   Caches caches;
 };
@@ -22,14 +22,13 @@ struct Machine {
 struct Build {
   std::string_view compiler;  // "GNU 12.2.0"
   std::string_view flags;
-  std::string_view type;  // "Release"
-  std::string_view
-      commit;  // "unknown" outside git; ends with "-dirty" where files differed from it
+  std::string_view type;    // "Release"
+  std::string_view commit;  // "unknown" outside git; ends with "-dirty" if files differed from it
 };
 
 [[nodiscard]] Build this_build() noexcept;
 
-// Of any memory that a new process can have now, bytes.
+// Bytes of any memory that a new process can have now.
 [[nodiscard]] std::int64_t available_memory_bytes();
 
 }  // namespace rotary::bench

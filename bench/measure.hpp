@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line of the benchmark: verified, and only then timed beside its roofline.
+// Verifies one line of the benchmark and only then times it beside its roofline.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct LineTiming {
   Clock clock = Clock::steady;
   std::int64_t rounds = 0;
   double ns_per_call = 0;
-  std::optional<double> roofline_ns_per_call;  // of the same bytes; absent for RooflineKind::none
+  std::optional<double> roofline_ns_per_call;  // for the same bytes; absent for RooflineKind::none
 
   [[nodiscard]] std::optional<double> ratio() const {
     if (!roofline_ns_per_call) return std::nullopt;
@@ -28,7 +28,7 @@ struct Measurement {
   std::optional<LineTiming> timing;  // absent when the result is wrong
 };
 
-// Takes about so many seconds, and at least seven rounds.
+// Takes about `seconds`, and at least seven rounds.
 [[nodiscard]] Result<Measurement> measure(Job& job, std::int64_t threads, double seconds);
 
 // With the frequencies of frequencies_of() and threads of rotary::threads.

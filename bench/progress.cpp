@@ -10,7 +10,7 @@
 namespace rotary::bench {
 namespace {
 
-// A terminal that is gone is no reason to stop.
+// A closed terminal is no reason to stop.
 void show(const char* text) {
   static_cast<void>(std::fputs(text, stderr));
   static_cast<void>(std::fflush(stderr));

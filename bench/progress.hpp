@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line on the terminal that says what is being done and how far it is, from the second second
-// on; nothing when stderr is not a terminal.
+// One line on the terminal that names the current work and its progress, after the first second;
+// nothing if stderr is not a terminal.
 #pragma once
 
 #include <chrono>

@@ -6,8 +6,8 @@
 namespace rotary::bench {
 namespace {
 
-// The compiler must not see that a scale by it does nothing. Two 16-bit elements read as one float
-// are a number as ordinary as the upper one.
+// The compiler must not see that the scale changes nothing. Two 16-bit elements read as one float
+// are as ordinary a number as the upper element.
 const volatile float one = 1;
 
 constexpr std::size_t cache_line = 64;
@@ -23,7 +23,7 @@ struct Bytes {
   std::size_t count = 0;
 };
 
-// Bytes [0, count) cut into parts of whole units; the last one has the rest.
+// Bytes [0, count) split into parts of whole units; the last part has the rest.
 Bytes part_of(std::size_t count, std::size_t unit, std::size_t part, std::size_t parts) {
   const std::size_t units = unit > 0 ? count / unit : 0;
   const std::size_t first = units * part / parts * unit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the memory of this machine allows: an in-place scale, or a copy, of the same bytes by the
-// same threads. It writes what it read: a scale by 1 changes no value.
+// The speed that the memory of this machine allows: an in-place scale, or a copy, of the same bytes
+// by the same threads. The scale by 1 writes the numbers that it read.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,21 @@ namespace rotary::bench {
 
 class Roofline {
  public:
-  // executor: who runs the operation that it stands beside.
+  // executor: that of the operation it is compared with.
   explicit Roofline(Executor executor = {});
 
-  // The features of a packed tensor that turn, scaled in place.
+  // Scales the rotated features of a packed tensor in place.
   void add_scale(const HeadsView& view, const HeadWindow& window);
 
-  // A tensor whose features are adjacent copied to another place, where its heads or tokens may lie
-  // further apart.
+  // Copies a tensor with adjacent features; heads or tokens of the destination may lie further
+  // apart.
   void add_copy(const HeadsView& destination, const ConstHeadsView& source);
 
   [[nodiscard]] bool empty() const { return parts_.front().empty(); }
   void run(std::int64_t calls) const;
 
  private:
-  // [tokens][heads] runs of so many bytes; strides in bytes.
+  // Copies `bytes` adjacent bytes for each of [tokens][heads]; strides in bytes.
   struct CopiedHeads {
     std::byte* destination = nullptr;
     const std::byte* source = nullptr;

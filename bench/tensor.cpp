@@ -9,8 +9,8 @@
 namespace rotary::bench {
 namespace {
 
-// Drawing a number costs more than rotating it, so large tensors repeat these many. No power of 2:
-// heads and tokens differ from one another.
+// Drawing a number costs more than rotating it, so a large tensor repeats this many numbers. Not a
+// power of 2, so that heads and tokens differ from one another.
 constexpr std::int64_t drawn_values = 65'537;
 
 std::unique_ptr<std::byte[], AlignedDelete> allocate(std::int64_t bytes) {
@@ -18,7 +18,7 @@ std::unique_ptr<std::byte[], AlignedDelete> allocate(std::int64_t bytes) {
   return {static_cast<std::byte*>(::operator new[](size, std::align_val_t{64})), AlignedDelete{}};
 }
 
-// Truncated to 11 bits of significand; what f16 has no normal number for becomes 0.
+// Truncated to 11 bits of significand; below the normal numbers of f16 it becomes 0.
 std::uint16_t to_f16(std::uint32_t float_bits) {
   const std::uint32_t exponent = (float_bits >> 23) & 255;
   const std::uint32_t sign = float_bits >> 31 << 15;

@@ -12,7 +12,7 @@
 
 namespace rotary::bench {
 
-// In memory, with a batch of 1.
+// The order in memory, with a batch of 1.
 enum class Layout {
   tokens_first,  // [tokens, heads, features], as a projection leaves them
   heads_first,   // [heads, tokens, features], as most attention kernels read them
@@ -36,7 +36,7 @@ class Tensor {
   }
   [[nodiscard]] std::int64_t bytes() const;
 
-  // Everything as it is now.
+  // A copy of the tensor as it is now.
   [[nodiscard]] Tensor copy() const;
 
  private:

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t most_sampled_tokens = 32;
 
-// The other feature of the pair that a rotated feature belongs to. What reads neighbours and writes
-// halves reads halves and writes neighbours on its way back.
+// The other feature of the pair that a rotated feature belongs to. interleaved_to_half reads
+// neighbours and writes halves forward; backward it reads halves and writes neighbours.
 std::int64_t partner(const HeadWindow& window, Direction direction, std::int64_t feature) {
   const std::int64_t i = feature - window.first_feature;
   const bool neighbours =
@@ -27,7 +27,7 @@ bool rotates(const HeadWindow& window, std::int64_t feature) {
   return feature >= window.first_feature && feature < window.first_feature + window.rotary_dim;
 }
 
-// Of one element, in units of 2^-24 hypot(exact pair).
+// The error bound of one element, in units of 2^-24 hypot(exact pair).
 struct Bound {
   DType dtype;
   Direction direction;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds rotated tensors against the reference, element by element.
+// Compares rotated tensors with the reference, element by element.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@ struct Verification {
   void merge(const Verification& other);
 };
 
-// Of the same extents, not of the same dtype.
+// Equal extents; the dtypes may differ.
 struct RotatedTensor {
   ConstHeadsView before;
   ConstHeadsView after;
 };
 
-// What was to be done; rows are those of the positions.
+// The expected operation; rows are those of the positions.
 struct ExactRotation {
   const Frequencies& frequencies;
   const reference::AngleRows& rows;
@@ -43,10 +43,10 @@ struct ExactRotation {
 
 [[nodiscard]] Verification verify(const RotatedTensor& tensor, const ExactRotation& rotation);
 
-// At most 32 of so many, evenly spread, the first and the last among them.
+// At most 32 of the tokens, evenly spread, including the first and the last.
 [[nodiscard]] std::vector<std::int64_t> sampled_tokens(std::int64_t tokens);
 
-// Those of a tensor as it was before an operation in place.
+// Some tokens of a tensor as it was before an operation in place.
 struct Sample {
   std::vector<std::int64_t> tokens;
   Tensor values;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One buffer in which all tensors of a case lie, each in a place of its own with guards around it:
-// AddressSanitizer sees any access to a guard, a comparison sees any change.
+// One buffer that holds all tensors of a case, each in a separate place with guards around it:
+// AddressSanitizer detects any access to a guard, a comparison detects any change.
 #pragma once
 
 #include <array>
@@ -31,16 +31,16 @@ class Arena {
   void clear() noexcept;
 
   // A new place for a tensor with this reach, `shift` bytes from a multiple of 8: the address of
-  // its first element, or null where there is no room.
+  // its first element, or null if there is no room.
   [[nodiscard]] std::byte* place(const Reach& reach, std::int64_t shift) noexcept;
 
-  // True where all of a reach from an address lies in one of the places.
+  // True if the whole reach from an address lies in one of the places.
   [[nodiscard]] bool holds(const void* first, const Reach& reach) const noexcept;
 
   [[nodiscard]] std::span<std::byte> place_at(std::size_t index) noexcept;
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-  // The bytes as they are now, for differs() and restore().
+  // Copies the bytes for differs() and restore().
   void remember() noexcept;
   void restore() noexcept;
 
@@ -50,7 +50,7 @@ class Arena {
   // Marks bytes that may differ.
   void allow(const void* first, std::size_t bytes) noexcept;
   void allow_nothing() noexcept { allowed_.reset(); }
-  // True where another byte than those differs from the one that remember() saw.
+  // True if a byte outside the allowed ones differs from the copy of remember().
   [[nodiscard]] bool differs() const noexcept;
 
   // Between these two calls the guards may not be touched.
@@ -71,7 +71,7 @@ class Arena {
   std::size_t used_ = 0;
 };
 
-// Runs a call with the guards of the arena up.
+// Runs a call while the guards of the arena are active.
 template <class Call>
 [[nodiscard]] auto guarded_call(Arena& arena, const Call& call) {
   arena.guard();
@@ -80,20 +80,20 @@ template <class Call>
   return result;
 }
 
-// Memory of the caller that a call works in, exactly so many bytes, with guards around it.
+// The memory that the caller gives a call to work in, with guards around it.
 class WorkMemory {
  public:
   static constexpr std::size_t capacity = std::size_t{1} << 22;
 
-  // Filled with bytes that make a NaN of every float. Requires bytes <= capacity.
+  // Bytes that are a NaN in every float. Requires bytes <= capacity.
   [[nodiscard]] std::span<std::byte> take(std::size_t bytes) noexcept;
-  // True where all of the taken bytes are as take() left them.
+  // True if all of the taken bytes are unchanged.
   [[nodiscard]] bool is_untouched() const noexcept;
-  // Puts the guards down, and says whether they are intact.
+  // Deactivates the guards and returns whether they are intact.
   [[nodiscard]] bool give_back() noexcept;
 
  private:
-  // The parts of a call's memory lie up to some 50 KB apart.
+  // A call's parts of memory are at most some 50 KB apart.
   static constexpr std::size_t guard_bytes = std::size_t{1} << 16;
 
   alignas(64) std::array<std::byte, capacity + 2 * guard_bytes> bytes_{};

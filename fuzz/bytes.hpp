@@ -27,10 +27,10 @@ class Bytes {
     return first + byte() % (last - first + 1);
   }
 
-  // Happens for one byte in so many.
+  // True for one byte in `count`.
   [[nodiscard]] bool once_in(int count) { return byte() % count == 1; }
 
-  // An element of a mask: 0 or 1, and once in so many any other byte.
+  // An element of a mask: 0 or 1, and one time in any_once_in any other byte.
   [[nodiscard]] std::uint8_t mask_element(int any_once_in) {
     const std::uint8_t most = once_in(any_once_in) ? 255 : 1;
     return byte() & most;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the targets do when something that must hold does not, and what must hold for every error.
+// Reports a violated requirement, and checks the requirements on every error.
 #pragma once
 
 #include <string_view>

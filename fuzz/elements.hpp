@@ -17,7 +17,7 @@ namespace rotary::fuzz {
 // The bits of the nearest element, in the lowest bytes.
 [[nodiscard]] std::uint64_t bits_of(DType dtype, double value);
 
-// Whether the element is the value rounded once to nearest even; of NaNs, that it is one.
+// Whether the element is the value rounded once to nearest even; for a NaN, whether it is a NaN.
 [[nodiscard]] bool is_rounded(DType dtype, const std::byte* element, double value);
 
 struct Pair {
@@ -25,8 +25,8 @@ struct Pair {
   double y = 0;
 };
 
-// Features of pair i of a head, in what is rotated and in the result: they differ where the pairing
-// is interleaved_to_half.
+// Features of pair i of a head, before the rotation and in the result: they differ for pairing
+// interleaved_to_half.
 struct PairFeatures {
   std::int64_t read_x = 0;
   std::int64_t read_y = 0;
@@ -37,7 +37,7 @@ struct PairFeatures {
 [[nodiscard]] PairFeatures features_of(const HeadWindow& window, Direction direction,
                                        std::int64_t pair);
 
-// What turns a pair: an element of the rows, A cos and A sin, and how it is used.
+// The rotation of a pair: an element of the rows, A cos and A sin, and how it is used.
 struct Turn {
   DType dtype = DType::f32;
   Direction direction = Direction::forward;
@@ -47,15 +47,15 @@ struct Turn {
   std::int64_t position = 0;
 };
 
-// Whether the contract (rotary/numeric_contract.hpp) speaks of this pair: finite, and no number so
-// large or small that float32 (double for f64) could not hold what lies between.
+// Whether the contract (rotary/numeric_contract.hpp) covers this pair: all numbers are finite, and
+// none is so large or small that intermediate results leave float32 (double for f64).
 [[nodiscard]] bool is_within_range(const Turn& turn, const Pair& in);
 
-// Whether out is the turned pair within the contract's bound. Requires is_within_range.
+// Whether out is the rotated pair within the contract's bound. Requires is_within_range.
 [[nodiscard]] bool keeps_contract(const Turn& turn, const Pair& in, const Pair& out);
 
-// Whether two instruction sets' results lie within twice the bound at this position, given that
-// each keeps the contract for its own rows. Requires is_within_range.
+// Whether two instruction sets' results are within twice the bound of each other at this position,
+// given that each keeps the contract for its own rows. Requires is_within_range.
 [[nodiscard]] bool agree(const Turn& turn, const Pair& in, const std::array<Pair, 2>& outs);
 
 }  // namespace rotary::fuzz

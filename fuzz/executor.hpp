@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller's pool, as unfriendly as it may be: last index first, each task once.
+// A caller's pool in an unusual order: last index first, each task once.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Backwards {
   explicit Backwards(std::int64_t concurrency = 3, std::int64_t most_calls = 1) noexcept
       : concurrency_(concurrency), most_calls_(most_calls) {}
 
-  // Valid as long as this lives, where it is.
+  // Valid as long as this lives and does not move.
   [[nodiscard]] Executor executor() noexcept {
     return {.context = this,
             .run =

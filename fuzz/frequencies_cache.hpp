@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frequencies are made once for each number of pairs: making them is most of what a small input
-// would cost.
+// Makes frequencies once for each number of pairs, which would otherwise be most of the cost of a
+// small input.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace rotary::fuzz {
 // Kinds of spec: another base or scaling rule each.
 inline constexpr std::int64_t spec_kinds = 5;
 
-// Beyond those, the same numbers by other numerics than exact, and xPos.
+// After those, the same numbers by other numerics than exact, and xPos.
 inline constexpr std::int64_t first_recipe = spec_kinds;  // transformers, by each Rounding
 inline constexpr std::int64_t ggml_kind = first_recipe + 4;
 inline constexpr std::int64_t xpos_kind = ggml_kind + 1;

@@ -6,7 +6,7 @@
 
 namespace rotary::fuzz {
 
-// All bytes that operator new has given so far, those already given back included.
+// Bytes that operator new has returned so far, freed ones included.
 [[nodiscard]] std::size_t allocated_bytes() noexcept;
 
 }  // namespace rotary::fuzz

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One random rotation by every instruction set of this machine: each keeps the contract, gives the
-// same bits for any split, and lies within twice the bound of the simplest set.
+// same bits for any split, and is within twice the bound of the simplest set.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -126,7 +126,7 @@ bool same_element(DType dtype, const std::byte* a, const std::byte* b) {
   return std::isnan(value_at(dtype, a)) && std::isnan(value_at(dtype, b));
 }
 
-// Of NaNs, only that it is one.
+// A NaN only has to be a NaN.
 void check_same_bits(const Case& one) {
   if (std::memcmp(whole.data(), parts.data(), whole.size()) == 0) return;
   const auto size = static_cast<std::size_t>(size_in_bytes(one.dtype));
@@ -189,7 +189,7 @@ PairPlace place_of(const Case& one, std::int64_t offset, std::int64_t pair) {
           .written = {.x = bytes(at.written_x), .y = bytes(at.written_y)}};
 }
 
-// Every pair of one token, whose rows are those of the set in use.
+// Checks every pair of one token, whose rows are those of the set in use.
 void check_token(const Case& one, const Rotations& rotations, std::int64_t token) {
   const bool f64 = rotations.row_dtype() == RowDType::f64;
   Turn turn{.dtype = one.dtype,
@@ -218,7 +218,7 @@ void use(std::string_view instruction_set) {
   }
 }
 
-// Most sets give the same bits as another one; what differs is looked at pair by pair.
+// Most sets give the same bits as another one; differences are checked pair by pair.
 void check_instruction_set(const Case& one) {
   const TokenRange all{.begin = 0, .end = one.extents.tokens};
   whole = source;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NPY reader: any bytes give an array or an error, and neither takes more memory than the file
-// accounts for; an array that is written and read again is the same.
+// The NPY reader: any bytes give an array or an error, without more memory than the file accounts
+// for; an array that is written and read again is the same.
 #include "cli/npy/npy.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using cli::NpyArray;
 
-// Twice the file, and what an error message and a shape of 32 dimensions take.
+// Twice the file, plus the size of an error message and a shape of 32 dimensions.
 void check_heap(std::size_t allocated, std::size_t file_bytes) {
   constexpr std::size_t small = 8192;
   if (allocated > 2 * file_bytes + small) {
@@ -51,7 +51,7 @@ void check_round_trip(const NpyArray& array) {
   }
 }
 
-// The same bytes, whose end only a reader of all of them meets.
+// The same bytes from a source whose end is known only to its reader.
 class Pipe : public cli::ByteSource {
  public:
   explicit Pipe(std::span<const std::byte> bytes) : bytes_(bytes) {}

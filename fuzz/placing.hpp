@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Legal views of tensors in an arena: any order of axes, gaps, negative strides, strides of 0 where
-// they are read, and any strides where they lead nowhere.
+// Legal views of tensors in an arena: any order of axes, gaps, negative strides, strides of 0 in
+// source views, and any strides for axes where they do not matter.
 #pragma once
 
 #include <cstddef>
@@ -34,11 +34,11 @@ struct Placing {
 [[nodiscard]] ConstMatrixView place_matrix(Placing& placing, DType dtype, std::int64_t rows,
                                            std::int64_t columns);
 
-// Contiguous room for so many elements.
+// Contiguous room for `count` elements.
 [[nodiscard]] std::byte* place_elements(Placing& placing, std::int64_t count,
                                         std::int64_t element_bytes);
 
-// Bytes that a view spans; nothing where it has no element, or spans more than the library allows.
+// Bytes that a view spans; nullopt if it has no element, or spans more than the library allows.
 [[nodiscard]] std::optional<Reach> reach_of(const ConstHeadsView& view);
 
 // The same view as one of heads: queries are tokens, keys features.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heads that rotations may turn, as rotate.hpp says it.
+// Whether rotations may turn these heads, from the comments of rotate.hpp.
 #pragma once
 
 #include "rotary/rotations.hpp"

@@ -82,7 +82,7 @@ struct Extent {
   std::int64_t after = 0;
 };
 
-// Nothing when it does not fit in so many bytes.
+// nullopt if it does not fit in `room` bytes.
 std::optional<Extent> extent_of(const Strided& view, std::int64_t room) {
   const bool has_elements = std::all_of(view.counts.begin(), view.counts.end(),
                                         [](std::int64_t count) { return count > 0; });

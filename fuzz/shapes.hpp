@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dtypes, strides and places of views, decoded from an input: mostly what a caller could mean.
+// Dtypes, strides and places of views, decoded from an input: mostly those of plausible callers.
 #pragma once
 
 #include <array>
@@ -15,18 +15,18 @@
 
 namespace rotary::fuzz {
 
-// Seldom none of the enumerators.
+// Seldom a value that is no enumerator.
 [[nodiscard]] DType decode_dtype(Bytes& input);
 
 // A window of a head of this many features, at least 2.
 [[nodiscard]] HeadWindow decode_window(Bytes& input, std::int64_t head_dim);
 
 // Axes in any order, each stepping over those inside it, with gaps and backwards: strides that
-// nest, unless a gap is negative. features: side by side and innermost where they are adjacent.
+// nest, unless a gap is negative. features: adjacent means innermost with a stride of 1.
 enum class Features { anywhere, adjacent };
 [[nodiscard]] Axes decode_ordered_strides(Bytes& input, const Axes& counts, Features features);
 
-// Those, or one time in 16 any strides at all.
+// Such strides, or one time in 16 any strides at all.
 [[nodiscard]] Axes decode_strides(Bytes& input, const Axes& counts, Features features);
 
 // Any strides at all: small numbers, or each any int64.
@@ -36,12 +36,12 @@ enum class Features { anywhere, adjacent };
 // One time in 16 an extent of 0, less often one too few or too many, or any int64.
 void disturb(Bytes& input, std::span<std::int64_t* const> extents);
 
-// Data of the view such that all of it lies in the buffer; seldom misaligned or null. Nothing when
+// Data for the view such that all of it lies in the buffer; seldom misaligned or null. nullopt if
 // there is no such place.
 [[nodiscard]] std::optional<std::byte*> place(Bytes& input, std::span<std::byte> buffer,
                                               const Strided& view);
 
-// The same for several views: mostly each lies behind those before it, so that they share nothing.
+// The same for several views: mostly each lies after those before it, so that they share nothing.
 class Places {
  public:
   explicit Places(std::span<std::byte> buffer) : buffer_(buffer) {}
@@ -52,7 +52,7 @@ class Places {
   std::size_t used_ = 0;  // bytes from the start
 };
 
-// Adjacent numbers, none where their place is null or misaligned. Nothing when they do not fit.
+// Adjacent numbers; an empty span if their place is null or misaligned. nullopt if they do not fit.
 template <class Number>
 [[nodiscard]] std::optional<std::span<Number>> decode_array(Bytes& input, Places& places,
                                                             std::int64_t count) {

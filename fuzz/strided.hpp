@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of every kind as what they have in common, elements at strides, and what the headers ask of
-// their memory, decided by looking at every element. All views of a case lie in one small buffer.
+// A common form for views of every kind, elements at strides, and the headers' requirements on
+// their memory, decided by checking every element. All views of a case lie in one small buffer.
 #pragma once
 
 #include <array>
@@ -38,39 +38,39 @@ struct Strided {
 
 [[nodiscard]] bool is_empty(const Strided& view);
 
-// The elements that there are, each once: a stride of 0 names the same ones again.
+// Each distinct element once: removes repeats by a stride of 0.
 [[nodiscard]] Strided without_repeats(Strided view);
 
-// No more elements than the buffer has bytes: with strides of 0 a view that is read may have any
-// number, and take any time.
+// True if the view has no more elements than the buffer has bytes. With strides of 0 a source view
+// may have any number, and would take any time.
 [[nodiscard]] bool is_small(const Strided& view);
 
 // Bytes that a view spans, relative to its data; requires counts of at least 1. Exact below 2^64,
-// far beyond what the library allows.
+// far beyond the library's limit.
 struct Span {
   long double begin = 0;
   long double end = 0;
 };
 [[nodiscard]] Span span_of(const Strided& view);
 
-// No size that the library allows: its limit is 2^62 bytes to either side.
+// True beyond the library's limit of 2^62 bytes to either side.
 [[nodiscard]] bool is_impossible(const Span& span);
 
-// Every call asks this of every view: a dtype, counts of at least 0 and, where there is an element,
-// a possible span and data that is aligned and not null.
+// The requirement of every call on every view: a dtype, counts of at least 0 and, if there is an
+// element, a possible span and data that is aligned and not null.
 [[nodiscard]] bool is_well_formed(const Strided& view);
 
-// The same of views that relative encodings take, which have fewer than 2^60 elements, and fewer
-// than 2^36 where a stride of 0 repeats them.
+// The same for views that relative encodings take, which have fewer than 2^60 elements, and fewer
+// than 2^36 if a stride of 0 repeats them.
 [[nodiscard]] bool is_countable(const Strided& view);
 
-// The same elements in the same order: strides of an axis with one index do not count.
+// The same elements in the same order: strides of an axis with one index do not matter.
 [[nodiscard]] bool are_same(const Strided& a, const Strided& b);
 
 // The offset of an element in the buffer, in bytes.
 [[nodiscard]] std::size_t place_of(const Strided& view, const std::byte* buffer, const Axes& index);
 
-// visit(index). Nothing is visited when there is no element, whatever the other counts.
+// Calls visit(index) for each element; for none if any count is 0.
 template <class Visit>
 void for_each_element(const Strided& view, Visit visit) {
   if (is_empty(view)) return;
@@ -85,15 +85,15 @@ void for_each_element(const Strided& view, Visit visit) {
   }
 }
 
-// The answer that a call must give. either: strides that do not nest may be refused, because
-// sharing may not be decidable in time.
+// The required answer of a call. either: strides that do not nest may be refused, because sharing
+// may not be decidable in time.
 enum class Answer { accept, refuse, either };
 
-// The one of two requirements that refuses more.
+// The stricter of two requirements.
 [[nodiscard]] Answer stricter(Answer a, Answer b);
 
-// Elements of each view that is written are distinct and belong to no other view. Requires views
-// that are well-formed and lie in the buffer.
+// Elements of each destination view must be distinct and belong to no other view. Requires
+// well-formed views that lie in the buffer.
 [[nodiscard]] Answer expected_of_sharing(std::span<const Strided> written,
                                          std::span<const Strided> read, const std::byte* buffer);
 
@@ -103,11 +103,11 @@ struct Memory {
   std::span<std::byte> after;
 };
 
-// Both of them, before there is a case.
+// Owns the buffer and the copy, before there is a case.
 class Buffers {
  public:
   [[nodiscard]] std::span<std::byte> buffer() { return after_; }
-  // From here on the buffer's bytes are those before the call.
+  // Copies the buffer as it is before the call.
   [[nodiscard]] Memory keep() {
     before_ = after_;
     return {.before = before_, .after = after_};
@@ -118,13 +118,14 @@ class Buffers {
   alignas(64) std::array<std::byte, largest_buffer> before_{};
 };
 
-// Makes the view's bytes what they were before.
+// Restores the view's bytes from the copy.
 void put_back(const Strided& view, const Memory& memory);
 
-// Fails, saying what must hold, unless every byte is as it was.
+// Fails, naming the requirement, unless every byte is unchanged.
 void check_unchanged(const Memory& memory, std::string_view what);
 
-// After a call that was refused: the error is one, the case allows it and nothing has been written.
+// After a refused call: the error is well-formed, the case allows a refusal, and nothing has been
+// written.
 void check_refused(const Error& error, Answer expected, const Memory& memory);
 
 }  // namespace rotary::fuzz

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libFuzzer calls, once for each input. A target ends the process when something is wrong.
+// The entry point that libFuzzer calls once for each input. A target ends the process when
+// something is wrong.
 #pragma once
 
 #include <cstddef>

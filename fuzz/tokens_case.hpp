@@ -23,11 +23,11 @@ namespace rotary::fuzz {
 [[nodiscard]] bool decode_view(Bytes& input, Places& places, HeadsView& heads);
 [[nodiscard]] bool decode_view(Bytes& input, Places& places, ConstHeadsView& heads);
 
-// src is dst, or dst somewhere else, or a view of its own, mostly of the same extents and dtype.
+// src is dst, or dst at another place, or a separate view, mostly of the same extents and dtype.
 [[nodiscard]] bool decode_source(Bytes& input, Places& places, const TokensView& dst,
                                  ConstTokensView& src);
 
-// check_transfer asks this of both views: one dtype, the same extents, in place or apart.
+// The requirement of check_transfer on both views: one dtype, the same extents, in place or apart.
 [[nodiscard]] bool are_in_place(const ConstTokensView& dst, const ConstTokensView& src);
 
 // Whether these numbers may be those of the tokens of such a view.

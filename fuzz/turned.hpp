@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads that a call has turned by rows of cos and sin, against the same in long double.
+// Compares heads that a call has rotated by rows of cos and sin with the same in long double.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace rotary::fuzz {
 
-// The features of one head, wherever they lie.
+// The features of one head in any layout.
 struct Head {
   const std::byte* first = nullptr;
   DType dtype = {};
@@ -24,7 +24,7 @@ struct Head {
   [[nodiscard]] double at(std::int64_t feature) const { return value_at(dtype, element(feature)); }
 };
 
-// The row that turns a head, and how it does.
+// The row and the direction of a head's rotation.
 struct TurnedBy {
   const Rotations& rotations;
   Direction direction = Direction::forward;
@@ -39,12 +39,12 @@ struct RowOfPair {
 };
 [[nodiscard]] RowOfPair row_of_pair(const TurnedBy& by, std::int64_t pair);
 
-// Each pair of `after` is that of `before` turned, within the bound of the dtype that it is stored
-// in; the other features are the same, rounded once where that dtype is another. The rows are taken
-// as they are, and are those of numerics exact.
+// Each pair of `after` must be that of `before` rotated, within the bound of the dtype of `after`;
+// other features must be equal, or rounded once if the dtypes differ. The rows are used as they
+// are; they have numerics exact.
 void check_turned(const Head& before, const Head& after, const TurnedBy& by);
 
-// The same of every head of a view; before may be the same view.
+// The same for every head of a view; before may be the same view.
 struct TurnedView {
   ConstHeadsView before;
   ConstHeadsView after;
@@ -52,8 +52,8 @@ struct TurnedView {
 };
 void check_turned(const TurnedView& view, const Rotations& rotations, const Memory& memory);
 
-// A feature that a call has stored as it was, of NaNs that it is one, or rounded once to another
-// dtype: fails otherwise, saying what must hold.
+// Requires a feature that was stored unrotated: equal, rounded once to another dtype, or a NaN for
+// a NaN. Fails otherwise, naming the requirement.
 void check_stored(const Head& before, const Head& after, std::int64_t feature,
                   std::string_view what);
 

@@ -68,7 +68,7 @@ class Head {
   std::vector<float> elements_;
 };
 
-// What a pair's length grows by: A, and with xPos what its row has.
+// The factor of a pair's length: A, or with xPos the length of its row element.
 double factor_of(const Rotations& rotations, std::int64_t token, std::int64_t pair) {
   if (!rotations.role()) return rotations.attention_factor();
   const auto at = static_cast<std::size_t>(pair);
@@ -76,8 +76,8 @@ double factor_of(const Rotations& rotations, std::int64_t token, std::int64_t pa
                     static_cast<double>(rotations.sin(0, token)[at]));
 }
 
-// Of a component, in units of 2^-24 * hypot. Rows of other numerics than exact round cos, A (ggml:
-// four times) and their product, where exact rounds once.
+// The bound of a component, in units of 2^-24 * hypot. Rows of other numerics than exact round cos,
+// A (ggml: four times) and their product, while exact rounds once.
 double component_bound(const Rotations& rotations, double factor) {
   const double exact = rotate_error_bound(Direction::forward, factor, 0);
   return rotations.numerics() == Numerics::exact ? exact : exact + 5 * (1 + 0x1p-20);
@@ -91,8 +91,8 @@ struct Grown {
 void check_pair(const std::array<double, 2>& in, const std::array<double, 2>& out, Grown grown) {
   const double exact = std::hypot(in[0], in[1]) * grown.factor;
   const double got = std::hypot(out[0], out[1]);
-  // Each component is within the bound, so their hypot is within √2 of it; the angle's own error
-  // turns a pair and does not stretch it.
+  // Each component is within the bound, so their hypot is within √2 of it; an error of the angle
+  // turns a pair but does not stretch it.
   const double bound = std::sqrt(2.0) * grown.bound * 0x1p-24;
   if (!(std::abs(got - exact) <= bound * exact)) fail("a pair must keep its length times A");
 }

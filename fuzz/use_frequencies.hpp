@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program does next with frequencies that were accepted.
+// Uses accepted frequencies as a program would.
 #pragma once
 
 #include "rotary/frequencies.hpp"
 
 namespace rotary::fuzz {
 
-// They are what their comments promise, and a head rotates by them at positions near and far: every
-// number finite, the other features and the bytes around untouched, the length of each pair kept
-// but for A.
+// The frequencies keep the promises of their comments, and a head rotates by them at positions near
+// and far: every number is finite, other features and the bytes around are unchanged, and the
+// length of each pair changes by A only.
 void use_frequencies(const Frequencies& frequencies);
 
 }  // namespace rotary::fuzz

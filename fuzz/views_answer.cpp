@@ -11,8 +11,8 @@
 namespace rotary::fuzz {
 namespace {
 
-// Two views that are each good: do they have distinct elements (of src, only a destination must)
-// and none in common?
+// Whether two views, each valid alone, have distinct elements (only a destination must) and none in
+// common.
 Answer expected_of_elements(const ViewsCase& views, const std::byte* buffer) {
   const std::array both = {strided(views.dst), strided(views.src)};
   const std::span all(both);

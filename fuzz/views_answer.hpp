@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rotate and rotate_qk must say to a case: from the comments of the public headers, by looking
-// at every element.
+// The required answers of rotate and rotate_qk to a case, from the comments of the public headers.
+// Checks every element.
 #pragma once
 
 #include <cstddef>

@@ -36,7 +36,7 @@ struct ViewsCase {
   Noise noise = Noise::activations;
 };
 
-// Nothing when a view that rotate may accept would leave the buffer.
+// nullopt if a view that rotate may accept would leave the buffer.
 [[nodiscard]] std::optional<ViewsCase> decode_views(Bytes& input, std::span<std::byte> buffer);
 
 }  // namespace rotary::fuzz

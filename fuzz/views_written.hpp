@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rotate and rotate_qk must have written once they accepted a case.
+// Checks the results of rotate and rotate_qk after they accepted a case.
 #pragma once
 
 #include "fuzz/strided.hpp"
@@ -7,8 +7,8 @@
 
 namespace rotary::fuzz {
 
-// Every element of the destinations is what the contract says of the sources as they were, and
-// every other byte is as it was. The destinations are put back as they were.
+// Every element of the destinations has the value that the contract requires for the original
+// sources, and every other byte is unchanged. Restores the destinations.
 void check_written(const ViewsCase& views, const Rotations& rotations, const Memory& memory);
 
 }  // namespace rotary::fuzz

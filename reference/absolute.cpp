@@ -9,7 +9,7 @@
 namespace rotary::reference {
 namespace {
 
-// Each frequency is a fixed quotient of the one before, exp of a step of its logarithm.
+// Each frequency is a fixed factor times the one before, exp of a step of its logarithm.
 std::vector<long double> geometric(std::int64_t count, long double log_of_quotient) {
   std::vector<long double> terms;
   for (std::int64_t k = 0; k < count; ++k) {
@@ -38,7 +38,7 @@ Matrix zeros(std::int64_t rows, std::int64_t columns) {
   return matrix;
 }
 
-// Along one axis, with the border repeated.
+// Interpolation along one axis, with the border repeated.
 Matrix cubic_axis(std::int64_t from, std::int64_t to, long double size_offset) {
   Matrix matrix = zeros(to, from);
   for (std::int64_t i = 0; i < to; ++i) {
@@ -99,7 +99,7 @@ std::vector<long double> sinusoidal_row(const SinusoidalSpec& spec,
     for (const CosSin& angle : angles) row.push_back(sin_first ? angle.sin : angle.cos);
     for (const CosSin& angle : angles) row.push_back(sin_first ? angle.cos : angle.sin);
   }
-  row.resize(dim);  // cut where the last pair is a half one, 0 where a feature is in none
+  row.resize(dim);  // cuts half of an incomplete last pair; zeros for a feature without a pair
   return row;
 }
 

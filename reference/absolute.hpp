@@ -20,11 +20,11 @@ namespace rotary::reference {
 template <class Number>
 [[nodiscard]] std::vector<CosSin> sinusoidal_angles(const Sinusoidal& sinusoidal, Number position);
 
-// Those numbers as the features of a token, [dim].
+// Sines and cosines in the order of a token's features, [dim].
 [[nodiscard]] std::vector<long double> sinusoidal_row(const SinusoidalSpec& spec,
                                                       const std::vector<CosSin>& angles);
 
-// Row i, column j: the share of row j of the table that is read in row i of the one that is made.
+// Row i, column j: the weight of source row j in result row i.
 using Matrix = std::vector<std::vector<long double>>;
 
 [[nodiscard]] Matrix interpolation_matrix(const LinearInterpolation& linear, std::int64_t from,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cos and sin by MPFR: the product of 64 (or 53) and 53 bits is formed exactly, MPFR's functions
-// are correctly rounded, and 256 bits leave the second rounding, to long double, nothing to
-// disturb.
+// cos and sin by MPFR: the product of 64 (or 53) and 53 bits is exact, MPFR's functions are
+// correctly rounded, and with 256 bits the second rounding, to long double, changes no result.
 #include "reference/angle.hpp"
 
 #define MPFR_USE_INTMAX_T
@@ -26,7 +25,7 @@ class Real {
   mpfr_t value_;
 };
 
-// Of position * inv_freq; position is overwritten.
+// cos and sin of position * inv_freq; position is overwritten.
 CosSin cos_sin_of_product(Real& position, double inv_freq) {
   Real cos;
   Real sin;
@@ -50,8 +49,8 @@ CosSin cos_sin(std::same_as<double> auto position, double inv_freq) {
 }
 template CosSin cos_sin(double position, double inv_freq);
 
-// Two products of 64 and 53 bits, exact; the larger is below 2^103, so 256 bits leave their
-// difference an error below 2^-150.
+// Two exact products of 64 and 53 bits. The larger is below 2^103, so in 256 bits their difference
+// has an error below 2^-150.
 CosSin cos_sin_between(const Angle& from, const Angle& to) {
   Real cos;
   Real sin;

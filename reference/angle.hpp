@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The angle position * inv_freq, which no double holds once the position is large, and its cos and
-// sin. Multiple-precision arithmetic (MPFR) makes each correctly rounded at every int64 or double
+// The angle position * inv_freq, which no double holds exactly for a large position, and its cos
+// and sin. Multiple-precision arithmetic (MPFR) rounds each correctly at every int64 or double
 // position.
 #pragma once
 
@@ -17,16 +17,18 @@ struct CosSin {
 // inv_freq: radians per position, finite.
 [[nodiscard]] CosSin cos_sin(std::int64_t position, double inv_freq);
 
-// At a position that may lie between integers; finite. (A template, so that an int is no double.)
+// For a position that may lie between integers; finite. (A template, so that an int does not
+// convert to double.)
 [[nodiscard]] CosSin cos_sin(std::same_as<double> auto position, double inv_freq);
 
-// A position, which long double holds whether it is an int64 or a double, and its frequency.
+// A position and its frequency; a long double holds every int64 and every double.
 struct Angle {
   long double position = 0;
   double inv_freq = 0;  // radians per position
 };
 
-// Of the angle from one to the other, to.position * to.inv_freq - from.position * from.inv_freq.
+// cos and sin of the angle between the two, to.position * to.inv_freq - from.position *
+// from.inv_freq.
 [[nodiscard]] CosSin cos_sin_between(const Angle& from, const Angle& to);
 
 }  // namespace rotary::reference

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of attention one after the other. The order of operations is that of the models:
-// Vaswani et al. 2017 (arXiv 1706.03762), eq. 1; Shaw et al. 2018 (arXiv 1803.02155), eqs. 3 to 5;
-// T5 and ALiBi add to scores that are scaled; CoPE: Golovneva et al. 2024, appendix B.
+// Computes attention row by row. The order of operations is that of the models: Vaswani et al. 2017
+// (arXiv 1706.03762), eq. 1; Shaw et al. 2018 (arXiv 1803.02155), eqs. 3 to 5; T5 and ALiBi add to
+// scaled scores; CoPE: Golovneva et al. 2024, appendix B.
 #include "reference/attention.hpp"
 
 #include <algorithm>
@@ -17,8 +17,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Shaw's vector of a pair meets the query as the key does, before the scale. It is one of distances
-// already: were the query turned, the product would depend on where it stands.
+// Shaw's vector of a pair is multiplied with the query as the key is, before the scale. The query
+// is not rotated for it: the vector already depends on the distance, and a rotated query would make
+// the product depend on its position.
 double product(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
   const double* turned_q = of.turned_q.values.data() + query_offset(of, at);
   const double* turned_k = of.turned_k.values.data() + key_offset(of, of.turned_k, at, key);
@@ -42,8 +43,8 @@ double masked_score(const AttentionCase& of, const QueryIndex& at, std::int64_t 
   return score;
 }
 
-// What CoPE adds to a row: positions count the keys up to the query, so that those after it, which
-// a bidirectional query sees, are neither counted nor moved.
+// The CoPE bias of a row. Positions count the keys up to the query; later keys, which a
+// bidirectional query sees, are neither counted nor changed.
 std::vector<double> cope_row(const AttentionCase& of, const QueryIndex& at,
                              const std::vector<double>& scores) {
   const std::vector<double>& table = of.attention.encoding.cope;
@@ -57,7 +58,7 @@ std::vector<double> cope_row(const AttentionCase& of, const QueryIndex& at,
     const BiasIndex pair = positions_of_pair(of, at, static_cast<std::int64_t>(j));
     if (pair.key > pair.query) counted[0][j] = -std::numeric_limits<long double>::infinity();
   }
-  const BiasRange all{.first_query = of.turned_k.extents.tokens};  // what is masked has a gate of 0
+  const BiasRange all{.first_query = of.turned_k.extents.tokens};  // masked keys have a gate of 0
   const Matrix bias = cope_bias(counted, {{q, q + features}}, rows, all);
   std::vector<double> added(scores.size());
   for (std::size_t j = 0; j < scores.size(); ++j) {
@@ -66,7 +67,7 @@ std::vector<double> cope_row(const AttentionCase& of, const QueryIndex& at,
   return added;
 }
 
-// Less the largest score, so that no exponential overflows.
+// Subtracts the largest score, so that no exponential overflows.
 void softmax(AttentionRow& row, const std::vector<double>& scores) {
   double most = -infinity;
   for (const double score : scores) most = std::max(most, score);

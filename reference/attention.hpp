@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention written to be read, in double: every score of every pair, then softmax, then the
-// values; and its gradients by the chain rule. Every encoding that the library has can be in it,
-// each by the reference's own code. docs/theory/attention.md derives it and says who computes so.
+// Attention written to be read, in double: the score of every pair, then softmax, then the values;
+// and its gradients by the chain rule. It takes every encoding that the library has, each by the
+// reference's own code. docs/theory/attention.md derives it and names the models that compute it
+// this way.
 #pragma once
 
 #include <cstdint>
@@ -21,28 +22,32 @@ struct Heads {
   std::vector<double> values;
 };
 
-// k and v have the same tokens and heads, q as many heads or a multiple of them: query head h reads
-// head h / (q heads / k heads) (GQA; MQA with one). v may have other features than q and k.
+// k and v have the same tokens and heads; the number of q's heads is a multiple of theirs: query
+// head h reads head h / (q heads / k heads) (GQA; MQA with one). v may have other features than q
+// and k.
 struct AttentionInputs {
   Heads q;
   Heads k;
   Heads v;
 };
 
-// causal: no key stands after the query.
+// causal: no key is after the query.
 enum class Order { bidirectional, causal };
 
-// A query sees a key that passes all of these. Before and after go by positions, not by index.
+// A query sees a key that passes all of these tests. Before and after refer to positions, not
+// indices.
 struct Mask {
   Order order = Order::bidirectional;
-  // The sliding window: at most so far before the query, and after it; 0: itself alone. Absent: any
-  // distance. A sliding_window of W tokens in Transformers is left = W - 1.
+  // The sliding window: the most positions that a key may be before the query, or after it; 0: only
+  // at the query's position. Absent: any distance. A sliding_window of W tokens in Transformers is
+  // left = W - 1.
   std::optional<std::int64_t> left = {};
   std::optional<std::int64_t> right = {};
-  // The first keys of each document, padding not counted, are seen across the window (StreamingLLM,
-  // arXiv 2309.17453), though not against the order.
+  // The first keys of each document, padding not counted, are visible beyond the window
+  // (StreamingLLM, arXiv 2309.17453), but the order still applies.
   std::int64_t sinks = 0;
-  std::vector<std::uint8_t> keys = {};  // [batch][keys], 0: padding, which nobody sees; empty: none
+  std::vector<std::uint8_t> keys = {};  // [batch][keys], 0: padding, which no query sees; empty:
+                                        // none
   // Packed sequences: a query sees the keys of its own document. [batch][queries], [batch][keys];
   // both empty: one document.
   std::vector<std::int64_t> query_documents = {};
@@ -51,36 +56,36 @@ struct Mask {
 
 // A R(position) of queries and keys; with xpos also the factor of their role.
 struct Rotary {
-  HeadWindow window;             // of the features of q and k
+  HeadWindow window;             // of a head of q and k
   std::vector<double> inv_freq;  // [pairs], radians per position
   double attention_factor = 1;
   std::optional<Xpos> xpos = {};
 };
 
-// Learned vectors of distances.
+// Learned vectors for distances.
 struct ShawVectors {
   ShawWindow window;
   std::vector<double> table;  // [window.rows()][features of q, or of v], shared by all heads
 };
 
-// None, one or several.
+// Any number of encodings at once.
 struct AttentionEncoding {
   std::optional<Rotary> rotary = {};
-  std::optional<RelativeBias> bias = {};  // of as many heads as q has
+  std::optional<RelativeBias> bias = {};  // with q's number of heads
   std::optional<ShawVectors> shaw_keys = {};
   std::optional<ShawVectors> shaw_values = {};
   std::vector<double> cope = {};  // CoPE's table [positions][features of q]; empty: none
 };
 
-// score_ij = scale (A R(i) q_i · A R(j) k_j + q_i · a_ij) + bias(head, i, j), masked with -Inf, to
-// which CoPE adds a bias that it forms of q_i and these scores; a of shaw_keys, and q_i already
-// times its factor. out_i = Σ_j softmax_j(score_i) (v_j + a'_ij), a' of shaw_values.
+// score_ij = scale (A R(i) q_i · A R(j) k_j + q_i · a_ij) + bias(head, i, j), masked with -Inf;
+// CoPE then adds a bias computed from q_i and these scores. a is of shaw_keys, and q_i includes its
+// factor. out_i = Σ_j softmax_j(score_i) (v_j + a'_ij), with a' of shaw_values.
 struct Attention {
   double scale = 1;  // 1 / sqrt(features of q) in most models, 1 in T5
   Mask mask = {};
   AttentionEncoding encoding = {};
-  // Where each token stands; no two 2^63 or more apart. [batch][queries]; empty: the last of the
-  // keys, keys - queries, ..., keys - 1. [batch][keys]; empty: 0, 1, 2, ...
+  // The positions of the tokens; no two are 2^63 or more apart. [batch][queries]; empty: the last
+  // of the keys' positions, keys - queries, ..., keys - 1. [batch][keys]; empty: 0, 1, 2, ...
   std::vector<std::int64_t> query_positions = {};
   std::vector<std::int64_t> key_positions = {};
   std::vector<double> query_factors = {};  // temperature, [batch][queries]; empty: all 1
@@ -95,18 +100,19 @@ struct AttentionResult {
 
 [[nodiscard]] AttentionResult attention(const AttentionInputs& inputs, const Attention& attention);
 
-// Each as what it is the gradient of; those of encodings that are not there are empty.
+// Each has the shape of the input that it is the gradient of; those of absent encodings are empty.
 struct AttentionGradients {
   Heads q;
   Heads k;
   Heads v;
-  std::vector<double> bias;  // of what is added to each score, [batch][heads][queries][keys]
+  std::vector<double> bias;  // of the sum added to each score, [batch][heads][queries][keys]
   std::vector<double> shaw_keys;
   std::vector<double> shaw_values;
   std::vector<double> cope;
 };
 
-// Of a loss whose gradient in out is d_out. bias is always there, and holds what goes through CoPE.
+// Gradients of a loss whose gradient in out is d_out. bias is always filled and includes the part
+// through CoPE.
 [[nodiscard]] AttentionGradients attention_gradients(const AttentionInputs& inputs,
                                                      const Attention& attention,
                                                      const Heads& d_out);

@@ -11,7 +11,7 @@
 namespace rotary::reference {
 namespace {
 
-// Token t of every batch row at first + t, where nothing else is said.
+// Token t of every batch row is at first + t, unless positions are given.
 std::vector<std::int64_t> filled(std::vector<std::int64_t> positions, const Extents& extents,
                                  std::int64_t first) {
   if (!positions.empty()) return positions;
@@ -21,7 +21,7 @@ std::vector<std::int64_t> filled(std::vector<std::int64_t> positions, const Exte
   return positions;
 }
 
-// Which only sinks ask for; all 0 without them.
+// Needed for sinks only; all 0 without them.
 std::vector<std::int64_t> ranks_of(const Mask& mask, const Extents& keys) {
   if (mask.sinks == 0) return std::vector<std::int64_t>(size_of(keys.batch * keys.tokens));
   std::vector<std::int64_t> ranks;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attention() and its gradients share: one call with everything written out, and one row of
-// it, a query of one head with all keys.
+// Shared by attention() and its gradients: one call with all defaults filled in, and one row of it,
+// a query of one head with all keys.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct AttentionCase {
 };
 [[nodiscard]] AttentionCase case_of(const AttentionInputs& inputs, const Attention& attention);
 
-// Every head of queries or keys times A R of its position, or, backwards, A R^T.
+// Multiplies every head of queries or keys by A R of its position or, backwards, by A R^T.
 struct Turn {
   const Rotary& rotary;
   Role role;
@@ -42,15 +42,15 @@ struct QueryIndex {
 };
 [[nodiscard]] std::size_t size_of(std::int64_t number);
 
-// Of [batch][tokens][heads][features]: where the features of one head begin.
+// Index of the first feature of one head in [batch][tokens][heads][features].
 [[nodiscard]] std::size_t offset_of(const Extents& extents, std::int64_t batch, std::int64_t token,
                                     std::int64_t head);
 [[nodiscard]] std::size_t query_offset(const AttentionCase& of, const QueryIndex& at);
-// Of keys or values.
+// The same for keys or values.
 [[nodiscard]] std::size_t key_offset(const AttentionCase& of, const Heads& keys,
                                      const QueryIndex& at, std::int64_t key);
 
-// Where its query stands, and a key.
+// Positions of its query and of a key.
 [[nodiscard]] BiasIndex positions_of_pair(const AttentionCase& of, const QueryIndex& at,
                                           std::int64_t key);
 
@@ -73,7 +73,7 @@ struct AttentionRow {
   std::vector<double> weights;
   double log_sum_exp = 0;
 
-  // What is masked is not there: its values are not even multiplied by 0.
+  // A masked key does not take part: its values are not even multiplied by 0.
   [[nodiscard]] bool masked(std::size_t key) const {
     return scores[key] == -std::numeric_limits<double>::infinity();
   }

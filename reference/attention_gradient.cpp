@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chain rule through attention.cpp, backwards, one row after the other.
+// The chain rule backwards through attention.cpp, row by row.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -26,12 +26,12 @@ double dot(const double* x, const double* y, std::size_t features) {
 
 class Backward {
  public:
-  // turned_q: of the query as it meets the keys; gradients.q gets what else it meets, gradients.k
-  // the keys as they are met.
+  // turned_q: gradient of the query as multiplied with the keys; gradients.q gets the other parts
+  // of the query's gradient, gradients.k that of the keys as multiplied.
   Backward(const AttentionCase& of, AttentionGradients& gradients, Heads& turned_q)
       : of_(of), encoding_(of.attention.encoding), to_(gradients), turned_q_(turned_q) {}
 
-  // d_out: of this row, [features of v].
+  // d_out: the part for this row, [features of v].
   void add_row(const QueryIndex& at, const double* d_out) {
     const AttentionRow row = row_of(of_, at);
     std::vector<double> d_scores = through_softmax(row, through_values(at, row, d_out));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each pair as one complex number, turned by e^{i m theta}: RoFormer (arXiv 2104.09864), eq. 12;
-// the form of Meta's Llama code. The conjugate turns back.
+// Each pair as one complex number, multiplied by e^{i m theta}: RoFormer (arXiv 2104.09864), eq.
+// 12; the form of Meta's Llama code. The conjugate inverts it.
 #include <complex>
 #include <cstddef>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Complex = std::complex<long double>;
 
-// Where the real and the imaginary part of each number stand.
+// Indices of the real and the imaginary part of each number.
 enum class Parts { in_halves, side_by_side };
 
 std::vector<Complex> as_complex(std::span<const long double> features, Parts parts) {
@@ -32,7 +32,7 @@ void store(std::span<long double> features, std::span<const Complex> numbers, Pa
   }
 }
 
-// Of a model's own vectors, and of what its rotation makes of them.
+// Layouts of a model's vectors before the rotation, and of the rotated vectors.
 Parts before(Pairing pairing) {
   return pairing == Pairing::half ? Parts::in_halves : Parts::side_by_side;
 }

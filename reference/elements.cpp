@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// x * cos + rotated(x) * sin, RoFormer (arXiv 2104.09864) eq. 34. Version 5 has its last pair
-// right,
-// (-x_d, x_{d-1}); the copy that circulates with (-x_{d-1}, x_d) is no rotation. rotated(x) is
-// rotate_every_two for pairing interleaved and rotate_half for pairing half. interleaved_to_half
-// puts the even features before the odd ones and goes on as half does
+// x * cos + rotated(x) * sin, RoFormer (arXiv 2104.09864) eq. 34. Version 5 has the last pair
+// right, (-x_d, x_{d-1}); the copy in circulation with (-x_{d-1}, x_d) is not a rotation.
+// rotated(x) is rotate_every_two for pairing interleaved and rotate_half for pairing half.
+// interleaved_to_half moves the even features before the odd ones and continues as half
 // (apply_rotary_pos_emb_interleave of DeepSeek-V3 in huggingface/transformers).
 #include <algorithm>
 #include <cstddef>
@@ -51,7 +50,7 @@ std::vector<long double> even_before_odd(std::span<const long double> x) {
   return result;
 }
 
-// What even_before_odd makes this of.
+// The inverse of even_before_odd.
 std::vector<long double> even_between_odd(std::span<const long double> x) {
   std::vector<long double> result;
   for (std::size_t i = 0; i < x.size() / 2; ++i) {

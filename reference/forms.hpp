@@ -12,8 +12,8 @@
 
 namespace rotary::reference {
 
-// forward A R, inverse R^-1 / A, transpose A R^T; of interleaved_to_half R is a permutation times
-// the rotation. With rows of xPos, whose cos and sin contain a factor, forward and transpose alone.
+// forward A R, inverse R^-1 / A, transpose A R^T; for interleaved_to_half R is a permutation times
+// the rotation. Rows of xPos, whose cos and sin contain a factor, allow forward and transpose only.
 struct HeadRotation {
   std::span<const CosSin> angles;  // [pairs]
   long double attention_factor = 1;

@@ -92,9 +92,9 @@ Frequencies yarn_by_turns(const YarnScaling& rule, const Rope& rope) {
   return {.inv_freq = for_each_pair(rope, theta), .attention_factor = yarn_attention_factor(rule)};
 }
 
-// Peng et al. 2023, §3.2 "NTK-by-parts": (1 - gamma) theta / s + gamma theta. The ramp runs over
-// the pair's number, not its wavelength, and is clamped to [0, d - 1] although there are d/2 pairs:
-// so _compute_yarn_parameters, which every checkpoint was trained with.
+// Peng et al. 2023, §3.2 "NTK-by-parts": (1 - gamma) theta / s + gamma theta. The ramp is over the
+// pair's number, not its wavelength, and is clamped to [0, d - 1] although there are d/2 pairs, as
+// in _compute_yarn_parameters, which every checkpoint was trained with.
 Frequencies scale(const YarnScaling& rule, const Rope& rope) {
   if (rule.ramp == YarnRamp::turns) return yarn_by_turns(rule, rope);
   long double low = pair_with_turns(rule, rope, rule.beta_fast);
@@ -191,9 +191,10 @@ Frequencies scale(const MixedNtkScaling& rule, const Rope& rope) {
           })};
 }
 
-// bloc97 2023, "NTK-By-Parts"; jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding: a mask that is 1
-// for pairs with many turns and 0 for those with few, once between NTK-aware and linear and once
-// between the original frequencies and that. Each end is the whole pair outside of the range.
+// bloc97 2023, "NTK-By-Parts"; jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding. A mask that is 1
+// for pairs with many turns and 0 for those with few blends twice: NTK-aware with linear
+// frequencies, then the original frequencies with that result. Each end of the ramp is rounded
+// outwards to a whole pair.
 Frequencies scale(const NtkByPartsScaling& rule, const Rope& rope) {
   const YarnScaling context{.original_context_tokens = rule.original_context_tokens};
   const auto mask = [&](std::int64_t i, long double many, long double few) {
@@ -247,7 +248,7 @@ Frequencies frequencies(const RotarySpec& spec, std::optional<std::int64_t> cont
                   .rotary_dim = spec.rotary_dim.value_or(spec.head_dim - spec.first_feature),
                   .context_tokens = context_tokens.value_or(0)};
   auto scaled = std::visit([&](const auto& rule) { return scale(rule, rope); }, spec.scaling);
-  // A pair that turns the other way: sin(-φ) = -sin φ.
+  // A pair with negative sense: sin(-φ) = -sin φ.
   if (spec.sense == Sense::negative) {
     for (long double& theta : scaled.inv_freq) theta *= -1;
   }

@@ -16,7 +16,7 @@ struct Frequencies {
 };
 
 // Requires a spec that breaks no requirement stated with its fields, and the length of the context
-// where its rule depends on it.
+// if its rule depends on it.
 [[nodiscard]] Frequencies frequencies(const RotarySpec& spec,
                                       std::optional<std::int64_t> context_tokens = {});
 

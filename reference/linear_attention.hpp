@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear attention as its definition says, a weight for each pair of a query and a key: quadratic
-// in the tokens, nothing reduced, nothing summed twice. Katharopoulos et al. 2020 (arXiv
-// 2006.16236), eq. 4; Choromanski et al. 2021 (arXiv 2009.14794), eq. 5; RoFormer (arXiv
-// 2104.09864), eq. 19.
+// Linear attention by its definition, a weight for each pair of a query and a key: quadratic in the
+// tokens, without reduced exponents or shared sums. Katharopoulos et al. 2020 (arXiv 2006.16236),
+// eq. 4; Choromanski et al. 2021 (arXiv 2009.14794), eq. 5; RoFormer (arXiv 2104.09864), eq. 19.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +16,10 @@ namespace rotary::reference {
 
 enum class Side { query, key };
 
-// A vector's features, turned ones, and what the size of a weight is measured by.
+// A vector's features, before and after rotation, and the sizes that weights are measured by.
 struct MappedVector {
   std::vector<long double> features;
-  std::vector<long double> turned;  // features, where nothing turns them
+  std::vector<long double> turned;  // the features themselves without rotation
   std::vector<long double> sizes;   // hypot of each pair that turns, then features that do not
 };
 
@@ -39,7 +38,7 @@ struct KeyValue {
 struct LinearRow {
   std::vector<long double> out;      // [v features]
   std::vector<long double> size;     // Σ |weight| |v| / denominator, [v features]
-  std::vector<long double> weights;  // of each key, over the denominator
+  std::vector<long double> weights;  // of each key, divided by the denominator
 };
 
 // epsilon as in LinearAttentionOptions.

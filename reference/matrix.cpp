@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// R^d_{Theta,m} of RoFormer (arXiv 2104.09864), eq. 15: really built and really multiplied. The
-// paper pairs neighbours; pairing half is the same matrix with rows and columns permuted, and
-// interleaved_to_half with its rows alone.
+// R^d_{Theta,m} of RoFormer (arXiv 2104.09864), eq. 15, built as a matrix and multiplied. The paper
+// pairs neighbours; pairing half is the same matrix with rows and columns permuted,
+// interleaved_to_half with only its rows permuted.
 #include <cstddef>
 
 #include "reference/forms.hpp"

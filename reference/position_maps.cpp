@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair (x, y) as x + iy: turned by φ against the key's, it adds Re(q conj(k) e^iφ) to the score.
+// A pair (x, y) is the number x + iy; with the angle φ between query and key it adds Re(q conj(k)
+// e^iφ) to the score.
 #include "reference/position_maps.hpp"
 
 #include <cmath>
@@ -37,8 +38,8 @@ Real mapped(const SelfExtend& map, const Place& at) {
   return (std::floor(at.i / g) + w - std::floor(w / g)) - std::floor(at.j / g);
 }
 
-// The position lists of section 3 of the paper, for chunks of s - w: of keys, and of queries that
-// meet their own chunk, the one before, and the others.
+// The position lists of section 3 of the paper, for chunks of s - w: those of keys, and those of
+// queries against keys of their own chunk, of the one before, and of the others.
 Real mapped(const DualChunk& map, const Place& at) {
   const auto s = static_cast<Real>(map.chunk);
   const Real c = s - static_cast<Real>(map.local);

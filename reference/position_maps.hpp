@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention under a position map by its definition: the angle of every pair of features of every
-// query with every key.
+// Attention under a position map by its definition: one angle for every pair of features, query and
+// key.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace rotary::reference {
 
-// Positions from key to query, as a pair of this frequency sees them.
+// The distance from key to query for a pair with this frequency.
 [[nodiscard]] long double mapped_distance(const PositionMap& map, std::int64_t query,
                                           std::int64_t key, double inv_freq);
 
-// attention must be causal, with rotary alone in its encoding, and no xpos. Weights stay empty.
+// attention must be causal, with rotary as its only encoding, and no xpos. Weights stay empty.
 [[nodiscard]] AttentionResult mapped_attention(const AttentionInputs& inputs,
                                                const Attention& attention, const PositionMap& map);
 

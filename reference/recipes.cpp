@@ -15,7 +15,7 @@ namespace {
 struct Format {
   int significand_bits;  // the hidden one included
   int least_exponent;    // of normal numbers 2^e * 1.xxx
-  long double overflow;  // a power of two: what would round to it is infinite
+  long double overflow;  // a power of two: a number that would round to it is infinite
 };
 
 Format format_of(DType dtype) {
@@ -40,8 +40,8 @@ float nearest(DType dtype, long double value) {
   const Format format = format_of(dtype);
   const int exponent = std::max(std::ilogb(value), format.least_exponent);
   const int last_bit = exponent - (format.significand_bits - 1);
-  // A whole number of last bits (dividing by a power of two is exact); the rounding mode is to
-  // nearest, ties to even.
+  // Rounds to a whole number of last bits (dividing by a power of two is exact); the rounding mode
+  // is to nearest, ties to even.
   const long double unit = std::ldexp(1.0L, last_bit);
   const long double rounded = std::rint(value / unit) * unit;
   if (std::abs(rounded) >= format.overflow) {
@@ -131,7 +131,7 @@ std::vector<float> rotate_rounding_every_step(std::span<const float> head, const
   const auto half = static_cast<std::size_t>(window.pairs());
   const auto begin = static_cast<std::size_t>(window.first_feature);
   const bool is_transpose = direction == Direction::transpose;
-  // Of a model that reads neighbours and writes halves the transpose reads halves.
+  // If forward reads neighbours and writes halves, the transpose reads halves.
   const bool changes_order = window.pairing.get() == Pairing::interleaved_to_half;
   const bool neighbours = window.pairing.get() == Pairing::interleaved;
   const bool reads_neighbours = changes_order ? !is_transpose : neighbours;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What huggingface/transformers and ggml compute, operation by operation in float32, each rounding
-// written out. Restated from their descriptions; slow, and exact about every rounding but those of
-// cos and sin, which are taken in long double and rounded to float32.
+// The arithmetic of huggingface/transformers and ggml, operation by operation in float32, each
+// rounding written out. Restated from their descriptions; slow, and exact about every rounding
+// except those of cos and sin, which are computed in long double and rounded to float32.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@
 
 namespace rotary::reference {
 
-// The nearest number that the dtype has, ties to even: its significand of 24, 8 or 11 bits, its
-// subnormal numbers, its Inf.
+// The nearest number of the dtype, ties to even: a significand of 24, 8 or 11 bits, its subnormal
+// numbers, its Inf.
 [[nodiscard]] float nearest(DType dtype, long double value);
 
-// [pairs] each, as they multiply q.
+// [pairs] each: the numbers that q is multiplied by.
 struct RecipeRow {
   std::vector<float> cos;
   std::vector<float> sin;
@@ -36,7 +36,7 @@ struct TransformersClass {
 
 [[nodiscard]] RecipeRow transformers_row(const TransformersClass& rope, double position);
 
-// The arguments of ggml_rope_ext, under the names that they have there.
+// The arguments of ggml_rope_ext, under ggml's names.
 struct GgmlRope {
   int n_dims = 0;
   int n_ctx_orig = 0;
@@ -58,8 +58,8 @@ struct CorrDims {
 
 [[nodiscard]] RecipeRow ggml_row(const GgmlRope& rope, std::int32_t position);
 
-// The window of one head by a row, each product and sum rounded to dtype; other features as they
-// are. forward or transpose.
+// Rotates the window of one head by a row, each product and sum rounded to dtype; other features
+// are unchanged. forward or transpose.
 [[nodiscard]] std::vector<float> rotate_rounding_every_step(std::span<const float> head,
                                                             const HeadWindow& window,
                                                             const RecipeRow& row, DType dtype,

@@ -12,8 +12,8 @@
 
 namespace rotary::reference {
 
-// The bucket with real logarithms, and whether the distance lies on the edge of one or within a
-// relative margin of it, where float32 may decide otherwise.
+// The bucket with real logarithms, and whether the distance lies on the edge of a bucket or within
+// a relative margin of it, where float32 may give the other bucket.
 struct Bucket {
   std::int64_t bucket = 0;
   bool on_edge = false;
@@ -22,17 +22,17 @@ struct Bucket {
 
 // By the recursion of Press et al.
 [[nodiscard]] std::vector<long double> alibi_slopes(const Alibi& alibi);
-// As MPT takes them apart: the same numbers.
+// As MPT splits them: the same numbers.
 [[nodiscard]] std::vector<long double> mpt_slopes(std::int64_t heads, long double bias_max);
 
-// The bias, and the sum of the magnitudes of what is added in it.
+// The bias, and the sum of the magnitudes of its terms.
 struct Bias {
   long double value = 0;
   long double magnitude = 0;
 };
 [[nodiscard]] Bias relative_bias(const RelativeBias& bias, const BiasIndex& at);
 
-// The row of Shaw's table for a pair.
+// The row of Shaw's table for a query and a key.
 [[nodiscard]] std::int64_t shaw_row(const ShawWindow& window, const BiasIndex& at);
 
 // Matrices, [rows][columns].
@@ -47,7 +47,7 @@ struct ShawCase {
 [[nodiscard]] Matrix shaw_scores(const Matrix& q, std::int64_t keys, const ShawCase& shaw);
 [[nodiscard]] Matrix shaw_values(const Matrix& weights, const ShawCase& shaw);
 
-// What is added to the scores of one head; 0 after the query.
+// The bias of the scores of one head; 0 after the query.
 [[nodiscard]] Matrix cope_bias(const Matrix& scores, const Matrix& q, const Matrix& table,
                                const BiasRange& range);
 

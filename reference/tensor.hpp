@@ -18,7 +18,7 @@
 
 namespace rotary::reference {
 
-// How keys stand, or are to stand.
+// Keys are, or are to be, rotated by these frequencies at these positions.
 struct TurnedBy {
   const Positions& positions;
   std::span<const double> inv_freq;
@@ -29,10 +29,10 @@ class AngleRows {
  public:
   // inv_freq: one for each pair. Requires positions that stay within int64.
   AngleRows(const Positions& positions, std::span<const double> inv_freq);
-  // Times the factors of xPos.
+  // Multiplies the rows by the factors of xPos.
   AngleRows(const Positions& positions, std::span<const double> inv_freq, const XposRole& xpos);
 
-  // From one to the other; a batch of 1 goes with any.
+  // The angles between two; a batch of 1 goes with any.
   AngleRows(const TurnedBy& from, const TurnedBy& to);
 
   // The row [pairs] of one token; a batch of 1 serves every batch row.
@@ -61,7 +61,7 @@ struct HeadIndex {
 [[nodiscard]] double element(const ConstHeadsView& view, const HeadIndex& index,
                              std::int64_t feature) noexcept;
 
-// What a visitor sees of one head: its features as read and as they must be after the rotation.
+// One head for a visitor: its features as read and their exact rotation.
 struct RotatedHead {
   HeadIndex index;
   std::span<const long double> input;  // [features]
@@ -73,12 +73,12 @@ void for_each_rotated_head(const ConstHeadsView& src, const AngleRows& rows,
                            const TensorRotation& rotation,
                            const std::function<void(const RotatedHead&)>& visit);
 
-// All of it: [batch][tokens][heads][features], contiguous.
+// The whole tensor: [batch][tokens][heads][features], contiguous.
 [[nodiscard]] std::vector<long double> rotate_tensor(const ConstHeadsView& src,
                                                      const AngleRows& rows,
                                                      const TensorRotation& rotation);
 
-// Where token (batch, token) stands: long double holds every int64 and every double.
+// The position of token (batch, token): long double holds every int64 and every double.
 [[nodiscard]] long double position_at(const Positions& positions, std::int64_t batch,
                                       std::int64_t token);
 

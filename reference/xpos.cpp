@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale = (arange(0, d, 2) + 0.4 d) / (1.4 d), to the power (position - center) / scale_base; a key
-// is divided by what a query is multiplied by.
+// scale = (arange(0, d, 2) + 0.4 d) / (1.4 d), to the power (position - center) / scale_base; a
+// query is multiplied by it, a key divided.
 #include "reference/xpos.hpp"
 
 #include <cmath>

@@ -10,7 +10,7 @@
 
 namespace rotary::reference {
 
-// Whose rows, and by which rule.
+// The role of the rows, and their rule.
 struct XposRole {
   Xpos xpos;
   Role role = Role::query;
@@ -21,7 +21,7 @@ struct PairOf {
   std::int64_t pairs = 1;
 };
 
-// What multiplies cos and sin of this pair at this position.
+// The factor of cos and sin of this pair at this position.
 [[nodiscard]] long double xpos_factor(const XposRole& of, const PairOf& pair, long double position);
 
 }  // namespace rotary::reference

@@ -50,7 +50,7 @@ Result<std::unique_ptr<AttentionJob>> AttentionJob::make(const AttentionLine& li
   return job;
 }
 
-// A decode step meets keys that were turned when they were stored.
+// In a decode step the keys were already rotated when they were stored.
 Status AttentionJob::make_rotations_of_tokens() {
   if (line_.encoding->turns == Turns::none) return {};
   auto frequencies = make_frequencies(RotarySpec{.head_dim = line_.shape.head_dim,

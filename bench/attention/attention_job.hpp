@@ -29,8 +29,8 @@ struct AttentionTensors {
 
 class AttentionJob {
  public:
-  // tensors must outlive it. Everything that a model makes once for all its layers, rows of cos and
-  // sin, is made here; so is the memory that a call works in.
+  // tensors must outlive it. Makes everything that a model makes once for all its layers, such as
+  // the rows of cos and sin, and the memory that a call works in.
   [[nodiscard]] static Result<std::unique_ptr<AttentionJob>> make(const AttentionLine& line,
                                                                   const AttentionTensors& tensors);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `rotary bench attention` times: one encoding inside causal attention over so many tokens, a
-// whole prompt at once or one query against a cache.
+// One measurement of `rotary bench attention`: an encoding inside causal attention over a number of
+// tokens, for a whole prompt at once or for one query against a cache.
 #pragma once
 
 #include <cstddef>
@@ -42,20 +42,20 @@ struct AttentionLine {
 // "rope: prefill of 512 tokens".
 [[nodiscard]] std::string describe(const AttentionLine& line);
 
-// Multiplications and additions of the scores that are seen and of the values: 4 for each feature
-// of each pair.
+// Multiplications and additions for the visible scores and the values: 4 for each feature of each
+// pair of query and key.
 [[nodiscard]] double operations_of(const AttentionLine& line);
 
-// Keys and values.
+// Bytes of keys and values.
 [[nodiscard]] std::int64_t cache_bytes(const AttentionLine& line);
 
-// Tensors, and what the reference keeps of them in double.
+// Bytes of the tensors and of the reference's copies in double.
 [[nodiscard]] std::int64_t needed_bytes(const AttentionLine& line);
 
-// What an implementation holds that forms the scores of all pairs, in float32.
+// Bytes of the float32 scores of all pairs, for an implementation that stores them.
 [[nodiscard]] std::int64_t scores_bytes(const AttentionLine& line);
 
-// Of the fraction of its roofline that a line reaches, or of its time through that of no encoding.
+// ratio: time over that of no encoding. share: the fraction of its roofline that a line reaches.
 enum class AttentionGoalUnit { ratio, share };
 
 struct AttentionGoal {
@@ -63,7 +63,7 @@ struct AttentionGoal {
   double limit = 0;  // at most this ratio, at least this share
 };
 
-// Absent where none was set.
+// Absent if the line has no goal.
 [[nodiscard]] std::optional<AttentionGoal> goal_of(const AttentionLine& line);
 
 }  // namespace rotary::bench

@@ -13,7 +13,7 @@ using Jobs = std::vector<std::unique_ptr<AttentionJob>>;
 
 constexpr double verification_share = 0.3;  // of a group's progress
 
-// About 2 ms: short enough that the smallest of a few is undisturbed.
+// About 2 ms: short enough that the shortest of a few samples is undisturbed.
 constexpr std::int64_t peak_steps = 500'000;
 
 double work_of(const AttentionLine& line) {
@@ -21,7 +21,7 @@ double work_of(const AttentionLine& line) {
                                              : static_cast<double>(cache_bytes(line));
 }
 
-// What one call of the roofline does, operations or bytes, is stored in work.
+// Each call of the roofline stores its operations or bytes in work.
 Contender roofline_of(const AttentionGroup& group, const AttentionTensors& tensors, double& work) {
   if (group.step == AttentionStep::prefill) {
     return [&work](std::int64_t calls) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several encodings over the same tensors, each verified, and only then all of them timed beside no
-// encoding and beside what the machine can do.
+// Verifies several encodings over the same tensors and only then times them beside no encoding and
+// beside the roofline of the machine.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct AttentionMeasurement {
   AttentionVerification verification;
   std::size_t memory_bytes = 0;
   double ns_per_call = 0;
-  double ratio = 0;  // to no encoding, of the same rounds
+  double ratio = 0;  // to no encoding, in the same rounds
 };
 
 struct GroupMeasurement {
@@ -38,13 +38,14 @@ struct GroupMeasurement {
   // a ns.
   double roofline_per_ns = 0;
 
-  // Of the roofline.
+  // Share of the roofline.
   [[nodiscard]] double share(const AttentionMeasurement& line) const;
 };
 
 struct GroupBudget {
   double seconds_per_line = 0.25;
-  std::function<void(double)> on_progress = {};  // what was done since the last time, of 1
+  std::function<void(double)> on_progress = {};  // the progress since the last call, as a fraction
+                                                 // of 1
 };
 
 [[nodiscard]] Result<GroupMeasurement> measure(const AttentionGroup& group,

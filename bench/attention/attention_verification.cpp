@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bound is that of attend_error_bound (numeric_contract.hpp), with each key's own score in
-// place of the largest one: where a bias makes distant keys' scores large, and their weights
-// nothing, the largest says nothing. A weight that is off by a factor moves the result by that
+// Uses the bound of attend_error_bound (numeric_contract.hpp) with each key's own score in place of
+// the largest one. If a bias gives distant keys large scores and almost no weight, the largest
+// score would make the bound useless. A weight that is off by a factor moves the result by that
 // times |v - out|.
 #include "bench/attention/attention_verification.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 
 std::size_t size_of(std::int64_t number) { return static_cast<std::size_t>(number); }
 
-// Of the tokens at these positions, turned where frequencies are given.
+// Heads of the tokens at these positions, rotated if frequencies are given.
 reference::Heads read(const ConstHeadsView& view, std::span<const std::int64_t> positions,
                       const Frequencies* frequencies) {
   reference::Heads heads{.extents = view.extents, .values = {}};
@@ -94,7 +94,7 @@ VectorSizes sizes_of(const reference::AttentionEncoding& encoding, std::size_t f
   return sizes;
 }
 
-// As the reference takes them.
+// Shaw's vectors in the form that the reference takes.
 std::optional<reference::ShawVectors> vectors_of(const ShawTable* shaw) {
   if (shaw == nullptr) return std::nullopt;
   reference::ShawVectors vectors{.window = shaw->window, .table = {}};
@@ -104,13 +104,13 @@ std::optional<reference::ShawVectors> vectors_of(const ShawTable* shaw) {
   return vectors;
 }
 
-// What the reference says of the sampled queries.
+// The reference's result for the sampled queries.
 struct Exact {
   reference::AttentionInputs inputs;
   reference::AttentionResult result;
   std::vector<std::int64_t> positions;  // of the queries
   double scale = 0;
-  double rotation = 0;  // rotate_error_bound of a query plus that of a key, where they turn
+  double rotation = 0;  // rotate_error_bound of a query plus that of a key, if they are rotated
   VectorSizes vectors;
   std::int64_t value_distances = 0;
 };
@@ -153,7 +153,7 @@ Exact exact_rows(const AttentionJob& job, std::span<const std::int64_t> sampled)
   return exact;
 }
 
-// Of each feature of one query and head.
+// Error bounds, one for each feature of one query and head.
 std::vector<double> bounds(const Exact& exact, std::int64_t row, std::int64_t head) {
   const Extents& q = exact.inputs.q.extents;
   const Extents& k = exact.inputs.k.extents;

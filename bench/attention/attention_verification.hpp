@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds rows of an attention against the reference attention.
+// Compares rows of an attention with the reference attention.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@ struct AttentionVerification {
   std::int64_t worst_feature = 0;
 };
 
-// At most eight of so many: first ones, whose bounds are the narrowest, edges of blocks, the last.
+// At most eight of the queries: the first ones, whose bounds are the narrowest, edges of blocks,
+// the last.
 [[nodiscard]] std::vector<std::int64_t> sampled_queries(std::int64_t queries);
 
 // Runs the job once and compares every head and feature of the sampled queries.
 [[nodiscard]] Result<AttentionVerification> verify(const AttentionJob& job);
 
-// Compares what lies in the job's result.
+// Compares the contents of the job's result.
 [[nodiscard]] AttentionVerification verify_result(const AttentionJob& job);
 
 }  // namespace rotary::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The position encodings that `rotary bench attention` puts into attention, one row each, with
-// numbers such as trained models have.
+// The position encodings that `rotary bench attention` times, one table row each, with parameters
+// like those of trained models.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace rotary::bench {
 struct BiasSetting {
   std::int64_t heads = 0;
   std::int64_t head_dim = 0;
-  std::span<const float> numbers;  // [t5_buckets * heads], what a table holds
+  std::span<const float> numbers;  // [t5_buckets * heads], to fill a table
 };
 
 inline constexpr std::int64_t t5_buckets = 32;
@@ -26,7 +26,7 @@ inline constexpr std::int64_t shaw_clip = 128;
 
 enum class ShawParts { none, keys, keys_and_values };
 
-// A goal: time through that of no encoding, from so many tokens of a prefill on.
+// A goal: the most time, relative to no encoding, for prefills of at least this many tokens.
 struct RatioGoal {
   std::int64_t tokens;
   double most;
@@ -37,10 +37,10 @@ struct BenchEncoding {
   Turns turns = Turns::none;
   RelativeBias (*bias)(const BiasSetting& setting) = nullptr;  // nullptr: adds none to the scores
   ShawParts shaw = ShawParts::none;
-  std::span<const RatioGoal> goals = {};  // rising in tokens
+  std::span<const RatioGoal> goals = {};  // sorted by tokens
 };
 
-// The first is no encoding, which the others are compared with.
+// The first is no encoding, the reference for the others' times.
 [[nodiscard]] std::span<const BenchEncoding> bench_encodings();
 
 }  // namespace rotary::bench

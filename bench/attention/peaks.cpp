@@ -12,8 +12,8 @@ namespace rotary::bench {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Every sum goes to 1, so that no number becomes subnormal or infinite; each begins elsewhere, or
-// the compiler would form one of them for all.
+// Every sum tends to 1, so that no number becomes subnormal or infinite. Each starts from another
+// number, or the compiler would compute one for all.
 double multiply_and_add_of(std::int64_t steps, float half, volatile float* sink) {
   const hn::ScalableTag<float> d;
   const auto by = hn::Set(d, half);
@@ -81,7 +81,7 @@ HWY_AFTER_NAMESPACE();
 namespace rotary::bench {
 namespace {
 
-// Written, so that no compiler leaves the work out.
+// Stored, so that no compiler removes the work.
 volatile float last_sum = 0;
 volatile std::uint8_t last_byte = 0;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tools/counts/counts.py runs under callgrind, which zeroes its counters when counted_call is
-// entered and writes them when it is left. Prints the compiler, the instruction set, and the name
-// of each call in the order in which they are counted.
+// The program that tools/counts/counts.py runs under callgrind, which zeroes its counters when
+// counted_call is entered and writes them when it is left. Prints the compiler, the instruction
+// set, and the names of the calls in the order of counting.
 #include <fmt/core.h>
 
 #include "bench/counts/operations.hpp"
@@ -18,7 +18,7 @@ int fail(const rotary::Error& error) {
 
 }  // namespace
 
-// By a name that no compiler changes, in a function of its own.
+// A function of its own, with a name that no compiler changes.
 extern "C" [[gnu::noinline]] void counted_call(const CountedOperation* operation,
                                                rotary::Status* status) {
   *status = operation->call();
@@ -36,7 +36,7 @@ int main() {
 #endif
   fmt::print("{}\n", *instruction_set);
   for (const CountedOperation& operation : *operations) {
-    // The first one may choose, look up and touch what later ones find.
+    // The first call may choose kernels, look up and touch memory for later ones.
     if (auto status = operation.call(); !status) return fail(status.error());
     rotary::Status status;
     counted_call(&operation, &status);

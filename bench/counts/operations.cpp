@@ -34,7 +34,7 @@ struct AlignedDelete {
   }
 };
 
-// Zeros: no kernel looks at what it rotates.
+// Zeros: no kernel's work depends on the numbers it rotates.
 class Tensor {
  public:
   explicit Tensor(Shape shape)
@@ -106,7 +106,7 @@ class Operations {
     by_head.layout = Layout::heads_first;
     add_rotate("out of place", {shape, shape}, *rotations);
     add_rotate("to [heads, tokens]", {by_head, shape}, *rotations);
-    // One head: what the checks cost.
+    // One head: shows the cost of the checks.
     const Shape one_head{.dtype = DType::f32, .heads = 1, .tokens = tokens};
     add_rotate("one head", {one_head, one_head}, *rotations);
     return {};
@@ -121,7 +121,7 @@ class Operations {
          [dst, src, rows] { return rotate(dst.view(), src.view(), rows); }});
   }
 
-  // Keys into a cache [heads, slots, features], and turned on there by one row for all.
+  // Appends keys to a cache [heads, slots, features] and shifts them there by one row for all.
   Status add_cache(const Frequencies& frequencies, std::int64_t tokens) {
     const ConsecutivePositions positions{.first = 1000, .tokens = tokens};
     auto rotations = make_rotations(frequencies, positions);

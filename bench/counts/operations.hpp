@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls whose instructions are counted: those of a decode step and of a short prefill, their
-// keys' way into a KV cache, and keys turned on there.
+// The calls whose instructions are counted: those of a decode step and of a short prefill, append
+// to a KV cache, and shift of cached keys.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@
 namespace rotary::bench {
 
 struct CountedOperation {
-  std::string name;  // what is recorded goes by it
+  std::string name;  // the key of its record
   std::function<Status()> call;
 };
 
-// Each owns what it works on: every call does the same.
+// Each owns its data and does the same work in every call.
 [[nodiscard]] Result<std::vector<CountedOperation>> counted_operations();
 
 }  // namespace rotary::bench

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear attention over more and more tokens: time for each token and head, which linear time keeps
-// constant, and the memory that a call takes. Each kind is verified against the reference first.
-// 8 heads of 64, f32, tokens first in memory, one thread. Argument: the most tokens, 65536 if none.
-// Exit codes: 0, 1 an element is wrong, 70 a call failed.
+// Linear attention over growing numbers of tokens: the time for each token and head, which stays
+// constant if time is linear, and the memory of a call. Each kind is verified against the reference
+// first. 8 heads of 64, f32, tokens first in memory, one thread. Argument: the most tokens, by
+// default 65536. Exit codes: 0, 1 an element is wrong, 70 a call failed.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ struct Operands {
   [[nodiscard]] LinearHeads heads_of() const { return {q.view(), k.view(), v.view()}; }
 };
 
-// Seconds of the fastest of some calls. Nothing where a call fails.
+// Seconds of the fastest of some calls; absent if a call fails.
 std::optional<double> time_of(const Kind& kind, const Operands& on, std::size_t& bytes) {
   const std::int64_t tokens = on.q.view().extents.tokens;
   std::optional<Result<Rotations>> rows;
@@ -81,7 +81,7 @@ std::vector<long double> elements(const bench::Tensor& tensor, std::int64_t toke
   return values;
 }
 
-// The largest error of some rows of head 3, in units of the bound.
+// The largest error in some rows of head 3, in units of the bound.
 double worst_error(const Kind& kind, const Operands& on) {
   std::optional<reference::AngleRows> angles;
   if (kind.frequencies) {

@@ -9,7 +9,7 @@
 namespace rotary::bench {
 namespace {
 
-// The second half of a cache that is full then.
+// The second half of a cache, which is then full.
 class Cache {
  public:
   explicit Cache(const Line& line)
@@ -40,7 +40,7 @@ class Cache {
   Tensor cache_;
 };
 
-// Keys, the cache that they go to, and a copy of them to the same slots beside it.
+// Keys, the cache that they are stored in, and a plain copy of them to the same slots as roofline.
 class CacheJob : public Job {
  public:
   explicit CacheJob(StepRows rows)
@@ -88,7 +88,7 @@ class Append : public CacheJob {
   }
 };
 
-// What append saves: keys rotated in place, then stored.
+// The work that append replaces: keys rotated in place, then stored.
 class RotateThenCopy : public CacheJob {
  public:
   using CacheJob::CacheJob;

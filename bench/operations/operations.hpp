@@ -21,10 +21,10 @@ namespace rotary::bench {
 [[nodiscard]] Result<std::unique_ptr<Job>> prepare_append(const Setup& setup);
 [[nodiscard]] Result<std::unique_ptr<Job>> prepare_rotate_then_copy(const Setup& setup);
 
-// Cached keys moved by a constant number of positions.
+// Cached keys shifted by a constant number of positions.
 [[nodiscard]] Result<std::unique_ptr<Job>> prepare_shift(const Setup& setup);
 
-// Rows of cos and sin, and nothing else.
+// Rows of cos and sin alone.
 [[nodiscard]] Result<std::unique_ptr<Job>> prepare_rows(const Setup& setup);
 
 }  // namespace rotary::bench

@@ -56,7 +56,7 @@ class Rows : public Job {
   }
 
   StepRows rows_;
-  Roofline roofline_;  // none: rows are made from almost nothing
+  Roofline roofline_;  // none: rows are made from almost no input
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace rotary::bench {
 namespace {
 
-// As when a full context drops its oldest tokens.
+// The distance when a full context drops its oldest tokens.
 constexpr std::int64_t moved_by = -7;
 
 class Shift : public Job {
@@ -19,7 +19,7 @@ class Shift : public Job {
         by_(std::move(by)),
         keys_(make_keys(setup_.line)),
         roofline_(setup_.executor) {
-    setup_.frequencies.window = by_.window();  // rotated keys lie as these read them
+    setup_.frequencies.window = by_.window();  // the layout of rotated keys
     roofline_.add_scale(keys_.view(), setup_.frequencies.window);
   }
 

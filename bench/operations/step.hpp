@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the jobs share: the rows of the step that comes next, q and k, and how they are verified.
+// Shared by the jobs: the rows of the next step, q and k, and their verification.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace rotary::bench {
 
-// Of the first step: beyond the contexts that small tables hold, at a multiple of every power of 2
-// up to it, as the chunks of a prefill are.
+// The first step begins beyond the contexts that small tables hold, at a multiple of every power of
+// 2 up to this one, as the chunks of a prefill do.
 inline constexpr std::int64_t first_position = 8192;
 
 class StepRows {
@@ -18,8 +18,8 @@ class StepRows {
   // The rows of the first step.
   [[nodiscard]] static Result<StepRows> make(const Setup& setup);
 
-  // Makes those of the next step, which begins where the last one that was made so ended; the first
-  // of them is the first step again.
+  // Makes the rows of the next step, which begins where the step before ended; the first call makes
+  // the first step again.
   [[nodiscard]] Status make_next();
 
   [[nodiscard]] const Rotations& rotations() const { return rotations_; }
@@ -28,7 +28,7 @@ class StepRows {
     return {.direction = setup_.line.operation->direction, .executor = setup_.executor};
   }
 
-  // What the first step made of a tensor.
+  // Verifies a tensor after the first step.
   [[nodiscard]] Verification verify_first(const Sample& before, const ConstHeadsView& after) const;
 
  private:
@@ -44,7 +44,7 @@ struct QueryKey {
   Tensor k;
 };
 
-// Of the line's shape, filled.
+// Filled tensors of the line's shape.
 [[nodiscard]] QueryKey make_query_key(const Line& line);
 [[nodiscard]] Tensor make_keys(const Line& line);
 

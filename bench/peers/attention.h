@@ -44,7 +44,7 @@ ROTARY_API int32_t attention_ggml_run(void* made);
 ROTARY_API int64_t attention_ggml_bytes(void* made); /* the same */
 ROTARY_API void attention_ggml_free(void* made);
 
-/* What one core can multiply and add: returns the operations of so many steps. */
+/* Speed of multiply-adds on one core: does `steps` steps and returns the number of operations. */
 ROTARY_API double attention_peak(int64_t steps);
 
 #ifdef __cplusplus

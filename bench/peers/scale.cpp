@@ -12,7 +12,7 @@
 
 namespace {
 
-// Where a part of q or k begins, and how many floats it has.
+// The start of a part of q or k, and its number of floats.
 struct Part {
   float* data;
   std::size_t count;
@@ -29,7 +29,7 @@ void scale_part(void* state, std::int64_t index) {
   const auto* const scale = static_cast<const Scale*>(state);
   const auto parts = static_cast<std::size_t>(scale->parts);
   const auto part = static_cast<std::size_t>(index);
-  // Read at run time, so that no compiler sees that nothing changes.
+  // Read at run time, so that no compiler sees that the scale changes nothing.
   const volatile float one = 1;
   for (const Part& tensor : scale->tensors) {
     const std::size_t first = tensor.count * part / parts;

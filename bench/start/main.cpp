@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main job: from a model's card to rotated q and k, every element verified, timed beside the
-// roofline. Exit codes as the tool's: 0, 1 an element is wrong, 2 usage, 3 bad card, 4 no card.
+// The main example: from a model's card to rotated q and k, every element verified, timed beside
+// the roofline. Exit codes as the tool's: 0, 1 an element is wrong, 2 usage, 3 bad card, 4 no card.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -38,8 +38,8 @@ int fail(const Error& error) {
 // 32 query and 8 key heads, as Llama 3.1 8B has them.
 constexpr bench::HeadShape shape;
 
-// Tokens that are verified together, so that there is progress to show, and the reference's angles,
-// which serve every dtype.
+// Tokens that are verified together, so that there is progress to show; all dtypes share the
+// reference's angles.
 struct Slice {
   ConsecutivePositions positions;
   reference::AngleRows rows;
@@ -76,7 +76,7 @@ bench::Tensor tensor_of(DType dtype, std::int64_t tokens, std::int64_t heads,
   return tensor;
 }
 
-// q and k rotated in place by the library and held against the reference.
+// q and k rotated in place by the library and compared with the reference.
 Result<bench::Verification> rotate_and_verify(DType dtype, const Frequencies& frequencies,
                                               std::int64_t tokens,
                                               const std::vector<Slice>& slices) {

@@ -137,8 +137,8 @@ Answer expected_answer(const InterpolationCase& one, const std::byte* buffer) {
   return expected_of_sharing(std::array{written}, std::array{read}, buffer);
 }
 
-// Row i, column j: the share of row j of the table that is read in row i of the one that is made.
-// Where kept rows alone are made, a grid's empty sides may be of any length.
+// Row i, column j: the weight of source row j in result row i. If only kept rows are made, a grid's
+// empty sides may have any length.
 reference::Matrix matrix_of(const InterpolationCase& one) {
   const std::int64_t kept =
       std::visit([](const auto& each) { return each.kept_rows; }, one.interpolation);

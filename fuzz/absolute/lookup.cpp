@@ -118,8 +118,8 @@ std::optional<TokensCase> decode(Bytes& input, Buffers& buffers) {
   return one;
 }
 
-// Every token of the view takes a row that the table has. Of consecutive indices the first and the
-// last one tell, of an array with a stride of 0 one: counts may be any.
+// True if every token of the view takes a row that the table has. Checks the first and the last of
+// consecutive indices, and one of an array with a stride of 0, because counts may be huge.
 bool have_rows(const LookupCase& lookup, const TokenExtents& n) {
   const bool is_array = lookup.indices.kind != NumberKind::consecutive;
   const std::int64_t tokens = is_array && lookup.indices.token_stride == 0 ? 1 : n.tokens;

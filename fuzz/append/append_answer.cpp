@@ -19,7 +19,7 @@ bool is_conversion(DType from, DType to) {
   return from == to || (from == DType::f32 && (to == DType::bf16 || to == DType::f16));
 }
 
-// A stride of one feature says nothing.
+// The stride of a single feature does not matter.
 bool has_adjacent_features(const ConstHeadsView& view) {
   return view.extents.features <= 1 || view.strides.feature == 1;
 }

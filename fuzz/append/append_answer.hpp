@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer that append must give to a case: from the comments of kv_cache.hpp and head_norm.hpp,
-// by looking at every element and every slot.
+// The required answer of append to a case, from the comments of kv_cache.hpp and head_norm.hpp.
+// Checks every element and every slot.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cache, what is stored in it, and where, decoded from an input.
+// A cache, the heads to store in it and their slots, decoded from an input.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace rotary::fuzz {
 
-// Rows that keys are rotated by, if they are.
+// The rows that rotate keys, if any.
 struct AppendRotations {
   HeadWindow window;
   std::int64_t spec_kind = 0;  // of frequencies_of
@@ -39,7 +39,7 @@ struct AppendCase {
   Noise noise = Noise::activations;
 };
 
-// Nothing when a view that append may accept would leave the buffer.
+// nullopt if a view that append may accept would leave the buffer.
 [[nodiscard]] std::optional<AppendCase> decode_append(Bytes& input, std::span<std::byte> buffer);
 
 // Every view of a case that has been decoded.

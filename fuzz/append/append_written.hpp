@@ -7,8 +7,8 @@
 
 namespace rotary::fuzz {
 
-// Each slot of a token holds what the contract says of its k and v, and every other byte is as it
-// was. The slots are put back as they were.
+// Checks that each slot of a token holds the values that the contract requires for its k and v, and
+// that every other byte is unchanged. Restores the slots.
 void check_written(const AppendCase& append, const Rotations* rotations, const Memory& memory);
 
 }  // namespace rotary::fuzz

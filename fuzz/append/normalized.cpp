@@ -82,7 +82,7 @@ bool are_ordinary(const Token& x, const reference::NormalizedToken& y) {
   return true;
 }
 
-// Nothing where the contract does not speak of the token.
+// Empty if the contract does not cover the token.
 std::vector<Exact> normalized_then_turned(const NormalizedHeads& heads, const HeadNorm& norm,
                                           const std::optional<TurnedBy>& by) {
   const Token x = read(heads);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of a token that a call has normalised, and turned before or after, against the same in long
-// double.
+// Compares keys of a token that a call has normalised, and rotated before or after, with the same
+// in long double.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct NormalizedHeads {
   std::int64_t features = 0;
 };
 
-// Each element is within the bound of numeric_contract.hpp, of tokens that it speaks of.
+// Requires each element within the bound of numeric_contract.hpp, for tokens that it covers.
 void check_normalized(const NormalizedHeads& heads, const KeyNorm& k_norm,
                       const std::optional<TurnedBy>& by);
 

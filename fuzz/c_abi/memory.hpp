@@ -16,7 +16,7 @@ class CMemory {
 
   static void copy();  // makes the shadow what the buffer is
   static void keep();  // before a call
-  // After it: both hold the same, and where nothing may be written what they held before.
+  // After a call: both hold the same bytes, unchanged if nothing may be written.
   static void check(bool may_write);
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structs of the C ABI as other callers may pass them: compiled against an earlier or a later
-// header, with a size that no version has, or not at all.
+// Structs of the C ABI from other callers: compiled with an earlier or a later header, with a size
+// that no version has, or absent.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace rotary::fuzz {
 
-// The bytes of the struct's first version, all of it where none has been longer since.
+// The bytes of the struct's first version, or all of it if no version has grown.
 template <class T>
 inline constexpr std::size_t first_bytes = sizeof(T);
 template <>
@@ -29,14 +29,14 @@ inline constexpr std::size_t first_bytes<rotary_rotations_options> =
 
 inline constexpr std::size_t largest_struct = 4096;
 
-// An argument that may be NULL is so one time in three.
+// An argument that may be NULL is NULL one time in three.
 inline constexpr int optional = 3;
 
 // A struct in memory of exactly as many bytes as the library may read.
 template <class T>
 class Passed {
  public:
-  // value.struct_size plays no part. NULL one time in so many.
+  // Ignores value.struct_size. NULL one time in `nulls`.
   Passed(Bytes& input, const T& value, int nulls = 64) {
     if (input.once_in(nulls)) return;
     struct_size_ = sizeof(T);
@@ -56,7 +56,7 @@ class Passed {
   }
 
   // The struct as the library must read it; members that its caller did not know have their
-  // defaults. Nothing where it must be refused, or is NULL.
+  // defaults. nullopt if it must be refused, or is NULL.
   [[nodiscard]] std::optional<T> value(const T& defaults) const {
     if (!has_size()) return {};
     const std::size_t known = std::min(bytes_.size(), sizeof(T));
@@ -71,12 +71,12 @@ class Passed {
     return value;
   }
 
-  // The same, NULL standing for the defaults.
+  // The same; NULL gives the defaults.
   [[nodiscard]] std::optional<T> value_or_defaults(const T& defaults) const {
     return bytes_.empty() ? defaults : value(defaults);
   }
 
-  // Decides alone about a struct that the call fills, because nothing else of it is read.
+  // The only check of a struct that the call fills, because nothing else in it is read.
   [[nodiscard]] bool has_size() const {
     return struct_size_ >= first_bytes<T> && struct_size_ <= largest_struct && !bytes_.empty();
   }

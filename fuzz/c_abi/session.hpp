@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sequence of C calls, each beside the C++ call that it stands for: the same answer, the same
-// text, the same bytes written. What C alone can get wrong, NULL, sizes of structs and members that
-// have no use together, is judged from rotary.h.
+// A sequence of C calls, each beside the corresponding C++ call: the same answer, the same text,
+// the same bytes written. Errors that only C can make, NULL, sizes of structs and members that have
+// no use together, are judged from rotary.h.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@
 
 namespace rotary::fuzz {
 
-// The answer of the C++ call; nothing where the C function must refuse its arguments by itself.
+// The answer of the C++ call; nullopt if the C function must refuse its arguments by itself.
 using Wanted = std::optional<Status>;
 
 class Session {
@@ -95,7 +95,7 @@ class Session {
   [[nodiscard]] std::optional<rotary_slots> decode_slots(const rotary_heads_view& of);
   [[nodiscard]] std::optional<rotary_heads_view> decode_cache(const rotary_heads_view& heads);
 
-  // The same as C++ takes them, in the shadow of the buffer; nothing where C must refuse.
+  // The same arguments for C++, in the shadow of the buffer; nullopt if C must refuse.
   template <class T>
   [[nodiscard]] static T* in_shadow(T* pointer) {
     using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;

@@ -59,7 +59,8 @@ std::optional<rotary_positions> Session::decode_positions(std::optional<std::int
   positions.kind =
       static_cast<int32_t>(input_.once_in(32) ? input_.number(0, 7) : input_.number(1, 4));
   positions.tokens = input_.once_in(16) ? input_.integer() : input_.number(0, 3);
-  // Rows of so many would fit in int64 and in no memory, which the sanitizer ends the process for.
+  // The rows of such a number of tokens would fit in int64 but in no memory, and the sanitizer ends
+  // the process for that.
   if (positions.tokens > 100 && positions.tokens < std::int64_t{1} << 61) return {};
   if (input_.once_in(16)) positions.tokens = input_.number(64, 70);
   if (tokens) positions.tokens = *tokens;

@@ -45,8 +45,8 @@ struct ShiftCase {
   Noise noise = Noise::activations;
 };
 
-// memory: for rows, apart from the buffer. Nothing when a view that shift may accept would leave
-// the buffer.
+// memory: for rows, apart from the buffer. nullopt if a view that shift may accept would leave the
+// buffer.
 [[nodiscard]] std::optional<ShiftCase> decode_shift(Bytes& input, std::span<std::byte> buffer,
                                                     std::span<std::byte> memory);
 

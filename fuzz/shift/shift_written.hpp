@@ -7,11 +7,11 @@
 
 namespace rotary::fuzz {
 
-// Some of the rows, by multiple-precision arithmetic, and whether one serves all tokens.
+// Checks some of the rows by multiple-precision arithmetic, and whether one row serves all tokens.
 void check_rows(const ShiftCase& shift, const Rotations& by);
 
-// Keys are turned by the rows within the bound, and every other byte is as it was. The keys are put
-// back as they were.
+// Checks that keys are turned by the rows within the bound, and that every other byte is unchanged.
+// Restores the keys.
 void check_keys(const ShiftCase& shift, const Rotations& by, const Memory& memory);
 
 }  // namespace rotary::fuzz

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CoPE, contextual position encoding: a key's position is how many keys from it up to the query
-// count, each by a gate between 0 and 1 that the scores decide. Golovneva et al. 2024 (arXiv
-// 2405.18719), appendix B. Not clipped RoPE, which is also called CoPE (ClippedScaling).
+// CoPE, contextual position encoding: the position of a key is the number of keys from it up to the
+// query, each counted by a gate between 0 and 1 that the scores decide. Golovneva et al. 2024
+// (arXiv 2405.18719), appendix B. Clipped RoPE, also called CoPE, is ClippedScaling.
 #pragma once
 
 #include <span>
@@ -14,27 +14,27 @@
 
 namespace rotary {
 
-// With s the scores of a row, causal: gate_t = 1 / (1 + e^-s_t), position_j = min(Σ_{t=j}^{i}
-// gate_t, rows - 1), and the bias is q · table[position_j], between two rows the linear blend of
-// both products.
+// With s the causal scores of query i: gate_t = 1 / (1 + e^-s_t) and position_j = min(Σ_{t=j}^{i}
+// gate_t, rows - 1). The bias of key j is q · table[position_j]; between two table rows it is the
+// linear blend of both products.
 struct Cope {
   ConstMatrixView table;  // [positions, features], at least one row, shared by all heads
 };
 
-// scores[b][h][r][c] += the bias, for keys up to the query; those after it stay as they are. The
-// scores come as they enter softmax (divided by sqrt(head_dim), masked with -Inf). The block must
-// hold the query's own key: range.first_key + keys > the position of the last row, so that a
-// decode step has the bits of that row of the whole. In double, rounded once.
+// scores[b][h][r][c] += the bias, for keys up to the query; later keys keep their scores. The
+// scores come as they enter softmax (divided by sqrt(head_dim), masked with -Inf). The view must
+// hold each query's own key: range.first_key + keys > the position of the last query, so that a
+// decode step has the bits of that query in the whole computation. In double, rounded once.
 [[nodiscard]] ROTARY_API Status add_cope(const ScoresView& scores, const ConstHeadsView& q,
                                          const Cope& cope, const BiasRange& range);
 
-// What add_cope() read, before it wrote the scores.
+// The values that add_cope() read, before it wrote the scores.
 struct CopeInputs {
   ConstScoresView scores;
   ConstHeadsView q;
 };
 
-// Added to, each: [batch, heads, queries, keys], [batch, queries, heads, features] and
+// The call adds to each: [batch, heads, queries, keys], [batch, queries, heads, features] and
 // [positions][features].
 struct CopeGradients {
   ScoresView scores;

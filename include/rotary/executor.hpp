@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who runs the parts of a call. This library starts no thread: an engine passes the pool that it
-// has; rotary/threads.hpp has one for those without.
+// Executor: runs the parts of a call. This library starts no thread; an engine passes its own pool.
+// rotary/threads.hpp has a pool for programs without one.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,13 @@ struct Executor {
   void* context = nullptr;  // passed to run
 
   // Calls task(state, index) exactly once for each index in [0, count), on any threads and in any
-  // order, and returns when all of them have returned; what they wrote must be visible to the
-  // caller then. Must not throw: other tasks may still be writing, so the program ends. nullptr:
-  // nothing is cut.
+  // order, and returns when all tasks have returned; their writes must then be visible to the
+  // caller. Must not throw: other tasks may still be writing, so the program ends. nullptr: calls
+  // are not split.
   void (*run)(void* context, std::int64_t count, ExecutorTask task, void* state) = nullptr;
 
-  // How many tasks can run at once: a call is cut into at most this many. Below 2 nothing is cut.
+  // The number of tasks that can run at once: a call is split into at most this many. Below 2 calls
+  // are not split.
   std::int64_t concurrency = 1;
 };
 

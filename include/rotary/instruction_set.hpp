@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instruction set the kernels use. The best that the machine supports is chosen at first use;
-// the environment variable ROTARY_INSTRUCTION_SET, read at first use, or force_instruction_set()
-// choose another. The choice is the only mutable state of this library.
+// Selects the instruction set that the kernels use. The best one that the machine supports is
+// chosen at first use, unless the environment variable ROTARY_INSTRUCTION_SET, read at first use,
+// or force_instruction_set() names another. The choice is the only mutable state of this library.
 #pragma once
 
 #include <span>
@@ -12,15 +12,15 @@
 
 namespace rotary {
 
-// Names of those that run on this machine, best first, for example "AVX3_BF16", "AVX3", "AVX2",
-// "SSE4", "SCALAR". Highway's names, where AVX3 is AVX-512; AVX3_BF16 is AVX3 with the bf16
+// Names of the sets that run on this machine, best first, for example "AVX3_BF16", "AVX3", "AVX2",
+// "SSE4", "SCALAR". The names are Highway's: AVX3 is AVX-512, and AVX3_BF16 is AVX3 with the bf16
 // conversion of AVX512_BF16.
 [[nodiscard]] ROTARY_API std::span<const std::string_view> supported_instruction_sets() noexcept;
 
-// The one in use. Error: unsupported, when ROTARY_INSTRUCTION_SET names none of the above.
+// The set in use. Error: unsupported, when ROTARY_INSTRUCTION_SET names none of the above.
 [[nodiscard]] ROTARY_API Result<std::string_view> instruction_set() noexcept;
 
-// From now on use the one with this name, in every thread. Error: unsupported.
+// Uses the set with this name from now on, in every thread. Error: unsupported.
 [[nodiscard]] ROTARY_API Status force_instruction_set(std::string_view name) noexcept;
 
 }  // namespace rotary

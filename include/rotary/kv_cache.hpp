@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// append: a step's keys and values into a KV cache, keys rotated on the way, in one pass.
+// append: stores a step's keys and values in a KV cache and rotates the keys, in one pass.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,13 @@
 
 namespace rotary {
 
-// A cache is blocks of slots, a slot holds one token: extents.batch blocks of extents.tokens slots.
-// A block is a batch row of a contiguous cache, or a page of a paged one:
+// A cache has extents.batch blocks of extents.tokens slots; a slot holds one token. A block is a
+// batch row of a contiguous cache, or a page of a paged one:
 //   [B, T, H, D]  [pages, page_size, H, D]    strides_bthd
 //   [B, H, T, D]  [pages, H, page_size, D]    strides_bhtd
-// or any other strides whose features are adjacent (a stride of 1). v: absent where values are not
-// cached by this call; otherwise of the same blocks and slots, heads and features its own.
+// Any other strides work too if features are adjacent (a stride of 1). v is absent if this call
+// does not cache values; otherwise it has the blocks and slots of k, and its own heads and
+// features.
 struct KvCache {
   HeadsView k;
   std::optional<HeadsView> v = {};
@@ -31,17 +32,17 @@ struct KvCache {
 // The tokens to store, [batch, tokens, heads, features]; features adjacent.
 struct KvHeads {
   ConstHeadsView k;
-  std::optional<ConstHeadsView> v = {};  // where the cache has v, of k's batch and tokens
+  std::optional<ConstHeadsView> v = {};  // if the cache has v; with k's batch and tokens
 };
 
-// Token t of batch row b goes to place first + t of block b.
+// Token t of batch row b goes to slot first + t of block b.
 struct ConsecutiveSlots {
   std::int64_t first = 0;
 };
 
-// A slot for each token: slot s is place s % slots of block s / slots, where slots is the number
-// that a block has. A negative one: the token is not stored (padding). Number: int32 or int64. Not
-// owned; strides in elements.
+// A slot number for each token: number s is slot s % slots of block s / slots, where slots is the
+// number of slots in a block. Negative: the token is not stored (padding). Number: int32 or int64.
+// Not owned; strides in elements.
 template <class Number>
 struct SlotMap {
   const Number* data = nullptr;
@@ -54,7 +55,7 @@ struct SlotMap {
 using Slots = std::variant<ConsecutiveSlots, SlotMap<std::int32_t>, SlotMap<std::int64_t>>;
 
 // [tokens] of one batch row, as in packed batches: any contiguous range, which must outlive the
-// use.
+// result.
 template <std::ranges::contiguous_range Range>
 [[nodiscard]] auto slots_of(const Range& tokens) noexcept {
   return SlotMap<std::ranges::range_value_t<Range>>{
@@ -62,8 +63,8 @@ template <std::ranges::contiguous_range Range>
       .tokens = static_cast<std::int64_t>(std::ranges::size(tokens))};
 }
 
-// Contiguous [batch, tokens]. Where the size is not a multiple of batch the result has a batch of
-// 0, which append refuses.
+// Contiguous [batch, tokens]. If the size is not a multiple of batch, the result has a batch of 0,
+// which append refuses.
 template <std::ranges::contiguous_range Range>
 [[nodiscard]] auto slots_of(const Range& slots, std::int64_t batch) noexcept {
   auto map = slots_of(slots);
@@ -73,7 +74,7 @@ template <std::ranges::contiguous_range Range>
   return map;
 }
 
-// When a key is normalised.
+// Whether a key is normalised before or after its rotation.
 enum class NormOrder : std::int32_t {
   before_rotation = 1,  // Qwen3, Gemma 3, OLMo 2
   after_rotation = 2,   // Llama 4, HunYuan, NanoChat
@@ -89,23 +90,24 @@ struct AppendOptions {
   std::optional<KeyNorm> k_norm = {};
 };
 
-// Stores A R(position) k in the slots of its tokens, and v as it is. Other slots keep their bytes.
+// Stores A R(position) k in the slots of its tokens, and v unchanged. Other slots keep their bytes.
 //
-// k has the head_dim, tokens and batch of the rotations, as in rotate(), in direction forward.
-// Elements keep their dtype, or go from f32 to bf16 or f16; cache.k and cache.v may differ in
-// dtype. Caches share no element with what is read, nor with each other, and their own elements are
-// distinct. Slots of a map lie within the cache and are distinct, which is checked. Consecutive
-// slots: batch row b is block b, so the cache has at least as many blocks as k batch rows.
+// k has the head_dim, tokens and batch of the rotations, as in rotate() with direction forward.
+// Elements keep their dtype, or are converted from f32 to bf16 or f16; cache.k and cache.v may
+// differ in dtype. The two caches share no element with the inputs or with each other, and their
+// own elements are distinct. The slots of a map are distinct and lie within the cache, which is
+// checked. Consecutive slots: batch row b is block b, so the cache has at least as many blocks as k
+// has batch rows.
 //
-// Without k_norm the bits of k are those of rotate() followed by a copy; where the dtype changes,
-// rotate()'s float32 result rounded once, to nearest even. (To bf16 on "AVX3_BF16", v included: a
-// number that is subnormal in float32 becomes 0.) With k_norm everything between the elements
-// of k and those of the cache is float32, rounded once on store
-// (rotate_normalized_error_bound, normalize_rotated_error_bound in numeric_contract.hpp); a head
-// has at most 2048 features then, f64 is refused, and so are 16-bit keys by rotations that round
-// each product (Rounding::every_step, double_angle): normalize_heads() first, append without.
+// Without k_norm the bits of k are those of rotate() followed by a copy; if the dtype changes, they
+// are rotate()'s float32 result rounded once, to nearest even. (To bf16 on "AVX3_BF16", v included:
+// a number that is subnormal in float32 becomes 0.) With k_norm, arithmetic is float32 from k to
+// the cache, rounded once on store (rotate_normalized_error_bound, normalize_rotated_error_bound in
+// numeric_contract.hpp). A head then has at most 2048 features. f64 is refused with k_norm, and so
+// are 16-bit keys with rotations that round each product (Rounding::every_step, double_angle): call
+// normalize_heads() first, then append without k_norm.
 //
-// The bits depend on neither layout nor split. Allocates nothing on success; starts no thread;
+// The bits do not depend on layout or split. Allocates nothing on success; starts no thread;
 // options.executor as in RotateOptions. On an error nothing has been written. Errors:
 // invalid_argument, with the requirement and what was got, also for rotations of role query;
 // unsupported, as rotate().
@@ -113,9 +115,9 @@ struct AppendOptions {
                                        const Slots& slots, const Rotations& rotations,
                                        const AppendOptions& options = {}) noexcept;
 
-// Stores k as it is: layers without positions, and caches whose keys are rotated when they are
-// read. Re-rotating stored keys rounds each time; a cache whose positions or frequencies change
-// often keeps them unrotated instead. A norm after the rotation is refused: it belongs where the
+// Stores k unrotated: for layers without positions, and for caches whose keys are rotated when they
+// are read. Rotating stored keys again rounds each time, so a cache whose positions or frequencies
+// change often should keep them unrotated. A norm after the rotation is refused: apply it when the
 // keys are rotated.
 [[nodiscard]] ROTARY_API Status append(const KvCache& cache, const KvHeads& heads,
                                        const Slots& slots,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learned tables: a token's position (or its id, or its segment) chooses a row, which is added. A
-// row that the table does not have is an error, never another row.
+// Learned tables: a token's position (or its id, or its segment) selects a row, which is added. A
+// row number outside the table is an error.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace rotary {
 
-// Which row each token takes: index + offset.
+// The table row of each token: index + offset.
 struct TableRows {
   Positions indices;  // consecutive, int32 or int64; a batch of 1 serves every batch row
-  // 2 for OPT and BART; padding_idx + 1 for RoBERTa and its kin, whose padding, -1, then takes the
-  // row padding_idx (positions_from_mask).
+  // 2 for OPT and BART. padding_idx + 1 for RoBERTa and its kin: padding, whose index is -1
+  // (positions_from_mask), then gets the row padding_idx.
   std::int64_t offset = 0;
-  // This row gets no gradient: padding_idx of torch's Embedding. It is read as any other.
+  // This row gets no gradient: padding_idx of torch's Embedding. It is read like any other.
   std::optional<std::int64_t> padding_row = {};
 };
 
-// One table and who takes which row of it.
+// One table and the row that each token takes from it.
 struct Lookup {
   ConstTableView table;
   TableRows rows;
@@ -32,13 +32,13 @@ struct Lookup {
 
 // The functions below share a contract. Tables have the dtype and the features of the tokens;
 // indices have the tokens of the view, and its batch or 1. A destination has distinct elements and
-// shares none with anything that the call reads, but that add_learned works in place (the same view
-// twice). On an error, which says the requirement and what was got (of indices the first one that
-// breaks it), nothing has been written. Allocates nothing on success. Threads: split the views by
-// tokens or, for gradients, by features; the bits do not change.
+// shares none with anything that the call reads, except that add_learned works in place (the same
+// view twice). On an error nothing has been written; the message says the requirement and what was
+// got (for indices, the first that breaks it). Allocates nothing on success. Threads: split the
+// views by tokens or, for gradients, by features; the bits do not change.
 
-// dst = src + row of the token. Sums are double, rounded once to nearest even on store: of float32
-// the bits that a float32 addition gives.
+// dst = src + row of the token. Sums are double, rounded once to nearest even on store; for float32
+// these are the bits of a float32 addition.
 [[nodiscard]] ROTARY_API Status add_learned(TokensView dst, ConstTokensView src,
                                             const Lookup& lookup) noexcept;
 
@@ -47,18 +47,18 @@ struct Lookup {
 [[nodiscard]] ROTARY_API Status sum_embeddings(TokensView dst,
                                                std::span<const Lookup> lookups) noexcept;
 
-// The gradient of a table: gradient[row] += upstream[token] for each token that takes the row, but
-// for padding_row. In the order of batch rows and tokens, each sum rounded to the gradient's dtype,
-// f32 or f64: the same bits in every run. upstream, the gradient of dst, may have any dtype; f64
-// needs a gradient of f64; elements that a stride of 0 repeats are fewer than 2^36. (The gradient
-// of add_learned's src is upstream itself.)
+// The gradient of a table: gradient[row] += upstream[token] for each token that takes the row,
+// except padding_row. Tokens are added in order of batch row and token, each sum rounded to the
+// gradient's dtype, f32 or f64, so every call gives the same bits. upstream, the gradient of dst,
+// may have any dtype; f64 needs a gradient of f64. If strides of 0 repeat elements of upstream, it
+// has fewer than 2^36. (The gradient of add_learned's src is upstream itself.)
 [[nodiscard]] ROTARY_API Status add_table_gradient(TableView gradient, const TableRows& rows,
                                                    ConstTokensView upstream) noexcept;
 
 // Positions of padded batches: 0, 1, 2, … for the tokens of each batch row whose mask is 1, and -1
 // where it is 0, wherever padding stands. Both are [batch, tokens], contiguous. Errors:
-// invalid_argument for sizes that differ or are no multiple of batch, for a mask that is neither 0
-// nor 1 or shares a byte with positions.
+// invalid_argument for sizes that differ or are no multiple of batch, for a mask value other than 0
+// or 1, and for a mask that shares a byte with positions.
 [[nodiscard]] ROTARY_API Status positions_from_mask(std::span<std::int64_t> positions,
                                                     std::span<const std::uint8_t> mask,
                                                     std::int64_t batch) noexcept;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear attention: out_i = Σ_j φ(q_i)·ϕ(k_j) v_j / Σ_j φ(q_i)·ϕ(k_j), summed over the keys once
-// for all queries, so that time is linear in the tokens and a decode step costs the same at any
-// length. Katharopoulos et al. 2020 (arXiv 2006.16236), Performer (arXiv 2009.14794); with rotary
-// embedding as RoFormer's eq. 19 has it. docs/theory/linear-attention.md.
+// Linear attention: out_i = Σ_j φ(q_i)·ϕ(k_j) v_j / Σ_j φ(q_i)·ϕ(k_j). The sums over keys are
+// computed once for all queries, so time is linear in the tokens and a decode step costs the same
+// at any length. Katharopoulos et al. 2020 (arXiv 2006.16236), Performer (arXiv 2009.14794); with
+// rotary embedding as in RoFormer's eq. 19. docs/theory/linear-attention.md.
 #pragma once
 
 #include <cstddef>
@@ -20,28 +20,28 @@
 
 namespace rotary {
 
-// φ(x) = ϕ(x) = elu(x) + 1, element by element: x + 1 above 0, e^x elsewhere. As many features as
-// head_dim. Katharopoulos et al., eq. 7.
+// φ(x) = ϕ(x) = elu(x) + 1 for each element: x + 1 above 0, e^x elsewhere. head_dim features.
+// Katharopoulos et al., eq. 7.
 struct EluPlusOne {};
 
-// φ(q) = softmax(q), ϕ(k) = e^k, element by element: what RoFormer takes from Shen et al. 2021
-// (arXiv 1812.01243). As many features as head_dim.
+// φ(q) = softmax(q), ϕ(k) = e^k for each element: RoFormer takes this from Shen et al. 2021 (arXiv
+// 1812.01243). head_dim features.
 struct SoftmaxExp {};
 
 // FAVOR+: φ(x) = ϕ(x) = exp(w_r·y - |y|²/2) with y = sqrt(softmax_scale) x, one feature for each
 // direction w_r. The mean of φ(q)·ϕ(k) over random w is exp(softmax_scale q·k): an estimate of
 // softmax attention whose error falls as 1/sqrt(features).
 struct PositiveRandomFeatures {
-  std::span<const float> directions;  // [head_dim][features], of make_random_features; not owned
+  std::span<const float> directions;  // [head_dim][features], from make_random_features; not owned
   double softmax_scale = 0;           // must be given, > 0: 1/sqrt(head_dim) in most models
 };
 
 using FeatureMap = std::variant<EluPlusOne, SoftmaxExp, PositiveRandomFeatures>;
 
-// Which keys a query sees.
+// The keys that a query sees.
 enum class LinearMask : std::int32_t {
-  causal = 1,         // those of the state and those up to its own token: as many queries as keys
-  bidirectional = 2,  // those of the state and all of the call
+  causal = 1,         // those of the state and up to its own token; needs as many queries as keys
+  bidirectional = 2,  // those of the state and all keys of the call
 };
 
 // [batch, tokens, heads, features]. k and v have the same batch, tokens and heads; q has k's
@@ -52,16 +52,17 @@ struct LinearHeads {
   ConstHeadsView v;
 };
 
-// The rotations of φ(q) and ϕ(k), in the numerator alone. Their head_dim is the number of features,
-// their tokens those of q and of k. For causal attention the two may be one.
+// The rotations of φ(q) and ϕ(k), applied in the numerator only. Their head_dim is the number of
+// features, their tokens those of q and of k. For causal attention the two may be the same.
 struct NumeratorRotations {
   const Rotations& q;
   const Rotations& k;
 };
 
-// Packed documents and padding: a document is a run of tokens with the same number; where it
-// changes, sums start from nothing. A negative number is padding: no key, and its row of out is 0;
-// padding does not end a document. Not owned; strides in elements; batch 1 serves every batch row.
+// Packed documents and padding. Consecutive tokens with the same number are one document; sums
+// start from zero where the number changes. A negative number is padding: its key is ignored and
+// its row of out is 0; padding does not end a document. Not owned; strides in elements; batch 1
+// serves every batch row.
 struct SegmentMap {
   const std::int32_t* data = nullptr;
   std::int64_t batch = 1;
@@ -70,47 +71,47 @@ struct SegmentMap {
   std::int64_t token_stride = 1;
 };
 
-// All that later queries need of earlier keys and values, in memory of the caller. Zeros are a
-// state of no keys. A call goes on from it and leaves it as it is after its own keys: a prefill,
-// then one token at a time. Contiguous. With segments the first token goes on with the state's
-// document, and the state that is left is the last document's.
+// Everything that later queries need from earlier keys and values, in the caller's memory. All
+// zeros is the state of no keys. A call starts from the state and updates it with its own keys: a
+// prefill, then one token at a time. Contiguous. With segments the first token continues the
+// state's document, and the new state is that of the last document.
 struct LinearState {
   std::span<double> values;     // Σ R ϕ(k) vᵀ: [batch][k heads][features][v features]
   std::span<double> keys;       // Σ ϕ(k), not rotated: [batch][k heads][features]
-  std::span<double> exponents;  // [batch][k heads]: sums are e^exponent times what they hold; 0 of
-                                // EluPlusOne
+  std::span<double> exponents;  // [batch][k heads]: sums are e^exponent times the stored numbers; 0
+                                // for EluPlusOne
 };
 
 struct LinearAttentionOptions {
   LinearMask mask = {};  // must be given
   std::optional<NumeratorRotations> rotations = {};
-  std::optional<SegmentMap> segments = {};  // of q and k, which have the same tokens then
-  // Added to the denominator, as in the authors' code, at least 0; relative to the largest feature
-  // of the query and the largest of the keys that it sees where features are exponentials. A
-  // denominator of 0 (no keys, epsilon 0) makes a row of zeros.
+  std::optional<SegmentMap> segments = {};  // for q and k, which then have the same tokens
+  // Added to the denominator, as in the authors' code; at least 0. With exponential features it is
+  // relative to the largest feature of the query and the largest of the keys that it sees. A
+  // denominator of 0 (no keys, epsilon 0) gives a row of zeros.
   double epsilon = 1e-6;
   std::optional<LinearState> state = {};
-  // At least linear_attend_bytes(), aligned to 64 bytes. Empty: memory of the call's own.
+  // At least linear_attend_bytes() bytes, aligned to 64 bytes. Empty: the call allocates.
   std::span<std::byte> memory = {};
   Executor executor = {};  // default: the calling thread does it all
 };
 
-// out [batch, q tokens, q heads, v features]. All four have one dtype and adjacent features (a
-// stride of 1); at most 65536 features of each kind, and 2^31 keys. Takes memory that does not
-// depend on the tokens; allocates nothing when options.memory is given.
+// out is [batch, q tokens, q heads, v features]. All four views have one dtype and adjacent
+// features (a stride of 1); at most 65536 features of each kind, and 2^31 keys. The memory needed
+// does not depend on the tokens; allocates nothing when options.memory is given.
 //
-// Arithmetic is float32 (double for f64), 64 tokens at a time, sums over keys in double, one
-// rounding to nearest even on store: an element is within linear_attention_error_bound units
-// (numeric_contract.hpp), which does not grow with the tokens. A decode step is the row of the
-// whole within that bound. Elements of at most 2^30 (all of f16) over at most 2^24 tokens never
-// give a NaN, and without rotations never an Inf but by rounding to f16. A token's NaN or Inf
-// stays with the queries that see it, in its batch row and head.
+// Arithmetic is float32 (double for f64), 64 tokens at a time, with sums over keys in double and
+// one rounding to nearest even on store. An element is within linear_attention_error_bound units
+// (numeric_contract.hpp), which does not grow with the tokens except for f64. A decode step equals
+// that row of the whole computation within the bound. Elements of at most 2^30 (all of f16) over at
+// most 2^24 tokens never give a NaN and, without rotations, an Inf only by rounding to f16. A
+// token's NaN or Inf affects only the queries that see it, in its batch row and head.
 //
 // With rotations a weight may be negative and the weights of a row do not sum to 1: they shrink as
-// the context grows. That is eq. 19, not an error; to rotate q and k themselves, rotate() them
-// first.
+// the context grows. That is eq. 19, not an error. To rotate q and k themselves, call rotate() on
+// them first.
 //
-// The bits do not depend on the executor, on layout or on what else is in the batch. Errors:
+// The bits do not depend on the executor, on layout or on the rest of the batch. Errors:
 // invalid_argument, with the requirement and what was got, also for rotations with a role or an
 // attention_factor other than 1; unsupported, as rotate(); out_of_memory. On an error neither out
 // nor the state has been written. out, state and memory share no byte with anything else.
@@ -118,8 +119,9 @@ struct LinearAttentionOptions {
                                               const FeatureMap& map,
                                               const LinearAttentionOptions& options) noexcept;
 
-// What linear_attend() with these arguments needs: it grows with options.executor.concurrency, up
-// to one part for each batch row and head of k. The memory of options is not looked at.
+// Bytes of LinearAttentionOptions::memory for these arguments. They grow with
+// options.executor.concurrency, up to one part for each batch row and head of k. options.memory is
+// ignored.
 [[nodiscard]] ROTARY_API Result<std::size_t> linear_attend_bytes(
     const LinearHeads& heads, const FeatureMap& map,
     const LinearAttentionOptions& options) noexcept;

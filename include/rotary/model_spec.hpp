@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// resolve: from a model's own config to what each of its layers does with positions.
+// resolve: reads a model's own config and says how each of its layers uses positions.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +23,17 @@ struct ModelRotary {
       layer_type;  // the config's name for the layers that use it; absent: all
   RotarySpec spec;
   double softmax_factor = 1;  // multiplies the softmax scale, apart from A
-  // Multi-head latent attention keeps what turns in a tensor of its own, which the spec describes:
-  // so many features of a query head stand before it where the two are one tensor. 0: not MLA.
+  // Multi-head latent attention (MLA) keeps the rotated features in a tensor of their own, which
+  // the spec describes. If that tensor is joined to the unrotated features of a query head, this
+  // many unrotated features come first. 0: not MLA.
   std::int64_t nope_head_dim = 0;
-  // mrope_section: pairs that follow the time, height and width of an image's patch. In text the
-  // three are the same number, and the spec is all there is; other positions are not supported yet.
+  // mrope_section: the numbers of pairs for the time, height and width of an image's patch. In text
+  // the three positions are equal and the spec is complete; other positions are not supported yet.
   std::vector<std::int64_t> sections = {};
   std::optional<std::int64_t> trained_context_tokens;  // max_position_embeddings
 };
 
-// How positions enter a layer.
+// How a layer uses positions.
 enum class LayerEncoding : std::int32_t {
   rotary = 1,
   none = 2,          // NoPE: attention without positions, but for the causal mask
@@ -40,7 +41,7 @@ enum class LayerEncoding : std::int32_t {
   t5_bias = 4,       // learned biases for buckets of distances (T5)
   learned = 5,       // a learned vector added to the token's embedding (GPT-2, OPT, BERT)
   sinusoidal = 6,    // a fixed vector added to the token's embedding (Marian, Whisper's encoder)
-  no_attention = 7,  // a layer that mixes tokens otherwise (Mamba, linear attention)
+  no_attention = 7,  // a layer that mixes tokens by other means (Mamba, linear attention)
 };
 
 // "rotary", "none", "alibi", "t5_bias", "learned", "sinusoidal", "no_attention".
@@ -53,36 +54,37 @@ struct ModelLayer {
   QueryTemperature query_temperature = NoTemperature{};
 };
 
-// What a config says about positions.
+// The positions part of a config, resolved.
 struct ModelSpec {
   std::string model_type;             // empty when the config has none
   std::vector<ModelRotary> rotary;    // empty when no layer rotates
   std::vector<ModelLayer> layers;     // empty when the config does not say how many
-  std::vector<std::string> warnings;  // legal, but suspicious: worth a person's look
+  std::vector<std::string> warnings;  // legal, but suspicious: a person should look at it
 };
 
-// A key of the config, with dots into its objects ("rope_scaling.factor"), and the JSON text of the
-// value that it gets; text that is no JSON is a string.
+// Sets one key of the config. key: dots lead into objects ("rope_scaling.factor"). value: JSON
+// text; text that is not JSON is taken as a string.
 struct ConfigOverride {
   std::string key;
   std::string value;
 };
 
-// What the config does not say.
+// Information that the config lacks, and overrides of it.
 struct ResolveOptions {
-  std::optional<Pairing> pairing = {};  // for a family that is not known; overrides a known one's
-  std::optional<std::int64_t> context_tokens =
-      {};                               // the context you mean to use: warned about when too long
-  Numerics numerics = Numerics::exact;  // of every spec
+  // Required for an unknown family; overrides that of a known one.
+  std::optional<Pairing> pairing = {};
+  // The context you mean to use: too long a one gives a warning.
+  std::optional<std::int64_t> context_tokens = {};
+  Numerics numerics = Numerics::exact;         // for every spec
   std::vector<ConfigOverride> overrides = {};  // applied in order before anything is read
 };
 
-// Reads a Hugging Face config.json (the bytes, UTF-8), old and new forms of its keys; of a model of
-// images or sound, the language model's config within. The families are those of known_families()
-// (rotary/families.hpp); any other needs options.pairing.
-// Refuses what it does not understand. Errors name the key, the requirement and what was got:
-// malformed_input for bad JSON (duplicate keys and depth beyond 64 included), missing or mistyped
-// values; unsupported for an unknown family, rope_type or rope key; invalid_argument for options.
+// Reads a Hugging Face config.json (the bytes, UTF-8) with old or new forms of its keys. For a
+// model of images or sound it reads the config of the language model inside. The known families are
+// those of known_families() (rotary/families.hpp); any other needs options.pairing. Refuses what it
+// does not understand. Errors name the key, the requirement and what was got: malformed_input for
+// bad JSON (duplicate keys and depth beyond 64 included) and for missing or mistyped values;
+// unsupported for an unknown family, rope_type or rope key; invalid_argument for options.
 [[nodiscard]] ROTARY_API Result<ModelSpec> resolve(std::string_view config_json,
                                                    const ResolveOptions& options = {}) noexcept;
 

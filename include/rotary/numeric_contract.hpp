@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error bounds that this library promises, as functions, so that a test, a tool or a user reads
-// the same number. Derivations and the worst cases seen: docs/numeric-contract.md.
+// The error bounds that this library promises, as functions, so that tests, tools and users read
+// the same numbers. Derivations and the worst cases seen: docs/numeric-contract.md.
 //
-// The bounds hold, and results have the same bits, in every mode of arithmetic that the calling
-// thread or one of an executor may be in: direction of rounding, subnormal numbers taken for 0,
-// precision of x87. Every call leaves the modes as they were. One exception: rotate, rotate_qk,
-// append, shift by rotations, normalize_heads and remake_rotations may return 0 for what is
-// subnormal where the thread does. The functions below are inline and compute in the caller's
-// modes.
+// The bounds hold, and results have the same bits, in every mode of arithmetic of the calling
+// thread or an executor's threads: rounding direction, subnormal numbers flushed to 0, x87
+// precision. Every call leaves the modes as they were. One exception: rotate, rotate_qk, append,
+// shift by rotations, normalize_heads and remake_rotations may return 0 for subnormal numbers if
+// the thread flushes them. The functions below are inline and compute in the caller's modes.
 #pragma once
 
 #include <cmath>
@@ -20,19 +19,19 @@
 
 namespace rotary {
 
-// A position as the bounds take it: an integer, or a number that may lie between two.
+// The type of a position in the bounds: an integer, or a number that may lie between two.
 template <class Number>
 concept PositionNumber = std::integral<Number> || std::floating_point<Number>;
 
-// Error of the angle's cos or sin before the one rounding to float32, for A = 1: half a unit of the
-// 64-bit fraction of a turn for each position, and the double arithmetic behind it.
+// Error of an angle's cos or sin before the single rounding to float32, for A = 1: half a unit of
+// the 64-bit fraction of a turn for each position, plus the double arithmetic after it.
 template <PositionNumber Number>
 [[nodiscard]] double angle_error_bound(Number position) noexcept {
   return 2 * std::numbers::pi * std::abs(static_cast<double>(position)) * 0x1p-65 + 0x1p-50;
 }
 
-// Error of a float32 row element whose double is off by before_rounding. What is rounded is the
-// computed value, which may lie where floats are coarser than at the exact one.
+// Error of a float32 row element computed from a double that is off by before_rounding. Uses the
+// ulp at the computed value, where floats may be coarser than at the exact value.
 [[nodiscard]] inline double rounded_row_error(double exact, double before_rounding) noexcept {
   const auto nearest = static_cast<float>(std::abs(exact) + before_rounding);
   const auto next = std::nextafter(nearest, std::numeric_limits<float>::infinity());
@@ -40,17 +39,17 @@ template <PositionNumber Number>
   return half_ulp + before_rounding;
 }
 
-// |row element - A cos(p inv_freq)| where exact is that product (or the one with sin).
+// |row element - exact|, where exact is A cos(p inv_freq) or A sin(p inv_freq).
 template <PositionNumber Number>
 [[nodiscard]] double row_error_bound(double exact, double attention_factor,
                                      Number position) noexcept {
   return rounded_row_error(exact, attention_factor * angle_error_bound(position));
 }
 
-// Of the factor by which xPos multiplies a row, and of that product in double, relative.
+// Relative error of the factor by which xPos multiplies a row, including that product in double.
 inline constexpr double xpos_factor_error = 0x1p-51;
 
-// The same for a row of xPos, where attention_factor is A times the factor of pair and position.
+// The same for a row of xPos; attention_factor is A times the factor of this pair and position.
 template <PositionNumber Number>
 [[nodiscard]] double xpos_row_error_bound(double exact, double attention_factor,
                                           Number position) noexcept {
@@ -59,9 +58,9 @@ template <PositionNumber Number>
 }
 
 // |each component of a rotated float32 pair - exact| in units of 2^-24 * hypot(exact pair), where
-// the exact pair is the real linear map of the float32 input; hypot in [2^-100, 2^100]. Three
-// roundings meet in the worst case: the row's, a product's, the sum's (the inverse of A != 1 also
-// rounds 1/A^2 and its product with the row). By rows of xPos it is the same.
+// the exact pair is the real linear map of the float32 input; hypot in [2^-100, 2^100]. The worst
+// case has three roundings: the row's, a product's, the sum's (the inverse of A != 1 also rounds
+// 1/A^2 and its product with the row). Rows of xPos have the same bound.
 template <PositionNumber Number>
 [[nodiscard]] double rotate_error_bound(Direction direction, double attention_factor,
                                         Number position) noexcept {
@@ -77,14 +76,14 @@ template <PositionNumber Number>
   return float_units + (1 + float_units * 0x1p-24) * 0x1p16;  // 2^-8 relative = 2^16 units
 }
 
-// A float32 result of at least this size becomes Inf in f16: half way from its largest number,
-// 65504, to the next that it would have.
+// A float32 result of at least this size becomes Inf in f16: half way between 65504, the largest
+// f16, and the next multiple of its spacing.
 inline constexpr double f16_overflow = 65520;
 
-// The same for an f16 result, where hypot is that of the exact pair: the float32 result rounded
-// once to 11 bits of significand or, where that is coarser (below 2^-14), to a multiple of 2^-24.
-// Holds where f16_overflow is not reached, for every pair of f16 elements; 0 for a hypot of 0,
-// which is rotated exactly.
+// The same for an f16 result; hypot is that of the exact pair. The float32 result is rounded once
+// to 11 bits of significand or, where that is coarser (below 2^-14), to a multiple of 2^-24. Holds
+// for every pair of f16 elements as long as f16_overflow is not reached; 0 for a hypot of 0, which
+// is rotated exactly.
 template <PositionNumber Number>
 [[nodiscard]] double rotate_f16_error_bound(Direction direction, double attention_factor,
                                             Number position, double hypot) noexcept {
@@ -95,9 +94,9 @@ template <PositionNumber Number>
   return float_units + std::fmax(normal, subnormal);
 }
 
-// What a float32 result with an error of float_units becomes when it is stored as dtype, in the
-// same units of 2^-24 * size, where neither it nor the exact value is larger than size: the bounds
-// of bf16 and f16 above for any float32 bound. f16: where f16_overflow is not reached.
+// Error of a float32 result, itself off by float_units, once it is stored as dtype, in the same
+// units of 2^-24 * size; neither the result nor the exact value is larger than size. Extends the
+// bounds of bf16 and f16 above to any float32 bound. f16: only below f16_overflow.
 [[nodiscard]] inline double stored_error_bound(DType dtype, double float_units,
                                                double size) noexcept {
   const double relative = 1 + float_units * 0x1p-24;
@@ -106,23 +105,24 @@ template <PositionNumber Number>
   return float_units + std::fmax(relative * 0x1p13, 0x1p-25 / (0x1p-24 * size));
 }
 
-// |float32 element of normalize_heads - exact| in units of 2^-24 * |exact|, where the weight_offset
-// is the float32 that it is rounded to. Four roundings: the scale's, its product with x, the
-// gain's, the product with the gain. Elements, and elements before the gain, are 0 or in [2^-100,
-// 2^100].
+// |float32 element of normalize_heads - exact| in units of 2^-24 * |exact|, with the weight_offset
+// already rounded to float32 in the exact formula. Four roundings: the scale's, its product with x,
+// the gain's, the product with the gain. Elements, and elements before the gain, are 0 or in
+// [2^-100, 2^100].
 inline constexpr double normalize_error_bound = 4 * (1 + 0x1p-20);
 
 // |component of a float32 key that is normalised and then rotated - exact| in units of 2^-24 *
-// hypot(exact pair); a feature that does not turn has normalize_error_bound.
+// hypot(exact pair); for a feature outside the window use normalize_error_bound.
 template <PositionNumber Number>
 [[nodiscard]] double rotate_normalized_error_bound(double attention_factor,
                                                    Number position) noexcept {
   return normalize_error_bound + rotate_error_bound(Direction::forward, attention_factor, position);
 }
 
-// The other way round, in units of 2^-24 * |gain| * hypot(rotated pair) / root mean square, of the
-// exact ones: an error of the rotation counts once in the pair and, times sqrt(2), in the mean
-// square of all pairs. A feature that does not turn has no more.
+// The same for a key that is rotated and then normalised, in units of 2^-24 * |gain| *
+// hypot(rotated pair) / root mean square, all exact. An error of the rotation counts once in the
+// pair and, times sqrt(2), in the mean square of all pairs. The bound also holds for features
+// outside the window.
 template <PositionNumber Number>
 [[nodiscard]] double normalize_rotated_error_bound(double attention_factor,
                                                    Number position) noexcept {
@@ -131,16 +131,16 @@ template <PositionNumber Number>
                                                                                 position);
 }
 
-// |element of a double row - A cos(p inv_freq)|: the double arithmetic behind the angle includes
-// the last rounding, so there is no half ulp to add.
+// |element of a double row - A cos(p inv_freq)|: the error of the double arithmetic already
+// includes the last rounding, so there is no half ulp to add.
 template <PositionNumber Number>
 [[nodiscard]] double row_f64_error_bound(double attention_factor, Number position) noexcept {
   return attention_factor * angle_error_bound(position);
 }
 
 // |each component of a rotated double pair - exact| in units of 2^-53 * hypot(exact pair); hypot in
-// [2^-900, 2^900]. Two roundings meet, a product's and the sum's (the inverse of A != 1 also rounds
-// A^2, 1/A^2 and its product with the row), on top of the row's own error.
+// [2^-900, 2^900]. The roundings of a product and of the sum (the inverse of A != 1 also rounds
+// A^2, 1/A^2 and its product with the row) add to the row's own error.
 template <PositionNumber Number>
 [[nodiscard]] double rotate_f64_error_bound(Direction direction, double attention_factor,
                                             Number position) noexcept {
@@ -149,17 +149,17 @@ template <PositionNumber Number>
   return (roundings + rows) * (1 + 0x1p-20);
 }
 
-// The position that the bounds of rows and of rotated pairs take for the rotations of make_shift,
-// beside the attention factor A'/A: an angle that is a difference of two has the errors of both.
-// Under the same frequencies, a whole number of positions apart, |to - from| itself bounds it.
+// The position to pass to the bounds of rows and of rotated pairs for rotations of make_shift; pass
+// A'/A as the attention factor. An angle that is the difference of two has the errors of both.
+// Under the same frequencies and a whole number of positions apart, |to - from| suffices.
 template <PositionNumber Number>
 [[nodiscard]] double shift_position_bound(Number from, Number to) noexcept {
   return std::abs(static_cast<double>(from)) + std::abs(static_cast<double>(to));
 }
 
-// |new scale * new element - exact| of an int8 key that was shifted: half a step, four float32
-// roundings of at most 127 steps, and the error of the float32 pair, hypot being that of the exact
-// pair (0 for a feature that does not turn). Of normal scales.
+// |new scale * new element - exact| of a shifted int8 key: half a step, four float32 roundings of
+// at most 127 steps, and the error of the float32 pair. hypot is that of the exact pair (0 for a
+// feature outside the window). For normal scales.
 template <PositionNumber Number>
 [[nodiscard]] double shift_int8_error_bound(double attention_factor, Number position,
                                             double new_scale, double hypot) noexcept {
@@ -168,16 +168,16 @@ template <PositionNumber Number>
          rotate_error_bound(Direction::forward, attention_factor, position) * 0x1p-24 * hypot;
 }
 
-// |float32 component under Numerics::transformers - the one that the model's class computes|,
+// |float32 component under Numerics::transformers - the same component in the model's class|,
 // relative to hypot(pair of q or k): the two float32 angles are within 4 * 2^-23 of each other,
-// relative, and the roundings after them within 2^-21. For bf16 and f16 one unit in the last place
-// of the result is added. position >= 0.
+// relative, and the roundings after them within 2^-21. For bf16 and f16 add one unit in the last
+// place of the result. position >= 0.
 [[nodiscard]] inline double transformers_agreement(double attention_factor, double position,
                                                    double inv_freq) noexcept {
   return 0x1p-21 + 4 * 0x1p-23 * attention_factor * position * inv_freq;
 }
 
-// The two for double rows of xPos, where attention_factor is A times the factor.
+// row_f64_error_bound and rotate_f64_error_bound for xPos; attention_factor is A times the factor.
 template <PositionNumber Number>
 [[nodiscard]] double xpos_row_f64_error_bound(double attention_factor, Number position) noexcept {
   return attention_factor * (angle_error_bound(position) + xpos_factor_error);
@@ -188,7 +188,7 @@ template <PositionNumber Number>
   return rotate_f64_error_bound(direction, 1, position) + factor * (1 + 0x1p-20);
 }
 
-// Half a unit in the last place of the dtype for numbers of this size; 0 for f64.
+// Half a unit in the last place of the dtype at this number; 0 for f64.
 [[nodiscard]] inline double half_ulp(DType dtype, double number) noexcept {
   if (dtype == DType::f64) return 0;
   const int digits = dtype == DType::f32 ? 24 : dtype == DType::bf16 ? 8 : 11;
@@ -197,22 +197,22 @@ template <PositionNumber Number>
   return std::ldexp(0.5, unit < smallest ? smallest : unit);
 }
 
-// Of an element that is stored with one rounding from a double that is off by before_rounding.
-// Where f16_overflow is not reached.
+// Error of an element stored with one rounding from a double that is off by before_rounding. Holds
+// below f16_overflow.
 [[nodiscard]] inline double stored_element_error(DType dtype, double exact,
                                                  double before_rounding) noexcept {
   return before_rounding + half_ulp(dtype, std::abs(exact) + before_rounding);
 }
 
-// |element of fill_sinusoidal - sin or cos(position inv_freq)|; where the spec has an offset,
-// position is |position| + |offset|.
+// |element of fill_sinusoidal - sin or cos(position inv_freq)|; if the spec has an offset, pass
+// |position| + |offset|.
 template <PositionNumber Number>
 [[nodiscard]] double sinusoidal_error_bound(DType dtype, double exact, Number position) noexcept {
   return stored_element_error(dtype, exact, angle_error_bound(position));
 }
 
-// |element of add_sinusoidal - exact sum|, scaled = embedding_scale * x: the product and the sum
-// are rounded to double before the store.
+// |element of add_sinusoidal - exact sum|, with scaled = embedding_scale * x: the product and the
+// sum are rounded to double before the store.
 template <PositionNumber Number>
 [[nodiscard]] double add_sinusoidal_error_bound(DType dtype, double exact, double scaled,
                                                 Number position) noexcept {
@@ -220,9 +220,9 @@ template <PositionNumber Number>
   return stored_element_error(dtype, exact, angle_error_bound(position) + roundings);
 }
 
-// |element of shift_sinusoidal - exact|, largest: of the two numbers of the pair. Two products,
-// each off by the angle's error and a rounding, and their sum, at most √2 times as large. What
-// underflows loses half of the smallest double, 2^-1075, for each product.
+// |element of shift_sinusoidal - exact|; largest is the larger magnitude of the pair's two numbers.
+// Two products, each off by the angle's error and a rounding, and their sum, at most √2 times as
+// large. Underflow loses half of the smallest double, 2^-1075, for each product.
 template <PositionNumber Number>
 [[nodiscard]] double shift_sinusoidal_error_bound(DType dtype, double exact, double largest,
                                                   Number distance) noexcept {
@@ -230,52 +230,52 @@ template <PositionNumber Number>
   return stored_element_error(dtype, exact, before + 0x1p-1074);
 }
 
-// |element of interpolate_table - exact|, largest: of the table's numbers. A cubic weight cancels
-// from terms up to 15 (40 in all, each rounded at most thrice, at a coordinate that is rounded
-// once: below 2^-45), so a product of two, at most 1.1 each, is within 2^-43; 16 taps, each of
-// which loses 2^-1075 where it underflows.
+// |element of interpolate_table - exact|; largest is the largest magnitude in the table. A cubic
+// weight is a sum of terms up to 15 that cancel (40 in all, each rounded at most three times, at a
+// coordinate that is rounded once: below 2^-45), so a product of two weights, at most 1.1 each, is
+// within 2^-43. Each of the 16 products with an element loses 2^-1075 if it underflows.
 [[nodiscard]] inline double interpolation_error_bound(DType dtype, double exact,
                                                       double largest) noexcept {
   return stored_element_error(dtype, exact, largest * 0x1p-39 + 0x1p-1071);
 }
 
-// What the error of attend() depends on, of one query of one head.
+// The quantities that the error of attend() depends on, for one query of one head.
 struct AttendedRow {
   std::int64_t head_dim = 0;
-  std::int64_t keys = 0;  // that the query sees; to be of use, up to about 2^22
-  // The largest, over those keys, of |scale * factor| * |q| * (|k| + |a|) + |bias|: Euclidean norms
-  // of the heads as they meet, after what turns them, a of shaw_keys; of a bias, the magnitudes of
-  // the terms of its formula (of key_position: |slope| * (|key| + |query|)).
+  std::int64_t keys = 0;  // seen by the query; the bound is useful up to about 2^22
+  // The largest, over those keys, of |scale * factor| * |q| * (|k| + |a|) + |bias|. Norms are
+  // Euclidean, of the heads after rotation; a is the vector of shaw_keys; |bias| is the sum of the
+  // magnitudes of the terms of its formula (for key_position: |slope| * (|key| + |query|)).
   double score_size = 0;
-  // Where attend() turns them, rotate_error_bound of the query plus that of the keys, else 0.
+  // rotate_error_bound of the query plus that of the keys, if attend() rotates them; else 0.
   double rotation = 0;
-  // Of score_size, the largest |scale * factor| * |q| * |a|; 0 without shaw_keys.
+  // The part of score_size that shaw_keys add: the largest |scale * factor| * |q| * |a|; else 0.
   double distance_size = 0;
-  // Vectors of shaw_values that the keys have, at most `keys`; 0 without.
+  // Number of vectors of shaw_values that the keys use, at most `keys`; 0 without.
   std::int64_t value_distances = 0;
 };
 
 // Error of a score. In units of 2^-24 * score_size: two roundings of the query, one of the bias,
-// one for each feature and the sum with the bias, three more where the score is brought under the
-// running maximum, and those of the rotations; a product with a vector of shaw_keys, which the sum
-// begins with, has one for each feature before. score_size in [2^-60, 2^60], and none of the norms
-// that it is made of above 2^100, |q| with the scale.
+// one for each feature and the sum with the bias, three more for the subtraction of the running
+// maximum, and those of the rotations. A sum with shaw_keys starts from the product with a vector,
+// which adds one rounding for each feature, relative to distance_size. score_size in [2^-60, 2^60];
+// none of the norms in it is above 2^100, |q| with the scale.
 [[nodiscard]] inline double attend_score_error(const AttendedRow& row) noexcept {
   const auto features = static_cast<double>(row.head_dim);
   const double units = features + 8 + std::numbers::sqrt2 * row.rotation;
   return (units * row.score_size + features * row.distance_size) * 0x1p-24 * (1 + 0x1p-8);
 }
 
-// Times that a row's sums are taken to another maximum, at most: once for a tile of 64 keys or
-// more, tiles being cut where sinks end and the window begins, and as often for partial results
-// that are merged, of 128 keys or more.
+// The most times that a row's sums are rescaled to another maximum: once for each tile of 64 keys
+// or more (tiles are cut at the end of the sinks and at the start of the window), and as often for
+// partial results of 128 keys or more that are merged.
 [[nodiscard]] inline double attend_rescalings(const AttendedRow& row) noexcept {
   const std::int64_t rescalings = row.keys / 32 + 4;
   return static_cast<double>(rescalings);
 }
 
-// Of the sums of weights and of weighted values, the division and the product with shaw_values,
-// relative to the sum of magnitudes; infinite where nothing can be said.
+// Error of the sums of weights and of weighted values, of the division and of the product with
+// shaw_values, relative to the sum of magnitudes; infinite if no bound holds.
 [[nodiscard]] inline double attend_sums_error(const AttendedRow& row) noexcept {
   const double rescalings = attend_rescalings(row);
   const auto keys = static_cast<double>(row.keys);
@@ -288,9 +288,9 @@ struct AttendedRow {
   return sums < 0.5 ? sums / (1 - sums) : std::numeric_limits<double>::infinity();
 }
 
-// |float32 element of attend() - exact| in units of 2^-24 * the largest |element of v|, plus that
-// of the vectors of shaw_values, of that feature over the keys that the query sees, which is 0 or
-// in [2^-80, 2^80]. What a stored bf16 or f16 element adds: stored_error_bound.
+// |float32 element of attend() - exact| in units of 2^-24 * the size of its feature: the largest
+// |element of v| plus the largest |element of shaw_values|, over the keys that the query sees. That
+// size is 0 or in [2^-80, 2^80]. For out in bf16 or f16 apply stored_error_bound.
 // docs/numeric-contract.md derives it.
 [[nodiscard]] inline double attend_error_bound(const AttendedRow& row) noexcept {
   const double rescalings = attend_rescalings(row);
@@ -299,9 +299,10 @@ struct AttendedRow {
   return (weights + attend_sums_error(row)) * 0x1p24;
 }
 
-// |number of AttendOptions::weights - exact weight|, relative to the latter, beside 2^-125 that is
-// lost where one is smaller; and |their sum - 1|, of a query that sees a key. Each is off by the
-// errors of its score and of all of them in the sum, which other maxima were subtracted from.
+// |number of AttendOptions::weights - exact weight|, relative to the exact weight; smaller weights
+// lose up to 2^-125 besides. Also bounds |their sum - 1| for a query that sees a key. A weight has
+// the error of its own score and, through the sum, those of all scores, relative to other running
+// maxima.
 [[nodiscard]] inline double attend_weight_error_bound(const AttendedRow& row) noexcept {
   const double rescalings = attend_rescalings(row);
   const double exponent = 2 * attend_score_error(row) + 2.25 * (rescalings + 2) * 0x1p-24;
@@ -309,8 +310,8 @@ struct AttendedRow {
   return std::expm1(exponent) + std::exp(exponent) * sum / (1 - sum);
 }
 
-// |log_sum_exp of attend() - exact|: the score's error, that of the sum of weights, and the result
-// rounded once to float32. Of a query that sees a key.
+// |log_sum_exp of attend() - exact| for a query that sees a key: the score's error, that of the sum
+// of weights, and one rounding of the result to float32.
 [[nodiscard]] inline double attend_log_sum_exp_error_bound(const AttendedRow& row,
                                                            double log_sum_exp) noexcept {
   const auto keys = static_cast<double>(row.keys);
@@ -320,22 +321,22 @@ struct AttendedRow {
   return before + 0x1p-24 * (std::abs(log_sum_exp) + before);
 }
 
-// What the bound of linear_attend() takes. Errors are in units of the unit roundoff u of what is
-// computed with, 2^-24, or 2^-53 of f64, relative to a feature (or its pair).
+// The quantities that the bound of linear_attend() depends on. Errors are in units of the unit
+// roundoff u of the arithmetic, 2^-24, or 2^-53 for f64, relative to a feature (or its pair).
 struct LinearErrors {
   DType dtype = {};
   std::int64_t features = 0;
-  std::int64_t tokens = 0;    // keys that a query sees, at most 2^24
-  double feature_errors = 0;  // of a feature of q and of one of k, added
-  double turn_errors = 0;     // of the rotations of both, added (rotate_error_bound); 0 without
+  std::int64_t tokens = 0;    // keys that the query with the most of them sees, at most 2^24
+  double feature_errors = 0;  // of a feature of q plus of a feature of k
+  double turn_errors = 0;     // of the rotations of q plus of k (rotate_error_bound); 0 without
 };
 
-// Of elu + 1: a sum is rounded once, an exponential is off by 3.
+// feature_errors of a feature elu(x) + 1: the sum is rounded once, the exponential is off by 3.
 inline constexpr double elu_feature_error = 3;
 
-// Of e^exponent. size: the largest Σ |w_d y_d| + |y|² of a token, summands head_dim; of SoftmaxExp
-// the largest |x|, and summands 0. What is left of exponents, 88 (double: 709) at most, is rounded
-// itself.
+// feature_errors of e^exponent. size: the largest Σ |w_d y_d| + |y|² of a token, with summands
+// head_dim; for SoftmaxExp the largest |x|, with summands 0. The reduced exponent, 88 (double: 709)
+// at most, is rounded itself.
 [[nodiscard]] inline double exponential_feature_error(DType dtype, std::int64_t summands,
                                                       double size) noexcept {
   const double left = dtype == DType::f64 ? 709 : 88;
@@ -354,9 +355,9 @@ inline constexpr double elu_feature_error = 3;
   return relative < 1 ? roundings / (1 - relative) : std::numeric_limits<double>::infinity();
 }
 
-// What is lost where a feature or a product of two underflows, to be added, relative to the largest
-// |v|. largest: of the features, 1 where they are exponentials. Nothing where epsilon is 0 is
-// promised about rows that have no larger denominator.
+// Error from underflow of a feature or of a product of two, relative to the largest |v|; add it to
+// the bound above. largest: the largest feature, 1 for exponentials. epsilon: that of the call, or
+// another positive lower bound of the denominator; without one nothing is promised.
 [[nodiscard]] inline double linear_attention_underflow(const LinearErrors& of, double largest,
                                                        double epsilon) noexcept {
   const double lost = of.dtype == DType::f64 ? 0x1p-1008 : 0x1p-112;  // e^8 times 2^-126
@@ -364,8 +365,8 @@ inline constexpr double elu_feature_error = 3;
          epsilon;
 }
 
-// The same of attend_mapped(), whose result is merged from so many attentions over parts of the
-// keys. row: over all of them.
+// attend_error_bound for attend_mapped(), which merges attentions over `parts` parts of the keys.
+// row: over all keys.
 [[nodiscard]] inline double attend_mapped_error_bound(const AttendedRow& row,
                                                       std::int64_t parts) noexcept {
   const double largest = row.score_size + std::log(static_cast<double>(row.keys) + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose arithmetic cos, sin and products follow. exact is the contract of this library; the others
-// reproduce, up to the last bits of pow and cos, what a model computed where it was trained or is
-// served: docs/theory/numerics.md.
+// Numerics: the arithmetic that cos, sin and products follow. exact is the contract of this
+// library; the others reproduce, up to the last bits of pow and cos, the arithmetic that a model
+// was trained or is served with: docs/theory/numerics.md.
 #pragma once
 
 #include <array>
@@ -13,22 +13,22 @@
 namespace rotary {
 
 enum class Numerics : std::int32_t {
-  exact = 1,         // the angle exact, cos and sin rounded once: docs/numeric-contract.md
+  exact = 1,         // exact angle, cos and sin rounded once: docs/numeric-contract.md
   transformers = 2,  // float32 frequency, position and angle; then as the class rounds (Rounding)
-  ggml = 3,          // llama.cpp: float32 angles, each the last one times base^(-2/d)
+  ggml = 3,          // llama.cpp: float32 angles, each base^(-2/d) times the one before
 };
 
 // Every enumerator, in order.
 inline constexpr std::array all_numerics = {Numerics::exact, Numerics::transformers,
                                             Numerics::ggml};
 
-// Where a class of Hugging Face Transformers rounds to the dtype of q and k, after the float32
-// angle.
+// The steps after the float32 angle at which a class of Hugging Face Transformers rounds to the
+// dtype of q and k.
 enum class Rounding : std::int32_t {
   every_step = 1,    // cos and sin, both products and their sum: Llama and most others
   table = 2,         // cos and sin; products and sum in float32, rounded once: Cohere
-  result = 3,        // nothing before the float32 result: OLMo 2, Ernie 4.5, DeepSeek-V2, Llama 4
-  double_angle = 4,  // as every_step, but angle, cos and sin are made in double: RoFormer
+  result = 3,        // only the float32 result: OLMo 2, Ernie 4.5, DeepSeek-V2, Llama 4
+  double_angle = 4,  // as every_step, with angle, cos and sin in double: RoFormer
 };
 
 // Every enumerator, in order.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions: where each token stands. Any int64, negative ones included.
+// The positions of tokens: any int64, negative ones included.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,10 @@ struct ConsecutivePositions {
 };
 
 // One position for each token: packed documents, padding, context-parallel slices. Not owned: data
-// must live until the call that it is passed to returns.
-// batch 1 serves every batch row of the tensors; more than 1 needs a batch_stride. Strides in
-// elements. Number: int32, int64, or double for positions between tokens (interpolated, continuous
-// time), which are finite and within int64; a double that is an integer gives the bits of that
-// integer.
+// must live until the call that it is passed to returns. batch 1 serves every batch row of the
+// tensors; more than 1 needs a batch_stride. Strides in elements. Number: int32, int64, or double
+// for positions between tokens (interpolated, continuous time), which are finite and within int64;
+// a double that is an integer gives the bits of that integer.
 template <class Number>
 struct PositionArray {
   const Number* data = nullptr;
@@ -39,7 +38,7 @@ template <class Number>
   return {.data = tokens.data(), .batch = 1, .tokens = static_cast<std::int64_t>(tokens.size())};
 }
 
-// Contiguous [batch, tokens]. When positions.size() is not a multiple of batch the result has a
+// Contiguous [batch, tokens]. If positions.size() is not a multiple of batch, the result has a
 // batch of 0, which make_rotations refuses.
 template <class Number>
 [[nodiscard]] PositionArray<Number> positions_of(std::span<const Number> positions,
@@ -50,7 +49,8 @@ template <class Number>
   return {.data = positions.data(), .batch = batch, .tokens = tokens, .batch_stride = tokens};
 }
 
-// The same of a std::vector, std::array or any other contiguous range, which must outlive the use.
+// The same for a std::vector, std::array or any other contiguous range, which must outlive the
+// result.
 template <std::ranges::contiguous_range Range>
 [[nodiscard]] auto positions_of(const Range& tokens) noexcept {
   return positions_of(std::span<const std::ranges::range_value_t<Range>>(tokens));

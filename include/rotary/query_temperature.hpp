@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A factor on the queries of one position, so that attention stays sharp over long contexts.
+// A factor on a query, by its position, that keeps attention sharp over long contexts.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@ struct NoTemperature {
 };
 
 // 1 + scale * ln(1 + floor((position + offset) / interval)).
-// Llama 4: scale 0.1, interval 8192, offset 1 (llama4/modeling_llama4.py); Ministral 3, Mistral 4:
-// llama_4_scaling_beta, the original context, offset 0 (ministral3/modeling_ministral3.py).
+// Llama 4: scale 0.1, interval 8192, offset 1 (llama4/modeling_llama4.py). Ministral 3, Mistral 4:
+// scale llama_4_scaling_beta, interval the original context, offset 0
+// (ministral3/modeling_ministral3.py).
 struct StepTemperature {
   double scale = 0;                  // [0, 2^20]
   std::int64_t interval_tokens = 0;  // > 0
@@ -35,10 +36,10 @@ struct LognTemperature {
 
 using QueryTemperature = std::variant<NoTemperature, StepTemperature, LognTemperature>;
 
-// The ranges above, in which its factors are finite at every position.
+// Checks the ranges above; within them the factors are finite at every position.
 [[nodiscard]] ROTARY_API Status validate(const QueryTemperature& temperature);
 
-// What the query of this position is multiplied with. Requires the ranges above, position >= 0.
+// The factor of a query at this position. Requires the ranges above and position >= 0.
 [[nodiscard]] ROTARY_API double query_factor(const QueryTemperature& temperature,
                                              std::int64_t position) noexcept;
 

@@ -17,11 +17,11 @@ struct RandomFeaturesSpec {
   std::uint64_t seed = 0;
 };
 
-// [head_dim][features]: column r is the direction of feature r. Each block of head_dim columns is a
-// random orthogonal basis, its vectors as long as independent normal vectors are, so that each
-// alone is N(0, I); the last block may be part of one. Made of integers and of double's +, -, *, /
-// and square root alone, in a fixed order, and rounded to float32 at the end: a seed gives the same
-// bits on every machine. Errors: invalid_argument; out_of_memory.
+// [head_dim][features]: column r is the direction of feature r. Each group of head_dim columns is a
+// random orthogonal basis whose vectors have the lengths of independent normal vectors, so that
+// each vector alone is N(0, I); the last group may be part of a basis. Computed from integers and
+// double's +, -, *, / and square root alone, in a fixed order, and rounded to float32 at the end: a
+// seed gives the same bits on every machine. Errors: invalid_argument; out_of_memory.
 [[nodiscard]] ROTARY_API Result<std::vector<float>> make_random_features(
     const RandomFeaturesSpec& spec) noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodings that enter the scores: everything about relative positions.
+// Includes all relative position encodings, which enter the scores.
 #pragma once
 
 #include "rotary/alibi.hpp"

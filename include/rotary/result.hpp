@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors as values. Nothing in this library throws across its API, prints or aborts: a function
-// that can fail returns Status (nothing to give back) or Result<T>. The names are those of
-// std::expected.
+// that can fail returns Status (no value) or Result<T>. The names are those of std::expected.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace rotary {
 
-// What kind of failure, so that a program can tell without reading the message.
+// The kind of failure, so that a program can react without reading the message.
 enum class ErrorCode : std::int32_t {
   invalid_argument = 1,  // the caller's value breaks a stated requirement
   malformed_input = 2,   // bytes from outside (a config) are not what their format requires
@@ -20,7 +19,7 @@ enum class ErrorCode : std::int32_t {
   out_of_memory = 4,
 };
 
-// message: one sentence that says the requirement and what was got.
+// message: one sentence with the requirement and what was got.
 struct Error {
   ErrorCode code = ErrorCode::invalid_argument;
   std::string message;
@@ -28,7 +27,7 @@ struct Error {
   friend bool operator==(const Error&, const Error&) = default;
 };
 
-// Success, or why not.
+// Success, or an Error.
 class [[nodiscard]] Status {
  public:
   Status() = default;  // success
@@ -46,7 +45,7 @@ class [[nodiscard]] Status {
   std::optional<Error> error_;
 };
 
-// A value, or why there is none.
+// A value, or an Error.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C ABI (C99). config.json or a spec -> frequencies -> rotations -> rotate, as in the C++ API,
+/* The C ABI (C99): config.json or a spec -> frequencies -> rotations -> rotate, as in the C++ API,
  * whose headers say more about each step.
  *
- * Handles are opaque, made by one function and freed by another; freeing NULL does nothing. A
- * handle may be read from several threads at once, not while one of them changes or frees it.
+ * Handles are opaque, made by one function and freed by another; freeing NULL does nothing. Several
+ * threads may read a handle at once, but not while a thread changes or frees it.
  *
- * Functions return a status; when it is not ROTARY_OK nothing was written to any output (but *out
- * is NULL where a handle was to be made) and rotary_last_error() is one sentence that says the
- * requirement and what was got. Functions that return something else answer a missing handle with
- * 0, -1, NaN or NULL and the same text. No argument may be NULL unless it says so; NULL is an error
- * and not a crash.
+ * Functions return a status. If it is not ROTARY_OK, no output was written (but *out is NULL if a
+ * handle was to be made) and rotary_last_error() is one sentence with the requirement and what was
+ * got. Functions that return something else return 0, -1, NaN or NULL for a missing handle and set
+ * the same text. No argument may be NULL unless its function says so; NULL is an error and not a
+ * crash.
  *
- * Every struct begins with struct_size, its sizeof where the caller was compiled. Initialise with
- * the macro of its name, ROTARY_ROTATE_OPTIONS_INIT and so on; members called reserved stay 0. A
- * member that a later version adds stands at the end, and 0 means what there was before it: a
- * library that is older than its caller accepts the longer struct, of at most 4096 bytes, when what
- * it does not know is zero. Of a struct that a function fills only struct_size is read.
+ * Every struct begins with struct_size, its sizeof where the caller was compiled. Initialise each
+ * struct with the macro of its name, ROTARY_ROTATE_OPTIONS_INIT and so on; members called reserved
+ * stay 0. A later version adds members at the end, and their value 0 keeps the behaviour from
+ * before: a library older than its caller accepts the longer struct, of at most 4096 bytes, if the
+ * part it does not know is zero. If a function fills a struct, it reads only struct_size.
  *
- * Not a function of this file throws, prints, aborts or starts a thread. Each computes rounding to
- * nearest, whatever the thread's mode is, and leaves the modes of arithmetic as they were
+ * No function of this file throws, prints, aborts or starts a thread. Each computes with rounding
+ * to nearest, whatever the thread's mode, and leaves the modes of arithmetic as they were
  * (numeric_contract.hpp). */
 #ifndef ROTARY_ROTARY_H
 #define ROTARY_ROTARY_H
 
-/* C says these things so. */
+/* The checks below would forbid C's own forms. */
 /* NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 #include <stddef.h>
 #include <stdint.h>
@@ -55,8 +55,8 @@ ROTARY_API const char* rotary_version(void); /* "0.1.0" */
 /* "ok", "invalid_argument", …; "unknown" for a value that is none. */
 ROTARY_API const char* rotary_status_name(rotary_status status);
 
-/* Of the latest call on this thread that failed; "" when none has. At most 1023 bytes of UTF-8,
- * valid until the next call on this thread that fails. */
+/* Text of the latest failed call on this thread; "" if none failed. At most 1023 bytes of UTF-8,
+ * valid until the next failed call on this thread. */
 ROTARY_API const char* rotary_last_error(void);
 
 /* ---- Values ------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ enum { ROTARY_ROLE_QUERY = 1, ROTARY_ROLE_KEY = 2 };
 enum { ROTARY_FORWARD = 1, ROTARY_INVERSE = 2, ROTARY_TRANSPOSE = 3 };
 
 /* Queries or keys in any layout. Element (b, t, h, f) is at data + b*strides[0] + t*strides[1] +
- * h*strides[2] + f*strides[3] elements. A source is not written to. */
+ * h*strides[2] + f*strides[3] elements. Functions do not write to a source. */
 typedef struct rotary_heads_view {
   size_t struct_size;
   void* data;
@@ -93,7 +93,7 @@ enum {
   ROTARY_POSITIONS_F64 = 4
 };
 
-/* Where each token stands. Kinds other than consecutive: [batch, tokens] elements at data. */
+/* The position of each token. Kinds other than consecutive: [batch, tokens] elements at data. */
 typedef struct rotary_positions {
   size_t struct_size;
   int32_t kind;
@@ -112,12 +112,12 @@ typedef struct rotary_positions {
 
 typedef struct rotary_model rotary_model;
 
-/* What the config does not say. */
+/* Information that the config lacks. */
 typedef struct rotary_resolve_options {
   size_t struct_size;
-  int32_t pairing; /* for a family that is not known; 0: the family's */
+  int32_t pairing; /* required for an unknown family; 0: the family's */
   int32_t reserved;
-  int64_t context_tokens; /* the context you mean to use: warned about when too long, and used by
+  int64_t context_tokens; /* the context you mean to use: too long a one gives a warning; used by
                              rotary_frequencies_of_model; 0: unstated */
   int32_t numerics;       /* ROTARY_NUMERICS_…; 0: exact */
   int32_t reserved_2;
@@ -134,25 +134,26 @@ ROTARY_API void rotary_model_free(rotary_model* model);
 
 /* 0 when the config does not say. */
 ROTARY_API int64_t rotary_model_layer_count(const rotary_model* model);
-/* Rotary embeddings of the model: most have one that all layers share; 0 when no layer rotates. */
+/* Number of rotary embeddings of the model: most have one that all layers share; 0 when no layer
+ * rotates. */
 ROTARY_API int64_t rotary_model_rotary_count(const rotary_model* model);
-/* Which of them layer 0, 1, … uses; -1 when there is no such layer. A layer without one: -2 no
- * positions (NoPE), -3 ALiBi, -4 T5's biases, -5 learned vectors, -6 sinusoidal vectors, -7 no
- * attention. */
+/* The index of the rotary embedding that layer 0, 1, … uses; -1 when there is no such layer. A
+ * layer without one: -2 no positions (NoPE), -3 ALiBi, -4 T5's biases, -5 learned vectors, -6
+ * sinusoidal vectors, -7 no attention. */
 ROTARY_API int64_t rotary_model_rotary_of_layer(const rotary_model* model, int64_t layer);
 /* "rotary", "none", "alibi", …; NULL when there is no such layer. */
 ROTARY_API const char* rotary_model_layer_encoding(const rotary_model* model, int64_t layer);
-/* What the query of this position is multiplied with in this layer, 1 in most models; NaN, with an
- * error, when there is no such layer or position < 0. */
+/* The factor of the query at this position in this layer, 1 in most models; NaN, with an error,
+ * when there is no such layer or position < 0. */
 ROTARY_API double rotary_model_query_factor(const rotary_model* model, int64_t layer,
                                             int64_t position);
 /* The config's name for the layers that use rotary embedding 0, 1, …; NULL when all do. Lives as
  * long as the model. */
 ROTARY_API const char* rotary_model_layer_type(const rotary_model* model, int64_t rotary);
-/* What the softmax scale is multiplied with, apart from the attention factor; NaN, with an error,
- * when there is no such rotary embedding. */
+/* The factor of the softmax scale, apart from the attention factor; NaN, with an error, when there
+ * is no such rotary embedding. */
 ROTARY_API double rotary_model_softmax_factor(const rotary_model* model, int64_t rotary);
-/* Of what is legal in the config, but suspicious. */
+/* Number of warnings: things in the config that are legal, but suspicious. */
 ROTARY_API int64_t rotary_model_warning_count(const rotary_model* model);
 /* NULL when there is no such warning; lives as long as the model. */
 ROTARY_API const char* rotary_model_warning(const rotary_model* model, int64_t index);
@@ -161,17 +162,17 @@ ROTARY_API const char* rotary_model_warning(const rotary_model* model, int64_t i
 
 typedef struct rotary_frequencies rotary_frequencies;
 
-/* Of rotary embedding 0, 1, … of the model, for the context that it was resolved with, which must
- * have been stated when the frequencies depend on it. */
+/* The frequencies of rotary embedding 0, 1, … of the model, for the context that it was resolved
+ * with, which must have been stated if the frequencies depend on it. */
 ROTARY_API rotary_status rotary_frequencies_of_model(const rotary_model* model, int64_t rotary,
                                                      rotary_frequencies** out);
 
-/* Of a spec as JSON text: {"head_dim": 128, "base": 500000, "pairing": "half", "scaling": {…}}; the
- * keys are those of docs/schema/rotary-spec.schema.json. */
+/* The frequencies of a spec as JSON text: {"head_dim": 128, "base": 500000, "pairing": "half",
+ * "scaling": {…}}; docs/schema/rotary-spec.schema.json has the keys. */
 ROTARY_API rotary_status rotary_frequencies_of_spec(const char* spec_json, size_t spec_bytes,
                                                     rotary_frequencies** out);
 
-/* The same for a context of so many tokens, >= 1: for rules whose frequencies depend on it. */
+/* The same for a context of context_tokens, >= 1: for rules whose frequencies depend on it. */
 ROTARY_API rotary_status rotary_frequencies_of_spec_in_context(const char* spec_json,
                                                                size_t spec_bytes,
                                                                int64_t context_tokens,
@@ -181,12 +182,12 @@ ROTARY_API void rotary_frequencies_free(rotary_frequencies* frequencies);
 /* The lengths of context that have these frequencies: *first to *last, INT64_MAX for any. */
 ROTARY_API rotary_status rotary_frequencies_contexts(const rotary_frequencies* frequencies,
                                                      int64_t* first, int64_t* last);
-/* 1 when keys that were rotated under one are right for queries rotated under the other, 0 when the
- * cache must be made again; -1, with an error, for a missing handle. */
+/* 1 when keys rotated under one fit queries rotated under the other, 0 when the cache must be made
+ * again; -1, with an error, for a missing handle. */
 ROTARY_API int32_t rotary_frequencies_alike(const rotary_frequencies* one,
                                             const rotary_frequencies* other);
 
-/* The features of a head that a rotation touches: [first_feature, first_feature + rotary_dim). */
+/* The features of a head that a rotation changes: [first_feature, first_feature + rotary_dim). */
 typedef struct rotary_window {
   size_t struct_size;
   int64_t head_dim;
@@ -201,7 +202,7 @@ typedef struct rotary_window {
 /* Fills *window, whose struct_size the caller has set. */
 ROTARY_API rotary_status rotary_frequencies_window(const rotary_frequencies* frequencies,
                                                    rotary_window* window);
-/* A, which multiplies cos and sin. */
+/* A, the factor in cos and sin. */
 ROTARY_API double rotary_frequencies_attention_factor(const rotary_frequencies* frequencies);
 /* [rotary_dim / 2], radians per position; lives as long as the frequencies. */
 ROTARY_API const double* rotary_frequencies_inv_freq(const rotary_frequencies* frequencies);
@@ -210,24 +211,24 @@ ROTARY_API const double* rotary_frequencies_inv_freq(const rotary_frequencies* f
 
 typedef struct rotary_rotations rotary_rotations;
 
-/* The element of the rows, and where they lie. */
+/* The element type, the use and the memory of the rows. */
 typedef struct rotary_rotations_options {
   size_t struct_size;
-  int32_t rows; /* ROTARY_F32, or ROTARY_F64 for f64 tensors */
-  int32_t role; /* of a spec with xpos, whose rows differ: ROTARY_ROLE_QUERY or _KEY; else 0 */
-  void* memory; /* where the rows go, aligned to their element and apart from all that the
-                   call reads; outlives the rotations. NULL: memory of their own */
-  size_t memory_bytes; /* of memory; 0 when that is NULL, and then alone */
-  int32_t tensors;     /* dtype of q and k, ROTARY_F32 …, or 0: any that the rows are for. Must be
-                          given where the spec has "numerics": "transformers" and "rounding" other
-                          than "result" */
+  int32_t rows;        /* ROTARY_F32, or ROTARY_F64 for f64 tensors */
+  int32_t role;        /* ROTARY_ROLE_QUERY or _KEY for a spec with xpos, else 0 */
+  void* memory;        /* for the rows, aligned to their element, overlapping nothing that the call
+                          reads; must outlive the rotations. NULL: the rotations own their memory */
+  size_t memory_bytes; /* size of memory; 0 if and only if that is NULL */
+  int32_t tensors;     /* dtype of q and k, ROTARY_F32 …, or 0: any that fits the rows. Required
+                          if the spec has "numerics": "transformers" and a "rounding" other than
+                          "result" */
   int32_t reserved_end;
 } rotary_rotations_options;
 #define ROTARY_ROTATIONS_OPTIONS_INIT \
   { sizeof(rotary_rotations_options), ROTARY_F32, 0, NULL, 0, 0, 0 }
 
-/* cos and sin of pair i of token t: cos + b*batch_stride + t*token_stride + i*pair_stride elements,
- * likewise sin. */
+/* cos and sin of pair i of token t of batch row b are at cos and sin + b*batch_stride +
+ * t*token_stride + i*pair_stride elements. */
 typedef struct rotary_cos_sin {
   size_t struct_size;
   const void* cos;
@@ -239,7 +240,7 @@ typedef struct rotary_cos_sin {
   int64_t batch_stride;
   int64_t token_stride;
   int64_t pair_stride;
-  double attention_factor; /* which cos and sin contain */
+  double attention_factor; /* contained in cos and sin */
 } rotary_cos_sin;
 #define ROTARY_COS_SIN_INIT \
   { sizeof(rotary_cos_sin), NULL, NULL, 0, 0, 1, 0, 0, 0, 1, 1.0 }
@@ -248,27 +249,28 @@ typedef struct rotary_cos_sin {
 ROTARY_API rotary_status rotary_row_bytes(const rotary_window* window, int64_t batch,
                                           int64_t tokens, int32_t rows, size_t* bytes);
 
-/* The rows of these positions: once for a step, shared by q, k and layers. options may be NULL. */
+/* Makes the rows of these positions: once for a step, shared by q, k and layers. options may be
+ * NULL. */
 ROTARY_API rotary_status rotary_rotations_make(const rotary_frequencies* frequencies,
                                                const rotary_positions* positions,
                                                const rotary_rotations_options* options,
                                                rotary_rotations** out);
 
-/* The same into rotations made before: allocates nothing when there are no more rows than before.
- */
+/* The same into existing rotations: allocates nothing if there are no more rows than before. */
 ROTARY_API rotary_status rotary_rotations_remake(rotary_rotations* rotations,
                                                  const rotary_frequencies* frequencies,
                                                  const rotary_positions* positions);
 
-/* From somebody else's cos and sin, which are copied. options may be NULL. */
+/* Makes rotations from existing cos and sin, which are copied. options may be NULL. */
 ROTARY_API rotary_status rotary_rotations_of_cos_sin(const rotary_window* window,
                                                      const rotary_cos_sin* rows,
                                                      const rotary_rotations_options* options,
                                                      rotary_rotations** out);
 ROTARY_API void rotary_rotations_free(rotary_rotations* rotations);
 
-/* Where the rows are, to read; cos and sin are NULL when there are no tokens. Fills *rows, whose
- * struct_size the caller has set; pointers live until the rotations are remade or freed. */
+/* Fills *rows, whose struct_size the caller has set, with pointers to the rows, for reading. cos
+ * and sin are NULL when there are no tokens; pointers live until the rotations are remade or
+ * freed. */
 ROTARY_API rotary_status rotary_rotations_rows(const rotary_rotations* rotations,
                                                rotary_cos_sin* rows);
 
@@ -276,20 +278,19 @@ ROTARY_API rotary_status rotary_rotations_rows(const rotary_rotations* rotations
 
 typedef void (*rotary_task)(void* state, int64_t index);
 /* The caller's thread pool. run calls task(state, index) exactly once for each index in [0, count),
- * on any threads, and returns when all have returned, what they wrote being visible to its caller.
- * run may be NULL: then the calling thread does it all, as it does when concurrency is below 2 and
- * for calls of fewer than 64 tokens. run must return normally: a C++ exception out of it ends the
- * program. */
+ * on any threads, and returns when all have returned and their writes are visible to its caller.
+ * The calling thread does it all if run is NULL, if concurrency is below 2, and in calls of fewer
+ * than 64 tokens. run must return normally: a C++ exception out of it ends the program. */
 typedef struct rotary_executor {
   size_t struct_size;
   void* context;
   void (*run)(void* context, int64_t count, rotary_task task, void* state);
-  int64_t concurrency; /* a call is cut into at most this many tasks */
+  int64_t concurrency; /* a call is split into at most this many tasks */
 } rotary_executor;
 #define ROTARY_EXECUTOR_INIT \
   { sizeof(rotary_executor), NULL, NULL, 1 }
 
-/* Which map, and who runs it. */
+/* Selects the map and the executor. */
 typedef struct rotary_rotate_options {
   size_t struct_size;
   int32_t direction; /* ROTARY_FORWARD, ROTARY_INVERSE, ROTARY_TRANSPOSE */
@@ -299,22 +300,23 @@ typedef struct rotary_rotate_options {
 #define ROTARY_ROTATE_OPTIONS_INIT \
   { sizeof(rotary_rotate_options), ROTARY_FORWARD, 0, NULL }
 
-/* In place: the same view twice. Otherwise the two share no element. options may be NULL. */
+/* To work in place, pass the same view twice; otherwise the two share no element. options may be
+ * NULL. */
 ROTARY_API rotary_status rotary_rotate(const rotary_heads_view* dst, const rotary_heads_view* src,
                                        const rotary_rotations* rotations,
                                        const rotary_rotate_options* options);
 
-/* q and k in place, in one call. options may be NULL. */
+/* Rotates q and k in place, in one call. options may be NULL. */
 ROTARY_API rotary_status rotary_rotate_qk(const rotary_heads_view* q, const rotary_heads_view* k,
                                           const rotary_rotations* rotations,
                                           const rotary_rotate_options* options);
 
 /* ---- Instruction set ---------------------------------------------------------------------- */
 
-/* The name of the one in use, "AVX3", "AVX2", …; NULL, with an error, when the environment variable
+/* The name of the set in use, "AVX3", "AVX2", …; NULL, with an error, when the environment variable
  * ROTARY_INSTRUCTION_SET names one that cannot run here. */
 ROTARY_API const char* rotary_instruction_set(void);
-/* From now on, in every thread. */
+/* Uses the set with this name from now on, in every thread. */
 ROTARY_API rotary_status rotary_force_instruction_set(const char* name);
 
 #ifdef __cplusplus

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The KV cache for C: keys and values stored, rotated on the way, and keys turned on where they
- * lie. kv_cache.hpp, head_norm.hpp and shift.hpp say what each function promises; rotary.h says
- * what is common to all. */
+/* The KV cache for C: stores keys and values, rotates keys on the way in, and shifts stored keys.
+ * kv_cache.hpp, head_norm.hpp and shift.hpp say what each function promises; rotary.h says what is
+ * common to all. */
 #ifndef ROTARY_ROTARY_KV_CACHE_H
 #define ROTARY_ROTARY_KV_CACHE_H
 
 #include "rotary/rotary.h"
 
-/* C says these things so. */
+/* The checks below would forbid C's own forms. */
 /* NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 
 #ifdef __cplusplus
@@ -16,8 +16,9 @@ extern "C" {
 
 /* ---- KV cache, QK-norm -------------------------------------------------------------------- */
 
-/* Keys and values: a cache, or what is stored in it. Of a cache extents[0] are blocks (batch rows
- * or pages) and extents[1] the slots of one. v is NULL in both or in neither. */
+/* Keys and values: a cache, or the heads to store in it. For a cache extents[0] is the number of
+ * blocks (batch rows or pages) and extents[1] the number of slots in a block. v is NULL in both or
+ * in neither. */
 typedef struct rotary_kv {
   size_t struct_size;
   const rotary_heads_view* k;
@@ -27,20 +28,20 @@ typedef struct rotary_kv {
   { sizeof(rotary_kv), NULL, NULL }
 
 enum {
-  ROTARY_SLOTS_CONSECUTIVE = 1, /* token t of batch row b: place first + t of block b */
+  ROTARY_SLOTS_CONSECUTIVE = 1, /* token t of batch row b: slot first + t of block b */
   ROTARY_SLOTS_INT32 = 2,
   ROTARY_SLOTS_INT64 = 3
 };
 
-/* Where each token is stored. Kinds other than consecutive: [batch, tokens] elements at data, slot
- * s being place s % slots of block s / slots; a negative one: not stored. */
+/* The slot of each token. Kinds other than consecutive: [batch, tokens] elements at data; number s
+ * is slot s % slots of block s / slots, and a negative one means not stored. */
 typedef struct rotary_slots {
   size_t struct_size;
   int32_t kind;
   int32_t reserved;
   int64_t first;    /* consecutive; 0 for the other kinds */
   const void* data; /* the other kinds; NULL for consecutive */
-  int64_t batch;    /* that of k; consecutive: not read, like the rest */
+  int64_t batch;    /* that of k. This and the members below are not read for consecutive */
   int64_t tokens;
   int64_t batch_stride; /* in elements */
   int64_t token_stride;
@@ -74,18 +75,18 @@ typedef struct rotary_append_options {
 #define ROTARY_APPEND_OPTIONS_INIT \
   { sizeof(rotary_append_options), NULL, NULL, 0, 0 }
 
-/* Stores keys, rotated, and values beside them; f32 keys and values may become bf16 or f16.
- * options may be NULL. */
+/* Rotates and stores keys, and stores values beside them; f32 keys and values may become bf16 or
+ * f16. options may be NULL. */
 ROTARY_API rotary_status rotary_append(const rotary_kv* cache, const rotary_kv* heads,
                                        const rotary_slots* slots, const rotary_rotations* rotations,
                                        const rotary_append_options* options);
-/* Stores keys as they are: layers without positions, and caches whose keys are rotated when they
- * are read. options may be NULL. */
+/* Stores keys unrotated: for layers without positions, and for caches whose keys are rotated when
+ * they are read. options may be NULL. */
 ROTARY_API rotary_status rotary_append_unrotated(const rotary_kv* cache, const rotary_kv* heads,
                                                  const rotary_slots* slots,
                                                  const rotary_append_options* options);
 
-/* In place: the same view twice. executor may be NULL. */
+/* To work in place, pass the same view twice. executor may be NULL. */
 ROTARY_API rotary_status rotary_normalize_heads(const rotary_heads_view* dst,
                                                 const rotary_heads_view* src,
                                                 const rotary_head_norm* norm,
@@ -93,7 +94,7 @@ ROTARY_API rotary_status rotary_normalize_heads(const rotary_heads_view* dst,
 
 /* ---- Shift -------------------------------------------------------------------------------- */
 
-/* How cached keys stand, or are to stand: rotated by these frequencies at these positions. */
+/* Cached keys are, or are to be, rotated by these frequencies at these positions. */
 typedef struct rotary_rotated_at {
   size_t struct_size;
   const rotary_frequencies* frequencies;
@@ -103,14 +104,13 @@ typedef struct rotary_rotated_at {
   { sizeof(rotary_rotated_at), NULL, NULL }
 
 /* The rotations that take keys rotated by `from` to those of `to`: once for all layers of a spec.
- * Where all tokens move alike one row serves them all, whose strides are 0. options may be NULL. */
+ * If all tokens move alike, one row with strides of 0 serves them all. options may be NULL. */
 ROTARY_API rotary_status rotary_shift_make(const rotary_rotated_at* from,
                                            const rotary_rotated_at* to,
                                            const rotary_rotations_options* options,
                                            rotary_rotations** out);
 
-/* The same into rotations made before: allocates nothing when there are no more rows than before.
- */
+/* The same into existing rotations: allocates nothing if there are no more rows than before. */
 ROTARY_API rotary_status rotary_shift_remake(rotary_rotations* rotations,
                                              const rotary_rotated_at* from,
                                              const rotary_rotated_at* to);
@@ -119,8 +119,8 @@ ROTARY_API rotary_status rotary_shift_remake(rotary_rotations* rotations,
 ROTARY_API rotary_status rotary_shift(const rotary_heads_view* keys, const rotary_rotations* by,
                                       const rotary_executor* executor);
 
-/* Keys in 8 bits with a float32 for each head and token: feature = scale * element. Elements lie as
- * those of a rotary_heads_view do, strides[3] is 1; the scale of (b, t, h) is at
+/* Keys in 8 bits with one float32 scale for each head and token: feature = scale * element.
+ * Elements are laid out as in a rotary_heads_view, with strides[3] 1; the scale of (b, t, h) is at
  * scales + b*scale_strides[0] + t*scale_strides[1] + h*scale_strides[2]. */
 typedef struct rotary_int8_view {
   size_t struct_size;
@@ -135,7 +135,8 @@ typedef struct rotary_int8_view {
     sizeof(rotary_int8_view), NULL, NULL, {1, 0, 0, 0}, {0, 0, 0, 1}, { 0, 0, 0 } \
   }
 
-/* The same for these, whose scales become those of the turned heads. executor may be NULL. */
+/* The same for quantized keys; the scales become those of the turned heads. executor may be
+ * NULL. */
 ROTARY_API rotary_status rotary_shift_int8(const rotary_int8_view* keys, const rotary_rotations* by,
                                            const rotary_executor* executor);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RotarySpec: what a model card says about one rotary embedding.
+// RotarySpec: the parameters of one rotary embedding, as on a model card.
 #pragma once
 
 #include <array>
@@ -15,16 +15,15 @@
 
 namespace rotary {
 
-// Which two features of a head turn together as pair i, of d = rotary_dim features. Choosing
-// wrongly keeps every norm and every shape right and the model wrong, so nothing here has a
-// default.
+// The two features of a head that turn together as pair i, with d = rotary_dim features. A wrong
+// choice keeps every norm and shape and still breaks the model, so nothing here has a default.
 enum class Pairing : std::int32_t {
   half =
       1,  // (i, i + d/2): rotate_half, "NeoX style"; Llama, Mistral, Qwen, GPT-NeoX in Transformers
   interleaved =
       2,  // (2i, 2i + 1): rotate_every_two, "GPT-J style", complex numbers; RoFormer, GPT-J
   // Reads (2i, 2i + 1), writes (i, i + d/2): apply_rotary_pos_emb_interleave of DeepSeek-V3 and its
-  // successors in Transformers. Scores are those of interleaved; the cached keys are not.
+  // successors in Transformers. Gives the scores of interleaved, but other cached keys.
   interleaved_to_half = 3,
 };
 
@@ -35,17 +34,17 @@ inline constexpr std::array all_pairings = {Pairing::half, Pairing::interleaved,
 // "half", "interleaved", "interleaved_to_half".
 [[nodiscard]] ROTARY_API std::string_view to_string(Pairing pairing) noexcept;
 
-// Which way positive positions turn a pair: (x, y) by +φ, or by -φ as in NanoChat, where every
-// inv_freq is negative.
+// The direction in which positive positions turn a pair (x, y): by +φ, or by -φ as in NanoChat,
+// where every inv_freq is negative.
 enum class Sense : std::int32_t { positive = 1, negative = 2 };
 
 // "positive", "negative".
 [[nodiscard]] ROTARY_API std::string_view to_string(Sense sense) noexcept;
 
-// xPos (Sun et al. 2022, arXiv 2212.10554): pair i of a query is also multiplied, of a key divided,
-// by ζ_i^((position - center) / scale_base), ζ_i = (2i/d + γ) / (1 + γ), γ = 0.4. Scores fade with
-// distance; they are right only where query and key have the same center. Query and key need rows
-// of their own (Role).
+// xPos (Sun et al. 2022, arXiv 2212.10554): with ζ_i = (2i/d + γ) / (1 + γ), γ = 0.4, pair i of a
+// query is also multiplied, and pair i of a key divided, by ζ_i^((position - center) / scale_base).
+// Scores fade with distance; they are right only if query and key have the same center. Query and
+// key need separate rows (Role).
 struct Xpos {
   double scale_base = 512;  // tokens; finite, > 0
   double center = 0;        // a position; finite
@@ -68,23 +67,24 @@ class Required {
   T value_;
 };
 
-// One rotary embedding: the numbers of a model card.
+// One rotary embedding.
 struct RotarySpec {
   std::int64_t head_dim = 0;  // features of a head, >= 2
   std::optional<std::int64_t> rotary_dim =
       {};  // features that turn, even, >= 2; absent: head_dim - first_feature
-  std::int64_t first_feature = 0;  // where the turning features begin; the others pass unchanged
+  std::int64_t first_feature = 0;  // the first feature that turns; those outside pass unchanged
   Required<double> base;           // rope_theta: finite, > 1
   Required<Pairing> pairing;
   Scaling scaling = NoScaling{};
   Sense sense = Sense::positive;
   std::optional<Xpos> xpos = {};
   Numerics numerics = Numerics::exact;
-  Rounding rounding = Rounding::every_step;  // of this model's class; for Numerics::transformers
+  Rounding rounding = Rounding::every_step;  // of this model's class; used by
+                                             // Numerics::transformers
 };
 
-// The head's window that a rotation touches: features [first_feature, first_feature + rotary_dim).
-// It travels from the spec to the rotations, so the three cannot disagree.
+// The window of a head that a rotation changes: features [first_feature, first_feature +
+// rotary_dim). It is passed from the spec to the rotations, so that they cannot disagree.
 struct HeadWindow {
   std::int64_t head_dim = 0;
   std::int64_t rotary_dim = 0;
@@ -94,7 +94,7 @@ struct HeadWindow {
   [[nodiscard]] std::int64_t pairs() const noexcept { return rotary_dim / 2; }
 };
 
-// The spec's window, or the requirement that the spec breaks.
+// The spec's window. Error: invalid_argument, with the requirement that the spec breaks.
 [[nodiscard]] ROTARY_API Result<HeadWindow> head_window(const RotarySpec& spec) noexcept;
 
 }  // namespace rotary

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of cos and sin of one step's positions: made once, exactly, and shared by q, k and every
-// layer of a spec.
+// Rotations: the rows of cos and sin for the positions of one step, made once, exactly, and shared
+// by q, k and every layer of a spec.
 #pragma once
 
 #include <cstddef>
@@ -21,36 +21,36 @@
 
 namespace rotary {
 
-// The element of the rows. f64 tensors need f64 rows, all others f32 rows.
+// Element type of the rows. f64 tensors need f64 rows, all others f32 rows.
 enum class RowDType : std::int32_t { f32 = 1, f64 = 4 };
 
-// Whose rows they are, where queries and keys are treated differently (xPos).
+// Whether the rows are for queries or for keys, which xPos treats differently.
 enum class Role : std::int32_t { query = 1, key = 2 };
 
 // "query", "key".
 [[nodiscard]] ROTARY_API std::string_view to_string(Role role) noexcept;
 
-// What the rows are for, their element, and where they lie.
+// The use, the element type and the memory of the rows.
 struct RotationsOptions {
   RowDType rows = RowDType::f32;
-  std::optional<Role> role = {};  // must be given for frequencies with xpos, and for no other
-  // Of q and k. Given: rotate() refuses any other. Must be given for numerics that round cos and
-  // sin to it: transformers, but for Rounding::result.
+  std::optional<Role> role = {};  // required for frequencies with xpos, refused for others
+  // The dtype of q and k. If given, rotate() refuses any other. Required for numerics that round
+  // cos and sin to it: transformers, except for Rounding::result.
   std::optional<DType> tensors = {};
-  // Where the rows are put, at least row_bytes(...) of them, aligned to their element. Not owned:
-  // it must outlive the Rotations and every copy of them, which share it; nothing that the call
-  // reads, positions included, may lie in it. Empty: memory of their own.
+  // Memory for the rows, at least row_bytes(...) bytes, aligned to their element. Not owned: it
+  // must outlive the Rotations and every copy of them, which share it. It must not overlap anything
+  // that the call reads, positions included. Empty: the rotations own their memory.
   std::span<std::byte> memory = {};
 };
 
-// cos and sin that somebody else made: the cache of another engine, a model's own recipe. Element
-// (b, t, i) of cos is at cos + b*batch_stride + t*token_stride + i*pair_stride elements, likewise
-// of sin. Pair i, not feature i: where a table repeats cos for both features of a pair, point at
-// the first half (half) or use a pair_stride of 2 (interleaved).
+// Existing cos and sin: the cache of another engine, a model's own recipe. Element (b, t, i) of cos
+// is at cos + b*batch_stride + t*token_stride + i*pair_stride elements, likewise of sin. i counts
+// pairs, not features: if a table repeats cos for both features of a pair, point at the first half
+// (half) or use a pair_stride of 2 (interleaved).
 struct CosSinView {
   const void* cos = nullptr;
   const void* sin = nullptr;
-  DType dtype = {};  // no default: none of the enumerators, which make_rotations refuses
+  DType dtype = {};  // no default: make_rotations refuses a value that is no enumerator
   std::int64_t batch = 1;
   std::int64_t tokens = 0;
   std::int64_t batch_stride = 0;
@@ -64,7 +64,7 @@ class Rotations {
  public:
   Rotations(const Rotations&) = default;
   Rotations& operator=(const Rotations&) = default;
-  // What was moved from has no tokens.
+  // A moved-from object has no tokens.
   Rotations(Rotations&& other) noexcept
       : window_(other.window_),
         attention_factor_(other.attention_factor_),
@@ -105,19 +105,19 @@ class Rotations {
   [[nodiscard]] std::int64_t batch() const noexcept { return batch_; }  // 1 serves every batch row
   [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_; }
   [[nodiscard]] RowDType row_dtype() const noexcept { return row_dtype_; }
-  // Of the tensors that these may rotate; absent: all that row_dtype() is for.
+  // The dtype of the tensors that these may rotate; absent: every dtype that row_dtype() is for.
   [[nodiscard]] std::optional<DType> tensors() const noexcept { return tensors_; }
-  // Of the frequencies; exact for somebody else's rows. rounding() counts under transformers.
+  // The numerics of the frequencies; exact for a CosSinView. rounding() counts under transformers.
   [[nodiscard]] Numerics numerics() const noexcept { return numerics_; }
   [[nodiscard]] Rounding rounding() const noexcept { return rounding_; }
-  // Whose rows they are where queries and keys have their own (xPos); absent: they serve both.
+  // query or key if the rows are for one of them only (xPos); absent: for both.
   [[nodiscard]] std::optional<Role> role() const noexcept { return role_; }
-  // Frequencies::contexts of what they were made from; all contexts for somebody else's rows. What
-  // was rotated by them is right for what is rotated by rotations of the same spec and contexts.
+  // Frequencies::contexts of the frequencies used; all contexts for a CosSinView. Queries and keys
+  // match if they are rotated by rotations of the same spec and contexts.
   [[nodiscard]] const ContextRange& contexts() const noexcept { return contexts_; }
 
   // A*cos and A*sin of the angles of one token, [pairs] each, times the factor of xPos if there is
-  // one. Real is float for f32 rows, double for f64 rows; the other one gives an empty span.
+  // one. Real is float for f32 rows, double for f64 rows; the other type gives an empty span.
   // Require 0 <= batch < batch() and 0 <= token < tokens().
   template <class Real = float>
   [[nodiscard]] std::span<const Real> cos(std::int64_t batch, std::int64_t token) const noexcept {
@@ -128,9 +128,9 @@ class Rotations {
     return row<Real>(batch, token, lane_stride_);
   }
 
-  // For code that walks rows. Elements between the cos and the sin of one token; a row is twice
-  // that. From one token's row to the next row_stride() elements: a row, or 0 where one row serves
-  // every token of every batch row (make_shift).
+  // For code that reads rows directly. lane_stride(): elements between the cos and the sin of one
+  // token; a row is twice that. row_stride(): elements between the rows of consecutive tokens; a
+  // row, or 0 if one row serves every token of every batch row (make_shift).
   [[nodiscard]] std::int64_t lane_stride() const noexcept { return lane_stride_; }
   [[nodiscard]] std::int64_t row_stride() const noexcept { return row_stride_; }
   // [batch][tokens][cos, sin][lane_stride] elements of row_dtype(), or one row of them.
@@ -139,7 +139,7 @@ class Rotations {
   }
 
  private:
-  friend struct RotationsAccess;  // src/rotation/rows/rotations_access.hpp: fills what is below
+  friend struct RotationsAccess;  // src/rotation/rows/rotations_access.hpp: fills the members below
   explicit Rotations(HeadWindow window) : window_(std::move(window)) {}
 
   template <class Real>
@@ -168,40 +168,41 @@ class Rotations {
   std::vector<std::byte> owned_;  // used when memory_ is empty
 };
 
-// Bytes that the rows of so many tokens take. Errors: invalid_argument for a window or counts that
-// make_rotations would refuse.
+// Bytes that the rows of batch * tokens tokens take. Errors: invalid_argument for a window or
+// counts that make_rotations would refuse.
 [[nodiscard]] ROTARY_API Result<std::size_t> row_bytes(const HeadWindow& window, std::int64_t batch,
                                                        std::int64_t tokens, RowDType rows) noexcept;
 
-// At any int64 position p: each element is A*cos(p*inv_freq) or A*sin(p*inv_freq) formed in
-// double and, for f32 rows, rounded once,
+// Makes the rows for any int64 positions p, and for positions between integers. Each element is
+// A*cos(p*inv_freq) or A*sin(p*inv_freq) computed in double and, for f32 rows, rounded once,
 //     |error| <= 1/2 ulp(result) + A * (2π |p| 2^-65 + 2^-50),
-// see docs/numeric-contract.md, also for positions between integers. That is Numerics::exact; other
-// numerics round as docs/theory/numerics.md says and are for f32 rows alone: transformers rounds a
-// position to float32, ggml takes int32 positions. Of frequencies with xpos, A is that of the pair
-// and position, A*ζ^((p - center) / scale_base) for a query and A divided by it for a key, and
-// 2^-50 becomes 2^-50 + xpos_factor_error. Allocates nothing when options.memory is given. Errors:
-// invalid_argument when frequencies or positions are inconsistent or leave int64 (ggml: int32), a
-// position lies beyond the contexts that the frequencies hold for (Frequencies::contexts), a
-// role or options.tensors is missing or has no use, the factor of xPos leaves [2^-60, 2^60] (about
-// 17,000 positions from the center for a scale_base of 512), or memory is too small; out_of_memory.
+// see docs/numeric-contract.md. This is Numerics::exact. Other numerics round as
+// docs/theory/numerics.md says and need f32 rows: transformers rounds a position to float32, ggml
+// takes int32 positions. With xpos, A includes the factor of pair and position: it is A*ζ^((p -
+// center) / scale_base) for a query and A divided by that power for a key, and 2^-50 becomes 2^-50
+// + xpos_factor_error. Allocates nothing when options.memory is given. Errors: invalid_argument
+// when frequencies or positions are inconsistent or leave int64 (ggml: int32), when a position lies
+// beyond the contexts that the frequencies hold for (Frequencies::contexts), when a role or
+// options.tensors is missing or has no use, when the factor of xPos leaves [2^-60, 2^60] (about
+// 17,000 positions from the center for a scale_base of 512), or when memory is too small;
+// out_of_memory.
 [[nodiscard]] ROTARY_API Result<Rotations> make_rotations(
     const Frequencies& frequencies, const Positions& positions,
     const RotationsOptions& options = {}) noexcept;
 
-// From somebody else's rows, each element converted to options.rows with at most one rounding, to
-// nearest even. Allocates nothing when options.memory is given. Errors: invalid_argument for a view
-// that is not well-formed; for an element that is not finite; for a pair whose cos² + sin² is not
-// attention_factor² within 2 %, which no rounding of a rotation explains (so a factor that is
-// off by less than 1 % is not noticed); for a role, since rows of xPos are no rotation; for memory
-// that is too small or holds elements of the view. out_of_memory.
+// Makes rotations from existing rows; each element is converted to options.rows with at most one
+// rounding, to nearest even. Allocates nothing when options.memory is given. Errors:
+// invalid_argument for a view that is not well-formed; for an element that is not finite; for a
+// pair whose cos² + sin² differs from attention_factor² by more than 2 %, which no rounding of a
+// rotation explains (a factor that is off by less than 1 % is not noticed); for a role, since rows
+// of xPos are not rotations; for memory that is too small or overlaps the view. out_of_memory.
 [[nodiscard]] ROTARY_API Result<Rotations> make_rotations(
     const HeadWindow& window, const CosSinView& rows,
     const RotationsOptions& options = {}) noexcept;
 
-// As make_rotations, into rotations made before, whose row_dtype, role, tensors and memory they
-// keep: a step with no more rows than an earlier one allocates nothing. On an error rotations are
-// as they were; invalid_argument when they lie in memory of the caller that is too small.
+// As make_rotations, into existing rotations, which keep their row_dtype, role, tensors and memory:
+// a step with no more rows than an earlier one allocates nothing. On an error the rotations are
+// unchanged; invalid_argument also if they lie in caller's memory that is too small.
 [[nodiscard]] ROTARY_API Status remake_rotations(Rotations& rotations,
                                                  const Frequencies& frequencies,
                                                  const Positions& positions) noexcept;

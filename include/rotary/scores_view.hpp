@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of attention scores, of what is added to them, or of attention weights: one number for each
-// query and key of each head.
+// Views of attention scores, of their biases or gradients, or of attention weights: one number for
+// each query and key of each head.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 namespace rotary {
 
 // Each at least 0; a view with an extent of 0 has no element and every operation on it succeeds.
-// Views that relative encodings take, of heads and tables too, have fewer than 2^60 elements.
+// Views passed to relative encodings, those of heads and tables included, have fewer than 2^60
+// elements.
 struct ScoresExtents {
   std::int64_t batch = 1;
   std::int64_t heads = 0;
@@ -20,8 +21,8 @@ struct ScoresExtents {
   friend bool operator==(const ScoresExtents&, const ScoresExtents&) = default;
 };
 
-// In elements. Negative strides are legal; a destination stride of 0 is not, unless its extent
-// is 1. A view to read that repeats elements by a stride of 0 has fewer than 2^36.
+// In elements. Negative strides are legal; a destination stride of 0 is not, unless its extent is
+// 1. A source view whose elements repeat by a stride of 0 has fewer than 2^36.
 struct ScoresStrides {
   std::int64_t batch = 0;
   std::int64_t head = 0;
@@ -41,7 +42,7 @@ struct ScoresStrides {
 // data is aligned to the element size.
 struct ConstScoresView {
   const void* data = nullptr;
-  DType dtype = {};  // no default: none of the enumerators, which every call refuses
+  DType dtype = {};  // no default: every call refuses a value that is no enumerator
   ScoresExtents extents = {};
   ScoresStrides strides = {};
 };

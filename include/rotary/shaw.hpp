@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative position representations: learned vectors, one for each distance up to a window, that
-// meet the query in the scores and are added to the values. Shaw et al. 2018 (arXiv 1803.02155),
-// equations 3 and 4. For each query only the rows of the window are met, never a vector for each
-// pair of tokens.
+// Relative position representations: learned vectors, one for each distance within a window, that
+// are multiplied with the query in the scores and added to the values. Shaw et al. 2018 (arXiv
+// 1803.02155), equations 3 and 4. Each query uses only the rows of the window; no vector is stored
+// for each pair of tokens.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@
 
 namespace rotary {
 
-// A key at j is for a query at i in row left + clip(j - i, -left, right). Shaw: both K.
-// Transformers' relative_key of wav2vec2-bert: left_max_position_embeddings, right_....
+// For a query at i, the key at j uses row left + clip(j - i, -left, right). In Shaw's paper both
+// limits are K; in Transformers' relative_key of wav2vec2-bert they are
+// left_max_position_embeddings and right_max_position_embeddings.
 struct ShawWindow {
   std::int64_t left = 0;   // in [0, 2^40]
   std::int64_t right = 0;  // in [0, 2^40]
@@ -26,7 +27,7 @@ struct ShawWindow {
   friend bool operator==(const ShawWindow&, const ShawWindow&) = default;
 };
 
-// The row of a relative position: where the key stands minus where the query stands; any int64.
+// The row of a relative position, which is the key's position minus the query's; any int64.
 [[nodiscard]] ROTARY_API Result<std::int64_t> shaw_row(std::int64_t relative_position,
                                                        const ShawWindow& window);
 
@@ -36,25 +37,25 @@ struct ShawTable {
 };
 
 // scores[b][h][r][c] += Σ_f q[b][r][h][f] table[row of c - r][f], in double, rounded once. q are
-// the queries of these rows, scaled as they are for the scores. Its adjoint in q is shaw_values,
-// with the gradient of the scores for weights.
+// the queries of these rows, scaled as for the scores. Its adjoint in q is shaw_values with the
+// gradient of the scores as weights.
 [[nodiscard]] ROTARY_API Status shaw_scores(const ScoresView& scores, const ConstHeadsView& q,
                                             const ShawTable& keys, const BiasRange& range);
 
 // out[b][r][h][f] += Σ_c weights[b][h][r][c] table[row of c - r][f], in double, rounded once. Its
-// adjoint in the weights is shaw_scores, with the gradient of out for q.
+// adjoint in the weights is shaw_scores with the gradient of out as q.
 [[nodiscard]] ROTARY_API Status shaw_values(const HeadsView& out, const ConstScoresView& weights,
                                             const ShawTable& values, const BiasRange& range);
 
-// What both have in common: the gradient of their table, [window.rows()][features].
+// The gradient of a table, for shaw_scores and shaw_values: [window.rows()][features].
 struct ShawGradient {
   std::span<double> table;
   ShawWindow window;
 };
 
-// gradient.table[row][f] += Σ scores[b][h][r][c] vectors[b][r][h][f] over all that meet in the row,
-// in a fixed order. Of shaw_scores: the gradient of the scores, and q. Of shaw_values: the weights,
-// and the gradient of out.
+// gradient.table[row][f] += Σ scores[b][h][r][c] vectors[b][r][h][f] over all pairs of query and
+// key that use the row, in a fixed order. For shaw_scores pass the gradient of the scores, and q;
+// for shaw_values the weights, and the gradient of out.
 [[nodiscard]] ROTARY_API Status add_shaw_gradient(const ShawGradient& gradient,
                                                   const ConstScoresView& scores,
                                                   const ConstHeadsView& vectors,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// shift: keys of a KV cache, already rotated, to other positions or other frequencies without their
-// un-rotated values. Context shift, moved blocks, a change of base, LongRoPE from short to long,
+// shift: takes rotated keys of a KV cache to other positions or other frequencies without their
+// unrotated values. For context shift, moved blocks, a change of base, LongRoPE from short to long,
 // dynamic NTK growth.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace rotary {
 
-// How keys stand in a cache, or are to stand: rotated by these frequencies at these positions. The
+// Keys in a cache are, or are to be, rotated by these frequencies at these positions. The
 // frequencies are not owned; they must outlive the call.
 struct RotatedAt {
   const Frequencies& frequencies;
@@ -24,45 +24,45 @@ struct RotatedAt {
 };
 
 // The rotations that take keys rotated by `from` to the keys that `to` would have made: pair i of a
-// token turns by p' inv_freq'_i - p inv_freq_i, a difference formed exactly in 64-bit fractions of
-// a turn, and is multiplied by A'/A, so that the attention factor is in the keys once. Made once
-// for all layers of a spec. Rotated keys have the bounds of rotate at position
+// token turns by p' inv_freq'_i - p inv_freq_i, a difference computed exactly in 64-bit fractions
+// of a turn, and is multiplied by A'/A, so that the keys contain the attention factor once. Made
+// once for all layers of a spec. Shifted keys have the bounds of rotate at position
 // shift_position_bound(p, p') with attention factor A'/A (numeric_contract.hpp).
 //
-// Where the frequencies are the same and every token moves by one whole number of positions, one
-// row serves all tokens (row_stride() is 0, options.memory needs row_bytes(window, 1, 1, rows)).
-// Keys of Pairing::interleaved_to_half lie in halves once they are rotated, so window().pairing is
-// half for them. What moved keys there moves them back with Direction::inverse of rotate.
+// If the frequencies are equal and every token moves by the same whole number of positions, one row
+// serves all tokens (row_stride() is 0, options.memory needs row_bytes(window, 1, 1, rows)).
+// Rotated keys of Pairing::interleaved_to_half are stored in halves, so window().pairing is half
+// for them. To move keys back, rotate() them by the same rotations with Direction::inverse.
 //
 // Both sides have the same window and the same tokens; a batch of 1 goes with any. Errors:
-// invalid_argument for sides that differ so, for what make_rotations refuses of either, for an A'/A
-// outside [2^-20, 2^20], for options.role; unsupported for numerics other than exact, whose keys
-// cannot be turned on as their recipe would have made them, and for frequencies with xpos;
-// out_of_memory.
+// invalid_argument for sides that differ otherwise, for either side that make_rotations would
+// refuse, for an A'/A outside [2^-20, 2^20], for options.role; unsupported for frequencies with
+// xpos and for numerics other than exact, because such keys cannot be turned to the values that
+// their recipe would give; out_of_memory.
 [[nodiscard]] ROTARY_API Result<Rotations> make_shift(
     const RotatedAt& from, const RotatedAt& to, const RotationsOptions& options = {}) noexcept;
 
-// As make_shift, into rotations made before, as remake_rotations does: with no more rows than an
-// earlier call it allocates nothing, and on an error rotations are as they were.
+// As make_shift, into existing rotations, as remake_rotations does: with no more rows than an
+// earlier call it allocates nothing, and on an error the rotations are unchanged.
 [[nodiscard]] ROTARY_API Status remake_shift(Rotations& rotations, const RotatedAt& from,
                                              const RotatedAt& to) noexcept;
 
-// Who runs it.
+// Options of shift().
 struct ShiftOptions {
   Executor executor = {};  // default: the calling thread does it all
 };
 
-// Turns keys in place by the rotations of make_shift; features outside the window stay. What is
-// said of rotate (rotate.hpp) holds: any strides, the same bits for any split, errors before the
-// first write, no allocation on success. Refuses rotations with a role, of numerics other than
-// exact, and of interleaved_to_half, which read keys that are not rotated yet.
+// Turns keys in place by the rotations of make_shift; features outside the window are unchanged. As
+// for rotate (rotate.hpp): any strides, the same bits for any split, errors before the first write,
+// no allocation on success. Refuses rotations with a role, of numerics other than exact, and of
+// interleaved_to_half, which expect unrotated keys.
 //
-// Each shift rounds the keys once more, and pairs that it moves by less than half a unit stay where
-// they are: after 100 shifts by -7 keys are off by 2e-6 of their length in f32, 0.8 % in f16, 5 %
-// in bf16 and 15 % in int8 (docs/how-to/context-shift.md has the table). One shift by the whole
-// distance is off by one rounding. A bf16 or int8 cache that is shifted again and again should
-// hold keys that are not rotated: append() without rotations (kv_cache.hpp), then rotate(dst, src,
-// …) when they are read; neither takes int8, so there the caller rounds and widens.
+// Each shift rounds the keys once more, and a pair that it would change by less than half a unit
+// does not move: after 100 shifts by -7 keys are off by 2e-6 of their length in f32, 0.8 % in f16,
+// 5 % in bf16 and 15 % in int8 (docs/how-to/context-shift.md has the table). One shift by the whole
+// distance has one rounding. A bf16 or int8 cache that is shifted repeatedly should store unrotated
+// keys: append() without rotations (kv_cache.hpp), then rotate(dst, src, …) when they are read.
+// Neither takes int8, so the caller quantizes and widens.
 [[nodiscard]] ROTARY_API Status shift(HeadsView keys, const Rotations& by,
                                       const ShiftOptions& options = {}) noexcept;
 
@@ -80,8 +80,9 @@ struct ScaleStrides {
   friend bool operator==(const ScaleStrides&, const ScaleStrides&) = default;
 };
 
-// Keys in 8 bits with one float32 for each head and token: feature = scale * element. Elements lie
-// as those of a HeadsView do, the features of a head side by side (strides.feature is 1).
+// Keys in 8 bits with one float32 scale for each head and token: feature = scale * element.
+// Elements are laid out as in a HeadsView; the features of a head are adjacent (strides.feature is
+// 1).
 struct QuantizedHeadsView {
   std::int8_t* data = nullptr;
   float* scales = nullptr;
@@ -90,12 +91,12 @@ struct QuantizedHeadsView {
   ScaleStrides scale_strides = {};
 };
 
-// The same for quantized keys, by f32 rows. With z the rotated elements in float32 and m the
-// largest |z| of the head, features outside the window included, the new elements are
-// z * 127/m to nearest even and the new scale is scale * m/127: within shift_int8_error_bound
+// The same for quantized keys, with f32 rows. With z the rotated elements in float32 and m the
+// largest |z| of the head, features outside the window included, the new elements are z * 127/m to
+// nearest even and the new scale is scale * m/127: within shift_int8_error_bound
 // (numeric_contract.hpp), about half the new scale. A head of zeros keeps its zeros and gets scale
-// 0; a scale that is not finite stays so, and so do its keys. Elements may be -128; the new
-// ones are not.
+// 0. If a scale is not finite, it and its keys are unchanged. Elements may be -128; new ones are
+// not.
 [[nodiscard]] ROTARY_API Status shift(const QuantizedHeadsView& keys, const Rotations& by,
                                       const ShiftOptions& options = {}) noexcept;
 [[nodiscard]] ROTARY_API Status shift(const QuantizedHeadsView& keys, const RotatedAt& from,

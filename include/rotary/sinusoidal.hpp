@@ -18,7 +18,7 @@
 
 namespace rotary {
 
-// Where the sine and the cosine of pair k stand. Of an odd dim see SinusoidalSpacing.
+// The features of the sine and the cosine of pair k. For an odd dim see SinusoidalSpacing.
 enum class SinusoidalLayout : std::int32_t {
   interleaved = 1,   // (2k, 2k + 1): Attention Is All You Need, DistilBERT, XLM
   sin_then_cos = 2,  // (k, half + k): tensor2tensor, fairseq, Marian, Whisper
@@ -29,13 +29,13 @@ enum class SinusoidalLayout : std::int32_t {
 inline constexpr std::array all_sinusoidal_layouts = {
     SinusoidalLayout::interleaved, SinusoidalLayout::sin_then_cos, SinusoidalLayout::cos_then_sin};
 
-// How the frequencies go from 1 towards 1/base, of d features.
+// The sequence of the frequencies from 1 towards 1/base, for d features.
 enum class SinusoidalSpacing : std::int32_t {
-  // base^(-2k/d), which ends before 1/base. Of an odd d the last pair has no second number: the
+  // base^(-2k/d), which stops before 1/base. With an odd d the last pair has one number only: the
   // function that the layout names first has one feature more.
   even = 1,
-  // base^(-k/(h - 1)), h = floor(d/2), whose last one is 1/base: tensor2tensor, fairseq, Whisper.
-  // Of an odd d the last feature is 0.
+  // base^(-k/(h - 1)), h = floor(d/2), up to and including 1/base: tensor2tensor, fairseq, Whisper.
+  // With an odd d the last feature is 0.
   ends = 2,
 };
 
@@ -49,8 +49,8 @@ inline constexpr std::array all_sinusoidal_spacings = {SinusoidalSpacing::even,
 // "even", "ends".
 [[nodiscard]] ROTARY_API std::string_view to_string(SinusoidalSpacing spacing) noexcept;
 
-// One sinusoidal encoding. Two that differ have the same shape and range and another meaning, so
-// nothing that tells them apart has a default.
+// One sinusoidal encoding. Encodings with the same shape and range can have different meanings, so
+// no member that tells them apart has a default.
 struct SinusoidalSpec {
   std::int64_t dim = 0;   // d, features: 1 to 2^20; at least 4 for spacing ends
   Required<double> base;  // finite, > 1; 10000 in every model known
@@ -58,12 +58,12 @@ struct SinusoidalSpec {
   Required<SinusoidalSpacing> spacing;
   // Added to each position, exactly, also beyond int64: fairseq begins at padding_idx + 1.
   std::int64_t position_offset = 0;
-  // Tokens at this position (before the offset) get a row of zeros: -1, which positions_from_mask
-  // gives to padding, for fairseq.
+  // Tokens at this position (before the offset) get a row of zeros. For fairseq -1, which
+  // positions_from_mask gives to padding.
   std::optional<std::int64_t> zero_position = {};
 };
 
-// The specs of known models, base 10000. The paper's; DistilBERT, XLM.
+// Specs of known models, base 10000. This one: the Transformer paper, DistilBERT, XLM.
 [[nodiscard]] inline SinusoidalSpec transformer_sinusoidal(std::int64_t dim) noexcept {
   return {.dim = dim,
           .base = 10000.0,
@@ -84,8 +84,8 @@ struct SinusoidalSpec {
           .layout = SinusoidalLayout::sin_then_cos,
           .spacing = SinusoidalSpacing::ends};
 }
-// fairseq, M2M100, NLLB, XGLM, FSMT, Kosmos-2, for positions that count from 0 with -1 for padding.
-// padding_idx: the id of the padding token, 1 in most of them.
+// fairseq, M2M100, NLLB, XGLM, FSMT, Kosmos-2, for positions that count from 0, with -1 for
+// padding. padding_idx: the id of the padding token, 1 in most of these models.
 [[nodiscard]] inline SinusoidalSpec fairseq_sinusoidal(std::int64_t dim,
                                                        std::int64_t padding_idx) noexcept {
   SinusoidalSpec spec = whisper_sinusoidal(dim);
@@ -100,8 +100,8 @@ struct SinusoidalSpec {
   return spec;
 }
 
-// What a spec turns by; made once by make_sinusoidal. inv_freq is the truth that the error bounds
-// refer to.
+// The frequencies of a spec, made once by make_sinusoidal. inv_freq is the reference that the error
+// bounds refer to.
 struct Sinusoidal {
   SinusoidalSpec spec;
   std::vector<double> inv_freq;      // radians per position: ceil(d/2); floor(d/2) for ends
@@ -113,19 +113,19 @@ struct Sinusoidal {
 [[nodiscard]] ROTARY_API Result<Sinusoidal> make_sinusoidal(const SinusoidalSpec& spec) noexcept;
 
 // The functions below share a contract. dst (and src) have spec.dim features and the tokens of the
-// positions, whose batch is that of dst or 1. In place is the same view twice; otherwise dst and
-// src share no element, and dst shares none with the positions. Elements of dst are distinct.
-// Arithmetic is double with one rounding to nearest even on store, whatever the dtype. The same
-// position gives the same bits on one instruction set, whatever batch, split or strides. Allocates
-// nothing on success. On an error, which says the requirement and what was got, nothing has been
-// written. Errors: invalid_argument; unsupported as rotate().
+// positions, whose batch is that of dst or 1. To work in place, pass the same view twice; otherwise
+// dst and src share no element. dst shares no element with the positions, and its elements are
+// distinct. Arithmetic is double with one rounding to nearest even on store, whatever the dtype.
+// The same position gives the same bits on one instruction set, whatever batch, split or strides.
+// Allocates nothing on success. On an error nothing has been written; the message says the
+// requirement and what was got. Errors: invalid_argument; unsupported as rotate().
 
 // dst = p(position): within sinusoidal_error_bound (numeric_contract.hpp) of the exact value at
 // every position, int64 or between integers.
 [[nodiscard]] ROTARY_API Status fill_sinusoidal(TokensView dst, const Sinusoidal& sinusoidal,
                                                 const Positions& positions) noexcept;
 
-// embedding_scale: what x is multiplied by, √d in the Transformer paper and in Marian; finite.
+// embedding_scale: the factor of x, √d in the Transformer paper and in Marian; finite.
 struct AddOptions {
   double embedding_scale = 1;
 };
@@ -137,11 +137,12 @@ struct AddOptions {
                                                const Positions& positions,
                                                const AddOptions& options = {}) noexcept;
 
-// The linear map of a fixed offset, p(t + Δ) = M(Δ) p(t): dst = M(distance) src, where each pair is
+// The linear map of a fixed offset, p(t + Δ) = M(Δ) p(t): dst = M(distance) src, where each pair
+// becomes
 //     (sin', cos') = (sin cos(Δφ) + cos sin(Δφ), cos cos(Δφ) - sin sin(Δφ)),  φ = inv_freq[k],
-// a rotation that does not depend on t. Distances are as positions; position_offset and
-// zero_position play no part, and rows of zeros stay so. Refuses an odd dim with spacing even,
-// whose last sine has no cosine.
+// a rotation that does not depend on t. Distances are given like positions; position_offset and
+// zero_position are ignored, and rows of zeros stay zeros. Refuses an odd dim with spacing even,
+// because its last sine has no cosine.
 [[nodiscard]] ROTARY_API Status shift_sinusoidal(TokensView dst, ConstTokensView src,
                                                  const Sinusoidal& sinusoidal,
                                                  const Positions& distances) noexcept;

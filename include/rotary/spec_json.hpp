@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RotarySpec as JSON text: how a spec enters through the C ABI and other languages, so that a new
-// rule changes no function.
+// A RotarySpec as JSON text: the form in which the C ABI and other languages pass a spec, so that a
+// new rule changes no function.
 #pragma once
 
 #include <string_view>
@@ -14,14 +14,14 @@ namespace rotary {
 // An object with the members of RotarySpec (docs/schema/rotary-spec.schema.json):
 //   {"head_dim": 128, "base": 500000, "pairing": "half",
 //    "scaling": {"rope_type": "linear", "factor": 8}}
-// head_dim, base and pairing must be given; rotary_dim, first_feature, scaling, "sense": "positive"
-// or "negative", "xpos": {"scale_base": 512, "center": 0}, "numerics" and "rounding" may be; null
-// is no value. scaling has its rope_type, which must be given, and the keys that this rule has in a
-// config's rope_parameters with the meaning they have there, {"rope_type": "ntk", "alpha": 8}
-// besides. Not in scaling: rope_theta, which is base, and partial_rotary_factor, which is
-// rotary_dim of every rule but proportional, whose own it is. Errors name the key, the requirement
-// and what was got: malformed_input for bad JSON (as resolve), unknown, missing or mistyped keys;
-// unsupported for an unknown rope_type. Values are checked against the rule by make_frequencies.
+// head_dim, base and pairing must be given. Optional: rotary_dim, first_feature, scaling, "sense":
+// "positive" or "negative", "xpos": {"scale_base": 512, "center": 0}, "numerics" and "rounding".
+// null is not a value. scaling needs a rope_type and has the keys that this rule has in a config's
+// rope_parameters, with the same meaning; {"rope_type": "ntk", "alpha": 8} is accepted besides. Not
+// in scaling: rope_theta, which is base, and partial_rotary_factor, which is rotary_dim, except for
+// the rule proportional, which has its own. Errors name the key, the requirement and what was got:
+// malformed_input for bad JSON (as resolve) and for unknown, missing or mistyped keys; unsupported
+// for an unknown rope_type. make_frequencies checks values against the rule.
 [[nodiscard]] ROTARY_API Result<RotarySpec> parse_rotary_spec(std::string_view json) noexcept;
 
 }  // namespace rotary

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of somebody else's queries or keys: a pointer, a type, four named extents, four strides.
-// Axis order lives in the strides alone, so [B,T,H,D], [B,H,T,D], packed [N,H,D] and a slice of a
+// Views of the caller's queries or keys: a pointer, a type, four named extents, four strides.
+// Strides alone define the axis order, so [B,T,H,D], [B,H,T,D], packed [N,H,D] and a slice of a
 // fused QKV projection are all the same type.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace rotary {
 
-// Of the elements of a view.
+// Element type of a view.
 enum class DType : std::int32_t {
   f32 = 1,   // IEEE binary32
   bf16 = 2,  // the upper 16 bits of binary32
@@ -87,7 +87,7 @@ struct Strides {
 // bytes to either side of it.
 struct ConstHeadsView {
   const void* data = nullptr;
-  DType dtype = {};  // no default: none of the enumerators, which every call refuses
+  DType dtype = {};  // no default: every call refuses a value that is no enumerator
   Extents extents = {};
   Strides strides = {};
 

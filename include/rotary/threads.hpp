@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads for a program that has no pool of its own. A separate library, rotary::threads: the core
-// starts no thread.
+// Threads for a program without a thread pool. A separate library, rotary::threads: the core starts
+// no thread.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,19 @@
 
 namespace rotary {
 
-// A fixed number of threads that sleep when there is nothing to do: after a call they stay awake
-// for some microseconds, giving way to others, and never spin without bound. Calls from several
-// threads wait for one another. A task that itself calls an executor of Threads runs that call
-// alone.
+// A fixed number of threads that sleep when idle: after a call they stay awake for some
+// microseconds, yielding to others, and never spin without bound. Calls from several threads wait
+// for one another. A task that itself calls an executor of Threads runs that call alone.
 //
-// A process that is forked, by fork(), has none of these threads, and neither has one that is
-// forked from it. There an executor runs each call on the calling thread, with the same bits,
-// whatever the parent's threads were doing, and a Threads is destroyed without waiting for anybody;
-// Threads started there work as any. A task that forks must not return in the child.
+// A process made by fork(), directly or through another fork, has none of these threads. In it an
+// executor runs each call on the calling thread, with the same bits, whatever the parent's threads
+// were doing, and a Threads is destroyed without waiting for any thread; Threads started in it work
+// as usual. A task that forks must not return in the child.
 //
-// A library that was loaded with dlopen() may be unloaded when no Threads is left.
+// The library, if loaded with dlopen(), may be unloaded when no Threads is left.
 class Threads {
  public:
-  // concurrency counts the calling thread, which works too: 2 starts one thread. 0: as many as the
+  // concurrency counts the calling thread, which works too: 2 starts one thread. 0: the number of
   // processors in the affinity mask of the calling thread, 1024 at most. Errors: invalid_argument
   // outside [0, 1024]; out_of_memory, also when the system has no more threads.
   [[nodiscard]] ROTARY_API static Result<Threads> start(std::int64_t concurrency = 0) noexcept;
@@ -36,7 +35,7 @@ class Threads {
   Threads& operator=(const Threads&) = delete;
   ROTARY_API ~Threads();  // ends the threads; no call may be in progress
 
-  // Valid as long as this lives, moves included. What was moved from has the default executor.
+  // Valid as long as this lives, moves included. A moved-from Threads has the default executor.
   [[nodiscard]] ROTARY_API Executor executor() const noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of what absolute encodings work on: embeddings [batch, tokens, features], and tables of
-// rows [rows, features] that embeddings are looked up in.
+// Views for absolute encodings: embeddings [batch, tokens, features], and tables of rows [rows,
+// features] in which embeddings are looked up.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct TokenStrides {
 // data is aligned to the element size.
 struct ConstTokensView {
   const void* data = nullptr;
-  DType dtype = {};  // no default: none of the enumerators, which every call refuses
+  DType dtype = {};  // no default: every call refuses a value that is no enumerator
   TokenExtents extents = {};
   TokenStrides strides = {};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place that holds the version; CMakeLists.txt reads it from here.
+// The only definition of the version; CMakeLists.txt reads it from here.
 #pragma once
 
 #define ROTARY_VERSION_MAJOR 0

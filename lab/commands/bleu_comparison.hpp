@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What results says about translations.
+// The part of results about translations.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace rotary::lab {
 
-// BLEU of a finished cell that was finished without sacreBLEU, from the texts that it left.
+// BLEU of a cell that finished without sacreBLEU, from the texts that it left.
 void add_bleu(Outcome& outcome, const std::string& folder);
 
-// For each claim about BLEU and each seed: both scores and their paired bootstrap; what to do where
-// there is no sacreBLEU. Nothing where there are no such claims.
+// For each claim about BLEU and each seed: both scores and their paired bootstrap; advice if there
+// is no sacreBLEU. Empty if there are no such claims.
 void print_bleu_comparisons(const Experiment& experiment, const std::vector<Cell>& cells,
                             const std::string& runs);
 

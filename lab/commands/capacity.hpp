@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this machine has, and whether a run fits into it.
+// The capacity of this machine, and whether a run fits into it.
 #pragma once
 
 #include <vector>
@@ -15,9 +15,9 @@ struct Capacity {
 
 [[nodiscard]] Capacity this_capacity();
 
-// Fails, with an estimate, where all processors would work for more than a day, or a cell holds
-// more than the memory. A run that is plainly small is not timed for it. Nothing is known here of
-// a GPU, so that is never refused.
+// Fails, with an estimate, if all processors would work for more than a day, or if a cell needs
+// more than the memory. A clearly small run is not timed for this. A GPU's capacity is unknown
+// here, so a run on one is never refused.
 void check_capacity(const PreparedRun& run, const RunArguments& arguments);
 
 }  // namespace rotary::lab

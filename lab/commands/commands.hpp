@@ -19,16 +19,18 @@ struct DataArguments {
   Source source;
 };
 int add_data(const DataArguments& arguments);
-// All of default_data() that are not there. Fails, after the last, where one cannot be had.
+// Adds every data set of default_data() that is missing. If one cannot be had, fails after the
+// last.
 int add_default_data(const std::string& folder);
 int list_data(const std::string& folder);
 
 struct RunArguments {
-  std::string experiment;                // a file: of commands that take one
-  std::vector<std::string> experiments;  // files or names, of those that take several; empty: all
+  std::string experiment;                // a file, for commands that take one
+  std::vector<std::string> experiments;  // files or names, for commands that take several; empty:
+                                         // all
   std::string experiments_folder;
   std::string preset;
-  std::string data;  // a name; "": what the preset says
+  std::string data;  // a name; "": the preset's
   std::string data_folder;
   std::string runs;  // a folder
   std::vector<std::string> only;
@@ -45,7 +47,7 @@ int run_experiment(const RunArguments& arguments);
 // The cells of a run, and how long they would take.
 int print_plan(const RunArguments& arguments);
 
-// What a step costs, in a table.
+// Prints a table of the cost of a step.
 int print_cost(const RunArguments& run, const CostOptions& options);
 
 enum class ResultsForm { text, json };
@@ -63,13 +65,13 @@ struct ResultsArguments {
   bool force = false;
 };
 
-// Finished cells, and what they say about the claims.
+// Finished cells, and their verdicts on the claims.
 int print_results(const ResultsArguments& arguments);
 
 // The same as one HTML page.
 int write_report(const ResultsArguments& arguments);
 
-// Reads the command line, runs one of these, and prints what fails.
+// Reads the command line, runs one of these, and prints failures.
 int run(int argument_count, const char* const* arguments) noexcept;
 
 }  // namespace rotary::lab

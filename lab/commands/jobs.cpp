@@ -27,8 +27,8 @@ class Ends {
     if (!failed(end) && !stopped(end)) one_finished_ = true;
   }
 
-  // Who ends with 0 has seen every cell finished, so that those which a signal stopped do not
-  // matter.
+  // A process that ends with 0 has seen every cell finished, so processes that a signal stopped do
+  // not matter then.
   [[nodiscard]] int exit_code() const {
     if (interrupted()) return interrupted_exit_code;
     if (first_failure_ != 0) return first_failure_;

@@ -5,7 +5,7 @@
 
 namespace rotary::lab {
 
-// 128 + SIGINT, as a shell says it.
+// 128 + SIGINT, the exit code that a shell gives.
 inline constexpr int interrupted_exit_code = 130;
 
 struct Jobs {
@@ -14,9 +14,9 @@ struct Jobs {
   int at_once = 1;  // cells that they work on
 };
 
-// This command line once more in so many processes, which share the cells; shows what they do.
-// Returns the exit code: that of the first that failed. Who was ended by a signal does not matter
-// where another finished the cells.
+// Runs this command line in several processes, which share the cells, and shows their progress.
+// Returns the exit code of the first that failed. A process that a signal ended does not matter if
+// another one finished the cells.
 [[nodiscard]] int run_jobs(const Jobs& jobs);
 
 }  // namespace rotary::lab

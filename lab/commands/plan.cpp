@@ -26,7 +26,7 @@ std::string rounded_duration(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-// Of all cells of an arm.
+// All cells of an arm.
 struct PlannedArm {
   const Cell* cell = nullptr;
   int seeds = 0;

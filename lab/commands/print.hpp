@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text for whoever runs the lab: answers on standard output, notes on standard error, both as
-// cli/standard_streams.hpp writes them.
+// Text for the lab's user: answers on standard output, notes on standard error, both written as by
+// cli/standard_streams.hpp.
 #pragma once
 
 #include <fmt/format.h>

@@ -34,13 +34,13 @@ std::chrono::steady_clock::duration pause_of(bool terminal) {
   return std::chrono::seconds(10);
 }
 
-// Where nobody listens any more there is a checkpoint to be written all the same. Moves the cursor
-// of a terminal, so what comes from outside must be printable before.
+// Ignores errors: without a reader a checkpoint must be written all the same. Moves a terminal's
+// cursor, so text from outside must be made printable before.
 void write(const std::string& text) { (void)std::fputs(text.c_str(), stderr); }
 
 void write_line(const json& line) { write(line.dump() + '\n'); }
 
-// Of the whole cell, from its first step on.
+// Seconds of the whole cell, from its first step on.
 double seconds_of(const Progress& progress) {
   const auto steps = static_cast<double>(progress.steps);
   const auto left = static_cast<double>(progress.steps - progress.step);
@@ -157,7 +157,7 @@ void JobsDisplay::draw() {
     text += fmt::format("{}: {}\n", working.title, text_of(working.progress));
   text += fmt::format("{} of {} cells", done_, cells_);
   if (const auto left = seconds_left()) text += fmt::format(", about {} left", duration(*left));
-  // Of a narrow terminal each line stays one: it is cut, not wrapped.
+  // On a narrow terminal each line stays one line: it is cut, not wrapped.
   write(fmt::format("{}{}\n{}", terminal_ ? "\x1b[?7l" : "", text, terminal_ ? "\x1b[?7h" : ""));
   if (terminal_) drawn_lines_ = static_cast<int>(working_.size()) + 1;
 }

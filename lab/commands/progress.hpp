@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a run says what it is doing, on standard error: one cell at a time, or those of all --jobs.
+// Progress of a run on standard error: of one cell at a time, or of those of all --jobs.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ enum class Audience {
   nobody
 };
 
-// Of one cell.
+// The progress of one cell.
 class ProgressLine {
  public:
   ProgressLine(std::string title, Audience audience);
@@ -37,8 +37,8 @@ class ProgressLine {
   std::chrono::steady_clock::time_point next_ = {};
 };
 
-// What several processes work on, `at_once` cells at a time: a line for each, how many are done
-// with, and about how long the rest takes.
+// The progress of several processes that work on `at_once` cells at a time: a line for each, the
+// number of cells done, and about how long the rest takes.
 class JobsDisplay {
  public:
   JobsDisplay(std::int64_t cells, int at_once);
@@ -49,11 +49,11 @@ class JobsDisplay {
   // A line of a process: one of a ProgressLine, or any other, which is kept.
   void take(int job, const std::string& line);
   void say(const std::string& line);
-  // The process is no more, and with it what it worked on.
+  // Forgets a process that has ended, and its current cell.
   void forget(int job);
-  // What it said besides, unless another one said the same.
+  // Says the job's other messages, unless another job said the same.
   void say_kept(int job);
-  // Where it is time to.
+  // Shows the lines if it is time to.
   void show();
 
  private:

@@ -39,7 +39,7 @@ void check_names(const ResultsArguments& arguments, const std::vector<Experiment
   }
 }
 
-// Of those that were asked for, or of all that have finished cells.
+// Results of the experiments that were asked for, or of all that have finished cells.
 std::vector<Results> collect(const ResultsArguments& arguments,
                              const std::vector<Experiment>& experiments) {
   check_names(arguments, experiments);

@@ -164,8 +164,8 @@ int Runner::run_beside_others() {
   return exit_code(run_sweep(shared));
 }
 
-// What rank 0 says of each cell, which the others have from there alone. After share_it comes the
-// SHA-256 of the cell that it starts from.
+// Rank 0's messages about each cell, the only way in which other ranks learn of it. The SHA-256 of
+// the cell that it starts from follows share_it.
 constexpr std::string_view skip_it = "skip";
 constexpr std::string_view stop_it = "stop";
 constexpr std::string_view share_it = "share";

@@ -22,7 +22,8 @@ struct SampleArguments {
   bool check = false;
 };
 
-// Prints the prompt and what follows. check: says on stderr how far the logits are from libtorch's.
+// Prints the prompt and its continuation. check: prints on stderr the largest difference of the
+// logits from libtorch's.
 int sample(const SampleArguments& arguments);
 
 }  // namespace rotary::lab

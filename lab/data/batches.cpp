@@ -13,14 +13,14 @@
 namespace rotary::lab {
 namespace {
 
-// Of validation: no seed and step of training has it.
+// The seed of validation: no seed and step of training have it.
 constexpr std::uint64_t validation_seed = 0x76616c6964617465;
 
 std::int64_t byte_at(std::string_view text, std::int64_t index) {
   return static_cast<unsigned char>(text[static_cast<std::size_t>(index)]);
 }
 
-// Where the last row may begin; one byte more is needed for the target of its last token.
+// The last possible start of a row; one byte more is needed for the target of its last token.
 std::int64_t last_start(std::string_view text, const BatchShape& shape) {
   const std::int64_t last = std::ssize(text) - shape.tokens - 1;
   if (last >= 0) return last;

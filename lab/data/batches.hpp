@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model sees in one step: a function of the text, the seed and the step, so that all
-// encodings see the same, and a run that goes on from a checkpoint sees what it would have seen.
+// The batch of one step: a function of the text, the seed and the step, so that all encodings see
+// the same bytes, and a run that continues from a checkpoint sees the bytes of an uninterrupted
+// run.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,9 @@ struct BatchShape {
 
 struct Batch {
   BatchShape shape;
-  std::vector<std::int64_t> inputs = {};  // [rows][tokens]
-  std::vector<std::int64_t> predicted =
-      {};  // where in inputs something is predicted; empty: everywhere
-  std::vector<std::int64_t> targets = {};  // what is there: [predicted], or [rows][tokens]
+  std::vector<std::int64_t> inputs = {};     // [rows][tokens]
+  std::vector<std::int64_t> predicted = {};  // indices in inputs of the predicted bytes; empty: all
+  std::vector<std::int64_t> targets = {};    // what is there: [predicted], or [rows][tokens]
 };
 
 // Rows begin anywhere in the text, independently. causal_lm: the targets are the next bytes.

@@ -46,7 +46,7 @@ constexpr std::uint64_t grammar_seed = 1;
 constexpr std::int64_t grammar_bytes = 4 << 20;
 constexpr std::int64_t grammar_pairs = 20'000;
 
-// Of pairs: how many pieces both languages share.
+// For pairs: the number of pieces that both languages share.
 constexpr std::int64_t piece_count = 4000;
 constexpr std::int64_t grammar_piece_count = 600;
 
@@ -95,7 +95,7 @@ Manifest read_manifest(const std::string& folder, const std::string& name) {
       throw Failure(ExitCode::malformed_input, path + ": documents must be numbers of bytes");
     manifest.documents.push_back(bytes.get<std::int64_t>());
   }
-  // Of a text the manifest does not say it.
+  // The manifest of a text does not say it.
   if (object.has("kind")) {
     if (object.text("kind") != "pairs")
       throw Failure(ExitCode::malformed_input, path + ": kind must be pairs, where it is given");

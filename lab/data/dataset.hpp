@@ -28,7 +28,7 @@ struct Manifest {
   std::string sha256 = {};                   // of all bytes, hexadecimal
   std::vector<std::int64_t> documents = {};  // bytes of each
   std::string pieces_sha256 = {};            // of pairs: of the model of their pieces
-  std::vector<std::string> paths = {};       // of each in its source; none where nobody kept them
+  std::vector<std::string> paths = {};       // of each in its source; empty if unknown
 };
 
 struct Dataset {
@@ -36,10 +36,10 @@ struct Dataset {
   std::string pieces = {};  // of pairs: the model, for Pieces, made of the part to train on
   std::string train = {};
   std::string validation = {};
-  // Bytes of each document in them, where data are split by documents; empty otherwise.
+  // Bytes of each document in them, if data are split by documents; empty otherwise.
   std::vector<std::int64_t> train_documents = {};
   std::vector<std::int64_t> validation_documents = {};
-  // The path of each, likewise; empty where the manifest has none.
+  // The path of each, likewise; empty if the manifest has none.
   std::vector<std::string> train_paths = {};
   std::vector<std::string> validation_paths = {};
 };
@@ -51,7 +51,7 @@ struct Source {
   std::string path;  // a file, or a folder: each file in it is a document; deb:PACKAGE,deb:PACKAGE
   std::string suffix;  // of the files of a folder; "" for all
   std::string licence;
-  // Of pairs: where the same is in another language, of the kind that path is; "": no pairs.
+  // For pairs: the path of the translation, of the same kind as path; "": no pairs.
   std::string translation = {};
   Format format = Format::text;
 };
@@ -65,7 +65,7 @@ Manifest add_dataset(const std::string& folder, const std::string& name, const S
 
 [[nodiscard]] std::vector<Manifest> list_datasets(const std::string& folder);
 
-// What there is without data: text of a seeded grammar (grammar.hpp).
+// The data set that needs no files: text of a seeded grammar (grammar.hpp).
 inline constexpr std::string_view grammar_name = "grammar";
 [[nodiscard]] Dataset grammar_dataset();
 // Likewise pairs (pair_grammar.hpp); load_dataset() makes their pieces.

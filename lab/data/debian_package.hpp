@@ -6,11 +6,11 @@
 
 namespace rotary::lab {
 
-// A folder of its own for the time of its life.
+// A temporary folder that lives as long as this object.
 class UnpackedPackage {
  public:
-  // Fails where the name is none of a package, or apt-get or dpkg-deb fail; they say why on
-  // standard error.
+  // Fails if the name is not that of a package, or if apt-get or dpkg-deb fail; they print the
+  // reason on standard error.
   explicit UnpackedPackage(const std::string& name);
   UnpackedPackage(const UnpackedPackage&) = delete;
   UnpackedPackage& operator=(const UnpackedPackage&) = delete;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data sets that have a name without anybody having added them: what a fresh Debian machine can
-// fetch as packages, and what the presets of the experiments ask for.
+// Named data sets that need not be added by hand: those that a fresh Debian machine can fetch as
+// packages, and those that the presets of the experiments ask for.
 #pragma once
 
 #include <span>
@@ -25,18 +25,18 @@ struct DefaultData {
 // Whether the folder of data sets has this one.
 [[nodiscard]] bool has_dataset(const std::string& folder, const std::string& name);
 
-// What a run of a preset trains on, and why it is not what the preset asks for: "" where it is.
+// The data set of a preset's run, and the reason if it is not the preset's own, else "".
 struct DataChoice {
   std::string name;
   std::string reason = {};
 };
 
-// What text is for: one stream of it can be replaced by the grammar's, pairs of sentences and
+// The use of a text: one stream of it can be replaced by the grammar's, pairs of sentences and
 // documents with their sections cannot.
 enum class DataUse { language_model, other };
 
-// `asked`, which --data said, whatever it is; where that is empty the preset's own data set if the
-// folder has it, else the grammar. Fails, saying how to get it, where the grammar will not do.
+// `asked`, the value of --data, if there is one; else the preset's own data set if the folder has
+// it, else the grammar. Fails, saying how to get the data, if the grammar cannot replace it.
 [[nodiscard]] DataChoice choose_data(const std::string& folder, const std::string& asked,
                                      const std::string& of_preset, DataUse use);
 

@@ -19,10 +19,10 @@
 namespace rotary::lab {
 namespace {
 
-// Of validation: no seed of training has it.
+// The seed of validation: no seed of training has it.
 constexpr std::uint64_t validation_seed = 0x63686f6963657321;
 
-// Of a class: fewer are neither learned nor asked about.
+// The least documents of a class: smaller classes are neither trained nor asked about.
 constexpr std::size_t least_training_documents = 20;
 constexpr std::size_t least_validation_documents = 2;
 

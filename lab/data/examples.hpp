@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about passages of documents, each with one right answer. As batches are, they are a
+// Questions about passages of documents, each with one right answer. Like batches they are a
 // function of the documents, the seed and the step; those of validation are from documents that
 // training does not see.
 //
-// Every passage has the same number of bytes, and what it is compared with is drawn as it is:
-// neither length nor place in the document says anything about the answer.
+// Every passage has the same number of bytes, and all passages of a question are drawn in the same
+// way: neither length nor place in the document reveals the answer.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +27,12 @@ struct ChoiceDocuments {
   DocumentGroups validation;
 };
 
-// Views into the data, which must outlive them. Classes are the folders that hold enough documents
-// to learn from and to ask about, alphabetically. Fails where the data are not split by documents,
-// or have too few.
+// Views into the data, which must outlive them. Classes are the folders with enough documents for
+// training and validation, alphabetically. Fails if the data are not split by documents, or have
+// too few.
 [[nodiscard]] ChoiceDocuments choice_documents(const Dataset& data, Task task, std::int64_t tokens);
 
-// How an example looks.
+// The form of an example.
 //   triplets       sequences A|B and A|C, one score each: which is of one document?
 //   same_document  a sequence A|B, scores for no and yes
 //   sections       a sequence, a score for each class
@@ -53,7 +53,7 @@ struct Examples {
   std::vector<std::int64_t> answers = {};  // [rows], below choices()
 };
 
-// What is asked, and about what.
+// The questions, and the documents that they are about.
 struct Questions {
   Task task = {};
   ChoiceShape shape;
@@ -63,8 +63,9 @@ struct Questions {
 [[nodiscard]] Examples training_examples(const Questions& questions, std::int64_t rows,
                                          std::uint64_t seed, std::int64_t step);
 
-// Answers, and documents in their groups, come in turns. More rows are the same ones and others; so
-// are those of longer sequences, up to twice passage_room tokens: the same places, seen further.
+// Answers, and documents in their groups, alternate. A larger number of rows has the same rows
+// first. Longer sequences, up to twice passage_room tokens, begin at the same places and read
+// further.
 [[nodiscard]] Examples validation_examples(const Questions& questions, std::int64_t rows);
 
 // Rows [first, first + rows) of them.

@@ -16,7 +16,7 @@ const std::string& choose(Random& random, const Words& words) {
   return words[choose_rank(random, words.size())];
 }
 
-// What all documents share.
+// Shared by all documents.
 struct Language {
   Words nouns, verbs, adjectives;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text without a source: documents of a seeded grammar, for machines that have no other data. To
-// predict its bytes a model needs what it needs for prose: the spelling of words, which word
-// follows which, agreement over some words, and names that a document repeats.
+// Text without a source: documents of a seeded grammar, for machines without other data. Predicting
+// its bytes requires what prose requires: the spelling of words, the order of words, agreement over
+// some words, and names that a document repeats.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct GrammarText {
   std::vector<std::int64_t> documents;  // bytes of each
 };
 
-// At least so many bytes; the same for the same arguments, everywhere.
+// At least `bytes` bytes; the same text for the same arguments on every machine.
 [[nodiscard]] GrammarText generate_text(std::uint64_t seed, std::int64_t bytes);
 
 }  // namespace rotary::lab

@@ -10,8 +10,8 @@ namespace rotary::lab {
 
 [[nodiscard]] bool is_gzip(std::string_view bytes) noexcept;
 
-// What a gzip file holds, every member of it. Fails where it is damaged or holds more than
-// limit_bytes; name is what messages call it.
+// The content of a gzip file, all its members. Fails if it is damaged or holds more than
+// limit_bytes; messages call it `name`.
 [[nodiscard]] std::string decompress_gzip(std::string_view bytes, std::uint64_t limit_bytes,
                                           const std::string& name);
 

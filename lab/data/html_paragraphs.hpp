@@ -8,9 +8,9 @@
 
 namespace rotary::lab {
 
-// Each <p> in the order of the page, one that is empty included: without tags, entities decoded,
-// any run of white space one space. The page is UTF-8; what is not well-formed is read as browsers
-// read it, as far as libxml2 goes. A page that cannot be read at all has no paragraphs.
+// Each <p> in the order of the page, empty ones included: without tags, entities decoded, white
+// space reduced to one space. The page is UTF-8; malformed parts are read as browsers do, as far as
+// libxml2 goes. A page that cannot be read at all has no paragraphs.
 [[nodiscard]] std::vector<std::string> html_paragraphs(std::string_view page);
 
 }  // namespace rotary::lab

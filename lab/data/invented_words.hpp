@@ -14,7 +14,7 @@ using Words = std::vector<std::string>;
 
 [[nodiscard]] std::string make_word(Random& random, std::int64_t syllables);
 
-// Of one to three syllables each; a word may come twice.
+// Words of one to three syllables each; a word may come twice.
 [[nodiscard]] Words make_words(Random& random, std::int64_t count);
 
 // In [0, count), small numbers more often than large ones, as Zipf has it: log-uniform ranks.

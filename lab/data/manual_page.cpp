@@ -14,7 +14,7 @@ namespace {
 
 using NamedText = std::pair<std::string_view, std::string_view>;
 
-// Of groff_char(7) and of man(7)'s strings, what pages use; others vanish.
+// The characters of groff_char(7) and strings of man(7) that pages use; others vanish.
 constexpr std::array special_characters = std::to_array<NamedText>({
     {"aq", "'"},  {"cq", "'"},  {"oq", "'"},   {"dq", "\""}, {"lq", "\""}, {"rq", "\""},
     {"em", "-"},  {"en", "-"},  {"mi", "-"},   {"hy", "-"},  {"bu", "*"},  {"rs", "\\"},

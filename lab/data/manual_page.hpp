@@ -7,9 +7,9 @@
 
 namespace rotary::lab {
 
-// Text, headings of sections among it, without fonts, comments, and what says at once which page
-// of which section this is: the title line and the first section, NAME. Line ends stay where the
-// source has them. "" for a page that only refers to another one.
+// The text, with headings of sections, without fonts, comments, and the parts that reveal the page
+// and its section: the title line and the first section, NAME. Line ends stay as in the source. ""
+// for a page that only refers to another one.
 [[nodiscard]] std::string words_of_manual(std::string_view roff);
 
 }  // namespace rotary::lab

@@ -28,7 +28,7 @@ void shuffle(std::span<std::size_t> items, Random& random) {
   }
 }
 
-// A row: what is given, then padding up to so many tokens.
+// Appends a row: the given tokens, then padding up to `size` tokens.
 void append_row(std::vector<std::int64_t>& to, std::span<const std::int64_t> tokens,
                 std::int64_t size) {
   to.insert(to.end(), tokens.begin(), tokens.end());

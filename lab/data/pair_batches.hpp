@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a translator sees in one step: pairs of about the same length, as a function of the pairs,
-// the seed and the step.
+// A translator's batch in one step: pairs of about the same length, as a function of the pairs, the
+// seed and the step.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct TokenPair {
   std::vector<std::int64_t> target = {};
 };
 
-// Those of which each side, with a token for its end, has at most so many tokens. The text must
+// The pairs whose sides, each with a token for its end, have at most `tokens` tokens. The text must
 // outlive them.
 [[nodiscard]] std::vector<TokenPair> tokenize_pairs(std::string_view text, const Pieces& pieces,
                                                     std::int64_t tokens);
@@ -36,22 +36,22 @@ struct PairBatch {
   std::int64_t target_count = 0;           // that are no padding
 };
 
-// Of these pairs, in this order.
+// A batch of these pairs, in this order.
 [[nodiscard]] PairBatch batch_of(const std::vector<TokenPair>& pairs,
                                  std::span<const std::size_t> indices);
 
-// Indices of pairs, the shortest first: fewer tokens are padding where neighbours share a batch.
+// Indices of pairs, the shortest first: less padding if neighbours share a batch.
 [[nodiscard]] std::vector<std::size_t> by_length(const std::vector<TokenPair>& pairs,
                                                  std::vector<std::size_t> indices);
 
-// Each pair once in an epoch, but for a rest that fills no batch. An epoch is shuffled, cut into
-// pools of 50 batches, each of which is sorted by length, and the batches are shuffled.
+// Each pair once in an epoch, except for a remainder that fills no batch. An epoch is shuffled, cut
+// into pools of 50 batches, each of which is sorted by length, and the batches are shuffled.
 class PairOrder {
  public:
-  // The pairs must outlive it. Fails where they are fewer than the rows of a batch.
+  // The pairs must outlive it. Fails if they are fewer than the rows of a batch.
   PairOrder(const std::vector<TokenPair>& pairs, std::int64_t rows, std::uint64_t seed);
 
-  // Which pairs a step sees.
+  // The pairs of a step.
   [[nodiscard]] std::span<const std::size_t> at(std::int64_t step);
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sentences and their translations without a source: a seeded grammar in two languages, for
-// machines that have no other pairs. What makes translation more than a dictionary is in it: nouns
-// have a gender, with which articles and adjectives agree; objects have a case; adjectives follow
-// their nouns; verbs end subordinate clauses, and stand before the subject after one.
+// machines without other pairs. Its translation needs more than a dictionary: nouns have a gender,
+// with which articles and adjectives agree; objects have a case; adjectives follow their nouns;
+// verbs end subordinate clauses, and come before the subject after one.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace rotary::lab {
 
-// At least so many pairs; the same for the same arguments, everywhere.
+// At least `pairs` pairs; the same text for the same arguments on every machine.
 [[nodiscard]] PairText generate_pairs(std::uint64_t seed, std::int64_t pairs);
 
 }  // namespace rotary::lab

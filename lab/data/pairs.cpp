@@ -87,7 +87,7 @@ std::map<std::string, fs::path> pages_of(const std::string& folder) {
 
 class Collector {
  public:
-  // Of one document.
+  // Adds the pairs of one document.
   void add(const std::vector<std::string>& sources, const std::vector<std::string>& targets) {
     std::int64_t bytes = 0;
     for (std::size_t n = 0; n < sources.size(); ++n) {

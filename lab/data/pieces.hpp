@@ -2,8 +2,8 @@
 // Pieces: the tokens of translation, parts of words that a model of SentencePiece (Kudo and
 // Richardson 2018) knows, the same for both languages. The tokens of all other tasks are bytes.
 //
-// SentencePiece is called as programs, of Debian's package sentencepiece: its library does not live
-// in a process with libtorch's protobuf.
+// SentencePiece runs as programs of Debian's package sentencepiece, because its library conflicts
+// with libtorch's protobuf in one process.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,27 @@
 
 namespace rotary::lab {
 
-// Tokens that no text has, in every model that train_pieces() makes.
+// Tokens that occur in no text, in every model of train_pieces().
 inline constexpr std::int64_t padding_piece = 0;
 inline constexpr std::int64_t begin_piece = 2;
 inline constexpr std::int64_t end_piece = 3;
 
-// A model of at most so many pieces, 256 of which are bytes, by which every text has its tokens; as
-// it is kept in files. Lines and tabs end sentences.
+// Trains a model of at most `count` pieces, 256 of which are bytes, so that every text has tokens.
+// Returns it as files hold it. Lines and tabs end sentences.
 [[nodiscard]] std::string train_pieces(std::string_view text, std::int64_t count);
 
 class Pieces {
  public:
   using Tokens = std::vector<std::int64_t>;
 
-  // Fails where these are not the bytes of such a model.
+  // Fails if these are not the bytes of such a model.
   explicit Pieces(std::string_view model);
 
   [[nodiscard]] std::int64_t count() const noexcept { return count_; }
-  // Of each text, which has no line end: without a beginning and an end.
+  // The tokens of each text, without a beginning and an end; a text has no line end.
   [[nodiscard]] std::vector<Tokens> encode(std::span<const std::string_view> texts) const;
-  // What encode() was given, where words are one space apart. Tokens that no text has are nothing.
+  // Inverts encode() for texts whose words are one space apart. Tokens that no text has are
+  // skipped.
   [[nodiscard]] std::vector<std::string> decode(std::span<const Tokens> texts) const;
 
  private:

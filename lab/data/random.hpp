@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers that are a function of a seed and nothing else, the same with every compiler and
-// standard library: SplitMix64 (Steele, Lea and Flood 2014).
+// Random numbers that depend on a seed only, the same with every compiler and standard library:
+// SplitMix64 (Steele, Lea and Flood 2014).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace rotary::lab {
 class Random {
  public:
   explicit constexpr Random(std::uint64_t seed) noexcept : state_(seed) {}
-  // The stream of one of many things that share a seed.
+  // One of several streams that share a seed.
   constexpr Random(std::uint64_t seed, std::uint64_t stream) noexcept
       : state_(Random(seed).next() ^ Random(~stream).next()) {}
 

@@ -13,7 +13,7 @@
 namespace rotary::lab {
 namespace {
 
-// Of validation: batches.cpp has another, and no step of training has this one.
+// The seed of validation: batches.cpp has another, and no step of training has this one.
 constexpr std::uint64_t sequence_validation_seed = 0x73657175656e6365;
 constexpr char answer_mark = '=';
 constexpr char end_mark = ';';

@@ -19,12 +19,12 @@ struct SourceFiles {
   Format format = Format::text;
 };
 
-// Takes a document: its path within the source, and its text. Returns how many bytes are left for
+// Takes a document: its path within the source, and its text. Returns the number of bytes left for
 // others.
 using TakeDocument = std::function<std::uint64_t(std::string path, std::string text)>;
 
-// In the order of their paths. Left out: files that hold a byte of 0, or nothing, and links to
-// others of these files, which would be the same document twice.
+// In the order of their paths. Left out: files that are empty or contain a byte of 0, and links to
+// others of these files, which would repeat a document.
 void read_documents(const SourceFiles& source, std::uint64_t limit_bytes, const TakeDocument& take);
 
 }  // namespace rotary::lab

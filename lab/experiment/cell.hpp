@@ -31,7 +31,7 @@ struct Cell {
   std::string pieces_sha256 = {};  // of pairs: of the model of their pieces
 };
 
-// What is run: a preset's arms × seeds, all arms of the first seed first. `only`: the
+// The cells to run: a preset's arms × seeds, all arms of the first seed first. `only`: the
 // encodings of these names; empty: all.
 struct Selection {
   std::string preset;
@@ -47,7 +47,7 @@ struct Selection {
 // EXPERIMENT-PRESET/NAME/seed-N
 [[nodiscard]] std::string folder_of(const Cell& cell);
 
-// Of the cell that it starts from; "" where it starts from nothing.
+// The folder of the cell that it starts from; "" if it starts from none.
 [[nodiscard]] std::string start_folder_of(const Cell& cell);
 
 // "training.steps must be 250 as when the run began, got 300": the first difference of two

@@ -21,7 +21,8 @@ Sizes sizes_of(const Cell& cell) noexcept {
           .vocabulary = static_cast<double>(model.vocabulary())};
 }
 
-// Of a layer: q, k, v, what joins the heads, and a feed-forward of four times the width.
+// Weights of a layer: q, k, v, the projection that joins the heads, and a feed-forward of four
+// times the width.
 double matrix_numbers(const Sizes& sizes) noexcept { return 12 * sizes.d * sizes.d; }
 
 }  // namespace

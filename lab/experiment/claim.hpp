@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is claimed of an experiment's arms, and what a paper printed about their like.
+// A claim about an experiment's arms, and the numbers that a paper printed for similar ones.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Claim {
   std::string statement;
   Measure lower;
   Measure higher;
-  double margin = 0;  // in what is measured; may be negative: not worse by more
+  double margin = 0;  // in the unit of the measure; may be negative: not worse by more
 };
 
 enum class PublishedUnit {
@@ -40,12 +40,12 @@ enum class PublishedUnit {
 [[nodiscard]] std::string_view to_string(PublishedUnit unit) noexcept;
 
 struct PublishedValue {
-  Measure measure;  // what of ours stands beside it
+  Measure measure;  // our number to compare it with
   double number = 0;
 };
 
-// {"label": "...", "source": "...", "unit": "nats", "values": [["learned", 2.809], ...]}; the first
-// value is what the others are compared with.
+// {"label": "...", "source": "...", "unit": "nats", "values": [["learned", 2.809], ...]}; the other
+// values are compared with the first.
 struct PublishedTable {
   std::string label;
   std::string source;

@@ -61,7 +61,7 @@ AttentionKind read_attention(JsonObject& object) {
   fail(object, fmt::format("attention must be softmax or linear, got '{}'", name));
 }
 
-// What is added to scores has no place where there are none.
+// Refuses an encoding that acts on scores if the attention has none.
 void check_attention(const JsonObject& object, const Encoding& encoding, AttentionKind attention) {
   const auto* rotary = std::get_if<RotaryEncoding>(&encoding.kind);
   const bool on_scores = std::holds_alternative<BiasEncoding>(encoding.kind) ||
@@ -152,7 +152,7 @@ Start read_start(JsonObject object) {
   return start;
 }
 
-// What a preset's arms share, before an arm replaces some of it.
+// The parts that a preset's arms share, before an arm replaces some.
 struct Shared {
   Task task;
   json model;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Experiment: which encodings are compared, at which sizes, and what is claimed about them; read
-// from a file of experiments/.
+// Experiment: the encodings to compare, their sizes, and the claims about them; read from a file of
+// experiments/.
 #pragma once
 
 #include <cstdint>
@@ -29,30 +29,30 @@ struct TrainingConfig {
   double clip_norm = 0;  // of all gradients together
   std::int64_t validate_every = 0;
   std::int64_t validation_rows = 0;
-  // In multiples of the trained tokens: lengths at which the finished model is validated.
+  // Lengths at which the finished model is validated, in multiples of the trained tokens.
   std::vector<std::int64_t> evaluate_lengths = {};
-  // In tokens, what a multiple of 1 is; 0: the trained length. Other where a model is trained on at
-  // a longer length than it began with.
+  // The tokens of a multiple of 1; 0: the trained length. Differs if a model is trained on at a
+  // longer length than it began with.
   std::int64_t evaluate_unit = 0;
   // Rules of rescaling.hpp by which unscaled rotary encodings are validated again at the lengths
   // beyond the trained one, without training.
   std::vector<std::string> rescale = {};
-  // Not empty: nothing is trained. What a step costs is measured at these lengths, in tokens, over
+  // Not empty: nothing is trained. The cost of a step is measured at these lengths, in tokens, over
   // `steps` steps of each.
   std::vector<std::int64_t> cost_lengths = {};
 };
 
 [[nodiscard]] double learning_rate_at(const TrainingConfig& training, std::int64_t step) noexcept;
 
-// The cell whose weights another begins with: of the same preset and seed, finished.
+// The finished cell, of the same preset and seed, whose weights another cell starts with.
 struct Start {
   std::string experiment;
   std::string encoding;  // the name of its arm
 };
 
-// One of the things that a preset compares: an encoding, and what is special about its training.
-// In JSON the encoding, or an object with its keys and "model", "training" (what of the preset's is
-// otherwise here), "seeds" and "start".
+// One of the alternatives that a preset compares: an encoding, and what is special about its
+// training. In JSON the encoding, or an object with its keys and "model", "training" (the
+// differences from the preset's), "seeds" and "start".
 struct Arm {
   std::string name;
   std::string family = {};  // of arms with one encoding and other learning rates; "": none
@@ -63,10 +63,10 @@ struct Arm {
   std::vector<std::uint64_t> seeds;
 };
 
-// In JSON "learning_rates": [0.001, 0.002] makes of the encoding rope the arms rope-lr-0.001 and
+// In JSON "learning_rates": [0.001, 0.002] turns the encoding rope into the arms rope-lr-0.001 and
 // rope-lr-0.002, of the family rope.
 struct Preset {
-  std::string data;  // a data set by name, where the user names no other
+  std::string data;  // a data set by name, unless the user names another
   std::vector<Arm> arms;
 };
 
@@ -79,12 +79,12 @@ struct Experiment {
   std::vector<PublishedTable> published;  // "paper"
 };
 
-// Source is what messages call the text. Everything is checked, encodings included.
+// Messages call the text `source`. Everything is checked, encodings included.
 [[nodiscard]] Experiment parse_experiment(std::string_view text, const std::string& source);
 
 [[nodiscard]] Experiment load_experiment(const std::string& path);
 
-// Fails naming those that there are.
+// If there is no such preset, fails and names those that exist.
 [[nodiscard]] const Preset& find_preset(const Experiment& experiment, const std::string& name);
 
 }  // namespace rotary::lab

@@ -19,8 +19,8 @@ struct ExperimentSelection {
 // lab/experiments of the source tree that this was built from.
 [[nodiscard]] std::string experiments_folder();
 
-// By name, but each after those that its cells start from. Fails where none has the preset, one of
-// those asked for does not have it, or experiments start from each other.
+// Sorted by name, but each after those that its cells start from. Fails if none has the preset, if
+// one of those asked for does not have it, or if experiments start from each other.
 [[nodiscard]] std::vector<Experiment> load_experiments(const ExperimentSelection& selection);
 
 }  // namespace rotary::lab

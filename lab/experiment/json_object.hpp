@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a JSON object strictly: a key that is missing, of another type or that nobody asked for
-// is a failure, which names the object and the key.
+// Reads a JSON object strictly: a key that is missing, of another type or unknown is a failure,
+// which names the object and the key.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace rotary::lab {
 
 class JsonObject {
  public:
-  // object is not owned. name is what messages call it: "e1.json: presets.quick".
+  // object is not owned. name is used in messages: "e1.json: presets.quick".
   JsonObject(const nlohmann::json& object, std::string name);
 
   [[nodiscard]] bool has(std::string_view key) const;
@@ -27,12 +27,12 @@ class JsonObject {
   [[nodiscard]] double number(std::string_view key);
   [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t least);
 
-  // The value where there is none.
+  // otherwise: the value if the key is absent.
   [[nodiscard]] double number(std::string_view key, double otherwise);
   [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t least,
                                      std::int64_t otherwise);
 
-  // Fails on the first key that nothing above asked for. Called last.
+  // Fails on the first key that was not asked for above. Called last.
   void finish() const;
 
  private:
@@ -43,7 +43,7 @@ class JsonObject {
   std::set<std::string, std::less<>> asked_;
 };
 
-// The document; source is what messages call it.
+// The document; messages call it `source`.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text, std::string_view source);
 
 }  // namespace rotary::lab

@@ -17,8 +17,8 @@ namespace rotary::lab {
 
 class Decoder {
  public:
-  // Of texts up to `capacity` tokens. Fails for what is no causal model with softmax attention, and
-  // where the encoding has fewer positions.
+  // For texts up to `capacity` tokens. Fails for a model that is not causal with softmax attention,
+  // and if the encoding has fewer positions.
   Decoder(const Encoding& encoding, const ModelConfig& model, const Weights& weights,
           std::int64_t capacity);
 

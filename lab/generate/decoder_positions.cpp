@@ -88,7 +88,7 @@ void DecoderPositions::read_shaw(const ShawEncoding& shaw, const Weights& weight
 
 void DecoderPositions::read_bias(const BiasEncoding& bias, const Weights& weights) {
   const std::int64_t sets = shared_by_layers(bias) ? 1 : model_.layers;
-  // What a number is a multiple of does not depend on chance.
+  // The scale of a parameter does not depend on chance.
   const std::vector<double> scale = initial_parameters(bias, model_, [] { return 0.5; }).scale;
   for (std::int64_t set = 0; set < sets; ++set) {
     std::vector<double> numbers;

@@ -28,13 +28,13 @@ struct StepRotations {
 
 class DecoderPositions {
  public:
-  // Of texts up to `capacity` tokens: scaling rules that depend on the context take it for theirs,
-  // from the first token on, so that cached keys never become stale. Fails where the encoding has
+  // For texts up to `capacity` tokens: scaling rules that depend on the context use that length
+  // from the first token on, so that cached keys never become stale. Fails if the encoding has
   // fewer positions. The weights are those that the encoding learned, "positions.learned" and the
-  // like; nothing of them is kept but copies.
+  // like; they are copied.
   DecoderPositions(const Encoding& encoding, const ModelConfig& model, const Weights& weights,
                    std::int64_t capacity);
-  // attend() is given views of what this owns.
+  // attend() gets views of memory that this owns.
   DecoderPositions(const DecoderPositions&) = delete;
   DecoderPositions& operator=(const DecoderPositions&) = delete;
 
@@ -46,7 +46,7 @@ class DecoderPositions {
   // All that attend() needs to know of positions in this layer, but for the rotations of a step.
   [[nodiscard]] AttendOptions attention(std::int64_t layer) const;
 
-  // Where the encoding is a position map: what attend_mapped() needs, of every layer.
+  // For a position map: the options of attend_mapped(), for every layer.
   [[nodiscard]] std::optional<MappedAttention> mapped_attention() const;
 
  private:
@@ -60,7 +60,7 @@ class DecoderPositions {
   std::optional<Frequencies> frequencies_;
   bool has_roles_ = false;  // xPos
   std::optional<PositionMap> map_;
-  // Of each layer, or one set for all.
+  // For each layer, or one set for all.
   std::vector<std::vector<double>> bias_numbers_;  // T5's bias is a view of them
   std::vector<RelativeBias> biases_;
   std::vector<std::vector<float>> shaw_numbers_;  // keys and values of each layer in turn

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a decoder has beside attention, for one token at a time. Sums are double, and each number of
-// a result is rounded to float once: at these sizes that costs nothing, and leaves attention as the
-// only part whose rounding takes more than a line to bound.
+// The parts of a decoder beside attention, for one token at a time. Sums are double, and each
+// number of a result is rounded to float once: at these sizes that costs nothing, and leaves
+// attention as the only part whose rounding takes more than a line to bound.
 #pragma once
 
 #include <cstdint>

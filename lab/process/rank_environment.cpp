@@ -19,8 +19,8 @@
 namespace rotary::lab {
 namespace {
 
-// Of torch.distributed.run: "True" where what started the processes hosts the store for them, and
-// how often it has started them again.
+// Variables of torch.distributed.run: "True" if the launcher hosts the store for its processes, and
+// how often it has restarted them.
 constexpr const char* agent_store_variable = "TORCHELASTIC_USE_AGENT_STORE";
 constexpr const char* restarts_variable = "TORCHELASTIC_RESTART_COUNT";
 constexpr const char* jobs_variable = "ROTARY_LAB_JOB";

@@ -12,7 +12,7 @@ namespace rotary::lab {
 struct RankEnvironment {
   int rank = 0;
   int size = 1;
-  // Of the store by which they find one another.
+  // The address of the store by which they find one another.
   std::string host = {};
   std::uint16_t port = 0;
   bool hosts_store = false;  // this process does; otherwise rank 0, or what started them all
@@ -21,8 +21,8 @@ struct RankEnvironment {
   int started_by = 0;
 };
 
-// Of RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; absent where neither of the first two is set.
-// Fails where one of the four is missing or no such number.
+// Reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; absent if neither of the first two is set.
+// Fails if one of the four is missing or not such a number.
 [[nodiscard]] std::optional<RankEnvironment> rank_environment();
 
 // "NAME=value" for each variable by which a process that this one starts becomes `rank` of `size`,

@@ -20,8 +20,8 @@ struct BleuScore {
   double half_width = 0;  // of the 95 % interval, by bootstrap over the texts
 };
 
-// Of files with a line for each text. Absent where the program is: `sacrebleu` on the PATH, or what
-// the variable ROTARY_LAB_SACREBLEU names.
+// Scores files with a line for each text. Absent if the program is: `sacrebleu` on the PATH, or the
+// one that the variable ROTARY_LAB_SACREBLEU names.
 [[nodiscard]] std::optional<BleuScore> score_bleu(const std::string& references,
                                                   const std::string& hypotheses);
 
@@ -34,7 +34,7 @@ struct ComparedBleu {
 [[nodiscard]] std::optional<std::vector<ComparedBleu>> compare_bleu(
     const std::string& references, std::span<const std::string> hypotheses);
 
-// What to do where it is absent.
+// Advice for a missing program.
 inline constexpr std::string_view sacrebleu_advice =
     "BLEU needs sacreBLEU: pip install sacrebleu, or ROTARY_LAB_SACREBLEU=PROGRAM";
 

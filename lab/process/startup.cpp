@@ -18,7 +18,7 @@ namespace {
 constexpr const char* core_variable = "OPENBLAS_CORETYPE";
 constexpr const char* guard_variable = "ROTARY_LAB_STARTED_AGAIN";
 
-// Of the OpenBLAS in this process; "" where the BLAS is another one.
+// The core name of the OpenBLAS in this process; "" for another BLAS.
 std::string openblas_core() {
   using CoreName = char* (*)();
   const auto core_name = reinterpret_cast<CoreName>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));

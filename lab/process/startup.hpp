@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must be right before libtorch does its first work, or steps take several times longer:
-// lab/README.md, "Speed on Debian".
+// Settings that must be right before libtorch does its first work, or steps take several times
+// longer: lab/README.md, "Speed on Debian".
 #pragma once
 
 #include <string>

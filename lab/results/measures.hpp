@@ -32,7 +32,7 @@ struct Summary {
 [[nodiscard]] std::optional<Summary> summary_of(const Results& results, const ArmResult& arm,
                                                 const Measure& measure);
 
-// Of the validation loss at the end; absent for cells without a curve, which measure costs.
+// The validation loss at the end; absent for cells without a curve, which measure costs.
 [[nodiscard]] std::optional<Summary> loss_summary(const ArmResult& arm);
 
 [[nodiscard]] ClaimResult judge_claim(const Results& results, const Claim& claim);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a paper printed, beside what the cells reached. Sizes differ by orders, so it is differences
-// that stand side by side.
+// A paper's printed numbers beside those that the cells reached. Sizes differ by orders of
+// magnitude, so differences are compared.
 #pragma once
 
 #include <optional>

@@ -35,7 +35,7 @@ json read_object(const fs::path& path) {
       fmt::format("{} must be an object, got {}", path.string(), object.type_name()));
 }
 
-// Of "seed-17"; absent for other names.
+// 17 for "seed-17"; absent for other names.
 std::optional<std::uint64_t> seed_of(std::string_view folder) {
   if (!folder.starts_with(seed_prefix)) return std::nullopt;
   folder.remove_prefix(seed_prefix.size());

@@ -26,7 +26,7 @@ Verdict judge(std::span<const double> gaps, const std::optional<Interval>& inter
               double margin) noexcept {
   if (gaps.empty()) return Verdict::not_run;
   const auto [least, greatest] = std::ranges::minmax(gaps);
-  // What the mean has to be told from: no effect, or the worst that is still as good.
+  // The border that the mean is compared with: no effect, or the worst that is still as good.
   const double border = std::min(margin, 0.0);
   if (least >= margin && (!interval || interval->low >= border)) return Verdict::confirmed;
   const bool opposite = margin > 0 ? greatest <= -margin : greatest < margin;

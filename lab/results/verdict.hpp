@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What finished cells say about a claim: that one measure is below another by at least a margin.
+// The verdict of finished cells on a claim: that one measure is below another by at least a margin.
 #pragma once
 
 #include <optional>

@@ -20,7 +20,7 @@ struct Budget {
 // "90s", "10m", "1.5h". Fails on anything else.
 [[nodiscard]] double parse_duration(const std::string& text);
 
-// What a cell takes, in seconds of processor time.
+// The cost of a cell, in seconds of processor time.
 struct CellTime {
   double steps_s = 0;  // follows the number of steps
   double fixed_s = 0;  // validations, whose number stays, and what is asked of the finished model
@@ -35,7 +35,7 @@ inline constexpr std::int64_t least_scaled_steps = 20;
 // Steps, warmup and the distance of validations.
 void scale_training(TrainingConfig& training, double scale);
 
-// Of the folder of a cell's experiment; absent where there is none.
+// The budget in the folder of a cell's experiment; absent if there is none.
 [[nodiscard]] std::optional<Budget> read_budget(const std::string& runs, const Cell& cell);
 
 // Whether cells of its experiment began without one.

@@ -14,7 +14,7 @@ void write_durably(const std::string& path, std::string_view bytes);
 // Gives a finished file its name.
 void rename_durably(const std::string& from, const std::string& to);
 
-// What was written to the file so far is on the disk after this.
+// Afterwards everything written to the file so far is on the disk.
 void flush_to_disk(const std::string& path);
 
 void append_to(const std::string& path, std::string_view bytes);

@@ -31,10 +31,10 @@ struct LengthLoss {
   std::int64_t multiple = 0;
   std::string rule = {};            // by which a rotary encoding was stretched; "": as trained
   std::optional<double> loss = {};  // absent: the encoding has no such positions
-  // Of the last quarter of the longest sequences measured, whose bytes see most at the longest
-  // multiple; the same bytes at every multiple. causal_lm.
+  // The loss on the last quarter of the longest sequences measured, whose bytes see most at the
+  // longest multiple; the same bytes at every multiple. causal_lm.
   std::optional<double> last_quarter = {};
-  // Of each window of the longest sequences: the same bytes in every cell of a comparison.
+  // For each window of the longest sequences: the same bytes in every cell of a comparison.
   std::vector<double> windows = {};
   // By position in the sequence, in eighths of the trained tokens; NaN where nothing is predicted.
   std::vector<double> by_position = {};
@@ -48,9 +48,9 @@ struct Outcome {
   double wall_s = 0;
   double cpu_s = 0;
   std::vector<LengthLoss> lengths = {};
-  // What the task has besides: "accuracy", "bleu".
+  // Further measures of the task: "accuracy", "bleu".
   std::map<std::string, double> metrics = {};
-  // All that worked on it, in turn; seldom more than one.
+  // All machines that worked on it, in order; seldom more than one.
   std::vector<Machine> machines = {};
 };
 
@@ -98,7 +98,7 @@ class RunDirectory {
 // Absent where it was not measured.
 [[nodiscard]] std::optional<double> value_of(const Outcome& outcome, const Measure& measure);
 
-// Of a finished cell; absent where there is none.
+// The outcome of a finished cell; absent if there is none.
 [[nodiscard]] std::optional<Outcome> read_outcome(const std::string& path);
 
 }  // namespace rotary::lab

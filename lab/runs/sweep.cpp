@@ -71,7 +71,7 @@ CellState run_sweep(const Sweep& sweep) {
     if (!closed) return CellState::stopped;
     const CellState last = visits.last_state();
     if (!is_open(last)) return last;
-    // What is blocked by a cell of this run is free once that one is finished.
+    // A cell blocked by a cell of this run is free once that one is finished.
     if (*closed && visits.any_blocked()) continue;
     if (last == CellState::blocked || !sweep.wait) return last;
     if (!sweep.wait()) return CellState::stopped;

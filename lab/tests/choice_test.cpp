@@ -92,7 +92,7 @@ TEST_P(EveryChoiceTask, IsLearned) {
   ASSERT_TRUE(outcome.has_value());
   const auto& metrics = outcome->metrics;
   const double accuracy = metrics.at("accuracy");
-  // Of 60 questions chance gets 30 at most, with a standard deviation below 4.
+  // Chance gets at most 30 of 60 questions right, with a standard deviation below 4.
   EXPECT_GT(accuracy, (30 + 4 * 4.0) / 60);
   EXPECT_LT(metrics.at("accuracy_low"), accuracy);
   EXPECT_GE(metrics.at("accuracy_high"), accuracy);

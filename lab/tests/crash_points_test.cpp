@@ -22,7 +22,7 @@
 
 namespace {
 
-// Of this process: at which of its changes of files it is killed; below 0: at none.
+// The number of file changes after which this process is killed; below 0: never.
 int changes_left = -1;
 int changes_made = 0;
 int last_written = -1;  // a file descriptor
@@ -57,7 +57,8 @@ int close(int file) {
   last_written = -1;
   return static_cast<int>(syscall(SYS_close, file));
 }
-// Of several in a row to one file the first counts: before it, and with half of it done.
+// Of several writes in a row to one file the first is a crash point: before it, and with half of it
+// done.
 ssize_t write(int file, const void* bytes, std::size_t size) {
   if (file != last_written) {
     if (ends_here()) (void)raise(SIGKILL);

@@ -129,7 +129,7 @@ TEST(Batch, HidesAboutFifteenPercentAndKeepsWhatWasThere) {
   const Batch plain =
       training_batch(text, {.task = Task::causal_lm, .rows = 64, .tokens = 64}, 1, 0);
   ASSERT_EQ(batch.predicted.size(), batch.targets.size());
-  // Of 4096 bytes 614 are expected, with a standard deviation of 23.
+  // 614 of 4096 bytes are expected, with a standard deviation of 23.
   EXPECT_NEAR(static_cast<double>(batch.predicted.size()), 614, 5 * 23);
   std::size_t hidden = 0;
   for (std::size_t n = 0; n < batch.predicted.size(); ++n) {

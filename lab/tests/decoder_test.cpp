@@ -82,7 +82,7 @@ class Tracker {
     return sum(seen, linear(name + "down", wide));
   }
 
-  // Of a logit.
+  // Tracks the rounding of the logits.
   Tracked logits(const at::Tensor& inputs) {
     const auto embedded = modules_.at("tokens")->as<torch::nn::Embedding>()->forward(inputs);
     const auto x = model_->positions()->add_absolute(embedded).flatten(0, 1);

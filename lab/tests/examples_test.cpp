@@ -102,7 +102,7 @@ TEST_P(EveryChoice, AnswersAreAsOftenOneAsTheOther) {
     for (const std::int64_t answer : training_examples(asked.training(), 10, 1, step).answers)
       counts[static_cast<std::size_t>(answer)] += 1;
   }
-  // Of 600 fair draws the standard deviation is below 12.3.
+  // The standard deviation of 600 fair draws is below 12.3.
   for (const double count : counts) EXPECT_NEAR(count, 600.0 / static_cast<double>(choices), 50);
   const auto held = validation_examples(asked.validation(), 6 * choices).answers;
   for (std::int64_t answer = 0; answer < choices; ++answer)

@@ -24,8 +24,8 @@ namespace rotary::lab {
 
 // loss() is a number of at::Tensor, the mean over a batch.
 double difference(const auto& loss, double& number) {
-  // What is left out is of the fourth power of the step over the size at which the loss bends, 0.02
-  // in embeddings that are normalised, less in distances of passages; rounding is some 1e-10.
+  // The truncation error is of the fourth power of the step over the size at which the loss bends,
+  // 0.02 in embeddings that are normalised, less in distances of passages; rounding is some 1e-10.
   constexpr double step = 1e-5;
   const torch::NoGradGuard no_gradient;
   const double kept = number;

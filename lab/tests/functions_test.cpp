@@ -126,7 +126,7 @@ TEST_F(Functions, TurnedScoresOfXposFadeWithTheDistance) {
   }
 }
 
-// What a GPU is given, on the processor: the same values and gradients.
+// The form that a GPU runs, here on the processor: the same values and gradients.
 TEST_F(Functions, ComposedRotationsAreTheFusedOnes) {
   std::vector<RotarySpec> specs(4, rope());
   specs[1].pairing = Pairing::interleaved;
@@ -278,7 +278,7 @@ TEST_P(Functions, ShawsTablesMeetQueriesAndWeights) {
               {vectors, scores, table});
 }
 
-// What is trained is what linear_attend() computes. Its f64 sums are of at most 37 · 8 products of
+// Training computes the attention of linear_attend(). Its f64 sums have at most 37 · 8 products of
 // numbers of size 1 to 5, divided by a sum of the same positive ones: the bound above.
 TEST_P(Functions, LinearAttentionIsThatOfTheLibrary) {
   const bool causal = GetParam() == Task::causal_lm;

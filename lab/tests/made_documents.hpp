@@ -21,7 +21,7 @@ struct Place {
   std::int64_t offset = 0;  // of the passage's first byte
 };
 
-// Of a passage of at least two tags.
+// The place of a passage of at least two tags.
 inline Place place_of(std::string_view passage) {
   const std::size_t at = passage.find('<');
   const std::string tag(passage.substr(at, tag_bytes));

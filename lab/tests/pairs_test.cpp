@@ -83,7 +83,7 @@ TEST(Pairs, AreParagraphsOfPagesOfTheSameName) {
   write_pages(folder, 120);
   const std::string sources = folder / "en-US";
   const std::string targets = folder / "de";
-  // What is no pair: another number of paragraphs, no such page, the same text, one seen before.
+  // Not pairs: another number of paragraphs, no such page, the same text, one seen before.
   write_text(folder / "de/share/help/de/part0/page0.html", page("de", 0, 5));
   std::filesystem::remove(folder / "de/share/help/de/part1/page1.html");
   write_text(folder / "de/share/help/de/part2/page2.html", page("en-US", 2, 4));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is decided before anything is trained: experiments and their order, learning rates, budgets,
-// data, sizes.
+// The decisions before training: experiments and their order, learning rates, budgets, data, sizes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -153,7 +153,7 @@ class Shared : public testing::Test {
     return losses;
   }
 
-  // Of all numbers of the finished model, one after the other.
+  // All numbers of the finished model, one after the other.
   at::Tensor weights_of(const std::string& name, const Cell& cell) {
     const torch::NoGradGuard no_gradients;
     Trainer trainer(cell, data_for(cell));
@@ -229,7 +229,7 @@ TEST_F(Shared, ALostRankIsAnErrorAndTheStepsUntilThenAreKept) {
   EXPECT_EQ(trainer.machines().back().ranks, 3);
   const auto outcome = train_cell(cell, small_data(), directory, {});
   ASSERT_TRUE(outcome.has_value());
-  // What worked on it, in turn.
+  // The machines that worked on it, in order.
   ASSERT_EQ(outcome->machines.size(), 2U);
   EXPECT_EQ(outcome->machines[1].ranks, 1);
 }

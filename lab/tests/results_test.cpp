@@ -21,7 +21,7 @@
 namespace rotary::lab {
 namespace {
 
-// The probability that Student's t with so many degrees of freedom is beyond ±at: the density,
+// The probability that Student's t with `freedom` degrees of freedom is beyond ±at: the density,
 // integrated by Simpson's rule.
 double beyond(double at, double freedom) {
   const double constant = std::exp(std::lgamma((freedom + 1) / 2) - std::lgamma(freedom / 2)) /
@@ -62,8 +62,9 @@ TEST(Interval, OfTheBootstrapIsThatOfTheMeanAndAlwaysTheSame) {
   for (double& value : values) value = 5 + random.uniform();
   const auto interval = bootstrap_interval(values);
   ASSERT_TRUE(interval);
-  // Of uniform numbers the mean has the deviation sqrt(1 / 12 / n); 1.96 of them on each side. The
-  // sample's own deviation is within 10 % of that, a percentile of 10,000 within 4 %.
+  // The mean of uniform numbers has the deviation sqrt(1 / 12 / n); the interval has 1.96 of them
+  // on each side. The sample's own deviation is within 10 % of that, a percentile of 10,000 within
+  // 4 %.
   const double reach = 1.96 * std::sqrt(1.0 / 12 / 200);
   EXPECT_NEAR((interval->high - interval->low) / 2, reach, 0.14 * reach);
   double mean = 0;

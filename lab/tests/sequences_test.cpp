@@ -158,7 +158,7 @@ TEST(Sequences, CountAnswersThatTheDecoderGives) {
       EXPECT_EQ(exactly_answered(cell, weights, sequence_validation_batch(asked)),
                 metrics.at(metric));
     }
-    // Of nothing any count is right.
+    // Some answers are right; equal counts of 0 would prove nothing.
     EXPECT_GT(metrics.at("exact@1x"), 0);
   }
 }

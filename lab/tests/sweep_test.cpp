@@ -15,7 +15,7 @@ namespace {
 
 using enum CellState;
 
-// What a cell is at each of its visits; the last one for all later ones.
+// The states of a cell at its visits; the last state holds for all later visits.
 class Cells {
  public:
   explicit Cells(std::map<std::int64_t, std::vector<CellState>> states)

@@ -30,7 +30,7 @@ const Dataset& small_data() {
   return data;
 }
 
-// What of a log does not depend on the clock: step, tokens, both losses and the rate.
+// The columns of a log that do not depend on the clock: step, tokens, both losses and the rate.
 std::vector<std::string> losses_of(const RunDirectory& directory) {
   std::vector<std::string> rows;
   std::istringstream log(read_text(directory.path() + "/log.csv"));
@@ -109,7 +109,7 @@ TEST_F(Training, GoesOnBitForBitAfterAnyStep) {
       const TrainOptions stopping{.stops = [&](std::int64_t step) { return step == stop; }};
       EXPECT_FALSE(train_cell(cell, small_data(), parts, stopping).has_value());
       EXPECT_FALSE(parts.finished());
-      // What a killed process wrote after its checkpoint.
+      // Rows that a killed process wrote after its checkpoint.
       write_text(parts.path() + "/log.csv", "30,999,0.1,0.", std::ios::app);
       const auto outcome = train_cell(cell, small_data(), parts, {});
       ASSERT_TRUE(outcome.has_value());

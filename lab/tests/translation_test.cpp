@@ -38,7 +38,7 @@ constexpr ModelConfig small = {
     .task = Task::translation, .d_model = 16, .layers = 2, .heads = 2, .tokens = 12};
 constexpr std::int64_t small_pieces = 40;
 
-// Of lengths 3 and 8, and 9 and 4.
+// Source and target lengths: 3 and 9, 8 and 4.
 std::vector<TokenPair> two_pairs() {
   return {{.text = {}, .source = {5, 6, 7}, .target = {8, 9, 10, 11, 12, 13, 14, 15, 16}},
           {.text = {}, .source = {17, 18, 19, 20, 21, 22, 23, 24}, .target = {25, 26, 27, 39}}};
@@ -123,7 +123,7 @@ TEST(EncoderDecoder, GradientsAreThoseOfDifferences) {
 }
 
 TEST(EncoderDecoder, SmoothsALabel) {
-  // Of logits that are all the same each piece costs ln(pieces), smoothed or not.
+  // With equal logits each piece costs ln(pieces), smoothed or not.
   const torch::NoGradGuard no_gradient;
   EncoderDecoder model = make_model(named_encodings()[0]);
   for (auto& parameter : model->named_parameters()) parameter.value().zero_();

@@ -83,7 +83,7 @@ TORCH_MODULE(ChoiceModel);
 struct Answers {
   double loss = 0;  // nats per example
   std::int64_t right = 0;
-  // Of the answer 1.
+  // Counts for the answer 1.
   std::int64_t true_positives = 0, false_positives = 0, false_negatives = 0;
 };
 
@@ -107,7 +107,7 @@ class Choice final : public Learner {
     model_->to(device());
   }
 
-  // Who asks for it may change it.
+  // The caller may change the model.
   torch::nn::Module& model() override {
     answers_.reset();
     return *model_;

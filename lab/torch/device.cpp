@@ -13,7 +13,7 @@
 namespace rotary::lab {
 namespace {
 
-// Of the process, as torch's number of threads is: it is set once, before the first model.
+// The device of the process, like torch's number of threads: set once, before the first model.
 at::Device& chosen() noexcept {
   static at::Device device(at::kCPU);
   return device;
@@ -38,7 +38,7 @@ void use_device(const std::string& name) {
                     "torch {} sees none",
                     TORCH_VERSION));
   }
-  // Of several processes of one machine each has its own, as far as they go.
+  // Each process of one machine has its own GPU while there are enough.
   const char* const local_rank = std::getenv("LOCAL_RANK");
   const auto index = local_rank == nullptr ? 0UL : std::strtoul(local_rank, nullptr, 10);
   chosen() =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the tensors of this process are: the processor, or a GPU that torch was built for.
+// The device of this process's tensors: the processor, or a GPU that torch was built for.
 #pragma once
 
 #include <torch/torch.h>

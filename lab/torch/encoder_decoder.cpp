@@ -70,7 +70,8 @@ EncoderDecoderImpl::EncoderDecoderImpl(const ModelConfig& model, const Encoding&
                                        std::int64_t pieces, std::uint64_t seed)
     : heads_(model.heads) {
   namespace nn = torch::nn;
-  // Of layers: the encoder's see all of a text, the decoder's what was written.
+  // Configurations of layers: the encoder's see all of a text, the decoder's only what is written
+  // so far.
   const ModelConfig reads = with_task(model, Task::masked_lm);
   const ModelConfig writes = with_task(model, Task::causal_lm);
   torch::manual_seed(seed);

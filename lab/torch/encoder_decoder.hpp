@@ -18,7 +18,7 @@
 
 namespace rotary::lab {
 
-// What the decoder sees of texts that were read.
+// The decoder's view of the encoded texts.
 struct Encoded {
   at::Tensor texts;    // [batch, source_tokens, d_model]
   at::Tensor padding;  // [batch, 1, 1, source_tokens]: 0, or what hides padding

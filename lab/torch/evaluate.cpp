@@ -27,10 +27,10 @@ at::Tensor losses_of(Transformer& model, const Batch& batch, at::Reduction::Redu
                                 reduction);
 }
 
-// By position: in bins of so many to the trained length.
+// Bins of positions up to the trained length.
 constexpr std::int64_t position_bins = 8;
 
-// Where loss n of a validation batch stands.
+// The position of loss n of a validation batch.
 struct Places {
   const std::vector<std::int64_t>& predicted;  // of the batch
   std::int64_t window_tokens;
@@ -43,7 +43,7 @@ struct Places {
   [[nodiscard]] std::int64_t position(std::int64_t n) const { return index(n) % tokens; }
 };
 
-// Of the losses in each bin; NaN where there is none.
+// The mean of the losses in each bin; NaN for an empty bin.
 std::vector<double> means(const at::Tensor& losses, std::int64_t bins, const auto& bin_of) {
   const auto numbers = losses.contiguous();
   const double* const loss = numbers.data_ptr<double>();
@@ -62,7 +62,7 @@ std::vector<double> means(const at::Tensor& losses, std::int64_t bins, const aut
 
 LossSum loss_of(Transformer& model, const Batch& batch) {
   if (batch.targets.empty()) {
-    // Of a share without a hidden byte; its gradients are zeros, not nothing.
+    // For a share without a hidden byte: its gradients are zeros, not absent.
     auto zero = at::zeros({}, at::TensorOptions().device(device()));
     for (const at::Tensor& parameter : model->parameters()) zero = zero + 0 * parameter.sum();
     return {.sum = zero, .count = 0};

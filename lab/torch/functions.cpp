@@ -28,7 +28,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// What is no tensor, carried from forward to backward.
+// A value that is not a tensor, carried from forward to backward.
 template <class T>
 struct Carried : torch::CustomClassHolder {
   explicit Carried(T what) : value(std::move(what)) {}

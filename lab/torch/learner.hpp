@@ -13,7 +13,7 @@
 
 namespace rotary::lab {
 
-// Losses in nats over so many targets.
+// The sum of the losses, in nats, over `count` targets.
 struct LossSum {
   at::Tensor sum;  // of one number, for backward()
   std::int64_t count = 0;
@@ -34,14 +34,14 @@ class Learner {
 
   [[nodiscard]] virtual torch::nn::Module& model() = 0;
 
-  // Of a share of the batch of a step, which is a function of the cell and the step.
+  // The loss of a share of a step's batch, which is a function of the cell and the step.
   [[nodiscard]] virtual LossSum training_loss(std::int64_t step, const Share& share) = 0;
 
   // The mean over questions that training does not see, the same ones at each call.
   [[nodiscard]] virtual double validation_loss() = 0;
 
-  // What is asked of a finished model beyond that: writes lengths and metrics of the outcome, and
-  // files beside the log where there is something to read.
+  // Evaluates a finished model further: writes lengths and metrics of the outcome, and files beside
+  // the log if there is something to read.
   virtual void examine(Outcome& outcome, const RunDirectory& directory) = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training step costs with each encoding, as sequences grow and the tokens of a step stay.
+// Measures the cost of a training step with each encoding, for growing sequences and a constant
+// number of tokens in a step.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ struct CostOptions {
   std::int64_t rounds = 0;            // steps of each encoding that count, >= 1
 };
 
-// Of one length: the processor time of each step, [cell][round].
+// One length: the processor time of each step, [cell][round].
 struct CostRow {
   std::int64_t tokens = 0;
   std::vector<std::vector<double>> step_ms;

@@ -23,7 +23,7 @@
 namespace rotary::lab {
 namespace {
 
-// Of what encodings learn: the streams of batches are numbered by steps.
+// The random stream of what encodings learn: the streams of batches are numbered by steps.
 constexpr std::uint64_t stream = std::uint64_t{1} << 63;
 
 at::Tensor to_tensor(const std::vector<double>& numbers) {

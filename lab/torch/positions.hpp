@@ -19,7 +19,7 @@
 
 namespace rotary::lab {
 
-// What positions do in one layer. What is absent or undefined does nothing.
+// The effect of positions in one layer. Absent or undefined members have none.
 struct LayerTerms {
   std::shared_ptr<const Rotations> q_rotations;
   std::shared_ptr<const Rotations> k_rotations;
@@ -33,20 +33,20 @@ struct LayerTerms {
 
 class PositionsImpl : public torch::nn::Module {
  public:
-  // What is learned begins with numbers that depend on the seed alone.
+  // Learned parameters begin with numbers that depend on the seed alone.
   PositionsImpl(Encoding encoding, const ModelConfig& model, std::uint64_t seed);
 
-  // Whether sequences of so many tokens have positions at all: a learned table ends.
+  // Whether sequences of `tokens` tokens have positions at all: a learned table ends.
   [[nodiscard]] bool reaches(std::int64_t tokens) const;
 
-  // Of a rotary encoding without a scaling rule: turns by the rule of rescaling.hpp from here on,
-  // by none after "". Changes nothing in all others, and says so by false.
+  // For a rotary encoding without a scaling rule: rotates by the rule of rescaling.hpp from now on,
+  // or by none after "". Returns false, and changes nothing, for all other encodings.
   bool rescale(std::string_view rule, const Stretch& stretch);
 
   // x [batch, tokens, d_model]
   [[nodiscard]] at::Tensor add_absolute(const at::Tensor& x) const;
 
-  // For each layer, of sequences of so many tokens.
+  // For each layer, for sequences of `tokens` tokens.
   [[nodiscard]] std::vector<LayerTerms> terms(std::int64_t tokens, at::ScalarType dtype);
 
  private:

@@ -40,8 +40,8 @@ namespace {
 using cli::ExitCode;
 using cli::Failure;
 
-// Of a connection to the store. The queue is a convenience, and is not waited for as long as a
-// group, which cannot do without.
+// Timeouts of a connection to the store. The queue is optional, so it gets less time than a group,
+// which is not.
 constexpr std::int64_t queue_timeout_s = 20;
 constexpr std::int64_t group_timeout_s = 600;
 
@@ -155,7 +155,7 @@ std::shared_ptr<gloo::transport::Device> make_device(const std::string& host) {
   return ProcessGroupGloo::createDefaultDevice();
 }
 
-// What Gloo and the store throw when a connection ends, with the part that says why.
+// Turns what Gloo and the store throw when a connection ends into a failure that says why.
 template <class Work>
 void or_fail(const RankEnvironment& environment, const Work& work) {
   try {

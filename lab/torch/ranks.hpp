@@ -12,7 +12,7 @@
 
 namespace rotary::lab {
 
-// Where ranks find one another, in this process until it is destroyed, on a free port.
+// The store in which ranks find one another, in this process until it is destroyed, on a free port.
 class RankStore {
  public:
   RankStore();
@@ -27,7 +27,7 @@ class RankStore {
   std::unique_ptr<Store> store_;
 };
 
-// Where numbers are that ranks add up.
+// The memory of the numbers that ranks add up.
 enum class Memory { processor, gpu };
 
 class Ranks {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint of a causal model holds, for code that knows no torch.
+// The content of a checkpoint of a causal model, for code without torch.
 #pragma once
 
 #include <cstdint>

@@ -10,12 +10,12 @@
 
 namespace rotary::lab {
 
-// Of the rows of one rank, or of all of them.
+// Sums over the rows of one rank, or of all of them.
 struct StepTotals {
   double loss_sum = 0;
   double targets = 0;
   double cpu_s = 0;       // of the step before
-  double stop_asked = 0;  // by so many ranks
+  double stop_asked = 0;  // the number of ranks that ask for it
 };
 
 class SharedStep {

@@ -93,7 +93,7 @@ bool stops_now(Trainer& trainer, const TrainOptions& options) {
   return trainer.stop_asked();
 }
 
-// Where a rank is lost the steps until then are kept.
+// If a rank is lost, the steps until then are kept.
 double step_of(Trainer& trainer, RunDirectory& directory) {
   try {
     return trainer.step();

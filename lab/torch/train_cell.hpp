@@ -44,7 +44,7 @@ void use_device(const std::string& name);
                                                 RunDirectory& directory,
                                                 const TrainOptions& options);
 
-// What the ranks but rank 0 do while it trains the cell. Absent: stopped.
+// The part of the ranks other than rank 0 while it trains the cell. Absent: stopped.
 [[nodiscard]] std::optional<std::int64_t> follow_cell(const Cell& cell, const Dataset& data,
                                                       const TrainOptions& options);
 

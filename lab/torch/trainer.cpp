@@ -28,7 +28,7 @@ using torch::optim::AdamWOptions;
 using torch::serialize::InputArchive;
 using torch::serialize::OutputArchive;
 
-// Of all threads of the process.
+// Processor seconds of all threads of the process.
 double cpu_seconds() {
   timespec time = {};
   (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

@@ -47,7 +47,7 @@ class Trainer {
   void ask_to_stop() noexcept { asks_to_stop_ = true; }
   [[nodiscard]] bool stop_asked() const noexcept { return stop_asked_; }
 
-  // Of this process; kept where it is another one than that of the steps before.
+  // Records this process's machine if it differs from that of the steps before.
   void record(const Machine& machine);
   [[nodiscard]] const std::vector<Machine>& machines() const noexcept { return machines_; }
 

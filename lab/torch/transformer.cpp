@@ -38,7 +38,7 @@ at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q, const at::T
   at::Tensor scores;
   if (terms.clip) {
     scores = clipped_angle_scores(q, k, *terms.clip) * scale;
-    // Of all, or of each head and batch row, as in masked_scores.
+    // One mask for all, or one for each head and batch row, as in masked_scores.
     if (terms.mask.defined()) scores = (flat(scores) + terms.mask).view(scores.sizes());
   } else {
     const auto turned_q = heads_first(q, terms.q_rotations);

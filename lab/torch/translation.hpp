@@ -17,7 +17,7 @@ namespace rotary::lab {
 // Fails where the data are no pairs.
 [[nodiscard]] std::unique_ptr<Learner> make_translation(const Cell& cell, const Dataset& data);
 
-// Of each target that is no padding, by row: [rows, target_tokens], 0 at padding.
+// The loss of each target other than padding, by row: [rows, target_tokens], 0 at padding.
 [[nodiscard]] at::Tensor translation_losses(EncoderDecoder& model, const PairBatch& batch);
 
 // For backward(). A tenth of what is asked for is spread over all pieces (label smoothing, as in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decode step in C allocates nothing, and what a handle could not be allocated for is an error.
-// Counted by support/counted_new.cpp.
+// The decode step in C allocates nothing, and a failed allocation is an error. Counted by
+// support/counted_new.cpp.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -81,7 +81,7 @@ TEST(CAllocations, AreCounted) {
   rotary_rotations_free(made);
 }
 
-// The rows of so many tokens are no overflow, and more than any machine has.
+// The rows of 2^54 tokens do not overflow, but no machine has the memory.
 TEST(CAllocations, ThatCannotBeAreAnError) {
   Step step;
   rotary_rotations* made = step.rotations;

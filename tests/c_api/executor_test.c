@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The caller's executor is asked, and what it does is the same. */
+/* Calls use the caller's executor and give the same results with it. */
 #include <string.h>
 
 #include "check.h"

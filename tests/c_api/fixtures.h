@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What several tests begin with, and what a rotation must give, by plain formulas. */
+/* Shared setup of several tests, and the expected result of a rotation by plain formulas. */
 #ifndef ROTARY_TESTS_C_API_FIXTURES_H
 #define ROTARY_TESTS_C_API_FIXTURES_H
 
 #include "rotary/rotary.h"
 
-/* Of a spec or with consecutive positions; NULL after a failed check. */
+/* For a spec, or for consecutive positions; NULL after a failed check. */
 rotary_frequencies* frequencies_of(const char* spec_json);
 rotary_rotations* rotations_of(const rotary_frequencies* frequencies, int64_t first, int64_t tokens,
                                int32_t rows);
@@ -21,7 +21,7 @@ double element_at(const rotary_heads_view* view, const int64_t index[4]);
 /* Different numbers of both signs. */
 void fill(rotary_heads_view* view, double offset);
 
-/* What the elements of a view must be. */
+/* The expected elements of a view. */
 typedef struct expected_rotation {
   const rotary_frequencies* frequencies;
   const double* positions; /* [tokens] */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* append and normalize_heads from C: the same bits as rotate, in the slots that were named. */
+/* append and normalize_heads from C: the same bits as rotate, in the given slots. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs were compiled against stays: where the members of version 1 lie, and that a struct
-// grows only behind them.
+// Compiled programs keep working: members of version 1 keep their offsets, and structs grow only at
+// the end.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -70,7 +70,7 @@ TEST(CLayout, PlacesOfVersion1) {
   EXPECT_EQ(offsetof(rotary_append_options, k_norm_order), 24U);
 }
 
-// As long as what came later is part of a struct, so is its place.
+// A later member keeps its offset as long as it is part of the struct.
 TEST(CLayout, PlacesOfLaterMembers) {
   if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers are those of 64-bit machines";
   EXPECT_EQ(offsetof(rotary_rotations_options, tensors), 32U);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every argument that is NULL is named; no function writes anything then. */
+/* Every NULL argument is named in the error; no function writes anything then. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void test_models(void) {
   CHECK_NULL(rotary_frequencies_of_spec_in_context(spec, sizeof spec - 1, 1, NULL), "out");
 }
 
-/* Each sets the error text, which a call that fails otherwise had set before. */
+/* Checks the error text, then makes another call fail, so that the next check sees a new text. */
 static void check_text(const char* name) {
   CHECK(strstr(rotary_last_error(), name) != NULL);
   CHECK_NULL(rotary_force_instruction_set(NULL), "name");

@@ -82,7 +82,7 @@ static void test_positions(int32_t kind, const void* data, const double* expecte
   rotary_frequencies_free(frequencies);
 }
 
-/* The integer whose bits an f16 or bf16 holds is not looked at here: that these turn at all. */
+/* One pair (1, 0) of f16 or bf16, rotated by 1 radian. */
 static void test_narrow(int32_t dtype, uint16_t one) {
   uint16_t q[2] = {one, 0};
   const int64_t single[3] = {1, 1, 2};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows: into the caller's memory, into rotations made before, from somebody else. */
+/* Rows: in the caller's memory, remade into existing rotations, from existing cos and sin. */
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static int same_rows(const rotary_rotations* a, const rotary_rotations* b) {
   return 1;
 }
 
-/* Numerics enter through the spec, the dtype that their table is rounded to through the options. */
+/* The spec sets the numerics, the options set the dtype that their table is rounded to. */
 static void test_numerics(void) {
   rotary_frequencies* const frequencies = frequencies_of(
       "{\"head_dim\": 4, \"base\": 10000, \"pairing\": \"half\","
@@ -156,7 +156,7 @@ static void test_of_cos_sin(const rotary_frequencies* frequencies, int32_t dtype
   CHECK(same_rows(made, copied));
   rotary_rotations_free(copied);
 
-  rows.attention_factor = 2; /* what cos and sin do not contain */
+  rows.attention_factor = 2; /* not the factor in cos and sin */
   copied = made;
   CHECK_FAILS(rotary_rotations_of_cos_sin(&window, &rows, &options, &copied),
               ROTARY_INVALID_ARGUMENT, "attention_factor");

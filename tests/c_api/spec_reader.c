@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the library says of each line of standard input, a spec: "ok", or the status and the error.
- * For schema_test.py. */
+/* Prints the library's answer to each line of standard input, a spec: "ok", or the status and the
+ * error. For schema_test.py. */
 #include <stdio.h>
 #include <string.h>
 

@@ -143,7 +143,7 @@ static void test_later_members(const versioned* each) {
   memset(bytes, 0, sizeof bytes);
   memcpy(bytes, each->valid, each->size);
   CHECK_OK(use_with(each, bytes, each->size + later_bytes));
-  bytes[each->size + later_bytes] = 1; /* beyond struct_size: not looked at */
+  bytes[each->size + later_bytes] = 1; /* beyond struct_size: not read */
   CHECK_OK(use_with(each, bytes, each->size + later_bytes));
   bytes[each->size + later_bytes - 1] = 1;
   CHECK_FAILS(use_with(each, bytes, each->size + later_bytes), ROTARY_UNSUPPORTED, each->name);
@@ -160,18 +160,19 @@ static void test_refused(const versioned* each, size_t offset, const char* messa
   CHECK_FAILS(use_with(each, bytes, each->size), ROTARY_INVALID_ARGUMENT, message);
 }
 
-/* Of the structs that have a member called reserved. */
+/* For structs with a member called reserved. */
 static void test_reserved(const versioned* each, size_t offset) {
   test_refused(each, offset, "reserved must be 0");
 }
 
-/* Of those that end with one, so that what comes next does not lie where padding was. */
+/* For structs that end with a reserved member, so that a new member does not lie where padding
+ * was. */
 static void test_reserved_end(const versioned* each, size_t offset) {
   test_refused(each, offset, "reserved_end must be 0");
 }
 
-/* Of a struct that is filled only struct_size is read, and what a later version adds stays as the
- * caller had it. */
+/* If a function fills a struct it reads only struct_size, and members of a later version keep the
+ * caller's values. */
 static void test_filled_as_far_as_known(void) {
   struct {
     rotary_window window;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every member of a struct of rotary.h arrives at its own place: each has a value of its own here.
+// Every member of a struct of rotary.h arrives at the right place: each has a different value here.
 #include "c_api/values.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `rotary bench attention` stands on: it sees a wrong element, tells encodings from one
-// another and counts as it says.
+// The preconditions of `rotary bench attention`: it detects a wrong element, distinguishes the
+// encodings, and counts operations and bytes as documented.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ TEST(BenchAttention, SeesEachWrongElementOfTheSample) {
   }
 }
 
-// What one encoding makes is refused as the result of every other.
+// The result of one encoding is refused as the result of every other.
 TEST(BenchAttention, TellsEncodingsApart) {
   AttentionLine line{
       .encoding = &encoding("none"), .tokens = 40, .shape = {.heads = 2, .key_heads = 2}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `rotary bench` stands on: it sees a wrong element, times nothing that is wrong, and its
-// rooflines touch the bytes that they are said to.
+// The preconditions of `rotary bench`: it detects a wrong element, does not time a wrong result,
+// and its rooflines touch exactly the bytes that they name.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ TEST(BenchVerification, SeesEachWrongElementOfTheSample) {
       EXPECT_EQ(right.verification().elements, 32 * 2 * 12);
       EXPECT_EQ(right.verification().wrong, 0) << to_string(dtype) << ' ' << to_string(pairing);
       EXPECT_GT(right.verification().worst, 0);
-      // Of the first and the last token: a feature that turns, and one that does not.
+      // In the first and the last token: a feature that turns, and one that does not.
       for (const std::int64_t index : {3, 10, 49 * 24 + 5, 49 * 24 + 23}) {
         std::byte* const at = right.element(index) + size_in_bytes(dtype) - 1;
         *at ^= std::byte{1};  // of the exponent
@@ -103,7 +103,7 @@ TEST(BenchVerification, SamplesTheFirstAndTheLastToken) {
   EXPECT_EQ(many.back(), 4095);
 }
 
-// Says of its result what it was told to.
+// A job that reports the verdict that it was given.
 class FakeJob : public Job {
  public:
   explicit FakeJob(std::int64_t wrong) : wrong_(wrong) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A verdict follows from its evidence, and what was not expected makes the command fail. The
-// verdicts themselves and their numbers: test_claims.py.
+// A verdict follows from its evidence, and an unexpected one makes the command fail. test_claims.py
+// tests the verdicts themselves and their numbers.
 #include "cli/claims/claims.hpp"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(Claims, TheVerdictFollowsFromTheEvidence) {
   EXPECT_EQ(verdict({{met, holds}, {met, holds}, {unmet, fails}}), Verdict::holds_only_if);
   EXPECT_EQ(verdict({{aside, holds}}), Verdict::needs_training);
   EXPECT_EQ(verdict({}), Verdict::needs_training);
-  // It holds here and there, and the condition does not say where.
+  // It holds in some cases, and the condition does not tell which.
   EXPECT_EQ(verdict({{met, fails}, {unmet, holds}}), std::nullopt);
   EXPECT_EQ(verdict({{met, holds}, {met, fails}, {unmet, fails}}), std::nullopt);
   EXPECT_EQ(verdict({{met, holds}, {unmet, fails}, {unmet, holds}}), std::nullopt);
@@ -131,7 +131,7 @@ TEST(Claims, AreNumberedInOrder) {
   for (const claims::Claim& claim : claims::all_claims()) {
     EXPECT_EQ(claim.number, ++number);
     EXPECT_FALSE(claim.statement.empty() || claim.condition.empty()) << claim.name;
-    // Where nothing is computed that decides, somebody's measurement has to stand.
+    // A claim that no computation here decides must cite a published measurement.
     EXPECT_TRUE(claim.verdict != Verdict::needs_training || !claim.published.empty()) << claim.name;
   }
   EXPECT_EQ(number, 21);

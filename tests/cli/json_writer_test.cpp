@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tool writes is JSON, whatever goes in.
+// The tool's output is JSON for any values.
 #include "cli/json_writer.hpp"
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ TEST(JsonWriter, EscapesText) {
             "\"\\u009b\\u202e\\u2028\\udb40\\udc41\"\n");
 }
 
-// Characters can only stand in its strings, whose escapes mean the same.
+// Characters can occur in its strings only, where escapes have the same meaning.
 TEST(JsonWriter, EscapesTextOfADocument) {
   JsonWriter json;
   json.document("{\"a\": \"\u202E\\u202e\U000E0041é\"}");

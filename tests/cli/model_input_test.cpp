@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of a model's rotary embeddings a command uses.
+// Selection of the rotary embedding of a model that a command uses.
 #include "cli/model_input.hpp"
 
 #include <gtest/gtest.h>

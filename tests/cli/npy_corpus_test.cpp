@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NPY files that lie, or look as if: fuzz/corpus/npy.
+// NPY files with false content, or with content that looks false: fuzz/corpus/npy.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -93,7 +93,7 @@ TEST(NpyCorpus, Types) {
     expect_refusals({{descr, malformed, {"must have a descr such as '<f4', got '"}}});
   }
   expect_refusals({
-      // Bytes that are no text, or that a terminal obeys, are not passed on.
+      // Bytes that are not text, or that control a terminal, are not passed on.
       {"descr_no_utf8", malformed, {"got '<?", "?'"}},
       {"descr_control_characters", malformed, {"got '<?[31m'"}},
       {"key_no_utf8", malformed, {"once each, got '?'"}},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NPY files that lie, each refused with an error that says why. The classes are those in which
-// public readers of the format have had faults: lengths beyond the buffer, products that overflow,
-// allocation before checking, pickles.
+// NPY files with false content, each refused with an error that says why. They cover the classes of
+// faults that public readers of the format have had: lengths beyond the buffer, products that
+// overflow, allocation before checking, pickles.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -33,7 +33,7 @@ TEST(HostileNpy, EveryTruncationIsRefused) {
   }
 }
 
-// No single wrong byte may do more than give an error or another valid array.
+// Any single wrong byte gives an error or another valid array.
 TEST(HostileNpy, EveryChangedHeaderByteIsHandled) {
   const std::string file = npy_file(npy_header("<f4", "(2, 3)"), std::string(24, 'x'));
   const std::size_t header_end = file.size() - 24;

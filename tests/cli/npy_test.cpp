@@ -82,7 +82,7 @@ TEST(WriteNpy, GivesBackWhatWasWritten) {
   }
 }
 
-// Whose end only its reader meets.
+// A source whose end is known only to its reader.
 class Pipe : public ByteSource {
  public:
   explicit Pipe(std::string bytes) : bytes_(std::move(bytes)) {}

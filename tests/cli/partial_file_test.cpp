@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A signal that comes while outputs are written leaves nothing behind.
+// A signal that arrives while outputs are written leaves no files behind.
 #include "cli/partial_file.hpp"
 
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@ CARDS = pathlib.Path(os.environ["ROTARY_CARDS"])
 # owner/name at a whole commit, then the path.
 SOURCE = re.compile(r"^[\w.-]+/[\w.-]+ at [0-9a-f]{40}, \S+")
 
-# What this version refuses, and what its error says.
+# The configs that this version refuses, and a part of each error.
 REFUSED = {
     "minimax-m1": "minimax_m1",
     "mixtral-8x7b.params": "rope_theta must be given",

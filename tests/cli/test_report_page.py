@@ -11,7 +11,7 @@ from tool import LLAMA, TWO_TYPES, ToolTest
 
 SECTIONS = ("context", "scaling", "position", "distance", "accuracy")
 
-# What a chart shows: its axes, its marks, and the points of each line.
+# The content of a chart: its axes, its marks, and the points of each line.
 SHOWN = """(() => {
   const charts = {};
   for (const section of document.querySelectorAll("#charts section")) {
@@ -88,7 +88,7 @@ class ReportPageTest(ToolTest):
     def test_controls_change_the_charts(self):
         self.open_two()
         self.assertEqual(tuple(self.browser.evaluate(SHOWN)), SECTIONS)
-        # Of a dynamic rule everything follows the context, beyond the original one.
+        # With a dynamic rule everything follows the context, beyond the original one.
         last = self.browser.evaluate("report.stops.length - 1")
         self.assertEqual(self.changed_by("context", last), set(SECTIONS))
         self.assertEqual(self.changed_by("position", 100), {"position"})

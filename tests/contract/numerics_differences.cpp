@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the numerics lie apart: the table of docs/theory/numerics.md, of 64 random heads for each
-// line, relative to hypot(pair).
+// Measures the differences between the numerics: prints the table of docs/theory/numerics.md, from
+// 64 random heads for each line, relative to hypot(pair).
 //     rotary_numerics_differences
-// Exit code 1: Transformers' float32 lies further from exact values than transformers_agreement.
+// Exit code 1: Transformers' float32 is further from exact values than transformers_agreement.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -66,7 +66,7 @@ Difference difference(const RotarySpec& spec, std::int64_t position, DType dtype
   return result;
 }
 
-// Whether what the contract says of it holds.
+// Prints the differences and returns whether the contract's bound on them holds.
 bool print(const Model& model, const RotarySpec& spec, std::int64_t position) {
   bool holds = true;
   for (const DType dtype : {DType::f32, DType::bf16}) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far cached keys drift from the exact ones when they are shifted again and again: each shift
-// rounds what the last one left. Prints the table of docs/how-to/context-shift.md:
+// Measures how far cached keys drift from the exact ones under repeated shifts, each of which
+// rounds. Prints the table of docs/how-to/context-shift.md:
 //     rotary_shift_drift [tokens [seed]]
 // Keys are normal random numbers, 8 heads of 128, rotated with base 500000 from position 100000 on
-// and moved by -7 each time. Exit code 1: the drift is more than as many times the error bound of
-// one shift.
+// and moved by -7 each time. Exit code 1: the drift exceeds the error bounds of
+// storing and of all shifts together.
 #include <algorithm>
 #include <array>
 #include <cinttypes>
@@ -62,7 +62,7 @@ class Cache {
 
   virtual void shift_by(const Rotations& by) = 0;
   [[nodiscard]] virtual double at(const HeadIndex& index, std::int64_t feature) const = 0;
-  // What storing and every shift so far may have left, relative to a pair of this length.
+  // The largest error after storing and every shift so far, relative to a pair of this length.
   [[nodiscard]] virtual double bound(const HeadIndex& index, double hypot) const = 0;
 };
 

@@ -29,7 +29,7 @@ constexpr std::int64_t tokens = 64;
 constexpr HeadWindow window{
     .head_dim = 2 * pairs, .rotary_dim = 2 * pairs, .first_feature = 0, .pairing = Pairing::half};
 
-// The worst seen of one kind.
+// The worst error found for one kind.
 struct Worst {
   std::string name;
   const char* unit;
@@ -111,8 +111,8 @@ Round make_round(const Kind& kind, test::Random& random) {
   return {std::move(frequencies), std::move(positions), std::move(rotations), std::move(exact)};
 }
 
-// A row's error, of f32 rows what is left of it beyond the half ulp of their one rounding, in units
-// of the angle's share of the bound.
+// A row's error in units of the angle's share of the bound; for f32 rows the part beyond the half
+// ulp of their one rounding.
 void search_rows(const Round& round, Worst& worst) {
   const double factor = round.frequencies.attention_factor;
   const bool is_f64 = round.rotations.row_dtype() == RowDType::f64;
@@ -198,7 +198,7 @@ int search(int rounds, std::uint64_t seed) {
   bool held = true;
   for (std::size_t k = 0; k < std::size(kinds); ++k) {
     const Kind& kind = kinds[k];
-    // A stream of its own, so that another kind changes no witness.
+    // A separate stream, so that another kind changes no witness.
     test::Random random(seed * 1000 + k);
     Worst worst{name_of(kind),
                 kind.dtype == DType::f64 ? "2^-53 hypot(pair)" : "2^-24 hypot(pair)"};

@@ -37,7 +37,7 @@ struct Worst {
   }
 };
 
-// Where the bound is 2^-50 all but alone, and where the position has its largest share.
+// Positions where 2^-50 dominates the bound, or positions where the position's term does.
 std::vector<double> make_positions(test::Random& random) {
   const bool near = random.unit() < 0.5;
   std::vector<double> positions(tokens);

@@ -96,7 +96,7 @@ Rows learned_rows() {
   };
 }
 
-// The cells of a grid; a number that does not fit where they cannot be counted.
+// The number of cells of a grid; if they cannot be counted, a number that does not fit.
 std::int64_t cells(std::int64_t rows, std::int64_t columns) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(rows, columns, &product) ? rows : product;

@@ -112,7 +112,7 @@ Rows paged_rows(Asked asked) {
   };
 }
 
-// A sequence of the first batch row, or none named.
+// A sequence of the first batch row, or no sequences.
 enum class Named { none, one };
 
 Row mapped_row(const PositionMap& map, Named named) {

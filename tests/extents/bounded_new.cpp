@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// operator new as on a machine with little memory: what asks for more than 64 MiB gets none,
-// whatever this machine has or promises. A file of its own, so that no caller is compiled together
-// with the replacement.
+// operator new as on a machine with little memory: requests above 64 MiB fail on every machine. A
+// file of its own, so that no caller is compiled together with the replacement.
 #include <cstddef>
 #include <cstdlib>
 #include <new>

@@ -19,7 +19,7 @@ KvCache cache_of(Sizes n) {
   return {.k = heads({n[6], n[7], n[2], n[3]}), .v = heads({n[6], n[7], n[4], n[5]})};
 }
 
-// Every token in the same slot, or, where that is negative, in none.
+// Every token in the same slot or, if that is negative, in no slot.
 template <class Number>
 SlotMap<Number> slots(Sizes n, const Number& slot) {
   return {.data = &slot, .batch = n[0], .tokens = n[1], .batch_stride = 0, .token_stride = 0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of every public function with sizes of 0 beside sizes that no memory has, and with sizes
-// that strides of 0 pretend to have: each returns, at once, and touches nothing that is not there.
+// Calls every public function with sizes of 0 beside sizes that no memory has, and with sizes that
+// strides of 0 pretend to have: each call returns at once and touches no memory beyond its views.
 #include <gtest/gtest.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -82,14 +82,15 @@ std::vector<std::vector<std::int64_t>> candidates_of(const Row& row, std::int64_
   return candidates;
 }
 
-// An error says what it is.
+// An error has a message.
 void make_call(const Row& row, Sizes sizes) {
   note(row, sizes);
   const Status status = row.call(sizes);
   if (!status && status.error().message.empty()) end_the_process("failed without a message: ");
 }
 
-// Each row in a process of its own, so that one that never returns does not hide the others.
+// Each row runs in a process of its own, so that a call that never returns does not hide the
+// others.
 template <class Calls>
 void expect_every_row_to_return(const Calls& calls) {
   for (const Row& row : all_rows()) {
@@ -146,7 +147,7 @@ std::vector<std::string> exported_symbols() {
   return symbols;
 }
 
-// A new function has a row, or is said to take no size.
+// A new function must have a row, or be listed as taking no size.
 TEST(ExtentsTable, HasARowForEveryExportedFunction) {
   const std::vector<std::string> symbols = exported_symbols();
   ASSERT_FALSE(symbols.empty());

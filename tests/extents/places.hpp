@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of any size for the rows of the table. A view without elements lies where any access ends
-// the process, and so does an array that claims more elements than exist. Views that repeat
-// elements by strides of 0 lie in readable memory.
+// Views of any size for the rows of the table. A view without elements lies in memory where any
+// access ends the process, and so does an array that claims more elements than exist. Views that
+// repeat elements by strides of 0 lie in readable memory.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@
 
 namespace rotary::test {
 
-// 64 KiB of zeros, others for each call until they come round again.
+// 64 KiB of zeros, at another place in each call until the places are used up and repeat.
 [[nodiscard]] void* readable();
 
-// Aligned memory that may be neither read nor written; another place each time, likewise.
+// Aligned memory that may be neither read nor written; another place in each call, likewise.
 [[nodiscard]] void* untouchable();
 
-// Contiguous along extents that are few enough to exist; strides of 0 along the others.
+// Contiguous along extents small enough to exist; strides of 0 along the others.
 [[nodiscard]] HeadsView heads(const Extents& extents, DType dtype = DType::f32);
 [[nodiscard]] TokensView tokens(const TokenExtents& n, DType dtype = DType::f32);
 [[nodiscard]] ScoresView scores(const ScoresExtents& n, DType dtype = DType::f32);
 [[nodiscard]] TableView table(std::int64_t rows, std::int64_t features, DType dtype = DType::f32);
 [[nodiscard]] ConstMatrixView matrix(std::int64_t rows, std::int64_t columns);
 
-// Untouchable but where it has at most 4096 elements.
+// Untouchable unless it has at most 4096 elements.
 template <class Number>
 [[nodiscard]] std::span<Number> numbers(std::int64_t count) {
   const bool exists = count > 0 && count <= 4096;
@@ -48,7 +48,7 @@ template <class Number>
           .token_stride = 0};
 }
 
-// The same for each batch row where there are at most 8, else one row for all of them.
+// Separate for each batch row if there are at most 8, else one for all of them.
 template <class Number>
 [[nodiscard]] PositionArray<Number> positions_for(std::int64_t batch, std::int64_t count) {
   return positions<Number>(batch > 8 && count > 0 ? 1 : batch, count);
@@ -58,7 +58,7 @@ template <class Number>
 [[nodiscard]] HeadWindow window_of_4();
 [[nodiscard]] const Frequencies& frequencies_of_4();
 
-// One row for all of any number of tokens.
+// One row for any number of tokens.
 [[nodiscard]] Result<Rotations> rows_for(std::int64_t count);
 
 template <class T>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Size width{.natural = 4, .held = Held::each};
 
-// For these heads, where there can be a bias of so many, by distance, by key and by pair.
+// Biases by distance, by key and by pair for this number of heads, if such a bias can exist.
 std::vector<RelativeBias> biases(std::int64_t heads) {
   const std::int64_t few = heads >= 1 && heads <= 8 ? heads : 1;
   const std::vector<double> each(static_cast<std::size_t>(few), 0.5);

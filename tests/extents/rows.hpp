@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every public function that takes sizes, as a row of a table: how many sizes, and a call with any
-// of them.
+// The table of every public function that takes sizes: the number of sizes, and a call with given
+// sizes.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace rotary::test {
 
-// repeated: a stride of 0 lets the size be any number, as does a size that is a number alone.
-// each: the size counts elements that exist.
+// repeated: the size may be any number, because a stride of 0 repeats elements or because the size
+// is only a number. each: the size counts elements that exist.
 enum class Held { repeated, each };
 
 struct Size {
@@ -24,8 +24,8 @@ struct Size {
 
 using Sizes = std::span<const std::int64_t>;
 
-// function: how one line of tests/c_api/exported_symbols.txt begins and, after a *, what it also
-// holds; of a C function all of it. Several rows may have it.
+// function: the beginning of a line of tests/c_api/exported_symbols.txt and, after a *, a text that
+// the line also contains; for a C function the whole line. Several rows may have the same.
 struct Row {
   std::string_view function;
   std::vector<Size> sizes;
@@ -43,7 +43,7 @@ using Rows = std::vector<Row>;
 [[nodiscard]] Rows spec_rows();
 [[nodiscard]] Rows c_rows();
 
-// Exported functions that take no size, named likewise; those of C that begin with a name and _.
+// Exported functions that take no size, named likewise; for C a prefix that ends with _.
 [[nodiscard]] std::span<const std::string_view> functions_without_sizes();
 
 }  // namespace rotary::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes in specs and parameters, and what takes none.
+// Sizes in specs and parameters, and functions that take none.
 #include <array>
 #include <utility>
 
@@ -27,7 +27,7 @@ RelativeBias t5_of(Sizes n) {
       .table = matrix(n[0], n[2])};
 }
 
-// Whatever asks a valid bias something.
+// Calls that query a valid bias.
 Status use(const RelativeBias& bias) {
   if (auto status = validate(bias); !status) return status;
   static_cast<void>(head_count(bias));

@@ -40,9 +40,9 @@ SinusoidalSpec spec_of(const std::string& model, std::int64_t dim) {
   return marian_sinusoidal(dim);
 }
 
-// Tables that NumPy made in double have our bits but for ties of the last rounding; torch's float32
-// angles are 2^-24 of the angle off for the frequency, its product and the position each, and their
-// functions some 2^-23.
+// Tables that NumPy made in double have our bits except for ties of the last rounding. torch's
+// float32 angles are each off by 2^-24 of the angle for the frequency, its product and the
+// position, and their functions by some 2^-23.
 TEST(AbsoluteGolden, SinusoidalTables) {
   const auto file = test::read_golden("absolute_encodings");
   std::int64_t same = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transformers keeps state between forward passes: dynamic NTK's frequencies stay those of the
-// longest context so far until one within the original context comes. Here the state is the
-// caller's, one number; with the same number the frequencies are the same.
+// longest context so far until a context within the original one follows. Here the caller keeps
+// that state, one number; the same number gives the same frequencies.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -39,7 +39,7 @@ TEST(DynamicNtkState, IsTheCallers) {
     test::record_bits(got.inv_freq);
     const auto wanted = call.at("inv_freq_last").get<double>();
     EXPECT_NEAR(got.inv_freq.back(), wanted, wanted * 0x1p-20);  // 8 ulp
-    // Where Transformers goes on with frequencies of another length, contexts says so.
+    // contexts tells when Transformers continues with the frequencies of another length.
     EXPECT_EQ(got.contexts.contains(tokens), length == tokens || length == original);
   }
 }

@@ -33,16 +33,16 @@ void expect_near(const std::vector<double>& got, const std::vector<double>& want
   }
 }
 
-// The length for which Transformers computed these. Null is what its class starts with, before it
-// has seen a token: frequencies of a context within the original one.
+// The length for which Transformers computed these. Null is the initial state of its class, before
+// any token: frequencies of a context within the original one.
 std::int64_t context_of(const nlohmann::json& result) {
   if (!result.contains("seq_len")) return 1;
   const auto& given = result.at("seq_len");
   return given.is_null() ? 1 : given.get<std::int64_t>();
 }
 
-// Two computations in double, each as far from the truth as the tolerance says. The maker has
-// LongRoPE's lists in float32, as torch has them.
+// Two computations in double, each within the tolerance of the exact value. The file's LongRoPE
+// lists are float32, as in torch.
 double reference_tolerance(const RotarySpec& spec, std::int64_t context) {
   const bool has_lists = std::holds_alternative<LongRopeScaling>(spec.scaling);
   return 2 * test::frequency_tolerance(spec, context) + (has_lists ? 0x1p-24 : 0);

@@ -34,7 +34,7 @@ RotarySpec gpt_oss(Numerics numerics, YarnRamp ramp) {
 }
 
 // torch's pow is not the nearest float32 for pair 6 of gpt-oss: the buffer of the class holds the
-// next one, which is what the largest difference at 32767 comes from.
+// next one, which causes the largest difference at 32767.
 void use_pow_of_torch(Frequencies& frequencies) {
   double& sixth = frequencies.inv_freq[6];
   sixth = std::nextafter(static_cast<float>(sixth), 1.0F);

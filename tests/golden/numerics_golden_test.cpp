@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numerics::transformers against what the classes of Transformers computed, in float32 and, where
-// the file has it, in bfloat16 and float16. The exact angle is out of this bound by thousands of
-// units at position 131071; the recipe is bit for bit theirs but where torch's pow, cos and sin
-// are not the nearest float32.
+// Numerics::transformers against the results of Transformers' classes, in float32 and, if the file
+// has them, in bfloat16 and float16. At position 131071 the exact angle misses this bound by
+// thousands of units; the recipe matches bit for bit, except if torch's pow, cos or sin is not the
+// nearest float32.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -46,7 +46,7 @@ Case scaled(Case of, const Scaling& scaling) {
   return of;
 }
 
-// Of the file's config: the family's pairing, sense and rounding are what is compared.
+// The case resolved from the file's config; its pairing, sense and rounding come from the family.
 Case resolved(std::string name, std::string_view model_type) {
   auto config = test::read_golden(name).at("config");
   config.emplace("model_type", model_type);
@@ -55,7 +55,7 @@ Case resolved(std::string name, std::string_view model_type) {
   return {std::move(name), model.rotary.at(0).spec};
 }
 
-// As the files' configs say, or their notes where they have none.
+// From the files' configs, or from their notes if they have no config.
 std::vector<Case> cases() {
   constexpr Pairing interleaved = Pairing::interleaved;
   return {
@@ -145,7 +145,7 @@ void compare(const Run& run, const Tensor& src, const Tensor& got, const Tensor&
   });
 }
 
-// outputs: what the run wrote, under the names of the file.
+// outputs: the results of the run, under the names of the file.
 Compared expect_agreement(const Run& run, const nlohmann::json& file,
                           const nlohmann::json& outputs) {
   const Rotations rotations = test::value_of(make_rotations(
@@ -174,7 +174,7 @@ TEST_P(NumericsGolden, AgreesOnEveryDtype) {
     const std::string name(to_string(dtype));
     RecordProperty(name + "_elements", total.elements);
     RecordProperty(name + "_equal", total.equal);
-    // All are, as of today; rounding once would leave four fifths.
+    // As of today all are equal; rounding once would leave four fifths equal.
     if (dtype != DType::f32) {
       EXPECT_GE(total.equal, total.elements * 0.98) << name;
     }

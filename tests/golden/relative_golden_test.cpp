@@ -140,7 +140,7 @@ TEST(RelativeGolden, Formulas) {
   }
 }
 
-// Elements after the query are 0 in the file and left alone here.
+// Elements after the query are 0 in the file and are not compared here.
 TEST(RelativeGolden, ContextualPositions) {
   const auto file = test::read_golden("relative_biases").at("cope");
   const auto tokens = file.at("tokens").get<std::int64_t>();

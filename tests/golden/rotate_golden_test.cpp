@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From config to rotated q and k, against what huggingface/transformers computed in float32.
-// Its float32 angle is what limits the agreement: at position 131071 it is off by more than 1e-3.
+// From config to rotated q and k, against the float32 results of huggingface/transformers. Its
+// float32 angle limits the agreement: at position 131071 it is off by more than 1e-3.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ struct Golden {
 
 class RotateGolden : public testing::TestWithParam<Golden> {};
 
-// GPT-J's file names the numbers that its config would hold.
+// GPT-J's file lists the numbers of a config.
 nlohmann::json config_of(const nlohmann::json& file) {
   if (file.contains("config")) return file.at("config");
   const auto& shape = file.at("q").at("shape");  // [B, T, H, D]
@@ -71,8 +71,8 @@ void expect_agreement(const Tensor& got, const Tensor& wanted, const Tensor& src
   }
 }
 
-// q_out and k_out of the file are what the spec makes of q and k. arranged: puts the features of an
-// output of the file where the spec has them.
+// The spec must give q_out and k_out of the file from q and k. arranged: moves the features of an
+// output of the file to the spec's order.
 template <class Arranged>
 void expect_outputs(const nlohmann::json& file, const RotarySpec& spec, Arranged arranged) {
   const Frequencies frequencies = test::value_of(make_frequencies(spec));
@@ -123,7 +123,7 @@ TEST(RotateGoldenSpecs, DeepseekV2KeepsTheOrder) {
                  deepseek(Pairing::interleaved), as_they_are);
 }
 
-// DeepSeek-V3 turns the same pairs by the same angles, and puts the even features first.
+// DeepSeek-V3 rotates the same pairs by the same angles, and puts the even features first.
 TEST(RotateGoldenSpecs, DeepseekV3PutsTheEvenFeaturesFirst) {
   expect_outputs(
       test::read_golden("deepseek_v2_complex_interleaved"), deepseek(Pairing::interleaved_to_half),

@@ -22,7 +22,7 @@ namespace {
 using test::Layout;
 using test::Tensor;
 
-// What one call allocates; it must succeed.
+// The number of allocations of one call, which must succeed.
 template <class Call>
 std::size_t allocations_of(Call call) {
   const std::size_t before = test::allocation_count();
@@ -124,7 +124,7 @@ TEST(Allocations, OfPositionsThatAContextLimitsAreNone) {
             0U);
 }
 
-// A head whose features change their order, and more of them than go through the buffer for it.
+// A head whose features change their order, with more of them than fit in the buffer for that.
 TEST(Allocations, OfALongHeadThatIsReorderedInPlaceAreNone) {
   const HeadWindow window{.head_dim = 3000,
                           .rotary_dim = 3000,
@@ -140,7 +140,8 @@ TEST(Allocations, OfALongHeadThatIsReorderedInPlaceAreNone) {
   }
 }
 
-// By a map and to consecutive slots, more tokens than the check of a map takes at once, normalised.
+// Append by a map and to consecutive slots, normalised, with more tokens than the check of a map
+// takes at once.
 TEST(Allocations, OfAppendAreNone) {
   const HeadWindow window{
       .head_dim = 50, .rotary_dim = 42, .first_feature = 3, .pairing = Pairing::half};
@@ -169,7 +170,7 @@ TEST(Allocations, OfAppendAreNone) {
   EXPECT_EQ(allocations_of([&] { return normalize_heads(q.view(), q.view(), norm); }), 0U);
 }
 
-// A prefill and a decode step from a state, by every feature map, in a memory of the caller.
+// A prefill and a decode step from a state, with every feature map, in memory of the caller.
 TEST(Allocations, OfLinearAttentionAreNone) {
   const std::vector<float> directions =
       test::value_of(make_random_features({.head_dim = 50, .features = 50}));
@@ -197,7 +198,7 @@ TEST(Allocations, OfLinearAttentionAreNone) {
   }
 }
 
-// Rows in the caller's memory, of every kind of positions and of somebody else's rows.
+// Rows in the caller's memory, for every kind of positions and for a CosSinView.
 TEST(Allocations, OfRowsInCallersMemoryAreNone) {
   const HeadWindow window{
       .head_dim = 160, .rotary_dim = 160, .first_feature = 0, .pairing = Pairing::half};

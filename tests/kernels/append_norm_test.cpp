@@ -222,7 +222,7 @@ TEST(AppendNorm, OfFloat32IsTheStepsOneByOne) {
   }
 }
 
-// More heads than go through the buffer at once: two, then two, then one.
+// More heads than fit in the buffer at once: two, then two, then one.
 TEST(AppendNorm, OfLongHeadsIsTheStepsOneByOne) {
   const Extents n{.tokens = 3, .heads = 5, .features = 900};
   for (const Pairing pairing : {Pairing::half, Pairing::interleaved_to_half}) {
@@ -247,11 +247,11 @@ TEST(AppendNorm, WithoutRotationIsNormalizeHeads) {
 
 struct ExactKeys {
   std::vector<long double> values;  // [heads][features] of one token
-  std::vector<long double> sizes;   // what the bound is relative to
+  std::vector<long double> sizes;   // the sizes that the bound is relative to
   double units = 0;
 };
 
-// Pairs share the size of their hypot; what does not turn has its own.
+// Both features of a pair have the pair's hypot; a feature that does not turn has its own size.
 std::vector<long double> pair_sizes(const std::vector<long double>& token,
                                     const HeadWindow& window) {
   std::vector<long double> sizes;

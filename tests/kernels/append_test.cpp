@@ -42,7 +42,7 @@ Tensor rotated(const Tensor& k, const Rotations& rotations) {
   return to;
 }
 
-// What a cache must hold where token i, of all batch rows, is in slots[i].
+// Checks the cache after token i, counted over all batch rows, was stored in slots[i].
 testing::AssertionResult holds(const Tensor& cache, const Tensor& before, const Tensor& stored,
                                const std::vector<std::int64_t>& slots) {
   const std::int64_t slots_per_block = cache.extents().tokens;
@@ -75,8 +75,8 @@ testing::AssertionResult holds(const Tensor& cache, const Tensor& before, const 
   return result << "bytes between the elements, if nothing is above";
 }
 
-// Two batch rows of seven tokens in pages of four slots: over their edges, backwards, with gaps,
-// the first and the last slot, tokens that are not stored.
+// Two batch rows of seven tokens in pages of four slots: across page borders, backwards, with gaps,
+// with the first and the last slot, and tokens that are not stored.
 constexpr Extents k_extents{.batch = 2, .tokens = 7, .heads = 3, .features = 46};
 constexpr Extents v_extents{.batch = 2, .tokens = 7, .heads = 2, .features = 21};
 const std::vector<std::int64_t> paged = {22, 23, 24, 25, -1, 27, 0, 17, 16, -9, 1, 2, 3, 4};
@@ -145,7 +145,7 @@ TEST(Append, StoresInConsecutiveSlotsOfEachBatchRow) {
   });
 }
 
-// Positions of each batch row's own, as in a ragged batch.
+// Separate positions for each batch row, as in a ragged batch.
 TEST(Append, RotatesByTheRowsOfEachBatchRow) {
   const std::vector<std::int64_t> numbers = {7,      70,     700,    7'000,  70'000, -7, -70,
                                              99'999, 88'888, 77'777, 66'666, 5,      4,  3};
@@ -160,7 +160,8 @@ TEST(Append, RotatesByTheRowsOfEachBatchRow) {
   }
 }
 
-// Keys of a cached document go into another cache as they are moved: one row serves every token.
+// Keys of a cached document are shifted on their way into another cache: one row serves every
+// token.
 TEST(Append, RotatesByTheOneRowOfAShift) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half));
   const RotatedAt from{frequencies, ConsecutivePositions{.first = 900, .tokens = 7}};
@@ -192,7 +193,7 @@ TEST(Append, ReadsAMapWithStrides) {
   EXPECT_TRUE(holds(cache, before, rotated(k, rotations), paged));
 }
 
-// Lengths of every tail, magnitudes of every size: what is rounded to 16 bits is the float32
+// Lengths with every tail and magnitudes of every size: the 16-bit result is the rounded float32
 // result.
 TEST(Append, NarrowsHeadsOfEveryLength) {
   for (std::int64_t features = 2; features <= 140; features += features < 72 ? 2 : 14) {
@@ -242,7 +243,7 @@ TEST(Append, IsWithinTheBoundOfTheReference) {
   }
 }
 
-// A long call in any order of its parts, to slots in any order: the bytes of one thread.
+// A long call whose parts run in any order, to slots in any order: the bytes of one thread.
 TEST(Append, GivesTheSameBytesForAnySplit) {
   constexpr std::int64_t tokens = 300;
   const Extents n{.batch = 2, .tokens = tokens, .heads = 2, .features = 46};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables and rows of a bias that attend() keeps from block to block: FIRE on both sides of its
-// threshold, and sequences that share their distances or do not.
+// The bias tables and rows that attend() keeps from block to block: FIRE on both sides of its
+// threshold, and sequences with equal and with different distances.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 using test::AttendCase;
 using test::Attended;
 
-// Breaks of x all over (0, 1), two of them alike, and units that count always and never.
+// Breaks of x spread over (0, 1), two of them equal, and units that are always and never active.
 Fire fire_of(double threshold, std::int64_t heads) {
   Fire fire{.c = -0.3, .threshold = threshold};
   constexpr std::int64_t width = 26;
@@ -36,8 +36,8 @@ Fire fire_of(double threshold, std::int64_t heads) {
   return fire;
 }
 
-// Up to the threshold queries share a table by distance, which holds what any of them sees: here
-// nothing. Queries beyond one that float64 takes for the threshold are beyond it.
+// Up to the threshold queries share a table by distance for the keys that any of them sees: here
+// none. Queries beyond the float64 that serves as threshold are beyond it.
 TEST(AttendBias, SharesTablesOfFireUpToItsThresholdAlone) {
   const std::int64_t far = (std::int64_t{1} << 54) - 8;
   struct Case {
@@ -65,8 +65,8 @@ TEST(AttendBias, SharesTablesOfFireUpToItsThresholdAlone) {
   }
 }
 
-// Rows and queries are counted so that the threshold lies before, among and behind the queries, and
-// the queries among more than one tile of keys.
+// The numbers of rows and queries place the threshold before, among and behind the queries, and the
+// queries in more than one tile of keys.
 TEST(AttendBias, DividesFireByTheQueryBeyondItsThreshold) {
   const AttentionMask masks[] = {{.order = AttentionOrder::causal},
                                  {.order = AttentionOrder::bidirectional},
@@ -97,7 +97,8 @@ TEST(AttendBias, DividesFireByTheQueryBeyondItsThreshold) {
   }
 }
 
-// One call for all sequences gives the bits of one call for each, whichever tables were there.
+// One call for all sequences gives the bits of one call for each, regardless of the tables from
+// before.
 TEST(AttendBias, KeepsNothingOfAnotherSequence) {
   const std::vector<AttentionSequence> sequences = {
       {0, 0, 9, 0, 200, 191, 0},     {0, 9, 9, 90, 110, 101, 0}, {0, 18, 9, 0, 300, 291, 0},

@@ -38,7 +38,7 @@ struct State {
             .sums_of_weights = weights.data() + row * sums_of_weights_size(places),
             .places = places};
   }
-  // What is beyond the places belongs to the outermost ones.
+  // Weights beyond the places belong to the outermost places.
   double weight_at(std::int64_t row, std::int64_t place) const {
     double weight = 0;
     for (std::int64_t i = 0; i < sums_of_weights_size(places); ++i) {
@@ -62,7 +62,7 @@ struct State {
   Floats max, sum, sums, weights;
 };
 
-// How a call is cut: rows of a call, and keys of a call, a multiple of keys_of_tile.
+// The split of a call: rows of a call, and keys of a call, a multiple of keys_of_tile.
 struct Cut {
   std::int64_t rows = 1000;
   std::int64_t keys = 1024;
@@ -361,8 +361,8 @@ TEST(AttendKernels, PartsOverOtherKeysAreMerged) {
   }
 }
 
-// A later key of another row, in the same tile of rows: NaN where a row attends to it, and no
-// trace of it elsewhere.
+// Another row's later key in the same tile of rows: NaN in the rows that attend to it, and no
+// effect elsewhere.
 TEST(AttendKernels, MaskedKeysLeaveNoTrace) {
   Random random(9);
   for (const std::int64_t rows : {1, 5, 12, 30}) {

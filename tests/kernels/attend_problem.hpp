@@ -31,7 +31,7 @@ inline constexpr double u = 0x1p-24;
 
 inline const KernelTable& table() { return *test::value_of(active_kernels()); }
 
-// Exactly so many aligned floats, with guards around them.
+// `count` aligned floats, with guards on both sides.
 class Floats {
  public:
   explicit Floats(std::int64_t count, float value = 0)
@@ -66,14 +66,13 @@ inline const AttendTypeKernels& kernels_of(Type type) {
   return type == Type::f32 ? all.f32 : type == Type::bf16 ? all.bf16 : all.f16;
 }
 
-// How the heads of keys lie.
+// The layout of the heads of keys.
 struct Lying {
   std::int64_t block_keys = 1;
   std::int64_t padding = 0;  // elements between heads
 };
 
-// Heads in blocks of memory of their own, so that a sanitizer sees each byte beyond, and their
-// values.
+// Heads in separate blocks of memory, so that a sanitizer sees each byte beyond, and their values.
 struct Tensor {
   Tensor(Type type, std::int64_t heads, std::int64_t features, const Lying& lying, Random& random)
       : stride(features + lying.padding) {
@@ -119,7 +118,7 @@ inline constexpr std::array shapes = {Shape::causal,  Shape::bidirectional, Shap
 inline constexpr std::array biases = {Bias::none, Bias::toeplitz, Bias::clipped, Bias::dense,
                                       Bias::with_minus_infinity};
 
-// Of the sums of weights: distances clipped to 7 before the query and 12 after it.
+// Places of the sums of weights: distances clipped to 7 before the query and 12 after it.
 inline constexpr std::int64_t places = 20;
 
 struct Sizes {
@@ -222,7 +221,7 @@ struct Problem {
     turn(q, of_queries);
   }
 
-  // The values alone: what is in memory is turned by the kernels.
+  // The values only: the kernels rotate the elements in memory.
   void turn(Tensor& tensor, const HeadRotation& rotation) const {
     for (std::size_t h = 0; h < tensor.values.size(); ++h) {
       const float* const cos = rotation.rows + static_cast<std::int64_t>(h) * rotation.row_stride;
@@ -241,7 +240,7 @@ struct Problem {
     }
   }
 
-  // What no row attends to may hold anything.
+  // Keys that no row attends to may hold any bytes.
   void poison() {
     for (std::int64_t j = 0; j < size.keys; ++j) {
       const auto attends = [j](const RowLimits& row) {

@@ -25,7 +25,7 @@ using test::small;
 constexpr AttentionMask causal{.order = AttentionOrder::causal};
 constexpr AttentionMask bidirectional{.order = AttentionOrder::bidirectional};
 
-// A window with this for both tables, in numbers that repeat.
+// This window for both tables, with repeating numbers.
 reference::AttentionEncoding shaw(const ShawWindow& window, const test::AttentionShape& shape) {
   const auto vectors = [&](std::int64_t features, double factor) {
     reference::ShawVectors of{window, {}};
@@ -37,8 +37,8 @@ reference::AttentionEncoding shaw(const ShawWindow& window, const test::Attentio
           .shaw_values = vectors(shape.value_features, -1)};
 }
 
-// Windows of nothing, to one side, smaller and larger than sequences and tiles; sequences of 0 and
-// 1 tokens; few queries, and many, in several blocks.
+// Windows that are empty, one-sided, smaller and larger than sequences and tiles; sequences of 0
+// and 1 tokens; few queries, and many, in several blocks.
 TEST(AttendShaw, TakesShawVectorsOfAnyWindow) {
   struct Sizes {
     std::int64_t queries, keys, heads, key_heads;
@@ -95,8 +95,8 @@ TEST(AttendShaw, TakesShawTablesOfAnyDTypeAndLayout) {
   }
 }
 
-// Vectors of distances beyond the window to either side, between sinks and the window, and after
-// the query are NaN.
+// NaN in the vectors of distances beyond the window to either side, between sinks and the window,
+// and after the query.
 TEST(AttendShaw, NeverMeetsShawVectorsOfDistancesThatAreNotSeen) {
   struct Unseen {
     std::int64_t queries;
@@ -126,7 +126,7 @@ TEST(AttendShaw, NeverMeetsShawVectorsOfDistancesThatAreNotSeen) {
   }
 }
 
-// Of every mask and every encoding, a third of their pairs.
+// A third of all pairs of mask and encoding.
 TEST(AttendWeights, GivesWeights) {
   std::uint64_t seed = 1300;
   const std::vector<test::EncodingSample> encodings = test::attend_encodings(small);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times the kernels of attention alone, beside what the machine's multipliers and its memory allow:
-// for work on the kernels, which want no reference and no public API around them. Not a test.
-// Usage: rotary_attend_speed [seconds for each line] [instruction set]
+// Times the kernels of attention alone, beside the limits of the machine's multipliers and memory.
+// For work on the kernels, without reference and public API. Not a test. Usage: rotary_attend_speed
+// [seconds for each line] [instruction set]
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -68,7 +68,7 @@ constexpr int peak_steps = 20000;
 constexpr double peak_operations = 2.0 * 16 * 16 * peak_steps;
 volatile float sink;
 
-// Eight sums that do not wait for one another.
+// Eight independent sums.
 void multiply_and_add_512() {
   for (int step = 0; step < 2 * peak_steps; ++step) {
     asm volatile(
@@ -103,7 +103,7 @@ void multiply_and_add_256() {
   }
 }
 
-// The bytes, read as fast as one thread can.
+// Reads the bytes as fast as one thread can.
 [[gnu::target("avx512f")]] void read_512(const float* data, std::int64_t floats) {
   Wide sums[4] = {};
   for (std::int64_t i = 0; i < floats; i += 64) {

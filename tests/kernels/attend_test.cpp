@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // attend() against the reference attention: every encoding, mask, dtype and layout, within the
-// published bound; and what its bits may not depend on.
+// published bound; and the inputs that its bits do not depend on.
 #include "support/attend.hpp"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Attend, IsWithinTheBoundForEveryEncodingAndMask) {
   }
 }
 
-// Every dtype of q, k and v alike, and of out; and all different.
+// Each dtype for q, k and v together, each dtype for out; and all different.
 TEST(Attend, TakesAnyDTypes) {
   const DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
   std::uint64_t seed = 200;
@@ -106,7 +106,7 @@ TEST(Attend, TakesAnyLayoutOfAdjacentFeatures) {
   }
 }
 
-// Lengths around those of vectors, panels, groups, blocks and tiles.
+// Lengths near those of vectors, panels, groups, blocks and tiles.
 TEST(Attend, TakesAnySizes) {
   struct Sizes {
     std::int64_t features, value_features, queries, keys, heads, key_heads;
@@ -175,8 +175,8 @@ TEST(Attend, TakesEncodingsOverManyTiles) {
                         .seed = 510}));
 }
 
-// Keys and values in no sequence, out of the window or after the query are NaN and infinities; so
-// is one query, which reaches no other one.
+// Keys and values in no sequence, outside the window or after the query are NaN and infinities; so
+// is one query, which affects no other.
 TEST(Attend, NeverMeetsWhatAQueryDoesNotSee) {
   for (const std::int64_t queries : {2, 9}) {
     test::AttentionShape shape = small;
@@ -251,7 +251,7 @@ TEST(Attend, KeepsHugeScoresAndBiasesInHand) {
   }
 }
 
-// Of -inf alone nothing is left: zeros, and -inf for the log-sum-exp.
+// If every score is -inf, the results are zeros, and -inf for the log-sum-exp.
 TEST(Attend, GivesZerosWhereEveryScoreIsMinusInfinity) {
   const std::vector<double> numbers(8 * 4, -infinity);
   AttendCase made_of{.shape = small, .scale = 1, .seed = 710};
@@ -327,7 +327,7 @@ Executor executor_of(const Order& order) {
           .concurrency = order.concurrency};
 }
 
-// Executors, memory of the caller with anything in it, and other rows' values change no bit.
+// Executors, caller's memory with any content, and other rows' values change no bit.
 TEST(Attend, GivesTheSameBitsWhoeverRunsIt) {
   const Order orders[] = {{1, 1}, {2, 1}, {3, 2}, {7, 5}, {1000, 1}};
   for (const test::EncodingSample& encoding : test::attend_encodings(small)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations from somebody else's cos and sin: exactly the table's values, from every layout in
-// which engines hold them, and rotate() turns by them as by rows of its own.
+// Rotations from existing cos and sin: exactly the table's values, from every layout that engines
+// use, and rotate() uses them like rows of its own.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -88,7 +88,7 @@ TEST(CosSinRows, OfVllm) {
   expect_rotates_alike(read, own);
 }
 
-// One for each feature, neighbours alike: GPT-J's repeat_interleave, a pair stride of 2.
+// One for each feature, equal for neighbours: GPT-J's repeat_interleave, a pair stride of 2.
 TEST(CosSinRows, OfGptJ) {
   const Rotations own = own_rows(Pairing::interleaved);
   std::vector<float> cos;
@@ -109,8 +109,8 @@ TEST(CosSinRows, OfGptJ) {
   expect_rotates_alike(read, own);
 }
 
-// What another engine makes in float32, far along: its angle is off by half an ulp of p * inv_freq
-// (and inv_freq by as much), and the rotated pair by no more.
+// Rows of another engine in float32 at a large position: the angle is off by half an ulp of p *
+// inv_freq (and inv_freq by as much), and the rotated pair by no more.
 TEST(CosSinRows, OfFloat32AnglesRotateAsFarAsTheirAnglesAre) {
   const HeadWindow window{
       .head_dim = 128, .rotary_dim = 128, .first_feature = 0, .pairing = Pairing::half};
@@ -160,7 +160,7 @@ CosSinView view_of(const std::vector<Element>& cos, const std::vector<Element>& 
           .token_stride = pairs};
 }
 
-// Rows of each dtype by a conversion of the test's own, then back through the library.
+// Rows of each dtype by the test's own conversion, then back through the library.
 TEST(CosSinRows, WidenExactly) {
   const Rotations own = own_rows(Pairing::half);
   std::vector<float> cos;
@@ -298,7 +298,7 @@ TEST(CosSinRows, ReadAnyStrides) {
   }
 }
 
-// What lies between the pairs and the next row is what own rows have there.
+// The padding between the pairs and the next row is that of own rows.
 TEST(CosSinRows, PadAsOwnRowsDo) {
   const Rotations own = own_rows(Pairing::half);
   ASSERT_GT(own.lane_stride(), pairs);

@@ -54,7 +54,7 @@ AttendCase long_case(std::int64_t queries, std::int64_t keys) {
           .seed = static_cast<std::uint64_t>(keys + queries)};
 }
 
-// Around the places where keys are cut, and with no key in the middle.
+// Numbers of keys near the places where keys are split, and with no key in the middle.
 TEST(Decode, IsWithinTheBoundAcrossSplits) {
   const AttentionMask ends_before{.order = AttentionOrder::bidirectional, .right = -2040};
   const AttentionMask few{.order = AttentionOrder::causal, .left = 100, .sinks = 5};
@@ -79,7 +79,7 @@ TEST(Decode, IsWithinTheBoundAcrossSplits) {
   }
 }
 
-// Of numbers that repeat.
+// Vectors of repeating numbers.
 reference::ShawVectors vectors_of(const ShawWindow& window, std::int64_t features) {
   reference::ShawVectors of{window, {}};
   for (std::int64_t i = 0; i < window.rows() * features; ++i)
@@ -87,9 +87,9 @@ reference::ShawVectors vectors_of(const ShawWindow& window, std::int64_t feature
   return of;
 }
 
-// Windows that end within a split of the keys and beyond it; rows that stream, of several kv heads
-// and of one, and rows that are packed, for keys are not of the values' dtype; weights, whose keys
-// are not split.
+// Windows that end within a split of the keys and beyond it; streamed rows, of several kv heads and
+// of one; packed rows, because keys and values differ in dtype; weights, which prevent a split of
+// the keys.
 TEST(Decode, MeetsShawVectorsAcrossSplits) {
   const AttentionMask few{.order = AttentionOrder::causal, .left = 2060, .sinks = 5};
   const AttentionMask ends_before{.order = AttentionOrder::bidirectional, .right = -2040};
@@ -143,7 +143,7 @@ TEST(Decode, IsWithinTheBoundForAnyFewQueries) {
   }
 }
 
-// Really at once, none before all have started, so that any split may be the last one to end.
+// Tasks wait until all have started, so that any split may be the last one to end.
 Executor threads(std::int64_t concurrency) {
   return {.run =
               [](void*, std::int64_t count, ExecutorTask task, void* state) {
@@ -284,8 +284,8 @@ TEST(Decode, StepByStepIsWhatPrefillMakes) {
   }
 }
 
-// Four sinks and the last twelve tokens at positions of the cache, 0 to 15, whatever those of the
-// text: keys stay unrotated, and a block table of pages of one slot says which are left.
+// Four sinks and the last twelve tokens at positions of the cache, 0 to 15, instead of those of the
+// text: keys stay unrotated, and a block table of pages of one slot selects the remaining keys.
 TEST(Decode, StreamsWithSinksAndPositionsOfTheCache) {
   Attended text(stream_case());
   constexpr std::int64_t kept = 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ROTARY_INSTRUCTION_SET with a name that means nothing here: every operation refuses, nothing is
-// written, and choosing a real one afterwards works. One test, because the first use decides.
+// ROTARY_INSTRUCTION_SET with an unknown name: every operation refuses and writes nothing, and
+// choosing a real set afterwards works. One test, because the first use decides.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

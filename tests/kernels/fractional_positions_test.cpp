@@ -67,7 +67,7 @@ TEST(FractionalPositions, StayWithinTheBound) {
   }
 }
 
-// A fraction of a position can be many turns, and the smallest part of one.
+// A fraction of a position can be many turns, or the smallest part of one.
 TEST(FractionalPositions, StayWithinTheBoundForHostileFrequencies) {
   expect_within_bound(
       frequencies_of({0, std::numeric_limits<double>::denorm_min(), 0x1p-200, 0x1p-70, 0x1p-64,
@@ -84,7 +84,7 @@ TEST(FractionalPositions, StayWithinTheBoundForRandomFrequencies) {
   expect_within_bound(frequencies_of(inv_freq, 1.25), remarkable_positions());
 }
 
-// Pairs are taken in blocks; none may be left out, and padding must not be what a pair is.
+// Pairs are computed in blocks; none may be left out, and padding must not be taken for a pair.
 TEST(FractionalPositions, StayWithinTheBoundForAnyNumberOfPairs) {
   for (const std::size_t pairs : {1U, 2U, 15U, 16U, 17U, 63U, 64U, 65U, 80U, 128U, 129U}) {
     expect_within_bound(test::frequencies_of(window_of(pairs), 1.25), {0.5, -77.125, 1e9 + 0.1});
@@ -108,7 +108,7 @@ TEST(FractionalPositions, AreTheBitsOfTheIntegerAtIntegers) {
   }
 }
 
-// A row depends on its position alone: not on its neighbours, integers or not, nor on strides.
+// A row depends on its position alone, not on its neighbours, integers or not, nor on strides.
 TEST(FractionalPositions, AreTheSameBitsWhateverTheirNeighbours) {
   const std::vector<double> positions = {7,    8,   8.5, 9,   10,           11.25, 11.25, 12,
                                          -0.5, 0.5, 1.5, 2.5, 2147483648.5, 3,     4,     5};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forcing an instruction set: the forced one is what runs, the tests cover each, and two of them
-// agree within twice the bound.
+// Forcing an instruction set: the forced set runs, the tests cover each, and any two agree within
+// twice the bound.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ constexpr ConsecutivePositions positions{.first = 100, .tokens = 7};
 constexpr HeadWindow window{
     .head_dim = 94, .rotary_dim = 94, .first_feature = 0, .pairing = Pairing::half};
 
-// Puts back what was in use, so that a forced run of this binary stays forced.
+// Restores the set that was in use, so that a forced run of this binary stays forced.
 class Restore {
  public:
   Restore() : before_(test::value_of(instruction_set())) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// linear_attend against the reference, which knows no sums, chunks or reductions: every dtype,
-// mask, feature map and grouping of heads; sizes around a chunk; packed documents; decode steps;
-// features of hostile magnitude.
+// linear_attend against the reference, which has no running sums, chunks or reduced exponents:
+// every dtype, mask, feature map and grouping of heads; sizes around a chunk; packed documents;
+// decode steps; features of extreme magnitude.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -119,7 +119,7 @@ TEST(LinearAttention, FeaturesAreWithinTheirBound) {
   }
 }
 
-// Around lanes, blocks of queries and chunks.
+// Sizes near those of lanes, blocks of queries and chunks.
 TEST(LinearAttention, OfEverySize) {
   for (const LinearMask mask : masks) {
     for (const std::int64_t tokens : {0, 1, 2, 15, 16, 17, 33, 63, 64, 65, 129, 200}) {
@@ -158,7 +158,7 @@ TEST(LinearAttention, OfOtherNumbersOfKeys) {
   }
 }
 
-// Padding at the start, inside and at the end, documents of all lengths, a number that comes again.
+// Padding at the start, inside and at the end, documents of all lengths, a number that returns.
 TEST(LinearAttention, OfPackedDocumentsAndPadding) {
   std::vector<std::int32_t> segments;
   const auto append = [&](std::int64_t count, std::int32_t number) {
@@ -220,7 +220,7 @@ TEST(LinearAttention, GoesOnFromAState) {
         ASSERT_TRUE(is_linear_attention(out, begin, of, qkv)) << "from token " << begin;
         begin += count;
       }
-      // Queries alone meet all keys so far.
+      // Queries without keys of their own see all keys so far.
       const LinearCase all{.map = map, .mask = LinearMask::bidirectional};
       OwnedState more(1, of.window->head_dim, 3);
       for (const std::int64_t half : {0, 45}) {
@@ -238,7 +238,7 @@ TEST(LinearAttention, GoesOnFromAState) {
   }
 }
 
-// The state is the last document's, and its document goes on.
+// The state is that of the last document, which continues.
 TEST(LinearAttention, LeavesTheStateOfTheLastDocument) {
   for (const LinearMask mask : masks) {
     const LinearCase of{.map = EluPlusOne{}, .mask = mask, .segments = {1, 1, 2, 2, 2, -1}};
@@ -260,7 +260,7 @@ TEST(LinearAttention, LeavesTheStateOfTheLastDocument) {
 }
 
 // Exponents that grow and fall by far more than float32 holds, within a chunk and between chunks:
-// what a query sees decides what its sums are relative to, not what comes later.
+// the keys that a query sees decide the reduction of its sums, later keys do not.
 TEST(LinearAttention, OfExponentsFarApart) {
   for (const FeatureMap& map : all_maps()) {
     for (const LinearMask mask : masks) {
@@ -290,7 +290,7 @@ bool all_finite(const Tensor& tensor) {
   return finite;
 }
 
-// Denominators of 0, or as small as it likes.
+// Denominators of 0, or arbitrarily small.
 TEST(LinearAttention, IsFiniteForAnyMagnitude) {
   for (const FeatureMap& map : all_maps()) {
     for (const double epsilon : {0.0, 1e-30, 1e-6}) {
@@ -329,7 +329,7 @@ TEST(LinearAttention, OfADenominatorOfZeroIsZero) {
   }
 }
 
-// What a causal query does not see does not reach it, not even as a NaN.
+// Keys that a causal query does not see never affect it, not even a NaN.
 TEST(LinearAttention, SpecialValuesStayWithThoseThatSeeThem) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frequencies below 0 turn a pair by -φ: rows within the bound of any others, and the rotation is
-// the one whose transpose that of the positive frequencies is.
+// Frequencies below 0 turn a pair by -φ: rows are within the usual bound, and the rotation is the
+// transpose of that of the positive frequencies.
 #include <gtest/gtest.h>
 
 #include <cmath>

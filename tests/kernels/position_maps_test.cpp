@@ -47,7 +47,7 @@ constexpr std::int64_t head_dim = 14;
 constexpr std::int64_t value_features = 5;
 constexpr double scale = 0.7;
 
-// 5 pairs between features that do not turn; the fastest comes round within 7 positions.
+// 5 pairs between features that do not turn; the fastest completes a turn within 7 positions.
 Frequencies frequencies_of(Pairing pairing) {
   const HeadWindow window{
       .head_dim = head_dim, .rotary_dim = 10, .first_feature = 3, .pairing = pairing};
@@ -165,7 +165,7 @@ AttendedRow row_of(const Case& of, double factor) {
           .rotation = 2 * rotate_error_bound(Direction::forward, 1.25, farthest)};
 }
 
-// Of a stored element.
+// The bound of a stored element.
 double bound_of(const Case& of, double factor) {
   constexpr std::int64_t most_parts = 6;  // of 5 pairs
   const double units = attend_mapped_error_bound(row_of(of, factor), most_parts);
@@ -222,7 +222,7 @@ TEST(PositionMaps, AttendAsTheirDefinitionSays) {
   }
 }
 
-// The whole, and its last rows as a decode step reads them.
+// The whole computation, and its last rows as decode steps.
 TEST(PositionMaps, DecodeAsTheWholeDoes) {
   for (const PositionMap& map : maps()) {
     const Case whole{.map = map, .queries = 61, .keys = 61};
@@ -257,8 +257,8 @@ TEST(PositionMaps, SizesNoneAndOne) {
   }
 }
 
-// Maps that leave every distance as it is, over several blocks of queries, in the strides of dual
-// chunk attention too.
+// Maps that keep every distance, over several blocks of queries, in the strides of dual chunk
+// attention too.
 TEST(PositionMaps, OfNoEffectAreRotaryEmbedding) {
   constexpr std::int64_t tokens = 1100;
   const Frequencies frequencies = frequencies_of(Pairing::half);
@@ -285,7 +285,7 @@ TEST(PositionMaps, OfNoEffectAreRotaryEmbedding) {
   }
 }
 
-// Documents far away, before 0, with queries and keys apart, and queries of none.
+// Documents far away, before position 0, with queries and keys apart, and without queries.
 TEST(PositionMaps, PackedSequencesHavePositionsOfTheirOwn) {
   const std::vector<AttentionSequence> sequences = {
       {0, 0, 20, 0, 20, 100000, 100000}, {0, 22, 18, 20, 30, 12, 0}, {0, 41, 5, 50, 2, 7, 7},

@@ -20,7 +20,7 @@ namespace {
 using test::value_of;
 
 constexpr DType table_dtypes[] = {DType::f32, DType::bf16, DType::f16};
-// Around what float32 holds exactly, 2^24, and far beyond.
+// Positions near 2^24, up to which float32 holds all integers, and far beyond.
 const std::vector<std::int64_t> any_positions = {
     0, 1, -7, 1000, 131071, 16777217, -99999999, 2147483647, 1LL << 40, -(1LL << 62) - 12345};
 const std::vector<std::int32_t> int32_positions = {0,      1,        -7,        1000,
@@ -135,8 +135,8 @@ TEST(RecipeRows, GgmlWithoutFactors) {
   expect_ggml(spec_of(Numerics::ggml, NtkScaling{.alpha = 8}), ntk);
 }
 
-// llama-context.cpp: attn_factor is the factor that is wanted, 0.1 ln f + 1 unless the model says,
-// over what the operation multiplies it by.
+// llama-context.cpp: attn_factor is the wanted factor, 0.1 ln f + 1 unless the model has one,
+// divided by the factor that the operation multiplies by.
 TEST(RecipeRows, GgmlYarn) {
   const float growth = 0.1F * std::log(32.0F) + 1;
   for (const auto ramp : {YarnRamp::whole_pairs, YarnRamp::fractional}) {

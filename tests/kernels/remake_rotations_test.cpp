@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// remake_rotations leaves what make_rotations would have made, whatever was there before, and
-// nothing changed on an error.
+// remake_rotations gives the result of make_rotations, whatever the rotations held before, and
+// changes nothing on an error.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ HeadWindow window_of(std::int64_t rotary_dim) {
           .pairing = Pairing::interleaved};
 }
 
-// Of the row type that the rotations have.
+// Real: the row type of the rotations.
 template <class Real>
 void expect_same_rows(const Rotations& got, const Rotations& wanted) {
   for (std::int64_t b = 0; b < wanted.batch(); ++b) {

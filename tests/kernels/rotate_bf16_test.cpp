@@ -17,8 +17,8 @@ namespace {
 using test::HeadIndex;
 using test::Tensor;
 
-// What a float32 result is stored as. The instructions of AVX512_BF16 take a subnormal one for a
-// zero of its sign.
+// A float32 result as stored. The instructions of AVX512_BF16 flush a subnormal one to a zero of
+// its sign.
 std::uint16_t stored(float result) {
   static const bool flushes = test::value_of(instruction_set()) == "AVX3_BF16";
   const bool is_subnormal = std::fpclassify(result) == FP_SUBNORMAL;

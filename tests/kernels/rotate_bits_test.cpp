@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same bits however the work is cut: by batch, by tokens, by heads, and in whatever layout.
+// The same bits for any split of the work, by batch, by tokens, by heads, and in every layout.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -124,7 +124,7 @@ TEST(RotateBits, SameForEachBatchRowAndHeadAlone) {
   });
 }
 
-// One row of positions for every batch row is the same as saying it for each.
+// One row of positions for all batch rows equals a copy of it for each.
 TEST(RotateBits, SameForSharedPositions) {
   const Whole whole = rotate_at_once(DType::f32, Pairing::half);
   const auto first_row = std::span<const std::int64_t>(whole.positions).first(extents.tokens);

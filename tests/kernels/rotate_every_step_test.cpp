@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rotations that round after each operation have the bits of the recipe, in every layout, direction
-// and cut.
+// and split.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -166,7 +166,7 @@ TEST(RotateEveryStep, TableRoundsTheProductOnce) {
   }
   const auto exact = rotated_bits(table, src);
   EXPECT_NE(exact, rotated_bits(every_step, src));
-  // Somebody else's rows, which are these, are multiplied in the same way.
+  // The same rows as a CosSinView are multiplied in the same way.
   const CosSinView view{.cos = table.cos(0, 0).data(),
                         .sin = table.sin(0, 0).data(),
                         .dtype = DType::f32,

@@ -72,8 +72,8 @@ Rotations rotations_at(std::int64_t position, std::int64_t tokens, const Frequen
   return test::rotations_of(frequencies, positions_of(std::span(positions)));
 }
 
-// Pairs (x, y) of every x and its neighbour y. At an eighth of a turn x cos - y sin all but
-// cancels, so the smallest error in a widened x or y is a large one in what is left.
+// Pairs (x, y) of every x and its neighbour y. At an eighth of a turn x cos - y sin almost cancels,
+// so the smallest error in a widened x or y is large in the difference.
 TEST(RotateFloat16, EveryInputIsWidenedExactly) {
   constexpr std::int64_t pairs = 256;
   constexpr Extents extents{.tokens = all_patterns / pairs, .heads = 1, .features = 2 * pairs};
@@ -93,8 +93,8 @@ TEST(RotateFloat16, EveryInputIsWidenedExactly) {
   }
 }
 
-// Position 0 and A = 1 change nothing: every number comes back, but 0 without its sign.
-// Numbers are paired with their negatives, so that no Inf or NaN spoils a number.
+// Position 0 and A = 1 change nothing: every number is kept, except the sign of 0. Numbers are
+// paired with their negatives, so that no Inf or NaN spoils a number.
 void expect_every_pattern_unchanged(Pairing pairing) {
   constexpr std::int64_t pairs = 64;
   constexpr Extents extents{.tokens = all_patterns / 2 / pairs, .heads = 1, .features = 2 * pairs};
@@ -173,7 +173,7 @@ TEST(RotateFloat16, RoundsToNearestEvenAroundEveryTie) {
   }
 }
 
-// The same of the subnormal numbers, multiples of 2^-24: here A/2^24 is the middle.
+// The same for the subnormal numbers, multiples of 2^-24: here A/2^24 is the middle.
 TEST(RotateFloat16, RoundsToNearestEvenAroundEverySubnormalTie) {
   for (int below = 0; below < 1024; ++below) {
     expect_right_around(static_cast<float>(below) + 0.5F);

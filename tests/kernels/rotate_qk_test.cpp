@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotate_qk: q and k of one step in one call, with head counts of their own.
+// rotate_qk: q and k of one step in one call, with different numbers of heads.
 #include <gtest/gtest.h>
 
 #include "rotary/rotate.hpp"
@@ -68,7 +68,7 @@ TEST(RotateQk, WorksInsideAFusedBuffer) {
   }
 }
 
-// A broken k leaves q as it was, and the other way round.
+// A bad k leaves q unchanged, and the other way round.
 TEST(RotateQk, WritesNeitherOnAnError) {
   const Rotations rotations = test::rotations_of(test::frequencies_of(window), positions);
   const Tensor good = test::random_tensor({.dtype = DType::f32, .extents = extents_with(2)}, 18);

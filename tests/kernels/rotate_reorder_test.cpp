@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// interleaved_to_half moves every feature. In place it does so through a buffer, in blocks of 256
-// pairs where a head has more: the bits are those of out of place, at every length around a block's
-// and its multiples up to the longest head, and for more heads than the buffer holds.
+// interleaved_to_half moves every feature. In place it uses a buffer, in blocks of 256 pairs if a
+// head has more: the bits are those of out of place, at every length around a block's and its
+// multiples up to the longest head, and for more heads than the buffer holds.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -91,7 +91,7 @@ TEST(RotateReorder, TurnsAsInterleavedDoes) {
   }
 }
 
-// Inverse gives a head back in the order that it had: at position 0, bit for bit.
+// Inverse restores the order of the features: at position 0, bit for bit.
 TEST(RotateReorder, InverseRestoresTheOrder) {
   for (const std::int64_t pairs : {19, 300}) {
     const HeadWindow window = window_with(pairs, Pairing::interleaved_to_half);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NaN and Inf stay in their own pair; features that do not turn are copied bit for bit, whatever
-// they hold.
+// NaN and Inf stay in their own pair; features that do not turn are copied bit for bit, NaN
+// included.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,14 +31,14 @@ Tensor rotated(const Tensor& src, Pairing pairing, std::int64_t position) {
   return dst;
 }
 
-// Of the largest finite number: one below Inf.
+// The bits of the largest finite number: one below Inf.
 std::uint64_t largest_bits(DType dtype) {
   Tensor tensor({.dtype = dtype, .extents = {.tokens = 1, .heads = 1, .features = 1}});
   tensor.set(only, 0, infinity);
   return tensor.bits_at(only, 0) - 1;
 }
 
-// Puts value into one feature of one pair and returns what became of the head.
+// Puts value into one feature of one pair and returns the rotated head.
 template <class Visit>
 void for_each_poisoned_feature(double value, Visit visit) {
   for (const Pairing pairing : all_pairings) {

@@ -94,9 +94,9 @@ TEST(RotateWindows, EveryTokenAndHeadCount) {
   }
 }
 
-// DeepSeek's attention turns the last 64 of 192 features of a query head, and a key's part that
-// all heads share lies in a tensor of one head. A window at the end of the head and a view of the
-// slice are two ways to say the same.
+// DeepSeek's attention rotates the last 64 of 192 features of a query head; the rotated part of a
+// key, shared by all heads, is a tensor of one head. A window at the end of the head and a view of
+// the slice are equivalent.
 TEST(RotateWindows, ATrailingWindowIsASliceOfItsOwn) {
   constexpr std::int64_t nope = 128;
   constexpr std::int64_t rope = 64;

@@ -81,8 +81,8 @@ TEST(Rotations, StayWithinTheBoundForRandomFrequencies) {
                            remarkable_positions());
 }
 
-// Long runs, from starts of every alignment: a run may be made from fewer evaluations than it has
-// positions, and must not show it.
+// Long sequences from starts of every alignment: the rows of consecutive positions may come from
+// fewer evaluations than positions, with the same bits.
 TEST(Rotations, StayWithinTheBoundAlongARun) {
   const Frequencies frequencies = test::frequencies_of(whole_head, 1.25);
   for (const std::int64_t first :
@@ -103,7 +103,7 @@ TEST(Rotations, StayWithinTheBoundAlongARun) {
   }
 }
 
-// The contract at position 0 is not only close: nothing has turned.
+// At position 0 rows are exact.
 TEST(Rotations, AreTheAttentionFactorAtPositionZero) {
   const Frequencies frequencies = test::frequencies_of(whole_head, 1.5);
   const Rotations rotations =
@@ -131,7 +131,7 @@ TEST(Rotations, SayWhatTheyAreFor) {
   EXPECT_EQ(&rotations.cos(0, 0)[0] + rotations.lane_stride(), &rotations.sin(0, 0)[0]);
 }
 
-// Rows depend on the position alone: not on the type that holds it, its stride or its neighbours.
+// Rows depend on the position alone, not on the type that holds it, its stride or its neighbours.
 TEST(Rotations, AreTheSameBitsHoweverPositionsAreGiven) {
   const Frequencies frequencies = test::frequencies_of(whole_head, 1.25);
   const Rotations consecutive =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows in the caller's memory: the bits of rows in memory of their own, within row_bytes, and what
-// copying, moving and remaking do to them.
+// Rows in the caller's memory: the bits of rows in memory of their own, within row_bytes, and the
+// effects of copying, moving and remaking.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr HeadWindow window{
 constexpr std::byte guard{0xA5};
 constexpr std::size_t guard_bytes = 64;
 
-// Room for exactly so many bytes, with guards on both sides.
+// Memory of `bytes` bytes, with guards on both sides.
 class Memory {
  public:
   explicit Memory(std::size_t bytes) : bytes_(bytes + 2 * guard_bytes, guard) {}
@@ -111,7 +111,7 @@ TEST(RowMemory, OffItsAlignmentIsRefused) {
   EXPECT_TRUE(memory.untouched());
 }
 
-// Empty memory is none, wherever it points.
+// An empty span counts as no memory, wherever it points.
 TEST(RowMemory, ThatIsEmptyIsNone) {
   const Frequencies frequencies = test::frequencies_of(window);
   Memory memory(64);
@@ -159,7 +159,7 @@ TEST(RowMemory, OfTheirOwnIsCopiedAndMoved) {
   EXPECT_NE(copy.data(), rows.data());
   Rotations moved = std::move(rows);
   EXPECT_EQ(all_row_bits(moved), bits);
-  // What was moved from can be made again, and nothing else changes with it.
+  // A moved-from object can be made again, and the others do not change with it.
   const ConsecutivePositions other{.first = 9, .tokens = 4};
   test::require(remake_rotations(rows, frequencies, other));  // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(all_row_bits(rows), all_row_bits(test::rotations_of(frequencies, other)));

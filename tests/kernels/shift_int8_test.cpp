@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// int8 keys with a scale for each head and token, turned on, against the reference in long double:
-// within the published bound, every head scaled to its largest element again, guards intact.
+// Shifted int8 keys with a scale for each head and token, against the reference in long double:
+// within the published bound, every head rescaled to its largest element, guards intact.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using test::HeadIndex;
 
 constexpr std::int8_t guard = 0x55;
 
-// Where elements and scales lie.
+// The layouts of elements and scales.
 enum class Lying { bthd, bhtd, padded, backwards, scales_behind_heads };
 constexpr std::array all_lyings = {Lying::bthd, Lying::bhtd, Lying::padded, Lying::backwards,
                                    Lying::scales_behind_heads};
@@ -105,7 +105,7 @@ class Int8Keys {
   std::vector<std::int8_t> bytes_;
 };
 
-// Where pairs lie in a cache.
+// The window of rotated keys in a cache.
 HeadWindow cached(HeadWindow window) {
   if (window.pairing.get() == Pairing::interleaved_to_half) window.pairing = Pairing::half;
   return window;
@@ -208,7 +208,7 @@ TEST(ShiftInt8, ToOtherFrequenciesFarOut) {
                  {.batch = 2, .tokens = 3, .heads = 2, .features = 80}, Lying::bhtd);
 }
 
-// A head of zeros; a scale of 0; scales that are no numbers; a shift by nothing.
+// A head of zeros; a scale of 0; scales that are not finite; a shift by 0.
 TEST(ShiftInt8, OfSpecialHeads) {
   const Frequencies frequencies = test::frequencies_of(
       {.head_dim = 34, .rotary_dim = 32, .first_feature = 1, .pairing = Pairing::half});
@@ -237,7 +237,8 @@ TEST(ShiftInt8, OfSpecialHeads) {
   for (std::size_t i = 1; i < 1 + 6 * 34; ++i) ASSERT_EQ(keys.bytes()[i], before[i]) << i;
 }
 
-// Half way between two integers goes to the even one: all pairs stand still, 127 of 254 / 2.
+// Half way between two integers rounds to the even one: m is 2 * 127, which halves elements, and no
+// pair turns.
 TEST(ShiftInt8, RoundsTiesToEven) {
   const Frequencies still = test::value_of(make_frequencies(
       {.head_dim = 8, .rotary_dim = 2, .first_feature = 6, .pairing = Pairing::half}, {0}, 1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cached keys that are turned on, against the difference of the two angles in MPFR: every dtype,
-// pairing and layout, far positions, other frequencies, pages; one row where one serves all.
+// Shifted cached keys against the difference of the two angles in MPFR: every dtype, pairing and
+// layout, far positions, other frequencies, pages; one row if one serves all.
 #include "rotary/shift.hpp"
 
 #include <gtest/gtest.h>
@@ -32,13 +32,13 @@ HeadWindow window_with(Pairing pairing) {
   return {.head_dim = 46, .rotary_dim = 38, .first_feature = 3, .pairing = pairing};
 }
 
-// Where pairs lie in a cache.
+// The window of rotated keys in a cache.
 HeadWindow cached(HeadWindow window) {
   if (window.pairing.get() == Pairing::interleaved_to_half) window.pairing = Pairing::half;
   return window;
 }
 
-// The same context for a base 10000, stretched and with another factor.
+// The same window for base 10000, stretched and with another attention factor.
 Frequencies stretched(const Frequencies& frequencies, double attention_factor) {
   std::vector<double> inv_freq = frequencies.inv_freq;
   for (std::size_t i = 0; i < inv_freq.size(); ++i) {
@@ -138,8 +138,8 @@ TEST(Shift, ToOtherFrequencies) {
   }
 }
 
-// Far from the origin the distance decides under one set of frequencies, the positions otherwise.
-// Doubles between integers, moved by what is no whole number, too.
+// Far from the origin the bound depends on the distance under one set of frequencies, on the
+// positions otherwise. Also doubles between integers, moved by a fraction.
 TEST(Shift, FarAndBetweenIntegers) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half));
   const Frequencies negative = stretched(frequencies, 1);  // the last pairs turn by -φ
@@ -174,8 +174,8 @@ TEST(Shift, FarAndBetweenIntegers) {
   }
 }
 
-// The use of it all: keys rotated where they stood and turned on are those of the new place. Two
-// roundings' errors meet; what the first left is turned, which at most moves it between components.
+// The purpose of shift: rotated and then shifted keys are those of the new position. The errors of
+// two roundings add up; the first one is rotated, which at most moves it between components.
 TEST(Shift, OfRotatedKeysIsTheRotationOfTheNewPlace) {
   const Positions old_positions = ConsecutivePositions{.first = 70000, .tokens = 5};
   const Positions new_positions = ConsecutivePositions{.first = 120, .tokens = 5};
@@ -246,8 +246,8 @@ TEST(Shift, OfPagesWithPlacesOfTheirOwn) {
   EXPECT_NE(back.row_stride(), 0);
 }
 
-// One token that moves otherwise: rows for each, with the bits of the one row. A batch of 1 goes
-// with any.
+// If one token moves by another distance, each token has a row, with the bits of the single row. A
+// batch of 1 goes with any.
 TEST(Shift, OneRowHasTheBitsOfEach) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half), 1.5);
   const std::array<std::int64_t, 4> old_places = {10, 11, 12, 13};
@@ -291,7 +291,7 @@ TEST(Shift, OneRowServesMovesAcrossZero) {
   }
 }
 
-// A stride of 0 repeats one position for any count of tokens, which is not gone through.
+// A stride of 0 repeats one position for any count of tokens, without a loop over them.
 TEST(Shift, OfOnePositionForAllTokens) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half));
   const std::int64_t old_place = 10;
@@ -306,7 +306,7 @@ TEST(Shift, OfOnePositionForAllTokens) {
   EXPECT_EQ(by.tokens(), std::int64_t{1} << 50);
 }
 
-// The same row given once for each token, through somebody else's rows.
+// The same row given once for each token, as a CosSinView.
 Rotations with_a_row_for_each(const Rotations& one, std::int64_t tokens) {
   const auto pairs = static_cast<std::size_t>(one.window().pairs());
   std::vector<double> cos;
@@ -327,7 +327,7 @@ Rotations with_a_row_for_each(const Rotations& one, std::int64_t tokens) {
                                        {.rows = one.row_dtype()}));
 }
 
-// One row stays in registers over many tokens: other loops, the same bits, in every layout.
+// One row stays in registers over many tokens: another loop, the same bits, in every layout.
 TEST(Shift, ByOneRowHasTheBitsOfARowForEach) {
   constexpr std::int64_t tokens = 37;
   for (const Pairing pairing : test::order_keeping_pairings) {

@@ -45,7 +45,7 @@ std::string describe(const SinusoidalSpec& spec, DType dtype) {
          std::to_string(spec.dim) + " " + std::string(to_string(dtype));
 }
 
-// What must come out and how far an element may be from it.
+// The expected row, and the position that its bounds need.
 struct Wanted {
   std::vector<long double> row;
   double position;  // in the bounds: |position| + |offset|
@@ -129,7 +129,7 @@ TEST(Sinusoidal, FillsPositionsBetweenIntegers) {
   }
 }
 
-// Also where position + offset leaves int64; -1 is the padding of fairseq.
+// Also for position + offset beyond int64; -1 is the padding of fairseq.
 TEST(Sinusoidal, AddsTheOffsetExactlyAndKnowsRowsOfZeros) {
   SinusoidalSpec spec = fairseq_sinusoidal(34, 1);
   for (const std::int64_t offset : {2LL, 1LL << 62, -5LL}) {
@@ -197,7 +197,7 @@ TEST(Sinusoidal, AddsToScaledEmbeddings) {
   }
 }
 
-// What value is stored as: 1 times it, on a row of zeros, wide enough for vectors and a tail.
+// Stores 1 times value on a row of zeros, wide enough for vectors and a tail, and checks the bits.
 void expect_stored(DType dtype, double value, std::uint64_t bits) {
   static const auto zeros = [] {
     SinusoidalSpec spec = transformer_sinusoidal(19);
@@ -211,8 +211,8 @@ void expect_stored(DType dtype, double value, std::uint64_t bits) {
   ASSERT_EQ(x.all_bits(), std::vector<std::uint64_t>(19, bits)) << to_string(dtype) << value;
 }
 
-// Numbers of 16 bits and what lies between two of them, half-way and just beside that; also between
-// the largest and what would follow it, which is stored as Inf. Each is read as the number it is.
+// 16-bit numbers and numbers between two of them, half-way and next to that; also between the
+// largest and the next multiple, which is stored as Inf. Each is read as the number it is.
 TEST(Sinusoidal, SixteenBitsAreRoundedToNearestEven) {
   for (const auto& [dtype, infinity] : {std::pair(DType::bf16, 0x7F80U), {DType::f16, 0x7C00U}}) {
     Tensor number(test::tokens_shape(dtype, {.tokens = 1, .features = 2}));
@@ -235,7 +235,7 @@ TEST(Sinusoidal, SixteenBitsAreRoundedToNearestEven) {
   }
 }
 
-// One call, or one for each token and batch row, with the position told in another way.
+// One call, or one for each token and batch row, with another kind of positions.
 TEST(Sinusoidal, BitsDependOnThePositionAlone) {
   const auto sinusoidal = test::value_of(make_sinusoidal(marian_sinusoidal(258)));
   const std::vector<std::int64_t> each = {100, 101, 102, 100, 7, 101};  // [2, 3]
@@ -254,7 +254,7 @@ TEST(Sinusoidal, BitsDependOnThePositionAlone) {
   }
 }
 
-// p(t + Δ) = M(Δ) p(t), the map knowing nothing of t: against the encoding of t + Δ itself.
+// p(t + Δ) = M(Δ) p(t), with a map that does not depend on t: against the encoding of t + Δ itself.
 TEST(Sinusoidal, AFixedOffsetIsALinearMap) {
   const std::vector<std::int64_t> from = {0, 3, 1000, 131071, -7};
   for (const SinusoidalSpec& spec : specs_of(130)) {
@@ -345,8 +345,8 @@ TEST(Sinusoidal, ShiftsSubnormalNumbersWithinTheBound) {
   }
 }
 
-// The source documents' properties, and what is wrong with one of them: all numbers lie in [-1, 1],
-// but their mean is not 0, because the slow cosines stay near 1 (here the last one at 0.9995).
+// The source documents' properties, one of which is false: all numbers lie in [-1, 1], but their
+// mean is not 0, because the slow cosines stay near 1 (here the last one at 0.9995).
 TEST(Sinusoidal, RangeAndMean) {
   const auto sinusoidal = test::value_of(make_sinusoidal(transformer_sinusoidal(512)));
   Tensor table(test::tokens_shape(DType::f64, {.tokens = 512, .features = 512}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xPos: rows and rotated tensors within their bounds, scores that fade and depend on the distance
-// alone, and what undoes a rotation that is none.
+// alone, and the undoing of a map that is not a rotation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -83,7 +83,7 @@ TEST(Xpos, RowsStayWithinTheBound) {
   }
 }
 
-// The number of the position is large, its distance from the center is not.
+// The position is a large number, its distance from the center is not.
 TEST(Xpos, RowsStayWithinTheBoundFarFromZero) {
   constexpr double center = 0x1p52;
   const std::vector<std::int64_t> positions = {(std::int64_t{1} << 52) - 16990,
@@ -145,7 +145,7 @@ TEST(Xpos, RowsAreTheSameBitsHoweverTheyAreAskedFor) {
   }
 }
 
-// q at position m and k at n, each rotated by rows of its own.
+// q at position m and k at n, each rotated by its own rows.
 class Scores {
  public:
   explicit Scores(std::uint64_t seed)
@@ -180,8 +180,8 @@ class Scores {
   Tensor k_;
 };
 
-// With a common center, wherever it is: the factors of query and key cancel but for the distance.
-// Activations are below 4, so 64 products of 16 at most; each of the factors here is below 2^5.
+// With any common center the factors of query and key cancel except for the distance. Activations
+// are below 4, so 64 products of 16 at most; each of the factors here is below 2^5.
 TEST(Xpos, ScoresDependOnTheDistanceAlone) {
   const Scores scores(103);
   constexpr double tolerance = 64 * 16 * 0x1p-40;
@@ -194,7 +194,7 @@ TEST(Xpos, ScoresDependOnTheDistanceAlone) {
   }
 }
 
-// What goes wrong when cached keys were made around another center.
+// Scores are wrong if cached keys were made around another center.
 TEST(Xpos, ScoresOfTwoCentersAreOthers) {
   const Scores scores(104);
   const double wanted = scores.score(100, 90, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention put together of the library's calls, every operation on float64 tensors: each encoding
-// under each mask is the reference's, and so are its gradients.
+// Attention composed of the library's calls, every operation on float64 tensors: each encoding
+// under each mask equals the reference, and so do its gradients.
 #include "reference/attention.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using test::MaskSample;
 
 std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
 
-// By where tokens are in their row, not by positions.
+// By indices of tokens in their row, not by positions.
 std::vector<bool> seen(const AttentionInputs& inputs, const reference::Mask& mask) {
   const std::int64_t queries = inputs.q.extents.tokens;
   const std::int64_t keys = inputs.k.extents.tokens;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a property is checked on: anything that turns one head vector by one position. The library
-// is one; a planted bug is another.
+// The subject of a property: any implementation that rotates one head vector by one position, the
+// library or a planted bug.
 #pragma once
 
 #include <cstdint>

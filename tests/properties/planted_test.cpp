@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The properties bite: each planted bug is rejected by the properties named for it, and the same
-// code without a bug by none.
+// The properties detect bugs: each planted bug is rejected by the properties named for it, and the
+// same code without a bug by none.
 #include "properties/planted.hpp"
 
 #include <gtest/gtest.h>

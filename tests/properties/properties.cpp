@@ -22,14 +22,16 @@ long double attention_factor(const Sample& sample) {
   return reference::frequencies(sample.spec).attention_factor;
 }
 
-// Of a rotated pair, relative to the exact pair's length; both components may be off by the bound.
+// The error bound of a rotated pair, relative to the exact pair's length; both components may be
+// off by the bound.
 long double relative_error(const Sample& sample, std::int64_t position,
                            Direction direction = Direction::forward) {
   const auto factor = static_cast<double>(attention_factor(sample));
   return std::sqrt(2.0L) * rotate_error_bound(direction, factor, position) * 0x1p-24L;
 }
 
-// Of a head as the model has it, or as the rotation leaves it: interleaved_to_half permutes.
+// A head's features in the model's order, or in that of the rotation's result: interleaved_to_half
+// permutes.
 enum class Order { before, after };
 
 std::vector<PairValue> pairs_of(const Sample& sample, const std::vector<float>& head, Order order) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cos_sin against values that anyone can work out, and against the identity that ties an enormous
-// angle to small ones.
+// cos_sin against values that can be computed by hand, and against the identity that relates an
+// enormous angle to small ones.
 #include "reference/angle.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(Angle, OfNothing) {
   EXPECT_EQ(cos_sin(12345, 0).sin, 0);
 }
 
-// Where long double still holds the product exactly, the C library is a second opinion.
+// As long as long double holds the product exactly, the C library is a second opinion.
 TEST(Angle, AgreesWithTheLibraryOnSmallAngles) {
   for (const std::int64_t position : {1, -1, 3, 7, 1000, -131071}) {
     for (const double inv_freq : {1.0, 0.01, 0.649381631576211, 1e-4}) {

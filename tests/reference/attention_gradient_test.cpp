@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every gradient of the reference attention, along a random direction, against central differences
-// of a random loss: all encodings under all masks with all groupings of heads. What is added to the
-// scores is turned into the gradients of T5's table, ALiBi's slopes, KERPLE's and FIRE's numbers by
-// the library.
+// of a random loss: all encodings under all masks with all groupings of heads. The library turns
+// the gradients of the biases into those of T5's table, ALiBi's slopes, KERPLE's and FIRE's
+// parameters.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ using test::MaskSample;
 constexpr double difference_step = 0x1p-17;
 constexpr double tolerance = 0x1p-24;
 
-// One tensor, table or set of parameters, and what attention_gradients() says of it.
+// One tensor, table or set of parameters, and its gradient from attention_gradients().
 struct Varied {
   std::string name;
   std::vector<double*> numbers;
@@ -123,7 +123,7 @@ TEST_F(AttentionGradient, IsThatOfDifferences) {
   }
 }
 
-// One at a time, where everything meets.
+// Each number alone, in the case with all encodings.
 TEST_F(AttentionGradient, IsThatOfDifferencesInEveryNumber) {
   const AttentionShape shape = test::attention_shapes[0];
   set_up_case(shape, test::attention_masks()[1], test::attention_encodings(shape).back());
@@ -139,7 +139,7 @@ TEST_F(AttentionGradient, IsThatOfDifferencesInEveryNumber) {
 TEST_F(AttentionGradient, OfWhatIsNotThereIsEmptyAndOfWhatIsMaskedZero) {
   const AttentionShape shape;
   set_up_case(shape, test::attention_masks()[5], test::attention_encodings(shape).front());
-  for (std::int64_t f = 0; f < shape.features; ++f) {  // nobody sees these: whatever they hold
+  for (std::int64_t f = 0; f < shape.features; ++f) {  // no query sees these: any value
     inputs.k.values[static_cast<std::size_t>(f)] = std::nan("");
     inputs.v.values[static_cast<std::size_t>(f)] = std::nan("");
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a position can change: a shift of all of them changes nothing under a relative encoding; a
-// permutation of tokens permutes what bidirectional attention without positions makes of them, and
-// nothing else does.
+// The effect of positions: shifting all of them changes nothing under a relative encoding; a
+// permutation of tokens permutes the result of bidirectional attention without positions, and of no
+// other.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -65,7 +65,7 @@ TEST(AttentionProperties, AShiftOfAllPositionsChangesNothing) {
   }
 }
 
-// Where its normaliser begins to follow the query.
+// Above the threshold FIRE's normaliser follows the query.
 TEST(AttentionProperties, FireIsShiftInvariantBelowItsThresholdOnly) {
   const AttentionShape shape;
   const AttentionInputs inputs = test::random_inputs(shape, 21);
@@ -108,7 +108,7 @@ AttentionInputs permuted(const AttentionInputs& inputs) {
   return {permuted(inputs.q), permuted(inputs.k), permuted(inputs.v)};
 }
 
-// How far attention to permuted tokens is from permuted attention.
+// The largest difference between attention to permuted tokens and permuted attention.
 double change(const AttentionInputs& inputs, const AttentionInputs& of_permuted,
               const Attention& given) {
   const Heads expected = permuted(attention(inputs, given).out);
@@ -135,15 +135,16 @@ TEST(AttentionProperties, CausalOrderAndEveryEncodingTellTokensApart) {
   }
 }
 
-// Shaw's window of nothing has one vector for all distances: softmax removes what it adds to a row.
+// Shaw's empty window has one vector for all distances: softmax removes the constant that it adds
+// to a row.
 TEST(AttentionProperties, OneVectorForAllDistancesTellsNothing) {
   const EncodingSample one = test::attention_encodings(square)[16];
   ASSERT_EQ(one.name, "shaw without window");
   EXPECT_LE(change(test::random_inputs(square, 25), {.encoding = one.encoding}), 0x1p-49);
 }
 
-// Positions that travel with their tokens are carried through. Not under CoPE, whose positions are
-// sums over the keys as they stand.
+// If positions are permuted with their tokens, so are the results. Not under CoPE, whose positions
+// are sums over the keys in their order.
 TEST(AttentionProperties, PositionsThatTravelWithTheirTokensAreCarriedThrough) {
   const AttentionInputs inputs = test::random_inputs(square, 26);
   const AttentionInputs moved = permuted(inputs);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference attention against what must be the same: numbers worked out by hand, rows of a
-// decode step, documents and sequences alone, sizes and positions at their limits.
+// The reference attention against equal results: numbers worked out by hand, rows of a decode step,
+// documents and sequences alone, sizes and positions at their limits.
 #include "reference/attention.hpp"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST(ReferenceAttention, NeighbouringQueryHeadsShareAKeyHead) {
   }
 }
 
-// Which keys the query at 3 of 6 keys at 0 to 5 sees; or others.
+// The keys that a query sees, by default the query at 3 with 6 keys at 0 to 5.
 std::string seen(const Mask& mask, std::int64_t query = 3, std::vector<std::int64_t> keys = {}) {
   const Extents one{.tokens = 1, .heads = 1, .features = 1};
   const Extents six{.tokens = 6, .heads = 1, .features = 1};
@@ -163,8 +163,8 @@ TEST(ReferenceAttention, ARowOfADecodeStepIsThatRowOfTheWhole) {
   }
 }
 
-// Of the packed masks: batch row 1 holds a document of 4 keys, of which 3 are queries, and one of
-// 1 key.
+// In the packed masks batch row 1 holds a document of 4 keys, of which 3 are queries, and one of 1
+// key.
 TEST(ReferenceAttention, PackedDocumentsAreDocumentsAlone) {
   const AttentionShape shape;
   const AttentionInputs inputs = test::random_inputs(shape, 4);
@@ -190,7 +190,7 @@ TEST(ReferenceAttention, PackedDocumentsAreDocumentsAlone) {
   }
 }
 
-// Keys 0, 2 and 3 of 5, with their positions; the others hold what nobody may read.
+// Keys 0, 2 and 3 of 5, with their positions; the others hold values that must not be read.
 TEST(ReferenceAttention, PaddingIsLeavingTheKeysOut) {
   const AttentionShape shape{.batch = 1};
   for (const EncodingSample& encoding : test::attention_encodings(shape)) {
@@ -245,7 +245,7 @@ TEST(ReferenceAttention, AQueryThatSeesNothingGivesZero) {
   }
 }
 
-// What is not a number stays visible: a row of NaN is no row of masked keys.
+// A NaN stays visible: a row of NaN is not treated as a row of masked keys.
 TEST(ReferenceAttention, NotANumberIsNoMask) {
   AttentionInputs inputs = test::random_inputs({.batch = 1}, 7);
   for (double& value : inputs.q.values) value = std::nan("");

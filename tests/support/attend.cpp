@@ -38,7 +38,7 @@ reference::Heads values_of(const Tensor& tensor) {
   return heads;
 }
 
-// Of tokens in no sequence 0.
+// 0 for tokens in no sequence.
 struct Places {
   std::vector<std::int64_t> queries;  // positions, [batch][queries]
   std::vector<std::int64_t> keys;     // [batch][keys]
@@ -77,13 +77,13 @@ reference::ShawVectors random_vectors(const ShawWindow& window, std::int64_t fea
   return {window, random_heads(extents, seed).values};
 }
 
-// What is computed is within the bound, or both are the same infinity.
+// True if the computed number is within the bound, or both are the same infinity.
 bool is_within(double computed, double exact, double bound) {
   if (computed == exact) return true;
   return std::abs(computed - exact) <= bound;
 }
 
-// Of one row.
+// Checks the weights of one row.
 testing::AssertionResult are_weights(std::span<const float> computed, std::span<const double> exact,
                                      const AttendedRow& row) {
   const double bound = attend_weight_error_bound(row);
@@ -190,7 +190,7 @@ Attended::Attended(AttendCase made_of)
   if (case_.encoding.rotary) turn();
 }
 
-// A tensor of its own; the reference gets its numbers, rounded.
+// A new tensor; the reference gets its rounded numbers.
 ShawTable Attended::shaw_table(reference::ShawVectors& vectors) {
   const std::int64_t rows = vectors.window.rows();
   const Extents extents{.tokens = rows,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of attend() on tensors of its own, and what the reference makes of the same numbers.
+// One call of attend() on its own tensors, and the reference's result for the same numbers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace rotary::test {
 // with a bias and with Shaw's vectors, whose window is also wider than any sequence.
 [[nodiscard]] std::vector<EncodingSample> attend_encodings(const AttentionShape& shape);
 
-// Of an operand.
+// The dtype and layout of an operand.
 struct Form {
   DType dtype = DType::f32;
   Layout layout = Layout::bthd;
@@ -40,8 +40,8 @@ struct AttendCase {
   std::uint64_t seed = 1;
 };
 
-// A key in pages of so many slots, each sequence's in blocks of its own, in no order; blocks
-// between them belong to nobody. Requires sequences.
+// Keys and values in pages with a fixed number of slots, each sequence's in blocks of its own, in
+// no order; blocks between them belong to no sequence. Requires sequences.
 struct Pages {
   Tensor k;
   Tensor v;
@@ -55,7 +55,7 @@ class Attended {
  public:
   explicit Attended(AttendCase made_of);
 
-  // Those of the case; what they point to lives in this object, which must stay where it is.
+  // The options of the case; they point into this object, which must not move.
   Attended(const Attended&) = delete;
   Attended& operator=(const Attended&) = delete;
   [[nodiscard]] AttendOptions& options() noexcept { return options_; }

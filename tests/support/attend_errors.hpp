@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the errors of attend() start from.
+// Shared setup for tests of the errors of attend().
 #pragma once
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class AttendErrors : public testing::Test {
   void expect_refused(std::initializer_list<std::string_view> parts,
                       ErrorCode code = ErrorCode::invalid_argument) {
     expect(attend(out, q, k, v, options), code, parts);
-    // What has nothing to do with what is written is refused when bytes are asked for, too.
+    // attend_bytes() does not see outputs; if it fails, it gives the same error.
     const auto bytes = attend_bytes(q, k, v, options);
     if (!bytes) {
       EXPECT_TRUE(says(bytes.error(), code, parts));

@@ -23,7 +23,7 @@ struct NamedMask {
 inline constexpr AttentionShape small{
     .queries = 9, .keys = 23, .features = 12, .value_features = 10};
 
-// Of the shape small.
+// Masks for the shape small.
 [[nodiscard]] std::vector<NamedMask> attend_masks();
 
 // Scores of random activations, uniform in [-4, 4), then spread by about 2.
@@ -31,7 +31,7 @@ inline double scale_for(std::int64_t head_dim) {
   return 0.4 / std::sqrt(static_cast<double>(head_dim));
 }
 
-// Of a call of its own.
+// Makes a call for the case and checks its results.
 [[nodiscard]] testing::AssertionResult is_right(const AttendCase& made_of);
 
 }  // namespace rotary::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sizes that the bounds of one query are made of, and one for all queries of a call.
+// The sizes that the bounds of one query depend on, and one set for all queries of a call.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ struct RowSizes {
 [[nodiscard]] RowSizes sizes_of(const reference::AttentionCase& of,
                                 const reference::QueryIndex& index);
 
-// |error| of an element of out, of any row, whose queries and keys were turned `turns` times in
+// |error| of an element of out, of any row, for queries and keys that were rotated `turns` times in
 // all, at positions of up to twice its keys.
 [[nodiscard]] double bound_of(const Attended& call, int turns);
 

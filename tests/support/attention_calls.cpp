@@ -81,7 +81,7 @@ std::span<double> of_query(Heads& heads, const Pair& at) {
   return features_of(heads, at.batch, at.query, at.head);
 }
 
-// Of the features of these heads.
+// With as many features as these heads.
 ShawTable table_of(const reference::ShawVectors& vectors, const Heads& heads) {
   return {vectors.window, matrix_of(vectors.table, heads.extents.features)};
 }
@@ -173,7 +173,7 @@ class Calls {
     return bias;
   }
 
-  // What is not a number stays so.
+  // A NaN stays a NaN.
   void make_weights() {
     const auto keys = static_cast<std::size_t>(n_.keys);
     for (std::size_t row = 0; row < scores_.size(); row += keys) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention put together of the library's calls for each encoding, on float64 tensors, with plain
-// sums and a plain softmax between them; and its gradients from the calls that make gradients.
+// Attention composed of the library's calls for each encoding, on float64 tensors, with plain sums
+// and a plain softmax between them; and its gradients from the gradient calls.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace rotary::test {
 
-// What attention makes, and its gradients; those that it does not have are empty. Parameters are in
-// the order of add_bias_gradient().
+// The results of attention and their gradients; those that a case lacks are empty. Parameters are
+// in the order of add_bias_gradient().
 struct AttentionNumbers {
   std::vector<double> out = {};
   std::vector<double> log_sum_exp = {};  // -Inf where the query sees nothing
@@ -26,9 +26,9 @@ struct AttentionNumbers {
   std::vector<double> d_cope = {};
 };
 
-// The mask of `attention` is not asked: `seen` says it, [batch][queries][keys], at least one key.
-// Shaw and CoPE get the range that begins where the first key stands. Where documents begin again,
-// distances within one are right so, and those across are masked.
+// Ignores the mask of `attention`: `seen` replaces it, [batch][queries][keys], at least one key for
+// each query. Shaw and CoPE get the range that begins at the first key's position. If documents
+// begin again, distances within one are right, and those across are masked.
 struct AttentionCall {
   const reference::AttentionInputs& inputs;
   const reference::Attention& attention;
@@ -36,14 +36,15 @@ struct AttentionCall {
   std::vector<bool> seen;
 };
 
-// Of a loss whose gradient in out is d_out.
+// For a loss whose gradient in out is d_out.
 [[nodiscard]] AttentionNumbers by_calls(const AttentionCall& call, const reference::Heads& d_out);
 // Parameters by the library, from the reference's gradient of the scores.
 [[nodiscard]] AttentionNumbers by_reference(const reference::AttentionInputs& inputs,
                                             const reference::Attention& attention,
                                             const reference::Heads& d_out);
 
-// Of the bias, from the gradient of what is added to the scores, [batch][heads][queries][keys].
+// The gradients of the bias's parameters, from the gradient of the sum added to the scores,
+// [batch][heads][queries][keys].
 [[nodiscard]] std::vector<double> parameter_gradients(const reference::AttentionInputs& inputs,
                                                       const reference::Attention& attention,
                                                       const std::vector<double>& d_bias);

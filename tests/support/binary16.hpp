@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // IEEE binary16 to and from double, written for the tests with the C library's arithmetic on
-// values, where the kernels work on bits. To nearest, ties to even: what nearbyint does.
+// values, while the kernels work on bits. To nearest, ties to even, as nearbyint.
 #pragma once
 
 #include <algorithm>

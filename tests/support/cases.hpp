@@ -13,7 +13,7 @@
 
 namespace rotary::test {
 
-// Those whose rotation leaves each pair where it was.
+// The pairings whose rotation keeps each pair in place.
 inline constexpr std::array order_keeping_pairings = {Pairing::half, Pairing::interleaved};
 inline constexpr std::array all_dtypes = {DType::f32, DType::bf16, DType::f16, DType::f64};
 inline constexpr std::array all_directions = {Direction::forward, Direction::inverse,
@@ -25,7 +25,7 @@ inline constexpr std::array all_directions = {Direction::forward, Direction::inv
 [[nodiscard]] Rotations rotations_of(const Frequencies& frequencies, const Positions& positions,
                                      RowDType rows = RowDType::f32);
 
-// The rows that elements of this dtype turn by.
+// The type of the rows for elements of this dtype.
 [[nodiscard]] RowDType rows_for(DType dtype) noexcept;
 
 // A tensor of random activations.

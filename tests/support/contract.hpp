@@ -12,7 +12,7 @@
 
 namespace rotary::test {
 
-// What a pair was rotated by.
+// The rotation of a pair.
 struct Rotated {
   DType dtype = DType::f32;
   Direction direction = Direction::forward;
@@ -21,7 +21,7 @@ struct Rotated {
   bool by_xpos = false;
 };
 
-// The unit of errors, relative to hypot(exact pair): the unit roundoff of what is computed with.
+// The unit of errors, relative to hypot(exact pair): the unit roundoff of the arithmetic.
 [[nodiscard]] inline double error_unit(DType dtype) noexcept {
   return dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
 }
@@ -44,8 +44,8 @@ struct Rotated {
 }
 
 // A component's error in the same units. Infinity, which is within no bound, for a NaN, for an
-// error where the exact pair is 0, and for an f16 that is Inf and need not be or is not and must
-// be; an Inf that may be one has no error.
+// error where the exact pair is 0, and for an f16 that is Inf and must not be or is finite and must
+// be Inf; an Inf that is allowed has no error.
 [[nodiscard]] inline double error_units(const Rotated& by, double got, long double exact,
                                         long double hypot) noexcept {
   constexpr double wrong = std::numeric_limits<double>::infinity();
@@ -64,7 +64,7 @@ struct Rotated {
              : static_cast<double>(error / (error_unit(by.dtype) * hypot));
 }
 
-// The worse component's error and what is allowed.
+// The larger error of the two components, and the bound.
 struct PairError {
   double units = 0;
   double bound = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of fuzz/corpus/<target>/. Of a reader's, the name is the verdict: y_ must be accepted,
-// n_ refused.
+// The files of fuzz/corpus/<target>/. For a reader the name is the verdict: y_ must be accepted, n_
+// refused.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,8 @@ struct CorpusFile {
   std::string bytes;
 };
 
-// Those whose name begins so, by name; ROTARY_FUZZ_CORPUS is the folder, from CMake.
+// The files whose name begins with this prefix, sorted by name; ROTARY_FUZZ_CORPUS is the folder,
+// from CMake.
 [[nodiscard]] inline std::vector<CorpusFile> corpus_files(std::string_view target,
                                                           std::string_view beginning) {
   std::vector<CorpusFile> files;
@@ -37,7 +38,7 @@ struct CorpusFile {
   return files;
 }
 
-// One of them, by its whole name.
+// One file by its whole name.
 [[nodiscard]] inline std::string corpus_file(std::string_view target, std::string_view name) {
   return corpus_files(target, name).front().bytes;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file of its own, so that no caller is compiled together with the replacement. The forms that
-// are not replaced here (of arrays, nothrow) call these, as the standard says.
+// are not replaced here (arrays, nothrow) call these, as the standard says.
 #include "support/counted_new.hpp"
 
 #include <atomic>

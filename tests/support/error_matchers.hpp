@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the tests look at an error: its code, and the parts that its message must hold, which are the
-// requirement and what was got.
+// Matchers for an error: its code, and the parts that its message must contain, the requirement and
+// what was got.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// While one lives, this thread takes subnormal numbers for 0 and makes none: what many programs
-// turn on for speed. Does nothing where the tests do not know how.
+// While one lives, this thread takes subnormal numbers for 0 and makes none, a mode that many
+// programs use for speed. Does nothing on machines that the tests cannot set up.
 #pragma once
 
 namespace rotary::test {

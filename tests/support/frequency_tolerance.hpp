@@ -14,7 +14,7 @@
 
 namespace rotary::test {
 
-// What a rule adds to the rounding of base^(-2i/d), in units of 2^-52.
+// The rounding that a rule adds to that of base^(-2i/d), in units of 2^-52.
 struct RuleRounding {
   const RotarySpec& spec;
   std::optional<std::int64_t> context_tokens;

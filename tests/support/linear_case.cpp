@@ -30,7 +30,8 @@ std::int32_t segment(const LinearCase& of, std::int64_t batch, std::int64_t t,
   return of.segments[static_cast<std::size_t>((shared ? 0 : batch * tokens) + t)];
 }
 
-// Of each token that of its run of equal numbers, padding left out; -1 of padding.
+// The document number of each token: tokens with equal numbers in a row, padding between them
+// allowed, are one document; -1 for padding.
 std::vector<int> documents(const LinearCase& of, std::int64_t batch, std::int64_t tokens) {
   std::vector<int> numbers;
   int document = 0;
@@ -98,7 +99,7 @@ MappedHead map_head(const LinearCase& of, const Tensor& tensor, HeadIndex at,
   return head;
 }
 
-// One head of q and the keys and values that it meets.
+// One head of q with the keys and values that it sees.
 struct Meeting {
   MappedHead q;
   MappedHead k;

@@ -14,7 +14,7 @@
 
 namespace rotary::test {
 
-// Which keys come before the first of a call: none, or those of earlier calls of the same test.
+// The keys before the first one of a call: none, or those of earlier calls of the same test.
 struct LinearCase {
   FeatureMap map;
   LinearMask mask = LinearMask::causal;
@@ -46,7 +46,7 @@ struct LinearShape {
 
 [[nodiscard]] Qkv random_qkv(const LinearShape& n, std::uint64_t seed);
 
-// Zeros, of the extents that out must have.
+// Zeros, with the extents of out.
 [[nodiscard]] Tensor out_for(const Qkv& qkv, Layout layout = Layout::bthd);
 
 [[nodiscard]] SegmentMap segments_of(const LinearCase& of, std::int64_t batch);

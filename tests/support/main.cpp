@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main of every test binary. With ROTARY_INSTRUCTION_SET set, the binary is skipped (exit 77)
-// where the machine cannot run that set, and fails when it is not what the library used.
+// if the machine cannot run that set, and fails if the library used another one.
 #include <gtest/gtest.h>
 
 #include <algorithm>

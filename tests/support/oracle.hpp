@@ -16,7 +16,7 @@
 
 namespace rotary::test {
 
-// Features of pair i, counted from the start of the head: in what is rotated, and in the result.
+// Features of pair i, counted from the start of the head: before the rotation, and in the result.
 // They differ for interleaved_to_half.
 [[nodiscard]] std::pair<std::int64_t, std::int64_t> features_read(const HeadWindow& window,
                                                                   Direction direction,
@@ -33,7 +33,7 @@ class Oracle {
       : frequencies_(std::move(frequencies)),
         positions_(std::move(positions)),
         rows_(positions_, frequencies_.inv_freq) {}
-  // Of frequencies with xpos.
+  // For frequencies with xpos.
   Oracle(Frequencies frequencies, Positions positions, Role role)
       : frequencies_(std::move(frequencies)),
         positions_(std::move(positions)),

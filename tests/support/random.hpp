@@ -25,7 +25,7 @@ class Random {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(first) + offset);
   }
 
-  // What activations look like: uniform in [-4, 4).
+  // Like activations: uniform in [-4, 4).
   [[nodiscard]] float activation() { return static_cast<float>(unit() * 8 - 4); }
 
   // Any sign and significand, 2^lowest <= |.| < 2^(highest + 1).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short ways to resolve a config in a test and look at what came out.
+// Short ways to resolve a config in a test and to inspect the result.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ namespace rotary::test {
   return value_of(resolve(config, options));
 }
 
-// Of a model with one rotary embedding.
+// The spec of a model with one rotary embedding.
 [[nodiscard]] inline RotarySpec resolved_rotary(std::string_view config) {
   const ModelSpec model = resolved(config);
   if (model.rotary.size() != 1) throw std::runtime_error("one rotary embedding expected");

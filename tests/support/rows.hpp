@@ -15,7 +15,7 @@ namespace rotary::test {
 
 inline constexpr RowDType all_row_dtypes[] = {RowDType::f32, RowDType::f64};
 
-// Every element that make_rotations makes of these lies within its published bound.
+// Every element that make_rotations makes of these is within its published bound.
 [[nodiscard]] testing::AssertionResult rows_within_bound(const Frequencies& frequencies,
                                                          const Positions& positions, RowDType rows);
 
@@ -23,7 +23,7 @@ inline constexpr RowDType all_row_dtypes[] = {RowDType::f32, RowDType::f64};
 [[nodiscard]] std::vector<std::uint64_t> row_bits(const Rotations& rotations, std::int64_t batch,
                                                   std::int64_t token);
 
-// Those of all tokens: [batch][tokens][cos, sin][pairs].
+// The bits of all tokens: [batch][tokens][cos, sin][pairs].
 [[nodiscard]] std::vector<std::uint64_t> all_row_bits(const Rotations& rotations);
 
 }  // namespace rotary::test

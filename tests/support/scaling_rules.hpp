@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of every scaling rule ask: that its frequencies are those of the long double
-// reference, that it refuses what it must, and that its text says what its aggregate holds.
+// Checks for every scaling rule: its frequencies are those of the long double reference, it refuses
+// bad values, and its text says what its aggregate holds.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ using Context = std::optional<std::int64_t>;
   return {.head_dim = rotary_dim, .base = base, .pairing = Pairing::half, .scaling = scaling};
 }
 
-// Of an ordinary model, with 32 pairs.
+// For an ordinary model, with 32 pairs.
 [[nodiscard]] inline Frequencies frequencies_with(const Scaling& scaling, Context context = {}) {
   return value_of(make_frequencies(spec_with(10000, 64, scaling), context));
 }
@@ -52,7 +52,7 @@ inline void expect_as_reference(const RotarySpec& spec, Context context = {}) {
   ASSERT_TRUE(got.contexts.contains(context.value_or(1)));
 }
 
-// For bases and dimensions that models have and do not have; least_dim: that the rule asks for.
+// For bases and dimensions, those of models and others; least_dim: the least that the rule accepts.
 inline void expect_as_reference_for_many_specs(const Scaling& scaling, Context context = {},
                                                std::int64_t least_dim = 2) {
   for (const double base : {1.0000001, 2.0, 100.0, 10000.0, 500000.0, 1e11}) {

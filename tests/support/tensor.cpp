@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each layout puts its elements, and the guard pattern around them.
+// Implements the layouts of elements, and the guard pattern around them.
 #include "support/tensor.hpp"
 
 #include <algorithm>

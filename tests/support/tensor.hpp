@@ -88,7 +88,7 @@ void for_each_element(const Extents& extents, Visit visit) {
 
 void fill(Tensor& tensor, Random& random);  // activations
 
-// 2^-30 .. 2^30, and what f16 (2^-24 .. 2^16) and f64 (2^-300 .. 2^300) hold.
+// 2^-30 .. 2^30, within the range of the dtype: f16 2^-24 .. 2^16, f64 2^-300 .. 2^300.
 void fill_with_any_magnitude(Tensor& tensor, Random& random);
 
 // The same elements in another place: dst must have src's extents and dtype.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embeddings and tables in tensors of one head, whose guards and layouts they share.
+// Embeddings and tables as tensors of one head, with the same guards and layouts.
 #pragma once
 
 #include "rotary/tokens_view.hpp"

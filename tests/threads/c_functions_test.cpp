@@ -75,7 +75,7 @@ TEST(ThreadsInC, AStructOfUnknownSizeIsAnError) {
   rotary_threads_stop(threads);
 }
 
-// A caller that was compiled with a longer struct keeps what this library does not know.
+// A caller compiled with a longer struct keeps the part that this library does not know.
 TEST(ThreadsInC, ALongerStructKeepsItsEnd) {
   struct Longer {
     rotary_executor known;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executors as callers might write them, which remember how often they were called and for how many
-// tasks.
+// Executors such as callers write, which record how often they were called and for how many tasks.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ inline void run_backwards(std::int64_t count, ExecutorTask task, void* state) {
   for (std::int64_t index = count; index-- > 0;) task(state, index);
 }
 
-// All at once, none of them on the calling thread.
+// Runs all tasks at once, none of them on the calling thread.
 inline void run_on_other_threads(std::int64_t count, ExecutorTask task, void* state) {
   std::vector<std::thread> threads;
   for (std::int64_t index = 0; index < count; ++index) threads.emplace_back(task, state, index);
@@ -32,7 +31,7 @@ class CountingExecutor {
  public:
   CountingExecutor(Run run, std::int64_t concurrency) : run_(run), concurrency_(concurrency) {}
 
-  // Valid as long as this lives, where it is.
+  // Valid as long as this lives and does not move.
   [[nodiscard]] Executor executor() noexcept {
     return {.context = this,
             .run =

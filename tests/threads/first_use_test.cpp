@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The instruction set is chosen at first use, so every try is a process of its own: several threads
-// use the library for the first time while one forces a set. Whoever comes first, afterwards the
-// forced one is in use. This binary uses the library only in those processes.
+// use the library for the first time while one forces a set. In any order, the forced set is in use
+// afterwards. This binary uses the library only in those processes.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,8 +65,8 @@ TEST(FirstUse, DoesNotUndoAForcedInstructionSet) {
   }
 }
 
-// Rotating in a child that is forked while another thread uses the library for the first time, by
-// so many turns of a loop later each time.
+// Uses the library in a child that is forked while another thread uses it for the first time;
+// `turns` delays the fork.
 bool works_in_a_child_of_first_use(int turns) {
   std::atomic<bool> begun = false;
   std::thread user([&] {

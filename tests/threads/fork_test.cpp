@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes that are forked while threads exist, which only the parent has: calls in the child run
-// on the calling thread, with the same bits, and what is destroyed there waits for nobody. Each
-// child is ended by an alarm where it hangs.
+// on the calling thread, with the same bits, and destructors there wait for no thread. An alarm
+// ends a child that hangs.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ class Fork : public testing::Test {
   }
 };
 
-// As a program may have them, to be destroyed by exit().
+// A static pool, as in a program, destroyed by exit().
 Threads& static_threads() {
   static Threads threads = test::value_of(Threads::start(concurrency));
   return threads;
@@ -70,7 +70,7 @@ struct Work {
   }
 };
 
-// 0 where the child ended by exit(0); what it did instead otherwise.
+// 0 if the child ended by exit(0), otherwise how it ended.
 template <class InChild>
 int run_in_child(InChild in_child) {
   const pid_t child = fork();

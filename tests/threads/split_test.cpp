@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Into which parts a call is cut, and when it is not.
+// The parts that a call is cut into, and the calls that are not cut.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Extents extents_of(std::int64_t batch, std::int64_t tokens) {
   return {.batch = batch, .tokens = tokens, .heads = 2, .features = head_dim};
 }
 
-// How many tasks rotate_qk cut these tokens into; 0 when it did not call the executor.
+// The number of tasks that rotate_qk cuts these tokens into; 0 when it did not call the executor.
 std::int64_t tasks_for(std::int64_t batch, std::int64_t tokens, std::int64_t concurrency) {
   CountingExecutor counting(test::run_in_order, concurrency);
   Tensor q = test::random_tensor({.extents = extents_of(batch, tokens)}, 50);
@@ -118,7 +118,7 @@ TEST(Split, ErrorsCallNoExecutor) {
   EXPECT_EQ(counting.calls(), 0);
 }
 
-// Against its contract, this executor runs one task alone, which shows what belongs to it.
+// This executor breaks its contract and runs one task only, to show the tokens of that task.
 struct OnlyTask {
   std::int64_t index;
   std::int64_t count = 0;
@@ -148,8 +148,8 @@ std::vector<std::int64_t> changed_tokens(const Tensor& before, const Tensor& aft
   return changed;
 }
 
-// Each of the tasks alone: runs of consecutive tokens, one after the other, equally long but for
-// one token, the same of q and k.
+// Each task alone: consecutive tokens, in order of tasks, with counts that differ by at most one
+// token, the same for q and k.
 void expect_partition(const Extents& extents, std::int64_t concurrency) {
   const Tensor before_q = test::random_tensor({.extents = extents}, 55);
   const Tensor before_k = test::random_tensor({.extents = extents}, 56);

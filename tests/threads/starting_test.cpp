@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each thread that the system refuses to start, in turn. A binary of its own: it replaces
-// pthread_create, which the replacement calls for all other threads.
+// The system refuses to start each thread in turn. A binary of its own: it replaces pthread_create,
+// and the replacement calls the real one for all other threads.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rotary::Threads asks of the operating system: threads that it gives back, processors that it
-// may use, no time while there is nothing to do.
+// The system resources of rotary::Threads: threads that it gives back, processors that it may use,
+// no processor time while idle.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -35,8 +35,8 @@ std::string line_after(const std::filesystem::path& file, const std::string& key
   return "";
 }
 
-// Of each thread of this process with the name that a debugger or `top -H` shows: how often it was
-// given a processor and gave it back. A thread that sleeps does neither.
+// For each thread of this process with the name that a debugger or `top -H` shows: how often it got
+// a processor and gave it back. A sleeping thread does neither.
 std::vector<std::string> switches_of_threads_named_rotary() {
   std::vector<std::string> switches;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -106,8 +106,8 @@ bool fall_asleep() {
   return false;
 }
 
-// Seven threads that spun would take all the time that the machine has left, and would be switched
-// again and again; the limit on time leaves room for what else the process does.
+// Seven spinning threads would use all the processor time of the machine and would be switched
+// again and again; the limit on time leaves room for the other work of the process.
 TEST(System, ThreadsWithoutWorkSleep) {
   const Threads threads = test::value_of(Threads::start(8));
   ASSERT_TRUE(become_threads_named_rotary(7));

@@ -32,8 +32,8 @@ void run(const Executor& executor, std::int64_t count, std::function<void(std::i
       &body);
 }
 
-// How often each index is run. Plain numbers: a task that is run by two threads at once, or whose
-// result the caller cannot see, is a data race.
+// The number of times that each index is run. Plain numbers: a task that two threads run at once,
+// or whose result the caller cannot see, is a data race.
 std::vector<int> visits_of(const Executor& executor, std::int64_t count) {
   std::vector<int> visits(static_cast<std::size_t>(count), 0);
   run(executor, count, [&](std::int64_t index) { ++visits[static_cast<std::size_t>(index)]; });

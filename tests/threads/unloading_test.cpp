@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that loads rotary::threads, uses it, unloads it and forks: nothing of the library is
-// called any more. The program does not link it.
+// A program that loads rotary::threads, uses it, unloads it and forks: afterwards nothing calls the
+// library's code. The program does not link it.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -119,7 +119,7 @@ class TidyTest(unittest.TestCase):
         self.assert_clean("cli/x.hpp", LICENCE + "//\n" * 399)
 
     def test_lengths_of_functions(self):
-        # What stands before a function, its head, what stands after it.
+        # The text before a function, its head, the text after it.
         cases = (
             ("", "void f(int) {\n", ""),
             ("", "template <class T, template <class> class U>\nT f() {\n", ""),

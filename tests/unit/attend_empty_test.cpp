@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::byte untouched{0xA5};
 
-// More than a worker's memory for the smallest block, of which calls get the first line alone.
+// More than a worker's memory for the smallest block; calls get only the first line of it.
 alignas(64) std::array<std::byte, std::size_t{1} << 20> guarded_room;
 
 class AttendEmpty : public test::AttendErrors {
@@ -26,7 +26,7 @@ class AttendEmpty : public test::AttendErrors {
     options.sequences = sequences;
   }
 
-  // Zeros, with memory of the call's own and with the caller's, of which no byte changes.
+  // Zeros, with memory that the call allocates and with the caller's, of which no byte changes.
   template <class Keys>
   void expect_zeros(const Keys& attend_to, const Result<std::size_t>& bytes) {
     ASSERT_TRUE(bytes) << bytes.error().message;
@@ -74,7 +74,7 @@ TEST_F(AttendEmpty, WritesNothingButZerosWhateverTheBias) {
   }
 }
 
-// Weights of no key lie nowhere: their strides mean nothing.
+// Weights without keys have no address: their strides do not matter.
 TEST_F(AttendEmpty, TakesWeightsOfNoKey) {
   k.extents.tokens = v.extents.tokens = 0;
   for (AttentionSequence& sequence : sequences) sequence.queries = sequence.keys = 0;
@@ -84,7 +84,7 @@ TEST_F(AttendEmpty, TakesWeightsOfNoKey) {
   expect_zeros(attend(out, q, k, v, options));
 }
 
-// Results without features lie nowhere.
+// Results without features have no address.
 TEST_F(AttendEmpty, TakesResultsWithoutFeatures) {
   const HeadsView no_out{.dtype = DType::f32, .extents = {2, 3, 4, 0}};
   const HeadsView no_v{.dtype = DType::f32, .extents = {2, 5, 2, 0}};
@@ -93,7 +93,7 @@ TEST_F(AttendEmpty, TakesResultsWithoutFeatures) {
   for (const float sum : sums) EXPECT_EQ(sum, -std::numeric_limits<float>::infinity());
 }
 
-// A table of no sequences: none is looked for in it.
+// A table without sequences is not read.
 TEST_F(AttendEmpty, TakesPagesOfNoSequence) {
   options.sequences = {};
   pages.table = {.blocks = nullptr, .sequences = 0, .blocks_of_sequence = 1, .stride = 1};

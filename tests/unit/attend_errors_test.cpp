@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every requirement stated in attention.hpp, broken once: the error says it and what was got, and
-// not a byte has changed. Hostile sizes end at once.
+// no byte has changed. Calls with hostile sizes end at once.
 #include "support/attend_errors.hpp"
 
 #include <gtest/gtest.h>
@@ -277,7 +277,7 @@ TEST_F(AttendErrors, Memory) {
   EXPECT_TRUE(attend(out, q, k, v, options));
 }
 
-// Extents that no memory has, where strides of 0 or no features let a view claim them.
+// Extents beyond any memory, which strides of 0 or a lack of features allow a view to have.
 TEST_F(AttendErrors, HostileSizesEndAtOnce) {
   const HeadsView good_k = k;
   const HeadsView good_v = v;
@@ -290,7 +290,7 @@ TEST_F(AttendErrors, HostileSizesEndAtOnce) {
   q.extents.heads = k.extents.heads = v.extents.heads = huge;
   q.strides = k.strides = v.strides = {};
   expect_refused({"q: heads must be at most 1048576", "got 1099511627776"});
-  // Nothing to write: nothing is done, however many there are.
+  // With nothing to write nothing is done, for any number of them.
   const std::int64_t many = std::int64_t{1} << 59;
   q = good_q;
   q.extents.tokens = many;

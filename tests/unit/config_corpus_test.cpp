@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs that are wrong in one way each, or look wrong and are not: fuzz/corpus/config.
+// Configs that are wrong in one way each, or only look wrong: fuzz/corpus/config.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -127,7 +127,7 @@ TEST(ConfigCorpus, ScalingRules) {
   });
 }
 
-// A rule that is not known is refused by its name, one that no config has too.
+// An unknown rule is refused by its name, and so is a rule that exists but that no config can name.
 TEST(ConfigCorpus, RulesThatAreNotKnown) {
   expect_refusals({
       {"ntk", unsupported, {"rope_type must be one of", "ntk"}},
@@ -164,7 +164,7 @@ TEST(ConfigCorpus, Json) {
         "comment", "single_quotes", "invalid_utf8", "overlong_utf8", "lone_surrogate"}) {
     expect_refusals({{text, malformed, {"config must be valid JSON", "error at byte"}}});
   }
-  // The bytes that are no UTF-8 are shown, as something that is.
+  // Bytes that are not UTF-8 are shown as valid UTF-8.
   expect_refusals({{"invalid_utf8_first_bytes", malformed, {"error at byte 1", "'?'"}}});
   expect_refusals({
       {"nul_byte", malformed, {"config must be JSON text", "NUL byte at byte"}},

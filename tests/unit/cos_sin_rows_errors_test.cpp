@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// make_rotations refuses rows of cos and sin that are none, and writes nothing when it does.
+// make_rotations refuses invalid rows of cos and sin, and writes nothing when it does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -118,7 +118,7 @@ TEST(CosSinRowsErrors, StridesBeyondMemory) {
     view.pair_stride = stride;
     expect_refused(view, {"cos must span less than 2^62 bytes"});
   }
-  // The stride of a single index means nothing.
+  // The stride of a single index does not matter.
   CosSinView one = source.view();
   one.batch = 1;
   one.tokens = 1;
@@ -176,7 +176,7 @@ TEST(CosSinRowsErrors, PairsThatAreNoRotation) {
   expect_refused(source.view(), {"cos^2 + sin^2", "got inf from cos 0 and sin 1e+300"});
 }
 
-// Angles where their cos belongs, and cos and sin of different pairs.
+// Angles in place of their cos, and cos and sin of different pairs.
 TEST(CosSinRowsErrors, FrequentMistakes) {
   Source source;
   for (std::size_t i = 0; i < 24; ++i) source.cos[i] = 0.1 * static_cast<double>(i);
@@ -223,7 +223,7 @@ TEST(CosSinRowsErrors, MemoryOnTheSource) {
   EXPECT_TRUE(std::equal(buffer.begin(), buffer.begin() + 48, before.begin()));
 }
 
-// The defaults: every token, or batch row, would silently turn as the first.
+// The defaults: every token, or batch row, would silently be rotated as the first one.
 TEST(CosSinRowsErrors, ForgottenStrides) {
   const Source source;
   CosSinView view = source.view();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of families: that it holds together, and that docs/families.md shows what it says.
+// The table of families: it is consistent, and docs/families.md shows its content.
 #include "rotary/families.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What make_frequencies adds to a rule: the window, explicit lists, turns. The rules themselves are
-// in scaling/.
+// The parts of make_frequencies beside the rules: the window, explicit lists, turns. The rules have
+// their tests in scaling/.
 #include "rotary/frequencies.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every requirement stated in kv_cache.hpp and head_norm.hpp, broken once: the error says it and
-// what was got, and not a byte has changed.
+// what was got, and no byte has changed.
 #include <gtest/gtest.h>
 
 #include <cstddef>

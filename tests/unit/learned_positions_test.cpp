@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learned tables: what is read, what is refused, and gradients against finite differences.
+// Learned tables: the rows that are read, errors, and gradients against finite differences.
 #include "rotary/learned_positions.hpp"
 
 #include <gtest/gtest.h>
@@ -149,8 +149,8 @@ TEST(LearnedPositions, NoTokensNeedNoRows) {
   EXPECT_TRUE(add_table_gradient(gradient, {ConsecutivePositions{0, 3}}, empty).ok());
 }
 
-// Of counts that no memory has: what has no element is done at once, and indices that follow one
-// another, or are one, are not read one by one.
+// With counts beyond any memory: tokens without elements take no time, and consecutive or repeated
+// indices are not read one by one.
 TEST(LearnedPositions, TakeNoTimeForTokensWithoutFeatures) {
   constexpr std::int64_t many = std::int64_t{1} << 62;
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -172,7 +172,7 @@ TEST(LearnedPositions, TakeNoTimeForTokensWithoutFeatures) {
   EXPECT_TRUE(add_learned(view, view, {table, {ConsecutivePositions{most, 0}}}).ok());
 }
 
-// BERT: token, segment and position, the padding id being read as any other.
+// BERT: token, segment and position; the padding id is read like any other.
 TEST(SumEmbeddings, IsBertsSumInOnePass) {
   const std::vector<std::int64_t> ids = {7, 0, 3, 9, 0, 0};
   const std::vector<std::int32_t> segments = {0, 0, 1, 0, 1, 1};
@@ -308,7 +308,7 @@ TEST(TableGradient, IsTheSameInPartsOfTheFeatures) {
   EXPECT_EQ(parts.all_bits(), whole.all_bits());
 }
 
-// L = Σ u · sum_embeddings: a step of one element of a table changes L by what the gradient says.
+// L = Σ u · sum_embeddings: a step of one element of a table changes L by its gradient.
 TEST(TableGradient, MatchesFiniteDifferences) {
   const std::vector<std::int64_t> ids = {1, 2, 1, 0};
   const TokenExtents n{.tokens = 4, .features = 3};

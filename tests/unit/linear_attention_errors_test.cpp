@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What linear_attend and make_random_features refuse, each time with the requirement and what was
-// got, and out and the state as they were; and the random features themselves.
+// Errors of linear_attend and make_random_features, each with the requirement and what was got, out
+// and state unchanged; and the random features themselves.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -23,7 +23,7 @@ using test::Qkv;
 using test::Tensor;
 constexpr ErrorCode invalid = ErrorCode::invalid_argument;
 
-// A call that succeeds, to be spoilt.
+// A call that succeeds, for tests to change.
 struct Call {
   Qkv qkv = test::random_qkv(
       {.batch = 2, .tokens = 5, .heads = 4, .key_heads = 2, .head_dim = 6, .v_features = 3}, 300);
@@ -42,7 +42,7 @@ struct Call {
                                  .state = LinearState{values, keys, exponents}};
 };
 
-// Refused so, nothing written; linear_attend_bytes refuses it too where inputs are wrong.
+// Checks the refusal, with nothing written; linear_attend_bytes refuses wrong inputs, too.
 testing::AssertionResult refuses(const std::function<void(Call&)>& spoil,
                                  std::initializer_list<std::string_view> parts) {
   Call call;
@@ -222,7 +222,7 @@ TEST(LinearAttentionErrors, OfMemoryThatIsShared) {
       {"out and the rotations of k must share no element"}));
 }
 
-// Extents without an element may be as large as they like.
+// Extents without an element may be arbitrarily large.
 TEST(LinearAttentionErrors, NothingToDoSucceeds) {
   constexpr std::int64_t many = std::int64_t{1} << 40;
   const Extents none{.batch = many, .tokens = 0, .heads = many, .features = 6};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/theory/linear-attention.md says of linear attention, computed: the side effects of
-// rotating the numerator alone, and how fast random features come near softmax attention.
+// The statements of docs/theory/linear-attention.md, computed: the side effects of rotating the
+// numerator alone, and how fast random features approach softmax attention.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -68,8 +68,8 @@ Weights weights_of(std::int64_t tokens, std::optional<HeadWindow> window) {
 
 // RoFormer, eq. 19, with elu + 1, independent normal q and k of 64 features, bidirectional: an
 // independent program of the same definition saw 0 %, 0.9 % and 8.7 % of negative weights at 64,
-// 512 and 2048 tokens, and rows that
-// sum to 0.50-0.73, 0.26-0.55 and 0.13-0.42. The ends of the ranges are here those of eight heads.
+// 512 and 2048 tokens, and rows that sum to 0.50-0.73, 0.26-0.55 and 0.13-0.42. The ends of the
+// ranges are here those of eight heads.
 TEST(LinearAttentionTheory, RotatedNumeratorsTurnNegativeAndShrink) {
   const HeadWindow window{.head_dim = 64, .rotary_dim = 64, .pairing = Pairing::half};
   const Weights few = weights_of(64, window);
@@ -90,7 +90,7 @@ TEST(LinearAttentionTheory, RotatedNumeratorsTurnNegativeAndShrink) {
   EXPECT_NEAR(plain.largest_sum, 1, 1e-5);
 }
 
-// A common shift of positions changes nothing: the numerator sees differences alone.
+// A common shift of positions changes nothing: the numerator depends on differences only.
 TEST(LinearAttentionTheory, IsRelative) {
   LinearCase of{.map = EluPlusOne{},
                 .window = HeadWindow{.head_dim = 64, .rotary_dim = 64, .pairing = Pairing::half}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The published bounds themselves: numbers that a user may have copied must not drift.
+// The values of the published bounds: numbers that a user may have copied must not change.
 #include "rotary/numeric_contract.hpp"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST(NumericContract, Float64IsTwoRoundingsAndTheRow) {
   EXPECT_NEAR(rotate_f64_error_bound(Direction::inverse, 1, 0), 2 + 8 * 1.41421, 1e-4);
 }
 
-// Rounded is the computed value, here binades above the exact one: its half ulp counts.
+// The computed value is rounded, here binades above the exact one: its half ulp counts.
 TEST(NumericContract, RowsWhoseAngleErrorIsLargerThanTheRow) {
   constexpr std::int64_t position = 35184409153272;
   constexpr double exact = -0x1.bd70a63c3facp-20;  // sin(position * inv_freq), by MPFR
@@ -93,7 +93,7 @@ TEST(NumericContract, AttentionGrowsWithScoresFeaturesAndKeys) {
   with_vectors.value_distances = 129;
   EXPECT_NEAR(attend_sums_error(with_vectors) - attend_sums_error(row),
               (129 + 512 + 3 * 35 + 33) * 0x1p-24, 1e-8);
-  // No sum of weights is farther than this from another.
+  // No two sums of weights differ by more than this.
   const AttendedRow steep{.head_dim = 64, .keys = 1000, .score_size = 1e30};
   EXPECT_NEAR(attend_error_bound(steep) * 0x1p-24, 2, 1e-3);
   EXPECT_EQ(attend_error_bound({.head_dim = 64, .keys = 1 << 24}),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Numerics::transformers and ggml ask of a spec, of rotations and of tensors.
+// The requirements of Numerics::transformers and ggml on a spec, on rotations and on tensors.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -96,7 +96,7 @@ TEST(Numerics, TensorsAndRowsMustFit) {
   }
 }
 
-// Of two tokens and one head, in zeros.
+// A view of two tokens and one head, filled with zeros.
 struct Zeros {
   std::vector<std::uint64_t> memory = std::vector<std::uint64_t>(16);
   HeadsView view(DType dtype) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which views may share a buffer. Random small views are compared with a count of addresses: a
-// shared element is always refused, and views whose strides nest are refused for nothing else.
+// Views that may share a buffer. Random small views are compared with a count of addresses: a
+// shared element is always refused, and views whose strides nest are refused for no other reason.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ bool has_equal_elements(const std::multiset<std::int64_t>& sorted) {
   return std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
 }
 
-// Each stride steps over all that the smaller ones reach.
+// Each stride steps over everything that the smaller ones reach.
 bool strides_nest(const ConstHeadsView& view) {
   auto axes = axes_of(view);
   std::sort(axes.begin(), axes.end(),
@@ -189,7 +189,7 @@ TEST(Overlap, StridesAtTheEdgeOfNestingAreDecidedExactly) {
   }
 }
 
-// What models do: slots of one fused projection, at real sizes. Decided, and at once.
+// The case of real models: slots of one fused projection, at real sizes. Decided, and at once.
 TEST(Overlap, SlotsOfAFusedProjectionAtFullSize) {
   constexpr std::int64_t heads = 32;
   constexpr std::int64_t tokens = 64;
@@ -218,7 +218,7 @@ TEST(Overlap, SlotsOfAFusedProjectionAtFullSize) {
   }
 }
 
-// The strides of single indices mean nothing: any two views of one token and head are in place.
+// The strides of single indices do not matter: any two views of one token and head are in place.
 TEST(Overlap, StridesOfSingleIndicesDoNotMatter) {
   const HeadWindow window{
       .head_dim = 4, .rotary_dim = 4, .first_feature = 0, .pairing = Pairing::half};

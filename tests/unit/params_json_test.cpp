@@ -50,7 +50,7 @@ TEST(ParamsJson, TheBaseOfLlama1And2StandsInMetasCode) {
   EXPECT_TRUE(warns(model, "rope_theta is absent: 10000"));
 }
 
-// Encodings of Llama 3.2: the factor 32 of its config.json cannot be said here.
+// The factor 32 of Llama 3.2's config.json cannot be expressed in params.json.
 TEST(ParamsJson, ScaledRopeStandsForTheNumbersOfLlama31) {
   const ModelSpec model = resolved(meta_with(R"("rope_theta": 5e5, "use_scaled_rope": true)"));
   EXPECT_EQ(only(model).spec.scaling, Scaling(Llama3Scaling{.factor = 8,
@@ -121,7 +121,7 @@ TEST(ParamsJson, RefusesWhatTheFileDoesNotSay) {
                         {"dim must be a positive multiple of n_heads", "250"}));
 }
 
-// Half of a file that is understood would be a model without its scaling.
+// A file that is understood in part would give a model without its scaling.
 TEST(ParamsJson, RefusesKeysOfTheOtherMaker) {
   EXPECT_TRUE(not_supported(meta_with(R"("rope_theta": 5e5, "yarn": {"factor": 8,
                    "original_max_position_embeddings": 8192})"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What position maps say of a pair, what clipping does to scores, and what is refused.
+// The relative position of a pair under each map, the effect of clipping on scores, and errors.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -61,7 +61,7 @@ TEST(PositionMaps, RelativePositionIsThatOfTheDefinition) {
       }
     }
   }
-  // Of its two forms, W - W/G with 10/4 rounded down, in a prefill as in a decode step.
+  // Of the two forms in use, W - W/G with 10/4 rounded down, in a prefill as in a decode step.
   EXPECT_EQ(relative_position(SelfExtend{10, 4}, 100, 0, 1), 25 + 10 - 2);
   EXPECT_EQ(relative_position(SelfExtend{1, 8}, 7, 0, 1), 1);
   // ChunkLlama of 4096 trained tokens: 3072 and 256. No distance leaves the trained context.
@@ -80,7 +80,8 @@ double score_at(std::int64_t distance, const std::vector<double>& inv_freq,
   return score;
 }
 
-// What the clipped angle was proposed for holds where q = k, and for other q and k it does not.
+// The purpose of the clipped angle, scores that fall with distance, is met for q = k but not for
+// other q and k.
 TEST(PositionMaps, ClippedScoresFallWithDistanceOnlyWhereQueryIsKey) {
   std::vector<double> inv_freq;
   for (int p = 0; p < 64; ++p) inv_freq.push_back(std::pow(10000.0, -p / 64.0));

@@ -60,7 +60,7 @@ TEST(Encodings, EsmRotatesIfItSaysSo) {
                             {"position_embedding_type", "absolute"}));
 }
 
-// The original code has other encodings behind attn_config, which Transformers does not.
+// The original code has encodings behind attn_config that Transformers does not have.
 TEST(Encodings, MptWithoutAlibiIsRefused) {
   EXPECT_TRUE(not_supported(model_with("mpt", R"("attn_config": {"alibi": false})"),
                             {"attn_config.alibi", "false"}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each family assumes: pairing, base, how much of the head turns, the names of its keys.
+// The assumptions of each family: pairing, base, how much of the head turns, the names of its keys.
 #include <gtest/gtest.h>
 
 #include "support/resolving.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes from outside: whatever they are, resolve() returns an error that says what and where.
+// Bytes from outside: for any bytes resolve() returns a model, or an error that says what and
+// where.
 #include <gtest/gtest.h>
 
 #include "support/random.hpp"

@@ -71,7 +71,7 @@ TEST(ResolveLarge, LongWords) {
       llama_with(member("rope_scaling", "{" + member(almost_rope, "1") + "}")), {"rop_rop_"}));
 }
 
-// What a few bytes may ask for is bounded as well.
+// A short config cannot ask for unbounded sizes either.
 TEST(ResolveLarge, TheLargestHead) {
   EXPECT_TRUE(resolve(R"({"model_type": "llama", "head_dim": 65536})"));
   EXPECT_TRUE(malformed(R"({"model_type": "llama", "head_dim": 65538})",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers that differ: which rotate, with which base, which have no attention, and what grows their
-// queries.
+// Models whose layers differ: which layers rotate, with which base, which have no attention, and
+// the temperature of their queries.
 #include <gtest/gtest.h>
 
 #include "support/resolving.hpp"

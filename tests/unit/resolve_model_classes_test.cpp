@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What single model classes do their own way: latent attention, a config within a config, axes of
+// Peculiarities of single model classes: latent attention, a config within a config, axes of
 // images, other names for old keys.
 #include <gtest/gtest.h>
 
@@ -120,7 +120,7 @@ TEST(Wrappers, KeysAroundTheLanguageModelDoNothing) {
   EXPECT_EQ(model.warnings.size(), 1U);
 }
 
-// As MLC lists Ministral 3: no wrapper by its model_type, and nothing beside text_config.
+// Ministral 3 as MLC lists it: no wrapper by its model_type, and nothing beside text_config.
 TEST(Wrappers, AConfigThatNamesItsLanguageModelOutside) {
   EXPECT_EQ(resolved_rotary(R"({"model_type": "ministral3", "text_config": {
                               "model_type": "ministral3", "head_dim": 64,
@@ -200,7 +200,7 @@ TEST(OldNames, RotaryDimStandsInForTheFraction) {
   EXPECT_TRUE(warns(both, "rotary_dim 16 is ignored"));
 }
 
-// Transformers' own port turns the whole head, other engines what the config says.
+// Transformers' own port rotates the whole head, other engines the part that the config says.
 TEST(Disagreements, MinimaxRotaryDim) {
   const ModelSpec model = resolved(model_with("minimax", R"("rotary_dim": 32)"));
   EXPECT_EQ(model.rotary.front().spec.rotary_dim.value_or(64), 64);

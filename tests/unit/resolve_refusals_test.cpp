@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What resolve() does not understand it refuses, and names: a guess would be silently wrong.
+// resolve() refuses and names everything that it does not understand: a guess would be silently
+// wrong.
 #include <gtest/gtest.h>
 
 #include "support/resolving.hpp"
@@ -56,7 +57,7 @@ TEST(ResolveRefusals, UnknownTopLevelKeyAboutRotaryEmbedding) {
   EXPECT_TRUE(not_supported(llama_with(R"("use_mrope": true)"), {"use_mrope", "true"}));
 }
 
-// Keys that another family has: this one does not read them, so they do nothing.
+// Keys of another family: this one does not read them, so they do nothing.
 TEST(ResolveRefusals, KnownKeysOfOtherFamiliesAreWarnedAbout) {
   for (const std::string_view key : {"rotary_pct", "rotary_emb_base", "rotary_dim"}) {
     const ModelSpec model = test::resolved(llama_with(member(key, "0.5")));

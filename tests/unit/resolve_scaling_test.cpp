@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each scaling rule under its old and its new name, its defaults, and what is worth a warning.
+// Each scaling rule under its old and its new name, its defaults, and its warnings.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -109,7 +109,7 @@ TEST(ResolveScaling, YarnTakesABetaOfZeroAsAbsent) {
   EXPECT_EQ(rule.ramp, YarnRamp::whole_pairs);
 }
 
-// The key must be there, but may be null: the ratio of the lengths then.
+// The key must be present, but may be null; then the ratio of the lengths is used.
 TEST(ResolveScaling, YarnFactorMayBeNull) {
   const auto rule = std::get<YarnScaling>(scaling_of(
       R"("rope_type": "yarn", "factor": null, "original_max_position_embeddings": 1024)"));
@@ -130,7 +130,7 @@ TEST(ResolveScaling, OriginalContextDefaultsToTheTrainedOneWithAWarning) {
   EXPECT_TRUE(warns(model, "original_max_position_embeddings"));
 }
 
-// In Transformers 4.51 to 4.55 this very mismatch turned YaRN off.
+// In Transformers 4.51 to 4.55 exactly this mismatch turned YaRN off.
 TEST(ResolveScaling, YarnWarnsWhenFactorAndLengthsDisagree) {
   EXPECT_TRUE(warns(
       resolved(scaled(R"("type": "yarn", "factor": 4, "original_max_position_embeddings": 2048)")),

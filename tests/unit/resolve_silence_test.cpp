@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs that could resolve wrongly without a word: each is read right, refused or warned about.
+// Configs that could silently resolve wrongly: each is read right, refused or warned about.
 #include <gtest/gtest.h>
 
 #include "support/resolving.hpp"
@@ -92,7 +92,7 @@ TEST(Silence, TwoOriginalContexts) {
   EXPECT_TRUE(warns(model, "original_max_position_embeddings is given twice, 1024"));
 }
 
-// What a family is known for is said where its layers cannot be listed.
+// If layers cannot be listed, a warning says what the family is known for.
 TEST(Silence, LayersThatCannotBeListed) {
   const ModelSpec model =
       resolved(R"({"model_type": "smollm3", "head_dim": 64, "rope_theta": 10000})");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every requirement stated in rotate.hpp, broken once: the error says it and what was got, and not
-// a byte has changed.
+// Every requirement stated in rotate.hpp, broken once: the error says it and what was got, and no
+// byte has changed.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -93,7 +93,7 @@ TEST_F(RotateErrors, TypeThatDoesNotExist) {
   expect_refused({"dtype", "f32", "bf16", "f16", "f64", "got", "9"});
 }
 
-// Each element type turns by rows of one type; the message says which to make.
+// Each element type needs rows of one type; the message says which to make.
 TEST_F(RotateErrors, RowsOfTheOtherType) {
   rotations = rotations_with(2, 3, RowDType::f64);
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {

@@ -183,7 +183,7 @@ TEST(RotationsErrors, MoreThanCanBeCounted) {
   }
 }
 
-// The default: every batch row would silently stand where the first does.
+// The default: every batch row would silently have the positions of the first.
 TEST(RotationsErrors, ForgottenBatchStride) {
   const std::int64_t starts[] = {5, 70, 1000};
   EXPECT_TRUE(test::fails(

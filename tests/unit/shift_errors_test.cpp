@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What make_shift and shift refuse, each time with the requirement and what was got, and keys,
-// scales and rotations as they were.
+// Errors of make_shift and shift, each with the requirement and what was got, and with keys, scales
+// and rotations unchanged.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -106,7 +106,7 @@ TEST(ShiftErrors, OfMemoryAndOptions) {
                        {.memory = memory}),
             invalid, {"to: ", "memory must share no element"}));
 
-  // What fails leaves rotations as they were; what does not needs no more than before.
+  // A failed call leaves rotations unchanged; a successful one needs no more memory than before.
   Rotations again = by;
   const auto bits = test::all_row_bits(again);
   Frequencies changed = slower;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sinusoidal encodings refuse, with nothing written.
+// Errors of sinusoidal encodings, with nothing written.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -240,8 +240,8 @@ TEST(Traps, NormsOfQueriesAndKeysAreNotPositions) {
   EXPECT_EQ(frequencies_of(with).inv_freq, frequencies_of(without).inv_freq);
 }
 
-// What GGUF and its readers do with an absent type (linear), with dynamic (dropped) and with the
-// betas (not read) does not hold for a config.json.
+// GGUF and its readers take an absent type for linear, drop dynamic and do not read the betas; for
+// a config.json all three would be wrong.
 TEST(Traps, NothingOfTheDictionaryIsDropped) {
   EXPECT_TRUE(not_supported(llama_with(R"("rope_scaling": {"factor": 2})"),
                             {"rope_scaling.factor", "rope_type is absent"}));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What xPos asks of a spec, of positions and of roles, and what its rows are no good for.
+// The requirements of xPos on a spec, on positions and on roles, and the calls that refuse its
+// rows.
 #include <gtest/gtest.h>
 
 #include <cstdint>

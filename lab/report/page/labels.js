@@ -67,7 +67,7 @@ function spread(ends, area) {
       below.label = Math.min(area.bottom, below.label + missing / 2);
     }
   }
-  // What the edge below did not let go.
+  // Corrects the labels that the bottom edge pushed together.
   for (let index = ends.length - 1; index > 0; --index) {
     ends[index - 1].label = Math.min(ends[index - 1].label, ends[index].label - labelHeight);
   }

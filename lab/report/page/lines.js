@@ -103,7 +103,7 @@ function hasPoints({ datasets }) {
   return datasets[0].data.length > 0;
 }
 
-// What lengths are multiples of: the trained length, unless the experiment says otherwise.
+// The unit of lengths: the trained length, unless the experiment has another one.
 function unitTokens(arm) {
   return arm.training?.evaluate_unit || arm.model?.tokens || 1;
 }

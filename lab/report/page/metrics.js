@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cells measured besides losses: a number by its name, "bleu", or a curve of numbers by names
+// Measures of cells besides losses: a number by its name, "bleu", or a curve of numbers by names
 // with an abscissa, "overhead@512", "exact@2x".
 "use strict";
 

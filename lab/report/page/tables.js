@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said in tables: verdicts, results, the papers' figures, what was compared.
+// The tables: verdicts, results, the papers' figures, and the differences between arms.
 "use strict";
 
 const dash = "\u2013";
@@ -147,7 +147,7 @@ function settingsText(settings) {
     .join(", ");
 }
 
-// What of an arm is not as with the first.
+// The settings of an arm that differ from those of the first.
 function differing(arm, first, part) {
   const own = Object.entries(arm[part] ?? {}).filter(([key, value]) =>
     JSON.stringify(value) !== JSON.stringify(first[part]?.[key]));

@@ -56,8 +56,8 @@ static rotary_status rotate(const rotary_frequencies* frequencies) {
   return status;
 }
 
-/* Of a head that was all ones: pair i, features i and i + FEATURES / 2, turns by 1 or 1/100 radian
- * for each position. */
+/* The largest error of a rotated head of ones: pair i, features i and i + FEATURES / 2, turns by 1
+ * or 1/100 radian for each position. */
 static double largest_error(void) {
   double largest = 0;
   for (int t = 0; t < TOKENS; ++t) {

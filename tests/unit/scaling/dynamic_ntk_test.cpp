@@ -91,7 +91,7 @@ TEST(DynamicNtkRule, InAConfig) {
                           "original_max_position_embeddings is ignored"));
 }
 
-// Whatever context resolve() is asked about: the rule is checked for it.
+// For any context that resolve() is asked about, the rule is checked for it.
 TEST(DynamicNtkRule, IsCheckedForTheContextInQuestion) {
   const std::string config = R"({"model_type": "llama", "head_dim": 4, "rope_theta": 1e300,
       "max_position_embeddings": 2048, "rope_scaling": {"type": "dynamic", "factor": 4}})";
@@ -115,7 +115,7 @@ TEST(DynamicNtkRule, OfHunYuanWithAlphaIsNtkOfThatAlpha) {
   EXPECT_EQ(read.scaling, Scaling(NtkScaling{.alpha = 1000}));
   ASSERT_EQ(read.warnings.size(), 1U);
   EXPECT_NE(read.warnings.front().find("factor, beta_fast"), std::string::npos);
-  // Without alpha, or with the 0 that its code takes for none, it is what the name says.
+  // Without alpha, or with the 0 that its code treats as absent, it is ordinary dynamic NTK.
   for (const std::string_view members :
        {R"("type": "dynamic", "factor": 2)", R"("type": "dynamic", "factor": 2, "alpha": 0)"}) {
     EXPECT_EQ(test::value_of(parameters_of(members, RopeDialect::hunyuan)).scaling,
@@ -123,8 +123,8 @@ TEST(DynamicNtkRule, OfHunYuanWithAlphaIsNtkOfThatAlpha) {
   }
 }
 
-// Transformers' own dynamic rule would ignore alpha, vLLM would not: a config that has it in any
-// other family is not understood.
+// Transformers' own dynamic rule would ignore alpha, vLLM would not: in any other family a config
+// with alpha is refused.
 TEST(DynamicNtkRule, OfOtherFamiliesWithAlphaIsRefused) {
   EXPECT_TRUE(test::fails(
       parameters_of(R"("type": "dynamic", "factor": 2, "alpha": 8)", RopeDialect::transformers),

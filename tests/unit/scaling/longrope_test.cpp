@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LongRoPE: two lists, what chooses between them, and the attention factor.
+// LongRoPE: two lists, the choice between them, and the attention factor.
 #include <vector>
 
 #include "model/rope/rope_parameters.hpp"
@@ -13,7 +13,7 @@ using test::expect_positive;
 using test::expect_refused;
 using test::with;
 
-// A list that grows from first by step, one entry for each of so many pairs.
+// A list that grows from first by step, one entry for each pair.
 std::vector<double> list_of(std::size_t pairs, double first, double step) {
   std::vector<double> list;
   for (std::size_t i = 0; i < pairs; ++i) list.push_back(first + step * static_cast<double>(i));
@@ -147,7 +147,7 @@ TEST(LongRopeRule, InASpec) {
                                    {"scaling.factor must be given"}));
 }
 
-// Of head_dim 4: two pairs.
+// head_dim 4, so two pairs.
 std::string config_with(std::string_view beside, std::string_view scaling) {
   std::string config = R"({"model_type": "llama", "head_dim": 4, "num_hidden_layers": 1,
       "max_position_embeddings": 131072)";
