@@ -30,16 +30,16 @@ inline void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& 
 // --heads and --parameters. Commands declare --set, which may serve something else, too.
 inline void declare_bias_options(OptionParser& parser, BiasOptions& options) {
   parser
-      .add_option("--heads", options.heads,
-                  "how many; --parameters say it, too, but those of fire")
+      .add_option("--heads", options.heads, "how many; --parameters say it, too, but those of fire")
       .type_name("H");
   parser
-      .add_option("--parameters", options.parameters,
-                  "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
-                  "slopes; kerple_log: p, then a, of all heads; kerple_power: a, then p; tisa: a, b, "
-                  "c, each [heads, kernels]; fire: c, "
-                  "threshold, hidden_weight [W], hidden_bias [W], output_weight [heads, W], "
-                  "output_bias [heads], in one row")
+      .add_option(
+          "--parameters", options.parameters,
+          "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
+          "slopes; kerple_log: p, then a, of all heads; kerple_power: a, then p; tisa: a, b, "
+          "c, each [heads, kernels]; fire: c, "
+          "threshold, hidden_weight [W], hidden_bias [W], output_weight [heads, W], "
+          "output_bias [heads], in one row")
       .type_name("FILE");
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where: the libraries, their headers, the tool, the CMake package, the
+# The files of `cmake --install` and their places: the libraries, their headers, the tool, the CMake package, the
 # pkg-config files, the licence. Every installed path is relative to the file that holds it, so the
 # installed tree can be moved.
 include(CMakePackageConfigHelpers)
@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 set(rotary_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/rotary")
 get_target_property(rotary_library_type rotary TYPE)
 
-# What C programs link besides a static library.
+# C programs link these besides a static library.
 set(rotary_cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
 list(FILTER rotary_cxx_runtime INCLUDE REGEX "^(stdc\\+\\+|c\\+\\+|m)$")
 list(TRANSFORM rotary_cxx_runtime REPLACE "(.+)" "\$<LINK_ONLY:\\1>"

@@ -70,7 +70,7 @@ int main() {
   }
   cache.erase(cache.begin() + kept * token_size, cache.begin() + (kept + dropped) * token_size);
 
-  // What it should be: the same tokens, rotated where they stand now.
+  // The expected keys: the same tokens, rotated where they stand now.
   std::vector<float> fresh = projected;
   fresh.erase(fresh.begin() + kept * token_size, fresh.begin() + (kept + dropped) * token_size);
   const auto now = make_rotations(*frequencies, at(0, kept + moved).positions);

@@ -37,7 +37,7 @@ int main() {
     }
   }
 
-  // What a fast attention needs of a bias that depends on the distance alone: 2 N - 1 numbers.
+  // A fast attention needs 2 N - 1 numbers of a bias that depends on the distance alone.
   std::vector<float> distances(heads * 31);
   const auto row = fill_distances(view(distances, {.heads = 8, .queries = 1, .keys = 31}), alibi,
                                   /*first_distance=*/-15);

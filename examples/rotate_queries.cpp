@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   config << file.rdbuf();
   if (!file) return report("cannot read the config");
 
-  // What the config means: pairing, base, scaling rule. Refuses what it does not understand.
+  // The meaning of the config: pairing, base, scaling rule. Refuses what it does not understand.
   const auto model = rotary::resolve(config.str());
   if (!model) return report(model.error().message);
   for (const auto& warning : model->warnings) report("warning: " + warning);

@@ -94,7 +94,7 @@ rotary::Status run() {
   if (!of_tokens) return of_tokens.error();
   if (auto status = drop_tokens(keys, *of_tokens); !status) return status;
 
-  // What a cache would hold that had never seen the dropped tokens.
+  // A cache that has never seen the dropped tokens would hold this.
   PagedKeys expected{.pool = std::vector<float>(keys.pool.size()), .block_table = keys.block_table};
   if (auto status = fill(expected, *frequencies, 0, 0, kept); !status) return status;
   if (auto status = fill(expected, *frequencies, dropped, kept, context - dropped); !status) {

@@ -22,7 +22,7 @@ namespace {
 Arena arena;
 WorkMemory work_memory;
 
-// Who runs a call, and where it works.
+// The executor of a call, and its memory.
 struct Run {
   std::span<std::byte> memory = {};
   Executor executor = {};

@@ -73,8 +73,8 @@ struct Describe<KerplePower> {
   }
 };
 
-// What the authors' code sets the numbers to before each use: at least 0.01, the exponent of the
-// power at most 2; the others here at most 2^256. NaN stays.
+// The numbers as the authors' code limits them before each use: at least 0.01, the exponent of the
+// power at most 2; the others at most 2^256, which is ours. NaN stays.
 [[nodiscard]] ROTARY_API KerpleLog clamped(KerpleLog kerple) noexcept;
 [[nodiscard]] ROTARY_API KerplePower clamped(KerplePower kerple) noexcept;
 

@@ -84,9 +84,9 @@ struct BiasIndex {
 
 // |bias - exact| <= bias_error_bound times the sum of the magnitudes of the terms that the formula
 // adds, before the one rounding to the view's dtype. docs/theory/relative.md derives it, and says
-// what the terms are; FIRE may have up to 112 hidden units and TISA 112 bumps. Of a sum from 2^-900 on, and of an
-// x of FIRE that is 0 or from 2^-900 on: products of smaller numbers may have fewer bits than a
-// double.
+// what the terms are; FIRE may have up to 112 hidden units and TISA 112 bumps. Of a sum from 2^-900
+// on, and of an x of FIRE that is 0 or from 2^-900 on: products of smaller numbers may have fewer
+// bits than a double.
 inline constexpr double bias_error_bound = 0x1p-46;
 
 // Before it is rounded.

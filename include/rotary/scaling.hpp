@@ -36,7 +36,7 @@ struct NtkScaling {
   friend bool operator==(const NtkScaling&, const NtkScaling&) = default;
 };
 
-// What YaRN's ramp is linear in.
+// The quantity in which YaRN's ramp is linear.
 enum class YarnRamp : std::int32_t {
   whole_pairs = 1,  // the pair's index, from and to whole pairs: Transformers, every checkpoint
   fractional = 2,   // the pair's index, the ends not rounded; gpt-oss: "truncate": false

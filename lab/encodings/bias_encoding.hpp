@@ -18,7 +18,8 @@ namespace rotary::lab {
 struct T5Encoding {
   std::int64_t buckets = 0;
   std::int64_t max_distance = 0;
-  // Of the table. Absent: 1/sqrt(d_model), as T5 begins (Mesh TensorFlow; Transformers).
+  // Standard deviation of the table. Absent: 1/sqrt(d_model), as T5 begins (Mesh TensorFlow;
+  // Transformers).
   std::optional<double> initial_std = {};
 };
 
@@ -48,7 +49,7 @@ using BiasEncoding = std::variant<T5Encoding, AlibiEncoding, KerpleLogEncoding, 
 // A number in (0, 1), another one at each call.
 using Uniform = std::function<double()>;
 
-// What training changes: number n of the bias (in the order of parameter_count) is
+// The numbers that training changes: number n of the bias (in the order of parameter_count) is
 // start[n] * scale[n] in the beginning, and its gradient is scaled likewise. Empty: nothing.
 struct BiasParameters {
   std::vector<double> start;

@@ -71,7 +71,7 @@ RotarySpec read_spec(JsonObject& settings, std::int64_t head_dim) {
   }
   auto parsed = parse_rotary_spec(spec.dump());
   RotarySpec read = cli::value_or_fail(std::move(parsed), settings.name());
-  // Of a rule that depends on the context any length will do here.
+  // Any length will do here for a rule that depends on the context.
   (void)cli::value_or_fail(make_frequencies(read, 1), settings.name());
   return read;
 }

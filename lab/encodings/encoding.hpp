@@ -75,8 +75,8 @@ struct NamedEncoding {
 // configuration.
 [[nodiscard]] nlohmann::json encoding_settings(const nlohmann::json& entry);
 
-// Of such settings. Fails, with the encoding's name, on one that it does not have or that breaks a
-// requirement.
+// Makes an encoding of such settings. Fails, with the encoding's name, on one that it does not have
+// or that breaks a requirement.
 [[nodiscard]] Encoding parse_encoding(const nlohmann::json& object, std::int64_t head_dim);
 
 }  // namespace rotary::lab

@@ -57,7 +57,7 @@ int close(int file) {
   last_written = -1;
   return static_cast<int>(syscall(SYS_close, file));
 }
-// Of several writes in a row to one file the first is a crash point: before it, and with half of it
+// The first of several writes in a row to one file is a crash point: before it, and with half of it
 // done.
 ssize_t write(int file, const void* bytes, std::size_t size) {
   if (file != last_written) {

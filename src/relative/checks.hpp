@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operations on scores ask of their views before they write anything. Each check names the
-// view it speaks of.
+// Requirements of operations on scores on their views, checked before anything is written. Each
+// check names the view it speaks of.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,7 @@ using rotary::with_used_strides;
   return n.batch == 0 || n.heads == 0 || n.queries == 0 || n.keys == 0;
 }
 
-// What a learned number may be, either sign: no sum of the formulas leaves double.
+// The largest magnitude of a learned number: no sum of the formulas leaves double.
 inline constexpr double largest_parameter = 0x1p256;
 
 [[nodiscard]] inline std::size_t to_size(std::int64_t count) noexcept {

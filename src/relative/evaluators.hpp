@@ -51,13 +51,13 @@ template <class Encoding>
 [[nodiscard]] std::int64_t bucket_of(std::int64_t relative_position,
                                      const T5Buckets& buckets) noexcept;
 
-// Of one head of a checked bias.
+// The slope of one head of a checked bias.
 [[nodiscard]] double alibi_slope(const Alibi& alibi, std::int64_t head) noexcept;
 
-// What the term that all heads share is a function of.
+// The inputs of the term that all heads share.
 enum class Dependence { distance, key, pair };
 
-// What one head's score adds to the gradients: upstream is the gradient of the loss in it.
+// One head's score in the sums of gradients: gradient is that of the loss in the score.
 struct Upstream {
   PairOfPositions pair;
   double term = 0;  // shared_term(pair)
@@ -156,7 +156,7 @@ class FireEvaluator {
            (piece == breaks_.size() || x <= breaks_[piece]);
   }
   [[nodiscard]] StraightPiece piece(std::int64_t head, std::size_t piece) const noexcept;
-  // Of x, ascending: piece p ends at breaks()[p].
+  // Values of x, ascending: piece p ends at breaks()[p].
   [[nodiscard]] std::span<const double> breaks() const noexcept { return breaks_; }
   [[nodiscard]] std::size_t piece_count() const noexcept { return breaks_.size() + 1; }
   // On which a hidden unit counts.

@@ -178,7 +178,7 @@ void fill_all(const ScoresView& out, const FireEvaluator& evaluate,
   fill_by_pair(out, FireRow(evaluate, positions, out.extents));
 }
 
-// What the memory of a bias must not share with the destination.
+// The destination must not share memory with the table of a bias.
 Status check_table(const ScoresView& out, const RelativeBias& bias) {
   const auto* t5 = std::get_if<T5Bias>(&bias);
   return t5 == nullptr ? Status() : check_apart(named("out", out), named("table", t5->table));

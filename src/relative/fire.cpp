@@ -44,7 +44,7 @@ std::vector<Break> breaks_of(const Fire& fire) {
   return breaks;
 }
 
-// What a unit adds to one head's piece while it counts.
+// Adds a unit that counts to one head's piece.
 void add_unit(StraightPiece& to, const Fire& fire, std::size_t head, std::size_t unit) noexcept {
   const double weight = fire.output_weight[head * fire.hidden_weight.size() + unit];
   to.slope += weight * fire.hidden_weight[unit];

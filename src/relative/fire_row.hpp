@@ -20,7 +20,7 @@ class FireRow {
 
   // Makes the query of this row current.
   void read(std::int64_t query);
-  // Of its keys; until the next call.
+  // The biases of the row's keys, valid until the next call.
   [[nodiscard]] std::span<const double> values(std::int64_t head) noexcept;
 
   // Keys up to `end`, from where the one before ends.

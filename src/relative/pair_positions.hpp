@@ -39,7 +39,7 @@ struct Distances {
   }
 };
 
-// Of rows and columns that are consecutive, or given one by one.
+// Positions of rows and columns, consecutive or given one by one.
 class PairPositions {
  public:
   [[nodiscard]] static Result<PairPositions> of(const ScoresExtents& extents,

@@ -87,7 +87,7 @@ Status check_table(const ShawTable& table, std::int64_t features) {
   return check_memory(named("table", table.table));
 }
 
-// What all three have: rows of scores and of heads, and where they stand.
+// The part that all three functions share: rows of scores and of heads, and their positions.
 struct Block {
   ConstScoresView scores;
   ConstHeadsView heads;
@@ -142,7 +142,7 @@ std::span<const double> sum_by_row(std::span<double> sums, std::span<const doubl
   return of_met;
 }
 
-// Of each key, the product of its row; of_met has those of the rows that are met.
+// Gives each key the product of its row; of_met holds the products of the rows that are met.
 void spread(std::span<double> keys, std::span<const double> of_met, const MetRows& met) {
   const auto others = keys.subspan(met.keys_in_first);
   const auto steps = std::min(others.size(), met.count() - 1);

@@ -15,7 +15,7 @@ namespace rotary {
 namespace relative {
 namespace {
 
-// Of one direction.
+// The buckets of one direction.
 struct Sides {
   std::int64_t buckets = 0;  // n
   std::int64_t exact = 0;    // m: the first buckets, of a single distance each

@@ -175,7 +175,7 @@ TEST(RelativeCorners, KerpleOfSmallScale) {
   }
 }
 
-// What head 0 adds to the gradient of each hidden bias at a distance.
+// The gradient of each hidden bias that comes from head 0 at a distance.
 Numbers hidden_bias_gradient(const Fire& fire, std::int64_t distance) {
   const Numbers ones = {1, 0};
   const ScoresExtents n{.heads = 2, .queries = 1, .keys = 1};

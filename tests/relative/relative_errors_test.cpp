@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What relative encodings refuse, with the requirement and what was got, and that nothing is
-// written then; sizes of 0 and 1 are no errors.
+// Relative encodings refuse bad arguments with the requirement and the value they got, and write
+// nothing then; sizes of 0 and 1 are no errors.
 #include <gtest/gtest.h>
 
 #include <cmath>

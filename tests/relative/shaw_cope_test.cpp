@@ -158,7 +158,7 @@ TEST(Shaw, GradientsAreThoseOfDifferences) {
                              ASSERT_NEAR(d_q.at(index, f), loss() - at, 1e-10);
                              q.set(index, f, before);
                            });
-    // Of the values: the same sums, of weights and the gradient of what they made.
+    // The values take the same sums, of weights and the gradient of what they made.
     Tensor out({.dtype = DType::f64, .extents = heads_extents(c)});
     test::require(shaw_values(out.view(), test::scores_of(d_scores.view()), table, c.range));
     double by_table = 0;

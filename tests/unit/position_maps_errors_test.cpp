@@ -61,7 +61,8 @@ TEST(PositionMaps, RelativePositionIsThatOfTheDefinition) {
       }
     }
   }
-  // Of the two forms in use, W - W/G with 10/4 rounded down, in a prefill as in a decode step.
+  // There are two forms in use; this is W - W/G with 10/4 rounded down, in a prefill as in a decode
+  // step.
   EXPECT_EQ(relative_position(SelfExtend{10, 4}, 100, 0, 1), 25 + 10 - 2);
   EXPECT_EQ(relative_position(SelfExtend{1, 8}, 7, 0, 1), 1);
   // ChunkLlama of 4096 trained tokens: 3072 and 256. No distance leaves the trained context.

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-# What valgrind can execute; it knows no AVX-512.
+# The sets that valgrind can execute; it knows no AVX-512.
 INSTRUCTION_SETS = ("AVX2", "SSE4")
 ALLOWED = 0.02
 SUMMARY = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)

@@ -17,7 +17,7 @@ from relative import Fire, cope, fire, kerple_log, kerple_power, sandwich, shaw_
 
 # The same sums of float64 in another order: fewer than 100 terms below 16 each.
 BOUND = np.array(1e-12)
-# Of biases, in the library's order; those that have a row for each head.
+# Parameters of biases, in the library's order; those that have a row for each head.
 LEARNED = {"t5": ("table",), "alibi": ("slopes",), "kerple_log": ("p", "a"),
            "kerple_power": ("a", "p"), "fire": Fire._fields[:6]}
 BY_HEAD = ("a", "p", "output_weight", "output_bias")

@@ -85,7 +85,7 @@ def top_level(tree):
         elif isinstance(node, ast.AnnAssign) and node.value and isinstance(node.target, ast.Name):
             defined[node.target.id] = node
         elif isinstance(node, (ast.Import, ast.ImportFrom, ast.If, ast.Try)):
-            # What is imported under a condition may be needed; the condition is not asked.
+            # An import under a condition may be needed; the condition is not asked.
             for inner in ast.walk(node):
                 imported.update(imports_of(inner))
     return defined, imported

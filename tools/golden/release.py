@@ -10,7 +10,7 @@ import zipfile
 from definitions import WithoutAnnotations, load_definitions, top_level
 
 ROPE_UTILS = ("ROPE_INIT_FUNCTIONS", "dynamic_rope_update", "RotaryEmbeddingConfigMixin")
-# What a config class says about its rope parameters; the rest of it is about other things.
+# The members of a config class about its rope parameters; the rest of it is about other things.
 ROPE_MEMBERS = ("default_theta", "default_rope_type", "_rope_type_labels",
                 "ignore_keys_at_rope_validation", "convert_rope_params_to_dict")
 

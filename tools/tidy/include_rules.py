@@ -116,7 +116,7 @@ RULES = (
         "bench/peers/", (PUBLIC, "bench/scale/", "bench/attention/peaks.hpp"),
         STANDARD | C_STANDARD | {"time.h"}, ("ggml",), REACH,
     ),
-    # What the lab shares with the tool is how both fail, write files and make pages.
+    # The lab shares with the tool how both fail, write files and make pages.
     Rule(
         "lab/",
         (PUBLIC, "cli/page/")

@@ -20,6 +20,11 @@ REGISTRY = re.compile(
     r"|anaconda\.org|docker\.io|ghcr\.io|golang\.org)\b"
 )
 
+# A comment that opens with one of these speaks of a noun that it does not name.
+OPENING = re.compile(r"(?://|#|/\*) (?:Of|What|Whose|Who|Whom|To whom)\b")
+# The tool's comments are still to be rewritten.
+OPENINGS_ALLOWED = ("cli/",)
+
 
 # Inputs of fuzz targets, of which every byte counts, and pictures as gnuplot writes them.
 AS_THEY_ARE = ("fuzz/corpus/", "docs/figures/")
@@ -32,6 +37,8 @@ def check_text(tree):
         yield from machine(file)
     for file in tree.of("cpp", "python", "bash", "cmake", "javascript", "css"):
         yield from licence_line(file)
+        if not file.path.startswith(OPENINGS_ALLOWED):
+            yield from openings(file)
     for file in tree.of("markdown"):
         yield from links(file, tree)
 
@@ -62,6 +69,13 @@ def licence_line(file):
     first = 1 if lines[0].startswith("#!") else 0
     if not lines[first].removesuffix(" */").endswith(LICENCE):
         yield Finding(file.path, first + 1, f"the first line is the licence: {LICENCE}")
+
+
+def openings(file):
+    for number, line in enumerate(file.lines, 1):
+        if OPENING.search(line):
+            yield Finding(file.path, number, "say subject, verb, object: the comment opens with "
+                          "a word that stands for a noun")
 
 
 def links(file, tree):

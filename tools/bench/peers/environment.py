@@ -10,7 +10,7 @@ import tarfile
 import time
 
 HERE = pathlib.Path(__file__).parent
-# Of the source distribution: the sources of ggml and the licence that they are under.
+# From the source distribution: the sources of ggml and the licence that they are under.
 GGML = "vendor/llama.cpp/ggml/"
 GGML_LICENCE = "vendor/llama.cpp/LICENSE"
 
