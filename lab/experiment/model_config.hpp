@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shape of a transformer, and what it is trained to do.
+// The shape of a transformer, and its training task.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ inline constexpr std::array<NamedTask, 9> named_tasks = {{{Task::causal_lm, "cau
   return task == Task::triplets || task == Task::sections || task == Task::same_document;
 }
 
-// How many sequences a row of a batch is.
+// The number of sequences in a row of a batch.
 [[nodiscard]] constexpr std::int64_t sequences_of(Task task) noexcept {
   return task == Task::triplets ? 2 : 1;
 }
@@ -70,8 +70,8 @@ enum class AttentionKind {
   return attention == AttentionKind::softmax ? "softmax" : "linear";
 }
 
-// A byte is a token; the masked byte of masked_lm is one more, which models that begin with the
-// weights of such a one have, too.
+// A byte is a token. The mask of masked_lm is one more token, also in models that begin with the
+// weights of such a model.
 inline constexpr std::int64_t byte_tokens = 256;
 inline constexpr std::int64_t mask_token = 256;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoder: a trained causal model at work as inference engines work, without torch. Each layer has
-// a KV cache of the core library; a step appends its keys, turned on the way, and attends to all.
+// Decoder: runs a trained causal model as inference engines do, without torch. Each layer has a KV
+// cache of the core library; a step rotates and appends its keys, then attends to all.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ class Decoder {
   Decoder(const Encoding& encoding, const ModelConfig& model, const Weights& weights,
           std::int64_t capacity);
 
-  // The tokens that come next: a whole prompt, or one. The logits of what follows each of them,
-  // [tokens][byte_tokens]. Requires tokens below the vocabulary, and room for them.
+  // Takes the next tokens: a whole prompt, or one. Returns the logits for the token after each of
+  // them, [tokens][byte_tokens]. Requires tokens below the vocabulary, and room for them.
   [[nodiscard]] std::vector<float> feed(std::span<const std::int64_t> tokens);
 
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }

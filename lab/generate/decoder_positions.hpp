@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How positions enter a decoder that works token by token: an Encoding as what the core library's
-// attend(), append() and sums of rows take.
+// Positions of a decoder that works token by token: turns an Encoding into arguments of the core
+// library's attend(), append() and sums of rows.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace rotary::lab {
 
-// Rows of cos and sin of the tokens of one step; absent: nothing turns.
+// Rows of cos and sin for the tokens of one step; absent: no rotation.
 struct StepRotations {
   std::optional<Rotations> queries;
   std::optional<Rotations> keys;
@@ -43,7 +43,7 @@ class DecoderPositions {
 
   [[nodiscard]] StepRotations rotations(std::int64_t first, std::int64_t tokens) const;
 
-  // All that attend() needs to know of positions in this layer, but for the rotations of a step.
+  // The position options of attend() in this layer, except for the rotations of a step.
   [[nodiscard]] AttendOptions attention(std::int64_t layer) const;
 
   // For a position map: the options of attend_mapped(), for every layer.

@@ -25,7 +25,8 @@ class Linear {
   std::vector<double> bias_;
 };
 
-// To mean 0 and variance 1, then times weight, plus bias; epsilon is added to the variance.
+// Normalises to mean 0 and variance 1, then multiplies by weight and adds bias; epsilon is added to
+// the variance.
 class LayerNorm {
  public:
   LayerNorm(std::span<const float> weight, std::span<const float> bias);
@@ -35,7 +36,7 @@ class LayerNorm {
   std::vector<float> weight_, bias_;
 };
 
-// In place, x Φ(x): the one with erf.
+// In place, x Φ(x), the form with erf.
 void gelu(std::span<float> x);
 
 }  // namespace rotary::lab

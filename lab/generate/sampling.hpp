@@ -10,12 +10,12 @@
 namespace rotary::lab {
 
 struct Sampling {
-  double temperature = 1;  // logits are divided by it; 0: the largest one is taken
-  std::int64_t top_k = 0;  // of the largest logits alone; 0: of all
+  double temperature = 1;  // logits are divided by it; 0: takes the largest
+  std::int64_t top_k = 0;  // chooses among this many largest logits; 0: all
 };
 
-// Index of the token, with the probability that the softmax of the logits gives it. Of equal logits
-// the first comes first.
+// Index of the token, chosen with its probability in the softmax of the logits. Among equal logits
+// the first ranks first.
 [[nodiscard]] std::int64_t choose(std::span<const float> logits, const Sampling& sampling,
                                   Random& random);
 

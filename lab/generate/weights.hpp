@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a trained decoder, by the names that its checkpoint has for them.
+// The weights of a trained decoder, by their names in its checkpoint.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Children: processes of this same program and command line, each with variables of its own.
+// Children: processes of this same program and command line, each with its own variables.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 namespace rotary::lab {
 
 struct ChildEnd {
-  int code = 0;    // its exit code, where it ended by itself
-  int signal = 0;  // what ended it otherwise
+  int code = 0;    // its exit code, if it ended by itself
+  int signal = 0;  // the signal that ended it otherwise
 };
 
 class Children {
@@ -45,8 +45,8 @@ class Children {
   std::vector<Child> children_;
 };
 
-// SIGTERM to this process when the one with this number, which started it, is no more, or is not
-// already. What it still says to that one is lost, and nothing else.
+// Sends SIGTERM to this process when the process with this number, which started it, has ended, or
+// at once if it already has. Only output to that process is lost.
 void end_with(int parent_process);
 
 }  // namespace rotary::lab

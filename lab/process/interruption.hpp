@@ -4,7 +4,7 @@
 
 namespace rotary::lab {
 
-// From here on the two signals only set what interrupted() says; a second one ends the process.
+// From now on the two signals only set the result of interrupted(); a second one ends the process.
 void watch_interruption();
 
 [[nodiscard]] bool interrupted() noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine: what a run was made on and with. It is recorded with a result, and is no part of what
-// identifies a cell.
+// Machine: the hardware and software of a run. It is recorded with a result, but is not part of a
+// cell's identity.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,22 +10,22 @@
 namespace rotary::lab {
 
 struct Machine {
-  std::string cpu = {};     // as the processor calls itself
-  std::string blas = {};    // as blas_in_use() says it
+  std::string cpu = {};     // the processor's name; the architecture if Linux has none
+  std::string blas = {};    // from blas_in_use()
   std::string torch = {};   // version
   std::string rotary = {};  // version
-  std::string commit = {};  // that was checked out when the build was configured; "" where unknown
+  std::string commit = {};  // checked out when the build was configured; "" if unknown
   int threads = 1;          // of each process
   int ranks = 1;            // processes that shared a step
 
   [[nodiscard]] bool operator==(const Machine& other) const = default;
 };
 
-// But for torch, threads and ranks, which others know.
+// Without torch, threads and ranks, which the caller sets.
 [[nodiscard]] Machine this_machine();
 
 [[nodiscard]] nlohmann::json to_json(const std::vector<Machine>& machines);
-// Source is what messages call it.
+// Messages call it `source`.
 [[nodiscard]] std::vector<Machine> parse_machines(const nlohmann::json& list,
                                                   const std::string& source);
 

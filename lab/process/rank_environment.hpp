@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the processes that were started together this one is, in the words of torchrun.
+// The place of this process among those that were started together, in torchrun's terms.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ struct RankEnvironment {
   // The address of the store by which they find one another.
   std::string host = {};
   std::uint16_t port = 0;
-  bool hosts_store = false;  // this process does; otherwise rank 0, or what started them all
-  std::string prefix = {};   // of the store's keys: another one each time that all are restarted
-  // The process that shows what this one does, where --jobs started it; 0: none.
+  bool hosts_store = false;  // this process does; otherwise rank 0, or the launcher
+  std::string prefix = {};   // of the store's keys: different after each restart of all
+  // The process that shows this one's progress, if --jobs started it; 0: none.
   int started_by = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BLEU (Papineni et al. 2002) as sacreBLEU (Post 2018) measures it, called as a program: numbers of
+// BLEU (Papineni et al. 2002) as sacreBLEU (Post 2018) measures it, called as a program: scores of
 // other implementations cannot be compared with published ones.
 #pragma once
 
@@ -27,7 +27,7 @@ struct BleuScore {
 
 struct ComparedBleu {
   BleuScore score;
-  std::optional<double> p_value;  // that it is as good as the first; absent: it is the first
+  std::optional<double> p_value;  // for being as good as the first; absent for the first
 };
 
 // Several translations of the same texts, by paired bootstrap (Koehn 2004) against the first.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of its own for files that other programs read and write, removed with all that is in it.
+// A temporary folder for files that other programs read and write, removed with its content.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ class ScratchFolder {
   [[nodiscard]] std::string operator/(std::string_view name) const {
     return path_ + "/" + std::string(name);
   }
-  // A file with these bytes, whether or not it was there; its path.
+  // Writes a file with these bytes, replacing one that exists; returns its path.
   std::string write(std::string_view name, std::string bytes) const;
 
  private:

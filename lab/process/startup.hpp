@@ -11,7 +11,7 @@ namespace rotary::lab {
 // more.
 void prepare_process(char** arguments);
 
-// "OpenBLAS SkylakeX, OpenMP", or what is wrong with it, for the head of a run.
+// "OpenBLAS SkylakeX, OpenMP", or a description of the problem, for the head of a run.
 [[nodiscard]] std::string blas_in_use();
 
 }  // namespace rotary::lab

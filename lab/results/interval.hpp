@@ -12,13 +12,13 @@ struct Interval {
   double high = 0;
 };
 
-// Student's t with one degree of freedom less than there are values, taken as independent and
-// normal. Absent for less than two.
+// Student's t for independent normal values, with one degree of freedom less than their number.
+// Absent for fewer than two.
 [[nodiscard]] std::optional<Interval> t_interval(std::span<const double> values) noexcept;
 
-// Bootstrap (Efron 1979), percentiles of the means of 10,000 resamples; of paired differences it is
-// the paired bootstrap. The same for the same values, always. Absent for less than eight, of which
-// a resample tells little.
+// Bootstrap (Efron 1979), percentiles of the means of 10,000 resamples; for paired differences it
+// is the paired bootstrap. Always the same for the same values. Absent for fewer than eight, of
+// which a resample tells little.
 [[nodiscard]] std::optional<Interval> bootstrap_interval(std::span<const double> values);
 
 }  // namespace rotary::lab

@@ -8,7 +8,7 @@
 
 namespace rotary::lab {
 
-// The lines of a finished cell's log.csv. Fails where one is not what RunDirectory::append writes.
+// The lines of a finished cell's log.csv. Fails on a line that RunDirectory::append does not write.
 [[nodiscard]] std::vector<LogRow> read_log(const std::string& path);
 
 }  // namespace rotary::lab

@@ -7,7 +7,7 @@
 
 namespace rotary::lab {
 
-// Tables of the cells, and of what stands beside published numbers; then the verdicts.
+// Tables of the cells, and of the comparison with published numbers; then the verdicts.
 [[nodiscard]] std::string text_of(const Results& results);
 
 }  // namespace rotary::lab

@@ -15,14 +15,13 @@ enum class Verdict { confirmed, not_visible, contradicted, not_run };
 // "confirmed", "not visible at this scale", "contradicted", "not run".
 [[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;
 
-// gaps: for each seed, what should be higher less what should be lower. interval: of their mean,
-// where there is one.
+// gaps: for each seed, the measure that should be higher minus the one that should be lower.
+// interval: of their mean, if there is one.
 //
-// A margin above 0 is how much an effect has to be to count as one: confirmed where every gap is at
-// least the margin and the interval is above 0; contradicted where every gap is at most -margin,
-// the opposite effect, and the interval is below 0. A margin below 0 is how much worse is not yet
-// worse: confirmed where every gap and the interval are at least the margin, contradicted where all
-// of them are below it.
+// A margin above 0 is the least effect that counts: confirmed if every gap is at least the margin
+// and the interval is above 0; contradicted if every gap is at most -margin, the opposite effect,
+// and the interval is below 0. A margin below 0 is a difference that is still as good: confirmed if
+// every gap and the interval are at least the margin, contradicted if all of them are below it.
 [[nodiscard]] Verdict judge(std::span<const double> gaps, const std::optional<Interval>& interval,
                             double margin) noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A budget makes all trainings of a run shorter by one factor, so that what is compared stays
-// comparable. RUNS/EXPERIMENT-PRESET/budget.json keeps the factor for whoever goes on.
+// A budget makes all trainings of a run shorter by one factor, so that they stay comparable.
+// RUNS/EXPERIMENT-PRESET/budget.json keeps the factor for runs that continue.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,18 @@ struct Budget {
 
 // The cost of a cell, in seconds of processor time.
 struct CellTime {
-  double steps_s = 0;  // follows the number of steps
-  double fixed_s = 0;  // validations, whose number stays, and what is asked of the finished model
+  double steps_s = 0;  // proportional to the number of steps
+  double fixed_s = 0;  // validations, whose number is fixed, and the evaluation of the finished
+                       // model
 };
 
-// The scale at which all cells take `seconds`, at most 1. Fails where a cell would train fewer than
-// least_scaled_steps, and says which budget it takes.
+// The scale at which all cells take `seconds`, at most 1. Fails if a cell would train fewer than
+// least_scaled_steps, and says which budget is enough.
 inline constexpr std::int64_t least_scaled_steps = 20;
 [[nodiscard]] Budget make_budget(double seconds, const std::vector<Cell>& cells,
                                  const std::vector<CellTime>& times);
 
-// Steps, warmup and the distance of validations.
+// Scales steps, warmup and the distance of validations.
 void scale_training(TrainingConfig& training, double scale);
 
 // The budget in the folder of a cell's experiment; absent if there is none.
@@ -41,7 +42,7 @@ void scale_training(TrainingConfig& training, double scale);
 // Whether cells of its experiment began without one.
 [[nodiscard]] bool began_without_budget(const std::string& runs, const Cell& cell);
 
-// In the folder of every cell's experiment that has none.
+// Writes it to the folder of every cell's experiment that has none.
 void write_budget(const std::string& runs, const std::vector<Cell>& cells, const Budget& budget);
 
 }  // namespace rotary::lab

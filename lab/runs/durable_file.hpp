@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are there whole or not at all, whether the process is killed or the power is lost.
-// Their folder belongs to one process at a time.
+// Files that exist whole or not at all, even if the process is killed or the power is lost. Their
+// folder belongs to one process at a time.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunDirectory: what one cell leaves on the disk, and the lock of the process that works on it.
+// RunDirectory: the files of one cell, and the lock of the process that works on it.
 #pragma once
 
 #include <cstdint>
@@ -54,11 +54,11 @@ struct Outcome {
   std::vector<Machine> machines = {};
 };
 
-// Held, exclusively, until this is destroyed or the process ends, however it ends.
+// Held exclusively until this is destroyed or the process ends in any way.
 class RunDirectory {
  public:
-  // Makes what is missing. Absent: another process works on the cell. Fails where the directory
-  // belongs to another configuration.
+  // Makes missing parts. Absent: another process works on the cell. Fails if the directory belongs
+  // to another configuration.
   [[nodiscard]] static std::optional<RunDirectory> claim(const std::string& root, const Cell& cell);
   RunDirectory(RunDirectory&& other) noexcept;
   RunDirectory& operator=(RunDirectory&& other) = delete;
@@ -71,7 +71,7 @@ class RunDirectory {
   [[nodiscard]] bool has_checkpoint() const;
   [[nodiscard]] bool finished() const;
 
-  // Cuts log.csv to these bytes, which a checkpoint holds; 0: begins it.
+  // Cuts log.csv to this number of bytes, which a checkpoint records; 0: begins it.
   void begin_log(std::int64_t bytes);
   void append(const LogRow& row);
   [[nodiscard]] std::int64_t log_bytes() const noexcept { return log_bytes_; }

@@ -8,8 +8,8 @@
 
 namespace rotary::lab {
 
-// The cell with the SHA-256 of that cell's configuration, which its identity includes; as it is,
-// where it starts from nothing. Fails, naming the command to run, where that cell is not finished.
+// The cell with the SHA-256 of its start's configuration, which its identity includes; unchanged if
+// it starts from none. Fails, naming the command to run, if that cell is not finished.
 [[nodiscard]] Cell with_start(Cell cell, const std::string& runs);
 
 // Its checkpoint.

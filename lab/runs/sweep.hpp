@@ -8,16 +8,16 @@
 
 namespace rotary::lab {
 
-// In the order of how much it says about a whole run.
+// Ordered by how much a state says about a whole run.
 enum class CellState {
   finished,
-  failed,   // its training came to no end: a loss that is not finite
+  failed,   // its training could not finish: a loss that is not finite
   blocked,  // begins with the weights of a cell that is not finished
   busy,     // another process holds it
   stopped   // by a signal
 };
 
-// first: a cell that the queue gave, or any where there is no queue.
+// first: a cell from the queue, or any cell if there is no queue.
 enum class Visit { first, again };
 
 struct Sweep {
@@ -32,8 +32,8 @@ struct Sweep {
   std::function<bool()> wait = {};
 };
 
-// First the cells that the queue gives, then whatever nobody has finished: the queue only gives an
-// order, and what it gave to a process that is no more must not be lost. Returns the last of the
+// Takes first the cells from the queue, then all that are unfinished: the queue only sets an order,
+// and a cell that it gave to a process that has ended must not be lost. Returns the last of the
 // states, in their order, that a cell was left in.
 [[nodiscard]] CellState run_sweep(const Sweep& sweep);
 

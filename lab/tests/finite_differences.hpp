@@ -39,7 +39,7 @@ double difference(const auto& loss, double& number) {
   return (8 * near - far) / (12 * step);
 }
 
-// All that an encoding learns, or some of it where that is much, and of other parameters a few.
+// All that an encoding learns, or a part of it if that is much, and a few of the other parameters.
 inline std::vector<std::int64_t> indices_to_check(const at::Tensor& parameter, bool of_encoding) {
   const std::int64_t count = parameter.numel();
   const std::int64_t stride =
@@ -54,7 +54,7 @@ void expect_gradients_of_differences(torch::nn::Module& model, const auto& loss)
   constexpr double tolerance = 1e-9;
   model.to(at::kDouble);
   {
-    // As they begin, scores are next to nothing, and so is what positions do.
+    // At initialisation scores are almost 0, and so is the effect of positions.
     const torch::NoGradGuard no_gradient;
     for (auto& parameter : model.named_parameters()) {
       const std::string& name = parameter.key();

@@ -39,7 +39,7 @@ inline int end_of(pid_t process) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// How each of `size` ranks ended.
+// The exit of each of `size` ranks.
 inline std::vector<int> run_ranks(int size, const std::function<int(Ranks&)>& task) {
   const RankStore store;
   std::vector<pid_t> processes;

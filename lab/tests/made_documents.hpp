@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents each byte of which says where it is from: "<0012:0340>", document 12, byte 340.
+// Documents in which each byte shows its origin: "<0012:0340>", document 12, byte 340.
 #pragma once
 
 #include <fmt/format.h>

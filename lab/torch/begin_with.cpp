@@ -55,7 +55,7 @@ std::string text_of(at::IntArrayRef sizes) { return fmt::format("[{}]", fmt::joi
   throw cli::Failure(cli::ExitCode::usage, fmt::format("{}: {}", path, what));
 }
 
-// Whether the first rows of the table are taken.
+// Whether the weight becomes the first rows of a longer learned table.
 bool is_longer(std::string_view name, const at::Tensor& own, const at::Tensor& weight) {
   return name == "positions.learned" && own.size(1) == weight.size(1) &&
          own.size(0) > weight.size(0);

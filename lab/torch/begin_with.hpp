@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting from what another cell learned.
+// Starts a model with the weights of another cell.
 #pragma once
 
 #include <torch/torch.h>
@@ -8,11 +8,11 @@
 
 namespace rotary::lab {
 
-// Gives the model the weights of a checkpoint, by their names. What the model alone has, a new
-// head, stays as it is; what the checkpoint alone has must be its head or its positions. Positions
-// are the model's own: theirs are taken where name and shape agree, and of a learned table with
-// more rows than the checkpoint's, the first rows. Fails, having changed nothing, where another
-// weight has another shape.
+// Gives the model the weights of a checkpoint, by their names. Weights that only the model has, a
+// new head, are unchanged; those that only the checkpoint has must be its head or its positions.
+// Position parameters are taken if name and shape agree, and from a learned table with fewer rows
+// than the model's as the model's first rows. Fails, without changes, if another weight has another
+// shape.
 void begin_with(torch::nn::Module& model, const std::string& checkpoint);
 
 }  // namespace rotary::lab

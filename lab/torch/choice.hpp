@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The learner of triplets, sections and same_document: the transformer of masked_lm, with segments
-// in the sum that enters it and a head over what it makes of each segment.
+// in its input sum and a head over its output for each segment.
 #pragma once
 
 #include <torch/torch.h>
@@ -12,8 +12,8 @@
 namespace rotary::lab {
 
 // Metrics of its outcome: "accuracy" with "accuracy_low" and "accuracy_high", its 95 % interval as
-// if "examples" were independent of one another, which those that share one of the "documents" are
-// not; same_document: "f1" of yes.
+// if "examples" were independent, although examples of one of the "documents" are not;
+// same_document: "f1" of yes.
 [[nodiscard]] std::unique_ptr<Learner> make_choice(const Cell& cell, const Dataset& data);
 
 }  // namespace rotary::lab

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scores of rotary pairs that stop turning at an angle: ClippedAngle (position_maps.hpp) in a form
 // that torch can differentiate. A pair at rest has the same angle at every distance, so its part of
-// the scores is one more product, of queries that are all turned by that angle and keys that are
-// not. Which of the two products counts depends on the distance, so scores of pairs that come to
-// rest within the sequence are made one pair at a time: tokens² · pairs of them in memory.
+// the scores is one more product, of queries that are all rotated by that angle and of unrotated
+// keys. The distance decides which of the two products counts, so scores of pairs that come to rest
+// within the sequence are computed one pair at a time: tokens² · pairs of them in memory.
 #pragma once
 
 #include <torch/torch.h>
@@ -30,8 +30,7 @@ struct AngleClip {
                                                                std::int64_t tokens,
                                                                at::ScalarType dtype);
 
-// q·k, [batch, heads, tokens, tokens], of q and k [batch, tokens, heads, features] that nothing has
-// turned.
+// q·k, [batch, heads, tokens, tokens], of unrotated q and k [batch, tokens, heads, features].
 [[nodiscard]] at::Tensor clipped_angle_scores(const at::Tensor& q, const at::Tensor& k,
                                               const AngleClip& clip);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// functions.hpp in torch's own operations, for tensors that are not in the memory of the processor,
-// where the core library cannot reach them. Rows of cos and sin are still the core's.
+// functions.hpp in torch's own operations, for tensors outside the processor's memory, which the
+// core library cannot access. The core still makes rows of cos and sin.
 #pragma once
 
 #include <torch/torch.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The encoder and decoder of Vaswani et al. 2017, of the layers of transformer.hpp: one embedding
+// The encoder and decoder of Vaswani et al. 2017, from the layers of transformer.hpp: one embedding
 // for both languages and the logits.
 //
-// Positions act in self-attention alone, as in RoFormer's translator: how far a word is from one in
-// another text says nothing, and of what the encoder hands over each vector has seen its place.
+// Positions act in self-attention only, as in RoFormer's translator: the distance between words of
+// two texts means nothing, and the encoder's vectors already depend on their positions.
 #pragma once
 
 #include <torch/torch.h>

@@ -12,7 +12,7 @@ model="$repository/models/llama-3.1-8b.json"
 consumer="$1" folder="$2" prefix="${3:-}"
 
 main() {
-  # What this repository is built with is not what a consumer is built with.
+  # A consumer is built without the settings of this repository.
   unset CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LD_LIBRARY_PATH CMAKE_PREFIX_PATH PKG_CONFIG_PATH
   rm -rf -- "$folder"
   mkdir -p -- "$folder"
