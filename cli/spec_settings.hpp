@@ -13,7 +13,7 @@ namespace rotary::cli {
 inline constexpr std::string_view rope_name = "rope";
 inline constexpr std::string_view xpos_name = "xpos";
 
-// A spec of --set alone: its members, as rotary/spec_json.hpp says. options.config is the name.
-[[nodiscard]] ModelSpec model_of_settings(const ModelOptions& options);
+// A spec of --set alone: its members, as rotary/spec_json.hpp says. arguments.config is the name.
+[[nodiscard]] ModelSpec model_of_settings(const ModelOptions& arguments);
 
 }  // namespace rotary::cli

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The files of `cmake --install` and their places: the libraries, their headers, the tool, the CMake package, the
-# pkg-config files, the licence. Every installed path is relative to the file that holds it, so the
-# installed tree can be moved.
+# The files of `cmake --install` and their places: the libraries, their headers, the tool, the CMake
+# package, the pkg-config files, the licence. Every installed path is relative to the file that
+# holds it, so the installed tree can be moved.
 include(CMakePackageConfigHelpers)
 
 set(rotary_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/rotary")

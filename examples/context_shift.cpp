@@ -87,7 +87,7 @@ int main() {
   std::vector<float> pages = full;
   const std::array<std::int64_t, 8> old_places = {12, 13, 14, 15, 16, 17, 18, 19};
   const std::array<std::int64_t, 8> new_places = {4, 5, 6, 7, 8, 9, 10, 11};
-  const auto status = shift(view_of(pages.data() + 3 * 4 * token_size, 2, 4),
+  const auto status = shift(view_of(pages.data() + token_size * 4 * 3, 2, 4),
                             {*frequencies, rotary::positions_of(old_places, 2)},
                             {*frequencies, rotary::positions_of(new_places, 2)});
   if (!status) return report(status.error().message);

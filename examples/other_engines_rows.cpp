@@ -42,7 +42,7 @@ int main() {
   if (!frequencies) return report(frequencies.error());
   for (const int first : {0, 4000, 131064}) {
     const auto cache = cache_rows(static_cast<std::size_t>(first));
-    rotary::CosSinView view{.cos = &cache[0], .sin = &cache[pairs], .dtype = rotary::DType::f32};
+    rotary::CosSinView view{.cos = cache.data(), .sin = &cache[pairs], .dtype = rotary::DType::f32};
     view.tokens = tokens;
     view.token_stride = dim;
     const auto theirs = make_rotations(frequencies->window, view);

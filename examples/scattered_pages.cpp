@@ -58,8 +58,8 @@ rotary::Status drop_tokens(PagedKeys& keys, const std::vector<rotary::Rotations>
     const std::int64_t from = to + dropped;
     const std::int64_t tokens =
         std::min({page_size - to % page_size, page_size - from % page_size, context - from});
-    const auto status = rotary::rotate(part(keys, to, tokens), part(keys, from, tokens),
-                                       of_tokens[static_cast<std::size_t>(tokens)]);
+    auto status = rotary::rotate(part(keys, to, tokens), part(keys, from, tokens),
+                                 of_tokens[static_cast<std::size_t>(tokens)]);
     if (!status) return status;
     to += tokens;
   }

@@ -54,8 +54,10 @@ struct Block {
   Numbers run(const std::vector<int>& tokens, std::int64_t past) {
     Numbers x;
     for (const int token : tokens)
-      x.insert(x.end(), &embedding.at(token * width), &embedding.at(token * width) + width);
-    Numbers q = project(x, wq, width), k = project(x, wk, width), v = project(x, wv, width);
+      x.insert(x.end(), embedding.begin() + token * width, embedding.begin() + (token + 1) * width);
+    Numbers q = project(x, wq, width);
+    Numbers k = project(x, wk, width);
+    Numbers v = project(x, wv, width);
     const auto count = static_cast<std::int64_t>(tokens.size());
     const rotary::Extents n{.tokens = count, .heads = heads, .features = head_dim};
     const rotary::Extents kv{.tokens = count, .heads = kv_heads, .features = head_dim};
@@ -83,7 +85,8 @@ struct Block {
 }  // namespace
 
 int main() {
-  Block step_by_step, at_once = step_by_step;
+  Block step_by_step;
+  Block at_once = step_by_step;
   std::vector<int> text = {3, 1, 4, 1, 5};
   Numbers scores = step_by_step.run(text, 0);
   double farthest = 0;

@@ -176,6 +176,9 @@ class TidyTest(unittest.TestCase):
         self.assert_finds("cli/x.js", "f();\n", "x.js:1: the first line is the licence")
         self.assert_finds("cli/x.css", "a {}\n", "x.css:1: the first line is the licence")
         self.assert_clean("tool", "#!/bin/bash\n" + SCRIPT_LICENCE)
+        for opening in ("Of the elements.", "What is plain passes.", "Whose memory it is."):
+            planted = LICENCE + "// " + opening + "\n"
+            self.assert_finds("src/model/x.hpp", planted, "x.hpp:2: say subject, verb, object")
 
     def test_links(self):
         self.assert_finds("docs/x.md", "[a](gone.md#b)\n", "x.md:1: the link's target docs/gone")

@@ -14,8 +14,8 @@ cmd_arm() {
   arm_run build/arm64/bin/rotary inspect models/llama-3.1-8b.json
 }
 
-# What the libraries of packages_build need to be linked and run. The stamp names them: another list
-# is another tree.
+# Packages with which the libraries of packages_build are linked and run. The stamp names them:
+# another list is another tree.
 arm_fill_sysroot() {
   local packages=(libstdc++6) name stamp="$arm_sysroot/.filled"
   for name in "${packages_build[@]}"; do
