@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <type_traits>
 #include <utility>
 
@@ -197,16 +198,40 @@ OwnedBias by_lists(const Source& source) {
   return owned;
 }
 
+constexpr std::array<std::pair<std::string_view, OwnedBias (*)(const Source&)>, 4> own_makers = {{
+    {"t5", t5},
+    {"alibi", [](const Source& source) -> OwnedBias { return {.bias = alibi(source)}; }},
+    {"fire", [](const Source& source) -> OwnedBias { return {.bias = fire(source)}; }},
+    {"sandwich", [](const Source& source) -> OwnedBias { return {.bias = sandwich(source)}; }},
+}};
+
+const auto* own_maker(std::string_view name) {
+  const auto* const row =
+      std::ranges::find(own_makers, name, [](const auto& each) { return each.first; });
+  return row == own_makers.end() ? nullptr : row;
+}
+
+bool is_by_lists(std::string_view name) { return own_maker(name) == nullptr; }
+
 OwnedBias made(const Source& source) {
-  const std::string_view name = source.options.name;
-  if (name == "t5") return t5(source);
-  if (name == "alibi") return {.bias = alibi(source)};
-  if (name == "fire") return {.bias = fire(source)};
-  if (name == "sandwich") return {.bias = sandwich(source)};
-  return by_lists(source);
+  const auto* const own = own_maker(source.options.name);
+  return own == nullptr ? by_lists(source) : own->second(source);
 }
 
 }  // namespace
+
+std::string bias_lists_help() {
+  std::vector<std::string> lines;
+  for (const std::string_view name : relative_bias_names()) {
+    if (!is_by_lists(name)) continue;
+    const RelativeBias bias = relative_bias_named(name).value();
+    std::vector<std::string_view> members;
+    for_each_parameter(
+        bias, [&](const ParameterFacts& facts, const auto&) { members.push_back(facts.name); });
+    lines.push_back(fmt::format("{}: {}", name, fmt::join(members, ", ")));
+  }
+  return fmt::format("{}", fmt::join(lines, "; "));
+}
 
 std::vector<std::string_view> bias_names() {
   const auto names = relative_bias_names();

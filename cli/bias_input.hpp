@@ -17,6 +17,10 @@ namespace rotary::cli {
 // "t5", "alibi", ...: those of to_string(RelativeBias), in its order.
 [[nodiscard]] std::vector<std::string_view> bias_names();
 
+// The encodings whose parameters are lists for each head, for help: "kerple_log: p, a;
+// kerple_power: a, p". Their file of --parameters has the lists in this order.
+[[nodiscard]] std::string bias_lists_help();
+
 struct BiasOptions {
   std::string name;  // one of bias_names()
   std::optional<std::string> heads;

@@ -2,6 +2,10 @@
 // Options of encodings that several commands have. Apart from what reads them.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <string>
+
 #include "cli/bias_input.hpp"
 #include "cli/option_parser.hpp"
 #include "cli/sinusoidal_input.hpp"
@@ -33,22 +37,22 @@ inline void declare_bias_options(OptionParser& parser, BiasOptions& options) {
       .add_option("--heads", options.heads, "how many; --parameters say it, too, but those of fire")
       .type_name("H");
   parser
-      .add_option(
-          "--parameters", options.parameters,
-          "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
-          "slopes; kerple_log: p, then a, of all heads; kerple_power: a, then p; tisa: a, b, "
-          "c, each [heads, kernels]; fire: c, "
-          "threshold, hidden_weight [W], hidden_bias [W], output_weight [heads, W], "
-          "output_bias [heads], in one row")
+      .add_option("--parameters", options.parameters,
+                  "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
+                  "slopes; fire: c, threshold, hidden_weight [W], hidden_bias [W], output_weight "
+                  "[heads, W], output_bias [heads], in one row; others: the lists that --set has, "
+                  "in its order, each of all heads")
       .type_name("FILE");
 }
 
-// What --set takes, for help.
-inline constexpr std::string_view bias_settings_help =
-    "t5: direction=bidirectional|causal, buckets=32, max_distance=128, "
-    "rounding=transformers|ggml. alibi: bias_max=8, form=causal|symmetric|key_position, "
-    "model_heads and first_head for a part of the heads. kerple_log, kerple_power: p and a, one "
-    "number or one for each head. tisa: kernels, and a, b and c likewise. fire: epsilon=1e-6. "
-    "sandwich: dim, base=10000";
+// The values of --set, for help.
+[[nodiscard]] inline std::string bias_settings_help() {
+  return fmt::format(
+      "t5: direction=bidirectional|causal, buckets=32, max_distance=128, "
+      "rounding=transformers|ggml. alibi: bias_max=8, form=causal|symmetric|key_position, "
+      "model_heads and first_head for a part of the heads. fire: epsilon=1e-6. sandwich: dim, "
+      "base=10000. One number, or one for each head: {}",
+      bias_lists_help());
+}
 
 }  // namespace rotary::cli

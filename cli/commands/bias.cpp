@@ -310,7 +310,7 @@ Run declare(OptionParser& parser) {
   parser.add_option("--cols", arguments->cols, "where the keys stand, likewise").type_name("P");
   parser
       .add_option("--set", arguments->bias.settings,
-                  fmt::format("{}. May be repeated", bias_settings_help))
+                  fmt::format("{}. May be repeated", bias_settings_help()))
       .type_name("KEY=VALUE")
       .repeated_for_more();
   parser.add_flag("--list", arguments->list,

@@ -161,7 +161,7 @@ void declare_model(OptionParser& parser, TableArguments& arguments) {
   set.set_help(
       fmt::format("{}. Of rope and xpos the members of a spec: head_dim, base, pairing, "
                   "... (docs/schema/rotary-spec.schema.json). Of a relative bias {}",
-                  set.help(), bias_settings_help));
+                  set.help(), bias_settings_help()));
 }
 
 Run declare(OptionParser& parser) {

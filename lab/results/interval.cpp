@@ -21,7 +21,6 @@ constexpr std::array<double, 30> t_quantiles = {
     2.2010,  2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
     2.0796,  2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423};
 
-constexpr std::size_t least_windows = 8;
 constexpr std::size_t resamples = 10'000;
 constexpr std::uint64_t bootstrap_seed = 1979;
 

@@ -2,6 +2,7 @@
 // 95 % confidence intervals of a mean.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 
@@ -16,9 +17,12 @@ struct Interval {
 // Absent for fewer than two.
 [[nodiscard]] std::optional<Interval> t_interval(std::span<const double> values) noexcept;
 
+// A resample of fewer values tells little.
+inline constexpr std::size_t least_windows = 8;
+
 // Bootstrap (Efron 1979), percentiles of the means of 10,000 resamples; for paired differences it
-// is the paired bootstrap. Always the same for the same values. Absent for fewer than eight, of
-// which a resample tells little.
+// is the paired bootstrap. Always the same for the same values. Absent for fewer than
+// least_windows.
 [[nodiscard]] std::optional<Interval> bootstrap_interval(std::span<const double> values);
 
 }  // namespace rotary::lab

@@ -43,7 +43,6 @@ std::optional<double> steps_fraction(const Results& results, const CellResult& c
   return steps.value_or(static_cast<double>(cell.curve.back().step)) / all;
 }
 
-constexpr std::size_t least_windows = 8;
 constexpr std::size_t enough_to_resample = 32;
 
 // Whether the loss is the mean of its windows. It is not where windows have different numbers of

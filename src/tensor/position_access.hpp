@@ -16,11 +16,14 @@ template <class Number>
   return positions.batch;
 }
 
+// A decode step stands at consecutive positions, and each visit costs it instructions.
 [[nodiscard]] inline std::int64_t batch_of(const Positions& positions) noexcept {
+  if (std::holds_alternative<ConsecutivePositions>(positions)) return 1;
   return std::visit([](const auto& each) { return batch_of(each); }, positions);
 }
 
 [[nodiscard]] inline std::int64_t tokens_of(const Positions& positions) noexcept {
+  if (const auto* run = std::get_if<ConsecutivePositions>(&positions)) return run->tokens;
   return std::visit([](const auto& each) { return each.tokens; }, positions);
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attention/maps/map_passes.hpp"
 #include "reference/position_maps.hpp"
 #include "rotary/position_maps.hpp"
 #include "support/error_matchers.hpp"
@@ -185,6 +186,14 @@ TEST(PositionMaps, RefusesWhatAMapCannotServe) {
   refused(attend_mapped(shared, tensors.q.view(), tensors.k.view(), tensors.v.view(),
                         {.map = ReRope{4}, .frequencies = &good, .scale = 1}),
           {"out and q must share no element"});
+}
+
+// From 2^62 positions on a bound counts as none.
+TEST(PositionMaps, AnAngleThatNoPositionReachesHasNoBound) {
+  EXPECT_EQ(positions_to(0x1p21, 0x1p-40), std::int64_t{1} << 61);
+  EXPECT_EQ(positions_to(0x1p22, 0x1p-40), any_distance);
+  EXPECT_EQ(positions_to(1, -0.25), 4);
+  EXPECT_EQ(positions_to(1, 0), any_distance);
 }
 
 }  // namespace

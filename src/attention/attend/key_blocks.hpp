@@ -50,7 +50,8 @@ inline void find_heads(const SequenceKeys& of, const ConstHeadsView& view, const
           .known = known};
 }
 
-// Keys and values to prefetch while the tile before them is processed.
+// Keys and values to prefetch while the tile before them is processed: a matter of time, no result
+// depends on them.
 [[nodiscard]] inline kernels::NextHeads next_heads(const SequenceKeys& of, const KeyRun& keys,
                                                    const void** heads) noexcept {
   const std::int64_t count = std::max<std::int64_t>(keys.end - keys.begin, 0);

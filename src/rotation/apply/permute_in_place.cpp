@@ -26,7 +26,7 @@ struct HeadElements {
   // Reverses the order of [begin, end).
   void reverse(std::int64_t begin, std::int64_t end) const {
     std::array<std::byte, sizeof(double)> held;
-    for (; begin < --end; ++begin) {
+    for (; begin < --end; ++begin) {  // the one in the middle stays
       std::memcpy(held.data(), at(begin), bytes);
       std::memcpy(at(begin), at(end), bytes);
       std::memcpy(at(end), held.data(), bytes);

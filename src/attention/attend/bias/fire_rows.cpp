@@ -39,6 +39,7 @@ std::int64_t FireRows::bound_from(const Side& side, std::size_t piece, const Rea
   std::int64_t within = reach.nearest;
   std::int64_t beyond = reach.farthest;
   const std::int64_t guess = side.bounds[piece];
+  // Any guess leads to the same bound; terms exist within the reach alone.
   if (within < guess && guess < beyond) {
     if (is_beyond(guess)) {
       if (!is_beyond(guess - 1)) return guess;
