@@ -7,12 +7,9 @@
 #include <cmath>
 #include <cstdint>
 
-namespace rotary::lab {
+#include "lab/experiment/confidence.hpp"
 
-struct Interval {
-  double low = 0;
-  double high = 0;
-};
+namespace rotary::lab {
 
 // The 95 % interval of the true share (Wilson 1927), out of count > 0 answers.
 [[nodiscard]] inline Interval wilson_interval(std::int64_t right, std::int64_t count) noexcept {

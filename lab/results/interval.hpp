@@ -6,12 +6,9 @@
 #include <optional>
 #include <span>
 
-namespace rotary::lab {
+#include "lab/experiment/confidence.hpp"
 
-struct Interval {
-  double low = 0;
-  double high = 0;
-};
+namespace rotary::lab {
 
 // Student's t for independent normal values, with one degree of freedom less than their number.
 // Absent for fewer than two.
