@@ -78,7 +78,7 @@ void warn_about_context(const ModelConfig& config, const ResolveOptions& options
                                    *config.max_position_embeddings));
 }
 
-// Qwen 1: beyond seq_length its code computes a new base for each length; that is not implemented.
+// Qwen 1: beyond seq_length its code computes a new base for each length; no rule here does that.
 Status check_use_dynamic_ntk(const ModelConfig& config, const ResolveOptions& options) {
   if (config.family.temperature != TemperatureKeys::use_logn_attn) return {};
   const auto dynamic = read_boolean(config.object, "use_dynamic_ntk");
