@@ -177,9 +177,9 @@ OwnedBias by_lists(const Source& source) {
   OwnedBias owned{.bias = relative_bias_named(source.options.name).value()};
   const Lists lists = lists_of(owned.bias, source.settings);
   if (!source.options.parameters) {
-    const std::int64_t count = source.heads() * lists.units;
+    const std::int64_t heads = source.heads();
     for (const auto& [name, numbers] : lists.of_names)
-      *numbers = source.settings.numbers(name, count);
+      *numbers = source.settings.numbers(name, heads, lists.units);
     return owned;
   }
   const auto all = numbers_of(source.file(""));
@@ -270,13 +270,16 @@ double BiasSettings::number(const std::string& key, double otherwise) {
   return value ? parse_double(option_of(key), *value) : otherwise;
 }
 
-std::vector<double> BiasSettings::numbers(const std::string& key, std::int64_t heads) {
+std::vector<double> BiasSettings::numbers(const std::string& key, std::int64_t heads,
+                                          std::int64_t units) {
   auto values = parse_doubles(option_of(key),
                               required(key, "one number, or one for each head between commas"));
-  if (values.size() == 1) values.resize(static_cast<std::size_t>(heads), values.front());
-  if (static_cast<std::int64_t>(values.size()) == heads) return values;
-  fail(fmt::format("{} must have one number, or one for each of {} heads; got {}", option_of(key),
-                   heads, values.size()));
+  const auto count = static_cast<std::size_t>(heads * units);
+  if (values.size() == 1) values.resize(count, values.front());
+  if (values.size() == count) return values;
+  const std::string each = units == 1 ? "one" : fmt::format("{} numbers", units);
+  fail(fmt::format("{} must have one number, or {} for each of {} heads; got {}", option_of(key),
+                   each, heads, values.size()));
 }
 
 void BiasSettings::check_all_used(std::string_view name) const {

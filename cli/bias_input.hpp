@@ -37,8 +37,10 @@ class BiasSettings {
   [[nodiscard]] std::string required(const std::string& key, std::string_view meaning);
   [[nodiscard]] std::int64_t integer(const std::string& key, std::int64_t otherwise);
   [[nodiscard]] double number(const std::string& key, double otherwise);
-  // One for each head; a single number serves all. Requires heads from 1 to 2^20.
-  [[nodiscard]] std::vector<double> numbers(const std::string& key, std::int64_t heads);
+  // [heads][units]; a single number serves all. Requires heads from 1 to 2^20, units from 1 to
+  // 4096.
+  [[nodiscard]] std::vector<double> numbers(const std::string& key, std::int64_t heads,
+                                            std::int64_t units);
 
   // Fails when there is a key that nobody asked for.
   void check_all_used(std::string_view name) const;
