@@ -62,8 +62,8 @@ std::string line(std::string_view label, const std::string& text) {
 // The rule, then its parameters, one a line.
 std::string rule_lines(const Scaling& scaling) {
   std::string text = line("rule", std::string(rope_type(scaling)));
-  for (const auto& [name, value] : scaling_parameters(scaling)) {
-    text += line("", fmt::format("  {} = {}", name, parameter_text(value)));
+  for (const auto& [facts, value] : scaling_parameters(scaling)) {
+    text += line("", fmt::format("  {} = {}", facts.name, parameter_text(value)));
   }
   return text;
 }
@@ -145,8 +145,8 @@ std::string text_of(const Inspection& inspection) {
 void write_scaling(JsonWriter& json, const Scaling& scaling) {
   json.key("scaling");
   json.begin_object();
-  for (const auto& [name, value] : scaling_parameters(scaling)) {
-    json.key(name);
+  for (const auto& [facts, value] : scaling_parameters(scaling)) {
+    json.key(facts.name);
     std::visit([&json](const auto& held) { json.value(held); }, value);
   }
   json.end_object();

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -16,9 +15,13 @@ namespace rotary::cli {
 
 using ParameterValue = std::variant<double, std::int64_t, std::string_view, std::vector<double>>;
 
+struct ScalingParameter {
+  ParameterFacts facts;
+  ParameterValue value;
+};
+
 // In the order in which the rule states them; optional ones only when given.
-[[nodiscard]] std::vector<std::pair<std::string_view, ParameterValue>> scaling_parameters(
-    const Scaling& scaling);
+[[nodiscard]] std::vector<ScalingParameter> scaling_parameters(const Scaling& scaling);
 
 // A list of more than 8 numbers shows the first, the last and how many.
 [[nodiscard]] std::string parameter_text(const ParameterValue& value);

@@ -119,8 +119,8 @@ void add_rotary(const ModelRotary& rotary, std::optional<std::int64_t> context_t
   add("sense", std::string(to_string(spec.sense)));
   add("base", spec.base.get());
   add("rope_type", std::string(rope_type(spec.scaling)));
-  for (const auto& [name, value] : scaling_parameters(spec.scaling)) {
-    if (name != "attention_factor") add(std::string(name), fact_value(value));
+  for (const auto& [parameter, value] : scaling_parameters(spec.scaling)) {
+    if (parameter.name != "attention_factor") add(std::string(parameter.name), fact_value(value));
   }
   add("softmax_factor", rotary.softmax_factor);
   if (rotary.trained_context_tokens) {

@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "cli/commands/layers_text.hpp"
 #include "cli/commands/rotary_text.hpp"
@@ -18,38 +16,6 @@ namespace rotary::cli::page {
 namespace {
 
 using Fields = std::vector<Field>;
-
-// Names as scaling_parameters() has them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 21> parameter_meanings = {{
-    {"factor", "how many times slower a pair turns where the rule has its whole effect"},
-    {"alpha", "how many times slower the slowest pair turns"},
-    {"original_max_position_embeddings", "the context, in tokens, before the rule stretched it"},
-    {"beta_fast", "pairs with more turns than this in the original context are left alone"},
-    {"beta_slow", "pairs with fewer turns than this are slowed by the whole factor"},
-    {"high_freq_factor", "pairs with more turns than this in the original context are left alone"},
-    {"low_freq_factor", "pairs with fewer turns than this are slowed by the whole factor"},
-    {"ramp", "what the passage between left alone and slowed is linear in"},
-    {"attention_factor", "the factor on cos and sin, in place of the rule's own"},
-    {"mscale", "with mscale_all_dim decides the factor on cos and sin"},
-    {"mscale_all_dim", "with mscale decides the factor on cos and sin"},
-    {"short_factor", "what frequencies are divided by, up to the original context"},
-    {"long_factor", "what frequencies are divided by, beyond it"},
-    {"short_mscale", "the factor on cos and sin, up to the original context"},
-    {"long_mscale", "the factor on cos and sin, beyond it"},
-    {"switch", "which of the two lists is used whatever the length"},
-    {"partial_rotary_factor", "the share of the pairs that turn at all, the fastest ones"},
-    {"mixed_b", "how the slowing grows from pair to pair"},
-    {"ntk_factor", "how much of the NTK-aware frequencies is mixed in"},
-    {"extrapolation_factor", "how much fast pairs are left alone"},
-    {"inv_freq", "the frequencies, radians a token"},
-}};
-
-std::string_view meaning_of(std::string_view parameter) {
-  for (const auto& [name, meaning] : parameter_meanings) {
-    if (name == parameter) return meaning;
-  }
-  return "a parameter of the rule";
-}
 
 void add_model(Fields& fields, const ModelSpec& model) {
   fields.push_back({"model_type", model.model_type.empty() ? "none" : model.model_type,
@@ -71,9 +37,9 @@ void add_rule(Fields& fields, const RotarySpec& spec) {
                     "tokens for a turn, before scaling"});
   fields.push_back({"rule (rope_type)", std::string(rope_type(spec.scaling)),
                     "how frequencies are changed for a longer context than the original one"});
-  for (const auto& [name, value] : scaling_parameters(spec.scaling)) {
+  for (const auto& [facts, value] : scaling_parameters(spec.scaling)) {
     fields.push_back(
-        {fmt::format("rule: {}", name), parameter_text(value), std::string(meaning_of(name))});
+        {fmt::format("rule: {}", facts.name), parameter_text(value), std::string(facts.meaning)});
   }
   if (depends_on_context(spec.scaling)) {
     fields.push_back({"depends on the context", "yes",

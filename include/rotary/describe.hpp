@@ -12,13 +12,14 @@ namespace rotary {
 
 // The numbers of a parameter: one; [heads]; [units], of a hidden layer or a sum (an integer of
 // this shape is their number);
-// [heads][units]; a table [rows][heads].
+// [heads][units]; a table [rows][heads]; [rotary_dim / 2].
 enum class ParameterShape : std::int32_t {
   one = 1,
   heads = 2,
   units = 3,
   heads_by_units = 4,
   rows_by_heads = 5,
+  pairs = 6,
 };
 
 // The least and the largest value, both allowed, and the same in words: a message says
@@ -32,12 +33,18 @@ struct ParameterBounds {
 // From -2^256 to 2^256: no sum of the formulas leaves double.
 inline constexpr ParameterBounds any_number = {-0x1p256, 0x1p256, "from -2^256 to 2^256"};
 inline constexpr ParameterBounds positive_number = {0x1p-1074, 0x1p256, "> 0 and <= 2^256"};
+inline constexpr ParameterBounds finite_number = {-0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023,
+                                                  "finite"};
+inline constexpr ParameterBounds finite_positive = {0x1p-1074, 0x1.fffffffffffffp1023,
+                                                    "finite and > 0"};
+inline constexpr ParameterBounds positive_count = {1, 0x1p63, "> 0"};
+inline constexpr ParameterBounds unit_interval = {0, 1, "in [0, 1]"};
 
 // Training changes learned parameters; settings are given.
 enum class ParameterKind : std::int32_t { learned = 1, setting = 2 };
 
 struct ParameterFacts {
-  std::string_view name;  // the member's
+  std::string_view name;  // the member's; of a scaling rule the key in configs and specs
   ParameterShape shape = ParameterShape::one;
   ParameterKind kind = ParameterKind::learned;
   ParameterBounds bounds = any_number;  // of numbers; settings that are no doubles have none here
@@ -50,7 +57,48 @@ struct ParameterFacts {
 //   static std::int64_t units(const Encoding&);    of a valid value; 0 without such parameters
 //   template <class Self, class Visit> static void parameters(Self& self, Visit visit);
 //     calls visit(facts, member) for each member, in the order of flat lists
+// and beside each scaling rule:
+//   static constexpr std::string_view name;      its rope_type
+//   static constexpr std::string_view sentence;  for people; {KEY} stands for a parameter's value
+//   parameters(self, visit), as above
+//   static bool depends_on_context(const Rule&);  only where frequencies follow the context's
+//   length
+// and beside each enumeration that is a parameter of one:
+//   static constexpr std::array enumerators;  of NamedEnumerator, the default first
 template <class Encoding>
 struct Describe;
+
+template <class Enum>
+struct NamedEnumerator {
+  Enum value;
+  std::string_view name;  // in specs
+};
+
+// "" for a value that is no enumerator.
+template <class Enum>
+[[nodiscard]] constexpr std::string_view enumerator_name(Enum value) noexcept {
+  for (const auto& each : Describe<Enum>::enumerators) {
+    if (each.value == value) return each.name;
+  }
+  return {};
+}
+template <class Enum>
+[[nodiscard]] constexpr bool is_default(Enum value) noexcept {
+  return value == Describe<Enum>::enumerators.front().value;
+}
+
+// The facts of a setting, for aggregates whose parameters are all of this kind.
+[[nodiscard]] constexpr ParameterFacts setting(std::string_view name, ParameterBounds bounds,
+                                               std::string_view meaning) noexcept {
+  return {.name = name, .kind = ParameterKind::setting, .bounds = bounds, .meaning = meaning};
+}
+// The same for a list with one number for each pair.
+[[nodiscard]] constexpr ParameterFacts setting_of_pairs(std::string_view name,
+                                                        ParameterBounds bounds,
+                                                        std::string_view meaning) noexcept {
+  auto facts = setting(name, bounds, meaning);
+  facts.shape = ParameterShape::pairs;
+  return facts;
+}
 
 }  // namespace rotary

@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scaling rules: how a model stretches the frequencies of rotary embedding beyond the context it
-// was trained on. Each rule is one aggregate here and one file in src/rotation/scaling/; d is
-// rotary_dim, i the pair, ω_i = base^(-2i/d) the unscaled frequency. Which rules exist and where
-// each formula comes from: docs/theory/scaling.md.
+// was trained on. Each rule is one aggregate with its facts (Describe) and one file in
+// src/rotation/scaling/. Rules that configs name are in config_scaling.hpp; those that only specs
+// have are here. d is rotary_dim, i the pair, ω_i = base^(-2i/d) the unscaled frequency.
+// docs/theory/scaling.md lists the rules with the source of each formula.
+//
+//   const Scaling scaling = YarnScaling{.factor = 4, .original_context_tokens = 4096};
+//   rope_type(scaling);  // "yarn"
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
+#include "rotary/config_scaling.hpp"
+#include "rotary/describe.hpp"
 #include "rotary/export.h"
+#include "rotary/result.hpp"
 
 namespace rotary {
-
-// ω_i unchanged. Su et al. 2021, RoFormer (arXiv 2104.09864), §3.2.2.
-struct NoScaling {
-  friend bool operator==(const NoScaling&, const NoScaling&) = default;
-};
-
-// Position interpolation: ω_i / factor. Chen et al. 2023 (arXiv 2306.15595).
-struct LinearScaling {
-  double factor = 0;  // finite, > 0
-
-  friend bool operator==(const LinearScaling&, const LinearScaling&) = default;
-};
 
 // NTK-aware with a fixed alpha: base' = base * alpha^(d/(d-2)), ω_i = base'^(-2i/d); the slowest
 // pair turns alpha times slower, the fastest stays. bloc97 2023; needs rotary_dim >= 4.
@@ -36,84 +34,17 @@ struct NtkScaling {
   friend bool operator==(const NtkScaling&, const NtkScaling&) = default;
 };
 
-// The quantity in which YaRN's ramp is linear.
-enum class YarnRamp : std::int32_t {
-  whole_pairs = 1,  // the pair's index, from and to whole pairs: Transformers, every checkpoint
-  fractional = 2,   // the pair's index, the ends not rounded; gpt-oss: "truncate": false
-  turns = 3,        // the number of turns itself, the paper's γ(r) of §3.2; no config says so
-};
-
-// YaRN. Peng et al. 2023 (arXiv 2309.00071), as computed by Transformers' _compute_yarn_parameters.
-// Pairs that turn more than beta_fast times within the original context keep ω_i, those that turn
-// less than beta_slow times get ω_i / factor, a linear ramp lies between.
-struct YarnScaling {
-  double factor = 0;                         // finite, > 0
-  std::int64_t original_context_tokens = 0;  // > 0: what the model was trained on before scaling
-  double beta_fast = 32;                     // turns; finite, >= beta_slow
-  double beta_slow = 1;                      // turns; finite, > 0
-  YarnRamp ramp = YarnRamp::whole_pairs;
-  // The factor A on cos and sin. Given: used as it is. Otherwise g(mscale) / g(mscale_all_dim) when
-  // both are given and not 0, else g(1), where g(m) = 0.1 m ln(factor) + 1, and 1 for factor <= 1.
-  std::optional<double> attention_factor = {};
-  std::optional<double> mscale = {};
-  std::optional<double> mscale_all_dim = {};
-
-  friend bool operator==(const YarnScaling&, const YarnScaling&) = default;
-};
-
-// Llama 3.1 and later. With wavelength λ = 2π/ω: ω/factor where λ > original/low_freq_factor,
-// ω where λ < original/high_freq_factor, a blend between. Transformers' _compute_llama3_parameters.
-struct Llama3Scaling {
-  double factor = 0;                         // finite, > 0
-  double low_freq_factor = 0;                // finite, > 0
-  double high_freq_factor = 0;               // finite, >= low_freq_factor
-  std::int64_t original_context_tokens = 0;  // > 0
-
-  friend bool operator==(const Llama3Scaling&, const Llama3Scaling&) = default;
-};
-
-// Dynamic NTK: NTK-aware with a base that grows with the length L of the context, counted as at
-// least the original one: base' = base * (factor L / original - (factor - 1))^(d/(d-2)).
-// Transformers' _compute_dynamic_ntk_parameters; bloc97 and emozilla 2023. Needs rotary_dim >= 4.
-// Depends on the length of the context.
-struct DynamicNtkScaling {
-  double factor = 0;                         // finite, > 0
-  std::int64_t original_context_tokens = 0;  // > 0; a config's max_position_embeddings
-
-  friend bool operator==(const DynamicNtkScaling&, const DynamicNtkScaling&) = default;
-};
-
-// Which of LongRoPE's two lists is used. Transformers compares the tokens so far with the original
-// context, at each forward pass; vLLM and llama.cpp the most tokens that will ever be, once.
-enum class LongRopeSwitch : std::int32_t { by_context = 1, always_short = 2, always_long = 3 };
-
-// LongRoPE: ω_i / list_i, of the long list where the context is longer than the original one, of
-// the short list otherwise. Ding et al. 2024 (arXiv 2402.13753); Transformers'
-// _compute_longrope_parameters. Depends on the length of the context, unless lists says otherwise.
-struct LongRopeScaling {
-  std::vector<double> short_factor = {};     // [rotary_dim / 2], finite, > 0
-  std::vector<double> long_factor = {};      // [rotary_dim / 2], finite, > 0
-  std::int64_t original_context_tokens = 0;  // > 1
-  double factor = 0;                         // finite, > 0: the longest context / the original one
-  LongRopeSwitch lists = LongRopeSwitch::by_context;
-  // The factor A on cos and sin, each in [2^-20, 2^20]: the mscale of the list that is used, where
-  // it is given (PhiMoE); else attention_factor; else sqrt(1 + ln(factor) / ln(original)), and 1
-  // for factor <= 1.
-  std::optional<double> attention_factor = {};
-  std::optional<double> short_mscale = {};
-  std::optional<double> long_mscale = {};
-
-  friend bool operator==(const LongRopeScaling&, const LongRopeScaling&) = default;
-};
-
-// Proportional (Gemma 4; p-RoPE, Barbero et al. 2024, arXiv 2410.06205): of the d/2 pairs of the
-// whole head the first floor(turning_fraction d / 2) keep ω_i / factor, the others stand still. Not
-// partial rotary embedding, where fewer features turn as if they were the whole head.
-struct ProportionalScaling {
-  double turning_fraction = 0;  // in (0, 1]; a config's partial_rotary_factor
-  double factor = 1;            // finite, > 0
-
-  friend bool operator==(const ProportionalScaling&, const ProportionalScaling&) = default;
+template <>
+struct Describe<NtkScaling> {
+  static constexpr std::string_view name = "ntk";
+  static constexpr std::string_view sentence =
+      "NTK-aware scaling enlarges the base so that the slowest pair turns {alpha} times slower and "
+      "the fastest as before.";
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(setting("alpha", finite_positive, "how many times slower the slowest pair turns"),
+          self.alpha);
+  }
 };
 
 // Su Jianlin's NTK-RoPE with fixed digits (kexue.fm 9706), as vLLM's rope_type "ntk" computes it.
@@ -124,6 +55,20 @@ struct MixedNtkScaling {
   std::optional<double> mixed_b = {};  // finite, >= 0; Su proposes 0.625
 
   friend bool operator==(const MixedNtkScaling&, const MixedNtkScaling&) = default;
+};
+
+template <>
+struct Describe<MixedNtkScaling> {
+  static constexpr std::string_view name = "mixed_ntk";
+  static constexpr std::string_view sentence =
+      "Mixed NTK scaling slows pairs down the more the slower they are, by {factor} in all.";
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(scaling_factor, self.factor);
+    visit(setting("mixed_b", {0, finite_number.most, "finite and >= 0"},
+                  "how the slowing grows from pair to pair"),
+          self.mixed_b);
+  }
 };
 
 // NTK-by-parts, YaRN's predecessor (bloc97 2023; LlamaPartNTKScaledRotaryEmbedding of
@@ -139,8 +84,30 @@ struct NtkByPartsScaling {
   friend bool operator==(const NtkByPartsScaling&, const NtkByPartsScaling&) = default;
 };
 
+template <>
+struct Describe<NtkByPartsScaling> {
+  static constexpr std::string_view name = "ntk_by_parts";
+  static constexpr std::string_view sentence =
+      "NTK-by-parts leaves fast pairs alone and slows slow ones by {factor}, with ramps between.";
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(scaling_factor, self.factor);
+    visit(original_context, self.original_context_tokens);
+    visit(setting("ntk_factor", unit_interval, "how much of the NTK-aware frequencies is mixed in"),
+          self.ntk_factor);
+    visit(setting("extrapolation_factor", unit_interval, "how much fast pairs are left alone"),
+          self.extrapolation_factor);
+  }
+};
+
 // How a clipped rule ends: a cosine from the last frequency that is kept down to 0, or at once.
 enum class ClippedEdge : std::int32_t { cosine = 1, hard = 2 };
+
+template <>
+struct Describe<ClippedEdge> {
+  static constexpr std::array enumerators = {NamedEnumerator{ClippedEdge::cosine, "cosine"},
+                                             NamedEnumerator{ClippedEdge::hard, "hard"}};
+};
 
 // Clipped RoPE: the slowest pairs are slowed down further or stand still, the others keep ω_i. Of n
 // = clipped_pairs the first to the last get ω_i (1 + cos t) / 2, t from 0 to π in equal steps, or
@@ -152,10 +119,33 @@ struct ClippedScaling {
   friend bool operator==(const ClippedScaling&, const ClippedScaling&) = default;
 };
 
+template <>
+struct Describe<ClippedScaling> {
+  static constexpr std::string_view name = "clipped";
+  static constexpr std::string_view sentence =
+      "Clipped rotary embedding slows down or stops the {clipped_pairs} slowest pairs.";
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(setting("clipped_pairs", positive_count,
+                  "how many of the slowest pairs are slowed down or stopped"),
+          self.clipped_pairs);
+    visit(setting("edge", {}, "how the clipped pairs begin: a cosine, or at once"), self.edge);
+  }
+};
+
 // The exponents of RetNet (Sun et al. 2023, arXiv 2307.08621): base^(-i / (d/2 - 1)), so that the
 // last pair has exactly 1 / base. Needs rotary_dim >= 4.
 struct RetNetScaling {
   friend bool operator==(const RetNetScaling&, const RetNetScaling&) = default;
+};
+
+template <>
+struct Describe<RetNetScaling> {
+  static constexpr std::string_view name = "retnet";
+  static constexpr std::string_view sentence =
+      "RetNet's exponents: of n pairs, pair i turns by base^(-i/(n - 1)) radians a token.";
+  template <class Self, class Visit>
+  static void parameters(Self& /*self*/, Visit /*visit*/) {}
 };
 
 // Frequencies that are known as numbers: those of another program, of a paper's search, of a
@@ -165,6 +155,23 @@ struct ExplicitScaling {
   double attention_factor = 1;        // A, in [2^-20, 2^20]
 
   friend bool operator==(const ExplicitScaling&, const ExplicitScaling&) = default;
+};
+
+template <>
+struct Describe<ExplicitScaling> {
+  static constexpr std::string_view name = "explicit";
+  static constexpr std::string_view sentence =
+      "The frequencies are given one by one; no base and no formula.";
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(setting_of_pairs("inv_freq",
+                           {-0x1.fffffffffffffp39, 0x1.fffffffffffffp39, "in (-2^40, 2^40)"},
+                           "the frequencies, radians a token"),
+          self.inv_freq);
+    visit(setting("attention_factor", attention_factors,
+                  "the factor on cos and sin, in place of the rule's own"),
+          self.attention_factor);
+  }
 };
 
 // Lengths of a context, in tokens.
@@ -188,8 +195,31 @@ struct Scaling : ScalingRules {
   using ScalingRules::operator=;
 };
 
+// Calls visit(facts, member) for each parameter: member is a double, an integer, an enumerator, a
+// std::optional<double> or a std::vector<double>; const where the scaling is.
+template <class Rule, class Visit>
+requires std::is_same_v<std::remove_const_t<Rule>, Scaling>
+void for_each_parameter(Rule& scaling, Visit visit) {
+  std::visit(
+      [&](auto& rule) { Describe<std::remove_cvref_t<decltype(rule)>>::parameters(rule, visit); },
+      scaling);
+}
+
+// The rope_type of every rule, in the order of the alternatives.
+[[nodiscard]] ROTARY_API std::span<const std::string_view> rope_types() noexcept;
+
+// A rule of this rope_type with nothing set; nothing where no rule has it.
+[[nodiscard]] ROTARY_API std::optional<Scaling> scaling_named(std::string_view rope_type) noexcept;
+
 // As the rope_type of model configs, "yarn"; of rules that no config has a name of ours, "ntk".
 [[nodiscard]] ROTARY_API std::string_view rope_type(const Scaling& scaling) noexcept;
+
+// The rule in one sentence for people; {KEY} stands for the value of the parameter of this name.
+[[nodiscard]] ROTARY_API std::string_view sentence(const Scaling& scaling) noexcept;
+
+// Every requirement on one parameter. make_frequencies checks besides what parameters require of
+// each other, of base, of rotary_dim and of the context. Error: invalid_argument.
+[[nodiscard]] ROTARY_API Status validate(const Scaling& scaling) noexcept;
 
 // Whether the rule's frequencies change with the length of the context.
 [[nodiscard]] ROTARY_API bool depends_on_context(const Scaling& scaling) noexcept;

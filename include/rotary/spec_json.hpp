@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A RotarySpec as JSON text: the form in which the C ABI and other languages pass a spec, so that a
 // new rule changes no function.
+//
+//   const auto text = to_json(spec);                  // {"base":500000.0,"head_dim":128,…
+//   const auto same = parse_rotary_spec(text.value());
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "rotary/export.h"
@@ -23,5 +27,11 @@ namespace rotary {
 // malformed_input for bad JSON (as resolve) and for unknown, missing or mistyped keys; unsupported
 // for an unknown rope_type. make_frequencies checks values against the rule.
 [[nodiscard]] ROTARY_API Result<RotarySpec> parse_rotary_spec(std::string_view json) noexcept;
+
+// The text that parse_rotary_spec reads as this spec, in one line: keys in alphabetical order,
+// without those whose value is the default. Numbers are read back bit for bit. Error:
+// invalid_argument for what JSON cannot say or another spec would say: an infinite or NaN number, a
+// value that is no enumerator, a parameter that validate(spec.scaling) refuses.
+[[nodiscard]] ROTARY_API Result<std::string> to_json(const RotarySpec& spec) noexcept;
 
 }  // namespace rotary

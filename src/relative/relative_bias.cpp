@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rotary/relative_bias.hpp"
 
-#include <array>
 #include <type_traits>
 
+#include "base/described.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "relative/evaluators.hpp"
@@ -13,12 +13,6 @@ namespace {
 
 template <class Encoding>
 using DescribeOf = Describe<std::remove_cvref_t<Encoding>>;
-
-template <class... Encodings>
-constexpr auto names_of(std::type_identity<std::variant<Encodings...>>) {
-  return std::array{Describe<Encodings>::name...};
-}
-constexpr std::array names = names_of(std::type_identity<RelativeBiases>());
 
 template <class Encoding>
 std::int64_t count_of(const Encoding& bias, const ParameterFacts& facts) {
@@ -33,6 +27,7 @@ std::int64_t count_of(const Encoding& bias, const ParameterFacts& facts) {
     case ParameterShape::heads_by_units:
       return Facts::heads(bias) * Facts::units(bias);
     case ParameterShape::rows_by_heads:
+    case ParameterShape::pairs:
       break;
   }
   return 0;  // a view says its own
@@ -40,20 +35,15 @@ std::int64_t count_of(const Encoding& bias, const ParameterFacts& facts) {
 
 }  // namespace
 
-std::span<const std::string_view> relative_bias_names() noexcept { return names; }
+std::span<const std::string_view> relative_bias_names() noexcept { return names<RelativeBiases>; }
 
 std::optional<RelativeBias> relative_bias_named(std::string_view name) noexcept {
-  std::optional<RelativeBias> found;
-  const auto take_if = [&]<class Encoding>(std::type_identity<Encoding>) {
-    if (Describe<Encoding>::name == name) found = Encoding{};
-  };
-  [&]<class... Encodings>(std::type_identity<std::variant<Encodings...>>) {
-    (take_if(std::type_identity<Encodings>()), ...);
-  }(std::type_identity<RelativeBiases>());
-  return found;
+  return named<RelativeBias>(name, std::type_identity<RelativeBiases>());
 }
 
-std::string_view to_string(const RelativeBias& bias) noexcept { return names[bias.index()]; }
+std::string_view to_string(const RelativeBias& bias) noexcept {
+  return names<RelativeBiases>[bias.index()];
+}
 
 Status validate(const RelativeBias& bias) {
   return guarded([&]() -> Status {

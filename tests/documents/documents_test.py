@@ -97,9 +97,9 @@ class Documents(unittest.TestCase):
         header = (repository / "include/rotary/scaling.hpp").read_text(encoding="utf-8")
         alternatives = re.search(r"using ScalingRules =\s*std::variant<([^>]*)>;", header)[1]
         rules = re.findall(r"\w+", alternatives)
-        names = (repository / "src/rotation/scaling/rules.cpp").read_text(encoding="utf-8")
+        facts = header + (repository / "include/rotary/config_scaling.hpp").read_text("utf-8")
         for rule in rules:
-            name = re.search(rf"const {rule}&\) const {{ return \"(\w+)\"", names)[1]
+            name = re.search(rf"struct Describe<{rule}> {{\n.* name = \"(\w+)\"", facts)[1]
             for document, word in (
                 ("docs/theory/scaling.md", f"`{rule}"),
                 ("docs/glossary.md", f"| `{rule}` |"),

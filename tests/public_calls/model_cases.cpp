@@ -112,6 +112,10 @@ std::vector<Case> values() {
   return {
       cannot_fail("rotary::depends_on_context(", [] { return depends_on_context(NtkScaling{}); }),
       cannot_fail("rotary::rope_type(", [] { return rope_type(YarnScaling{}); }),
+      cannot_fail("rotary::rope_types(", [] { return rope_types(); }),
+      cannot_fail("rotary::scaling_named(", [] { return scaling_named("longrope"); }),
+      cannot_fail("rotary::sentence(", [] { return sentence(YarnScaling{}); }),
+      case_of("rotary::validate(rotary::Scaling", "", [] { return validate(YarnScaling{}); }),
       cannot_fail("rotary::to_string(rotary::LayerEncoding)",
                   [] { return to_string(LayerEncoding::none); }),
       cannot_fail("rotary::to_string(rotary::Numerics)", [] { return to_string(Numerics::ggml); }),
@@ -139,6 +143,10 @@ void add_corpora(std::vector<Case>& cases) {
   for (const CorpusFile& file : corpus_files("spec", "")) {
     cases.push_back(case_of("rotary::parse_rotary_spec(", file.name,
                             [text = file.bytes] { return parse_rotary_spec(text); }));
+    if (auto spec = parse_rotary_spec(file.bytes)) {
+      cases.push_back(case_of("rotary::to_json[abi:cxx11](", file.name,
+                              [spec = *std::move(spec)] { return to_json(spec); }));
+    }
   }
 }
 

@@ -73,17 +73,6 @@ inline void expect_refused(const Scaling& scaling, std::initializer_list<std::st
   expect_refused(spec_with(10000, 64, scaling), parts, context);
 }
 
-// rule(value) for every value that is not finite and > 0.
-template <class MakeRule>
-void expect_positive(std::string_view field, MakeRule rule, Context context = {}) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  for (const double value :
-       {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), infinity, -infinity}) {
-    SCOPED_TRACE(std::string(field) + " " + std::to_string(value));
-    expect_refused(rule(value), {field, "> 0", "got"}, context);
-  }
-}
-
 // A copy of the rule with one member changed.
 template <class Rule, class Value>
 [[nodiscard]] Rule with(Rule rule, Value Rule::*member, Value value) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -61,6 +62,41 @@ TEST(SpecJson, EveryMember) {
                 .xpos = Xpos{.scale_base = 1024, .center = -3.5},
                 .numerics = Numerics::transformers,
                 .rounding = Rounding::table});
+}
+
+TEST(SpecJson, IsReadAsItWasWritten) {
+  const RotarySpec spec{.head_dim = 512,
+                        .rotary_dim = 64,
+                        .first_feature = 448,
+                        .base = 10000.5,
+                        .pairing = Pairing::interleaved,
+                        .scaling = LinearScaling{.factor = 2.5},
+                        .sense = Sense::negative,
+                        .xpos = Xpos{.scale_base = 1024, .center = -3.5},
+                        .numerics = Numerics::transformers,
+                        .rounding = Rounding::table};
+  expect_equal(value_of(parse_rotary_spec(value_of(to_json(spec)))), spec);
+  EXPECT_EQ(value_of(to_json({.head_dim = 8, .base = 1e4, .pairing = Pairing::half})),
+            R"({"base":10000.0,"head_dim":8,"pairing":"half"})");
+}
+
+TEST(SpecJson, IsNotWrittenAsAnotherSpec) {
+  const auto refused = [](RotarySpec spec, std::string_view part) {
+    return test::fails(to_json(spec), ErrorCode::invalid_argument, {part});
+  };
+  const RotarySpec spec{.head_dim = 8, .base = 1e4, .pairing = Pairing::half};
+  RotarySpec changed = spec;
+  changed.base = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(refused(changed, "base must be finite, got nan"));
+  changed = spec;
+  changed.xpos = Xpos{.scale_base = std::numeric_limits<double>::infinity()};
+  EXPECT_TRUE(refused(changed, "xpos.scale_base must be finite, got inf"));
+  changed = spec;
+  changed.pairing = static_cast<Pairing>(9);
+  EXPECT_TRUE(refused(changed, "pairing must be"));
+  changed = spec;
+  changed.scaling = YarnScaling{.factor = 2, .original_context_tokens = 9, .beta_slow = 0};
+  EXPECT_TRUE(refused(changed, "beta_slow must be finite and > 0, got 0"));
 }
 
 TEST(SpecJson, EveryName) {
@@ -128,16 +164,9 @@ TEST(SpecJson, EachRule) {
                                   .original_context_tokens = 8192}));
 }
 
-// The rope_type of each alternative of Scaling.
-template <std::size_t... I>
-std::array<std::string_view, sizeof...(I)> rope_types(std::index_sequence<I...>) {
-  return {rope_type(Scaling(std::in_place_index<I>))...};
-}
-
 // A new rule has its form in a spec, or this fails.
 TEST(SpecJson, EveryRuleHasAForm) {
-  constexpr auto alternatives = std::make_index_sequence<std::variant_size_v<ScalingRules>>();
-  for (const std::string_view name : rope_types(alternatives)) {
+  for (const std::string_view name : rope_types()) {
     const std::string text = R"({"rope_type": ")" + std::string(name) + R"(", "no_key": 1})";
     EXPECT_TRUE(test::fails(parse_rotary_spec(with_scaling(text)), ErrorCode::malformed_input,
                             {"scaling.no_key is not a key", name}));

@@ -30,30 +30,12 @@ double config_factor(DictionaryReader& reader, std::int64_t original) {
   return *factor;
 }
 
-// The key switch of a spec: servers choose the list, so no config has this key.
-LongRopeSwitch read_switch(DictionaryReader& reader) {
-  const auto name = reader.text("switch");
-  if (!name || *name == "by_context") return LongRopeSwitch::by_context;
-  if (*name == "always_short") return LongRopeSwitch::always_short;
-  if (*name != "always_long") {
-    reader.fail(malformed_input(reader.from().path,
-                                "switch must be by_context, always_short or always_long, got ",
-                                describe(*name)));
-  }
-  return LongRopeSwitch::always_long;
-}
-
 LongRopeScaling read_lists(DictionaryReader& reader) {
   LongRopeScaling rule;
   rule.short_factor = reader.required_numbers("short_factor");
   rule.long_factor = reader.required_numbers("long_factor");
   rule.original_context_tokens = reader.original_context();
-  if (reader.document() == Document::spec) {
-    rule.factor = reader.required_number("factor");
-    rule.lists = read_switch(reader);
-  } else {
-    rule.factor = config_factor(reader, rule.original_context_tokens);
-  }
+  rule.factor = config_factor(reader, rule.original_context_tokens);
   rule.attention_factor = reader.number("attention_factor");
   rule.short_mscale = reader.number("short_mscale");
   rule.long_mscale = reader.number("long_mscale");

@@ -46,9 +46,8 @@ Result<Scaling> read_spec_scaling(const ConfigObject& from) {
   const auto name = reader.text("rope_type");
   if (reader.error()) return *std::move(reader.error());
   if (!name) return malformed_input(from.path, "rope_type must be given, got none");
-  const auto rope_type = find_rope_type(reader, *name);
-  if (!rope_type) return rope_type.error();
-  const Scaling scaling = (*rope_type)->read(reader);
+  auto scaling = read_spec_rule(reader, *name);
+  if (!scaling) return scaling;
   reader.explain("partial_rotary_factor", "a spec says rotary_dim, beside scaling");
   reader.refuse_other_keys(*name);
   if (reader.error()) return *std::move(reader.error());

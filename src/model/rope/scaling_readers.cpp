@@ -2,9 +2,13 @@
 #include "model/rope/scaling_readers.hpp"
 
 #include <array>
+#include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "base/described.hpp"
 #include "base/message.hpp"
 #include "model/json/spelling.hpp"
 
@@ -12,10 +16,6 @@ namespace rotary {
 namespace {
 
 Scaling read_default(DictionaryReader&) { return NoScaling{}; }
-
-Scaling read_ntk(DictionaryReader& reader) {
-  return NtkScaling{.alpha = reader.required_number("alpha")};
-}
 
 Scaling read_linear(DictionaryReader& reader) {
   const double factor = reader.required_number("factor");
@@ -52,10 +52,9 @@ Scaling read_hunyuan(DictionaryReader& reader, double alpha) {
   return NtkScaling{.alpha = alpha};
 }
 
-// The original context: max_position_embeddings in a config, a key of its own in a spec.
+// max_position_embeddings is the original context of this rule.
 std::int64_t dynamic_original(DictionaryReader& reader) {
   constexpr std::string_view original = "original_max_position_embeddings";
-  if (reader.document() == Document::spec) return reader.required_integer(original);
   reader.explain(original, "max_position_embeddings is the original context of this rule");
   if (reader.context().original_max_position_embeddings) {
     reader.warn(message(original,
@@ -82,74 +81,63 @@ Scaling read_dynamic(DictionaryReader& reader) {
 
 // The fraction belongs to the rule and does not make rotary_dim smaller.
 Scaling read_proportional(DictionaryReader& reader) {
-  constexpr std::string_view fraction = "partial_rotary_factor";
-  ProportionalScaling rule;
-  if (reader.document() == Document::spec) {
-    rule.turning_fraction = reader.required_number(fraction);
-  } else {
-    const auto inside = reader.number(fraction);
-    rule.turning_fraction = reader.context().partial_rotary_factor.value_or(inside.value_or(1));
-  }
+  const auto inside = reader.number("partial_rotary_factor");
+  ProportionalScaling rule{.turning_fraction =
+                               reader.context().partial_rotary_factor.value_or(inside.value_or(1))};
   rule.factor = reader.number("factor").value_or(1);
   reader.warn_below_one(rule.factor);
   return rule;
 }
 
-Scaling read_mixed_ntk(DictionaryReader& reader) {
-  return MixedNtkScaling{.factor = reader.required_number("factor"),
-                         .mixed_b = reader.number("mixed_b")};
-}
+// Reads parameters by their facts. A number that a rule with nothing set has as 0, and a list that
+// it has empty, must be given.
+struct ParameterReader {
+  DictionaryReader& reader;
 
-Scaling read_ntk_by_parts(DictionaryReader& reader) {
-  return NtkByPartsScaling{
-      .factor = reader.required_number("factor"),
-      .original_context_tokens = reader.original_context(),
-      .ntk_factor = reader.number("ntk_factor").value_or(1),
-      .extrapolation_factor = reader.number("extrapolation_factor").value_or(1)};
-}
-
-Scaling read_clipped(DictionaryReader& reader) {
-  ClippedScaling rule{.clipped_pairs = reader.required_integer("clipped_pairs")};
-  const auto edge = reader.text("edge");
-  if (edge == "hard") {
-    rule.edge = ClippedEdge::hard;
-  } else if (edge && *edge != "cosine") {
-    reader.fail(
-        malformed_input(reader.from().path, "edge must be cosine or hard, got ", describe(*edge)));
+  void operator()(const ParameterFacts& facts, double& value) {
+    value =
+        value == 0 ? reader.required_number(facts.name) : reader.number(facts.name).value_or(value);
   }
-  return rule;
-}
+  void operator()(const ParameterFacts& facts, std::int64_t& value) {
+    value = reader.required_integer(facts.name);
+  }
+  void operator()(const ParameterFacts& facts, std::optional<double>& value) {
+    value = reader.number(facts.name);
+  }
+  void operator()(const ParameterFacts& facts, std::vector<double>& list) {
+    list = reader.required_numbers(facts.name);
+  }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void operator()(const ParameterFacts& facts, Enum& value) {
+    const auto name = reader.text(facts.name);
+    if (!name) return;
+    for (const auto& each : Describe<Enum>::enumerators) {
+      if (each.name == *name) {
+        value = each.value;
+        return;
+      }
+    }
+    reader.fail(malformed_input(reader.from().path, facts.name, " must be ",
+                                enumerator_names<Enum>(), ", got ", describe(*name)));
+  }
+};
 
-Scaling read_retnet(DictionaryReader&) { return RetNetScaling{}; }
-
-Scaling read_explicit(DictionaryReader& reader) {
-  return ExplicitScaling{.inv_freq = reader.required_numbers("inv_freq"),
-                         .attention_factor = reader.number("attention_factor").value_or(1)};
-}
-
-constexpr std::array rope_types = {
+constexpr std::array config_rope_types = {
     RopeType{"default", read_default},
     RopeType{"linear", read_linear},
-    RopeType{"ntk", read_ntk, UsedIn::specs},
     RopeType{"yarn", read_yarn},
     RopeType{"llama3", read_llama3},
     RopeType{"dynamic", read_dynamic},
     RopeType{"longrope", read_longrope},
-    RopeType{"su", read_longrope, UsedIn::configs},
-    RopeType{"yarn", read_phi3_yarn, UsedIn::configs, PartialRotaryFactor::sets_rotary_dim,
-             RopeDialect::phi3},
-    RopeType{"proportional", read_proportional, UsedIn::configs_and_specs,
-             PartialRotaryFactor::is_of_the_rule},
-    RopeType{"mixed_ntk", read_mixed_ntk, UsedIn::specs},
-    RopeType{"ntk_by_parts", read_ntk_by_parts, UsedIn::specs},
-    RopeType{"clipped", read_clipped, UsedIn::specs},
-    RopeType{"retnet", read_retnet, UsedIn::specs},
-    RopeType{"explicit", read_explicit, UsedIn::specs}};
+    RopeType{"su", read_longrope},
+    RopeType{"yarn", read_phi3_yarn, PartialRotaryFactor::sets_rotary_dim, RopeDialect::phi3},
+    RopeType{"proportional", read_proportional, PartialRotaryFactor::is_of_the_rule}};
 
-bool accepts(const DictionaryReader& reader, const RopeType& rope_type) {
-  if (rope_type.dialect && *rope_type.dialect != reader.context().dialect) return false;
-  const auto other = reader.document() == Document::spec ? UsedIn::configs : UsedIn::specs;
-  return rope_type.used_in != other;
+Error unknown_rope_type(const DictionaryReader& reader, std::span<const std::string_view> accepted,
+                        std::string_view name) {
+  return unsupported(reader.from().path, "rope_type must be one of ", join(accepted), "; got ",
+                     describe(std::string(name)));
 }
 
 }  // namespace
@@ -157,14 +145,21 @@ bool accepts(const DictionaryReader& reader, const RopeType& rope_type) {
 Result<const RopeType*> find_rope_type(const DictionaryReader& reader, std::string_view name) {
   const RopeType* found = nullptr;
   std::vector<std::string_view> accepted;
-  for (const RopeType& each : rope_types) {
-    if (!accepts(reader, each)) continue;
+  for (const RopeType& each : config_rope_types) {
+    if (each.dialect && *each.dialect != reader.context().dialect) continue;
     if (each.name == name && (found == nullptr || each.dialect)) found = &each;
     if (!each.dialect) accepted.push_back(each.name);
   }
   if (found != nullptr) return found;
-  return unsupported(reader.from().path, "rope_type must be one of ", join(accepted), "; got ",
-                     describe(std::string(name)));
+  return unknown_rope_type(reader, accepted, name);
+}
+
+Result<Scaling> read_spec_rule(DictionaryReader& reader, std::string_view name) {
+  auto scaling = scaling_named(name);
+  if (!scaling) return unknown_rope_type(reader, rope_types(), name);
+  if (std::holds_alternative<YarnScaling>(*scaling)) return read_yarn(reader);
+  for_each_parameter(*scaling, ParameterReader{reader});
+  return *std::move(scaling);
 }
 
 }  // namespace rotary

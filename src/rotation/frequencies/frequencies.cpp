@@ -26,9 +26,6 @@ Result<std::optional<GgmlAngles>> apply_numerics(const RotarySpec& spec,
   if (auto status = validate(spec.numerics, spec.rounding); !status) {
     return std::move(status).error();
   }
-  if (spec.xpos && spec.numerics != Numerics::exact) {
-    return unsupported("xpos needs numerics exact, got ", to_string(spec.numerics));
-  }
   if (spec.sense != Sense::positive && spec.numerics == Numerics::ggml) {
     return unsupported("numerics ggml needs sense positive, which is all that its operation has");
   }
@@ -112,8 +109,7 @@ Result<Frequencies> make_frequencies(const RotarySpec& spec,
       return invalid_argument("base (rope_theta) must be finite and > 1, got ", rotary.base);
     }
     if (auto status = validate_sense_and_xpos(spec); !status) return std::move(status).error();
-    const auto check = [&](const auto& rule) { return validate(rule, rotary); };
-    if (auto status = std::visit(check, spec.scaling); !status) return std::move(status).error();
+    if (auto status = validate(spec.scaling, rotary); !status) return std::move(status).error();
     auto scaled = std::visit([&](const auto& rule) { return scale(rule, rotary); }, spec.scaling);
     auto ggml = apply_numerics(spec, rotary, scaled);
     if (!ggml) return std::move(ggml).error();

@@ -21,12 +21,6 @@ double growth_of(const DynamicNtkScaling& rule, const UnscaledRotary& rotary) {
 }  // namespace
 
 Status validate(const DynamicNtkScaling& rule, const UnscaledRotary& rotary) {
-  if (auto status = require_positive("factor", rule.factor); !status) return status;
-  if (auto status =
-          require_positive("original_max_position_embeddings", rule.original_context_tokens);
-      !status) {
-    return status;
-  }
   if (auto status = require_ntk_dimension(rotary); !status) return status;
   if (auto status = require_context("dynamic", rotary); !status) return status;
   if (!std::isfinite(with_ntk_base(rotary, growth_of(rule, rotary)).base)) {

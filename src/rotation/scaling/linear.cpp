@@ -5,10 +5,6 @@
 
 namespace rotary {
 
-Status validate(const LinearScaling& rule, const UnscaledRotary&) {
-  return require_positive("factor", rule.factor);
-}
-
 ScaledFrequencies scale(const LinearScaling& rule, const UnscaledRotary& rotary) {
   auto inv_freq = unscaled_inv_freq(rotary);
   for (double& frequency : inv_freq) frequency /= rule.factor;

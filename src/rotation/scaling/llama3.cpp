@@ -12,16 +12,11 @@
 namespace rotary {
 
 Status validate(const Llama3Scaling& rule, const UnscaledRotary&) {
-  if (auto status = require_positive("factor", rule.factor); !status) return status;
-  if (auto status = require_positive("low_freq_factor", rule.low_freq_factor); !status)
-    return status;
-  if (auto status = require_positive("high_freq_factor", rule.high_freq_factor); !status)
-    return status;
   if (rule.high_freq_factor < rule.low_freq_factor) {
     return invalid_argument("high_freq_factor must be >= low_freq_factor, got ",
                             rule.high_freq_factor, " and ", rule.low_freq_factor);
   }
-  return require_positive("original_max_position_embeddings", rule.original_context_tokens);
+  return {};
 }
 
 ScaledFrequencies scale(const Llama3Scaling& rule, const UnscaledRotary& rotary) {

@@ -32,11 +32,7 @@ std::vector<double> fixed(const MixedNtkScaling& rule, const UnscaledRotary& rot
 }  // namespace
 
 Status validate(const MixedNtkScaling& rule, const UnscaledRotary& rotary) {
-  if (auto status = require_positive("factor", rule.factor); !status) return status;
-  if (rule.mixed_b) {
-    if (std::isfinite(*rule.mixed_b) && *rule.mixed_b >= 0) return {};
-    return invalid_argument("mixed_b must be finite and >= 0, got ", *rule.mixed_b);
-  }
+  if (rule.mixed_b) return {};
   const double base = rotary.base * rule.factor;
   if (std::isfinite(base) && base > 1) return {};
   return invalid_argument("factor must leave base * factor finite and > 1, got ", rule.factor,

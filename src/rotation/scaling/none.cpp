@@ -4,8 +4,6 @@
 
 namespace rotary {
 
-Status validate(const NoScaling&, const UnscaledRotary&) { return {}; }
-
 ScaledFrequencies scale(const NoScaling&, const UnscaledRotary& rotary) {
   return {.inv_freq = unscaled_inv_freq(rotary)};
 }

@@ -9,7 +9,6 @@
 namespace rotary {
 
 Status validate(const NtkScaling& rule, const UnscaledRotary& rotary) {
-  if (auto status = require_positive("alpha", rule.alpha); !status) return status;
   if (auto status = require_ntk_dimension(rotary); !status) return status;
   const double base = with_ntk_base(rotary, rule.alpha).base;
   if (!std::isfinite(base) || base <= 1) {

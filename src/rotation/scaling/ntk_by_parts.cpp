@@ -11,11 +11,6 @@
 namespace rotary {
 namespace {
 
-Status require_fraction(std::string_view field, double value) {
-  if (value >= 0 && value <= 1) return {};
-  return invalid_argument(field, " must be in [0, 1], got ", value);
-}
-
 double blend(double slow, double fast, double weight_of_fast) {
   return slow * (1 - weight_of_fast) + fast * weight_of_fast;
 }
@@ -23,15 +18,6 @@ double blend(double slow, double fast, double weight_of_fast) {
 }  // namespace
 
 Status validate(const NtkByPartsScaling& rule, const UnscaledRotary& rotary) {
-  if (auto status = require_positive("factor", rule.factor); !status) return status;
-  if (auto status =
-          require_positive("original_max_position_embeddings", rule.original_context_tokens);
-      !status) {
-    return status;
-  }
-  if (auto status = require_fraction("ntk_factor", rule.ntk_factor); !status) return status;
-  if (auto status = require_fraction("extrapolation_factor", rule.extrapolation_factor); !status)
-    return status;
   if (auto status = require_ntk_dimension(rotary); !status) return status;
   const double base = with_ntk_base(rotary, rule.factor).base;
   if (std::isfinite(base) && base > 1) return {};

@@ -5,17 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/message.hpp"
 #include "rotation/scaling/rules.hpp"
 
 namespace rotary {
-
-Status validate(const ProportionalScaling& rule, const UnscaledRotary&) {
-  if (!(rule.turning_fraction > 0) || rule.turning_fraction > 1) {
-    return invalid_argument("partial_rotary_factor must be in (0, 1], got ", rule.turning_fraction);
-  }
-  return require_positive("factor", rule.factor);
-}
 
 ScaledFrequencies scale(const ProportionalScaling& rule, const UnscaledRotary& rotary) {
   auto inv_freq = unscaled_inv_freq(rotary);

@@ -2,48 +2,106 @@
 #include "rotation/scaling/rules.hpp"
 
 #include <cmath>
+#include <type_traits>
+#include <utility>
 
+#include "base/described.hpp"
+#include "base/guard.hpp"
 #include "base/message.hpp"
 
 namespace rotary {
 namespace {
 
-struct RopeTypeName {
-  std::string_view operator()(const NoScaling&) const { return "default"; }
-  std::string_view operator()(const LinearScaling&) const { return "linear"; }
-  std::string_view operator()(const NtkScaling&) const { return "ntk"; }
-  std::string_view operator()(const YarnScaling&) const { return "yarn"; }
-  std::string_view operator()(const Llama3Scaling&) const { return "llama3"; }
-  std::string_view operator()(const DynamicNtkScaling&) const { return "dynamic"; }
-  std::string_view operator()(const LongRopeScaling&) const { return "longrope"; }
-  std::string_view operator()(const ProportionalScaling&) const { return "proportional"; }
-  std::string_view operator()(const MixedNtkScaling&) const { return "mixed_ntk"; }
-  std::string_view operator()(const NtkByPartsScaling&) const { return "ntk_by_parts"; }
-  std::string_view operator()(const ClippedScaling&) const { return "clipped"; }
-  std::string_view operator()(const RetNetScaling&) const { return "retnet"; }
-  std::string_view operator()(const ExplicitScaling&) const { return "explicit"; }
+// Checks one parameter after the other; the first error stays. Lists must have one entry for each
+// pair where the number of pairs is given.
+class ParameterCheck {
+ public:
+  explicit ParameterCheck(std::optional<std::int64_t> pairs) : pairs_(pairs) {}
+
+  void operator()(const ParameterFacts& facts, double value) {
+    require(is_within(value, facts.bounds), facts, value);
+  }
+  void operator()(const ParameterFacts& facts, std::int64_t value) {
+    require(is_within(static_cast<double>(value), facts.bounds), facts, value);
+  }
+  void operator()(const ParameterFacts& facts, const std::optional<double>& value) {
+    if (value) (*this)(facts, *value);
+  }
+  void operator()(const ParameterFacts& facts, const std::vector<double>& list) {
+    const auto size = static_cast<std::int64_t>(list.size());
+    if (pairs_ && size != *pairs_ && status_) {
+      status_ = invalid_argument(facts.name, " must have one entry for each pair, ", *pairs_,
+                                 "; got ", size);
+    }
+    for (std::size_t pair = 0; status_ && pair < list.size(); ++pair)
+      require(is_within(list[pair], facts.bounds), facts, list[pair], " for pair ", pair);
+  }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void operator()(const ParameterFacts& facts, Enum value) {
+    if (!status_ || !enumerator_name(value).empty()) return;
+    status_ = invalid_argument(facts.name, " must be ", enumerator_names<Enum>(), ", got value ",
+                               static_cast<std::int32_t>(value));
+  }
+
+  [[nodiscard]] Status status() && { return std::move(status_); }
+
+ private:
+  // NaN is within no bounds.
+  [[nodiscard]] static bool is_within(double value, const ParameterBounds& bounds) {
+    return value >= bounds.least && value <= bounds.most;
+  }
+  template <class... Got>
+  void require(bool holds, const ParameterFacts& facts, const Got&... got) {
+    if (!holds && status_)
+      status_ =
+          invalid_argument(facts.name, " must be ", facts.bounds.requirement, ", got ", got...);
+  }
+
+  std::optional<std::int64_t> pairs_;
+  Status status_;
 };
 
-// Rules whose frequencies depend on the context have overloads of their own.
-struct DependsOnContext {
-  template <class Rule>
-  bool operator()(const Rule&) const {
-    return false;
-  }
-  bool operator()(const LongRopeScaling& rule) const {
-    return rule.lists == LongRopeSwitch::by_context;
-  }
-  bool operator()(const DynamicNtkScaling&) const { return true; }
-};
+Status check_parameters(const Scaling& scaling, std::optional<std::int64_t> pairs) {
+  ParameterCheck check(pairs);
+  for_each_parameter(scaling,
+                     [&](const ParameterFacts& facts, const auto& value) { check(facts, value); });
+  return std::move(check).status();
+}
 
 }  // namespace
 
+std::span<const std::string_view> rope_types() noexcept { return names<ScalingRules>; }
+
+std::optional<Scaling> scaling_named(std::string_view rope_type) noexcept {
+  return named<Scaling>(rope_type, std::type_identity<ScalingRules>());
+}
+
 std::string_view rope_type(const Scaling& scaling) noexcept {
-  return std::visit(RopeTypeName{}, scaling);
+  return names<ScalingRules>[scaling.index()];
+}
+
+std::string_view sentence(const Scaling& scaling) noexcept {
+  return std::visit([]<class Rule>(const Rule&) { return Describe<Rule>::sentence; }, scaling);
 }
 
 bool depends_on_context(const Scaling& scaling) noexcept {
-  return std::visit(DependsOnContext{}, scaling);
+  return std::visit(
+      []<class Rule>(const Rule& rule) {
+        if constexpr (requires { Describe<Rule>::depends_on_context(rule); })
+          return Describe<Rule>::depends_on_context(rule);
+        return false;
+      },
+      scaling);
+}
+
+Status validate(const Scaling& scaling) noexcept {
+  return guarded([&] { return check_parameters(scaling, {}); });
+}
+
+Status validate(const Scaling& scaling, const UnscaledRotary& rotary) {
+  if (auto status = check_parameters(scaling, rotary.rotary_dim / 2); !status) return status;
+  return std::visit([&](const auto& rule) { return validate(rule, rotary); }, scaling);
 }
 
 std::vector<double> unscaled_inv_freq(const UnscaledRotary& rotary) {
@@ -60,16 +118,6 @@ UnscaledRotary with_ntk_base(const UnscaledRotary& rotary, double growth) {
   UnscaledRotary slower = rotary;
   slower.base = rotary.base * std::pow(growth, d / (d - 2));
   return slower;
-}
-
-Status require_positive(std::string_view field, double value) {
-  if (std::isfinite(value) && value > 0) return {};
-  return invalid_argument(field, " must be finite and > 0, got ", value);
-}
-
-Status require_positive(std::string_view field, std::int64_t value) {
-  if (value > 0) return {};
-  return invalid_argument(field, " must be > 0, got ", value);
 }
 
 Status require_ntk_dimension(const UnscaledRotary& rotary) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scaling rule is an overload of validate() and one of scale() for its aggregate, both in the
-// file named after it. Leaving one out does not link. Rules compute in double on vectors of length
+// A scaling rule is an overload of scale() for its aggregate, in the file named after it, and of
+// validate() where it requires something that the facts of single parameters do not say. A
+// declaration without its function does not link. Rules compute in double on vectors of length
 // pairs and know no tensor, dtype or device.
 #pragma once
 
@@ -35,21 +36,26 @@ struct ScaledFrequencies {
 // slower, and the fastest does not change. bloc97 2023, "NTK-aware".
 [[nodiscard]] UnscaledRotary with_ntk_base(const UnscaledRotary& rotary, double growth);
 
-[[nodiscard]] Status validate(const NoScaling& rule, const UnscaledRotary& rotary);
-[[nodiscard]] Status validate(const LinearScaling& rule, const UnscaledRotary& rotary);
+// The requirements of a rule beyond those that rotary::validate(scaling) checks first: parameters
+// beside each other, and base, rotary_dim and context.
+template <class Rule>
+[[nodiscard]] Status validate(const Rule& /*rule*/, const UnscaledRotary& /*rotary*/) {
+  return {};
+}
 [[nodiscard]] Status validate(const NtkScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const YarnScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const Llama3Scaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const DynamicNtkScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const LongRopeScaling& rule, const UnscaledRotary& rotary);
-[[nodiscard]] Status validate(const ProportionalScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const MixedNtkScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const NtkByPartsScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const ClippedScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const RetNetScaling& rule, const UnscaledRotary& rotary);
-[[nodiscard]] Status validate(const ExplicitScaling& rule, const UnscaledRotary& rotary);
 
-// All overloads require a rule that validate() accepts.
+// All of the above, of the rule that scaling holds.
+[[nodiscard]] Status validate(const Scaling& scaling, const UnscaledRotary& rotary);
+
+// The frequencies of a rule that validate(scaling, rotary) accepts.
 [[nodiscard]] ScaledFrequencies scale(const NoScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const LinearScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const NtkScaling& rule, const UnscaledRotary& rotary);
@@ -64,10 +70,6 @@ struct ScaledFrequencies {
 [[nodiscard]] ScaledFrequencies scale(const ClippedScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const RetNetScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const ExplicitScaling& rule, const UnscaledRotary& rotary);
-
-// Checks a factor-like field of any rule.
-[[nodiscard]] Status require_positive(std::string_view field, double value);
-[[nodiscard]] Status require_positive(std::string_view field, std::int64_t value);
 
 // Checks the dimension for rules that use with_ntk_base().
 [[nodiscard]] Status require_ntk_dimension(const UnscaledRotary& rotary);

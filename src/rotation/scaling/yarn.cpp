@@ -58,28 +58,13 @@ double attention_factor_of(const YarnScaling& rule) {
 }  // namespace
 
 Status validate(const YarnScaling& rule, const UnscaledRotary&) {
-  if (auto status = require_positive("factor", rule.factor); !status) return status;
-  if (auto status = require_positive("beta_fast", rule.beta_fast); !status) return status;
-  if (auto status = require_positive("beta_slow", rule.beta_slow); !status) return status;
   if (rule.beta_fast < rule.beta_slow) {
     return invalid_argument("beta_fast must be >= beta_slow, got ", rule.beta_fast, " and ",
                             rule.beta_slow);
   }
-  switch (rule.ramp) {
-    case YarnRamp::whole_pairs:
-    case YarnRamp::fractional:
-    case YarnRamp::turns:
-      break;
-    default:
-      return invalid_argument("ramp must be whole_pairs, fractional or turns, got value ",
-                              static_cast<std::int32_t>(rule.ramp));
-  }
-  for (const double mscale : {rule.mscale.value_or(0), rule.mscale_all_dim.value_or(0)}) {
-    if (!std::isfinite(mscale)) return invalid_argument("mscale must be finite, got ", mscale);
-  }
-  if (auto status = require_positive("attention_factor", attention_factor_of(rule)); !status)
-    return status;
-  return require_positive("original_max_position_embeddings", rule.original_context_tokens);
+  const double attention_factor = attention_factor_of(rule);
+  if (std::isfinite(attention_factor) && attention_factor > 0) return {};
+  return invalid_argument("attention_factor must be finite and > 0, got ", attention_factor);
 }
 
 ScaledFrequencies scale(const YarnScaling& rule, const UnscaledRotary& rotary) {

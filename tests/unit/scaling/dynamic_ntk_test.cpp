@@ -8,11 +8,9 @@ namespace rotary {
 namespace {
 
 using test::expect_as_reference_for_many_specs;
-using test::expect_positive;
 using test::expect_refused;
 using test::frequencies_with;
 using test::llama_with;
-using test::with;
 
 constexpr DynamicNtkScaling vicuna{.factor = 4, .original_context_tokens = 2048};
 
@@ -50,19 +48,12 @@ TEST(DynamicNtkRule, BeyondItEachLengthHasItsOwnFrequencies) {
 TEST(DynamicNtkRule, Refusals) {
   expect_refused(vicuna, {"context_tokens must be given", "dynamic", "got none"});
   expect_refused(vicuna, {"context_tokens must be >= 1", "got 0"}, 0);
-  expect_positive(
-      "factor", [](double v) { return with(vicuna, &DynamicNtkScaling::factor, v); }, 4096);
-  expect_refused(with(vicuna, &DynamicNtkScaling::original_context_tokens, std::int64_t{0}),
-                 {"original_max_position_embeddings", "> 0", "got 0"}, 4096);
   expect_refused(test::spec_with(10000, 2, vicuna), {"rotary_dim >= 4", "got 2"}, 4096);
   expect_refused(test::spec_with(1e300, 4, vicuna), {"base finite", "4 and 1099511627776"},
                  std::int64_t{1} << 40);
 }
 
 TEST(DynamicNtkRule, InASpec) {
-  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "dynamic", "factor": 4,
-      "original_max_position_embeddings": 2048})"),
-            Scaling(vicuna));
   EXPECT_TRUE(test::malformed_spec(R"({"rope_type": "dynamic", "factor": 4})",
                                    {"original_max_position_embeddings must be given"}));
   EXPECT_TRUE(test::malformed_spec(R"({"rope_type": "dynamic", "factor": 4, "alpha": 2,

@@ -7,7 +7,6 @@
 namespace rotary {
 namespace {
 
-using test::expect_refused;
 using test::spec_with;
 
 const ExplicitScaling listed{.inv_freq = {1, 0.25, 0, 0x1p-1074}, .attention_factor = 1.5};
@@ -28,20 +27,6 @@ TEST(ExplicitRule, IsTheListOfMakeFrequencies) {
   const auto of_rule = test::value_of(make_frequencies(spec_with(10000, 8, listed)));
   EXPECT_TRUE(rotate_alike(of_list, of_rule));
   EXPECT_EQ(of_list.turns, of_rule.turns);
-}
-
-TEST(ExplicitRule, Refusals) {
-  expect_refused(spec_with(10000, 6, listed),
-                 {"inv_freq must have one entry for each pair, 3; got 4"});
-  expect_refused(spec_with(10000, 8, ExplicitScaling{}), {"one entry for each pair, 4; got 0"});
-  for (const double bad : {0x1p40, -0x1p40, std::numeric_limits<double>::infinity(),
-                           std::numeric_limits<double>::quiet_NaN()}) {
-    expect_refused(spec_with(10000, 2, ExplicitScaling{.inv_freq = {bad}}), {"inv_freq", "2^40"});
-  }
-  for (const double bad : {0.0, -1.0, 0x1p21, std::numeric_limits<double>::quiet_NaN()}) {
-    expect_refused(spec_with(10000, 2, ExplicitScaling{.inv_freq = {1}, .attention_factor = bad}),
-                   {"attention_factor", "2^-20"});
-  }
 }
 
 TEST(ExplicitRule, InASpec) {

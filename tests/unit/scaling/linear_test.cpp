@@ -6,16 +6,11 @@ namespace rotary {
 namespace {
 
 using test::expect_as_reference_for_many_specs;
-using test::expect_positive;
 
 TEST(LinearRule, AsReference) {
   for (const double factor : {1.0, 4.0, 8.0, 0.5, 1e-6, 1e6, 3.3}) {
     expect_as_reference_for_many_specs(LinearScaling{.factor = factor});
   }
-}
-
-TEST(LinearRule, Refusals) {
-  expect_positive("factor", [](double value) { return LinearScaling{.factor = value}; });
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 namespace rotary {
 namespace {
 
-using test::expect_positive;
 using test::expect_refused;
 
 TEST(MixedNtkRule, AsReference) {
@@ -34,21 +33,8 @@ TEST(MixedNtkRule, IsLinearWithAnExponentOfZero) {
 }
 
 TEST(MixedNtkRule, Refusals) {
-  expect_positive("factor", [](double v) { return MixedNtkScaling{.factor = v}; });
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  for (const double bad : {-0.5, infinity, std::numeric_limits<double>::quiet_NaN()}) {
-    expect_refused(MixedNtkScaling{.factor = 4, .mixed_b = bad},
-                   {"mixed_b must be finite and >= 0, got"});
-  }
   expect_refused(MixedNtkScaling{.factor = 1e-4}, {"base * factor finite and > 1", "1e-04"});
   expect_refused(test::spec_with(1e300, 64, MixedNtkScaling{.factor = 1e300}), {"base * factor"});
-}
-
-TEST(MixedNtkRule, InASpec) {
-  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "mixed_ntk", "factor": 4})"),
-            Scaling(MixedNtkScaling{.factor = 4}));
-  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "mixed_ntk", "factor": 4, "mixed_b": 0.625})"),
-            Scaling(MixedNtkScaling{.factor = 4, .mixed_b = 0.625}));
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 namespace rotary {
 namespace {
 
-using test::expect_positive;
 using test::expect_refused;
 using test::with;
 
@@ -47,30 +46,9 @@ TEST(NtkByPartsRule, IsLinearWithoutItsParts) {
 }
 
 TEST(NtkByPartsRule, Refusals) {
-  expect_positive("factor", [](double v) { return with(llama, &NtkByPartsScaling::factor, v); });
-  expect_refused(with(llama, &NtkByPartsScaling::original_context_tokens, std::int64_t{-1}),
-                 {"original_max_position_embeddings", "> 0", "got -1"});
-  for (const double bad : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
-    expect_refused(with(llama, &NtkByPartsScaling::ntk_factor, bad),
-                   {"ntk_factor must be in [0, 1], got"});
-    expect_refused(with(llama, &NtkByPartsScaling::extrapolation_factor, bad),
-                   {"extrapolation_factor must be in [0, 1], got"});
-  }
   expect_refused(test::spec_with(10000, 2, llama), {"rotary_dim >= 4", "got 2"});
   expect_refused(test::spec_with(2, 64, with(llama, &NtkByPartsScaling::factor, 1e-3)),
                  {"base * factor^(d/(d-2)) finite and > 1", "0.001"});
-}
-
-TEST(NtkByPartsRule, InASpec) {
-  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "ntk_by_parts", "factor": 8,
-      "original_max_position_embeddings": 2048})"),
-            Scaling(llama));
-  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "ntk_by_parts", "factor": 8, "ntk_factor": 0.5,
-      "original_max_position_embeddings": 2048, "extrapolation_factor": 0.25})"),
-            Scaling(NtkByPartsScaling{.factor = 8,
-                                      .original_context_tokens = 2048,
-                                      .ntk_factor = 0.5,
-                                      .extrapolation_factor = 0.25}));
 }
 
 }  // namespace

@@ -6,7 +6,6 @@ namespace rotary {
 namespace {
 
 using test::expect_as_reference;
-using test::expect_positive;
 using test::expect_refused;
 using test::spec_with;
 
@@ -29,7 +28,6 @@ TEST(NtkRule, TurnsTheSlowestPairAlphaTimesSlower) {
 }
 
 TEST(NtkRule, Refusals) {
-  expect_positive("alpha", [](double value) { return NtkScaling{.alpha = value}; });
   RotarySpec one_pair = spec_with(10000, 64, NtkScaling{.alpha = 2});
   one_pair.rotary_dim = 2;
   expect_refused(one_pair, {"rotary_dim >= 4", "got 2"});

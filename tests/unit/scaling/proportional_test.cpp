@@ -8,8 +8,6 @@
 namespace rotary {
 namespace {
 
-using test::expect_positive;
-using test::expect_refused;
 using test::llama_with;
 
 TEST(ProportionalRule, AsReference) {
@@ -31,27 +29,6 @@ TEST(ProportionalRule, KeepsTheFastPairsOfTheWholeHead) {
   // Not those of partial rotary embedding.
   const auto partial = test::value_of(make_frequencies(test::spec_with(1e6, 128, NoScaling{})));
   EXPECT_NE(got[1], partial.inv_freq[1]);
-}
-
-TEST(ProportionalRule, Refusals) {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  for (const double fraction : {0.0, -0.25, 1.0001, nan}) {
-    expect_refused(ProportionalScaling{.turning_fraction = fraction},
-                   {"partial_rotary_factor must be in (0, 1]", "got"});
-  }
-  expect_positive(
-      "factor", [](double v) { return ProportionalScaling{.turning_fraction = 0.5, .factor = v}; });
-}
-
-TEST(ProportionalRule, InASpec) {
-  EXPECT_EQ(
-      test::scaling_of_text(R"({"rope_type": "proportional", "partial_rotary_factor": 0.25})"),
-      Scaling(ProportionalScaling{.turning_fraction = 0.25}));
-  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "proportional", "partial_rotary_factor": 0.25,
-      "factor": 8})"),
-            Scaling(ProportionalScaling{.turning_fraction = 0.25, .factor = 8}));
-  EXPECT_TRUE(test::malformed_spec(R"({"rope_type": "proportional"})",
-                                   {"scaling.partial_rotary_factor must be given"}));
 }
 
 void expect_of_the_whole_head(const std::string& config, const ProportionalScaling& expected) {

@@ -18,9 +18,5 @@ TEST(RetNetRule, NeedsTwoPairs) {
   test::expect_refused(test::spec_with(10000, 2, RetNetScaling{}), {"rotary_dim >= 4", "got 2"});
 }
 
-TEST(RetNetRule, InASpec) {
-  EXPECT_EQ(test::scaling_of_text(R"({"rope_type": "retnet"})"), Scaling(RetNetScaling{}));
-}
-
 }  // namespace
 }  // namespace rotary

@@ -8,7 +8,6 @@ namespace {
 
 using test::expect_as_reference;
 using test::expect_as_reference_for_many_specs;
-using test::expect_positive;
 using test::expect_refused;
 using test::spec_with;
 using test::with;
@@ -162,29 +161,13 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 YarnScaling yarn() { return {.factor = 4, .original_context_tokens = 4096}; }
 
 TEST(YarnRule, Refusals) {
-  expect_positive("factor", [](double v) { return with(yarn(), &YarnScaling::factor, v); });
-  expect_positive("beta_slow", [](double v) { return with(yarn(), &YarnScaling::beta_slow, v); });
-  for (const std::int64_t context : {0, -1}) {
-    expect_refused(with(yarn(), &YarnScaling::original_context_tokens, context),
-                   {"original", "> 0", "got " + std::to_string(context)});
-  }
   expect_refused(with(yarn(), &YarnScaling::beta_fast, 0.5),
                  {"beta_fast must be >= beta_slow", "0.5", "1"});
-  expect_refused(with(yarn(), &YarnScaling::beta_fast, nan), {"beta_fast", "nan"});
-  expect_refused(with(yarn(), &YarnScaling::beta_fast, infinity), {"beta_fast", "inf"});
-  expect_refused(with(yarn(), &YarnScaling::ramp, static_cast<YarnRamp>(7)), {"ramp", "7"});
 }
 
 TEST(YarnRule, AttentionFactorRefusals) {
-  using Given = std::optional<double>;
-  for (const double value : {0.0, -1.0, nan, infinity}) {
-    expect_refused(with(yarn(), &YarnScaling::attention_factor, Given(value)),
-                   {"attention_factor", "got"});
-  }
   YarnScaling rule = yarn();
-  rule.mscale = nan;
   rule.mscale_all_dim = 1;
-  expect_refused(rule, {"mscale", "nan"});
   rule.mscale = -1000;  // 0.1 m ln 4 + 1 < 0
   expect_refused(rule, {"attention_factor", "got"});
 }

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// The promises of the facts (Describe), for every rule: its bounds are checked, its text forms are
+// its parameters, and its frequencies are those of the long double reference.
+#include <cmath>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "support/random.hpp"
+#include "support/scaling_rules.hpp"
+
+namespace rotary {
+namespace {
+
+using test::Random;
+
+constexpr std::int64_t sample_dim = 64;
+constexpr std::int64_t sample_context = 6000;
+
+Result<Frequencies> frequencies_of(const Scaling& scaling) {
+  return make_frequencies(test::spec_with(10000, sample_dim, scaling), sample_context);
+}
+
+struct RandomParameter {
+  Random& random;
+
+  void operator()(const ParameterFacts& facts, double& value) {
+    value = std::exp2(random.unit() * 9 - 3);
+    if (value > facts.bounds.most) value = facts.bounds.most * random.unit();
+  }
+  void operator()(const ParameterFacts& /*facts*/, std::int64_t& value) {
+    value = std::int64_t{1} << random.integer(0, 13);
+  }
+  void operator()(const ParameterFacts& facts, std::optional<double>& value) {
+    if (random.unit() < 0.5) (*this)(facts, value.emplace());
+  }
+  void operator()(const ParameterFacts& facts, std::vector<double>& list) {
+    list.resize(sample_dim / 2);
+    for (double& each : list) (*this)(facts, each);
+  }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void operator()(const ParameterFacts& /*facts*/, Enum& value) {
+    const auto& all = Describe<Enum>::enumerators;
+    value = all[static_cast<std::size_t>(random.integer(0, std::ssize(all) - 1))].value;
+  }
+};
+
+// Random parameters that the rule accepts.
+Scaling random_rule(std::string_view name, Random& random) {
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    Scaling scaling = scaling_named(name).value();
+    for_each_parameter(scaling, RandomParameter{random});
+    if (frequencies_of(scaling)) return scaling;
+  }
+  ADD_FAILURE() << name << " refuses every sample: "
+                << frequencies_of(*scaling_named(name)).error().message;
+  return NoScaling{};
+}
+
+// Calls check(scaling) for each rule with some random parameters.
+template <class Check>
+void for_every_rule(Check check) {
+  Random random(1);
+  for (const std::string_view name : rope_types()) {
+    SCOPED_TRACE(name);
+    for (int sample = 0; sample < 20; ++sample) check(random_rule(name, random));
+  }
+}
+
+std::string text_of(const Scaling& scaling) {
+  return test::value_of(to_json(test::spec_with(10000, sample_dim, scaling)));
+}
+
+TEST(EveryRule, AsReference) {
+  for_every_rule([](const Scaling& scaling) {
+    test::expect_as_reference(test::spec_with(10000, sample_dim, scaling), sample_context);
+    test::expect_as_reference(test::spec_with(5e5, sample_dim, scaling), sample_context);
+  });
+}
+
+TEST(EveryRule, HasItsName) {
+  for (const std::string_view name : rope_types()) {
+    EXPECT_EQ(rope_type(scaling_named(name).value()), name);
+  }
+  EXPECT_EQ(rope_types().size(), std::variant_size_v<ScalingRules>);
+  EXPECT_FALSE(scaling_named("no rule"));
+}
+
+TEST(EveryRule, IsReadAsItWasWritten) {
+  for_every_rule([](const Scaling& scaling) {
+    const std::string text = text_of(scaling);
+    EXPECT_EQ(test::value_of(parse_rotary_spec(text)).scaling, scaling) << text;
+  });
+}
+
+// The bits of doubles that no short text has.
+TEST(EveryRule, IsReadBitForBit) {
+  const ExplicitScaling rule{.inv_freq = {1.0 / 3, 0x1.fffffffffffffp-1, 0x1p-1074, -0.1}};
+  const auto spec = test::spec_with(0x1.0000000000001p10, 8, rule);
+  const auto read = test::value_of(parse_rotary_spec(test::value_of(to_json(spec))));
+  EXPECT_EQ(read.base.get(), spec.base.get());
+  EXPECT_EQ(read.scaling, spec.scaling);
+}
+
+// Gives one parameter a value that is out of its bounds.
+struct BreakParameter {
+  std::string_view name;
+  double value;
+  bool done = false;
+
+  void operator()(const ParameterFacts& facts, double& number) { set(facts, number); }
+  void operator()(const ParameterFacts& facts, std::optional<double>& number) {
+    set(facts, number.emplace(number.value_or(1)));
+  }
+  void operator()(const ParameterFacts& facts, std::vector<double>& list) {
+    set(facts, list.back());
+  }
+  void operator()(const ParameterFacts& facts, std::int64_t& number) {
+    if (facts.name != name || !(std::abs(value) < 0x1p62)) return;
+    number = static_cast<std::int64_t>(value);
+    done = true;
+  }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void operator()(const ParameterFacts& /*facts*/, Enum& /*value*/) {}
+
+ private:
+  void set(const ParameterFacts& facts, double& number) {
+    if (facts.name != name) return;
+    number = value;
+    done = true;
+  }
+};
+
+std::vector<double> values_beyond(const ParameterBounds& bounds) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return {std::nextafter(bounds.least, -infinity),
+          bounds.least - 1,
+          std::nextafter(bounds.most, infinity),
+          -infinity,
+          infinity,
+          std::numeric_limits<double>::quiet_NaN()};
+}
+
+void expect_bounds(const Scaling& scaling, const ParameterFacts& facts) {
+  for (const double value : values_beyond(facts.bounds)) {
+    if (value >= facts.bounds.least && value <= facts.bounds.most) continue;
+    Scaling broken = scaling;
+    BreakParameter parameter{facts.name, value};
+    for_each_parameter(
+        broken, [&](const ParameterFacts& other, auto& member) { parameter(other, member); });
+    if (!parameter.done) continue;
+    const std::initializer_list<std::string_view> parts = {facts.name, facts.bounds.requirement,
+                                                           "got"};
+    EXPECT_TRUE(test::fails(validate(broken), ErrorCode::invalid_argument, parts)) << value;
+    EXPECT_TRUE(test::fails(frequencies_of(broken), ErrorCode::invalid_argument, parts)) << value;
+    EXPECT_FALSE(to_json(test::spec_with(10000, sample_dim, broken))) << value;
+  }
+}
+
+TEST(EveryRule, RefusesParametersOutOfTheirBounds) {
+  for_every_rule([](const Scaling& scaling) {
+    EXPECT_TRUE(validate(scaling));
+    for_each_parameter(scaling, [&]<class Member>(const ParameterFacts& facts, const Member&) {
+      if constexpr (!std::is_enum_v<Member>) expect_bounds(scaling, facts);
+    });
+  });
+}
+
+TEST(EveryRule, RefusesListsOfOtherLengths) {
+  for_every_rule([](const Scaling& scaling) {
+    for_each_parameter(scaling, [&]<class Member>(const ParameterFacts& facts, const Member&) {
+      if constexpr (std::is_same_v<Member, std::vector<double>>) {
+        Scaling broken = scaling;
+        for_each_parameter(broken, [&]<class Other>(const ParameterFacts& other, Other& list) {
+          if constexpr (std::is_same_v<Other, std::vector<double>>) {
+            if (other.name == facts.name) list.pop_back();
+          }
+        });
+        EXPECT_TRUE(test::fails(frequencies_of(broken), ErrorCode::invalid_argument,
+                                {facts.name, "one entry for each pair, 32; got 31"}));
+      }
+    });
+  });
+}
+
+TEST(EveryRule, RefusesWhatIsNoEnumerator) {
+  for_every_rule([](const Scaling& scaling) {
+    Scaling broken = scaling;
+    for_each_parameter(broken, [&]<class Member>(const ParameterFacts& facts, Member& member) {
+      if constexpr (std::is_enum_v<Member>) {
+        const Member kept = member;
+        member = static_cast<Member>(99);
+        EXPECT_TRUE(test::fails(validate(broken), ErrorCode::invalid_argument,
+                                {facts.name, "must be", " or ", "got value 99"}));
+        EXPECT_FALSE(to_json(test::spec_with(10000, sample_dim, broken)));
+        member = kept;
+      }
+    });
+  });
+}
+
+std::string member_text(std::string_view name, std::string_view member) {
+  return R"({"rope_type": ")" + std::string(name) + "\"" + std::string(member) + "}";
+}
+
+// A number that a rule with nothing set has as 0, and a list that it has empty.
+template <class Member>
+bool must_be_given(const Member& value) {
+  if constexpr (std::is_same_v<Member, double> || std::is_same_v<Member, std::int64_t>)
+    return value == 0;
+  return std::is_same_v<Member, std::vector<double>>;
+}
+
+TEST(EveryRule, SaysWhichKeyIsMissingOrMistyped) {
+  for (const std::string_view name : rope_types()) {
+    const Scaling scaling = scaling_named(name).value();
+    bool has_required = false;
+    for_each_parameter(scaling, [&](const ParameterFacts& facts, const auto& value) {
+      has_required = has_required || must_be_given(value);
+      const std::string mistyped = ", \"" + std::string(facts.name) + "\": {}";
+      EXPECT_TRUE(test::malformed_spec(member_text(name, mistyped), {"scaling.", "must be"}));
+    });
+    if (has_required) {
+      EXPECT_TRUE(test::malformed_spec(member_text(name, ""), {"scaling.", "must be given"}));
+    } else {
+      EXPECT_EQ(test::scaling_of_text(member_text(name, "")), scaling);
+    }
+  }
+}
+
+// The facts of the first rules once more, so that none changes unseen. A line that begins with a
+// space goes on with the one before.
+constexpr std::string_view first_rules =
+    R"(default:
+linear: factor finite and > 0;
+ntk: alpha finite and > 0;
+yarn: factor finite and > 0; original_max_position_embeddings > 0; beta_fast finite and > 0;
+ beta_slow finite and > 0; ramp whole_pairs fractional turns; attention_factor finite and > 0;
+ mscale finite; mscale_all_dim finite;
+llama3: factor finite and > 0; low_freq_factor finite and > 0; high_freq_factor finite and > 0;
+ original_max_position_embeddings > 0;
+dynamic: factor finite and > 0; original_max_position_embeddings > 0;
+longrope: short_factor finite and > 0; long_factor finite and > 0;
+ original_max_position_embeddings > 1; factor finite and > 0;
+ switch by_context always_short always_long; attention_factor in [2^-20, 2^20];
+ short_mscale in [2^-20, 2^20]; long_mscale in [2^-20, 2^20];
+proportional: partial_rotary_factor in (0, 1]; factor finite and > 0;
+mixed_ntk: factor finite and > 0; mixed_b finite and >= 0;
+ntk_by_parts: factor finite and > 0; original_max_position_embeddings > 0; ntk_factor in [0, 1];
+ extrapolation_factor in [0, 1];
+clipped: clipped_pairs > 0; edge cosine hard;
+retnet:
+explicit: inv_freq in (-2^40, 2^40); attention_factor in [2^-20, 2^20];
+)";
+
+TEST(EveryRule, RequirementsAreThese) {
+  constexpr double most = std::numeric_limits<double>::max();
+  constexpr double above_0 = std::numeric_limits<double>::denorm_min();
+  const std::map<std::string_view, std::pair<double, double>> numbers = {
+      {"finite", {-most, most}},
+      {"finite and > 0", {above_0, most}},
+      {"finite and >= 0", {0, most}},
+      {"> 0", {1, 0x1p63}},
+      {"> 1", {2, 0x1p63}},
+      {"in (0, 1]", {above_0, 1}},
+      {"in [0, 1]", {0, 1}},
+      {"in [2^-20, 2^20]", {0x1p-20, 0x1p20}},
+      {"in (-2^40, 2^40)", {std::nextafter(-0x1p40, 0), std::nextafter(0x1p40, 0)}}};
+  std::string all;
+  for (const std::string_view name : rope_types()) {
+    all.append(name).append(":");
+    const Scaling scaling = scaling_named(name).value();
+    for_each_parameter(scaling, [&]<class Member>(const ParameterFacts& facts, const Member&) {
+      all.append(" ").append(facts.name);
+      if constexpr (!std::is_enum_v<Member>) {
+        all.append(" ").append(facts.bounds.requirement).append(";");
+        EXPECT_EQ(numbers.at(facts.bounds.requirement),
+                  std::pair(facts.bounds.least, facts.bounds.most));
+      } else {
+        for (const auto& each : Describe<Member>::enumerators) all.append(" ").append(each.name);
+        all.append(";");
+      }
+    });
+    all.append("\n");
+  }
+  std::string expected(first_rules);
+  for (std::size_t at = 0; (at = expected.find("\n ", at)) != std::string::npos;)
+    expected.erase(at, 1);
+  EXPECT_EQ(all.substr(0, expected.size()), expected);
+}
+
+// {KEY} in a sentence names a parameter.
+TEST(EveryRule, SentencesNameParameters) {
+  for_every_rule([](const Scaling& scaling) {
+    std::string text(sentence(scaling));
+    for_each_parameter(scaling, [&](const ParameterFacts& facts, const auto& /*value*/) {
+      const std::string key = "{" + std::string(facts.name) + "}";
+      if (const auto at = text.find(key); at != std::string::npos) text.erase(at, key.size());
+      EXPECT_FALSE(facts.meaning.empty());
+    });
+    EXPECT_EQ(text.find('{'), std::string::npos) << text;
+    EXPECT_FALSE(text.empty());
+  });
+}
+
+}  // namespace
+}  // namespace rotary
