@@ -241,6 +241,15 @@ Frequencies scale(const ExplicitScaling& rule, const Rope& /*rope*/) {
           .attention_factor = rule.attention_factor};
 }
 
+// rotary_embedding_torch.py, freqs_for == 'pixel': torch.linspace(1., max_freq / 2, dim // 2) * pi.
+Frequencies scale(const PixelScaling& rule, const Rope& rope) {
+  const auto intervals = static_cast<long double>(std::max<std::int64_t>(rope.pairs() - 1, 1));
+  return {.inv_freq = for_each_pair(rope, [&](std::int64_t i) {
+            const long double along = static_cast<long double>(i) / intervals;
+            return std::lerp(1.0L, rule.max_freq / 2.0L, along) * two_pi / 2;
+          })};
+}
+
 }  // namespace
 
 Frequencies frequencies(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {

@@ -174,6 +174,28 @@ struct Describe<ExplicitScaling> {
   }
 };
 
+// freqs_for="pixel" of lucidrains' rotary-embedding-torch, for positions from -1 to 1: ω from π to
+// π max_freq / 2 in equal steps. The base of the spec is not used.
+struct PixelScaling {
+  double max_freq = 0;  // finite, > 0; 10 in its source
+
+  friend bool operator==(const PixelScaling&, const PixelScaling&) = default;
+};
+
+template <>
+struct Describe<PixelScaling> {
+  static constexpr std::string_view name = "pixel";
+  static constexpr std::string_view sentence =
+      "Frequencies for positions from -1 to 1, in equal steps: the first pair makes one turn "
+      "between them, the last half of {max_freq}; no base.";
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(setting("max_freq", finite_positive,
+                  "twice the turns of the last pair between positions -1 and 1"),
+          self.max_freq);
+  }
+};
+
 // Lengths of a context, in tokens.
 struct ContextRange {
   std::int64_t first = 1;
@@ -189,7 +211,7 @@ struct ContextRange {
 using ScalingRules =
     std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
                  DynamicNtkScaling, LongRopeScaling, ProportionalScaling, MixedNtkScaling,
-                 NtkByPartsScaling, ClippedScaling, RetNetScaling, ExplicitScaling>;
+                 NtkByPartsScaling, ClippedScaling, RetNetScaling, ExplicitScaling, PixelScaling>;
 struct Scaling : ScalingRules {
   using ScalingRules::ScalingRules;
   using ScalingRules::operator=;

@@ -47,6 +47,11 @@ def retnet(pairs, base):
     return [power(mpf(base), -exponent) for exponent in linspace(0, 1, pairs)]
 
 
+def pixel(pairs, base, max_freq):
+    """rotary-embedding-torch: linspace(1, max_freq / 2, dim // 2) * pi, whatever the base."""
+    return [pi * turns for turns in linspace(1, mpf(max_freq) / 2, pairs)]
+
+
 # Each: the formula and the parameters of its cases.
 FORMULAS = {
     "linear": (linear, [{"factor": 8}, {"factor": 2.5}]),
@@ -54,6 +59,7 @@ FORMULAS = {
     "mixed_ntk": (mixed_ntk, [{"factor": 16, "mixed_b": 0.625}, {"factor": 4, "mixed_b": 0}]),
     "clipped": (clipped, [{"clipped_pairs": 2}, {"clipped_pairs": 20}]),
     "retnet": (retnet, [{}]),
+    "pixel": (pixel, [{"max_freq": 10}, {"max_freq": 256.5}]),
 }
 
 

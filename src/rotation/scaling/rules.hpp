@@ -70,6 +70,7 @@ template <class Rule>
 [[nodiscard]] ScaledFrequencies scale(const ClippedScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const RetNetScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const ExplicitScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] ScaledFrequencies scale(const PixelScaling& rule, const UnscaledRotary& rotary);
 
 // Checks the dimension for rules that use with_ntk_base().
 [[nodiscard]] Status require_ntk_dimension(const UnscaledRotary& rotary);
