@@ -177,15 +177,6 @@ ROTARY_API rotary_status rotary_frequencies_of_spec_in_context(const char* spec_
                                                                size_t spec_bytes,
                                                                int64_t context_tokens,
                                                                rotary_frequencies** out);
-ROTARY_API void rotary_frequencies_free(rotary_frequencies* frequencies);
-
-/* The lengths of context that have these frequencies: *first to *last, INT64_MAX for any. */
-ROTARY_API rotary_status rotary_frequencies_contexts(const rotary_frequencies* frequencies,
-                                                     int64_t* first, int64_t* last);
-/* 1 when keys rotated under one fit queries rotated under the other, 0 when the cache must be made
- * again; -1, with an error, for a missing handle. */
-ROTARY_API int32_t rotary_frequencies_alike(const rotary_frequencies* one,
-                                            const rotary_frequencies* other);
 
 /* The features of a head that a rotation changes: [first_feature, first_feature + rotary_dim). */
 typedef struct rotary_window {
@@ -198,6 +189,23 @@ typedef struct rotary_window {
 } rotary_window;
 #define ROTARY_WINDOW_INIT \
   { sizeof(rotary_window), 0, 0, 0, 0, 0 }
+
+/* The frequencies of a list, one for each pair of the window: count = rotary_dim / 2, radians per
+ * position, each with |inv_freq| < 2^40. attention_factor: A, the factor in cos and sin, 1 for most
+ * models. */
+ROTARY_API rotary_status rotary_frequencies_of_inv_freq(const rotary_window* window,
+                                                        const double* inv_freq, size_t count,
+                                                        double attention_factor,
+                                                        rotary_frequencies** out);
+ROTARY_API void rotary_frequencies_free(rotary_frequencies* frequencies);
+
+/* The lengths of context that have these frequencies: *first to *last, INT64_MAX for any. */
+ROTARY_API rotary_status rotary_frequencies_contexts(const rotary_frequencies* frequencies,
+                                                     int64_t* first, int64_t* last);
+/* 1 when keys rotated under one fit queries rotated under the other, 0 when the cache must be made
+ * again; -1, with an error, for a missing handle. */
+ROTARY_API int32_t rotary_frequencies_alike(const rotary_frequencies* one,
+                                            const rotary_frequencies* other);
 
 /* Fills *window, whose struct_size the caller has set. */
 ROTARY_API rotary_status rotary_frequencies_window(const rotary_frequencies* frequencies,

@@ -1,41 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <string_view>
+#include "rotary/frequencies.hpp"
 
+#include <limits>
+#include <utility>
+
+#include "base/message.hpp"
 #include "c_api/handles.hpp"
 #include "c_api/status.hpp"
 #include "c_api/structs.hpp"
-#include "rotary/spec_json.hpp"
+#include "c_api/values.hpp"
 
 using rotary::Result;
 using rotary::Status;
 using rotary::c_api::is_given;
 using rotary::c_api::null_argument;
 
-namespace {
-
-Result<rotary::Frequencies> frequencies_of(std::string_view spec_json,
-                                           std::optional<std::int64_t> context_tokens) {
-  if (spec_json.data() == nullptr) return null_argument("spec_json");
-  const auto spec = rotary::parse_rotary_spec(spec_json);
-  if (!spec) return spec.error();
-  return rotary::make_frequencies(*spec, context_tokens);
-}
-
-}  // namespace
-
-rotary_status rotary_frequencies_of_spec(const char* spec_json, size_t spec_bytes,
-                                         rotary_frequencies** out) {
-  return rotary::c_api::make(out, [&]() { return frequencies_of({spec_json, spec_bytes}, {}); });
-}
-
-rotary_status rotary_frequencies_of_spec_in_context(const char* spec_json, size_t spec_bytes,
-                                                    int64_t context_tokens,
-                                                    rotary_frequencies** out) {
-  return rotary::c_api::make(out, [&]() {
-    return frequencies_of({spec_json, spec_bytes}, context_tokens);
+rotary_status rotary_frequencies_of_inv_freq(const rotary_window* window, const double* inv_freq,
+                                             size_t count, double attention_factor,
+                                             rotary_frequencies** out) {
+  return rotary::c_api::make(out, [&]() -> Result<rotary::Frequencies> {
+    const auto head_window = rotary::c_api::window(window);
+    if (!head_window) return head_window.error();
+    if (inv_freq == nullptr) return null_argument("inv_freq");
+    // Before that many are read.
+    if (std::cmp_not_equal(count, head_window->pairs())) {
+      return rotary::invalid_argument("count must be rotary_dim / 2, ", head_window->pairs(),
+                                      "; got ", count);
+    }
+    return rotary::make_frequencies(*head_window, {inv_freq, inv_freq + count}, attention_factor);
   });
 }
 

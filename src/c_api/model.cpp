@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -8,11 +10,17 @@
 #include "c_api/handles.hpp"
 #include "c_api/status.hpp"
 #include "c_api/structs.hpp"
+#include "rotary/model_spec.hpp"
 
 using rotary::Result;
 using rotary::Status;
 using rotary::c_api::is_given;
 using rotary::c_api::null_argument;
+
+struct rotary_model {
+  rotary::ModelSpec spec;
+  std::optional<std::int64_t> context_tokens;  // passed when it was resolved
+};
 
 namespace {
 

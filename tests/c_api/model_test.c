@@ -155,6 +155,31 @@ static void test_contexts(void) {
   rotary_frequencies_free(one);
 }
 
+static void test_list(void) {
+  static const double inv_freq[] = {1, 0.25, -1e-3};
+  rotary_window window = ROTARY_WINDOW_INIT;
+  rotary_window got = ROTARY_WINDOW_INIT;
+  rotary_frequencies* frequencies = NULL;
+  window.head_dim = 10;
+  window.rotary_dim = 6;
+  window.first_feature = 2;
+  window.pairing = ROTARY_PAIRING_HALF;
+  if (!CHECK_OK(rotary_frequencies_of_inv_freq(&window, inv_freq, 3, 1.5, &frequencies))) return;
+  CHECK(memcmp(rotary_frequencies_inv_freq(frequencies), inv_freq, sizeof inv_freq) == 0);
+  CHECK(rotary_frequencies_attention_factor(frequencies) == 1.5);
+  CHECK_OK(rotary_frequencies_window(frequencies, &got));
+  CHECK(memcmp(&got, &window, sizeof window) == 0);
+  rotary_frequencies_free(frequencies);
+
+  CHECK_FAILS(rotary_frequencies_of_inv_freq(&window, inv_freq, 2, 1, &frequencies),
+              ROTARY_INVALID_ARGUMENT, "count must be rotary_dim / 2, 3; got 2");
+  CHECK_FAILS(rotary_frequencies_of_inv_freq(&window, inv_freq, 3, 0, &frequencies),
+              ROTARY_INVALID_ARGUMENT, "attention_factor");
+  window.rotary_dim = -2;
+  CHECK_FAILS(rotary_frequencies_of_inv_freq(&window, inv_freq, (size_t)-1, 1, &frequencies),
+              ROTARY_INVALID_ARGUMENT, "count must be rotary_dim / 2, -1");
+}
+
 void test_model(void) {
   test_config();
   test_layers();
@@ -162,4 +187,5 @@ void test_model(void) {
   test_unknown_family();
   test_layers_without_rotary_embedding();
   test_spec();
+  test_list();
 }

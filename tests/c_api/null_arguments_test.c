@@ -60,6 +60,8 @@ static void test_rotation_functions(rotary_frequencies* frequencies, rotary_rota
   rotary_window window = ROTARY_WINDOW_INIT;
   rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
   const rotary_positions positions = consecutive(0, 1);
+  const double inv_freq = 1;
+  rotary_frequencies* made = frequencies;
   rotary_rotations* out = rotations;
   size_t bytes = 77;
   int64_t first = 7;
@@ -77,6 +79,9 @@ static void test_rotation_functions(rotary_frequencies* frequencies, rotary_rota
   CHECK(bytes == 77);
   CHECK_OK(rotary_frequencies_window(frequencies, &window));
   CHECK_NULL(rotary_row_bytes(&window, 1, 1, ROTARY_F32, NULL), "bytes");
+  CHECK_NULL(rotary_frequencies_of_inv_freq(NULL, &inv_freq, 1, 1, &made), "window");
+  CHECK_NULL(rotary_frequencies_of_inv_freq(&window, NULL, 1, 1, &made), "inv_freq");
+  CHECK_NULL(rotary_frequencies_of_inv_freq(&window, &inv_freq, 1, 1, NULL), "out");
   CHECK_NULL(rotary_rotations_make(NULL, &positions, NULL, &out), "frequencies");
   CHECK(out == NULL);
   CHECK_NULL(rotary_rotations_make(frequencies, NULL, NULL, &out), "positions");

@@ -189,6 +189,15 @@ std::vector<Case> frequency_functions() {
         },
         rotary_frequencies_free));
   }
+  static constexpr std::array<double, 9> inv_freq = {1, 0.5};
+  for (const std::size_t count : {8, 9}) {  // one for each pair, and one too many
+    cases.push_back(making<rotary_frequencies>(
+        "rotary_frequencies_of_inv_freq", std::to_string(count),
+        [count](rotary_frequencies** out) {
+          return rotary_frequencies_of_inv_freq(&objects().window, inv_freq.data(), count, 1, out);
+        },
+        rotary_frequencies_free));
+  }
   const rotary_frequencies* const frequencies = objects().frequencies;
   for (const rotary_frequencies* of :
        {frequencies, static_cast<const rotary_frequencies*>(nullptr)}) {
