@@ -3,12 +3,16 @@
 # what they include is then parsed once, which is most of what they cost. Names in the unnamed
 # namespaces of a group must differ, and be no local ones of the others.
 #
-# rotary_sources(<target> [GROUP <name>] <source>...)
-#   Without a group each is compiled on its own: what clashes, or is long.
+# rotary_sources(<target> [BEYOND_CORE] [GROUP <name>] <source>...)
+#   Without a group each is compiled on its own: what clashes, or is long. ROTARY_CORE_ONLY leaves
+#   out what is BEYOND_CORE.
 option(ROTARY_COMBINE "Compile groups of sources as one" ON)
 
 function(rotary_sources target)
-  cmake_parse_arguments(PARSE_ARGV 1 sources "" "GROUP" "")
+  cmake_parse_arguments(PARSE_ARGV 1 sources "BEYOND_CORE" "GROUP" "")
+  if(ROTARY_CORE_ONLY AND sources_BEYOND_CORE)
+    return()
+  endif()
   target_sources(${target} PRIVATE ${sources_UNPARSED_ARGUMENTS})
   if(sources_GROUP)
     set_target_properties(${target} PROPERTIES

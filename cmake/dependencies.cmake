@@ -1,13 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every dependency, with its reason, its licence and the oldest version that is taken. All are
-# Debian 12 packages; ./dev installs them. rotary_third_party: those that are part of what is
-# installed.
+# Debian 12 packages; ./dev installs them. The two that the library needs may come as sources
+# instead. rotary_third_party: those that are part of what is installed.
 
 include("${CMAKE_CURRENT_LIST_DIR}/third_party.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/sources.cmake")
 
-# libhwy-dev. Private: its headers are compiled into the library, which loads its shared object.
+# libhwy-dev. Private: its headers are compiled into the library, which loads its shared object. The
+# commit is the tag 1.0.3, the version whose bits and counts are recorded.
 set(rotary_hwy_version 1.0.3)
-find_package(hwy ${rotary_hwy_version} CONFIG REQUIRED)
+set(rotary_highway hwy::hwy)
+rotary_find(highway
+  PACKAGE hwy
+  VERSION ${rotary_hwy_version}
+  DEBIAN libhwy-dev
+  REPOSITORY https://github.com/google/highway.git
+  COMMIT 58746ca5b9f9444a2a3549704602ecc6239f8f41)
+if(NOT hwy_FOUND)
+  rotary_get_version(hwy_VERSION "${rotary_highway_folder}/hwy/highway.h" HWY)
+  # These files are all that the library calls of Highway; other versions have others.
+  if(NOT hwy_VERSION VERSION_EQUAL rotary_hwy_version)
+    message(FATAL_ERROR "Highway in ${rotary_highway_folder} must be ${rotary_hwy_version}, got "
+      "${hwy_VERSION}")
+  endif()
+  set(rotary_highway rotary_highway)
+  add_library(rotary_highway OBJECT
+    "${rotary_highway_folder}/hwy/per_target.cc" "${rotary_highway_folder}/hwy/targets.cc")
+  target_include_directories(rotary_highway SYSTEM PUBLIC "${rotary_highway_folder}")
+  target_compile_definitions(rotary_highway PUBLIC HWY_STATIC_DEFINE)
+  # Its assertions name their files.
+  target_compile_options(rotary_highway PUBLIC
+    "-ffile-prefix-map=${rotary_highway_folder}=highway")
+  target_compile_features(rotary_highway PRIVATE cxx_std_20)
+  set_target_properties(rotary_highway PROPERTIES
+    POSITION_INDEPENDENT_CODE ON
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON)
+endif()
 rotary_third_party(Highway
   VERSION "${hwy_VERSION}"
   LICENCE Apache-2.0
@@ -18,19 +47,35 @@ rotary_third_party(Highway
   WHY "kernels written once, compiled for each instruction set, chosen at run time")
 
 # nlohmann-json3-dev, headers alone. Private to src/model, which does not use its tree: destroying
-# one allocates. `rotary explain` changes the keys of a config; tests read golden data with it.
-find_package(nlohmann_json 3.11 CONFIG REQUIRED)
-rotary_third_party("JSON for Modern C++"
-  VERSION "${nlohmann_json_VERSION}"
-  LICENCE MIT
-  COPYRIGHT
-    "2013-2022 Niels Lohmann"
-    "2009 Florian Loitsch (conversions/to_chars.hpp)"
-    "2008-2009 Bjoern Hoehrmann (output/serializer.hpp)"
-  HOME https://github.com/nlohmann/json
-  USER library
-  HELD contained
-  WHY "its SAX interface lets us refuse duplicate keys and depth while reading a config")
+# one allocates. `rotary explain` changes the keys of a config; tests read golden data with it. The
+# commit is the tag v3.11.2.
+if(NOT ROTARY_CORE_ONLY)
+  rotary_find(nlohmann_json
+    PACKAGE nlohmann_json
+    VERSION 3.11
+    DEBIAN nlohmann-json3-dev
+    REPOSITORY https://github.com/nlohmann/json.git
+    COMMIT bc889afb4c5bf1c0d8ee29ef35eaaf4c8bef8a5d)
+  if(NOT nlohmann_json_FOUND)
+    rotary_get_version(nlohmann_json_VERSION
+      "${rotary_nlohmann_json_folder}/include/nlohmann/detail/abi_macros.hpp"
+      NLOHMANN_JSON_VERSION)
+    add_library(nlohmann_json::nlohmann_json INTERFACE IMPORTED)
+    target_include_directories(nlohmann_json::nlohmann_json INTERFACE
+      "${rotary_nlohmann_json_folder}/include")
+  endif()
+  rotary_third_party("JSON for Modern C++"
+    VERSION "${nlohmann_json_VERSION}"
+    LICENCE MIT
+    COPYRIGHT
+      "2013-2022 Niels Lohmann"
+      "2009 Florian Loitsch (conversions/to_chars.hpp)"
+      "2008-2009 Bjoern Hoehrmann (output/serializer.hpp)"
+    HOME https://github.com/nlohmann/json
+    USER library
+    HELD contained
+    WHY "its SAX interface lets us refuse duplicate keys and depth while reading a config")
+endif()
 
 # Part of the C library (glibc, LGPL-2.1+). rotary::threads alone; the core starts no thread.
 find_package(Threads REQUIRED)

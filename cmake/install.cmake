@@ -15,8 +15,19 @@ list(TRANSFORM rotary_cxx_runtime REPLACE "(.+)" "\$<LINK_ONLY:\\1>"
 
 set_target_properties(rotary_threads PROPERTIES EXPORT_NAME threads)
 install(TARGETS rotary rotary_threads EXPORT rotaryTargets)
+# With ROTARY_CORE_ONLY the headers of what is there: to include another fails at once.
+set(rotary_headers *.h *.hpp)
+set(rotary_pc_flags "")
+if(ROTARY_CORE_ONLY)
+  set(rotary_headers
+    describe.hpp executor.hpp export.h frequencies.hpp ggml_angles.hpp instruction_set.hpp
+    numeric_contract.hpp numerics.hpp positions.hpp result.hpp rotary.h rotary.hpp rotary_spec.hpp
+    rotary_threads.h rotate.hpp rotations.hpp scaling.hpp tensor_view.hpp threads.hpp version.hpp)
+  set(rotary_pc_flags " -DROTARY_CORE_ONLY")
+endif()
+list(TRANSFORM rotary_headers PREPEND "PATTERN;" OUTPUT_VARIABLE rotary_header_patterns)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/rotary" TYPE INCLUDE
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+  FILES_MATCHING ${rotary_header_patterns})
 install(FILES LICENSE README.md TYPE DOC)
 include(cmake/notices.cmake)
 
@@ -41,6 +52,10 @@ set_target_properties(${rotary_installed_targets} PROPERTIES
 
 # find_package(rotary CONFIG). While the major version is 0, a minor version may break.
 install(EXPORT rotaryTargets NAMESPACE rotary:: DESTINATION "${rotary_package_folder}")
+set(rotary_find_highway "find_dependency(hwy ${rotary_hwy_version} CONFIG)")
+if(TARGET rotary_highway)
+  set(rotary_find_highway "# Highway is inside.")
+endif()
 configure_package_config_file(cmake/rotaryConfig.cmake.in rotaryConfig.cmake
   INSTALL_DESTINATION "${rotary_package_folder}"
   NO_SET_AND_CHECK_MACRO)
@@ -52,11 +67,16 @@ install(
   DESTINATION "${rotary_package_folder}")
 
 # pkg-config. Where only a static library is installed, plain --libs must already name all that it
-# needs; libhwy is named by itself, since requiring its package would hand its compile flags on.
+# needs; libhwy, unless it is inside, is named by itself, since requiring its package would hand its
+# compile flags on.
+set(rotary_pc_highway hwy)
+if(TARGET rotary_highway)
+  set(rotary_pc_highway "")
+endif()
 set(rotary_pc_libraries "")
 set(rotary_threads_pc_libraries "")
 if(rotary_library_type STREQUAL "STATIC_LIBRARY")
-  string(JOIN " -l" rotary_pc_libraries "" hwy ${rotary_cxx_runtime})
+  string(JOIN " -l" rotary_pc_libraries "" ${rotary_pc_highway} ${rotary_cxx_runtime})
   string(JOIN " -l" rotary_threads_pc_libraries " -pthread" ${rotary_cxx_runtime})
 endif()
 file(RELATIVE_PATH pc_to_prefix

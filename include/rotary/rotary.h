@@ -17,6 +17,9 @@
  * before: a library older than its caller accepts the longer struct, of at most 4096 bytes, if the
  * part it does not know is zero. If a function fills a struct, it reads only struct_size.
  *
+ * A library built with ROTARY_CORE_ONLY has neither models nor specs as JSON; with the same macro,
+ * which its CMake and pkg-config packages define, this file does not declare them.
+ *
  * No function of this file throws, prints, aborts or starts a thread. Each computes with rounding
  * to nearest, whatever the thread's mode, and leaves the modes of arithmetic as they were
  * (numeric_contract.hpp). */
@@ -108,6 +111,7 @@ typedef struct rotary_positions {
 #define ROTARY_POSITIONS_INIT \
   { sizeof(rotary_positions), ROTARY_POSITIONS_CONSECUTIVE, 0, 0, NULL, 1, 0, 0, 1 }
 
+#ifndef ROTARY_CORE_ONLY
 /* ---- A model's config --------------------------------------------------------------------- */
 
 typedef struct rotary_model rotary_model;
@@ -158,9 +162,13 @@ ROTARY_API int64_t rotary_model_warning_count(const rotary_model* model);
 /* NULL when there is no such warning; lives as long as the model. */
 ROTARY_API const char* rotary_model_warning(const rotary_model* model, int64_t index);
 
+#endif /* ROTARY_CORE_ONLY */
+
 /* ---- Frequencies -------------------------------------------------------------------------- */
 
 typedef struct rotary_frequencies rotary_frequencies;
+
+#ifndef ROTARY_CORE_ONLY
 
 /* The frequencies of rotary embedding 0, 1, … of the model, for the context that it was resolved
  * with, which must have been stated if the frequencies depend on it. */
@@ -177,6 +185,8 @@ ROTARY_API rotary_status rotary_frequencies_of_spec_in_context(const char* spec_
                                                                size_t spec_bytes,
                                                                int64_t context_tokens,
                                                                rotary_frequencies** out);
+
+#endif /* ROTARY_CORE_ONLY */
 
 /* The features of a head that a rotation changes: [first_feature, first_feature + rotary_dim). */
 typedef struct rotary_window {

@@ -61,6 +61,7 @@ struct Versioned<rotary_int8_view> {
       sizeof(rotary_int8_view)};
 };
 
+#ifndef ROTARY_CORE_ONLY
 template <>
 struct Versioned<rotary_resolve_options> {
   static constexpr rotary_resolve_options defaults = ROTARY_RESOLVE_OPTIONS_INIT;
@@ -69,6 +70,7 @@ struct Versioned<rotary_resolve_options> {
                                            sizeof(rotary_resolve_options::context_tokens),
                                        sizeof(rotary_resolve_options)};
 };
+#endif
 
 template <>
 struct Versioned<rotary_window> {

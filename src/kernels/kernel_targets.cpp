@@ -19,10 +19,12 @@ HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 
+#ifndef ROTARY_CORE_ONLY
 extern const AttendKernels attend_kernels;  // attend_targets.cpp
 extern const CacheKernels cache_kernels;    // cache_targets.cpp
 extern const Int8Kernels int8_kernels;      // int8_targets.cpp
 extern const LinearKernels linear_kernels;  // linear_targets.cpp
+#endif
 
 const char* instruction_set() { return hwy::TargetName(HWY_TARGET); }
 
@@ -35,38 +37,36 @@ constexpr KernelTable table{.instruction_set = instruction_set,
                             .rotate_interleaved = rotate_kernels<Interleaved, Interleaved>,
                             .rotate_interleaved_to_half = rotate_kernels<Interleaved, Half>,
                             .rotate_half_to_interleaved = rotate_kernels<Half, Interleaved>,
+#ifndef ROTARY_CORE_ONLY
                             .attend = &attend_kernels,
                             .cache = &cache_kernels,
                             .int8 = &int8_kernels,
-                            .linear = &linear_kernels};
+                            .linear = &linear_kernels
+#endif
+};
 
 #if ROTARY_AVX512
 
+#ifndef ROTARY_CORE_ONLY
 extern const CacheKernels cache_kernels_with_bf16;  // cache_targets.cpp
+#endif
 
 const char* instruction_set_with_bf16() { return "AVX3_BF16"; }
 
-template <class From, class To>
-constexpr RotateKernels with_hardware_bf16() {
-  RotateKernels kernels = rotate_kernels<From, To>;
-  kernels.bf16 = rotate<From, To, HardwareBFloat16>;
+constexpr KernelTable with_hardware_bf16() {
+  KernelTable kernels = table;
+  kernels.instruction_set = instruction_set_with_bf16;
+  kernels.rotate_half.bf16 = rotate<Half, Half, HardwareBFloat16>;
+  kernels.rotate_interleaved.bf16 = rotate<Interleaved, Interleaved, HardwareBFloat16>;
+  kernels.rotate_interleaved_to_half.bf16 = rotate<Interleaved, Half, HardwareBFloat16>;
+  kernels.rotate_half_to_interleaved.bf16 = rotate<Half, Interleaved, HardwareBFloat16>;
+#ifndef ROTARY_CORE_ONLY
+  kernels.cache = &cache_kernels_with_bf16;
+#endif
   return kernels;
 }
 
-constexpr KernelTable table_with_bf16{
-    .instruction_set = instruction_set_with_bf16,
-    .make_rows_f32 = make_rows_f32,
-    .make_rows_f64 = make_rows_f64,
-    .make_phase_row_f32 = make_phase_row_f32,
-    .make_phase_row_f64 = make_phase_row_f64,
-    .rotate_half = with_hardware_bf16<Half, Half>(),
-    .rotate_interleaved = with_hardware_bf16<Interleaved, Interleaved>(),
-    .rotate_interleaved_to_half = with_hardware_bf16<Interleaved, Half>(),
-    .rotate_half_to_interleaved = with_hardware_bf16<Half, Interleaved>(),
-    .attend = &attend_kernels,
-    .cache = &cache_kernels_with_bf16,
-    .int8 = &int8_kernels,
-    .linear = &linear_kernels};
+constexpr KernelTable table_with_bf16 = with_hardware_bf16();
 
 #endif  // ROTARY_AVX512
 

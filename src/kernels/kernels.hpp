@@ -90,10 +90,11 @@ struct KernelTable {
   RotateKernels rotate_interleaved;
   RotateKernels rotate_interleaved_to_half;
   RotateKernels rotate_half_to_interleaved;
-  const AttendKernels* attend;
-  const CacheKernels* cache;
-  const Int8Kernels* int8;
-  const LinearKernels* linear;
+  // Null with ROTARY_CORE_ONLY: nothing in it calls them.
+  const AttendKernels* attend = nullptr;
+  const CacheKernels* cache = nullptr;
+  const Int8Kernels* int8 = nullptr;
+  const LinearKernels* linear = nullptr;
 };
 
 // More than Highway's targets for one architecture.

@@ -17,7 +17,7 @@ main() {
   rm -rf -- "$folder"
   mkdir -p -- "$folder"
   case "$consumer" in
-    cmake_*) with_cmake -D CMAKE_PREFIX_PATH="$prefix" ;;
+    cmake_* | core_*) with_cmake -D CMAKE_PREFIX_PATH="$prefix" ;;
     subdirectory | fetch_content)
       with_cmake -D CMAKE_BUILD_TYPE=Release -D ROTARY_SOURCE="$repository"
       ;;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dependency that is older than the oldest version taken is refused, and named, by CMake.
+"""A dependency that is older than the oldest version taken is refused, and named, by CMake; so are
+the two that may come as sources where neither a package nor the sources can be had.
 
 ROTARY_SOURCE: the repository.
 """
@@ -67,20 +68,44 @@ class OldDependencies(unittest.TestCase):
         for text in expected:
             self.assertIn(text, output)
 
-    def refuse_package(self, name, version):
+    def refuse_package(self, name, version, *expected):
         for kind, text in [("Config", ""), ("ConfigVersion", TOO_OLD.format(version=version))]:
             (self.folder / f"{name}{kind}.cmake").write_text(text)
         folders = {**self.folders, name: self.folder}
+        expected = expected or (f'configuration file for package "{name}"', f"version: {version}")
         # Otherwise CMake goes on to the one of this machine.
-        self.refuse([f'configuration file for package "{name}"', f"version: {version}"],
-                    "-DNO_SYSTEM_PACKAGES=ON",
+        self.refuse(expected, "-DNO_SYSTEM_PACKAGES=ON", "-DFETCHCONTENT_FULLY_DISCONNECTED=ON",
                     *(f"-D{package}_DIR={folder}" for package, folder in folders.items()))
 
     def test_highway(self):
-        self.refuse_package("hwy", "1.0.2")
+        self.refuse_package("hwy", "1.0.2", "package hwy 1.0.3 or later, got 1.0.2")
+
+    def test_highway_is_nowhere(self):
+        expected = ["package hwy 1.0.3 or later, got none", "(Debian: libhwy-dev)",
+                    "-DFETCHCONTENT_SOURCE_DIR_HIGHWAY=<folder>"]
+        hidden = "-DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON"
+        self.refuse(expected, hidden, "-DFETCHCONTENT_FULLY_DISCONNECTED=ON")
+
+    def test_the_repository_of_highway_cannot_be_reached(self):
+        self.refuse(["https://github.com/google/highway.git cannot be reached"],
+                    "-DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON",
+                    environment={"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_VALUE_0": "https://",
+                                 "GIT_CONFIG_KEY_0": "url.file:///nowhere/.insteadOf"})
+
+    def test_sources_of_another_highway(self):
+        header = self.folder / "hwy/highway.h"
+        header.parent.mkdir()
+        given = f"-DFETCHCONTENT_SOURCE_DIR_HIGHWAY={self.folder}"
+        self.refuse(["hwy/highway.h must define HWY_MAJOR, got none"], given)
+        (self.folder / "project").rename(self.folder / "before")
+        header.write_text("#define HWY_MAJOR 1\n#define HWY_MINOR 2\n#define HWY_PATCH 0\n")
+        self.refuse(["must be 1.0.3, got 1.2.0"], given)
 
     def test_nlohmann_json(self):
-        self.refuse_package("nlohmann_json", "3.10.5")
+        self.refuse_package("nlohmann_json", "3.10.5",
+                            "package nlohmann_json 3.11 or later, got 3.10.5",
+                            "(Debian: nlohmann-json3-dev)",
+                            "-DFETCHCONTENT_SOURCE_DIR_NLOHMANN_JSON=<folder>")
 
     def test_fmt(self):
         self.refuse_package("fmt", "8.1.1")

@@ -1,22 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev consumers: rotary as others get it. A release build, shared and static, is installed, moved,
-# and used by the projects of tests/consumers; two of them take the sources instead. Then the tool
-# is built as where MPFR and libzip are missing.
+# ./dev consumers: rotary as others get it. Release builds, shared and static, whole and the core
+# alone, with Highway and nlohmann from packages and from sources, are installed, moved, and used by
+# the projects of tests/consumers; two of them take rotary's sources instead. Then the tool is built
+# as where MPFR and libzip are missing.
 
 consumers_folder=build/consumers
 
 cmd_consumers() {
   install_packages "${packages_build[@]}" "${packages_test[@]}"
   local consumers=(cmake_cpp cmake_threads cmake_c pkg_config_c)
-  consumers_use shared ON "${consumers[@]}" python
-  consumers_use static OFF "${consumers[@]}"
+  consumers_install shared library -D BUILD_SHARED_LIBS=ON
+  consumers_use shared "${consumers[@]}" cmake_bits python
+  consumers_install static library -D BUILD_SHARED_LIBS=OFF
+  consumers_use static "${consumers[@]}"
   local consumer
   for consumer in subdirectory fetch_content; do
     stage "consumers: $consumer"
     tests/consumers/consume.sh "$consumer" "$consumers_folder/$consumer"
   done
+  consumers_use_core
+  consumers_use_sources "${consumers[@]}"
   consumers_use_tool
   stage "every consumer builds and runs"
+}
+
+# The core alone, which needs no nlohmann.
+consumers_use_core() {
+  local options=(-D ROTARY_CORE_ONLY=ON -D CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON)
+  consumers_install core_static core "${options[@]}" -D BUILD_SHARED_LIBS=OFF
+  consumers_use core_static core_c cmake_threads
+  consumers_install core core "${options[@]}" -D BUILD_SHARED_LIBS=ON
+  consumers_use core core_c cmake_cpp cmake_threads cmake_bits
+  consumers_compare_bits core
+  ROTARY_PREFIX="$PWD/$consumers_folder/core/moved" /usr/bin/python3 -B tests/install/core_test.py
+}
+
+# consumers_use_sources CONSUMER...: as where neither Highway nor nlohmann is installed, from
+# Debian's tarballs of what their authors released.
+consumers_use_sources() {
+  local sources="$PWD/$consumers_folder/tarballs"
+  if ! consumers_get_tarballs "$sources" >"$sources.log" 2>&1; then
+    stage "consumers: skipped, dependencies from sources: apt-get source has none ($sources.log)"
+    return
+  fi
+  consumers_install sources from_sources -D BUILD_SHARED_LIBS=OFF \
+    -D FETCHCONTENT_SOURCE_DIR_HIGHWAY="$sources/highway" \
+    -D FETCHCONTENT_SOURCE_DIR_NLOHMANN_JSON="$sources/json"
+  if ninja -C "$consumers_folder/from_sources" -t deps |
+    grep -e /usr/include/hwy/ -e /usr/include/nlohmann/; then
+    die "dependencies from sources must not be mixed with the system's, listed above"
+  fi
+  consumers_use sources "$@" cmake_bits
+  consumers_compare_bits sources
+}
+
+# consumers_get_tarballs FOLDER: FOLDER/highway and FOLDER/json. The system's own list of sources
+# need not have deb-src.
+consumers_get_tarballs() {
+  local folder="$1"
+  [[ ! -e "$folder/complete" ]] || return 0
+  rm -rf -- "$folder"
+  mkdir -p -- "$folder"/{parts,lists/partial,cache/archives/partial,highway,json} || return
+  cp -- /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources} "$folder/parts" || true
+  sed -i 's/^Types: deb$/Types: deb-src/; s/^deb /deb-src /' "$folder"/parts/* || return
+  [[ ! -e "$folder/parts/sources.list" ]] ||
+    mv -- "$folder/parts/sources.list" "$folder/parts/system.list"
+  local apt=(apt-get -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$folder/parts"
+    -o Dir::State::Lists="$folder/lists" -o Dir::Cache="$folder/cache")
+  "${apt[@]}" update || return
+  (cd -- "$folder" && "${apt[@]}" source --download-only highway nlohmann-json3) || return
+  tar -xf "$folder/highway_1.0.3.orig.tar.gz" -C "$folder/highway" --strip-components=1 || return
+  tar -xf "$folder"/nlohmann-json3_*.orig.tar.gz -C "$folder/json" --strip-components=1 || return
+  touch -- "$folder/complete"
 }
 
 # The tool alone, as a packager builds it who has neither MPFR nor libzip.
@@ -35,25 +90,34 @@ consumers_use_tool() {
   done
 }
 
-# consumers_use KIND BUILD_SHARED_LIBS CONSUMER...
-consumers_use() {
-  local kind="$1" shared="$2" folder="$PWD/$consumers_folder/$1"
-  local library="$consumers_folder/library" installed="$folder/installed" moved="$folder/moved"
-  shift 2
-  stage "consumers: install the $kind library"
-  cmake --preset release -B "$library" -D ROTARY_TOOL=OFF -D ROTARY_DEVELOPER=OFF \
-    -D BUILD_SHARED_LIBS="$shared"
+# consumers_install KIND BUILD DEFINITION...: builds the library in BUILD, leaves it in KIND/moved.
+consumers_install() {
+  local folder="$PWD/$consumers_folder/$1" library="$consumers_folder/$2"
+  local installed="$folder/installed" moved="$folder/moved"
+  stage "consumers: install the $1 library"
+  cmake --preset release -B "$library" -D ROTARY_TOOL=OFF -D ROTARY_DEVELOPER=OFF "${@:3}"
   cmake --build "$library"
   rm -rf -- "$installed" "$moved"
   cmake --install "$library" --prefix "$installed"
   # Whatever still looks for the old place fails from here on.
   mv -- "$installed" "$moved"
   consumers_refuse_paths "$moved"
-  local consumer
-  for consumer in "$@"; do
-    stage "consumers: $kind, $consumer"
-    tests/consumers/consume.sh "$consumer" "$consumers_folder/$kind/$consumer" "$moved"
+}
+
+# consumers_use KIND CONSUMER...
+consumers_use() {
+  local folder="$consumers_folder/$1" consumer
+  for consumer in "${@:2}"; do
+    stage "consumers: $1, $consumer"
+    tests/consumers/consume.sh "$consumer" "$folder/$consumer" "$PWD/$folder/moved"
   done
+}
+
+# consumers_compare_bits KIND: what cmake_bits prints must be that of the shared library.
+consumers_compare_bits() {
+  diff <("$consumers_folder/shared/cmake_bits/consumer") \
+    <("$consumers_folder/$1/cmake_bits/consumer") ||
+    die "the $1 library must compute the bits of the shared one"
 }
 
 # consumers_refuse_paths PREFIX: no installed file may name a folder of this checkout. (The checkout
