@@ -4,6 +4,7 @@
 // library has it: RotarySpec -> Frequencies -> Rotations -> rotate.
 #pragma once
 
+#include "rotary/describe.hpp"
 #include "rotary/executor.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/ggml_angles.hpp"

@@ -7,6 +7,7 @@ ROTARY_PREFIX: where it is installed. `./dev consumers` runs this.
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -50,6 +51,16 @@ class Core(unittest.TestCase):
                 subprocess.run(
                     ["c++", "-x", *language, "-fsyntax-only", "-DROTARY_CORE_ONLY",
                      f"-I{PREFIX / 'include'}", "-include", header, "/dev/null"], check=True)
+
+    def test_the_headers_are_those_that_users_include_and_theirs(self):
+        folder = PREFIX / "include/rotary"
+        users = [folder / name for name in
+                 ("rotary.hpp", "rotary.h", "threads.hpp", "rotary_threads.h")]
+        text = subprocess.run(
+            ["c++", "-x", "c++", "-std=c++20", "-MM", "-DROTARY_CORE_ONLY", f"-I{folder.parent}",
+             *users], check=True, capture_output=True, text=True).stdout
+        self.assertEqual(set(re.findall(r"include/rotary/(\S+)", text)),
+                         {path.name for path in folder.iterdir()})
 
     def test_the_umbrella_without_the_macro_does_not_compile(self):
         result = subprocess.run(
