@@ -19,6 +19,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const auto frequencies = make_frequencies(*spec, std::int64_t{131072});
+  const Status judged = validate(*spec, std::int64_t{131072});
+  if (judged.ok() != frequencies.has_value() ||
+      (!judged && judged.error() != frequencies.error())) {
+    fuzz::fail("validate must say what make_frequencies says");
+  }
   if (!frequencies) {
     fuzz::check_error(frequencies.error());
   } else {

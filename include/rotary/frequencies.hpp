@@ -41,6 +41,10 @@ struct Frequencies {
 [[nodiscard]] ROTARY_API Result<Frequencies> make_frequencies(
     const RotarySpec& spec, std::optional<std::int64_t> context_tokens = {}) noexcept;
 
+// Whether make_frequencies() takes the spec: its errors, without its tables.
+[[nodiscard]] ROTARY_API Status validate(const RotarySpec& spec,
+                                         std::optional<std::int64_t> context_tokens = {}) noexcept;
+
 // True if keys rotated under one fit queries rotated under the other: everything that affects a
 // rotation is equal. If false, a KV cache made under one must be rotated to the other (make_shift)
 // or recomputed.

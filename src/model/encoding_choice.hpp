@@ -3,43 +3,30 @@
 // absence. Each function is an EncodingReader of families.hpp.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "model/json/config_json.hpp"
+#include "model/json/reader.hpp"
 #include "rotary/model_spec.hpp"
 
 namespace rotary {
 
 // position_embedding_type: "rope" rotates; anything else, or absence, means no positions.
-[[nodiscard]] Result<LayerEncoding> rope_or_none(const ConfigObject& config,
-                                                 std::vector<std::string>& warnings);
+[[nodiscard]] LayerEncoding rope_or_none(Reader& config);
 // use_mem_rope: true rotates; false or absence means no positions.
-[[nodiscard]] Result<LayerEncoding> mem_rope_or_none(const ConfigObject& config,
-                                                     std::vector<std::string>& warnings);
+[[nodiscard]] LayerEncoding mem_rope_or_none(Reader& config);
 // position_embedding_type: "rotary" rotates; "absolute" or absence means learned positions.
-[[nodiscard]] Result<LayerEncoding> rotary_or_learned(const ConfigObject& config,
-                                                      std::vector<std::string>& warnings);
+[[nodiscard]] LayerEncoding rotary_or_learned(Reader& config);
 // position_embedding_type: "absolute" or absence means learned positions; others are refused.
-[[nodiscard]] Result<LayerEncoding> absolute_only(const ConfigObject& config,
-                                                  std::vector<std::string>& warnings);
+[[nodiscard]] LayerEncoding absolute_only(Reader& config);
 // sinusoidal_pos_embds: false or absence means learned positions.
-[[nodiscard]] Result<LayerEncoding> sinusoidal_or_learned(const ConfigObject& config,
-                                                          std::vector<std::string>& warnings);
+[[nodiscard]] LayerEncoding sinusoidal_or_learned(Reader& config);
 // alibi: false or absence rotates.
-[[nodiscard]] Result<LayerEncoding> alibi_or_rotary(const ConfigObject& config,
-                                                    std::vector<std::string>& warnings);
+[[nodiscard]] LayerEncoding alibi_or_rotary(Reader& config);
 // attn_config.alibi: true or absence means ALiBi; false is refused, because its alternatives are
 // not in Transformers.
-[[nodiscard]] Result<LayerEncoding> mpt_encoding(const ConfigObject& config,
-                                                 std::vector<std::string>& warnings);
+[[nodiscard]] LayerEncoding mpt_encoding(Reader& config);
 // No key decides: hidden_size 4096 is the 7B model, which rotates; 5120 is the 13B model, which has
 // linear biases.
-[[nodiscard]] Result<LayerEncoding> baichuan_encoding(const ConfigObject& config,
-                                                      std::vector<std::string>& warnings);
-
+[[nodiscard]] LayerEncoding baichuan_encoding(Reader& config);
 // Accepts ChatGLM 2 and later; the first, with the same model_type, rotates by two positions.
-[[nodiscard]] Result<LayerEncoding> chatglm_encoding(const ConfigObject& config,
-                                                     std::vector<std::string>& warnings);
+[[nodiscard]] LayerEncoding chatglm_encoding(Reader& config);
 
 }  // namespace rotary

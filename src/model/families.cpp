@@ -29,7 +29,8 @@ FamilyInfo info(const Family& family) {
   if (shown.source == "-") shown.source = {};
   if (family.encoding != LayerEncoding::rotary) return shown;
   shown.pairing = family.pairing;
-  shown.base = family.two_bases ? std::optional(family.two_bases->full) : family.base;
+  const auto& two_bases = family.rope.two_bases;
+  shown.base = two_bases ? std::optional(two_bases->full) : family.base.otherwise;
   return shown;
 }
 
@@ -56,15 +57,13 @@ const Family* find_family(std::string_view model_type) {
   return nullptr;
 }
 
-Family unknown_family(Pairing pairing) {
-  return {.model_type = "",
-          .pairing = pairing,
-          .base = std::nullopt,
-          .other_base_key = "rotary_emb_base",
-          .other_fraction_key = "rotary_pct",
-          .partial = PartialRotary::fraction,
-          .rotary_dim_key = RotaryDimKey::stands_in,
-          .sections = SectionKeys::accepted};
+const Family& unknown_family() {
+  static constexpr Family family = {.base = {.other_key = "rotary_emb_base"},
+                                    .part = {.given_by = PartialRotary::fraction,
+                                             .other_key = "rotary_pct",
+                                             .rotary_dim_key = RotaryDimKey::stands_in},
+                                    .rope = {.sections = SectionKeys::accepted}};
+  return family;
 }
 
 std::vector<std::string_view> family_names() {

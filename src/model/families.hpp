@@ -7,16 +7,32 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "model/json/config_json.hpp"
-#include "model/rope/rope_parameters.hpp"
+#include "model/json/reader.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/rotary_spec.hpp"
 
 namespace rotary {
+
+// Reads how a layer's positions enter from the config of a family that offers a choice.
+using EncodingReader = LayerEncoding (*)(Reader& config);
+
+// A family whose config says which features are paired: rotate_half for false, `if_true` for true.
+struct PairingSwitch {
+  std::string_view key = {};  // absent from a config: Family::pairing
+  Pairing if_true = Pairing::interleaved_to_half;
+};
+
+// The base of the frequencies.
+struct BaseForm {
+  std::optional<double> otherwise = {};  // if the config gives none; absent: the config must
+  std::string_view key = "rope_theta";
+  std::string_view other_key = {};  // read if `key` is absent
+  std::string_view object = {};     // object of the config that holds the keys
+  std::string_view ratio_key = {};  // multiplies the base
+};
 
 // How a family determines rotary_dim.
 enum class PartialRotary {
@@ -32,19 +48,53 @@ enum class RotaryDimKey {
   disputed,   // other programs read it, Transformers does not
 };
 
-// The names that a family's config uses for values every config has. If they are absent, the usual
-// names are read.
-struct ConfigKeys {
-  std::string_view hidden_size = "hidden_size";
-  std::string_view heads = "num_attention_heads";
-  std::string_view layers = "num_hidden_layers";
-  std::string_view positions = "max_position_embeddings";
-  std::string_view head_dim = "head_dim";
+// Position of the rotated features in the head if not all rotate.
+enum class Window { leading, trailing };
+
+// The part of a head that rotates.
+struct RotatedPart {
+  PartialRotary given_by = PartialRotary::fraction_if_scaled;
+  double fraction = 1;          // if the config gives none
+  std::int64_t rotary_dim = 0;  // for PartialRotary::dimension if the config gives none
+  std::string_view key = "partial_rotary_factor";
+  std::string_view other_key = {};  // read if `key` is absent
+  RotaryDimKey rotary_dim_key = RotaryDimKey::ignored;
+  Window window = Window::leading;
 };
 
-// GPT-2's names.
-inline constexpr ConfigKeys gpt_keys = {
-    .hidden_size = "n_embd", .heads = "n_head", .layers = "n_layer", .positions = "n_positions"};
+// Multi-head latent attention rotates a tensor of its own. These defaults apply if the config does
+// not give qk_rope_head_dim and qk_nope_head_dim.
+struct LatentAttention {
+  std::int64_t rope_dim = 64;
+  std::int64_t nope_dim = 128;
+};
+
+// The number of features of a head.
+struct HeadForm {
+  std::int64_t dim = 0;                // if the config gives none; 0: hidden size / heads
+  std::int64_t multiple = 1;           // times hidden size / heads
+  bool reads_dim = true;               // false: always hidden size / heads
+  std::string_view full_dim_key = {};  // head_dim of full layers if it differs
+  std::int64_t full_dim = 0;
+  std::optional<LatentAttention> latent = {};
+};
+
+// Families whose own code reads rope dictionaries differently from modeling_rope_utils.py.
+enum class RopeDialect {
+  transformers,  // no difference
+  hunyuan,       // "dynamic" with alpha is NTK-aware scaling with that alpha
+  phi3,  // "yarn" with short_factor and long_factor is LongRoPE with YaRN's attention factor
+};
+
+// Whether a dictionary may have mrope_section and the keys that belong to it.
+enum class SectionKeys { refused, accepted };
+
+// The labels that the dictionaries of a nested config use.
+enum class RopeLabels {
+  layer_types,
+  main_and_compress,  // DeepSeek-V4: main for sliding layers, compress for others
+  per_layer_lists,    // Step-3.5: lists rope_theta and partial_rotary_factors, one per layer
+};
 
 // Layers that an un-nested dictionary applies to.
 enum class ScaledLayers { full, all };
@@ -56,6 +106,16 @@ struct TwoBases {
   std::string_view sliding_key;
   double sliding;
   ScaledLayers scaled = ScaledLayers::full;
+};
+
+// The dictionaries rope_parameters and rope_scaling.
+struct RopeForm {
+  bool is_read = true;  // false: fixed base, no scaling
+  RopeDialect dialect = RopeDialect::transformers;
+  SectionKeys sections = SectionKeys::refused;
+  RopeLabels labels = RopeLabels::layer_types;
+  std::string_view otherwise = {};  // rope_parameters, as JSON, of a config without any
+  std::optional<TwoBases> two_bases = {};
 };
 
 // Which layers of each `interval` are the full ones.
@@ -77,16 +137,6 @@ struct LayerPattern {
   std::string_view other_type = "sliding_attention";
 };
 
-// Multi-head latent attention rotates a tensor of its own. These defaults apply if the config does
-// not give qk_rope_head_dim and qk_nope_head_dim.
-struct LatentAttention {
-  std::int64_t rope_dim = 64;
-  std::int64_t nope_dim = 128;
-};
-
-// Position of the rotated features in the head if not all rotate.
-enum class Window { leading, trailing };
-
 // Which attention layers of a rotary model rotate.
 enum class RotaryLayers {
   all,
@@ -96,64 +146,49 @@ enum class RotaryLayers {
   layer_rope_theta,     // the list of that name: a base per layer; 0: no rotation
 };
 
-// The labels that the dictionaries of a nested config use.
-enum class RopeLabels {
-  layer_types,
-  main_and_compress,  // DeepSeek-V4: main for sliding layers, compress for others
-  per_layer_lists,    // Step-3.5: lists rope_theta and partial_rotary_factors, one per layer
+// The config keys for a family's factor on its queries.
+enum class TemperatureKeys {
+  none,    // queries do not grow
+  llama4,  // attn_temperature_tuning, floor_scale, attn_scale: layers that do not rotate
+  llama_4_scaling_beta,  // in the dictionary, with its original context: all layers
+  use_logn_attn,         // with seq_length: all layers
 };
 
-// The config keys for a family's factor on its queries.
-enum class TemperatureKeys { none, llama4, llama_4_scaling_beta, use_logn_attn };
+// Differences between the layers of a model.
+struct LayerForm {
+  LayerPattern pattern = {};
+  RotaryLayers rotating = RotaryLayers::all;
+  TemperatureKeys temperature = TemperatureKeys::none;
+};
 
-// Whether a dictionary may have mrope_section and the keys that belong to it.
-enum class SectionKeys { refused, accepted };
+// The names that a family's config uses for values every config has. If they are absent, the usual
+// names are read.
+struct ConfigKeys {
+  std::string_view hidden_size = "hidden_size";
+  std::string_view heads = "num_attention_heads";
+  std::string_view layers = "num_hidden_layers";
+  std::string_view positions = "max_position_embeddings";
+  std::string_view head_dim = "head_dim";
+};
 
-// Reads how a layer's positions enter from the config of a family that offers a choice.
-using EncodingReader = Result<LayerEncoding> (*)(const ConfigObject& config,
-                                                 std::vector<std::string>& warnings);
+// GPT-2's names.
+inline constexpr ConfigKeys gpt_keys = {
+    .hidden_size = "n_embd", .heads = "n_head", .layers = "n_layer", .positions = "n_positions"};
 
+// A row says only what differs from Llama.
 struct Family {
-  std::string_view model_type = {};
-  Pairing pairing = Pairing::half;
-  std::optional<double> base = {};  // if the config gives none; absent: the config must
+  std::string_view model_type = {};  // empty: unknown_family()
   LayerEncoding encoding = LayerEncoding::rotary;
   EncodingReader read_encoding = nullptr;  // null: always `encoding`
+  Pairing pairing = Pairing::half;
+  PairingSwitch pairing_switch = {};
+  BaseForm base = {};
+  RotatedPart part = {};
   Sense sense = Sense::positive;
   Rounding rounding = Rounding::every_step;
-
-  std::string_view base_key = "rope_theta";
-  std::string_view fraction_key = "partial_rotary_factor";
-  std::string_view other_base_key = {};  // read if base_key is absent
-  std::string_view other_fraction_key = {};
-  std::string_view base_object = {};     // object of the config that holds base_key
-  std::string_view base_ratio_key = {};  // multiplies the base
-  // A switch between rotate_half (false) and interleaved_pairing (true). If absent, `pairing`
-  // applies.
-  std::string_view interleave_key = {};
-  Pairing interleaved_pairing = Pairing::interleaved_to_half;
-
-  double fraction = 1;          // if the config gives none
-  std::int64_t rotary_dim = 0;  // for PartialRotary::dimension if the config gives none
-  PartialRotary partial = PartialRotary::fraction_if_scaled;
-  RotaryDimKey rotary_dim_key = RotaryDimKey::ignored;
-  std::int64_t head_dim = 0;                // if the config gives none; 0: hidden size / heads
-  std::int64_t head_dim_multiple = 1;       // times hidden size / heads
-  std::string_view full_head_dim_key = {};  // head_dim of full layers if it differs
-  std::int64_t full_head_dim = 0;
-  Window window = Window::leading;
-  bool reads_head_dim = true;         // false: always hidden size / heads
-  bool reads_rope_parameters = true;  // false: fixed base, no scaling
-  RopeDialect rope_dialect = RopeDialect::transformers;
-  SectionKeys sections = SectionKeys::refused;
-  std::string_view default_rope = {};  // rope_parameters, as JSON, of a config without any
-
-  std::optional<TwoBases> two_bases = {};
-  std::optional<LatentAttention> latent = {};
-  RopeLabels labels = RopeLabels::layer_types;
-  LayerPattern pattern = {};
-  RotaryLayers rotary_layers = RotaryLayers::all;
-  TemperatureKeys temperature = TemperatureKeys::none;
+  HeadForm head = {};
+  RopeForm rope = {};
+  LayerForm layers = {};
   ConfigKeys keys = {};
   std::string_view note = {};    // what is unusual, for people
   std::string_view source = {};  // folder in transformers/models; absent: model_type
@@ -164,7 +199,7 @@ struct Family {
 
 // A family that reads every key any family has and assumes nothing: for configs whose user states
 // the pairing.
-[[nodiscard]] Family unknown_family(Pairing pairing);
+[[nodiscard]] const Family& unknown_family();
 
 // Every model_type that find_family() knows.
 [[nodiscard]] std::vector<std::string_view> family_names();

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "base/message.hpp"
+#include "model/json/config_json.hpp"
 
 namespace rotary {
 namespace {
@@ -16,14 +16,15 @@ constexpr std::string_view full = "full_attention";
 constexpr std::string_view sliding = "sliding_attention";
 constexpr std::string_view linear = "linear_attention";
 
-Result<LayerTypes> from_list(const ConfigObject& config, std::string_view key, const Json& list) {
+LayerTypes from_list(Reader& config, std::string_view key, const Json& list) {
   const bool is_text =
       list.is_array() && std::all_of(list.array().begin(), list.array().end(),
                                      [](const Json& each) { return each.is_string(); });
-  if (!is_text) {
-    return malformed_input(config.path, key, " must be an array of strings, got ", describe(list));
-  }
   LayerTypes types;
+  if (!is_text) {
+    config.malformed(key, " must be an array of strings, got ", describe(list));
+    return types;
+  }
   for (const Json& each : list.array()) types.push_back(each.string());
   return types;
 }
@@ -42,17 +43,15 @@ constexpr std::array<NumberedTypes, 3> numbered = {
                     {4, "compressed_sparse_attention"},
                     {128, "heavily_compressed_attention"}}}}};
 
-Result<LayerTypes> from_numbers(const ConfigObject& config, const NumberedTypes& meaning) {
+LayerTypes from_numbers(Reader& config, const NumberedTypes& meaning) {
   LayerTypes types;
-  const auto values = read_numbers(config, meaning.key);
-  if (!values) return values.error();
-  for (const double value : values->value_or(std::vector<double>())) {
+  for (const double value : config.numbers(meaning.key).value_or(std::vector<double>())) {
     const auto* const found =
         std::find_if(meaning.types.begin(), meaning.types.end(),
                      [&](const auto& each) { return static_cast<double>(each.first) == value; });
     if (found == meaning.types.end()) {
-      return unsupported(config.path, meaning.key, " must hold numbers of known layer types, got ",
-                         value);
+      config.not_supported(meaning.key, " must hold numbers of known layer types, got ", value);
+      break;
     }
     types.emplace_back(found->second);
   }
@@ -69,16 +68,13 @@ constexpr std::array<IndexedType, 3> indexed = {
     IndexedType{"attn_layer_indices", full, linear}, IndexedType{"full_attn_idxs", full, linear},
     IndexedType{"cross_attention_layers", cross_attention, full}};
 
-Result<LayerTypes> from_indices(const ConfigObject& config, const IndexedType& meaning,
-                                std::int64_t layers) {
-  const std::string_view key = meaning.key;
-  const auto indices = read_numbers(config, key);
-  if (!indices) return indices.error();
+LayerTypes from_indices(Reader& config, const IndexedType& meaning, std::int64_t layers) {
   LayerTypes types(static_cast<std::size_t>(layers), std::string(meaning.other_type));
-  for (const double index : indices->value_or(std::vector<double>())) {
+  for (const double index : config.numbers(meaning.key).value_or(std::vector<double>())) {
     if (!(index >= 0) || index >= static_cast<double>(layers)) {
-      return malformed_input(config.path, key, " must hold indices of layers, 0 to ", layers - 1,
-                             "; got ", index);
+      config.malformed(meaning.key, " must hold indices of layers, 0 to ", layers - 1, "; got ",
+                       index);
+      break;
     }
     types[static_cast<std::size_t>(index)] = meaning.type;
   }
@@ -86,35 +82,25 @@ Result<LayerTypes> from_indices(const ConfigObject& config, const IndexedType& m
 }
 
 // jamba: every attn_layer_period-th layer, beginning with attn_layer_offset, has attention.
-Result<LayerTypes> from_period(const ConfigObject& config, std::int64_t layers) {
-  const auto period = read_integer(config, "attn_layer_period");
-  if (!period) return period.error();
-  const auto offset = read_integer(config, "attn_layer_offset");
-  if (!offset) return offset.error();
-  const std::int64_t every = period->value_or(1);
-  if (every < 1) {
-    return malformed_input(config.path, "attn_layer_period must be >= 1, got ", every);
-  }
+LayerTypes from_period(Reader& config, std::int64_t layers) {
+  const std::int64_t every = config.integer("attn_layer_period").value_or(1);
+  const std::int64_t offset = config.integer("attn_layer_offset").value_or(0);
+  if (every < 1) config.malformed("attn_layer_period must be >= 1, got ", every);
   LayerTypes types;
-  for (std::int64_t i = 0; i < layers; ++i)
-    types.emplace_back(i % every == offset->value_or(0) ? full : linear);
+  for (std::int64_t i = 0; i < layers && every >= 1; ++i)
+    types.emplace_back(i % every == offset ? full : linear);
   return types;
 }
 
 // nemotron_h: a letter for each layer; * has attention.
-Result<LayerTypes> from_letters(const ConfigObject& config) {
-  const auto letters = read_string(config, "hybrid_override_pattern");
-  if (!letters) return letters.error();
-  LayerTypes types;
-  for (const char letter : letters->value_or("")) {
-    if (letter == '*')
-      types.emplace_back(full);
-    else if (letter == 'M' || letter == '-' || letter == 'E')
-      types.emplace_back(linear);
-    else
-      return unsupported(config.path, "hybrid_override_pattern must be of M, *, - and E, got ",
-                         describe(**letters));
+LayerTypes from_letters(Reader& config) {
+  const std::string letters = config.text("hybrid_override_pattern").value_or("");
+  if (letters.find_first_not_of("*M-E") != std::string::npos) {
+    config.not_supported("hybrid_override_pattern must be of M, *, - and E, got ",
+                         describe(letters));
   }
+  LayerTypes types;
+  for (const char letter : letters) types.emplace_back(letter == '*' ? full : linear);
   return types;
 }
 
@@ -132,76 +118,69 @@ bool is_full(FullLayer rule, std::int64_t layer, std::int64_t interval) {
 }
 
 // An interval as a number or, in EXAONE's configs, as the types of its layers: "LLLG".
-Result<std::int64_t> read_interval(const ConfigObject& config, const LayerPattern& pattern) {
-  if (pattern.interval_key.empty()) return pattern.interval;
-  const Json* const value = find(config, pattern.interval_key);
+std::int64_t read_interval(Reader& config, const LayerPattern& pattern) {
+  const std::string_view key = pattern.interval_key;
+  const Json* const value = config.find(key);
   if (value != nullptr && value->is_string()) {
     const std::string& letters = value->string();
     const bool is_local_then_global = letters.size() > 1 &&
                                       letters.find_first_not_of('L') == letters.size() - 1 &&
                                       letters.back() == 'G';
     if (is_local_then_global) return static_cast<std::int64_t>(letters.size());
-    return unsupported(config.path, pattern.interval_key,
-                       " must be a number or L's and one G, as in LLLG; got ", describe(*value));
+    config.not_supported(key, " must be a number or L's and one G, as in LLLG; got ",
+                         describe(*value));
+    return pattern.interval;
   }
-  const auto interval = read_integer(config, pattern.interval_key);
-  if (!interval) return interval.error();
-  const std::int64_t every = interval->value_or(pattern.interval);
-  if (every < 1) {
-    return malformed_input(config.path, pattern.interval_key, " must be >= 1, got ", every);
-  }
-  return every;
+  const std::int64_t every = config.integer(key).value_or(pattern.interval);
+  if (every >= 1) return every;
+  config.malformed(key, " must be >= 1, got ", every);
+  return pattern.interval;
 }
 
-Result<LayerTypes> from_pattern(const ConfigObject& config, const LayerPattern& pattern,
-                                std::int64_t layers) {
+LayerTypes from_pattern(Reader& config, const LayerPattern& pattern, std::int64_t layers) {
   LayerTypes types;
   if (pattern.interval == all_alike) return types;
   if (pattern.interval == must_be_listed) {
-    return malformed_input(config.path,
-                           "layer_types (or layers_block_type) must be given, because layers of "
-                           "this model_type differ; got none");
+    config.malformed(
+        "layer_types (or layers_block_type) must be given, because layers of this model_type "
+        "differ; got none");
+    return types;
   }
-  const auto interval = read_interval(config, pattern);
-  if (!interval) return interval.error();
+  const std::int64_t interval = read_interval(config, pattern);
   for (std::int64_t i = 0; i < layers; ++i) {
-    types.emplace_back(is_full(pattern.full, i, *interval) ? pattern.full_type
-                                                           : pattern.other_type);
+    types.emplace_back(is_full(pattern.full, i, interval) ? pattern.full_type : pattern.other_type);
   }
   return types;
 }
 
-Result<LayerTypes> find_types(const ConfigObject& config, const Family& family,
-                              std::optional<std::int64_t> layers) {
+LayerTypes find_types(Reader& config, const Family& family, std::optional<std::int64_t> layers) {
   for (const std::string_view key : {"layer_types", "layers_block_type"}) {
-    if (const Json* const list = find(config, key)) return from_list(config, key, *list);
+    if (const Json* const list = config.find(key)) return from_list(config, key, *list);
   }
   for (const NumberedTypes& each : numbered) {
-    if (find(config, each.key) != nullptr) return from_numbers(config, each);
+    if (config.find(each.key) != nullptr) return from_numbers(config, each);
   }
-  if (find(config, "hybrid_override_pattern") != nullptr) return from_letters(config);
-  if (!layers) return LayerTypes();
+  if (config.find("hybrid_override_pattern") != nullptr) return from_letters(config);
+  if (!layers) return {};
   for (const IndexedType& each : indexed) {
-    if (find(config, each.key) != nullptr) return from_indices(config, each, *layers);
+    if (config.find(each.key) != nullptr) return from_indices(config, each, *layers);
   }
-  if (find(config, "attn_layer_period") != nullptr) return from_period(config, *layers);
-  return from_pattern(config, family.pattern, *layers);
+  if (config.find("attn_layer_period") != nullptr) return from_period(config, *layers);
+  return from_pattern(config, family.layers.pattern, *layers);
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> read_layer_types(const ConfigObject& config, const Family& family,
-                                                  std::optional<std::int64_t> layers) {
-  auto types = find_types(config, family, layers);
-  if (!types) return types;
+std::vector<std::string> read_layer_types(Reader& config, const Family& family,
+                                          std::optional<std::int64_t> layers) {
+  LayerTypes types = find_types(config, family, layers);
   // Layers that predict several tokens at once may follow those of the model.
-  const bool may_be_longer = family.labels != RopeLabels::layer_types;
-  const auto count = static_cast<std::int64_t>(types->size());
+  const bool may_be_longer = family.rope.labels != RopeLabels::layer_types;
+  const auto count = static_cast<std::int64_t>(types.size());
   if (layers && may_be_longer && count > *layers) {
-    types->resize(static_cast<std::size_t>(*layers));
+    types.resize(static_cast<std::size_t>(*layers));
   } else if (layers && count != 0 && count != *layers) {
-    return malformed_input(config.path, "layer_types must have one entry for each layer, ", *layers,
-                           "; got ", count);
+    config.malformed("layer_types must have one entry for each layer, ", *layers, "; got ", count);
   }
   return types;
 }

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "model/families.hpp"
-#include "model/json/config_json.hpp"
-#include "rotary/result.hpp"
+#include "model/json/reader.hpp"
 
 namespace rotary {
 
@@ -19,9 +18,8 @@ inline constexpr std::string_view cross_attention = "cross_attention";
 
 // One entry for each layer: from the config's list under any of its names, else from the family's
 // pattern; empty if neither exists. layers: the number of layers in the config.
-[[nodiscard]] Result<std::vector<std::string>> read_layer_types(const ConfigObject& config,
-                                                                const Family& family,
-                                                                std::optional<std::int64_t> layers);
+[[nodiscard]] std::vector<std::string> read_layer_types(Reader& config, const Family& family,
+                                                        std::optional<std::int64_t> layers);
 
 // Whether a layer of this type has attention: all types but convolutions, feed-forward layers and
 // recurrent token mixers.

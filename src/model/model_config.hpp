@@ -5,13 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "model/families.hpp"
-#include "model/json/config_json.hpp"
+#include "model/json/reader.hpp"
 #include "model/rope/rope_layout.hpp"
-#include "rotary/result.hpp"
 
 namespace rotary {
 
@@ -19,26 +17,25 @@ namespace rotary {
 inline constexpr std::int64_t max_layers = 100'000;
 
 struct ModelConfig {
-  ConfigObject object;
-  Family family;
-  LayerEncoding encoding = LayerEncoding::rotary;  // of attention layers
+  Reader& reader;
+  const Family& family;
+  LayerEncoding encoding = family.encoding;  // of attention layers
+  Pairing pairing = family.pairing;
   std::int64_t head_dim = 0;
   std::int64_t full_head_dim = 0;  // for full layers
   std::int64_t nope_head_dim = 0;  // see ModelRotary
-  std::optional<std::int64_t> layers;
-  std::optional<std::int64_t> max_position_embeddings;
-  std::optional<std::int64_t> original_max_position_embeddings;
-  std::optional<double> rope_theta;
-  std::optional<double> partial_rotary_factor;
-  std::optional<std::int64_t> rotary_dim;
-  std::vector<std::string> layer_types;  // one per layer, if known
-  RopeLayout layout;                     // rotary models only
-  std::vector<std::string> warnings;
+  std::optional<std::int64_t> layers = {};
+  std::optional<std::int64_t> max_position_embeddings = {};
+  std::optional<std::int64_t> original_max_position_embeddings = {};
+  std::optional<double> rope_theta = {};
+  std::optional<double> partial_rotary_factor = {};
+  std::optional<std::int64_t> rotary_dim = {};
+  std::vector<std::string> layer_types = {};  // one per layer, if known
+  RopeLayout layout = {};                     // rotary models only
 };
 
 // Errors: unknown keys that speak of rope or rotary. Warnings: known ones that the family does not
-// read.
-[[nodiscard]] Result<ModelConfig> read_model_config(const ConfigObject& config,
-                                                    const Family& family);
+// read. After an error, the values that follow it are missing.
+[[nodiscard]] ModelConfig read_model_config(Reader& reader, const Family& family);
 
 }  // namespace rotary

@@ -15,7 +15,8 @@
 #include <vector>
 
 #include "base/message.hpp"
-#include "model/json/object_reader.hpp"
+#include "model/json/config_json.hpp"
+#include "model/json/reader.hpp"
 #include "model/model_config.hpp"
 #include "model/rope/rope_keys.hpp"
 #include "rotary/frequencies.hpp"
@@ -23,31 +24,35 @@
 namespace rotary {
 namespace {
 
-bool has_any(const ConfigObject& config, std::initializer_list<std::string_view> keys) {
+bool has_any(const Reader& config, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
-    if (find(config, key) != nullptr) return true;
+    if (config.find(key) != nullptr) return true;
   }
   return false;
 }
 
-bool is_meta(const ConfigObject& config) {
+bool is_meta(const Reader& config) {
   return has_any(config, {"multiple_of", "ffn_dim_multiplier", "ffn_exp", "use_scaled_rope",
                           "nope_layer_interval"});
 }
 
-bool is_llama4(const ConfigObject& config) {
+bool is_llama4(const Reader& config) {
   return has_any(config, {"moe_args", "nope_layer_interval", "attention_chunk_size"});
+}
+
+void refuse_other_keys(const Reader& object) {
+  auto error = object.error_about_others(ErrorCode::unsupported, " is not one of ");
+  if (error) object.findings().fail(*std::move(error));
 }
 
 // The values read so far: the parts of a ModelSpec with one rotary embedding.
 struct Params {
-  ObjectReader reader;
+  Reader reader;
   RotarySpec spec;
   double softmax_factor = 1;
   std::int64_t nope_head_dim = 0;
   std::int64_t layers = 0;
   std::optional<std::int64_t> trained_context_tokens = {};
-  std::vector<std::string> warnings = {};
 };
 
 void read_sizes(Params& params) {
@@ -55,14 +60,13 @@ void read_sizes(Params& params) {
   const std::int64_t heads = params.reader.required_integer("n_heads");
   params.layers = params.reader.required_integer("n_layers");
   const auto head_dim = params.reader.integer("head_dim");
-  if (params.reader.error()) return;
+  if (params.reader.failed()) return;
   if (params.layers < 1 || params.layers > max_layers) {
-    params.reader.fail(
-        malformed_input("n_layers must be in 1..", max_layers, ", got ", params.layers));
+    params.reader.malformed("n_layers must be in 1..", max_layers, ", got ", params.layers);
   }
   if (!head_dim && (heads < 1 || dim < 1 || dim % heads != 0)) {
-    params.reader.fail(
-        malformed_input("dim must be a positive multiple of n_heads, got ", dim, " and ", heads));
+    params.reader.malformed("dim must be a positive multiple of n_heads, got ", dim, " and ",
+                            heads);
     return;
   }
   params.spec.head_dim = head_dim ? *head_dim : dim / heads;
@@ -70,15 +74,15 @@ void read_sizes(Params& params) {
 
 // Meta's code, not the file, holds Llama 3.1's 8, 1, 4, 8192 and Llama 4 Scout's 16, 1, 1, 8192.
 void read_meta_scaling(Params& params) {
-  const bool llama4 = is_llama4(params.reader.from());
+  const bool llama4 = is_llama4(params.reader);
   const auto factor = params.reader.number("rope_scaling_factor");
   const auto high = params.reader.number("rope_high_freq_factor");
   if (!params.reader.boolean("use_scaled_rope").value_or(false)) {
     if (factor || high) {
-      params.reader.fail(
-          malformed_input("use_scaled_rope must be true for rope_scaling_factor and "
-                          "rope_high_freq_factor to count, "
-                          "got false"));
+      params.reader.malformed(
+          "use_scaled_rope must be true for rope_scaling_factor and "
+          "rope_high_freq_factor to count, "
+          "got false");
     }
     return;
   }
@@ -87,7 +91,7 @@ void read_meta_scaling(Params& params) {
                                       .high_freq_factor = high.value_or(llama4 ? 1 : 4),
                                       .original_context_tokens = 8192};
   if (llama4 || factor) return;
-  params.warnings.emplace_back(
+  params.reader.warn(
       "use_scaled_rope stands for factor 8, as in Meta's code; the Hugging Face configs of Llama "
       "3.2 1B and 3B say 32, which this file cannot: set rope_scaling_factor for them");
 }
@@ -98,13 +102,12 @@ void read_meta_base(Params& params) {
     params.spec.base = *theta;
     return;
   }
-  if (is_llama4(params.reader.from()) || has_any(params.reader.from(), {"use_scaled_rope"})) {
+  if (is_llama4(params.reader) || has_any(params.reader, {"use_scaled_rope"})) {
     params.spec.base = 500000.0;
-    params.warnings.emplace_back(
-        "rope_theta is absent: 500000, as in Meta's code for Llama 3 and 4");
+    params.reader.warn("rope_theta is absent: 500000, as in Meta's code for Llama 3 and 4");
     return;
   }
-  params.warnings.emplace_back("rope_theta is absent: 10000, as in Meta's code for Llama 1 and 2");
+  params.reader.warn("rope_theta is absent: 10000, as in Meta's code for Llama 1 and 2");
 }
 
 // Llama 4: every nope_layer_interval-th layer has no positions, but a temperature on request.
@@ -114,14 +117,14 @@ void read_nope_layers(Params& params, ModelSpec& model) {
   const double interval_tokens = params.reader.number("floor_scale").value_or(8192);
   const double scale = params.reader.number("attn_scale").value_or(0.1);
   if (interval && *interval < 1) {
-    params.reader.fail(malformed_input("nope_layer_interval must be >= 1, got ", *interval));
+    params.reader.malformed("nope_layer_interval must be >= 1, got ", *interval);
   }
   if (!(interval_tokens >= 1) || interval_tokens > 0x1p53 ||
       interval_tokens != std::floor(interval_tokens)) {
-    params.reader.fail(malformed_input("floor_scale must be a whole number of tokens >= 1, got ",
-                                       interval_tokens));
+    params.reader.malformed("floor_scale must be a whole number of tokens >= 1, got ",
+                            interval_tokens);
   }
-  if (params.reader.error() || !interval) return;
+  if (params.reader.failed() || !interval) return;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     if ((i + 1) % static_cast<std::size_t>(*interval) != 0) continue;
     model.layers[i].encoding = LayerEncoding::none;
@@ -144,8 +147,7 @@ void read_mistral_scaling(Params& params) {
   rule.beta_fast = yarn->number("beta").value_or(rule.beta_fast);
   rule.beta_slow = yarn->number("alpha").value_or(rule.beta_slow);
   const bool scaled = yarn->boolean("apply_scale").value_or(true);
-  yarn->refuse_other_keys();
-  if (yarn->error()) params.reader.fail(*yarn->error());
+  refuse_other_keys(*yarn);
   // With latent attention the growth is in the softmax scale instead, squared.
   const bool latent = params.nope_head_dim > 0;
   if (!scaled || latent) rule.attention_factor = 1;
@@ -157,12 +159,12 @@ void read_mistral_latent_attention(Params& params) {
   const auto nope = params.reader.integer("qk_nope_head_dim");
   const auto turning = params.reader.integer("qk_rope_head_dim");
   if (nope.has_value() != turning.has_value()) {
-    params.reader.fail(malformed_input(
-        "qk_nope_head_dim and qk_rope_head_dim must be given together, got one of them"));
+    params.reader.malformed(
+        "qk_nope_head_dim and qk_rope_head_dim must be given together, got one of them");
   }
   if (!nope || !turning) return;
   if (*nope < 0) {
-    params.reader.fail(malformed_input("qk_nope_head_dim must be >= 0, got ", *nope));
+    params.reader.malformed("qk_nope_head_dim must be >= 0, got ", *nope);
   }
   params.nope_head_dim = *nope;
   params.spec.head_dim = *turning;
@@ -175,8 +177,7 @@ void read_mistral_temperature(Params& params, ModelSpec& model) {
       .scale = scaling->required_number("beta"),
       .interval_tokens = scaling->required_integer("original_max_position_embeddings"),
       .offset = 0};
-  scaling->refuse_other_keys();
-  if (scaling->error()) params.reader.fail(*scaling->error());
+  refuse_other_keys(*scaling);
   for (ModelLayer& layer : model.layers) layer.query_temperature = rule;
 }
 
@@ -186,17 +187,17 @@ void read_mistral_base(Params& params) {
     params.spec.base = *theta;
     return;
   }
-  params.reader.fail(unsupported(
+  params.reader.not_supported(
       "rope_theta must be given, because mistral-inference has taken 10000 and, later, 1000000 "
       "when it is not; got none. Mistral 7B v0.1 has 10000: set rope_theta to what your model "
-      "has"));
+      "has");
 }
 
 void read_context(Params& params) {
   for (const std::string_view key : {"max_position_embeddings", "max_seq_len"}) {
     const auto tokens = params.reader.integer(key);
     if (tokens && *tokens < 1) {
-      params.reader.fail(malformed_input(key, " must be >= 1, got ", *tokens));
+      params.reader.malformed(key, " must be >= 1, got ", *tokens);
     }
     if (tokens && !params.trained_context_tokens) params.trained_context_tokens = tokens;
   }
@@ -206,14 +207,12 @@ void read_context(Params& params) {
 void refuse_other_rope_keys(Params& params) {
   constexpr std::array<std::string_view, 4> known = {
       "rope_theta", "use_scaled_rope", "rope_scaling_factor", "rope_high_freq_factor"};
-  for (const auto& [key, value] : params.reader.from().object->object()) {
+  for (const auto& [key, value] : params.reader.members()) {
     const bool is_known =
         std::find(known.begin(), known.end(), key) != known.end() || key == "qk_rope_head_dim";
     if (is_known || value.is_null() || !speaks_of_rope(key)) continue;
-    params.reader.fail(unsupported(shorten(key),
-                                   " is not understood, and ignoring it could turn "
-                                   "keys wrongly; got ",
-                                   describe(value)));
+    refuse_rope_key(params.reader, key, value);
+    return;
   }
 }
 
@@ -224,14 +223,14 @@ void refuse_keys_of_others(Params& params) {
   constexpr std::array<std::string_view, 5> of_meta = {
       "rope_scaling_factor", "rope_high_freq_factor", "attn_temperature_tuning", "floor_scale",
       "attn_scale"};
-  const ConfigObject& config = params.reader.from();
+  const Reader& config = params.reader;
   const bool meta = is_meta(config);
   const auto refuse = [&](std::string_view key) {
-    if (find(config, key) == nullptr) return;
-    params.reader.fail(unsupported(key, " is not a key of a params.json of ",
-                                   meta ? "Meta, which this is by its multiple_of or like keys"
-                                        : "Mistral, which this is without multiple_of",
-                                   "; got ", describe(*find(config, key))));
+    if (config.find(key) == nullptr) return;
+    params.reader.not_supported(key, " is not a key of a params.json of ",
+                                meta ? "Meta, which this is by its multiple_of or like keys"
+                                     : "Mistral, which this is without multiple_of",
+                                "; got ", describe(*config.find(key)));
   };
   for (const std::string_view key : of_mistral) {
     if (meta) refuse(key);
@@ -242,11 +241,11 @@ void refuse_keys_of_others(Params& params) {
   if (!meta && has_any(config, {"inter_dim"})) refuse("qk_rope_head_dim");  // DeepSeek's own form
 }
 
-Result<ModelSpec> finish(Params params, ModelSpec model, const ResolveOptions& options) {
-  if (params.reader.error()) return *params.reader.error();
-  auto frequencies = make_frequencies(params.spec, options.context_tokens);
-  if (!frequencies) {
-    return blamed(ErrorCode::malformed_input, "params.json: ", frequencies.error());
+void finish(const Params& params, const ResolveOptions& options, ModelSpec& model) {
+  Findings& findings = params.reader.findings();
+  if (findings.failed()) return;
+  if (const auto status = validate(params.spec, options.context_tokens); !status) {
+    findings.fail(blamed(ErrorCode::malformed_input, "params.json: ", status.error()));
   }
   model.rotary.push_back({.layer_type = {},
                           .spec = params.spec,
@@ -254,36 +253,33 @@ Result<ModelSpec> finish(Params params, ModelSpec model, const ResolveOptions& o
                           .nope_head_dim = params.nope_head_dim,
                           .sections = {},
                           .trained_context_tokens = params.trained_context_tokens});
-  model.warnings = std::move(params.warnings);
-  return model;
 }
 
 }  // namespace
 
-bool is_params_json(const ConfigObject& config) {
-  const Json* const type = find(config, "model_type");
+bool is_params_json(const Reader& config) {
+  const Json* const type = config.find("model_type");
   const bool own_type = type == nullptr || *type == "transformer";
   return own_type && has_any(config, {"dim"}) && has_any(config, {"n_heads"});
 }
 
-Result<ModelSpec> resolve_params_json(const ConfigObject& config, const ResolveOptions& options) {
-  Params params{.reader = ObjectReader(config),
+ModelSpec resolve_params_json(const Reader& config, const ResolveOptions& options) {
+  Params params{.reader = config,
                 .spec = {.head_dim = 0,
                          .base = 10000.0,
                          .pairing = options.pairing.value_or(Pairing::interleaved),
                          .numerics = options.numerics,
                          .rounding = Rounding::result}};
   if (options.pairing && *options.pairing != Pairing::interleaved) {
-    params.warnings.push_back(message("pairing ", to_string(*options.pairing),
-                                      " as asked, although the weights beside a params.json have "
-                                      "interleaved"));
+    params.reader.warn("pairing ", to_string(*options.pairing),
+                       " as asked, although the weights beside a params.json have interleaved");
   }
   refuse_other_rope_keys(params);
   refuse_keys_of_others(params);
   read_sizes(params);
   read_context(params);
   ModelSpec model;
-  if (!params.reader.error()) model.layers.resize(static_cast<std::size_t>(params.layers));
+  if (!config.failed()) model.layers.resize(static_cast<std::size_t>(params.layers));
   if (is_meta(config)) {
     read_meta_base(params);
     read_meta_scaling(params);
@@ -294,7 +290,8 @@ Result<ModelSpec> resolve_params_json(const ConfigObject& config, const ResolveO
     read_mistral_scaling(params);
     read_mistral_temperature(params, model);
   }
-  return finish(std::move(params), std::move(model), options);
+  finish(params, options, model);
+  return model;
 }
 
 }  // namespace rotary

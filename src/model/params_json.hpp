@@ -4,17 +4,16 @@
 // halves.
 #pragma once
 
-#include "model/json/config_json.hpp"
+#include "model/json/reader.hpp"
 #include "rotary/model_spec.hpp"
 
 namespace rotary {
 
 // Whether the config is a params.json: it has dim and n_heads, but no model_type of Hugging Face.
-[[nodiscard]] bool is_params_json(const ConfigObject& config);
+[[nodiscard]] bool is_params_json(const Reader& config);
 
 // Errors: malformed_input for missing or mistyped values; unsupported for unknown keys about rotary
 // embedding, and for values that the file omits and its readers disagree about.
-[[nodiscard]] Result<ModelSpec> resolve_params_json(const ConfigObject& config,
-                                                    const ResolveOptions& options);
+[[nodiscard]] ModelSpec resolve_params_json(const Reader& config, const ResolveOptions& options);
 
 }  // namespace rotary

@@ -10,6 +10,7 @@
 #include "model/families.hpp"
 #include "model/json/config_json.hpp"
 #include "model/json/overrides.hpp"
+#include "model/json/reader.hpp"
 #include "model/json/spelling.hpp"
 #include "model/model_config.hpp"
 #include "model/params_json.hpp"
@@ -21,94 +22,74 @@
 namespace rotary {
 namespace {
 
-Error unknown_family_error(const LanguageConfig& config) {
+void refuse_unknown_family(LanguageConfig& config) {
   const std::string got =
       config.family.empty() ? "none" : message("'", shorten(config.family), "'");
   const auto names = family_names();
   const std::string suggestion = did_you_mean(config.family, names);
-  return unsupported(config.object.path, "model_type must be one of the ", names.size(),
-                     " families in docs/families.md; got ", got,
-                     suggestion.empty() ? "." : suggestion,
-                     " State the pairing, half, interleaved or interleaved_to_half "
-                     "(ResolveOptions::pairing; in the "
-                     "tool --pairing), if you know which features of this model turn together");
-}
-
-Result<Family> choose_family(const LanguageConfig& config, const ResolveOptions& options) {
-  const Family* const known = find_family(config.family);
-  if (known == nullptr) {
-    if (options.pairing) return unknown_family(*options.pairing);
-    return unknown_family_error(config);
-  }
-  return *known;
+  config.reader.not_supported(
+      "model_type must be one of the ", names.size(), " families in docs/families.md; got ", got,
+      suggestion.empty() ? "." : suggestion,
+      " State the pairing, half, interleaved or interleaved_to_half (ResolveOptions::pairing; in "
+      "the tool --pairing), if you know which features of this model turn together");
 }
 
 // A pairing in the options overrides the family and its config.
 void override_pairing(const ResolveOptions& options, ModelConfig& config) {
-  Family& family = config.family;
-  if (!options.pairing || *options.pairing == family.pairing) return;
+  if (!options.pairing || *options.pairing == config.pairing) return;
   if (config.encoding != LayerEncoding::rotary) return;
-  config.warnings.push_back(message("pairing ", to_string(*options.pairing),
-                                    " as asked, although the family ", family.model_type, " has ",
-                                    to_string(family.pairing)));
-  family.pairing = *options.pairing;
-}
-
-void append(std::vector<std::string>& warnings, const std::vector<std::string>& more) {
-  warnings.insert(warnings.end(), more.begin(), more.end());
+  if (!config.family.model_type.empty()) {
+    config.reader.findings().warn("pairing ", to_string(*options.pairing),
+                                  " as asked, although the family ", config.family.model_type,
+                                  " has ", to_string(config.pairing));
+  }
+  config.pairing = *options.pairing;
 }
 
 // One entry for each dictionary of the config: one for all layers, or one for each layer type.
-Status resolve_rotaries(const ModelConfig& config, const ResolveOptions& options,
-                        ModelSpec& model) {
+void resolve_rotaries(const ModelConfig& config, const ResolveOptions& options, ModelSpec& model) {
   for (const LayerTypeRope& each : config.layout.ropes) {
-    auto rotary = resolve_rotary(config, each, options, model.warnings);
-    if (!rotary) return std::move(rotary).error();
+    auto rotary = resolve_rotary(config, each, options);
+    if (!rotary) return;
     model.rotary.push_back(*std::move(rotary));
   }
-  return {};
 }
 
-void warn_about_context(const ModelConfig& config, const ResolveOptions& options,
-                        ModelSpec& model) {
+void warn_about_context(const ModelConfig& config, const ResolveOptions& options) {
   if (!options.context_tokens || !config.max_position_embeddings) return;
   if (*options.context_tokens <= *config.max_position_embeddings) return;
-  model.warnings.push_back(message("a context of ", *options.context_tokens, " tokens is beyond ",
-                                   config.object.path, config.family.keys.positions, ", ",
-                                   *config.max_position_embeddings));
+  config.reader.findings().warn("a context of ", *options.context_tokens, " tokens is beyond ",
+                                config.reader.path(), config.family.keys.positions, ", ",
+                                *config.max_position_embeddings);
 }
 
 // Qwen 1: beyond seq_length its code computes a new base for each length; no rule here does that.
-Status check_use_dynamic_ntk(const ModelConfig& config, const ResolveOptions& options) {
-  if (config.family.temperature != TemperatureKeys::use_logn_attn) return {};
-  const auto dynamic = read_boolean(config.object, "use_dynamic_ntk");
-  if (!dynamic) return dynamic.error();
+void check_use_dynamic_ntk(const ModelConfig& config, const ResolveOptions& options) {
+  if (config.family.layers.temperature != TemperatureKeys::use_logn_attn) return;
+  const bool is_dynamic = config.reader.boolean("use_dynamic_ntk").value_or(false);
   const auto trained = config.max_position_embeddings;
-  if (!dynamic->value_or(false) || !options.context_tokens || !trained) return {};
-  if (*options.context_tokens <= *trained) return {};
-  return unsupported(config.object.path, "use_dynamic_ntk is supported up to a context of ",
-                     config.family.keys.positions, ", ", *trained, "; got ",
-                     *options.context_tokens);
+  if (!is_dynamic || !options.context_tokens || !trained) return;
+  if (*options.context_tokens <= *trained) return;
+  config.reader.not_supported("use_dynamic_ntk is supported up to a context of ",
+                              config.family.keys.positions, ", ", *trained, "; got ",
+                              *options.context_tokens);
 }
 
-Result<ModelSpec> resolve_config(const ConfigObject& object, const ResolveOptions& options) {
+ModelSpec resolve_config(const Reader& reader, const ResolveOptions& options) {
   ModelSpec model;
-  const auto language = find_language_config(object, model.warnings);
-  if (!language) return language.error();
-  model.model_type = language->model_type;
-  auto family = choose_family(*language, options);
-  if (!family) return std::move(family).error();
-  auto config = read_model_config(language->object, *family);
-  if (!config) return std::move(config).error();
-  override_pairing(options, *config);
-  append(model.warnings, config->warnings);
-  if (auto status = resolve_rotaries(*config, options, model); !status)
-    return std::move(status).error();
-  if (auto status = resolve_layers(*config, model); !status) return std::move(status).error();
-  if (auto status = check_use_dynamic_ntk(*config, options); !status) {
-    return std::move(status).error();
-  }
-  warn_about_context(*config, options, model);
+  LanguageConfig language = find_language_config(reader);
+  if (reader.failed()) return model;
+  model.model_type = language.model_type;
+  const Family* const known = find_family(language.family);
+  if (known == nullptr && !options.pairing) refuse_unknown_family(language);
+  if (reader.failed()) return model;
+  ModelConfig config =
+      read_model_config(language.reader, known == nullptr ? unknown_family() : *known);
+  override_pairing(options, config);
+  if (!reader.failed()) resolve_rotaries(config, options, model);
+  if (!reader.failed()) resolve_layers(config, model);
+  if (!reader.failed()) check_use_dynamic_ntk(config, options);
+  warn_about_context(config, options);
   return model;
 }
 
@@ -147,11 +128,13 @@ Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& op
     if (auto status = apply_overrides(*json, options.overrides); !status) {
       return std::move(status).error();
     }
-    const ConfigObject object{.object = &*json, .path = ""};
-    auto model = is_params_json(object) ? resolve_params_json(object, options)
-                                        : resolve_config(object, options);
-    if (!model) return model;
-    if (auto status = check_temperatures(*model); !status) return std::move(status).error();
+    Findings findings;
+    const Reader reader(*json, "", findings);
+    ModelSpec model = is_params_json(reader) ? resolve_params_json(reader, options)
+                                             : resolve_config(reader, options);
+    if (findings.failed()) return *std::move(findings.error);
+    model.warnings = std::move(findings.warnings);
+    if (auto status = check_temperatures(model); !status) return std::move(status).error();
     return model;
   });
 }

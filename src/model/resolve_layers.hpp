@@ -5,11 +5,10 @@
 
 #include "model/model_config.hpp"
 #include "rotary/model_spec.hpp"
-#include "rotary/result.hpp"
 
 namespace rotary {
 
 // Fills model.layers; warns if it cannot.
-[[nodiscard]] Status resolve_layers(const ModelConfig& config, ModelSpec& model);
+void resolve_layers(const ModelConfig& config, ModelSpec& model);
 
 }  // namespace rotary

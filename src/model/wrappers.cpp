@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
-#include "base/message.hpp"
+#include "model/json/config_json.hpp"
 #include "model/rope/rope_keys.hpp"
 
 namespace rotary {
@@ -98,14 +99,13 @@ const Wrapper* find_wrapper(std::string_view model_type) {
 }
 
 // Rope keys outside the language model's config have no effect; warns if they disagree with it.
-void warn_about_outer_keys(const ConfigObject& outer, const ConfigObject& inner,
-                           std::vector<std::string>& warnings) {
-  for (const auto& [key, value] : outer.object->object()) {
+void warn_about_outer_keys(Reader& outer, const Reader& inner) {
+  for (const auto& [key, value] : outer.members()) {
     if (value.is_null() || !speaks_of_rope(key)) continue;
-    const Json* const within = find(inner, key);
+    const Json* const within = inner.find(key);
     if (within != nullptr && *within == value) continue;
-    warnings.push_back(message(outer.path, shorten(key), " is ignored: the language model's is in ",
-                               inner.path.substr(0, inner.path.size() - 1)));
+    outer.warn(shorten(key), " is ignored: the language model's is in ",
+               inner.path().substr(0, inner.path().size() - 1));
   }
 }
 
@@ -116,16 +116,15 @@ bool has_own_language_model(const Wrapper& wrapper) {
   return text.substr(0, wrapper.model_type.size()) == wrapper.model_type;
 }
 
-Result<std::string> model_type_of(const ConfigObject& config, std::string_view assumed) {
-  const auto model_type = read_string(config, "model_type");
-  if (!model_type) return model_type.error();
-  return model_type->value_or(std::string(assumed));
+LanguageConfig language_config(Reader config, std::string_view assumed_type) {
+  const std::string type = config.text("model_type").value_or(std::string(assumed_type));
+  return {.reader = std::move(config), .model_type = type, .family = type};
 }
 
 // The inner config if its model_type equals the outer one: Ministral 3 in MLC's list of models,
 // where the published config says mistral3 outside.
 const Json* language_model_of_same_type(const LanguageConfig& found) {
-  const Json* const inner = find(found.object, "text_config");
+  const Json* const inner = found.reader.find("text_config");
   if (inner == nullptr || !inner->is_object()) return nullptr;
   const Json* const inner_type = inner->find("model_type");
   return inner_type != nullptr && *inner_type == found.model_type ? inner : nullptr;
@@ -135,33 +134,28 @@ const Json* language_model_of_same_type(const LanguageConfig& found) {
 
 std::span<const Wrapper> wrappers() { return list; }
 
-Result<LanguageConfig> find_language_config(const ConfigObject& config,
-                                            std::vector<std::string>& warnings) {
-  auto model_type = model_type_of(config, "");
-  if (!model_type) return std::move(model_type).error();
-  LanguageConfig found{.object = config, .model_type = *model_type, .family = *model_type};
+LanguageConfig find_language_config(const Reader& config) {
+  LanguageConfig found = language_config(config, "");
   while (const Wrapper* const wrapper = find_wrapper(found.family)) {
-    const Json* const inner = find(found.object, wrapper->key);
+    const Json* const inner = found.reader.find(wrapper->key);
     if (inner == nullptr && has_own_language_model(*wrapper)) {
       found.family = wrapper->text_model_type;
       continue;
     }
     if (inner == nullptr || !inner->is_object()) {
-      return malformed_input(found.object.path, wrapper->key, " must be an object, because a ",
-                             wrapper->model_type, " keeps its language model's config there; got ",
+      found.reader.malformed(wrapper->key, " must be an object, because a ", wrapper->model_type,
+                             " keeps its language model's config there; got ",
                              inner == nullptr ? std::string("none") : describe(*inner));
+      return found;
     }
-    const ConfigObject deeper{.object = inner,
-                              .path = message(found.object.path, wrapper->key, ".")};
-    warn_about_outer_keys(found.object, deeper, warnings);
-    model_type = model_type_of(deeper, wrapper->text_model_type);
-    if (!model_type) return std::move(model_type).error();
-    found = {.object = deeper, .model_type = *model_type, .family = *model_type};
+    const Reader deeper = *found.reader.object(wrapper->key);
+    warn_about_outer_keys(found.reader, deeper);
+    found = language_config(deeper, wrapper->text_model_type);
   }
-  if (const Json* const inner = language_model_of_same_type(found); inner != nullptr) {
-    const ConfigObject deeper{.object = inner, .path = message(found.object.path, "text_config.")};
-    warn_about_outer_keys(found.object, deeper, warnings);
-    found.object = deeper;
+  if (language_model_of_same_type(found) != nullptr) {
+    const Reader deeper = *found.reader.object("text_config");
+    warn_about_outer_keys(found.reader, deeper);
+    found.reader = deeper;
   }
   return found;
 }

@@ -5,10 +5,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "model/json/config_json.hpp"
-#include "rotary/result.hpp"
+#include "model/json/reader.hpp"
 
 namespace rotary {
 
@@ -21,14 +19,13 @@ struct Wrapper {
 [[nodiscard]] std::span<const Wrapper> wrappers();
 
 struct LanguageConfig {
-  ConfigObject object;
+  Reader reader;
   std::string model_type;  // as in the config; empty if it has none
   std::string family;      // as model_type, except for a wrapper in its flat form
 };
 
 // The config of the language model: the config itself, or the one inside its wrappers. A wrapper
 // with a language model of its own kind may be flat, as in older files.
-[[nodiscard]] Result<LanguageConfig> find_language_config(const ConfigObject& config,
-                                                          std::vector<std::string>& warnings);
+[[nodiscard]] LanguageConfig find_language_config(const Reader& config);
 
 }  // namespace rotary

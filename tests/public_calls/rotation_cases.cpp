@@ -67,6 +67,8 @@ void add_frequencies(std::vector<Case>& cases) {
   for (const NamedSpec& each : specs()) {
     cases.push_back(case_of("rotary::make_frequencies(rotary::RotarySpec", each.what,
                             [spec = each.spec] { return make_frequencies(spec, 64); }));
+    cases.push_back(case_of("rotary::validate(rotary::RotarySpec", each.what,
+                            [spec = each.spec] { return validate(spec, 64); }));
   }
   for (const std::size_t pairs : {std::size_t{8}, std::size_t{7}}) {
     cases.push_back({.symbol = "rotary::make_frequencies(rotary::HeadWindow",

@@ -23,6 +23,7 @@ RotarySpec spec_with(double base, const Scaling& scaling) {
 
 void expect_refused(const RotarySpec& spec, std::initializer_list<std::string_view> parts) {
   EXPECT_TRUE(test::fails(make_frequencies(spec), ErrorCode::invalid_argument, parts));
+  EXPECT_TRUE(test::fails(validate(spec), ErrorCode::invalid_argument, parts));
 }
 
 TEST(FrequenciesErrors, Base) {

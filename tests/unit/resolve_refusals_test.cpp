@@ -3,6 +3,10 @@
 // wrong.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "support/resolving.hpp"
 
 namespace rotary {
@@ -39,6 +43,37 @@ TEST(ResolveRefusals, UnknownKeyOfARule) {
                             {"rope_scaling.factor", "default"}));
   EXPECT_TRUE(not_supported(scaled(R"("rope_type": "default", "mrope_section": [16, 24, 24])"),
                             {"mrope_section"}));
+}
+
+// The fault that is read first is named. The order: rope keys, head sizes, layers, lengths, the
+// base, the fraction, the dictionary, layers that rotate.
+TEST(ResolveRefusals, NameTheFirstFault) {
+  const std::vector<std::pair<std::string, std::string>> in_order = {
+      {R"("use_ropes": 1)", "use_ropes is not understood"},
+      {R"("head_dim": "x")", "head_dim must be an integer"},
+      {R"("num_hidden_layers": 0)", "num_hidden_layers must be in 1.."},
+      {R"("max_position_embeddings": 0)", "max_position_embeddings must be >= 1"},
+      {R"("rope_theta": "x")", "rope_theta must be a number"},
+      {R"("partial_rotary_factor": [])", "partial_rotary_factor must be a number"},
+      {R"("rope_scaling": {"rope_type": "linear"})", "rope_scaling.factor must be given"},
+      {R"("no_rope_layers": [2])", "no_rope_layers must hold 0 and 1"}};
+  std::string config = R"("hidden_size": 64, "num_attention_heads": 1,
+                          "layer_types": ["full_attention"], "model_type": "smollm3")";
+  for (auto fault = in_order.rbegin(); fault != in_order.rend(); ++fault) {
+    config.append(", ").append(fault->first);
+    const auto got = resolve(test::json_object(config));
+    ASSERT_FALSE(got) << fault->second;
+    EXPECT_NE(got.error().message.find(fault->second), std::string::npos) << got.error().message;
+  }
+}
+
+// An unknown key of a dictionary is named before a missing one, whose misspelling it may be, but
+// not before a fault of the keys outside.
+TEST(ResolveRefusals, NameTheMisspeltKeyAndNotTheMissingOne) {
+  const std::string dictionary = R"("rope_scaling": {"rope_type": "linear", "facter": 2})";
+  EXPECT_TRUE(
+      not_supported(llama_with(dictionary), {"rope_scaling.facter", "did you mean factor"}));
+  EXPECT_TRUE(malformed(llama_with(R"("rope_theta": "x", )" + dictionary), {"rope_theta must be"}));
 }
 
 TEST(ResolveRefusals, UnknownTopLevelKeyAboutRotaryEmbedding) {

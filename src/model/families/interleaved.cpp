@@ -13,30 +13,32 @@ namespace {
 constexpr Family gptj(std::string_view model_type) {
   return {.model_type = model_type,
           .pairing = Pairing::interleaved,
-          .base = 10000,
-          .rotary_dim = 64,
-          .partial = PartialRotary::dimension,
-          .reads_head_dim = false,
-          .reads_rope_parameters = false,
+          .base = {10000},
+          .part = {.given_by = PartialRotary::dimension, .rotary_dim = 64},
+          .head = {.reads_dim = false},
+          .rope = {.is_read = false},
           .keys = gpt_keys};
 }
 
 constexpr Family glm(std::string_view model_type) {
   return {.model_type = model_type,
           .pairing = Pairing::interleaved,
-          .base = 10000,
-          .fraction = 0.5,
-          .partial = PartialRotary::fraction,
-          .head_dim = 128};
+          .base = {10000},
+          .part = {.given_by = PartialRotary::fraction, .fraction = 0.5},
+          .head = {.dim = 128}};
 }
 
 constexpr Family ernie(std::string_view model_type, std::int64_t head_dim) {
   return {.model_type = model_type,
           .pairing = Pairing::interleaved,
-          .base = 500000,
+          .base = {500000},
           .rounding = Rounding::result,
-          .head_dim = head_dim};
+          .head = {.dim = head_dim}};
 }
+
+constexpr std::string_view privacy_filter_rope =
+    R"({"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
+                   "truncate": false, "original_max_position_embeddings": 4096})";
 
 constexpr std::array interleaved_rows = {
     gptj("gptj"),
@@ -45,38 +47,37 @@ constexpr std::array interleaved_rows = {
     glm("glm4"),
     ernie("ernie4_5", 128),
     ernie("ernie4_5_moe", 0),
-    Family{
-        .model_type = "helium", .pairing = Pairing::interleaved, .base = 100000, .head_dim = 128},
+    Family{.model_type = "helium",
+           .pairing = Pairing::interleaved,
+           .base = {100000},
+           .head = {.dim = 128}},
     // cohere/modeling_cohere.py: q and k are float32, cos and sin are not.
     Family{.model_type = "cohere",
            .pairing = Pairing::interleaved,
-           .base = 500000,
+           .base = {500000},
            .rounding = Rounding::table},
     Family{.model_type = "blt_global_transformer",
            .pairing = Pairing::interleaved,
-           .base = 500000,
+           .base = {500000},
            .source = "blt"},
     Family{.model_type = "openai_privacy_filter",
            .pairing = Pairing::interleaved,
-           .base = 150000,
-           .head_dim = 64,
-           .default_rope =
-               R"({"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
-                   "truncate": false, "original_max_position_embeddings": 4096})",
+           .base = {150000},
+           .head = {.dim = 64},
+           .rope = {.otherwise = privacy_filter_rope},
            .note = "without rope_parameters its class has scaling of its own"},
     Family{.model_type = "moonshine",
            .pairing = Pairing::interleaved,
-           .base = 10000,
-           .fraction = 0.9,
-           .partial = PartialRotary::fraction,
+           .base = {10000},
+           .part = {.given_by = PartialRotary::fraction, .fraction = 0.9},
            .keys = {.heads = "decoder_num_attention_heads", .layers = "decoder_num_hidden_layers"},
            .note = "the decoder's layers; the encoder's rotate alike"},
     // roformer/modeling_roformer.py: the table is computed in double; the base is fixed in code.
     Family{.model_type = "roformer",
            .pairing = Pairing::interleaved,
-           .base = 10000,
+           .base = {10000},
            .rounding = Rounding::double_angle,
-           .reads_rope_parameters = false},
+           .rope = {.is_read = false}},
 };
 
 }  // namespace

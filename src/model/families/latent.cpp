@@ -14,13 +14,13 @@ constexpr Family deepseek_v3(std::string_view model_type, std::optional<double> 
                              std::int64_t nope_dim) {
   return {.model_type = model_type,
           .pairing = Pairing::interleaved_to_half,
-          .base = base,
-          .latent = LatentAttention{.rope_dim = 64, .nope_dim = nope_dim}};
+          .base = {base},
+          .head = {.latent = LatentAttention{.rope_dim = 64, .nope_dim = nope_dim}}};
 }
 
 // As deepseek_v3, but rope_interleave: false selects rotate_half.
 constexpr Family with_switch(Family family) {
-  family.interleave_key = "rope_interleave";
+  family.pairing_switch.key = "rope_interleave";
   return family;
 }
 
@@ -31,8 +31,8 @@ constexpr std::string_view mistral4_rope =
 
 constexpr Family mistral4() {
   Family family = with_switch(deepseek_v3("mistral4", 10000, 64));
-  family.default_rope = mistral4_rope;
-  family.temperature = TemperatureKeys::llama_4_scaling_beta;
+  family.rope.otherwise = mistral4_rope;
+  family.layers.temperature = TemperatureKeys::llama_4_scaling_beta;
   family.note = "queries grow with the position (llama_4_scaling_beta)";
   return family;
 }
@@ -60,9 +60,9 @@ constexpr std::array latent_rows = {
     // deepseek_v2/modeling_deepseek_v2.py: complex numbers in float32.
     Family{.model_type = "deepseek_v2",
            .pairing = Pairing::interleaved,
-           .base = 10000,
+           .base = {10000},
            .rounding = Rounding::result,
-           .latent = LatentAttention{}},
+           .head = {.latent = LatentAttention{}}},
     with_switch(deepseek_v3("deepseek_v3", 10000, 128)),
     deepseek_v32(),
     kimi_k2(),
@@ -74,8 +74,8 @@ constexpr std::array latent_rows = {
     deepseek_v3("axk2", 10000, 128),
     mistral4(),
     Family{.model_type = "minicpm3",
-           .base = 10000,
-           .latent = LatentAttention{.rope_dim = 32, .nope_dim = 64}},
+           .base = {10000},
+           .head = {.latent = LatentAttention{.rope_dim = 32, .nope_dim = 64}}},
 };
 
 }  // namespace

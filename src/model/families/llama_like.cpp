@@ -9,7 +9,7 @@ namespace rotary {
 namespace {
 
 constexpr Family llama_like(std::string_view model_type, double base, std::int64_t head_dim = 0) {
-  return {.model_type = model_type, .base = base, .head_dim = head_dim};
+  return {.model_type = model_type, .base = {base}, .head = {.dim = head_dim}};
 }
 
 constexpr Family with_source(Family family, std::string_view source) {
@@ -24,7 +24,7 @@ constexpr Family in_float32(Family family) {
 }
 
 constexpr Family with_default_rope(Family family, std::string_view rope_parameters) {
-  family.default_rope = rope_parameters;
+  family.rope.otherwise = rope_parameters;
   family.note = "without rope_parameters its class has scaling of its own";
   return family;
 }
@@ -89,56 +89,47 @@ constexpr std::array llama_like_rows = {
     with_source(llama_like("emu3_text_model", 1e6), "emu3"),
     with_source(llama_like("mllama_text_model", 500000), "mllama"),
     Family{.model_type = "ministral3",
-           .base = 10000,
-           .head_dim = 128,
-           .default_rope = ministral3_rope,
-           .temperature = TemperatureKeys::llama_4_scaling_beta,
+           .base = {10000},
+           .head = {.dim = 128},
+           .rope = {.otherwise = ministral3_rope},
+           .layers = {.temperature = TemperatureKeys::llama_4_scaling_beta},
            .note = "queries grow with the position (llama_4_scaling_beta)"},
     // jetmoe/configuration_jetmoe.py: head_dim is kv_channels.
     Family{.model_type = "jetmoe",
-           .base = 10000,
-           .head_dim = 128,
+           .base = {10000},
+           .head = {.dim = 128},
            .keys = {.head_dim = "kv_channels"}},
     // Names of configuration_dbrx.py; rope_theta is in attn_config.
     Family{.model_type = "dbrx",
-           .base = 10000,
-           .base_object = "attn_config",
+           .base = {.otherwise = 10000, .object = "attn_config"},
            .keys = {.hidden_size = "d_model",
                     .heads = "n_heads",
                     .layers = "n_layers",
                     .positions = "max_seq_len"}},
     // gpt_neox_japanese/configuration_gpt_neox_japanese.py: rotary_pct is 1 by default.
     Family{.model_type = "gpt_neox_japanese",
-           .base = 10000,
-           .base_key = "rotary_emb_base",
-           .fraction_key = "rotary_pct",
-           .partial = PartialRotary::fraction},
+           .base = {.otherwise = 10000, .key = "rotary_emb_base"},
+           .part = {.given_by = PartialRotary::fraction, .key = "rotary_pct"}},
     // nanochat/modeling_nanochat.py: rotate_half is cat(x2, -x1), so positions rotate backwards.
     Family{.model_type = "nanochat",
-           .base = 10000,
+           .base = {10000},
            .sense = Sense::negative,
            .note = "positive positions turn by a negative angle"},
     Family{.model_type = "hunyuan_v1_dense",
-           .base = 10000,
-           .rope_dialect = RopeDialect::hunyuan,
+           .base = {10000},
+           .rope = {.dialect = RopeDialect::hunyuan},
            .note = "rope_type dynamic with alpha is a fixed NTK-aware scaling"},
     Family{.model_type = "hunyuan_v1_moe",
-           .base = 10000,
-           .rope_dialect = RopeDialect::hunyuan,
+           .base = {10000},
+           .rope = {.dialect = RopeDialect::hunyuan},
            .note = "rope_type dynamic with alpha is a fixed NTK-aware scaling"},
-    Family{.model_type = "phimoe", .base = 1e6, .rope_dialect = RopeDialect::phi3},
+    Family{.model_type = "phimoe", .base = {1e6}, .rope = {.dialect = RopeDialect::phi3}},
     // nomic_bert: the older names are from its own code, before Transformers had the family.
     Family{.model_type = "nomic_bert",
-           .base = 1000,
-           .other_base_key = "rotary_emb_base",
-           .other_fraction_key = "rotary_emb_fraction",
-           .interleave_key = "rotary_emb_interleaved",
-           .interleaved_pairing = Pairing::interleaved,
-           .partial = PartialRotary::fraction,
-           .keys = {.hidden_size = "n_embd",
-                    .heads = "n_head",
-                    .layers = "n_layer",
-                    .positions = "n_positions"}},
+           .pairing_switch = {.key = "rotary_emb_interleaved", .if_true = Pairing::interleaved},
+           .base = {.otherwise = 1000, .other_key = "rotary_emb_base"},
+           .part = {.given_by = PartialRotary::fraction, .other_key = "rotary_emb_fraction"},
+           .keys = gpt_keys},
 };
 
 }  // namespace

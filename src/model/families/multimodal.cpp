@@ -12,22 +12,21 @@ namespace {
 constexpr Family whole_head(std::string_view model_type, double base, std::int64_t head_dim,
                             std::string_view source) {
   return {.model_type = model_type,
-          .base = base,
-          .head_dim = head_dim,
-          .sections = SectionKeys::accepted,
+          .base = {base},
+          .head = {.dim = head_dim},
+          .rope = {.sections = SectionKeys::accepted},
           .source = source};
 }
 
 constexpr Family qwen3_5(std::string_view model_type, std::string_view source) {
   return {.model_type = model_type,
-          .base = 10000,
-          .fraction = 0.25,
-          .partial = PartialRotary::fraction,
-          .head_dim = 256,
-          .sections = SectionKeys::accepted,
-          .pattern = {.interval_key = "full_attention_interval",
-                      .interval = 4,
-                      .other_type = "linear_attention"},
+          .base = {10000},
+          .part = {.given_by = PartialRotary::fraction, .fraction = 0.25},
+          .head = {.dim = 256},
+          .rope = {.sections = SectionKeys::accepted},
+          .layers = {.pattern = {.interval_key = "full_attention_interval",
+                                 .interval = 4,
+                                 .other_type = "linear_attention"}},
           .note = "three layers of four have no attention",
           .source = source};
 }
@@ -36,10 +35,9 @@ constexpr Family glm4v(std::string_view model_type, Pairing pairing, double frac
                        std::string_view source) {
   return {.model_type = model_type,
           .pairing = pairing,
-          .base = 10000,
-          .fraction = fraction,
-          .partial = PartialRotary::fraction,
-          .sections = SectionKeys::accepted,
+          .base = {10000},
+          .part = {.given_by = PartialRotary::fraction, .fraction = fraction},
+          .rope = {.sections = SectionKeys::accepted},
           .source = source};
 }
 
@@ -59,9 +57,9 @@ constexpr std::array multimodal_rows = {
     glm4v("glm_image_text", Pairing::half, 1, "glm_image"),
     Family{.model_type = "ernie4_5_vl_moe_text",
            .pairing = Pairing::interleaved,
-           .base = 500000,
+           .base = {500000},
            .rounding = Rounding::result,
-           .sections = SectionKeys::accepted,
+           .rope = {.sections = SectionKeys::accepted},
            .note = "mrope_section is in the order height, width, time",
            .source = "ernie4_5_vl_moe"},
 };

@@ -30,8 +30,8 @@ constexpr std::array other_encodings_rows = {
            .keys = {.hidden_size = "d_model", .heads = "n_heads", .layers = "n_layers"}},
     // falcon/modeling_falcon.py: the key alibi, false by default in its class.
     Family{.model_type = "falcon",
-           .base = 10000,
            .read_encoding = alibi_or_rotary,
+           .base = {10000},
            .keys = {.heads = "n_head", .layers = "n_layer"},
            .note = "alibi: true has linear biases instead"},
     encoded("t5", LayerEncoding::t5_bias, t5_keys),
@@ -65,8 +65,8 @@ constexpr std::array other_encodings_rows = {
     // esm/modeling_esm.py: absolute (a learned vector) unless position_embedding_type is rotary. q
     // and k are float32, cos and sin are not. Queries are scaled before they are rotated.
     Family{.model_type = "esm",
-           .base = 10000,
            .read_encoding = rotary_or_learned,
+           .base = {10000},
            .rounding = Rounding::table,
            .note = "rotates if position_embedding_type is rotary, as in ESM-2"},
 };

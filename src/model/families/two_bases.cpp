@@ -12,20 +12,19 @@ constexpr LayerPattern every_sixth_full = {.interval_key = "sliding_window_patte
 
 constexpr Family gemma3(std::string_view model_type, std::string_view source) {
   return {.model_type = model_type,
-          .base = {},
-          .head_dim = 256,
-          .two_bases = TwoBases{.full_key = "rope_theta",
-                                .full = 1e6,
-                                .sliding_key = "rope_local_base_freq",
-                                .sliding = 10000},
-          .pattern = every_sixth_full,
+          .head = {.dim = 256},
+          .rope = {.two_bases = TwoBases{.full_key = "rope_theta",
+                                         .full = 1e6,
+                                         .sliding_key = "rope_local_base_freq",
+                                         .sliding = 10000}},
+          .layers = {.pattern = every_sixth_full},
           .note = "sliding layers have the base 10000 and no scaling",
           .source = source};
 }
 
 constexpr Family gemma3n() {
   Family family = gemma3("gemma3n_text", "gemma3n");
-  family.pattern = {.interval = 5};
+  family.layers.pattern = {.interval = 5};
   return family;
 }
 
@@ -33,14 +32,14 @@ constexpr Family gemma3n() {
 constexpr Family modernbert(std::string_view model_type, std::string_view source) {
   return {.model_type = model_type,
           .rounding = Rounding::table,
-          .two_bases = TwoBases{.full_key = "global_rope_theta",
-                                .full = 160000,
-                                .sliding_key = "local_rope_theta",
-                                .sliding = 10000,
-                                .scaled = ScaledLayers::all},
-          .pattern = {.interval_key = "global_attn_every_n_layers",
-                      .interval = 3,
-                      .full = FullLayer::first},
+          .rope = {.two_bases = TwoBases{.full_key = "global_rope_theta",
+                                         .full = 160000,
+                                         .sliding_key = "local_rope_theta",
+                                         .sliding = 10000,
+                                         .scaled = ScaledLayers::all}},
+          .layers = {.pattern = {.interval_key = "global_attn_every_n_layers",
+                                 .interval = 3,
+                                 .full = FullLayer::first}},
           .note = "global and local layers have bases of their own",
           .source = source};
 }
@@ -52,12 +51,10 @@ constexpr std::string_view gemma4_rope =
 
 constexpr Family gemma4(std::string_view model_type, std::string_view source) {
   return {.model_type = model_type,
-          .base = 10000,
-          .head_dim = 256,
-          .full_head_dim_key = "global_head_dim",
-          .full_head_dim = 512,
-          .default_rope = gemma4_rope,
-          .pattern = every_sixth_full,
+          .base = {10000},
+          .head = {.dim = 256, .full_dim_key = "global_head_dim", .full_dim = 512},
+          .rope = {.otherwise = gemma4_rope},
+          .layers = {.pattern = every_sixth_full},
           .note = "full layers have heads of global_head_dim features",
           .source = source};
 }
@@ -80,11 +77,11 @@ constexpr std::string_view zaya_rope =
 constexpr Family per_type(std::string_view model_type, std::string_view rope,
                           std::string_view only_type) {
   return {.model_type = model_type,
-          .base = 10000,
-          .partial = PartialRotary::fraction,
-          .head_dim = 128,
-          .default_rope = rope,
-          .pattern = {.interval = 1, .full_type = only_type},
+          .base = {10000},
+          .part = {.given_by = PartialRotary::fraction},
+          .head = {.dim = 128},
+          .rope = {.otherwise = rope},
+          .layers = {.pattern = {.interval = 1, .full_type = only_type}},
           .note = "full and sliding layers have bases and fractions of their own"};
 }
 
@@ -100,45 +97,44 @@ constexpr std::array two_bases_rows = {
     modernbert("modernbert-decoder", "modernbert_decoder"),
     Family{.model_type = "olmo3",
            .rounding = Rounding::result,
-           .two_bases = TwoBases{.full_key = "rope_theta",
-                                 .full = 500000,
-                                 .sliding_key = "rope_theta",
-                                 .sliding = 500000},
-           .pattern = {.interval = 4},
+           .rope = {.two_bases = TwoBases{.full_key = "rope_theta",
+                                          .full = 500000,
+                                          .sliding_key = "rope_theta",
+                                          .sliding = 500000}},
+           .layers = {.pattern = {.interval = 4}},
            .note = "scaling is for the full layers alone"},
     // The model's own code uses the name swa_rope_theta.
     Family{.model_type = "mimo_v2_flash",
-           .fraction = 0.334,
-           .partial = PartialRotary::fraction,
-           .head_dim = 192,
-           .two_bases = TwoBases{.full_key = "rope_theta",
-                                 .full = 5e6,
-                                 .sliding_key = "swa_rope_theta",
-                                 .sliding = 10000},
-           .pattern = {.interval = 6, .full = FullLayer::last_and_zero},
+           .part = {.given_by = PartialRotary::fraction, .fraction = 0.334},
+           .head = {.dim = 192},
+           .rope = {.two_bases = TwoBases{.full_key = "rope_theta",
+                                          .full = 5e6,
+                                          .sliding_key = "swa_rope_theta",
+                                          .sliding = 10000}},
+           .layers = {.pattern = {.interval = 6, .full = FullLayer::last_and_zero}},
            .note = "a third of the head turns; sliding layers have the base 10000"},
     per_type("laguna", laguna_rope, "full_attention"),
     per_type("mellum", mellum_rope, "full_attention"),
     per_type("zaya", zaya_rope, "hybrid"),
     Family{.model_type = "step3p5",
-           .base = 10000,
-           .partial = PartialRotary::fraction,
-           .head_dim = 128,
-           .labels = RopeLabels::per_layer_lists,
+           .base = {10000},
+           .part = {.given_by = PartialRotary::fraction},
+           .head = {.dim = 128},
+           .rope = {.labels = RopeLabels::per_layer_lists},
            .note = "rope_theta and partial_rotary_factors may be lists, one entry for each layer",
            .source = "step3p7"},
     // deepseek_v4/modeling_deepseek_v4.py: the last features of a head are rotated, in float32 with
     // cos and sin of the activations' dtype; the attention's output is rotated back.
     Family{.model_type = "deepseek_v4",
            .pairing = Pairing::interleaved,
-           .base = 10000,
+           .base = {10000},
+           .part = {.given_by = PartialRotary::fraction,
+                    .fraction = 0.125,
+                    .window = Window::trailing},
            .rounding = Rounding::table,
-           .fraction = 0.125,
-           .partial = PartialRotary::fraction,
-           .head_dim = 512,
-           .window = Window::trailing,
-           .labels = RopeLabels::main_and_compress,
-           .pattern = {.interval = 1, .full_type = "compressed_sparse_attention"},
+           .head = {.dim = 512},
+           .rope = {.labels = RopeLabels::main_and_compress},
+           .layers = {.pattern = {.interval = 1, .full_type = "compressed_sparse_attention"}},
            .note = "the last 64 of 512 features turn; the attention's output is turned back"},
 };
 

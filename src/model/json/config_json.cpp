@@ -2,8 +2,8 @@
 #include "model/json/config_json.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -112,10 +112,6 @@ class StrictHandler final : public nlohmann::json_sax<nlohmann::json> {
   std::optional<Error> error_;
 };
 
-Error wrong_type(const ConfigObject& from, std::string_view key, std::string_view wanted) {
-  return malformed_input(from.path, key, " must be ", wanted, ", got ", describe(*find(from, key)));
-}
-
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view document) {
@@ -138,62 +134,6 @@ Result<Json> parse_config(std::string_view text, std::string_view document) {
     return malformed_input(document, " must be a JSON object, got ", describe(*config));
   }
   return config;
-}
-
-const Json* find(const ConfigObject& from, std::string_view key) {
-  if (key.empty()) return nullptr;
-  const Json* const found = from.object->find(key);
-  return found == nullptr || found->is_null() ? nullptr : found;
-}
-
-Result<std::optional<double>> read_number(const ConfigObject& from, std::string_view key) {
-  const Json* const value = find(from, key);
-  if (value == nullptr) return std::optional<double>();
-  if (!value->is_number()) return wrong_type(from, key, "a number");
-  return std::optional(value->number());
-}
-
-Result<std::optional<std::int64_t>> read_integer(const ConfigObject& from, std::string_view key) {
-  const Json* const value = find(from, key);
-  if (value == nullptr) return std::optional<std::int64_t>();
-  if (value->is_unsigned() && static_cast<std::uint64_t>(value->integer()) > std::uint64_t{1}
-                                                                                 << 53) {
-    return wrong_type(from, key, "an integer below 2^53");
-  }
-  if (value->is_integer()) return std::optional(value->integer());
-  if (!value->is_number()) return wrong_type(from, key, "an integer");
-  const double number = value->number();
-  if (number != std::floor(number) || std::abs(number) > 0x1p53)
-    return wrong_type(from, key, "an integer");
-  return std::optional(static_cast<std::int64_t>(number));
-}
-
-Result<std::optional<bool>> read_boolean(const ConfigObject& from, std::string_view key) {
-  const Json* const value = find(from, key);
-  if (value == nullptr) return std::optional<bool>();
-  if (!value->is_boolean()) return wrong_type(from, key, "true or false");
-  return std::optional(value->boolean());
-}
-
-Result<std::optional<std::string>> read_string(const ConfigObject& from, std::string_view key) {
-  const Json* const value = find(from, key);
-  if (value == nullptr) return std::optional<std::string>();
-  if (!value->is_string()) return wrong_type(from, key, "a string");
-  return std::optional(value->string());
-}
-
-Result<std::optional<std::vector<double>>> read_numbers(const ConfigObject& from,
-                                                        std::string_view key) {
-  const Json* const value = find(from, key);
-  if (value == nullptr) return std::optional<std::vector<double>>();
-  const bool is_list =
-      value->is_array() && std::all_of(value->array().begin(), value->array().end(),
-                                       [](const Json& each) { return each.is_number(); });
-  if (!is_list) return wrong_type(from, key, "an array of numbers");
-  std::vector<double> numbers;
-  numbers.reserve(value->size());
-  for (const Json& each : value->array()) numbers.push_back(each.number());
-  return std::optional(std::move(numbers));
 }
 
 std::string shorten(std::string_view text, std::size_t longest) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "base/message.hpp"
+#include "model/json/config_json.hpp"
 #include "model/rope/scaling_readers.hpp"
 
 namespace rotary {
@@ -9,28 +9,28 @@ namespace {
 
 // The factor of a config as in Transformers 5: the key factor, or else the ratio of the lengths.
 // Transformers 4.57, vLLM and llama.cpp use the ratio whatever factor says.
-double config_factor(DictionaryReader& reader, std::int64_t original) {
+double config_factor(RopeReader& reader, std::int64_t original) {
   const auto factor = reader.number("factor");
   const auto longest = reader.context().max_position_embeddings;
   if (!longest || original <= 0) {
     if (!factor) {
-      reader.fail(malformed_input(reader.from().path,
-                                  "factor must be given, got none (and no "
-                                  "max_position_embeddings to be divided by the original one)"));
+      reader.malformed(
+          "factor must be given, got none (and no max_position_embeddings to be divided by the "
+          "original one)");
     }
     return factor.value_or(0);
   }
   const double ratio = static_cast<double>(*longest) / static_cast<double>(original);
   if (!factor) return ratio;
   if (*factor != ratio) {
-    reader.warn(message(reader.from().path, "factor ", *factor,
-                        " is not max_position_embeddings / original_max_position_embeddings = ",
-                        ratio, ", which Transformers 4 and vLLM use; factor is used"));
+    reader.warn("factor ", *factor,
+                " is not max_position_embeddings / original_max_position_embeddings = ", ratio,
+                ", which Transformers 4 and vLLM use; factor is used");
   }
   return *factor;
 }
 
-LongRopeScaling read_lists(DictionaryReader& reader) {
+LongRopeScaling read_lists(RopeReader& reader) {
   LongRopeScaling rule;
   rule.short_factor = reader.required_numbers("short_factor");
   rule.long_factor = reader.required_numbers("long_factor");
@@ -44,16 +44,15 @@ LongRopeScaling read_lists(DictionaryReader& reader) {
 
 }  // namespace
 
-Scaling read_longrope(DictionaryReader& reader) { return read_lists(reader); }
+Scaling read_longrope(RopeReader& reader) { return read_lists(reader); }
 
-Scaling read_phi3_yarn(DictionaryReader& reader) {
+Scaling read_phi3_yarn(RopeReader& reader) {
   LongRopeScaling rule = read_lists(reader);
   if (rule.attention_factor || !(rule.factor > 1)) return rule;
   rule.attention_factor = 0.1 * std::log(rule.factor) + 1;
-  reader.warn(message(reader.from().path,
-                      "rope_type yarn of this family is LongRoPE with the "
-                      "attention factor 0.1 ln(factor) + 1; Transformers 5 "
-                      "reads it as longrope, with another factor"));
+  reader.warn(
+      "rope_type yarn of this family is LongRoPE with the attention factor 0.1 ln(factor) + 1; "
+      "Transformers 5 reads it as longrope, with another factor");
   return rule;
 }
 

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
-#include "base/message.hpp"
 #include "model/encoding_choice.hpp"
+#include "model/json/config_json.hpp"
 
 namespace rotary {
 namespace {
@@ -45,7 +46,7 @@ bool is_harmless(std::string_view key, const Json& value) {
 }
 
 bool reads_layer_key(const Family& family, std::string_view key) {
-  switch (family.rotary_layers) {
+  switch (family.layers.rotating) {
     case RotaryLayers::no_rope_layers:
       return key == "no_rope_layers" || key == "no_rope_layer_interval";
     case RotaryLayers::layer_rope_theta:
@@ -59,7 +60,7 @@ bool reads_layer_key(const Family& family, std::string_view key) {
 }
 
 bool reads_label_key(const Family& family, std::string_view key) {
-  switch (family.labels) {
+  switch (family.rope.labels) {
     case RopeLabels::main_and_compress:
       return key == "compress_rope_theta" || key == "qk_rope_head_dim";
     case RopeLabels::per_layer_lists:
@@ -99,39 +100,40 @@ bool speaks_of_rope(std::string_view original) {
 bool reads_key(const Family& family, std::string_view key) {
   if (key.empty()) return false;
   if (key == "rotary_dim") {
-    return family.partial == PartialRotary::dimension ||
-           family.rotary_dim_key != RotaryDimKey::ignored;
+    return family.part.given_by == PartialRotary::dimension ||
+           family.part.rotary_dim_key != RotaryDimKey::ignored;
   }
-  if (key == family.interleave_key) return true;
+  if (key == family.pairing_switch.key) return true;
   if (key == "use_mem_rope") return family.read_encoding == mem_rope_or_none;
-  if (family.latent && key == "qk_rope_head_dim") return true;
+  if (family.head.latent && key == "qk_rope_head_dim") return true;
   if (reads_layer_key(family, key) || reads_label_key(family, key)) return true;
-  if (!family.reads_rope_parameters) return false;
-  if (family.two_bases &&
-      (key == family.two_bases->full_key || key == family.two_bases->sliding_key))
-    return true;
-  const bool is_base = key == family.base_key && family.base_object.empty() && !family.two_bases;
-  return is_base || key == "rope_scaling" || key == "rope_parameters" ||
-         key == family.fraction_key || key == family.other_base_key ||
-         key == family.other_fraction_key || key == family.base_ratio_key;
+  if (!family.rope.is_read) return false;
+  const auto& bases = family.rope.two_bases;
+  if (bases && (key == bases->full_key || key == bases->sliding_key)) return true;
+  const bool is_base = key == family.base.key && family.base.object.empty() && !bases;
+  return is_base || key == "rope_scaling" || key == "rope_parameters" || key == family.part.key ||
+         key == family.base.other_key || key == family.part.other_key ||
+         key == family.base.ratio_key;
 }
 
-Status check_rope_keys(const ConfigObject& config, const Family& family,
-                       std::vector<std::string>& warnings) {
-  for (const auto& [key, value] : config.object->object()) {
+void refuse_rope_key(Reader& config, std::string_view key, const Json& value) {
+  config.not_supported(shorten(key),
+                       " is not understood, and ignoring it could turn keys wrongly; got ",
+                       describe(value));
+}
+
+void check_rope_keys(Reader& config, const Family& family) {
+  for (const auto& [key, value] : config.members()) {
     if (!speaks_of_rope(key) || value.is_null() || reads_key(family, key)) continue;
     if (is_harmless(key, value)) continue;
-    if (family.latent && contains(of_an_indexer, key)) continue;
+    if (family.head.latent && contains(of_an_indexer, key)) continue;
     // For an unknown model nobody can say whether it reads the key.
     if (!contains(known, key) || family.model_type.empty()) {
-      return unsupported(config.path, shorten(key),
-                         " is not understood, and ignoring it could turn keys wrongly; got ",
-                         describe(value));
+      refuse_rope_key(config, key, value);
+      return;
     }
-    warnings.push_back(message(config.path, key, " is ignored: the family ", family.model_type,
-                               " does not read it"));
+    config.warn(key, " is ignored: the family ", family.model_type, " does not read it");
   }
-  return {};
 }
 
 }  // namespace rotary

@@ -3,13 +3,10 @@
 // name.
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "model/families.hpp"
-#include "model/json/config_json.hpp"
-#include "rotary/result.hpp"
+#include "model/json/reader.hpp"
 
 namespace rotary {
 
@@ -20,8 +17,10 @@ namespace rotary {
 // Whether the family's class reads this key.
 [[nodiscard]] bool reads_key(const Family& family, std::string_view key);
 
+// Refuses a key that nobody here understands.
+void refuse_rope_key(Reader& config, std::string_view key, const Json& value);
+
 // Warns about keys that only other families read; refuses unknown ones.
-[[nodiscard]] Status check_rope_keys(const ConfigObject& config, const Family& family,
-                                     std::vector<std::string>& warnings);
+void check_rope_keys(Reader& config, const Family& family);
 
 }  // namespace rotary

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "model/families.hpp"
-#include "model/json/config_json.hpp"
-#include "rotary/result.hpp"
+#include "model/json/json.hpp"
+#include "model/json/reader.hpp"
 
 namespace rotary {
 
@@ -28,9 +28,8 @@ struct RopeLayout {
   bool is_nested = false;             // false: one dictionary; keys beside it may add to it
 };
 
-// layer_types: one per layer, or empty.
-[[nodiscard]] Result<RopeLayout> read_rope_layout(const ConfigObject& config, const Family& family,
-                                                  const std::vector<std::string>& layer_types,
-                                                  std::vector<std::string>& warnings);
+// layer_types: one per layer, or empty. After an error the layout is incomplete.
+[[nodiscard]] RopeLayout read_rope_layout(Reader& config, const Family& family,
+                                          const std::vector<std::string>& layer_types);
 
 }  // namespace rotary

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/message.hpp"
+#include "model/json/config_json.hpp"
 
 namespace rotary {
 namespace {
@@ -16,25 +16,25 @@ constexpr std::size_t max_bases = 16;             // models have two
 
 // Collects the list's entry for each layer type; layers of one type must agree, because the class
 // takes the first.
-Status spread(const ConfigObject& config, std::string_view list_key, std::string_view key,
-              const std::vector<std::string>& layer_types, Json::Object& dictionaries) {
-  const auto values = read_numbers(config, list_key);
-  if (!values) return values.error();
-  if (!*values) return {};
-  if ((*values)->size() < layer_types.size()) {
-    return malformed_input(config.path, list_key, " must have one entry for each layer, ",
-                           layer_types.size(), "; got ", (*values)->size());
+void spread(Reader& config, std::string_view list_key, std::string_view key,
+            const std::vector<std::string>& layer_types, Json::Object& dictionaries) {
+  const auto values = config.numbers(list_key);
+  if (!values) return;
+  if (values->size() < layer_types.size()) {
+    config.malformed(list_key, " must have one entry for each layer, ", layer_types.size(),
+                     "; got ", values->size());
+    return;
   }
   for (std::size_t i = 0; i < layer_types.size(); ++i) {
     Json::Object& dictionary = dictionaries[layer_types[i]].object();
-    const auto [entry, is_first] = dictionary.try_emplace(std::string(key), (**values)[i]);
-    if (!is_first && entry->second != Json((**values)[i])) {
-      return unsupported(config.path, list_key, " must be the same in all layers of type ",
-                         shorten(layer_types[i]), "; got ", describe(entry->second), " and ",
-                         (**values)[i]);
+    const auto [entry, is_first] = dictionary.try_emplace(std::string(key), (*values)[i]);
+    if (!is_first && entry->second != Json((*values)[i])) {
+      config.not_supported(list_key, " must be the same in all layers of type ",
+                           shorten(layer_types[i]), "; got ", describe(entry->second), " and ",
+                           (*values)[i]);
+      return;
     }
   }
-  return {};
 }
 
 bool has_dictionary(const Json& dictionary, std::string_view label) {
@@ -44,31 +44,23 @@ bool has_dictionary(const Json& dictionary, std::string_view label) {
 
 }  // namespace
 
-Result<Json> expand_lists(const ConfigObject& config, const Json& dictionary,
-                          const std::vector<std::string>& layer_types) {
+Json expand_lists(Reader& config, const Json& dictionary,
+                  const std::vector<std::string>& layer_types) {
   Json::Object dictionaries;
-  const Json* const base = find(config, "rope_theta");
+  const Json* const base = config.find("rope_theta");
   const bool has_bases = base != nullptr && base->is_array();
-  const bool has_fractions = find(config, "partial_rotary_factors") != nullptr;
+  const bool has_fractions = config.find("partial_rotary_factors") != nullptr;
   if (has_dictionary(dictionary, "full_attention")) return Json(std::move(dictionaries));
-  if (layer_types.empty()) {
-    if (!has_bases && !has_fractions) return Json(std::move(dictionaries));
-    return malformed_input(config.path,
-                           "layer_types must be given, because rope_theta or "
-                           "partial_rotary_factors is a list; got none");
+  if (layer_types.empty() && (has_bases || has_fractions)) {
+    config.malformed(
+        "layer_types must be given, because rope_theta or partial_rotary_factors is a list; got "
+        "none");
   }
   for (const std::string& type : layer_types) {
     dictionaries.try_emplace(type, Json::Object{{"rope_type", Json("default")}});
   }
-  if (has_bases) {
-    if (auto status = spread(config, "rope_theta", "rope_theta", layer_types, dictionaries);
-        !status)
-      return std::move(status).error();
-  }
-  if (auto status = spread(config, "partial_rotary_factors", "partial_rotary_factor", layer_types,
-                           dictionaries);
-      !status)
-    return std::move(status).error();
+  if (has_bases) spread(config, "rope_theta", "rope_theta", layer_types, dictionaries);
+  spread(config, "partial_rotary_factors", "partial_rotary_factor", layer_types, dictionaries);
   if (const auto found = dictionaries.find("full_attention"); found != dictionaries.end()) {
     for (const auto& [key, value] : dictionary.object())
       found->second.object().insert_or_assign(key, value);
@@ -76,23 +68,21 @@ Result<Json> expand_lists(const ConfigObject& config, const Json& dictionary,
   return Json(std::move(dictionaries));
 }
 
-Result<Labelled> main_and_compress(const ConfigObject& config, const Json& dictionary,
-                                   const std::vector<std::string>& layer_types) {
+Labelled main_and_compress(Reader& config, const Json& dictionary,
+                           const std::vector<std::string>& layer_types) {
   Labelled labelled{.dictionaries = dictionary, .of_layer = {}};
   for (const std::string& type : layer_types)
     labelled.of_layer.emplace_back(type == "sliding_attention" ? "main" : "compress");
   if (!has_dictionary(dictionary, "main") || !has_dictionary(dictionary, "compress")) {
-    const auto base = read_number(config, "rope_theta");
-    if (!base) return base.error();
-    const auto compress_base = read_number(config, "compress_rope_theta");
-    if (!compress_base) return compress_base.error();
+    const double base = config.number("rope_theta").value_or(default_base);
+    const double compress_base =
+        config.number("compress_rope_theta").value_or(default_compress_base);
     Json::Object compress = dictionary.object();
-    compress.insert_or_assign("rope_theta", Json(compress_base->value_or(default_compress_base)));
+    compress.insert_or_assign("rope_theta", Json(compress_base));
     const Json* type = dictionary.find("rope_type");
     if (type == nullptr) type = dictionary.find("type");
     if (type != nullptr && *type == "yarn") compress.try_emplace("attention_factor", 1.0);
-    Json::Object main = {{"rope_type", Json("default")},
-                         {"rope_theta", Json(base->value_or(default_base))}};
+    Json::Object main = {{"rope_type", Json("default")}, {"rope_theta", Json(base)}};
     labelled.dictionaries = Json(
         Json::Object{{"main", Json(std::move(main))}, {"compress", Json(std::move(compress))}});
   }
@@ -106,20 +96,18 @@ Result<Labelled> main_and_compress(const ConfigObject& config, const Json& dicti
   return labelled;
 }
 
-Result<RopeLayout> layer_bases(const ConfigObject& config, const Json& dictionary,
-                               const std::string& path) {
-  const auto bases = read_numbers(config, "layer_rope_theta");
-  if (!bases) return bases.error();
+RopeLayout layer_bases(Reader& config, const Json& dictionary, const std::string& path) {
   RopeLayout layout{.ropes = {}, .of_layer = {}, .is_nested = false};
   std::vector<double> distinct;
-  for (const double base : bases->value_or(std::vector<double>())) {
+  for (const double base : config.numbers("layer_rope_theta").value_or(std::vector<double>())) {
     const auto found = std::find(distinct.begin(), distinct.end(), base);
     layout.of_layer.push_back(base == 0 ? 0 : static_cast<std::size_t>(found - distinct.begin()));
     if (base != 0 && found == distinct.end()) distinct.push_back(base);
   }
   if (distinct.size() > max_bases) {
-    return malformed_input(config.path, "layer_rope_theta must have at most ", max_bases,
-                           " different bases, got ", distinct.size());
+    config.malformed("layer_rope_theta must have at most ", max_bases, " different bases, got ",
+                     distinct.size());
+    return layout;
   }
   for (const double base : distinct) {
     Json own = dictionary;

@@ -5,17 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "model/json/config_json.hpp"
+#include "model/json/reader.hpp"
 #include "model/rope/rope_layout.hpp"
-#include "rotary/result.hpp"
 
 namespace rotary {
 
 // Step-3.5: rope_theta and partial_rotary_factors are lists with one entry per layer; rope_scaling
 // applies to full layers. Returns a dictionary for each layer type; empty if neither key is a list
 // or `dictionary` is already nested.
-[[nodiscard]] Result<Json> expand_lists(const ConfigObject& config, const Json& dictionary,
-                                        const std::vector<std::string>& layer_types);
+[[nodiscard]] Json expand_lists(Reader& config, const Json& dictionary,
+                                const std::vector<std::string>& layer_types);
 
 struct Labelled {
   Json dictionaries;
@@ -24,11 +23,11 @@ struct Labelled {
 
 // DeepSeek-V4: "main" for sliding layers, unscaled; "compress" for the others, with
 // compress_rope_theta and the rule, whose attention factor defaults to 1.
-[[nodiscard]] Result<Labelled> main_and_compress(const ConfigObject& config, const Json& dictionary,
-                                                 const std::vector<std::string>& layer_types);
+[[nodiscard]] Labelled main_and_compress(Reader& config, const Json& dictionary,
+                                         const std::vector<std::string>& layer_types);
 
 // layer_rope_theta: one dictionary for each base other than 0.
-[[nodiscard]] Result<RopeLayout> layer_bases(const ConfigObject& config, const Json& dictionary,
-                                             const std::string& path);
+[[nodiscard]] RopeLayout layer_bases(Reader& config, const Json& dictionary,
+                                     const std::string& path);
 
 }  // namespace rotary

@@ -2,72 +2,74 @@
 #include "model/rope/scaling_readers.hpp"
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/described.hpp"
-#include "base/message.hpp"
+#include "model/json/config_json.hpp"
 #include "model/json/spelling.hpp"
 
 namespace rotary {
 namespace {
 
-Scaling read_default(DictionaryReader&) { return NoScaling{}; }
+Scaling read_default(RopeReader&) { return NoScaling{}; }
 
-Scaling read_linear(DictionaryReader& reader) {
+Scaling read_linear(RopeReader& reader) {
   const double factor = reader.required_number("factor");
   reader.warn_below_one(factor);
   return LinearScaling{.factor = factor};
 }
 
-Scaling read_llama3(DictionaryReader& reader) {
+Scaling read_llama3(RopeReader& reader) {
   const Llama3Scaling rule{.factor = reader.required_number("factor"),
                            .low_freq_factor = reader.required_number("low_freq_factor"),
                            .high_freq_factor = reader.required_number("high_freq_factor"),
                            .original_context_tokens = reader.original_context()};
   const auto trained = reader.context().max_position_embeddings;
   if (trained && rule.original_context_tokens >= *trained) {
-    reader.warn(message(reader.from().path, "original_max_position_embeddings, ",
-                        rule.original_context_tokens, ", is not below max_position_embeddings, ",
-                        *trained));
+    reader.warn("original_max_position_embeddings, ", rule.original_context_tokens,
+                ", is not below max_position_embeddings, ", *trained);
   }
   reader.warn_below_one(rule.factor);
   return rule;
 }
 
 // HunYuan's "dynamic" with alpha has a fixed base. The other keys of its files have no effect.
-Scaling read_hunyuan(DictionaryReader& reader, double alpha) {
+Scaling read_hunyuan(RopeReader& reader, double alpha) {
   std::vector<std::string_view> ignored;
   for (const std::string_view key :
        {"factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"}) {
     if (reader.number(key)) ignored.push_back(key);
   }
   if (!ignored.empty()) {
-    reader.warn(message(reader.from().path, "alpha makes the base a fixed one; ", join(ignored),
-                        " beside it do nothing, as in Transformers"));
+    reader.warn("alpha makes the base a fixed one; ", join(ignored),
+                " beside it do nothing, as in Transformers");
   }
   return NtkScaling{.alpha = alpha};
 }
 
 // max_position_embeddings is the original context of this rule.
-std::int64_t dynamic_original(DictionaryReader& reader) {
+std::int64_t dynamic_original(RopeReader& reader) {
   constexpr std::string_view original = "original_max_position_embeddings";
   reader.explain(original, "max_position_embeddings is the original context of this rule");
   if (reader.context().original_max_position_embeddings) {
-    reader.warn(message(original,
-                        " is ignored: max_position_embeddings is the original context "
-                        "of rope_type dynamic"));
+    reader.findings().warn(
+        original,
+        " is ignored: max_position_embeddings is the original context of rope_type dynamic");
   }
   if (reader.context().max_position_embeddings) return *reader.context().max_position_embeddings;
-  reader.fail(
+  reader.findings().fail(
       malformed_input("max_position_embeddings must be given for rope_type dynamic, got none"));
   return 0;
 }
 
-Scaling read_dynamic(DictionaryReader& reader) {
+Scaling read_dynamic(RopeReader& reader) {
   if (reader.context().dialect == RopeDialect::hunyuan) {
     if (const auto alpha = reader.number("alpha"); alpha && *alpha != 0)
       return read_hunyuan(reader, *alpha);
@@ -80,7 +82,7 @@ Scaling read_dynamic(DictionaryReader& reader) {
 }
 
 // The fraction belongs to the rule and does not make rotary_dim smaller.
-Scaling read_proportional(DictionaryReader& reader) {
+Scaling read_proportional(RopeReader& reader) {
   const auto inside = reader.number("partial_rotary_factor");
   ProportionalScaling rule{.turning_fraction =
                                reader.context().partial_rotary_factor.value_or(inside.value_or(1))};
@@ -89,10 +91,10 @@ Scaling read_proportional(DictionaryReader& reader) {
   return rule;
 }
 
-// Reads parameters by their facts. A number that a rule with nothing set has as 0, and a list that
-// it has empty, must be given.
+// Reads the parameters of a spec by their facts. A number that a rule with nothing set has as 0,
+// and a list that it has empty, must be given.
 struct ParameterReader {
-  DictionaryReader& reader;
+  RopeReader& reader;
 
   void operator()(const ParameterFacts& facts, double& value) {
     value =
@@ -118,11 +120,18 @@ struct ParameterReader {
         return;
       }
     }
-    reader.fail(malformed_input(reader.from().path, facts.name, " must be ",
-                                enumerator_names<Enum>(), ", got ", describe(*name)));
+    reader.malformed(facts.name, " must be ", enumerator_names<Enum>(), ", got ", describe(*name));
   }
 };
 
+struct RopeType {
+  std::string_view name;  // rope_type() of the rule, or another name
+  Scaling (*read)(RopeReader&);
+  PartialRotaryFactor partial_rotary_factor = PartialRotaryFactor::sets_rotary_dim;
+  std::optional<RopeDialect> dialect = {};  // in this dialect the name means this rule
+};
+
+// The rules that configs have, some under more than one name.
 constexpr std::array config_rope_types = {
     RopeType{"default", read_default},
     RopeType{"linear", read_linear},
@@ -134,15 +143,13 @@ constexpr std::array config_rope_types = {
     RopeType{"yarn", read_phi3_yarn, PartialRotaryFactor::sets_rotary_dim, RopeDialect::phi3},
     RopeType{"proportional", read_proportional, PartialRotaryFactor::is_of_the_rule}};
 
-Error unknown_rope_type(const DictionaryReader& reader, std::span<const std::string_view> accepted,
-                        std::string_view name) {
-  return unsupported(reader.from().path, "rope_type must be one of ", join(accepted), "; got ",
-                     describe(std::string(name)));
+void fail_unknown_rope_type(RopeReader& reader, std::span<const std::string_view> accepted,
+                            const std::string& name) {
+  reader.not_supported("rope_type must be one of ", join(accepted), "; got ", describe(name));
 }
 
-}  // namespace
-
-Result<const RopeType*> find_rope_type(const DictionaryReader& reader, std::string_view name) {
+// Null, with an error, if no rule has this name.
+const RopeType* find_rope_type(RopeReader& reader, const std::string& name) {
   const RopeType* found = nullptr;
   std::vector<std::string_view> accepted;
   for (const RopeType& each : config_rope_types) {
@@ -150,16 +157,93 @@ Result<const RopeType*> find_rope_type(const DictionaryReader& reader, std::stri
     if (each.name == name && (found == nullptr || each.dialect)) found = &each;
     if (!each.dialect) accepted.push_back(each.name);
   }
-  if (found != nullptr) return found;
-  return unknown_rope_type(reader, accepted, name);
+  if (found == nullptr) fail_unknown_rope_type(reader, accepted, name);
+  return found;
 }
 
-Result<Scaling> read_spec_rule(DictionaryReader& reader, std::string_view name) {
-  auto scaling = scaling_named(name);
-  if (!scaling) return unknown_rope_type(reader, rope_types(), name);
-  if (std::holds_alternative<YarnScaling>(*scaling)) return read_yarn(reader);
-  for_each_parameter(*scaling, ParameterReader{reader});
-  return *std::move(scaling);
+// rope_type, or type in files from before Transformers 4.43.
+std::string read_rope_type(RopeReader& reader) {
+  const auto name = reader.text("rope_type");
+  const auto old_name = reader.text("type");
+  if (name && old_name && *name != *old_name) {
+    reader.malformed("rope_type and type must agree, got '", *name, "' and '", *old_name, "'");
+  }
+  return name ? *name : old_name.value_or("default");
+}
+
+// Refuses every key that the rule has not read. This error replaces that of a missing key, since
+// the unknown key may be its misspelling.
+void refuse_other_keys(const RopeReader& reader, std::string_view rope_type) {
+  const bool is_named = reader.find("rope_type") != nullptr || reader.find("type") != nullptr;
+  const bool is_config = reader.document() == Document::config;
+  auto error = reader.error_about_others(
+      is_config ? ErrorCode::unsupported : ErrorCode::malformed_input,
+      message(" is not a key of rope_type '", rope_type,
+              is_named ? "'" : "' (assumed, because rope_type is absent)", ", which accepts "));
+  if (error) reader.findings().error = std::move(error);
+}
+
+}  // namespace
+
+std::int64_t RopeReader::original_context() {
+  constexpr std::string_view key = "original_max_position_embeddings";
+  const auto inside = integer(key);
+  const auto beside = context_.original_max_position_embeddings;
+  if (inside && beside && *inside != *beside) {
+    findings().warn(key, " is given twice, ", *beside, " beside the rope parameters and ", *inside,
+                    " among them; the former is used, as Transformers does");
+  }
+  if (const auto original = beside ? beside : inside) return *original;
+  if (!context_.max_position_embeddings) {
+    malformed(key, " must be given, got none",
+              document_ == Document::config ? " (and no max_position_embeddings)" : "");
+    return 0;
+  }
+  warn(key, " is absent; max_position_embeddings, ", *context_.max_position_embeddings,
+       ", is used, as Transformers does");
+  return *context_.max_position_embeddings;
+}
+
+void RopeReader::warn_below_one(double factor) {
+  if (factor > 0 && factor < 1) {
+    warn("factor is below 1, which shortens the context; got ", factor);
+  }
+}
+
+RopeParameters read_rope_parameters(const Reader& dictionary, const RopeContext& context) {
+  RopeReader reader(dictionary, Document::config, context);
+  const std::string name = read_rope_type(reader);
+  const RopeType* const rope_type = find_rope_type(reader, name);
+  RopeParameters parameters;
+  if (reader.failed()) return parameters;
+  parameters.rope_theta = reader.number("rope_theta");
+  parameters.partial_rotary_factor = reader.number("partial_rotary_factor");
+  parameters.partial_rotary_factor_says = rope_type->partial_rotary_factor;
+  parameters.scaling = rope_type->read(reader);
+  refuse_other_keys(reader, name);
+  return parameters;
+}
+
+Scaling read_spec_scaling(const Reader& dictionary) {
+  RopeReader reader(dictionary, Document::spec, {});
+  const auto name = reader.text("rope_type");
+  if (!name) reader.malformed("rope_type must be given, got none");
+  if (reader.failed()) return NoScaling{};
+  auto found = scaling_named(*name);
+  if (!found) {
+    fail_unknown_rope_type(reader, rope_types(), *name);
+    return NoScaling{};
+  }
+  // YaRN's forms in a config are accepted, too.
+  Scaling scaling = *std::move(found);
+  if (std::holds_alternative<YarnScaling>(scaling)) {
+    scaling = read_yarn(reader);
+  } else {
+    for_each_parameter(scaling, ParameterReader{reader});
+  }
+  reader.explain("partial_rotary_factor", "a spec says rotary_dim, beside scaling");
+  refuse_other_keys(reader, *name);
+  return scaling;
 }
 
 }  // namespace rotary

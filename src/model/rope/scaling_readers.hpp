@@ -1,35 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
-// One reader for each rope_type of configs: it reads the keys it knows from the dictionary; all
-// others are refused by name. Defaults and precedence follow modeling_rope_utils.py of Transformers
-// 5. In specs the facts of each rule's parameters are its reader.
+// The dictionary that describes scaling: rope_scaling (older files) or rope_parameters (since
+// Transformers 5) of a config, scaling of a spec. One reader for each rope_type of configs reads
+// the keys that it knows; all others are refused by name. Defaults and precedence follow
+// modeling_rope_utils.py of Transformers 5. In specs the facts of each rule's parameters are read.
 #pragma once
 
+#include <cstdint>
 #include <optional>
-#include <string_view>
+#include <utility>
 
-#include "model/rope/dictionary_reader.hpp"
+#include "model/families.hpp"
+#include "model/json/reader.hpp"
 #include "rotary/scaling.hpp"
 
 namespace rotary {
 
-struct RopeType {
-  std::string_view name;  // rope_type() of the rule, or another name in configs
-  Scaling (*read)(DictionaryReader&);
-  PartialRotaryFactor partial_rotary_factor = PartialRotaryFactor::sets_rotary_dim;
-  std::optional<RopeDialect> dialect = {};  // in this dialect the name means this rule
+// The kind of file that the dictionary is in.
+enum class Document { config, spec };
+
+// The values outside the dictionary that rules need. The second and third override those inside it.
+struct RopeContext {
+  std::optional<std::int64_t> max_position_embeddings = {};
+  std::optional<std::int64_t> original_max_position_embeddings = {};
+  std::optional<double> partial_rotary_factor = {};
+  RopeDialect dialect = RopeDialect::transformers;
 };
 
-// Error: unsupported.
-[[nodiscard]] Result<const RopeType*> find_rope_type(const DictionaryReader& reader,
-                                                     std::string_view name);
+// Reads the dictionary; knows the values outside it.
+class RopeReader : public Reader {
+ public:
+  RopeReader(Reader dictionary, Document document, const RopeContext& context)
+      : Reader(std::move(dictionary)), document_(document), context_(context) {}
 
-// The rule of this name with the keys of a spec. Error: unsupported for an unknown name; the
-// reader keeps that of a key.
-[[nodiscard]] Result<Scaling> read_spec_rule(DictionaryReader& reader, std::string_view name);
+  // original_max_position_embeddings. The value beside the dictionary wins over the one inside;
+  // without both, the trained context is used.
+  std::int64_t original_context();
+
+  // A factor should make the context longer; below 1 it is legal but suspicious.
+  void warn_below_one(double factor);
+
+  [[nodiscard]] Document document() const { return document_; }
+  [[nodiscard]] const RopeContext& context() const { return context_; }
+
+ private:
+  Document document_;
+  RopeContext context_;
+};
+
+// Meaning of partial_rotary_factor: the part of the head that the rule applies to, or a parameter
+// of a rule that applies to all of it.
+enum class PartialRotaryFactor { sets_rotary_dim, is_of_the_rule };
+
+struct RopeParameters {
+  Scaling scaling = NoScaling{};
+  std::optional<double> rope_theta;
+  std::optional<double> partial_rotary_factor;
+  PartialRotaryFactor partial_rotary_factor_says = PartialRotaryFactor::sets_rotary_dim;
+};
+
+// Reads the dictionary of a config. Errors: unsupported for an unknown rope_type or key,
+// malformed_input for a missing or mistyped value. validate(RotarySpec) checks values against the
+// rule.
+[[nodiscard]] RopeParameters read_rope_parameters(const Reader& dictionary,
+                                                  const RopeContext& context);
+
+// Reads the scaling of a spec (rotary/spec_json.hpp): rope_type, which must be given, and its
+// rule's keys. Errors as above, but malformed_input for an unknown key.
+[[nodiscard]] Scaling read_spec_scaling(const Reader& dictionary);
 
 // Readers with a file of their own.
-[[nodiscard]] Scaling read_longrope(DictionaryReader& reader);
-[[nodiscard]] Scaling read_phi3_yarn(DictionaryReader& reader);  // "yarn" in RopeDialect::phi3
-[[nodiscard]] Scaling read_yarn(DictionaryReader& reader);
+[[nodiscard]] Scaling read_longrope(RopeReader& reader);
+[[nodiscard]] Scaling read_phi3_yarn(RopeReader& reader);  // "yarn" in RopeDialect::phi3
+[[nodiscard]] Scaling read_yarn(RopeReader& reader);
 
 }  // namespace rotary

@@ -11,8 +11,9 @@
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "model/json/config_json.hpp"
+#include "model/json/reader.hpp"
 #include "model/json/spelling.hpp"
-#include "model/rope/rope_parameters.hpp"
+#include "model/rope/scaling_readers.hpp"
 
 namespace rotary {
 namespace {
@@ -38,147 +39,91 @@ constexpr std::array config_keys = {ConfigKey{"", "rope_theta", "base"},
                                     ConfigKey{"scaling.", "type", "rope_type"}};
 
 // Unlike in a config, null differs from absence here: no key may be null.
-Status refuse_null(const ConfigObject& from) {
-  for (const auto& [key, value] : from.object->object()) {
+void refuse_null(Reader& from) {
+  for (const auto& [key, value] : from.members()) {
     if (!value.is_null()) continue;
-    return malformed_input(from.path, shorten(key), " must have a value or be left out, got null");
+    from.malformed(shorten(key), " must have a value or be left out, got null");
+    return;
   }
-  return {};
 }
 
-Status refuse_config_keys(const ConfigObject& from) {
+void refuse_config_keys(Reader& from) {
   for (const ConfigKey& key : config_keys) {
-    if (key.path != from.path || from.object->find(key.name) == nullptr) continue;
-    return malformed_input("a spec must say ", key.in_a_spec, ", where a config says ", key.name,
-                           "; got ", from.path, key.name);
+    if (key.path != from.path() || !from.has(key.name)) continue;
+    from.findings().fail(malformed_input("a spec must say ", key.in_a_spec,
+                                         ", where a config says ", key.name, "; got ", from.path(),
+                                         key.name));
   }
-  return {};
 }
 
-Status refuse_other_keys(const ConfigObject& from, std::string_view owner,
-                         std::span<const std::string_view> accepted) {
-  for (const auto& [key, value] : from.object->object()) {
-    if (std::find(accepted.begin(), accepted.end(), key) != accepted.end()) continue;
-    return malformed_input(from.path, shorten(key), " is not a key of ", owner, ", which accepts ",
-                           join(accepted), did_you_mean(key, accepted));
-  }
-  return {};
+void refuse_other_keys(Reader& from, std::string_view owner,
+                       std::span<const std::string_view> accepted) {
+  from.accept(accepted);
+  auto error = from.error_about_others(ErrorCode::malformed_input,
+                                       message(" is not a key of ", owner, ", which accepts "));
+  if (error) from.findings().fail(*std::move(error));
 }
 
-// reader: a read function of config_json.hpp.
-template <class T>
-Result<T> read_required(const ConfigObject& spec, std::string_view key,
-                        Result<std::optional<T>> (*reader)(const ConfigObject&, std::string_view)) {
-  auto value = reader(spec, key);
-  if (!value) return std::move(value).error();
-  if (!*value) return malformed_input(key, " must be given, got none");
-  return **std::move(value);
-}
-
-Result<Pairing> read_pairing(const ConfigObject& spec) {
-  const auto name = read_required(spec, "pairing", read_string);
-  if (!name) return name.error();
-  for (const Pairing pairing : all_pairings) {
-    if (*name == to_string(pairing)) return pairing;
-  }
-  return malformed_input("pairing must be half, interleaved or interleaved_to_half, got ",
-                         describe(*name));
-}
-
-Result<Sense> read_sense(const ConfigObject& spec) {
-  const auto name = read_string(spec, "sense");
-  if (!name) return name.error();
-  if (!*name) return Sense::positive;
-  for (const Sense sense : {Sense::positive, Sense::negative}) {
-    if (**name == to_string(sense)) return sense;
-  }
-  return malformed_input("sense must be positive or negative, got ", describe(**name));
-}
-
-Result<std::optional<Xpos>> read_xpos(const ConfigObject& spec) {
-  const Json* const value = find(spec, "xpos");
-  if (value == nullptr) return std::optional<Xpos>();
-  if (!value->is_object()) {
-    return malformed_input("xpos must be an object, got ", describe(*value));
-  }
-  const ConfigObject from{.object = value, .path = "xpos."};
-  if (auto status = refuse_null(from); !status) return std::move(status).error();
-  if (auto status = refuse_other_keys(from, "xpos", xpos_keys); !status) {
-    return std::move(status).error();
-  }
-  const auto scale_base = read_number(from, "scale_base");
-  if (!scale_base) return scale_base.error();
-  const auto center = read_number(from, "center");
-  if (!center) return center.error();
-  Xpos xpos;
-  xpos.scale_base = scale_base->value_or(xpos.scale_base);
-  xpos.center = center->value_or(xpos.center);
-  return std::optional(xpos);
+template <class Enum, std::size_t Count>
+std::string names_of(const std::array<Enum, Count>& all) {
+  std::array<std::string_view, Count> names;
+  std::transform(all.begin(), all.end(), names.begin(), [](Enum each) { return to_string(each); });
+  return message("one of ", join(names));
 }
 
 // The enumerator with this name; the first of `all` if the key is absent.
 template <class Enum, std::size_t Count>
-Result<Enum> read_name(const ConfigObject& spec, std::string_view key,
-                       const std::array<Enum, Count>& all) {
-  const auto name = read_string(spec, key);
-  if (!name) return name.error();
-  if (!*name) return all.front();
-  std::array<std::string_view, Count> names;
-  std::transform(all.begin(), all.end(), names.begin(), [](Enum each) { return to_string(each); });
-  const auto found = std::find(names.begin(), names.end(), **name);
-  if (found != names.end()) return all[static_cast<std::size_t>(found - names.begin())];
-  return malformed_input(key, " must be one of ", join(names), ", got ", describe(**name));
+Enum read_name(Reader& spec, std::string_view key, const std::array<Enum, Count>& all,
+               std::string_view choices) {
+  const auto name = spec.text(key);
+  if (!name) return all.front();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](Enum each) { return *name == to_string(each); });
+  if (found != all.end()) return *found;
+  spec.malformed(key, " must be ", choices, ", got ", describe(*name));
+  return all.front();
 }
 
-Result<Scaling> read_scaling(const ConfigObject& spec) {
-  const Json* const value = find(spec, "scaling");
-  if (value == nullptr) return Scaling(NoScaling{});
-  if (!value->is_object()) {
-    return malformed_input("scaling must be an object, got ", describe(*value));
-  }
-  const ConfigObject scaling{.object = value, .path = "scaling."};
-  if (auto status = refuse_null(scaling); !status) return std::move(status).error();
-  if (auto status = refuse_config_keys(scaling); !status) return std::move(status).error();
-  return read_spec_scaling(scaling);
+Pairing read_pairing(Reader& spec) {
+  if (spec.find("pairing") == nullptr) spec.malformed("pairing must be given, got none");
+  return read_name(spec, "pairing", all_pairings, "half, interleaved or interleaved_to_half");
 }
 
-Result<RotarySpec> read_spec(const ConfigObject& spec) {
-  for (const auto check : {refuse_null, refuse_config_keys}) {
-    if (auto status = check(spec); !status) return std::move(status).error();
-  }
-  if (auto status = refuse_other_keys(spec, "a spec", keys); !status) {
-    return std::move(status).error();
-  }
-  const auto head_dim = read_required(spec, "head_dim", read_integer);
-  if (!head_dim) return head_dim.error();
-  const auto rotary_dim = read_integer(spec, "rotary_dim");
-  if (!rotary_dim) return rotary_dim.error();
-  const auto first_feature = read_integer(spec, "first_feature");
-  if (!first_feature) return first_feature.error();
-  const auto base = read_required(spec, "base", read_number);
-  if (!base) return base.error();
-  const auto pairing = read_pairing(spec);
-  if (!pairing) return pairing.error();
-  const auto scaling = read_scaling(spec);
-  if (!scaling) return scaling.error();
-  const auto numerics = read_name(spec, "numerics", all_numerics);
-  if (!numerics) return numerics.error();
-  const auto rounding = read_name(spec, "rounding", all_roundings);
-  if (!rounding) return rounding.error();
-  const auto sense = read_sense(spec);
-  if (!sense) return sense.error();
-  const auto xpos = read_xpos(spec);
-  if (!xpos) return xpos.error();
-  return RotarySpec{.head_dim = *head_dim,
-                    .rotary_dim = *rotary_dim,
-                    .first_feature = first_feature->value_or(0),
-                    .base = *base,
-                    .pairing = *pairing,
-                    .scaling = *scaling,
-                    .sense = *sense,
-                    .xpos = *xpos,
-                    .numerics = *numerics,
-                    .rounding = *rounding};
+std::optional<Xpos> read_xpos(Reader& spec) {
+  auto reader = spec.object("xpos");
+  if (!reader) return std::nullopt;
+  refuse_null(*reader);
+  refuse_other_keys(*reader, "xpos", xpos_keys);
+  Xpos xpos;
+  xpos.scale_base = reader->number("scale_base").value_or(xpos.scale_base);
+  xpos.center = reader->number("center").value_or(xpos.center);
+  return xpos;
+}
+
+Scaling read_scaling(Reader& spec) {
+  auto scaling = spec.object("scaling");
+  if (!scaling) return NoScaling{};
+  refuse_null(*scaling);
+  refuse_config_keys(*scaling);
+  return read_spec_scaling(*scaling);
+}
+
+RotarySpec read_spec(Reader& spec) {
+  refuse_null(spec);
+  refuse_config_keys(spec);
+  refuse_other_keys(spec, "a spec", keys);
+  RotarySpec read{.head_dim = spec.required_integer("head_dim"),
+                  .rotary_dim = spec.integer("rotary_dim"),
+                  .first_feature = spec.integer("first_feature").value_or(0),
+                  .base = spec.required_number("base"),
+                  .pairing = read_pairing(spec),
+                  .scaling = read_scaling(spec)};
+  read.numerics = read_name(spec, "numerics", all_numerics, names_of(all_numerics));
+  read.rounding = read_name(spec, "rounding", all_roundings, names_of(all_roundings));
+  read.sense = read_name(spec, "sense", std::array{Sense::positive, Sense::negative},
+                         "positive or negative");
+  read.xpos = read_xpos(spec);
+  return read;
 }
 
 }  // namespace
@@ -187,7 +132,11 @@ Result<RotarySpec> parse_rotary_spec(std::string_view json) noexcept {
   return guarded([&]() -> Result<RotarySpec> {
     const auto object = parse_config(json, "spec");
     if (!object) return object.error();
-    return read_spec({.object = &*object, .path = ""});
+    Findings findings;
+    Reader reader(*object, "", findings);
+    RotarySpec spec = read_spec(reader);
+    if (findings.failed()) return *std::move(findings.error);
+    return spec;
   });
 }
 

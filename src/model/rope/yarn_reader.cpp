@@ -1,54 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/message.hpp"
+#include "model/json/config_json.hpp"
 #include "model/rope/scaling_readers.hpp"
 
 namespace rotary {
 namespace {
 
 // Warns if factor and the two lengths contradict each other: one of the three is usually wrong.
-void warn_about_ratio(DictionaryReader& reader, const YarnScaling& rule) {
+void warn_about_ratio(RopeReader& reader, const YarnScaling& rule) {
   const auto trained = reader.context().max_position_embeddings;
   if (!trained || rule.original_context_tokens <= 0) return;
   const double ratio =
       static_cast<double>(*trained) / static_cast<double>(rule.original_context_tokens);
   if (ratio == 1 || ratio == rule.factor) return;
-  reader.warn(message(reader.from().path, "factor ", rule.factor,
-                      " is not max_position_embeddings / original_max_position_embeddings = ",
-                      ratio, "; factor is used"));
+  reader.warn("factor ", rule.factor,
+              " is not max_position_embeddings / original_max_position_embeddings = ", ratio,
+              "; factor is used");
 }
 
 // truncate is a key of configs and specs; ramp, of specs only, has a name for each shape.
-YarnRamp read_ramp(DictionaryReader& reader) {
-  const ConfigObject& from = reader.from();
-  if (from.object->find("truncate") != nullptr && find(from, "truncate") == nullptr) {
-    reader.fail(malformed_input(from.path, "truncate must be true or false, got null"));
-  }
+YarnRamp read_ramp(RopeReader& reader) {
+  if (reader.is_null("truncate")) reader.malformed("truncate must be true or false, got null");
   const auto truncate = reader.boolean("truncate");
   const auto by_truncate = truncate.value_or(true) ? YarnRamp::whole_pairs : YarnRamp::fractional;
   if (reader.document() == Document::config) return by_truncate;
   const auto name = reader.text("ramp");
   if (!name) return by_truncate;
   if (truncate) {
-    reader.fail(malformed_input(from.path, "ramp and truncate must not both be given, got ramp ",
-                                describe(*name), " and truncate ", *truncate ? "true" : "false"));
+    reader.malformed("ramp and truncate must not both be given, got ramp ", describe(*name),
+                     " and truncate ", *truncate ? "true" : "false");
   }
   if (*name == "turns") return YarnRamp::turns;
   if (*name == "fractional") return YarnRamp::fractional;
   if (*name != "whole_pairs") {
-    reader.fail(malformed_input(from.path, "ramp must be whole_pairs, fractional or turns, got ",
-                                describe(*name)));
+    reader.malformed("ramp must be whole_pairs, fractional or turns, got ", describe(*name));
   }
   return YarnRamp::whole_pairs;
 }
 
 }  // namespace
 
-Scaling read_yarn(DictionaryReader& reader) {
+Scaling read_yarn(RopeReader& reader) {
   YarnScaling rule;
-  const bool has_factor_key = reader.from().object->find("factor") != nullptr;
   const auto factor = reader.number("factor");
   rule.original_context_tokens = reader.original_context();
-  if (!has_factor_key) reader.required_number("factor");
+  if (!reader.has("factor")) reader.required_number("factor");
   const auto trained = reader.context().max_position_embeddings;
   if (factor) {
     rule.factor = *factor;
@@ -63,10 +58,10 @@ Scaling read_yarn(DictionaryReader& reader) {
   rule.attention_factor = reader.number("attention_factor");
   rule.mscale = reader.number("mscale");
   rule.mscale_all_dim = reader.number("mscale_all_dim");
-  const Json* const given = find(reader.from(), "attention_factor");
+  const Json* const given = reader.find("attention_factor");
   if (given != nullptr && given->is_integer()) {
-    reader.warn(message(reader.from().path, "attention_factor is an integer, ", describe(*given),
-                        "; Transformers warns unless it is a float"));
+    reader.warn("attention_factor is an integer, ", describe(*given),
+                "; Transformers warns unless it is a float");
   }
   reader.boolean("finetuned");  // used by the YaRN authors' models; has no effect on the numbers
   reader.explain("attn_factor",

@@ -73,15 +73,57 @@ Status validate_sense_and_xpos(const RotarySpec& spec) {
   return validate(*spec.xpos);
 }
 
+Status validate_frequencies(const HeadWindow& window, std::span<const double> inv_freq,
+                            double attention_factor) {
+  if (auto status = validate(window); !status) return status;
+  if (auto status = validate_inv_freq(window, inv_freq); !status) return status;
+  return validate_attention_factor(attention_factor);
+}
+
+// The numbers that a spec gives for a context, before the tables of them.
+struct SpecNumbers {
+  HeadWindow window;
+  ScaledFrequencies scaled;
+  std::optional<GgmlAngles> ggml;
+};
+
+Result<SpecNumbers> numbers_of(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {
+  if (context_tokens && *context_tokens < 1) {
+    return invalid_argument("context_tokens must be >= 1, got ", *context_tokens);
+  }
+  const auto window = head_window(spec);
+  if (!window) return window.error();
+  const UnscaledRotary rotary{
+      .base = spec.base, .rotary_dim = window->rotary_dim, .context_tokens = context_tokens};
+  if (!std::isfinite(rotary.base) || rotary.base <= 1) {
+    return invalid_argument("base (rope_theta) must be finite and > 1, got ", rotary.base);
+  }
+  if (auto status = validate_sense_and_xpos(spec); !status) return std::move(status).error();
+  if (auto status = validate(spec.scaling, rotary); !status) return std::move(status).error();
+  auto scaled = std::visit([&](const auto& rule) { return scale(rule, rotary); }, spec.scaling);
+  auto ggml = apply_numerics(spec, rotary, scaled);
+  if (!ggml) return std::move(ggml).error();
+  if (spec.sense == Sense::negative) {
+    for (double& inv_freq : scaled.inv_freq) inv_freq = 0 - inv_freq;  // 0 stays +0
+  }
+  return SpecNumbers{.window = *window, .scaled = std::move(scaled), .ggml = *std::move(ggml)};
+}
+
 }  // namespace
+
+Status validate(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) noexcept {
+  return guarded([&]() -> Status {
+    const auto numbers = numbers_of(spec, context_tokens);
+    if (!numbers) return numbers.error();
+    return validate_frequencies(numbers->window, numbers->scaled.inv_freq,
+                                numbers->scaled.attention_factor);
+  });
+}
 
 Result<Frequencies> make_frequencies(const HeadWindow& window, std::vector<double> inv_freq,
                                      double attention_factor) noexcept {
   return guarded([&]() -> Result<Frequencies> {
-    if (auto status = validate(window); !status) return std::move(status).error();
-    if (auto status = validate_inv_freq(window, inv_freq); !status)
-      return std::move(status).error();
-    if (auto status = validate_attention_factor(attention_factor); !status)
+    if (auto status = validate_frequencies(window, inv_freq, attention_factor); !status)
       return std::move(status).error();
     std::vector<std::uint64_t> turns(inv_freq.size());
     for (std::size_t pair = 0; pair < turns.size(); ++pair)
@@ -98,31 +140,16 @@ Result<Frequencies> make_frequencies(const HeadWindow& window, std::vector<doubl
 Result<Frequencies> make_frequencies(const RotarySpec& spec,
                                      std::optional<std::int64_t> context_tokens) noexcept {
   return guarded([&]() -> Result<Frequencies> {
-    if (context_tokens && *context_tokens < 1) {
-      return invalid_argument("context_tokens must be >= 1, got ", *context_tokens);
-    }
-    const auto window = head_window(spec);
-    if (!window) return window.error();
-    const UnscaledRotary rotary{
-        .base = spec.base, .rotary_dim = window->rotary_dim, .context_tokens = context_tokens};
-    if (!std::isfinite(rotary.base) || rotary.base <= 1) {
-      return invalid_argument("base (rope_theta) must be finite and > 1, got ", rotary.base);
-    }
-    if (auto status = validate_sense_and_xpos(spec); !status) return std::move(status).error();
-    if (auto status = validate(spec.scaling, rotary); !status) return std::move(status).error();
-    auto scaled = std::visit([&](const auto& rule) { return scale(rule, rotary); }, spec.scaling);
-    auto ggml = apply_numerics(spec, rotary, scaled);
-    if (!ggml) return std::move(ggml).error();
-    if (spec.sense == Sense::negative) {
-      for (double& inv_freq : scaled.inv_freq) inv_freq = 0 - inv_freq;  // 0 stays +0
-    }
+    auto numbers = numbers_of(spec, context_tokens);
+    if (!numbers) return std::move(numbers).error();
+    ScaledFrequencies& scaled = numbers->scaled;
     auto frequencies =
-        make_frequencies(*window, std::move(scaled.inv_freq), scaled.attention_factor);
+        make_frequencies(numbers->window, std::move(scaled.inv_freq), scaled.attention_factor);
     if (!frequencies) return frequencies;
     frequencies->contexts = scaled.contexts;
     frequencies->numerics = spec.numerics;
     frequencies->rounding = spec.rounding;
-    frequencies->ggml = *std::move(ggml);
+    frequencies->ggml = std::move(numbers->ggml);
     frequencies->xpos = spec.xpos;
     return frequencies;
   });

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dynamic NTK: a base that follows the length of the context, and HunYuan's fixed one of that name.
-#include "model/rope/rope_parameters.hpp"
 #include "support/resolving.hpp"
 #include "support/scaling_rules.hpp"
 
@@ -91,10 +90,8 @@ TEST(DynamicNtkRule, IsCheckedForTheContextInQuestion) {
                           ErrorCode::malformed_input, {"base finite"}));
 }
 
-Result<RopeParameters> parameters_of(std::string_view members, RopeDialect dialect) {
-  const Json object = test::value_of(parse_config(test::json_object(members)));
-  return read_rope_parameters({.object = &object, .path = "rope_scaling."},
-                              {.max_position_embeddings = 4096, .dialect = dialect});
+std::string config_of(std::string_view model_type, std::string_view members) {
+  return test::model_with(model_type, test::member("rope_scaling", test::json_object(members)));
 }
 
 constexpr std::string_view hunyuan_members =
@@ -102,14 +99,14 @@ constexpr std::string_view hunyuan_members =
        "mscale": 1.0, "mscale_all_dim": 1.0)";
 
 TEST(DynamicNtkRule, OfHunYuanWithAlphaIsNtkOfThatAlpha) {
-  const auto read = test::value_of(parameters_of(hunyuan_members, RopeDialect::hunyuan));
-  EXPECT_EQ(read.scaling, Scaling(NtkScaling{.alpha = 1000}));
-  ASSERT_EQ(read.warnings.size(), 1U);
-  EXPECT_NE(read.warnings.front().find("factor, beta_fast"), std::string::npos);
+  const ModelSpec model = test::resolved(config_of("hunyuan_v1_dense", hunyuan_members));
+  EXPECT_EQ(model.rotary.front().spec.scaling, Scaling(NtkScaling{.alpha = 1000}));
+  ASSERT_EQ(model.warnings.size(), 1U);
+  EXPECT_NE(model.warnings.front().find("factor, beta_fast"), std::string::npos);
   // Without alpha, or with the 0 that its code treats as absent, it is ordinary dynamic NTK.
   for (const std::string_view members :
        {R"("type": "dynamic", "factor": 2)", R"("type": "dynamic", "factor": 2, "alpha": 0)"}) {
-    EXPECT_EQ(test::value_of(parameters_of(members, RopeDialect::hunyuan)).scaling,
+    EXPECT_EQ(test::resolved_rotary(config_of("hunyuan_v1_dense", members)).scaling,
               Scaling(DynamicNtkScaling{.factor = 2, .original_context_tokens = 4096}));
   }
 }
@@ -117,10 +114,9 @@ TEST(DynamicNtkRule, OfHunYuanWithAlphaIsNtkOfThatAlpha) {
 // Transformers' own dynamic rule would ignore alpha, vLLM would not: in any other family a config
 // with alpha is refused.
 TEST(DynamicNtkRule, OfOtherFamiliesWithAlphaIsRefused) {
-  EXPECT_TRUE(test::fails(
-      parameters_of(R"("type": "dynamic", "factor": 2, "alpha": 8)", RopeDialect::transformers),
-      ErrorCode::unsupported,
-      {"rope_scaling.alpha is not a key of rope_type 'dynamic'", "HunYuan"}));
+  EXPECT_TRUE(
+      test::not_supported(config_of("llama", R"("type": "dynamic", "factor": 2, "alpha": 8)"),
+                          {"rope_scaling.alpha is not a key of rope_type 'dynamic'", "HunYuan"}));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // LongRoPE: two lists, the choice between them, and the attention factor.
 #include <vector>
 
-#include "model/rope/rope_parameters.hpp"
 #include "support/resolving.hpp"
 #include "support/scaling_rules.hpp"
 
@@ -177,27 +176,21 @@ TEST(LongRopeRule, ListsOfAConfigThatDoNotFit) {
                                   {"switch is not a key of rope_type 'longrope'"}));
 }
 
-Result<RopeParameters> parameters_of(std::string_view members, RopeDialect dialect) {
-  const Json object = test::value_of(parse_config(test::json_object(members)));
-  return read_rope_parameters({.object = &object, .path = "rope_scaling."},
-                              {.max_position_embeddings = 131072,
-                               .original_max_position_embeddings = 4096,
-                               .dialect = dialect});
-}
-
 // Phi-3's "yarn" is not YaRN: LongRoPE's lists with YaRN's attention factor.
 TEST(LongRopeRule, IsWhatPhi3CallsYarn) {
-  constexpr std::string_view members =
-      R"("type": "yarn", "short_factor": [1, 1.5], "long_factor": [1, 8])";
-  const auto read = test::value_of(parameters_of(members, RopeDialect::phi3));
-  const auto rule = std::get<LongRopeScaling>(read.scaling);
+  constexpr std::string_view rest =
+      R"("head_dim": 4, "num_hidden_layers": 1, "max_position_embeddings": 131072,
+         "original_max_position_embeddings": 4096, "rope_scaling":
+         {"type": "yarn", "short_factor": [1, 1.5], "long_factor": [1, 8]}})";
+  const ModelSpec model = test::resolved(R"({"model_type": "phi3", )" + std::string(rest));
+  const auto rule = std::get<LongRopeScaling>(model.rotary.front().spec.scaling);
   EXPECT_EQ(rule.long_factor, (std::vector<double>{1, 8}));
   EXPECT_EQ(rule.factor, 32);
   EXPECT_DOUBLE_EQ(rule.attention_factor.value(), 0.1 * std::log(32.0) + 1);
-  ASSERT_EQ(read.warnings.size(), 1U);
-  EXPECT_NE(read.warnings.front().find("0.1 ln(factor) + 1"), std::string::npos);
-  EXPECT_TRUE(test::fails(parameters_of(members, RopeDialect::transformers), ErrorCode::unsupported,
-                          {"long_factor is not a key of rope_type 'yarn'"}));
+  ASSERT_EQ(model.warnings.size(), 1U);
+  EXPECT_NE(model.warnings.front().find("0.1 ln(factor) + 1"), std::string::npos);
+  EXPECT_TRUE(test::not_supported(R"({"model_type": "llama", )" + std::string(rest),
+                                  {"long_factor is not a key of rope_type 'yarn'"}));
 }
 
 }  // namespace
