@@ -80,8 +80,8 @@ void read_meta_scaling(Params& params) {
   if (!params.reader.boolean("use_scaled_rope").value_or(false)) {
     if (factor || high) {
       params.reader.malformed(
-          "use_scaled_rope must be true for rope_scaling_factor and "
-          "rope_high_freq_factor to count, "
+          "use_scaled_rope must be true for rope_scaling_factor and rope_high_freq_factor to "
+          "count, "
           "got false");
     }
     return;

@@ -136,6 +136,7 @@ TEST(ResolveFamilies, AnUnknownFamilyNeedsAPairing) {
   EXPECT_TRUE(test::not_supported(R"({"head_dim": 64, "rope_theta": 20000})",
                                   {"model_type", "got none", "--pairing"}));
   const ModelSpec model = resolved(config, {.pairing = Pairing::interleaved});
+  EXPECT_FALSE(warns(model, "as asked"));  // nothing was overridden
   EXPECT_EQ(model.model_type, "frontier");
   EXPECT_EQ(model.rotary.front().spec.pairing.get(), Pairing::interleaved);
   EXPECT_EQ(model.rotary.front().spec.base.get(), 20000);

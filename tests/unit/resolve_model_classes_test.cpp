@@ -154,7 +154,7 @@ TEST(Sections, MustAddUpToThePairs) {
   const auto config = [](std::string_view sections) {
     return model_with("qwen3_vl_text",
                       R"("rope_parameters": {"rope_type": "default", "mrope_interleaved": true,
-                         "mrope_section": )" +
+                         "interleaved": true, "mrope_section": )" +
                           std::string(sections) + "}");
   };
   EXPECT_EQ(resolved(config("[12, 10, 10]")).rotary.front().sections.size(), 3U);

@@ -76,6 +76,13 @@ TEST(ResolveRefusals, NameTheMisspeltKeyAndNotTheMissingOne) {
   EXPECT_TRUE(malformed(llama_with(R"("rope_theta": "x", )" + dictionary), {"rope_theta must be"}));
 }
 
+// The layers of this family read the first dictionary, which a refused layout may lack.
+TEST(ResolveRefusals, LayoutWithoutADictionary) {
+  EXPECT_TRUE(malformed(
+      test::model_with("ministral3", R"("rope_parameters": {"a": {"rope_type": "default"}})"),
+      {"rope_parameters.a must be one of layer_types"}));
+}
+
 TEST(ResolveRefusals, UnknownTopLevelKeyAboutRotaryEmbedding) {
   for (const std::string_view key :
        {"rope_local_base_freq", "no_rope_layers", "use_rope", "rotary_emb_fraction", "ROPE_ratio",
