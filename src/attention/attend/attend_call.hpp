@@ -28,6 +28,12 @@ struct AttendCall {
     const auto& view = options.weights;
     return view && view->extents.keys > 0 ? &*view : nullptr;
   }
+  // Whether there is an element to write. Requires checked extents.
+  [[nodiscard]] bool writes_anything() const noexcept {
+    const Extents& n = out.extents;
+    if (n.batch == 0 || n.tokens == 0 || n.heads == 0) return false;
+    return n.features > 0 || options.log_sum_exp || weights() != nullptr;
+  }
   // Whether each batch row is a sequence. Paged keys always come with a list of sequences, even an
   // empty one.
   [[nodiscard]] bool of_batch_rows() const noexcept {

@@ -4,40 +4,46 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <variant>
 
-#include "attention/attend/bias/shaw_vectors.hpp"
-#include "attention/attend/cached_keys.hpp"
+#include "attention/attend/encoding_checks.hpp"
 #include "attention/attend/key_limits.hpp"
 #include "base/message.hpp"
-#include "rotation/frequencies/recipe.hpp"
+#include "kernels/attend/attend_kernels.hpp"
+#include "tensor/overlap.hpp"
 #include "tensor/view_checks.hpp"
 
 namespace rotary {
 namespace {
 
+// Most features of a head of q, k and v; MLA has 576. A thread's scratch memory grows with it.
+constexpr std::int64_t most_features = std::int64_t{1} << 14;
+
+// Most heads of q; a thread's scratch memory grows with the query heads per kv head.
+constexpr std::int64_t most_heads = std::int64_t{1} << 20;
+
+// Most keys of a sequence: float32 sums are meaningless for more.
+constexpr std::int64_t most_keys = std::int64_t{1} << 31;
+
 Status check_operand(std::string_view name, const ConstHeadsView& view) {
   if (auto status = check_view(name, view); !status) return status;
   if (view.dtype == DType::f64)
     return unsupported(name, ": dtype must be f32, bf16 or f16, got f64");
-  if (view.extents.features > largest_head_of_attention) {
-    return invalid_argument(name, ": a head must have at most ", largest_head_of_attention,
-                            " features, got ", view.extents.features);
+  if (view.extents.features > most_features) {
+    return invalid_argument(name, ": a head must have at most ", most_features, " features, got ",
+                            view.extents.features);
   }
   return check_adjacent_features(name, view);
 }
 
-Status check_out(const AttendCall& call) {
-  const Extents& q = call.q.extents;
-  const Extents& out = call.out.extents;
-  if (out.batch == q.batch && out.tokens == q.tokens && out.heads == q.heads &&
-      out.features == call.v.extents.features) {
-    return {};
-  }
-  return invalid_argument("out: extents must be batch, tokens and heads of q and features of v, ",
-                          q.batch, ", ", q.tokens, ", ", q.heads, ", ", call.v.extents.features,
-                          "; got ", describe(out));
+Status check_operands(const AttendCall& call) {
+  if (auto status = check_operand("q", call.q); !status) return status;
+  if (auto status = check_operand("k", call.k); !status) return status;
+  return check_operand("v", call.v);
 }
 
 Status check_keys(const AttendCall& call) {
@@ -51,9 +57,8 @@ Status check_keys(const AttendCall& call) {
   if (k.features != q.features) {
     return invalid_argument("k: features must be those of q, ", q.features, "; got ", k.features);
   }
-  if (q.heads > most_heads_of_attention) {
-    return invalid_argument("q: heads must be at most ", most_heads_of_attention, ", got ",
-                            q.heads);
+  if (q.heads > most_heads) {
+    return invalid_argument("q: heads must be at most ", most_heads, ", got ", q.heads);
   }
   if (k.heads > 0 && q.heads % k.heads != 0) {
     return invalid_argument("q: heads must be a multiple of those of k, ", k.heads, "; got ",
@@ -67,7 +72,15 @@ Status check_keys(const AttendCall& call) {
   return {};
 }
 
-Status check_mask(const AttentionMask& mask) {
+Status check_scale(const AttendCall& call) {
+  const double scale = std::abs(call.options.scale);
+  if (scale >= 0x1p-64 && scale <= 0x1p64) return validate(call.options.q_temperature);
+  return invalid_argument("scale must be given, of a size from 2^-64 to 2^64 (1 / ",
+                          "sqrt(head_dim) in most models), got ", call.options.scale);
+}
+
+Status check_mask(const AttendCall& call) {
+  const AttentionMask& mask = call.options.mask;
   if (mask.order != AttentionOrder::bidirectional && mask.order != AttentionOrder::causal) {
     return invalid_argument("mask: order must be bidirectional or causal, got value ",
                             static_cast<std::int32_t>(mask.order));
@@ -76,6 +89,16 @@ Status check_mask(const AttentionMask& mask) {
     return invalid_argument("mask: left must be >= 0, got ", *mask.left);
   if (mask.sinks < 0) return invalid_argument("mask: sinks must be >= 0, got ", mask.sinks);
   return {};
+}
+
+Status check_table(const AttendCall& call) {
+  if (call.table == nullptr) return {};
+  const BlockTable& table = *call.table;
+  if (table.sequences != static_cast<std::int64_t>(call.options.sequences.size())) {
+    return invalid_argument("sequences: there must be one for each of the block table's, ",
+                            table.sequences, "; got ", call.options.sequences.size());
+  }
+  return check_view("blocks", view_of(table));
 }
 
 bool is_within(std::int64_t first, std::int64_t count, std::int64_t extent) {
@@ -122,9 +145,9 @@ Status check_sequence(const AttendCall& call, std::int64_t index) {
                             " tokens of k, got ", s.keys, " from ", s.first_key,
                             " on for sequence ", index);
   }
-  if (s.keys > most_keys_of_attention) {
-    return invalid_argument("sequences: at most ", most_keys_of_attention,
-                            " keys can be attended to, got ", s.keys, " for sequence ", index);
+  if (s.keys > most_keys) {
+    return invalid_argument("sequences: at most ", most_keys, " keys can be attended to, got ",
+                            s.keys, " for sequence ", index);
   }
   if (!can_be_compared(s.query_position, s.queries) || !can_be_compared(s.key_position, s.keys)) {
     return invalid_argument("sequences: positions must be from -2^60 to 2^60, got queries from ",
@@ -163,140 +186,119 @@ Status check_sequences(const AttendCall& call) {
   return {};
 }
 
-Status check_table(const AttendCall& call) {
-  const BlockTable& table = *call.table;
-  if (table.sequences != static_cast<std::int64_t>(call.options.sequences.size())) {
-    return invalid_argument("sequences: there must be one for each of the block table's, ",
-                            table.sequences, "; got ", call.options.sequences.size());
+// Keys that the weights of a query are for.
+std::int64_t columns_of_weights(const AttendCall& call) {
+  std::int64_t keys = call.k.extents.tokens;
+  if (call.table != nullptr &&
+      __builtin_mul_overflow(keys, call.table->blocks_of_sequence, &keys)) {
+    return -1;  // no view can have this many
   }
-  return check_view("blocks", view_of(table));
+  return keys;
 }
 
-struct Turned {
+// A tensor of a call, by the name that messages give it.
+struct Operand {
   std::string_view name;
-  const Rotations* rotations;
-  Extents extents;  // what they must cover: batch, tokens, features
-  DType dtype;
-  Role role;
+  ConstHeadsView view;
+  std::optional<std::int64_t> columns = {};  // scores: the keys that they must have
 };
 
-Status check_rotations(const Turned& turned) {
-  if (turned.rotations == nullptr) return {};
-  const Rotations& rotations = *turned.rotations;
-  const Extents& n = turned.extents;
-  const bool serves = rotations.window().head_dim == n.features &&
-                      (rotations.batch() == 1 || rotations.batch() == n.batch) &&
-                      rotations.tokens() == n.tokens;
-  if (!serves) {
-    return invalid_argument(turned.name, ": rows must be for head_dim ", n.features, ", batch ",
-                            n.batch, " (or 1) and tokens ", n.tokens, "; got head_dim ",
-                            rotations.window().head_dim, ", batch ", rotations.batch(), ", tokens ",
-                            rotations.tokens());
+// The tensors of a call: those that it reads, then those that it writes.
+class Operands {
+ public:
+  explicit Operands(const AttendCall& call) {
+    const AttentionEncoding& encoding = call.options.encoding;
+    add("q", call.q);
+    add("k", call.k);
+    add("v", call.v);
+    if (encoding.shaw_keys != nullptr) add("shaw_keys", view_of(encoding.shaw_keys->table));
+    if (encoding.shaw_values != nullptr) add("shaw_values", view_of(encoding.shaw_values->table));
+    if (call.table != nullptr) add("blocks", view_of(*call.table));
+    read_ = count_;
+    add("out", call.out);
+    if (call.options.log_sum_exp) add("log_sum_exp", view_of(*call.options.log_sum_exp), 1);
+    if (call.options.weights)
+      add("weights", view_of(*call.options.weights), columns_of_weights(call));
   }
-  if (rotations.row_dtype() != RowDType::f32)
-    return invalid_argument(turned.name, ": rows must be f32, got f64");
-  if (rotations.tensors().value_or(turned.dtype) != turned.dtype) {
-    return invalid_argument(turned.name, ": rows must be for tensors of ", to_string(turned.dtype),
-                            ", got rows for ", to_string(*rotations.tensors()));
-  }
-  if (rotations.role().value_or(turned.role) != turned.role) {
-    return invalid_argument(turned.name, ": rows must be those of role ", to_string(turned.role),
-                            ", got rows of xPos for role ", to_string(*rotations.role()));
-  }
-  if (turned.dtype != DType::f32 && rounds_products(rotations.numerics(), rotations.rounding())) {
-    return invalid_argument(
-        turned.name, ": rotations must not round products of ", to_string(turned.dtype),
-        ", got those of Rounding every_step or double_angle: call rotate() ", "first");
-  }
-  return {};
-}
 
-bool reorders(const Rotations* rotations) {
-  return rotations != nullptr && rotations->window().pairing == Pairing::interleaved_to_half;
-}
+  [[nodiscard]] std::span<const Operand> read() const noexcept { return {all_.data(), read_}; }
+  [[nodiscard]] std::span<const Operand> written() const noexcept {
+    return {all_.data() + read_, count_ - read_};
+  }
+  // Those that come before one that is written.
+  [[nodiscard]] std::span<const Operand> before(const Operand& written) const noexcept {
+    return {all_.data(), &written};
+  }
 
-Status check_encoding(const AttendCall& call) {
-  const AttentionEncoding& encoding = call.options.encoding;
-  Extents k = call.k.extents;
-  if (call.table != nullptr) {
-    k.batch = call.table->sequences;
-    k.tokens = encoding.k_rotations == nullptr ? 0 : encoding.k_rotations->tokens();
-    for (const AttentionSequence& s : call.options.sequences) {
-      if (encoding.k_rotations == nullptr || s.first_key + s.keys <= k.tokens) continue;
-      return invalid_argument("k_rotations: tokens must be those of the longest sequence, ",
-                              s.first_key + s.keys, " or more; got ", k.tokens);
-    }
+ private:
+  void add(std::string_view name, const ConstHeadsView& view,
+           std::optional<std::int64_t> columns = {}) {
+    all_[count_++] = {name, view, columns};
   }
-  const std::array turned{
-      Turned{"q_rotations", encoding.q_rotations, call.q.extents, call.q.dtype, Role::query},
-      Turned{"k_rotations", encoding.k_rotations, k, call.k.dtype, Role::key}};
-  for (const Turned& of : turned) {
-    if (auto status = check_rotations(of); !status) return status;
-  }
-  if (reorders(encoding.q_rotations) != reorders(encoding.k_rotations)) {
-    return invalid_argument("q_rotations and k_rotations: where one has pairing ",
-                            "interleaved_to_half, which changes the order of features, both must");
-  }
-  if (auto status = check_cached_keys(call); !status) return status;
-  if (auto status = check_shaw(call); !status) return status;
-  if (encoding.bias == nullptr) return {};
-  if (auto status = validate(*encoding.bias); !status) return status;
-  if (head_count(*encoding.bias) != call.q.extents.heads) {
-    return invalid_argument("bias: heads must be those of q, ", call.q.extents.heads, "; got ",
-                            head_count(*encoding.bias));
-  }
-  return {};
-}
 
-// A destination must not overlap anything that is read.
-Status check_destination(const AttendCall& call, std::string_view name,
-                         const ConstHeadsView& destination) {
-  if (auto status = check_view(name, destination); !status) return status;
-  if (auto status = check_distinct(name, destination); !status) return status;
-  struct Source {
-    std::string_view name;
-    const ConstHeadsView& view;
-  };
-  for (const Source& of : {Source{"q", call.q}, Source{"k", call.k}, Source{"v", call.v}}) {
-    if (auto status = check_apart(name, destination, of.name, of.view); !status) return status;
-  }
-  for (const NamedTable& of : shaw_tables(call)) {
-    if (of.table == nullptr) continue;
-    const ConstHeadsView table = view_of(of.table->table);
-    if (auto status = check_apart(name, destination, of.name, table); !status) return status;
-  }
-  if (call.table == nullptr) return {};
-  return check_apart(name, destination, "blocks", view_of(*call.table));
-}
+  std::array<Operand, 9> all_;
+  std::size_t read_ = 0;
+  std::size_t count_ = 0;
+};
 
-Status check_extents(const AttendCall& call, const NamedScores& of) {
-  const ScoresView& view = *of.view;
+Status check_out(const AttendCall& call) {
+  if (auto status = check_operand("out", call.out); !status) return status;
   const Extents& q = call.q.extents;
-  const ScoresExtents wanted{
-      .batch = q.batch, .heads = q.heads, .queries = q.tokens, .keys = of.keys};
-  if (view.dtype == DType::f32 && view.extents == wanted) return {};
-  return invalid_argument(of.name, ": must be f32 with batch ", q.batch, ", heads ", q.heads,
-                          ", queries ", q.tokens, ", keys ", of.keys, "; got ",
-                          to_string(view.dtype), " with batch ", view.extents.batch, ", heads ",
-                          view.extents.heads, ", queries ", view.extents.queries, ", keys ",
-                          view.extents.keys);
+  const Extents& out = call.out.extents;
+  if (out.batch == q.batch && out.tokens == q.tokens && out.heads == q.heads &&
+      out.features == call.v.extents.features) {
+    return {};
+  }
+  return invalid_argument("out: extents must be batch, tokens and heads of q and features of v, ",
+                          q.batch, ", ", q.tokens, ", ", q.heads, ", ", call.v.extents.features,
+                          "; got ", describe(out));
 }
 
+// A tensor that is written shares no element with another tensor, nor two of its indices one.
 Status check_destinations(const AttendCall& call) {
-  if (auto status = check_destination(call, "out", call.out); !status) return status;
-  std::array<ConstHeadsView, 3> written = {call.out};
-  std::array<std::string_view, 3> names = {"out"};
-  std::size_t count = 1;
-  for (const NamedScores& of : scores_written(call)) {
-    if (!of.view) continue;
-    if (auto status = check_extents(call, of); !status) return status;
-    const ConstHeadsView view = view_of(*of.view);
-    if (auto status = check_destination(call, of.name, view); !status) return status;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (auto status = check_apart(of.name, view, names[i], written[i]); !status) return status;
+  const Operands operands(call);
+  for (const Operand& to : operands.written()) {
+    if (to.columns) {
+      const Extents& q = call.q.extents;
+      const Extents wanted{q.batch, q.tokens, q.heads, *to.columns};
+      if (auto status = check_scores(to.name, to.view, wanted); !status) return status;
     }
-    names[count] = of.name;
-    written[count++] = view;
+    if (auto status = check_view(to.name, to.view); !status) return status;
+    if (auto status = check_distinct(to.name, to.view); !status) return status;
+    for (const Operand& of : operands.before(to)) {
+      if (auto status = check_apart(to.name, to.view, of.name, of.view); !status) return status;
+    }
+  }
+  return {};
+}
+
+// The working memory must not overlap what the call reads or writes.
+Status check_memory_apart(const AttendCall& call, std::size_t bytes) {
+  const ElementsView memory{
+      .data = call.options.memory.data(),
+      .extents = {.tokens = static_cast<std::int64_t>(bytes), .heads = 1, .features = 1},
+      .strides = {.token = 1}};
+  const Operands operands(call);
+  const auto written = operands.written();
+  for (const auto& some : {written.first(1), operands.read(), written.subspan(1)}) {
+    for (const Operand& of : some) {
+      const ElementsView elements{.data = of.view.data,
+                                  .element_bytes = size_in_bytes(of.view.dtype),
+                                  .extents = of.view.extents,
+                                  .strides = of.view.strides};
+      if (find_overlap(memory, elements) == Overlap::none) continue;
+      return invalid_argument("memory: must lie apart from ", of.name,
+                              ", got memory that overlaps it");
+    }
+  }
+  return {};
+}
+
+using Check = Status (*)(const AttendCall& call);
+
+Status first_error(std::initializer_list<Check> checks, const AttendCall& call) {
+  for (const Check check : checks) {
+    if (auto status = check(call); !status) return status;
   }
   return {};
 }
@@ -319,20 +321,6 @@ ConstHeadsView view_of(const ConstMatrixView& table) {
                      .strides = {.token = table.row_stride, .feature = table.column_stride}});
 }
 
-std::array<NamedTable, 2> shaw_tables(const AttendCall& call) {
-  const AttentionEncoding& encoding = call.options.encoding;
-  return {{{"shaw_keys", encoding.shaw_keys}, {"shaw_values", encoding.shaw_values}}};
-}
-
-std::array<NamedScores, 2> scores_written(const AttendCall& call) {
-  std::int64_t keys = call.k.extents.tokens;
-  if (call.table != nullptr &&
-      __builtin_mul_overflow(keys, call.table->blocks_of_sequence, &keys)) {
-    keys = -1;  // no view can have this many
-  }
-  return {{{"log_sum_exp", call.options.log_sum_exp, 1}, {"weights", call.options.weights, keys}}};
-}
-
 ConstHeadsView view_of(const ConstScoresView& view) {
   const ScoresExtents& n = view.extents;
   const ScoresStrides& s = view.strides;
@@ -343,29 +331,37 @@ ConstHeadsView view_of(const ConstScoresView& view) {
       .strides = {.batch = s.batch, .token = s.query, .head = s.head, .feature = s.key}});
 }
 
+Status check_scores(std::string_view name, const ConstHeadsView& scores, const Extents& wanted) {
+  const Extents& n = scores.extents;
+  if (scores.dtype == DType::f32 && n == wanted) return {};
+  return invalid_argument(name, ": must be f32 with batch ", wanted.batch, ", heads ", wanted.heads,
+                          ", queries ", wanted.tokens, ", keys ", wanted.features, "; got ",
+                          to_string(scores.dtype), " with batch ", n.batch, ", heads ", n.heads,
+                          ", queries ", n.tokens, ", keys ", n.features);
+}
+
 Status check_read(const AttendCall& call) {
-  if (auto status = check_operand("q", call.q); !status) return status;
-  if (auto status = check_operand("k", call.k); !status) return status;
-  if (auto status = check_operand("v", call.v); !status) return status;
-  if (auto status = check_keys(call); !status) return status;
-  const double scale = std::abs(call.options.scale);
-  if (!(scale >= 0x1p-64 && scale <= 0x1p64)) {
-    return invalid_argument("scale must be given, of a size from 2^-64 to 2^64 (1 / ",
-                            "sqrt(head_dim) in most models), got ", call.options.scale);
-  }
-  if (auto status = validate(call.options.q_temperature); !status) return status;
-  if (auto status = check_mask(call.options.mask); !status) return status;
-  if (call.table != nullptr) {
-    if (auto status = check_table(call); !status) return status;
-  }
-  if (auto status = check_sequences(call); !status) return status;
-  return check_encoding(call);
+  return first_error({check_operands, check_keys, check_scale, check_mask, check_table,
+                      check_sequences, check_encoding},
+                     call);
 }
 
 Status check_written(const AttendCall& call) {
-  if (auto status = check_operand("out", call.out); !status) return status;
-  if (auto status = check_out(call); !status) return status;
-  return check_destinations(call);
+  return first_error({check_out, check_destinations}, call);
+}
+
+Status check_memory(const AttendCall& call, std::size_t bytes) {
+  const auto memory = call.options.memory;
+  if (memory.empty()) return {};
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  if (address % kernels::attend_alignment != 0)
+    return invalid_argument("memory: must be aligned to ", kernels::attend_alignment,
+                            " bytes, got an address ", address % kernels::attend_alignment,
+                            " bytes off");
+  if (memory.size() < bytes)
+    return invalid_argument("memory: must have at least ", bytes, " bytes (attend_bytes), got ",
+                            memory.size());
+  return check_memory_apart(call, bytes);
 }
 
 }  // namespace rotary

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "attention/attend/bounded_count.hpp"
-
 namespace rotary {
 namespace {
 
@@ -27,57 +25,53 @@ std::int64_t most_rows(const AttendCall& call) {
 
 std::int64_t divided_up(std::int64_t count, std::int64_t by) { return (count + by - 1) / by; }
 
+// Queries per block of a sequence.
+std::int64_t queries_of_block(const AttendCall& call) {
+  const std::int64_t rows = most_rows(call) / std::max<std::int64_t>(call.group(), 1);
+  return std::max<std::int64_t>(rows / kernels::rows_of_group * kernels::rows_of_group, 1);
+}
+
+BlockShape shape_of(const AttendCall& call, std::int64_t queries) {
+  const bool few = queries <= most_streamed_rows && queries * call.group() <= most_streamed_rows;
+  const bool streamed = few && call.k.dtype == call.v.dtype && call.weights() == nullptr;
+  return {.queries = queries,
+          .group = call.group(),
+          .path = streamed ? KeyPath::streamed : KeyPath::packed};
+}
+
 // The group that begins at query `first_query` of sequence `index`.
-QueryGroup group_at(const AttendCall& call, std::int64_t index, std::int64_t first_query) {
+QueryGroup group_at(const AttendCall& call, const Plan& plan, std::int64_t index,
+                    std::int64_t first_query) {
   const AttentionSequence sequence = call.sequence(index);
   QueryGroup group{
       .sequence = index,
       .first_query = first_query,
       .queries = sequence.queries - first_query,
       .by_keys = sequence.queries <= most_queries_by_keys && call.weights() == nullptr};
-  if (!group.by_keys || group.queries == 0) return group;
-  group.queries = std::min(group.queries, queries_of_block(call));
-  group.splits = key_splits(call.options.mask, sequence, first_query, group.queries);
+  if (group.queries == 0) return group;
+  if (group.by_keys) {
+    group.queries = std::min(group.queries, plan.queries_of_block);
+    group.splits = key_splits(call.options.mask, sequence, first_query, group.queries);
+  }
+  group.blocks = divided_up(group.queries, plan.queries_of_block);
+  group.shape = shape_of(call, std::min(group.queries, plan.queries_of_block));
+  if (group.by_keys && group.shape.path == KeyPath::streamed) group.heads = plan.heads_of_unit;
+  group.parts = divided_up(call.k.extents.heads, group.heads);
   return group;
 }
 
-BlockShape shape_of(const AttendCall& call, std::int64_t queries) {
-  return {.queries = queries, .group = call.group(), .path = key_path(call, queries)};
-}
-
-// kv heads in each unit of the group.
-std::int64_t heads_of_unit(const AttendCall& call, const QueryGroup& group, const Plan& plan) {
-  const bool streamed = key_path(call, group.queries) == KeyPath::streamed;
-  return group.by_keys && streamed ? plan.heads_of_unit : 1;
-}
-
-std::int64_t parts_of(const AttendCall& call, const QueryGroup& group, const Plan& plan) {
-  return divided_up(call.k.extents.heads, heads_of_unit(call, group, plan));
-}
-
-std::int64_t units_of(const AttendCall& call, const QueryGroup& group, const Plan& plan) {
-  if (group.queries == 0) return 0;
-  const std::int64_t blocks = divided_up(group.queries, queries_of_block(call));
-  const std::int64_t of_head = group.by_keys ? group.splits.count() : blocks;
-  return bounded_product(of_head, parts_of(call, group, plan));
-}
-
 std::int64_t partial_rows_of(const AttendCall& call, const QueryGroup& group) {
-  if (!group.by_keys || group.queries == 0 || group.splits.count() == 1) return 0;
-  const std::int64_t rows = shape_of(call, group.queries).rows();
-  return bounded_product(group.splits.count(), bounded_product(rows, call.k.extents.heads));
-}
-
-std::int64_t partial_blocks_of(const AttendCall& call, const QueryGroup& group, const Plan& plan) {
-  return partial_rows_of(call, group) == 0 ? 0 : parts_of(call, group, plan);
+  if (!group.has_splits()) return 0;
+  return bounded_product(group.splits.count(),
+                         bounded_product(group.shape.rows(), call.k.extents.heads));
 }
 
 template <class Visit>
-void for_each_different_group(const AttendCall& call, const Visit& visit) {
+void for_each_different_group(const AttendCall& call, const Plan& plan, const Visit& visit) {
   for (std::int64_t index = 0; index < call.different_sequences(); ++index) {
     const std::int64_t queries = call.sequence(index).queries;
     for (std::int64_t first = 0; first < queries;) {
-      const QueryGroup group = group_at(call, index, first);
+      const QueryGroup group = group_at(call, plan, index, first);
       visit(group);
       first += group.queries;
     }
@@ -86,13 +80,13 @@ void for_each_different_group(const AttendCall& call, const Visit& visit) {
 
 // kv heads of a unit whose keys are streamed: few enough that, together with the splits, the call
 // has enough units to keep the executor busy.
-std::int64_t heads_of_streamed_unit(const AttendCall& call, std::int64_t alike) {
+std::int64_t heads_of_streamed_unit(const AttendCall& call, const Plan& plan, std::int64_t alike) {
   std::int64_t units = 0;
   std::int64_t rows = 1;
-  for_each_different_group(call, [&](const QueryGroup& group) {
+  for_each_different_group(call, plan, [&](const QueryGroup& group) {
     if (!group.by_keys) return;
     units = std::min(units + group.splits.count(), beyond_count);
-    rows = std::max(rows, shape_of(call, group.queries).rows());
+    rows = std::max(rows, group.shape.rows());
   });
   units = std::max<std::int64_t>(bounded_product(units, alike), 1);
   const std::int64_t heads = std::max<std::int64_t>(call.k.extents.heads, 1);
@@ -110,91 +104,83 @@ std::int64_t weights_of_row(std::int64_t distances) {
   return distances == 0 ? 0 : kernels::sums_of_weights_size(distances);
 }
 
-void enlarge(ScratchSizes& sizes, const Attending& attending, const QueryGroup& group,
+std::size_t partial_bytes(const Plan& plan) {
+  const std::int64_t of_row =
+      4 * (2 + padded_features(plan.sizes.features) + weights_of_row(plan.sizes.value_distances));
+  const std::int64_t rows = kernels::rounded_up(plan.partial_rows, kernels::lane_multiple);
+  return static_cast<std::size_t>(bounded_product(rows, of_row)) +
+         static_cast<std::size_t>(bounded_product(plan.partial_blocks, 4));
+}
+
+void enlarge(ScratchSizes& sizes, const AttendCall& call, const QueryGroup& group,
              const Plan& plan) {
-  const AttendCall& call = attending.call;
-  const std::int64_t block = queries_of_block(call);
-  const std::int64_t heads = heads_of_unit(call, group, plan);
+  const std::int64_t block = plan.queries_of_block;
   for (const std::int64_t queries :
        {std::min(block, group.queries), (group.queries - 1) % block + 1}) {
     const BlockShape shape{.queries = queries, .group = call.group()};
     sizes.rows = std::max(sizes.rows, shape.rows());
-    sizes.rows_of_heads = std::max(sizes.rows_of_heads, heads * shape.rows());
+    sizes.rows_of_heads = std::max(sizes.rows_of_heads, group.heads * shape.rows());
   }
+}
+
+// The largest block of the group as its bias sees it.
+BiasedBlock biased_block(const AttendCall& call, const QueryGroup& group) {
   const AttentionSequence sequence = call.sequence(group.sequence);
-  if (attending.bias == nullptr) return;
   const std::int64_t keys = group.by_keys ? std::min(sequence.keys, keys_of_split) : sequence.keys;
-  const BiasedBlock biased{.sequence = sequence,
-                           .mask = call.options.mask,
-                           .keys = {0, keys},
-                           .first_query = group.first_query,
-                           .queries = std::min(block, group.queries),
-                           .first_head = 0,
-                           .heads = heads * call.group()};
-  sizes.bias = largest(sizes.bias, bias_sizes(*attending.bias, biased, rows_of_bias));
+  return {.sequence = sequence,
+          .mask = call.options.mask,
+          .keys = {0, keys},
+          .first_query = group.first_query,
+          .queries = group.shape.queries,
+          .first_head = 0,
+          .heads = group.heads * call.group()};
 }
 
 }  // namespace
 
-std::int64_t queries_of_block(const AttendCall& call) noexcept {
-  const std::int64_t rows = most_rows(call) / std::max<std::int64_t>(call.group(), 1);
-  return std::max<std::int64_t>(rows / kernels::rows_of_group * kernels::rows_of_group, 1);
-}
-
-KeyPath key_path(const AttendCall& call, std::int64_t queries) noexcept {
-  const bool few = queries <= most_streamed_rows && queries * call.group() <= most_streamed_rows;
-  const bool streamed = few && call.k.dtype == call.v.dtype && call.weights() == nullptr;
-  return streamed ? KeyPath::streamed : KeyPath::packed;
-}
-
-Plan plan_of(const Attending& attending) noexcept {
-  const AttendCall& call = attending.call;
+Plan plan_of(const AttendCall& call, const ScoreBias* bias, const ShawOfCall& shaw) noexcept {
   const std::int64_t different = call.different_sequences();
   const std::int64_t alike = different == 0 ? 0 : call.sequence_count() / different;
   Plan plan;
-  plan.heads_of_unit = heads_of_streamed_unit(call, alike);
+  plan.queries_of_block = queries_of_block(call);
+  plan.heads_of_unit = heads_of_streamed_unit(call, plan, alike);
   plan.sizes.head_dim = call.q.extents.features;
   plan.sizes.features = call.v.extents.features;
-  plan.sizes.key_distances = attending.shaw.keys.count;
-  plan.sizes.value_distances = attending.shaw.values.count;
-  for_each_different_group(call, [&](const QueryGroup& group) {
+  plan.sizes.key_distances = shaw.keys.count;
+  plan.sizes.value_distances = shaw.values.count;
+  for_each_different_group(call, plan, [&](const QueryGroup& group) {
     const auto add = [&](std::int64_t& sum, std::int64_t count) {
       sum = std::min(sum + bounded_product(count, alike), beyond_count);
     };
-    add(plan.units, units_of(call, group, plan));
+    add(plan.units, group.units());
     add(plan.partial_rows, partial_rows_of(call, group));
-    add(plan.partial_blocks, partial_blocks_of(call, group, plan));
-    enlarge(plan.sizes, attending, group, plan);
+    add(plan.partial_blocks, group.has_splits() ? group.parts : 0);
+    enlarge(plan.sizes, call, group, plan);
+    if (bias == nullptr) return;
+    const BiasSizes sizes = bias_sizes(*bias, biased_block(call, group), rows_of_bias);
+    plan.sizes.bias = largest(plan.sizes.bias, sizes);
   });
   if (plan.units == 0) return plan;
   const Executor& executor = call.options.executor;
   const std::int64_t most = executor.run == nullptr ? 1 : executor.concurrency;
   plan.workers = std::clamp<std::int64_t>(std::min(most, plan.units), 1, 1 << 16);
-  const auto floats = static_cast<std::int64_t>(packed_floats(call, attending.shaw));
-  plan.shared_bytes =
+  const auto floats = static_cast<std::int64_t>(packed_floats(call, shaw));
+  plan.shaw_bytes =
       static_cast<std::size_t>(4 * kernels::rounded_up(floats, kernels::lane_multiple));
+  plan.worker_bytes = scratch_bytes(plan.sizes);
+  plan.partial_bytes = partial_bytes(plan);
   return plan;
 }
 
-std::size_t Plan::scratch_bytes_of_all() const noexcept {
-  const auto of_worker = static_cast<std::int64_t>(scratch_bytes(sizes));
-  return static_cast<std::size_t>(bounded_product(workers, of_worker));
-}
-
 std::size_t Plan::bytes() const noexcept {
-  const std::int64_t of_row =
-      4 * (2 + padded_features(sizes.features) + weights_of_row(sizes.value_distances));
-  const std::int64_t partial =
-      bounded_product(kernels::rounded_up(partial_rows, kernels::lane_multiple), of_row);
-  const std::int64_t counters = bounded_product(partial_blocks, 4);
-  return shared_bytes + scratch_bytes_of_all() + static_cast<std::size_t>(partial) +
-         static_cast<std::size_t>(counters);
+  const auto of_workers = bounded_product(workers, static_cast<std::int64_t>(worker_bytes));
+  return shaw_bytes + static_cast<std::size_t>(of_workers) + partial_bytes;
 }
 
 PartialStates partial_states_in(std::byte* memory, const Plan& plan) noexcept {
   const std::int64_t rows = kernels::rounded_up(plan.partial_rows, kernels::lane_multiple);
   const std::int64_t places = plan.sizes.value_distances;
-  auto* next = reinterpret_cast<float*>(memory + plan.shared_bytes + plan.scratch_bytes_of_all());
+  auto* next = reinterpret_cast<float*>(plan.worker_in(memory, plan.workers));
   const auto take = [&](std::int64_t floats) { return std::exchange(next, next + floats); };
   PartialStates partial;
   partial.states = {.max = take(rows),
@@ -208,45 +194,40 @@ PartialStates partial_states_in(std::byte* memory, const Plan& plan) noexcept {
 }
 
 UnitCursor::UnitCursor(const AttendCall& call, const Plan& plan)
-    : call_(call), plan_(plan), group_(group_at(call, 0, 0)) {}
+    : call_(call), plan_(plan), group_(group_at(call, plan, 0, 0)) {}
 
 QueryBlock UnitCursor::at(std::int64_t index) {
-  while (index - first_ >= units_of(call_, group_, plan_)) {
-    first_ += units_of(call_, group_, plan_);
+  while (index - first_ >= group_.units()) {
+    first_ += group_.units();
     first_partial_row_ += partial_rows_of(call_, group_);
-    first_partial_block_ += partial_blocks_of(call_, group_, plan_);
+    if (group_.has_splits()) first_partial_block_ += group_.parts;
     const std::int64_t end = group_.first_query + group_.queries;
     const bool more = end < call_.sequence(group_.sequence).queries;
-    group_ = group_at(call_, group_.sequence + (more ? 0 : 1), more ? end : 0);
+    group_ = group_at(call_, plan_, group_.sequence + (more ? 0 : 1), more ? end : 0);
   }
   const std::int64_t in_group = index - first_;
-  const std::int64_t kv_heads = call_.k.extents.heads;
   if (!group_.by_keys) {
-    const std::int64_t queries = queries_of_block(call_);
-    // Consecutive units are the blocks of one head, which share bias tables. At least 1: this
-    // block.
-    const std::int64_t blocks = std::max<std::int64_t>(divided_up(group_.queries, queries), 1);
-    const std::int64_t first = in_group % blocks * queries;
+    // Consecutive units are the blocks of one head, which share bias tables.
+    const std::int64_t first = in_group % group_.blocks * plan_.queries_of_block;
     return {.sequence = group_.sequence,
             .first_query = first,
-            .first_kv_head = in_group / blocks,
-            .shape = shape_of(call_, std::min(queries, group_.queries - first)),
+            .first_kv_head = in_group / group_.blocks,
+            .shape = shape_of(call_, std::min(plan_.queries_of_block, group_.queries - first)),
             .keys = {0, call_.sequence(group_.sequence).keys}};
   }
   const std::int64_t splits = group_.splits.count();
   const std::int64_t part = in_group / splits;
   const std::int64_t split = in_group % splits;
-  const std::int64_t heads = heads_of_unit(call_, group_, plan_);
-  const BlockShape shape = shape_of(call_, group_.queries);
+  const std::int64_t first_kv_head = part * group_.heads;
   return {.sequence = group_.sequence,
           .first_query = group_.first_query,
-          .first_kv_head = part * heads,
-          .kv_heads = std::min(heads, kv_heads - part * heads),
-          .shape = shape,
+          .first_kv_head = first_kv_head,
+          .kv_heads = std::min(group_.heads, call_.k.extents.heads - first_kv_head),
+          .shape = group_.shape,
           .keys = group_.splits.keys(split),
           .split = split,
           .splits = splits,
-          .first_partial_row = first_partial_row_ + part * heads * splits * shape.rows(),
+          .first_partial_row = first_partial_row_ + first_kv_head * splits * group_.shape.rows(),
           .partial_block = first_partial_block_ + part};
 }
 

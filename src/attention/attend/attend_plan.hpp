@@ -9,26 +9,59 @@
 
 #include "attention/attend/attend_call.hpp"
 #include "attention/attend/attend_scratch.hpp"
+#include "attention/attend/bias/score_bias.hpp"
+#include "attention/attend/bias/shaw_vectors.hpp"
+#include "attention/attend/bounded_count.hpp"
 #include "attention/attend/key_splits.hpp"
-#include "attention/attend/query_block.hpp"
 
 namespace rotary {
+
+// A unit: some queries of one sequence with all query heads of one kv head and every key they see,
+// or few queries with several kv heads and one split of the keys.
+struct QueryBlock {
+  std::int64_t sequence = 0;
+  std::int64_t first_query = 0;  // within the sequence
+  std::int64_t first_kv_head = 0;
+  std::int64_t kv_heads = 1;
+  BlockShape shape;        // per kv head
+  KeyRun keys;             // limits the keys that the queries see
+  std::int64_t split = 0;  // index of these keys among `splits`
+  std::int64_t splits = 1;
+  std::int64_t first_partial_row = 0;  // [splits][kv_heads][rows]; if splits > 1
+  std::int64_t partial_block = 0;
+
+  [[nodiscard]] std::int64_t rows() const noexcept { return kv_heads * shape.rows(); }
+};
 
 // With no units there are no workers, and `sizes` means nothing.
 struct Plan {
   std::int64_t units = 0;
-  std::int64_t workers = 0;        // each has its own memory; at least 1 if there are units
-  std::int64_t heads_of_unit = 1;  // kv heads per unit where keys are streamed
-  std::int64_t partial_rows = 0;   // rows of PartialStates
+  std::int64_t workers = 0;           // each has its own memory; at least 1 if there are units
+  std::int64_t queries_of_block = 1;  // the last block of a sequence may have fewer
+  std::int64_t heads_of_unit = 1;     // kv heads per unit where keys are streamed
+  std::int64_t partial_rows = 0;      // rows of PartialStates
   std::int64_t partial_blocks = 0;
   ScratchSizes sizes;
-  std::size_t shared_bytes = 0;  // Shaw's vectors, read by all workers; they come first in memory
+  // Memory of the call: Shaw's vectors, the scratch memory of each worker, PartialStates.
+  std::size_t shaw_bytes = 0;
+  std::size_t worker_bytes = 0;
+  std::size_t partial_bytes = 0;
 
-  [[nodiscard]] std::size_t scratch_bytes_of_all() const noexcept;
-  [[nodiscard]] std::size_t bytes() const noexcept;  // total
+  [[nodiscard]] std::byte* worker_in(std::byte* memory, std::int64_t worker) const noexcept {
+    return memory + shaw_bytes + static_cast<std::size_t>(worker) * worker_bytes;
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept;
 };
 
-[[nodiscard]] Plan plan_of(const Attending& attending) noexcept;
+// bias: null for none.
+[[nodiscard]] Plan plan_of(const AttendCall& call, const ScoreBias* bias,
+                           const ShawOfCall& shaw) noexcept;
+
+// States of blocks that cover one split of their keys, kept until the splits are merged.
+struct PartialStates {
+  kernels::SoftmaxState states = {};
+  std::int32_t* finished = nullptr;  // finished splits per block, counted atomically
+};
 
 // memory: all of plan.bytes(). Marks no split as finished.
 [[nodiscard]] PartialStates partial_states_in(std::byte* memory, const Plan& plan) noexcept;
@@ -40,7 +73,16 @@ struct QueryGroup {
   std::int64_t first_query = 0;
   std::int64_t queries = 0;
   bool by_keys = false;
-  KeySplits splits = {};  // if by_keys
+  std::int64_t blocks = 0;  // of queries
+  KeySplits splits = {};    // if by_keys
+  std::int64_t heads = 1;   // kv heads per unit
+  std::int64_t parts = 0;   // units that share the kv heads; 0 without queries
+  BlockShape shape = {};    // of the first block
+
+  [[nodiscard]] bool has_splits() const noexcept { return by_keys && splits.count() > 1; }
+  [[nodiscard]] std::int64_t units() const noexcept {
+    return bounded_product(by_keys ? splits.count() : blocks, parts);
+  }
 };
 
 // Finds the block of unit `index`; indices must grow from call to call.

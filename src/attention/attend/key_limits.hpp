@@ -21,6 +21,17 @@ struct KeyRun {
   [[nodiscard]] bool empty() const noexcept { return end <= begin; }
 };
 
+// The smallest run that holds both.
+[[nodiscard]] inline KeyRun hull(const KeyRun& a, const KeyRun& b) noexcept {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+[[nodiscard]] inline KeyRun common(const KeyRun& a, const KeyRun& b) noexcept {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
 struct SeenKeys {
   KeyRun sinks;  // all before the window, without overlap
   KeyRun window;

@@ -36,17 +36,6 @@ struct KeySplits {
   }
 };
 
-// The smallest run that holds both.
-[[nodiscard]] inline KeyRun hull(const KeyRun& a, const KeyRun& b) noexcept {
-  if (a.empty()) return b;
-  if (b.empty()) return a;
-  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
-}
-
-[[nodiscard]] inline KeyRun common(const KeyRun& a, const KeyRun& b) noexcept {
-  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
-}
-
 // The splits of queries [first, first + count) of the sequence.
 [[nodiscard]] inline KeySplits key_splits(const AttentionMask& mask,
                                           const AttentionSequence& sequence, std::int64_t first,

@@ -25,12 +25,10 @@ Status check_out(std::string_view name, const ConstHeadsView& view) {
 }
 
 Status check_log_sum_exp(std::string_view name, const ConstScoresView& view, const Extents& n) {
-  const ScoresExtents wanted{.batch = n.batch, .heads = n.heads, .queries = n.tokens, .keys = 1};
-  if (view.dtype == DType::f32 && view.extents == wanted) return check_view(name, view_of(view));
-  return invalid_argument(name, ": must be f32 with batch ", n.batch, ", heads ", n.heads,
-                          ", queries ", n.tokens, ", keys 1; got ", to_string(view.dtype),
-                          " with batch ", view.extents.batch, ", heads ", view.extents.heads,
-                          ", queries ", view.extents.queries, ", keys ", view.extents.keys);
+  const ConstHeadsView scores = view_of(view);
+  const Extents wanted{.batch = n.batch, .tokens = n.tokens, .heads = n.heads, .features = 1};
+  if (auto status = check_scores(name, scores, wanted); !status) return status;
+  return check_view(name, scores);
 }
 
 Status check_parts(const AttentionPart& into, const ConstAttentionPart& from) {

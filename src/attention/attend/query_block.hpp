@@ -1,58 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unit of work of attend(): some queries of one sequence with all query heads of one kv head
-// and every key they see, or few queries with several kv heads and one split of the keys. Cannot
-// fail and allocates nothing; its bits depend on nothing outside the block.
+// The unit of work of attend(): the state of one block of queries, which every function of a block
+// refers to, and the algorithm.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
-#include "attention/attend/attend_call.hpp"
+#include "attention/attend/attend_plan.hpp"
 #include "attention/attend/attend_scratch.hpp"
 #include "attention/attend/bias/bias_tables.hpp"
-#include "attention/attend/bias/score_bias.hpp"
-#include "attention/attend/bias/shaw_vectors.hpp"
-#include "kernels/kernels.hpp"
+#include "attention/attend/checked_call.hpp"
 
 namespace rotary {
 
-// States of blocks that cover one split of their keys, kept until the splits are merged.
-struct PartialStates {
-  kernels::SoftmaxState states = {};
-  std::int32_t* finished = nullptr;  // finished splits per block, counted atomically
+// Memory that all blocks of a call share.
+struct SharedMemory {
+  ShawOfCall shaw;  // packed
+  PartialStates partial;
 };
 
-// Shared by all blocks of a call.
-struct Attending {
-  const AttendCall& call;
-  const kernels::KernelTable& kernels;
-  const ScoreBias* bias = nullptr;  // null: none
-  ShawOfCall shaw = {};             // already packed
-  PartialStates partial = {};
+struct BlockContext {
+  const CheckedCall& call;
+  const SharedMemory& shared;
+  const QueryBlock& block;
+  const Scratch& scratch;  // of the worker
+  BiasTables& biases;      // of the worker
+  const AttendCall& args = call.args;
+  const BlockShape& shape = block.shape;
+  const AttentionSequence sequence = args.sequence(block.sequence);
+
+  [[nodiscard]] std::int64_t head_dim() const { return args.q.extents.features; }
+  [[nodiscard]] std::int64_t features() const { return args.v.extents.features; }
+  // Queries count from the first one of the block.
+  [[nodiscard]] std::int64_t query_position(std::int64_t query) const {
+    return sequence.query_position + block.first_query + query;
+  }
+  [[nodiscard]] std::int64_t query_token(std::int64_t query) const {
+    return sequence.first_query + block.first_query + query;
+  }
+  // key - query of a query and key 0.
+  [[nodiscard]] std::int64_t distance_of_key_0(std::int64_t query) const {
+    return sequence.key_position - query_position(query);
+  }
 };
 
-struct QueryBlock {
-  std::int64_t sequence = 0;
-  std::int64_t first_query = 0;  // within the sequence
-  std::int64_t first_kv_head = 0;
-  std::int64_t kv_heads = 1;
-  BlockShape shape;        // per kv head
-  KeyRun keys;             // limits the keys that the queries see
-  std::int64_t split = 0;  // index of these keys among `splits`
-  std::int64_t splits = 1;
-  std::int64_t first_partial_row = 0;  // [splits][kv_heads][rows]; if splits > 1
-  std::int64_t partial_block = 0;
-
-  [[nodiscard]] std::int64_t rows() const noexcept { return kv_heads * shape.rows(); }
+// Rows of a run from index `first` on, loaded or stored together.
+struct RowChunk {
+  std::int64_t run = 0;
+  std::int64_t first = 0;
+  std::int64_t count = 0;
 };
 
-// Queries per block of a sequence; its last block may have fewer.
-[[nodiscard]] std::int64_t queries_of_block(const AttendCall& call) noexcept;
+// One kv head of a block and the rows of its query heads.
+struct BlockHead {
+  const BlockContext& of;
+  std::int64_t index = 0;  // within the block
 
-// The path of a block with this many queries.
-[[nodiscard]] KeyPath key_path(const AttendCall& call, std::int64_t queries) noexcept;
+  [[nodiscard]] std::int64_t kv_head() const { return of.block.first_kv_head + index; }
+  [[nodiscard]] std::int64_t first_query_head() const { return kv_head() * of.shape.group; }
+  // Index of its first row among those of all kv heads.
+  [[nodiscard]] std::int64_t first_row() const { return index * of.shape.rows(); }
 
-// tables: of the worker's scratch memory.
-void attend_block(const Attending& attending, const QueryBlock& block, const Scratch& scratch,
-                  BiasTables& tables);
+  // The state of a split of the block.
+  [[nodiscard]] kernels::SoftmaxState state(std::int64_t split) const {
+    const bool alone = of.block.splits == 1;
+    const kernels::SoftmaxState& all = alone ? of.scratch.state : of.shared.partial.states;
+    const std::int64_t first = alone ? 0 : of.block.first_partial_row + split * of.block.rows();
+    return from_row(all, first + first_row());
+  }
+  [[nodiscard]] kernels::SoftmaxState state() const { return state(of.block.split); }
+
+  [[nodiscard]] kernels::SoftmaxState from_row(kernels::SoftmaxState state,
+                                               std::int64_t row) const {
+    state.max += row;
+    state.sum += row;
+    state.sums_of_values += row * kernels::padded_features(of.features());
+    if (state.sums_of_weights != nullptr)
+      state.sums_of_weights += row * kernels::sums_of_weights_size(state.places);
+    return state;
+  }
+
+  // Calls visit(row, query, head), head counted among all query heads.
+  template <class Visit>
+  void for_each_row(const Visit& visit) const {
+    const BlockShape& shape = of.shape;
+    for (std::int64_t run = 0; run < shape.runs(); ++run) {
+      for (std::int64_t i = 0; i < shape.rows_of_run(); ++i) {
+        visit(run * shape.run_stride() + i, shape.query_of(i),
+              first_query_head() + shape.head_of(run, i));
+      }
+    }
+  }
+
+  // Calls visit(chunk) for the rows of all runs, at most rows_of_load at a time.
+  template <class Visit>
+  void for_each_chunk(const Visit& visit) const {
+    const std::int64_t rows = of.shape.rows_of_run();
+    for (std::int64_t run = 0; run < of.shape.runs(); ++run) {
+      for (std::int64_t first = 0; first < rows; first += rows_of_load)
+        visit(RowChunk{.run = run, .first = first, .count = std::min(rows_of_load, rows - first)});
+    }
+  }
+};
+
+// Cannot fail and allocates nothing; its bits depend on nothing outside the block.
+void attend_block(const BlockContext& block);
 
 }  // namespace rotary

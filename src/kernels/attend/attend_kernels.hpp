@@ -133,7 +133,7 @@ struct StraightPiece {
 };
 
 // Largest magnitude of a finite bias, beyond that of any score beside it; larger ones are clamped.
-inline constexpr float largest_piece_bias = 0x1p126F;
+inline constexpr float largest_bias = 0x1p126F;
 
 struct PiecesJob {
   const double* terms;  // unaligned; up to lane_multiple beyond the last piece are read

@@ -26,8 +26,8 @@ inline void fill_pieces(const PiecesJob& job) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> df;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  const auto largest = hn::Set(df, largest_piece_bias);
-  const auto least = hn::Set(df, -largest_piece_bias);
+  const auto largest = hn::Set(df, largest_bias);
+  const auto least = hn::Set(df, -largest_bias);
   std::int64_t begin = 0;
   for (std::int64_t p = 0; p < job.count; ++p) {
     const auto slope = hn::Set(d, job.pieces[p].slope);

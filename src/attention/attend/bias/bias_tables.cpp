@@ -96,16 +96,16 @@ BiasTables::BiasTables(const ScoreBias* bias, kernels::FillPieces fill_pieces,
 
 void BiasTables::begin(const BiasedBlock& block) noexcept {
   if (bias_ == nullptr) return;
-  block_ = block;
-  make_terms();
-  make_tables();
+  make_terms(block);
+  make_tables(block);
   for (std::int64_t query = 0; query < block.queries; ++query) {
-    if (has_rows(query)) memory_.denominators[query] = bias_->fire()->denominator(position(query));
+    const std::int64_t position = block.sequence.query_position + block.first_query + query;
+    if (has_rows(position)) memory_.denominators[query] = bias_->fire()->denominator(position);
   }
 }
 
-void BiasTables::make_terms() noexcept {
-  const Distances range = all_distances(*bias_, block_);
+void BiasTables::make_terms(const BiasedBlock& block) noexcept {
+  const Distances range = all_distances(*bias_, block);
   if (contains(range_, range)) return;
   range_ = range;
   if (!bias_->keeps_terms()) return;
@@ -114,52 +114,50 @@ void BiasTables::make_terms() noexcept {
   if (fire_) fire_->set_terms(memory_.terms, range_.first);
 }
 
-void BiasTables::make_tables() noexcept {
-  const Distances range = table_distances(*bias_, block_);
+void BiasTables::make_tables(const BiasedBlock& block) noexcept {
+  const Distances range = table_distances(*bias_, block);
   if (range.count() == 0) return;
-  const bool same_heads = block_.first_head == first_head_ && block_.heads == heads_;
+  const bool same_heads = block.first_head == first_head_ && block.heads == heads_;
   if (same_heads && contains(table_range_, range)) return;
-  first_head_ = block_.first_head;
-  heads_ = block_.heads;
+  first_head_ = block.first_head;
+  heads_ = block.heads;
   table_range_ = range;
   table_stride_ = stride_of(range);
-  fill_tables();
+  fire_ ? fill_fire_tables(block.sequence.query_position) : fill_tables();
 }
 
 void BiasTables::fill_tables() noexcept {
-  if (!fire_) {
-    const double* const terms =
-        bias_->keeps_terms() ? memory_.terms + (table_range_.first - range_.first) : nullptr;
-    bias_->fill({.tables = memory_.tables,
-                 .stride = table_stride_,
-                 .first_head = first_head_,
-                 .heads = heads_,
-                 .range = table_range_,
-                 .margin = bias_margin,
-                 .terms = terms});
-    return;
-  }
-  const std::int64_t query = block_.sequence.query_position;
+  const double* const terms =
+      bias_->keeps_terms() ? memory_.terms + (table_range_.first - range_.first) : nullptr;
+  bias_->fill({.tables = memory_.tables,
+               .stride = table_stride_,
+               .first_head = first_head_,
+               .heads = heads_,
+               .range = table_range_,
+               .margin = bias_margin,
+               .terms = terms});
+}
+
+// All queries that tables serve have the divisor of the first.
+void BiasTables::fill_fire_tables(std::int64_t query_position) noexcept {
   for (std::int64_t head = 0; head < heads_; ++head) {
     float* const table = memory_.tables + head * table_stride_;
     std::fill_n(table, table_stride_, 0.0F);
-    fire_->fill({.denominator = bias_->fire()->denominator(query),
+    fire_->fill({.denominator = bias_->fire()->denominator(query_position),
                  .head = first_head_ + head,
                  .keys = table_range_,
                  .values = table + bias_margin});
   }
 }
 
-bool BiasTables::has_rows(std::int64_t query) const noexcept {
-  return fire_ && !is_below_threshold(*bias_->fire(), position(query));
+bool BiasTables::has_rows(std::int64_t position) const noexcept {
+  return fire_ && !is_below_threshold(*bias_->fire(), position);
 }
 
-void BiasTables::set_table(kernels::RowLimits& limits, std::int64_t query,
-                           std::int64_t head) const noexcept {
-  if (bias_ == nullptr) return;
-  limits.bias = memory_.tables + head * table_stride_;
-  limits.bias_of_key_0 =
-      bias_margin + block_.sequence.key_position - position(query) - table_range_.first;
+void BiasTables::set_table(kernels::RowLimits& limits, std::int64_t head,
+                           std::int64_t key_0) const noexcept {
+  limits.bias = memory_.tables + (head - first_head_) * table_stride_;
+  limits.bias_of_key_0 = bias_margin + key_0 - table_range_.first;
   limits.bias_count = table_stride_;
 }
 
@@ -171,10 +169,9 @@ void BiasTables::make_row(kernels::RowLimits& limits, const Row& row) noexcept {
   const std::int64_t begin = std::max(limits.first_key, row.keys.begin);
   const std::int64_t end = std::min(limits.end_key, row.keys.end);
   if (begin >= end) return;
-  const std::int64_t key_0 = block_.sequence.key_position - position(row.query);
   fire_->fill({.denominator = memory_.denominators[row.query],
-               .head = block_.first_head + row.head,
-               .keys = {.first = key_0 + begin, .last = key_0 + end - 1},
+               .head = row.head,
+               .keys = {.first = row.key_0 + begin, .last = row.key_0 + end - 1},
                .values = values + bias_margin + (begin - row.keys.begin)});
 }
 

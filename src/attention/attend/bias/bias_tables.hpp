@@ -62,38 +62,36 @@ class BiasTables {
   BiasTables(const ScoreBias* bias, kernels::FillPieces fill_pieces,
              const BiasMemory& memory) noexcept;
 
-  // The calls below refer to this block.
+  // Makes the tables of a block, unless they are there.
   void begin(const BiasedBlock& block) noexcept;
 
-  // Whether a query of the block needs rows instead of a table.
-  [[nodiscard]] bool has_rows(std::int64_t query) const noexcept;
+  // Whether a query at this position needs rows instead of a table.
+  [[nodiscard]] bool has_rows(std::int64_t position) const noexcept;
 
-  // Points limits at the table. Requires !has_rows(query); query and head count from the block's
-  // first.
-  void set_table(kernels::RowLimits& limits, std::int64_t query, std::int64_t head) const noexcept;
+  // Points limits of a query without rows at the table of a head of the block. key_0: distance
+  // from the query to key 0.
+  void set_table(kernels::RowLimits& limits, std::int64_t head, std::int64_t key_0) const noexcept;
 
-  // Makes bias row `row` and points limits at it. Requires has_rows(query). Fills the keys of
-  // `keys` that are within the limits.
+  // Makes bias row `row` of a query with rows and points limits at it. Fills the keys of `keys`
+  // that are within the limits.
   struct Row {
     std::int64_t row = 0;
-    std::int64_t query = 0;
+    std::int64_t query = 0;  // within the block
     std::int64_t head = 0;
-    KeyRun keys;  // at most keys_of_tile
+    std::int64_t key_0 = 0;  // distance from the query
+    KeyRun keys;             // at most keys_of_tile
   };
   void make_row(kernels::RowLimits& limits, const Row& row) noexcept;
 
  private:
-  [[nodiscard]] std::int64_t position(std::int64_t query) const noexcept {
-    return block_.sequence.query_position + block_.first_query + query;
-  }
-  void make_terms() noexcept;
-  void make_tables() noexcept;
+  void make_terms(const BiasedBlock& block) noexcept;
+  void make_tables(const BiasedBlock& block) noexcept;
   void fill_tables() noexcept;
+  void fill_fire_tables(std::int64_t query_position) noexcept;
 
   const ScoreBias* bias_;
   BiasMemory memory_;
   std::optional<FireRows> fire_;
-  BiasedBlock block_;
   Distances range_;        // of terms
   Distances table_range_;  // of tables
   std::int64_t table_stride_ = 0;

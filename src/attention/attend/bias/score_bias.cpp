@@ -6,18 +6,17 @@
 #include <limits>
 #include <numbers>
 
+#include "kernels/attend/attend_kernels.hpp"
+
 namespace rotary {
 namespace {
 
 using relative::PairOfPositions;
 
-// Largest magnitude of a finite bias, beyond that of any score beside it; larger ones are clamped.
-constexpr double largest_bias = 0x1p126;
-
 float in_log2(double bias) {
+  constexpr double largest = kernels::largest_bias;
   const double scaled = bias * std::numbers::log2e;
-  return static_cast<float>(std::isinf(bias) ? bias
-                                             : std::clamp(scaled, -largest_bias, largest_bias));
+  return static_cast<float>(std::isinf(bias) ? bias : std::clamp(scaled, -largest, largest));
 }
 
 std::int64_t saturation_of(const RelativeBias& bias) noexcept {

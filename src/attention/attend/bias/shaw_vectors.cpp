@@ -2,13 +2,9 @@
 #include "attention/attend/bias/shaw_vectors.hpp"
 
 #include <limits>
-#include <string_view>
 
-#include "attention/attend/attend_checks.hpp"
 #include "attention/attend/turn_heads.hpp"
-#include "base/message.hpp"
 #include "tensor/element_values.hpp"
-#include "tensor/view_checks.hpp"
 
 namespace rotary {
 namespace {
@@ -116,30 +112,7 @@ std::int64_t key_floats(const AttendCall& call, const ShawVectors& keys) noexcep
                              kernels::lane_multiple);
 }
 
-Status check_table(std::string_view name, const ShawTable* table, std::int64_t features) {
-  if (table == nullptr) return {};
-  if (const auto row = shaw_row(0, table->window); !row)
-    return blamed(ErrorCode::invalid_argument, message(name, ": "), row.error());
-  if (table->table.rows != table->window.rows() || table->table.columns != features) {
-    return invalid_argument(name, ": the table must have left + right + 1 = ", table->window.rows(),
-                            " rows of ", features, " features, got rows ", table->table.rows,
-                            ", columns ", table->table.columns);
-  }
-  return check_view(name, view_of(table->table));
-}
-
 }  // namespace
-
-Status check_shaw(const AttendCall& call) {
-  const AttentionEncoding& encoding = call.options.encoding;
-  const std::int64_t head_dim = call.q.extents.features;
-  if (auto status = check_table("shaw_keys", encoding.shaw_keys, head_dim); !status) return status;
-  const std::int64_t features = call.v.extents.features;
-  if (auto status = check_table("shaw_values", encoding.shaw_values, features); !status)
-    return status;
-  if (encoding.shaw_keys == nullptr || encoding.bias == nullptr) return {};
-  return unsupported("shaw_keys: must be without a bias, got both");
-}
 
 ShawOfCall reached_vectors(const AttendCall& call) noexcept {
   const AttentionEncoding& encoding = call.options.encoding;
@@ -159,12 +132,12 @@ std::size_t packed_floats(const AttendCall& call, const ShawOfCall& shaw) noexce
   return static_cast<std::size_t>(floats);
 }
 
-void pack_vectors(const AttendCall& call, const kernels::AttendKernels& table, float* memory,
-                  ShawOfCall& shaw) noexcept {
+ShawOfCall packed_vectors(const AttendCall& call, const kernels::AttendKernels& kernels,
+                          float* memory, ShawOfCall shaw) noexcept {
   const AttentionEncoding& encoding = call.options.encoding;
   if (shaw.keys.count > 0) {
     float* const room = memory + key_floats(call, shaw.keys);
-    pack({*encoding.shaw_keys, shaw.keys, table, &kernels::AttendTypeKernels::pack_keys, memory,
+    pack({*encoding.shaw_keys, shaw.keys, kernels, &kernels::AttendTypeKernels::pack_keys, memory,
           room});
     shaw.keys.packed = memory;
     memory = room + room_floats(call.q.extents.features);
@@ -172,10 +145,11 @@ void pack_vectors(const AttendCall& call, const kernels::AttendKernels& table, f
   if (shaw.values.count > 0) {
     const std::int64_t features = call.v.extents.features;
     float* const room = memory + kernels::packed_values_size(shaw.values.count, features);
-    pack({*encoding.shaw_values, shaw.values, table, &kernels::AttendTypeKernels::pack_values,
+    pack({*encoding.shaw_values, shaw.values, kernels, &kernels::AttendTypeKernels::pack_values,
           memory, room});
     shaw.values.packed = memory;
   }
+  return shaw;
 }
 
 }  // namespace rotary

@@ -10,7 +10,6 @@
 #include "attention/attend/attend_call.hpp"
 #include "attention/attend/key_limits.hpp"
 #include "kernels/attend/attend_kernels.hpp"
-#include "rotary/result.hpp"
 
 namespace rotary {
 
@@ -33,8 +32,6 @@ struct ShawOfCall {
   ShawVectors values;
 };
 
-[[nodiscard]] Status check_shaw(const AttendCall& call);
-
 // The vectors that the call can reach, not yet packed. Requires a checked call.
 [[nodiscard]] ShawOfCall reached_vectors(const AttendCall& call) noexcept;
 
@@ -42,7 +39,8 @@ struct ShawOfCall {
 [[nodiscard]] std::size_t packed_floats(const AttendCall& call, const ShawOfCall& shaw) noexcept;
 
 // memory: packed_floats(...), aligned to attend_alignment.
-void pack_vectors(const AttendCall& call, const kernels::AttendKernels& table, float* memory,
-                  ShawOfCall& shaw) noexcept;
+[[nodiscard]] ShawOfCall packed_vectors(const AttendCall& call,
+                                        const kernels::AttendKernels& kernels, float* memory,
+                                        ShawOfCall shaw) noexcept;
 
 }  // namespace rotary

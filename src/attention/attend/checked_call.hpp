@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call of attend() that has passed every check, with all that follows from its arguments: nothing
+// that takes a CheckedCall can fail.
+#pragma once
+
+#include <optional>
+
+#include "attention/attend/attend_call.hpp"
+#include "attention/attend/attend_plan.hpp"
+#include "attention/attend/bias/score_bias.hpp"
+#include "attention/attend/bias/shaw_vectors.hpp"
+#include "kernels/attend/attend_kernels.hpp"
+#include "rotary/result.hpp"
+
+namespace rotary {
+
+struct CheckedCall {
+  AttendCall args;
+  const kernels::AttendKernels& kernels;
+  std::optional<ScoreBias> bias = {};
+  ShawOfCall shaw = {};  // not yet packed
+  Plan plan = {};
+};
+
+[[nodiscard]] Result<CheckedCall> check_attend(const AttendCall& call);
+
+// Leaves out what attend_bytes() is not given: outputs and memory.
+[[nodiscard]] Result<CheckedCall> check_attend_bytes(const AttendCall& call);
+
+}  // namespace rotary

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes what a call returns: out, log_sum_exp and weights.
+#pragma once
+
+#include <cstdint>
+
+#include "attention/attend/query_block.hpp"
+
+namespace rotary {
+
+// Writes the results of the queries that belong to no sequence: they see no key.
+void clear_gaps(const AttendCall& call);
+
+// Zeroes the weights of all keys. This and the next require AttendCall::weights().
+void clear_weights(const BlockHead& head);
+
+// Stores the weights of up to rows_of_group rows from first_row on for a packed tile of keys.
+// Requires the rows' limits in scratch.
+void store_weights(const BlockHead& head, std::int64_t first_row, const KeyRun& tile);
+
+// Stores out and log_sum_exp from the state of the first split.
+void store_results(const BlockHead& head);
+
+}  // namespace rotary
