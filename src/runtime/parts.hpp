@@ -3,6 +3,7 @@
 // cut, so every part computes the same bits as the whole call would.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "rotary/executor.hpp"
@@ -14,6 +15,29 @@ struct TokenRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
+
+// The consecutive items of one part; parts differ by at most one item.
+[[nodiscard]] constexpr TokenRange part_at(std::int64_t items, std::int64_t parts,
+                                           std::int64_t index) noexcept {
+  const std::int64_t each = items / parts;
+  const std::int64_t longer = items % parts;  // this many have one item more
+  const std::int64_t begin = index * each + std::min(index, longer);
+  return {.begin = begin, .end = begin + each + (index < longer ? 1 : 0)};
+}
+
+// Calls task(index) for each index below `tasks`: here if it is one task, otherwise by the executor
+// and in these arithmetic modes.
+template <class Modes, class Task>
+void run_tasks(std::int64_t tasks, Task& task, const Executor& executor) {
+  if (tasks == 1) return task(0);
+  executor.run(
+      executor.context, tasks,
+      [](void* state, std::int64_t index) {
+        const Modes modes;
+        (*static_cast<Task*>(state))(index);
+      },
+      &task);
+}
 
 // A function that processes tokens [range.begin, range.end), on any thread.
 struct TokenWork {

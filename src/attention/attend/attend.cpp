@@ -12,26 +12,21 @@
 #include "base/arithmetic_modes.hpp"
 #include "base/guard.hpp"
 #include "rotary/attention.hpp"
+#include "runtime/parts.hpp"
 #include "tensor/view_checks.hpp"
 
 namespace rotary {
 namespace {
 
-struct Work {
-  const CheckedCall& call;
-  const SharedMemory& shared;
-  std::byte* memory;  // of the call
-  std::atomic<std::int64_t> next = 0;
-};
-
-void work_on(Work& work, std::int64_t worker) {
-  const CheckedCall& call = work.call;
-  const Scratch scratch = scratch_in(call.plan.worker_in(work.memory, worker), call.plan.sizes);
-  BiasTables biases(call.bias ? &*call.bias : nullptr, call.kernels.fill_pieces, scratch.bias);
-  UnitCursor cursor(call.args, call.plan);
-  for (std::int64_t index = work.next++; index < call.plan.units; index = work.next++) {
-    const QueryBlock block = cursor.at(index);
-    attend_block({call, work.shared, block, scratch, biases});
+// Takes one unit after the other until none is left.
+void work_on(const CheckedCall& call, const SharedMemory& shared, std::byte* memory,
+             std::atomic<std::int64_t>& next) {
+  const Scratch scratch = scratch_in(memory, call.plan.sizes);
+  BiasTables biases(call.score_bias(), call.kernels.fill_pieces, scratch.bias);
+  UnitCursor cursor(call.plan);
+  for (std::int64_t index = next++; index < call.plan.units; index = next++) {
+    const QueryBlock unit = cursor.at(index);
+    attend_block({call, shared, unit, scratch, biases});
   }
 }
 
@@ -40,16 +35,11 @@ void run_units(const CheckedCall& call, std::byte* memory) {
   const SharedMemory shared{
       .shaw = packed_vectors(call.args, call.kernels, reinterpret_cast<float*>(memory), call.shaw),
       .partial = partial_states_in(memory, call.plan)};
-  Work work{.call = call, .shared = shared, .memory = memory};
-  if (call.plan.workers == 1) return work_on(work, 0);
-  const Executor& executor = call.args.options.executor;
-  executor.run(
-      executor.context, call.plan.workers,
-      [](void* state, std::int64_t index) {
-        const DefaultModes modes;
-        work_on(*static_cast<Work*>(state), index);
-      },
-      &work);
+  std::atomic<std::int64_t> next = 0;
+  auto work = [&](std::int64_t worker) {
+    work_on(call, shared, call.plan.worker_in(memory, worker), next);
+  };
+  run_tasks<DefaultModes>(call.plan.workers, work, call.args.options.executor);
 }
 
 struct AlignedDelete {
@@ -59,7 +49,7 @@ struct AlignedDelete {
 };
 
 Status attend(const AttendCall& given) {
-  const auto call = check_attend(given);
+  const auto call = check_attend(given, Outputs::given);
   if (!call) return call.error();
   if (!given.writes_anything()) return {};
   std::byte* memory = given.options.memory.data();
@@ -75,7 +65,7 @@ Status attend(const AttendCall& given) {
 }
 
 Result<std::size_t> bytes_for(const AttendCall& given) {
-  const auto call = check_attend_bytes(given);
+  const auto call = check_attend(given, Outputs::absent);
   if (!call) return call.error();
   const std::size_t bytes = call->plan.bytes();
   if (bytes < static_cast<std::size_t>(beyond_count)) return bytes;

@@ -11,6 +11,26 @@
 
 namespace rotary {
 
+// The sequences of a call: those that are listed or, without a list, each batch row.
+struct Sequences {
+  std::span<const AttentionSequence> listed = {};
+  std::int64_t batch_rows = 0;
+  std::int64_t queries = 0;  // of a batch row
+  std::int64_t keys = 0;
+
+  [[nodiscard]] std::int64_t count() const noexcept {
+    return batch_rows + static_cast<std::int64_t>(listed.size());
+  }
+  // Sequences that differ in more than their batch row; any after these are like the first.
+  [[nodiscard]] std::int64_t different() const noexcept {
+    return std::min<std::int64_t>(batch_rows, 1) + static_cast<std::int64_t>(listed.size());
+  }
+  [[nodiscard]] AttentionSequence operator[](std::int64_t index) const noexcept {
+    if (!listed.empty()) return listed[static_cast<std::size_t>(index)];
+    return {.batch = index, .queries = queries, .keys = keys, .query_position = keys - queries};
+  }
+};
+
 struct AttendCall {
   HeadsView out;
   ConstHeadsView q;
@@ -34,25 +54,10 @@ struct AttendCall {
     if (n.batch == 0 || n.tokens == 0 || n.heads == 0) return false;
     return n.features > 0 || options.log_sum_exp || weights() != nullptr;
   }
-  // Whether each batch row is a sequence. Paged keys always come with a list of sequences, even an
-  // empty one.
-  [[nodiscard]] bool of_batch_rows() const noexcept {
-    return options.sequences.empty() && table == nullptr;
-  }
-  [[nodiscard]] std::int64_t sequence_count() const noexcept {
-    return of_batch_rows() ? q.extents.batch : static_cast<std::int64_t>(options.sequences.size());
-  }
-  // Sequences that differ in more than their batch row; any after these are like the first.
-  [[nodiscard]] std::int64_t different_sequences() const noexcept {
-    return of_batch_rows() ? std::min<std::int64_t>(q.extents.batch, 1) : sequence_count();
-  }
-  [[nodiscard]] AttentionSequence sequence(std::int64_t index) const noexcept {
-    if (!of_batch_rows()) return options.sequences[static_cast<std::size_t>(index)];
-    const std::int64_t keys = k.extents.tokens;
-    return {.batch = index,
-            .queries = q.extents.tokens,
-            .keys = keys,
-            .query_position = keys - q.extents.tokens};
+  // Paged keys always come with a list of sequences, even an empty one.
+  [[nodiscard]] Sequences sequences() const noexcept {
+    if (!options.sequences.empty() || table != nullptr) return {.listed = options.sequences};
+    return {.batch_rows = q.extents.batch, .queries = q.extents.tokens, .keys = k.extents.tokens};
   }
 };
 
@@ -78,7 +83,7 @@ struct KeyPlace {
   std::int64_t token = 0;
 };
 
-// Requires sequence == call.sequence(index) and a key of it.
+// Requires sequence == call.sequences()[index] and a key of it.
 [[nodiscard]] inline KeyPlace key_place(const AttendCall& call, const AttentionSequence& sequence,
                                         std::int64_t index, std::int64_t key) noexcept {
   const std::int64_t token = sequence.first_key + key;

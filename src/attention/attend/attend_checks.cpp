@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -40,13 +39,10 @@ Status check_operand(std::string_view name, const ConstHeadsView& view) {
   return check_adjacent_features(name, view);
 }
 
-Status check_operands(const AttendCall& call) {
+Status check_heads(const AttendCall& call) {
   if (auto status = check_operand("q", call.q); !status) return status;
   if (auto status = check_operand("k", call.k); !status) return status;
-  return check_operand("v", call.v);
-}
-
-Status check_keys(const AttendCall& call) {
+  if (auto status = check_operand("v", call.v); !status) return status;
   const Extents& q = call.q.extents;
   const Extents& k = call.k.extents;
   const Extents& v = call.v.extents;
@@ -129,7 +125,7 @@ Status check_blocks(const AttendCall& call, const AttentionSequence& s, std::int
 }
 
 Status check_sequence(const AttendCall& call, std::int64_t index) {
-  const AttentionSequence s = call.sequence(index);
+  const AttentionSequence s = call.sequences()[index];
   if (s.batch < 0 || s.batch >= call.q.extents.batch) {
     return invalid_argument("sequences: batch must be from 0 to ", call.q.extents.batch - 1,
                             ", got ", s.batch, " for sequence ", index);
@@ -176,11 +172,11 @@ Status check_order(const AttentionSequence& before, const AttentionSequence& aft
 }
 
 Status check_sequences(const AttendCall& call) {
-  const std::int64_t count = call.different_sequences();
-  for (std::int64_t index = 0; index < count; ++index) {
+  const Sequences sequences = call.sequences();
+  for (std::int64_t index = 0; index < sequences.different(); ++index) {
     if (auto status = check_sequence(call, index); !status) return status;
     if (index == 0) continue;
-    if (auto status = check_order(call.sequence(index - 1), call.sequence(index), index); !status)
+    if (auto status = check_order(sequences[index - 1], sequences[index], index); !status)
       return status;
   }
   return {};
@@ -254,24 +250,6 @@ Status check_out(const AttendCall& call) {
                           "; got ", describe(out));
 }
 
-// A tensor that is written shares no element with another tensor, nor two of its indices one.
-Status check_destinations(const AttendCall& call) {
-  const Operands operands(call);
-  for (const Operand& to : operands.written()) {
-    if (to.columns) {
-      const Extents& q = call.q.extents;
-      const Extents wanted{q.batch, q.tokens, q.heads, *to.columns};
-      if (auto status = check_scores(to.name, to.view, wanted); !status) return status;
-    }
-    if (auto status = check_view(to.name, to.view); !status) return status;
-    if (auto status = check_distinct(to.name, to.view); !status) return status;
-    for (const Operand& of : operands.before(to)) {
-      if (auto status = check_apart(to.name, to.view, of.name, of.view); !status) return status;
-    }
-  }
-  return {};
-}
-
 // The working memory must not overlap what the call reads or writes.
 Status check_memory_apart(const AttendCall& call, std::size_t bytes) {
   const ElementsView memory{
@@ -290,15 +268,6 @@ Status check_memory_apart(const AttendCall& call, std::size_t bytes) {
       return invalid_argument("memory: must lie apart from ", of.name,
                               ", got memory that overlaps it");
     }
-  }
-  return {};
-}
-
-using Check = Status (*)(const AttendCall& call);
-
-Status first_error(std::initializer_list<Check> checks, const AttendCall& call) {
-  for (const Check check : checks) {
-    if (auto status = check(call); !status) return status;
   }
   return {};
 }
@@ -341,13 +310,29 @@ Status check_scores(std::string_view name, const ConstHeadsView& scores, const E
 }
 
 Status check_read(const AttendCall& call) {
-  return first_error({check_operands, check_keys, check_scale, check_mask, check_table,
-                      check_sequences, check_encoding},
-                     call);
+  for (const auto check :
+       {check_heads, check_scale, check_mask, check_table, check_sequences, check_encoding}) {
+    if (auto status = check(call); !status) return status;
+  }
+  return {};
 }
 
 Status check_written(const AttendCall& call) {
-  return first_error({check_out, check_destinations}, call);
+  if (auto status = check_out(call); !status) return status;
+  const Operands operands(call);
+  for (const Operand& to : operands.written()) {
+    if (to.columns) {
+      const Extents& q = call.q.extents;
+      const Extents wanted{q.batch, q.tokens, q.heads, *to.columns};
+      if (auto status = check_scores(to.name, to.view, wanted); !status) return status;
+    }
+    if (auto status = check_view(to.name, to.view); !status) return status;
+    if (auto status = check_distinct(to.name, to.view); !status) return status;
+    for (const Operand& of : operands.before(to)) {
+      if (auto status = check_apart(to.name, to.view, of.name, of.view); !status) return status;
+    }
+  }
+  return {};
 }
 
 Status check_memory(const AttendCall& call, std::size_t bytes) {

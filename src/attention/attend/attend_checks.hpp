@@ -23,7 +23,7 @@ namespace rotary {
 // Checks everything except what is written.
 [[nodiscard]] Status check_read(const AttendCall& call);
 
-// Requires check_read().
+// Checks what is written, which shares no element with any other tensor. Requires check_read().
 [[nodiscard]] Status check_written(const AttendCall& call);
 
 // Checks AttendOptions::memory of a call that needs this many bytes. Requires check_written().

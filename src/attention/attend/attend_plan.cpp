@@ -16,62 +16,49 @@ constexpr std::int64_t most_rows_of_unit = 256;
 constexpr std::int64_t floats_of_distances = std::int64_t{1} << 19;
 
 // Most rows of a block, or of all kv heads of a unit.
-std::int64_t most_rows(const AttendCall& call) {
-  std::int64_t distances = 1;
-  for (const ShawTable* shaw : {call.options.encoding.shaw_keys, call.options.encoding.shaw_values})
-    distances += shaw == nullptr ? 0 : shaw->window.rows();
-  return std::clamp(floats_of_distances / distances, rows_of_load, rows_of_block);
+std::int64_t most_rows(const CallSizes& of) {
+  return std::clamp(floats_of_distances / (1 + of.distances), rows_of_load, rows_of_block);
 }
 
 std::int64_t divided_up(std::int64_t count, std::int64_t by) { return (count + by - 1) / by; }
 
-// Queries per block of a sequence.
-std::int64_t queries_of_block(const AttendCall& call) {
-  const std::int64_t rows = most_rows(call) / std::max<std::int64_t>(call.group(), 1);
-  return std::max<std::int64_t>(rows / kernels::rows_of_group * kernels::rows_of_group, 1);
-}
-
-BlockShape shape_of(const AttendCall& call, std::int64_t queries) {
-  const bool few = queries <= most_streamed_rows && queries * call.group() <= most_streamed_rows;
-  const bool streamed = few && call.k.dtype == call.v.dtype && call.weights() == nullptr;
+BlockShape shape_of(const CallSizes& of, std::int64_t queries) {
+  const bool few = queries <= most_streamed_rows && queries * of.group <= most_streamed_rows;
+  const bool streamed = few && of.has_one_dtype && !of.has_weights;
   return {.queries = queries,
-          .group = call.group(),
+          .group = of.group,
           .path = streamed ? KeyPath::streamed : KeyPath::packed};
 }
 
 // The group that begins at query `first_query` of sequence `index`.
-QueryGroup group_at(const AttendCall& call, const Plan& plan, std::int64_t index,
-                    std::int64_t first_query) {
-  const AttentionSequence sequence = call.sequence(index);
-  QueryGroup group{
-      .sequence = index,
-      .first_query = first_query,
-      .queries = sequence.queries - first_query,
-      .by_keys = sequence.queries <= most_queries_by_keys && call.weights() == nullptr};
+QueryGroup group_at(const Plan& plan, std::int64_t index, std::int64_t first_query) {
+  const CallSizes& of = plan.of;
+  const AttentionSequence sequence = of.sequences[index];
+  QueryGroup group{.sequence = index,
+                   .first_query = first_query,
+                   .queries = sequence.queries - first_query,
+                   .by_keys = sequence.queries <= most_queries_by_keys && !of.has_weights};
   if (group.queries == 0) return group;
   if (group.by_keys) {
     group.queries = std::min(group.queries, plan.queries_of_block);
-    group.splits = key_splits(call.options.mask, sequence, first_query, group.queries);
+    group.splits = key_splits(of.mask, sequence, first_query, group.queries);
   }
   group.blocks = divided_up(group.queries, plan.queries_of_block);
-  group.shape = shape_of(call, std::min(group.queries, plan.queries_of_block));
+  group.shape = shape_of(of, std::min(group.queries, plan.queries_of_block));
   if (group.by_keys && group.shape.path == KeyPath::streamed) group.heads = plan.heads_of_unit;
-  group.parts = divided_up(call.k.extents.heads, group.heads);
+  group.parts = divided_up(of.kv_heads, group.heads);
+  const std::int64_t splits = group.by_keys ? group.splits.count() : 1;
+  if (splits > 1)
+    group.partial_rows = bounded_product(splits, bounded_product(group.shape.rows(), of.kv_heads));
   return group;
 }
 
-std::int64_t partial_rows_of(const AttendCall& call, const QueryGroup& group) {
-  if (!group.has_splits()) return 0;
-  return bounded_product(group.splits.count(),
-                         bounded_product(group.shape.rows(), call.k.extents.heads));
-}
-
 template <class Visit>
-void for_each_different_group(const AttendCall& call, const Plan& plan, const Visit& visit) {
-  for (std::int64_t index = 0; index < call.different_sequences(); ++index) {
-    const std::int64_t queries = call.sequence(index).queries;
+void for_each_different_group(const Plan& plan, const Visit& visit) {
+  for (std::int64_t index = 0; index < plan.of.sequences.different(); ++index) {
+    const std::int64_t queries = plan.of.sequences[index].queries;
     for (std::int64_t first = 0; first < queries;) {
-      const QueryGroup group = group_at(call, plan, index, first);
+      const QueryGroup group = group_at(plan, index, first);
       visit(group);
       first += group.queries;
     }
@@ -80,22 +67,21 @@ void for_each_different_group(const AttendCall& call, const Plan& plan, const Vi
 
 // kv heads of a unit whose keys are streamed: few enough that, together with the splits, the call
 // has enough units to keep the executor busy.
-std::int64_t heads_of_streamed_unit(const AttendCall& call, const Plan& plan, std::int64_t alike) {
+std::int64_t heads_of_streamed_unit(const Plan& plan, std::int64_t alike) {
+  const CallSizes& of = plan.of;
   std::int64_t units = 0;
   std::int64_t rows = 1;
-  for_each_different_group(call, plan, [&](const QueryGroup& group) {
+  for_each_different_group(plan, [&](const QueryGroup& group) {
     if (!group.by_keys) return;
     units = std::min(units + group.splits.count(), beyond_count);
     rows = std::max(rows, group.shape.rows());
   });
   units = std::max<std::int64_t>(bounded_product(units, alike), 1);
-  const std::int64_t heads = std::max<std::int64_t>(call.k.extents.heads, 1);
-  const Executor& executor = call.options.executor;
-  const std::int64_t wanted =
-      executor.run == nullptr ? 1
-                              : bounded_product(2, std::max<std::int64_t>(executor.concurrency, 1));
+  const std::int64_t heads = std::max<std::int64_t>(of.kv_heads, 1);
+  const std::int64_t threads = std::max<std::int64_t>(of.executor.concurrency, 1);
+  const std::int64_t wanted = of.executor.run == nullptr ? 1 : bounded_product(2, threads);
   const std::int64_t parts = std::clamp<std::int64_t>(divided_up(wanted, units), 1, heads);
-  const std::int64_t most = std::min(most_rows_of_unit, most_rows(call)) / rows;
+  const std::int64_t most = std::min(most_rows_of_unit, most_rows(of)) / rows;
   return std::clamp<std::int64_t>(most, 1, divided_up(heads, parts));
 }
 
@@ -112,57 +98,72 @@ std::size_t partial_bytes(const Plan& plan) {
          static_cast<std::size_t>(bounded_product(plan.partial_blocks, 4));
 }
 
-void enlarge(ScratchSizes& sizes, const AttendCall& call, const QueryGroup& group,
-             const Plan& plan) {
+void enlarge(ScratchSizes& sizes, const QueryGroup& group, const Plan& plan) {
   const std::int64_t block = plan.queries_of_block;
   for (const std::int64_t queries :
        {std::min(block, group.queries), (group.queries - 1) % block + 1}) {
-    const BlockShape shape{.queries = queries, .group = call.group()};
+    const BlockShape shape{.queries = queries, .group = plan.of.group};
     sizes.rows = std::max(sizes.rows, shape.rows());
     sizes.rows_of_heads = std::max(sizes.rows_of_heads, group.heads * shape.rows());
   }
 }
 
 // The largest block of the group as its bias sees it.
-BiasedBlock biased_block(const AttendCall& call, const QueryGroup& group) {
-  const AttentionSequence sequence = call.sequence(group.sequence);
+BiasedBlock biased_block(const CallSizes& of, const QueryGroup& group) {
+  const AttentionSequence sequence = of.sequences[group.sequence];
   const std::int64_t keys = group.by_keys ? std::min(sequence.keys, keys_of_split) : sequence.keys;
   return {.sequence = sequence,
-          .mask = call.options.mask,
+          .mask = of.mask,
           .keys = {0, keys},
           .first_query = group.first_query,
           .queries = group.shape.queries,
           .first_head = 0,
-          .heads = group.heads * call.group()};
+          .heads = group.heads * of.group};
+}
+
+CallSizes sizes_of(const AttendCall& call) {
+  CallSizes sizes{.sequences = call.sequences(),
+                  .mask = call.options.mask,
+                  .executor = call.options.executor,
+                  .group = call.group(),
+                  .kv_heads = call.k.extents.heads,
+                  .has_weights = call.weights() != nullptr,
+                  .has_one_dtype = call.k.dtype == call.v.dtype};
+  for (const ShawTable* shaw : {call.options.encoding.shaw_keys, call.options.encoding.shaw_values})
+    sizes.distances += shaw == nullptr ? 0 : shaw->window.rows();
+  return sizes;
 }
 
 }  // namespace
 
 Plan plan_of(const AttendCall& call, const ScoreBias* bias, const ShawOfCall& shaw) noexcept {
-  const std::int64_t different = call.different_sequences();
-  const std::int64_t alike = different == 0 ? 0 : call.sequence_count() / different;
   Plan plan;
-  plan.queries_of_block = queries_of_block(call);
-  plan.heads_of_unit = heads_of_streamed_unit(call, plan, alike);
+  plan.of = sizes_of(call);
+  const CallSizes& of = plan.of;
+  const std::int64_t different = of.sequences.different();
+  const std::int64_t alike = different == 0 ? 0 : of.sequences.count() / different;
+  const std::int64_t queries = most_rows(of) / std::max<std::int64_t>(of.group, 1);
+  plan.queries_of_block =
+      std::max<std::int64_t>(queries / kernels::rows_of_group * kernels::rows_of_group, 1);
+  plan.heads_of_unit = heads_of_streamed_unit(plan, alike);
   plan.sizes.head_dim = call.q.extents.features;
   plan.sizes.features = call.v.extents.features;
   plan.sizes.key_distances = shaw.keys.count;
   plan.sizes.value_distances = shaw.values.count;
-  for_each_different_group(call, plan, [&](const QueryGroup& group) {
+  for_each_different_group(plan, [&](const QueryGroup& group) {
     const auto add = [&](std::int64_t& sum, std::int64_t count) {
       sum = std::min(sum + bounded_product(count, alike), beyond_count);
     };
     add(plan.units, group.units());
-    add(plan.partial_rows, partial_rows_of(call, group));
-    add(plan.partial_blocks, group.has_splits() ? group.parts : 0);
-    enlarge(plan.sizes, call, group, plan);
+    add(plan.partial_rows, group.partial_rows);
+    add(plan.partial_blocks, group.partial_blocks());
+    enlarge(plan.sizes, group, plan);
     if (bias == nullptr) return;
-    const BiasSizes sizes = bias_sizes(*bias, biased_block(call, group), rows_of_bias);
+    const BiasSizes sizes = bias_sizes(*bias, biased_block(of, group), rows_of_bias);
     plan.sizes.bias = largest(plan.sizes.bias, sizes);
   });
   if (plan.units == 0) return plan;
-  const Executor& executor = call.options.executor;
-  const std::int64_t most = executor.run == nullptr ? 1 : executor.concurrency;
+  const std::int64_t most = of.executor.run == nullptr ? 1 : of.executor.concurrency;
   plan.workers = std::clamp<std::int64_t>(std::min(most, plan.units), 1, 1 << 16);
   const auto floats = static_cast<std::int64_t>(packed_floats(call, shaw));
   plan.shaw_bytes =
@@ -193,17 +194,16 @@ PartialStates partial_states_in(std::byte* memory, const Plan& plan) noexcept {
   return partial;
 }
 
-UnitCursor::UnitCursor(const AttendCall& call, const Plan& plan)
-    : call_(call), plan_(plan), group_(group_at(call, plan, 0, 0)) {}
+UnitCursor::UnitCursor(const Plan& plan) : plan_(plan), group_(group_at(plan, 0, 0)) {}
 
 QueryBlock UnitCursor::at(std::int64_t index) {
   while (index - first_ >= group_.units()) {
     first_ += group_.units();
-    first_partial_row_ += partial_rows_of(call_, group_);
-    if (group_.has_splits()) first_partial_block_ += group_.parts;
+    first_partial_row_ += group_.partial_rows;
+    first_partial_block_ += group_.partial_blocks();
     const std::int64_t end = group_.first_query + group_.queries;
-    const bool more = end < call_.sequence(group_.sequence).queries;
-    group_ = group_at(call_, plan_, group_.sequence + (more ? 0 : 1), more ? end : 0);
+    const bool more = end < plan_.of.sequences[group_.sequence].queries;
+    group_ = group_at(plan_, group_.sequence + (more ? 0 : 1), more ? end : 0);
   }
   const std::int64_t in_group = index - first_;
   if (!group_.by_keys) {
@@ -212,8 +212,8 @@ QueryBlock UnitCursor::at(std::int64_t index) {
     return {.sequence = group_.sequence,
             .first_query = first,
             .first_kv_head = in_group / group_.blocks,
-            .shape = shape_of(call_, std::min(plan_.queries_of_block, group_.queries - first)),
-            .keys = {0, call_.sequence(group_.sequence).keys}};
+            .shape = shape_of(plan_.of, std::min(plan_.queries_of_block, group_.queries - first)),
+            .keys = {0, plan_.of.sequences[group_.sequence].keys}};
   }
   const std::int64_t splits = group_.splits.count();
   const std::int64_t part = in_group / splits;
@@ -222,7 +222,7 @@ QueryBlock UnitCursor::at(std::int64_t index) {
   return {.sequence = group_.sequence,
           .first_query = group_.first_query,
           .first_kv_head = first_kv_head,
-          .kv_heads = std::min(group_.heads, call_.k.extents.heads - first_kv_head),
+          .kv_heads = std::min(group_.heads, plan_.of.kv_heads - first_kv_head),
           .shape = group_.shape,
           .keys = group_.splits.keys(split),
           .split = split,

@@ -33,8 +33,21 @@ struct QueryBlock {
   [[nodiscard]] std::int64_t rows() const noexcept { return kv_heads * shape.rows(); }
 };
 
+// All that the cut of a call depends on.
+struct CallSizes {
+  Sequences sequences;
+  AttentionMask mask;
+  Executor executor;
+  std::int64_t group = 0;  // query heads per kv head
+  std::int64_t kv_heads = 0;
+  std::int64_t distances = 0;  // of Shaw's tables
+  bool has_weights = false;
+  bool has_one_dtype = true;  // keys and values
+};
+
 // With no units there are no workers, and `sizes` means nothing.
 struct Plan {
+  CallSizes of;
   std::int64_t units = 0;
   std::int64_t workers = 0;           // each has its own memory; at least 1 if there are units
   std::int64_t queries_of_block = 1;  // the last block of a sequence may have fewer
@@ -78,8 +91,11 @@ struct QueryGroup {
   std::int64_t heads = 1;   // kv heads per unit
   std::int64_t parts = 0;   // units that share the kv heads; 0 without queries
   BlockShape shape = {};    // of the first block
+  std::int64_t partial_rows = 0;
 
-  [[nodiscard]] bool has_splits() const noexcept { return by_keys && splits.count() > 1; }
+  [[nodiscard]] std::int64_t partial_blocks() const noexcept {
+    return partial_rows == 0 ? 0 : parts;
+  }
   [[nodiscard]] std::int64_t units() const noexcept {
     return bounded_product(by_keys ? splits.count() : blocks, parts);
   }
@@ -88,11 +104,10 @@ struct QueryGroup {
 // Finds the block of unit `index`; indices must grow from call to call.
 class UnitCursor {
  public:
-  UnitCursor(const AttendCall& call, const Plan& plan);
+  explicit UnitCursor(const Plan& plan);
   [[nodiscard]] QueryBlock at(std::int64_t index);
 
  private:
-  const AttendCall& call_;
   const Plan& plan_;
   QueryGroup group_;
   std::int64_t first_ = 0;  // index of the first unit of group_

@@ -3,29 +3,12 @@
 
 #include <algorithm>
 
+#include "runtime/arena.hpp"
+
 namespace rotary {
 namespace {
 
-// Hands out consecutive stretches of memory, or, given null, only counts their bytes.
-class Arena {
- public:
-  explicit Arena(std::byte* memory) : memory_(memory) {}
-
-  template <class T>
-  [[nodiscard]] T* take(std::int64_t count) noexcept {
-    const std::size_t begin = used_;
-    constexpr std::int64_t most = std::int64_t{1} << 55;  // beyond any memory; sums of sizes fit
-    const std::size_t bytes = static_cast<std::size_t>(std::min(count, most)) * sizeof(T);
-    used_ += (bytes + kernels::attend_alignment - 1) / kernels::attend_alignment *
-             kernels::attend_alignment;
-    return memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + begin);
-  }
-  [[nodiscard]] std::size_t used() const noexcept { return used_; }
-
- private:
-  std::byte* memory_;
-  std::size_t used_ = 0;
-};
+static_assert(Arena::alignment == kernels::attend_alignment);
 
 std::int64_t kernel_floats(const ScratchSizes& sizes) {
   const std::int64_t longest = std::max(sizes.head_dim, sizes.features);
@@ -88,7 +71,7 @@ Scratch scratch_in(std::byte* memory, const ScratchSizes& sizes) noexcept {
 std::size_t scratch_bytes(const ScratchSizes& sizes) noexcept {
   Arena arena(nullptr);
   static_cast<void>(take(arena, sizes));
-  return arena.used();
+  return arena.bytes();
 }
 
 }  // namespace rotary

@@ -20,11 +20,14 @@ struct CheckedCall {
   std::optional<ScoreBias> bias = {};
   ShawOfCall shaw = {};  // not yet packed
   Plan plan = {};
+
+  // Null for none.
+  [[nodiscard]] const ScoreBias* score_bias() const noexcept { return bias ? &*bias : nullptr; }
 };
 
-[[nodiscard]] Result<CheckedCall> check_attend(const AttendCall& call);
+// attend_bytes() is given neither what is written nor memory.
+enum class Outputs { given, absent };
 
-// Leaves out what attend_bytes() is not given: outputs and memory.
-[[nodiscard]] Result<CheckedCall> check_attend_bytes(const AttendCall& call);
+[[nodiscard]] Result<CheckedCall> check_attend(const AttendCall& call, Outputs outputs);
 
 }  // namespace rotary

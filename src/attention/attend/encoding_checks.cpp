@@ -116,8 +116,9 @@ Status check_alike(const Rotations& q, const Frequencies& keys) {
 
 Status check_positions(const AttendCall& call, const ContextRange& contexts) {
   if (hold_for_all(contexts)) return {};
-  for (std::int64_t index = 0; index < call.different_sequences(); ++index) {
-    const AttentionSequence sequence = call.sequence(index);
+  const Sequences sequences = call.sequences();
+  for (std::int64_t index = 0; index < sequences.different(); ++index) {
+    const AttentionSequence sequence = sequences[index];
     const std::int64_t context = sequence.key_position + sequence.keys;
     if (sequence.keys == 0 || context <= contexts.last) continue;
     return invalid_argument("cached_keys: keys were rotated for contexts of ", contexts.first,

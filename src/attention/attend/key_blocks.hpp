@@ -11,7 +11,7 @@
 
 namespace rotary {
 
-// The keys of one kv head of sequence == call.sequence(index).
+// The keys of one kv head of sequence == call.sequences()[index].
 struct SequenceKeys {
   const AttendCall& call;
   const AttentionSequence& sequence;

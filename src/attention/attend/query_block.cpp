@@ -23,12 +23,15 @@ using kernels::padded_features;
 
 class Block {
  public:
-  explicit Block(const BlockContext& context)
-      : context_(context), shape_(context.shape), scratch_(context.scratch) {}
+  explicit Block(const BlockContext& block)
+      : block_(block),
+        args_(block.call.args),
+        kernels_(block.call.kernels),
+        shape_(block.unit.shape),
+        scratch_(block.scratch) {}
 
   void run() const {
-    const QueryBlock& block = context_.block;
-    find_seen_keys(block.keys);
+    find_seen_keys(block_.unit.keys);
     for_each_head([&](const BlockHead& head) {
       begin_softmax(head);
       load_queries(head);
@@ -37,7 +40,7 @@ class Block {
     attend_to(scratch_.sinks);
     attend_to(scratch_.windows);
     if (!is_last_split()) return;
-    if (block.splits > 1) find_seen_keys({0, context_.sequence.keys});
+    if (block_.unit.splits > 1) find_seen_keys({0, block_.sequence.keys});
     for_each_head([&](const BlockHead& head) {
       merge_splits(head);
       find_weights(head);
@@ -49,18 +52,18 @@ class Block {
  private:
   template <class Work>
   void for_each_head(const Work& work) const {
-    for (std::int64_t head = 0; head < context_.block.kv_heads; ++head)
-      work(BlockHead{.of = context_, .index = head});
+    for (std::int64_t head = 0; head < block_.unit.kv_heads; ++head)
+      work(BlockHead{.of = block_, .index = head});
   }
 
   // The mask: the sinks and the window of each row, within `keys`.
   void find_seen_keys(const KeyRun& keys) const {
     std::fill_n(scratch_.sinks, shape_.rows(), KeyRun{});
     std::fill_n(scratch_.windows, shape_.rows(), KeyRun{});
-    const BlockHead any{.of = context_};
+    const BlockHead any{.of = block_};
     any.for_each_row([&](std::int64_t row, std::int64_t query, std::int64_t) {
-      const SeenKeys seen = seen_keys(context_.args.options.mask, context_.sequence,
-                                      context_.block.first_query + query);
+      const SeenKeys seen =
+          seen_keys(args_.options.mask, block_.sequence, block_.unit.first_query + query);
       scratch_.sinks[row] = common(seen.sinks, keys);
       scratch_.windows[row] = common(seen.window, keys);
     });
@@ -71,7 +74,7 @@ class Block {
     const std::int64_t rows = shape_.rows();
     std::fill_n(state.max, rows, -std::numeric_limits<float>::infinity());
     std::fill_n(state.sum, rows, 0.0F);
-    std::fill_n(state.sums_of_values, rows * padded_features(context_.features()), 0.0F);
+    std::fill_n(state.sums_of_values, rows * padded_features(block_.features()), 0.0F);
     if (state.sums_of_weights == nullptr) return;
     std::fill_n(state.sums_of_weights, rows * kernels::sums_of_weights_size(state.places), 0.0F);
   }
@@ -79,28 +82,28 @@ class Block {
   // Rotates and scales the queries.
   void load_queries(const BlockHead& head) const {
     const bool streamed = shape_.path == KeyPath::streamed;
-    const auto load = of_dtype(context_.call.kernels, context_.args.q.dtype).load_queries;
+    const auto load = of_dtype(kernels_, args_.q.dtype).load_queries;
     head.for_each_chunk([&](const RowChunk& chunk) {
       for (std::int64_t i = 0; i < chunk.count; ++i) {
         const std::int64_t query = shape_.query_of(chunk.first + i);
         const std::int64_t query_head =
             head.first_query_head() + shape_.head_of(chunk.run, chunk.first + i);
-        scratch_.queries[i] = head_at(context_.args.q, context_.sequence.batch,
-                                      context_.query_token(query), query_head);
+        scratch_.queries[i] =
+            head_at(args_.q, block_.sequence.batch, block_.query_token(query), query_head);
         scratch_.scales[i] = scale_of(query);
       }
       const std::int64_t row = chunk.run * shape_.run_stride() + chunk.first;
-      const std::int64_t token = context_.query_token(shape_.query_of(chunk.first));
-      const std::int64_t stride = padded_features(context_.head_dim());
-      kernels::QueriesJob job{.heads = scratch_.queries,
-                              .rows = chunk.count,
-                              .head_dim = context_.head_dim(),
-                              .rotation = turn(context_.args.options.encoding.q_rotations,
-                                               context_.sequence.batch, token),
-                              .scales = scratch_.scales,
-                              .loaded = loaded(head) + (streamed ? row * stride : 0),
-                              .packed = streamed ? nullptr : scratch_.packed_queries,
-                              .first = row};
+      const std::int64_t token = block_.query_token(shape_.query_of(chunk.first));
+      const std::int64_t stride = padded_features(block_.head_dim());
+      kernels::QueriesJob job{
+          .heads = scratch_.queries,
+          .rows = chunk.count,
+          .head_dim = block_.head_dim(),
+          .rotation = turn(args_.options.encoding.q_rotations, block_.sequence.batch, token),
+          .scales = scratch_.scales,
+          .loaded = head.loaded() + (streamed ? row * stride : 0),
+          .packed = streamed ? nullptr : scratch_.packed_queries,
+          .first = row};
       if (shape_.queries == 1) job.rotation.row_stride = 0;
       const bool done = score_shaw_keys(head, chunk, job);
       if (!done || job.rotation.order != kernels::PairOrder::none) load(job);
@@ -108,28 +111,22 @@ class Block {
   }
 
   [[nodiscard]] float scale_of(std::int64_t query) const {
-    const QueryTemperature& temperature = context_.args.options.q_temperature;
+    const QueryTemperature& temperature = args_.options.q_temperature;
     const double factor = std::holds_alternative<NoTemperature>(temperature)
                               ? 1
-                              : query_factor(temperature, context_.query_position(query));
-    return static_cast<float>(context_.args.options.scale * factor * std::numbers::log2e);
-  }
-
-  // Rows that stream stay loaded, for each kv head.
-  [[nodiscard]] float* loaded(const BlockHead& head) const {
-    if (shape_.path == KeyPath::packed) return scratch_.loaded;
-    return scratch_.loaded + head.first_row() * padded_features(context_.head_dim());
+                              : query_factor(temperature, block_.query_position(query));
+    return static_cast<float>(args_.options.scale * factor * std::numbers::log2e);
   }
 
   void begin_biases() const {
-    const QueryBlock& block = context_.block;
-    context_.biases.begin({.sequence = context_.sequence,
-                           .mask = context_.args.options.mask,
-                           .keys = common(block.keys, {0, context_.sequence.keys}),
-                           .first_query = block.first_query,
-                           .queries = shape_.queries,
-                           .first_head = block.first_kv_head * shape_.group,
-                           .heads = block.kv_heads * shape_.group});
+    const QueryBlock& unit = block_.unit;
+    block_.biases.begin({.sequence = block_.sequence,
+                         .mask = args_.options.mask,
+                         .keys = common(unit.keys, {0, block_.sequence.keys}),
+                         .first_query = unit.first_query,
+                         .queries = shape_.queries,
+                         .first_head = unit.first_kv_head * shape_.group,
+                         .heads = unit.kv_heads * shape_.group});
   }
 
   // Adds the keys that `runs` leaves to each row: its sinks or its window.
@@ -178,17 +175,16 @@ class Block {
                               .bias_of_key_0 = 0,
                               .bias_count = 0};
     set_shaw_limits(head);
-    if (!context_.call.bias) return;
+    if (!block_.call.bias) return;
     head.for_each_row([&](std::int64_t row, std::int64_t query, std::int64_t query_head) {
-      if (context_.biases.has_rows(context_.query_position(query))) return;
-      context_.biases.set_table(scratch_.limits[row], query_head,
-                                context_.distance_of_key_0(query));
+      if (block_.biases.has_rows(block_.query_position(query))) return;
+      block_.biases.set_table(scratch_.limits[row], query_head, block_.distance_of_key_0(query));
     });
   }
 
   // If any query needs rows, the last one does: it is the farthest along.
   [[nodiscard]] bool has_bias_rows() const {
-    return context_.biases.has_rows(context_.query_position(shape_.queries - 1));
+    return block_.biases.has_rows(block_.query_position(shape_.queries - 1));
   }
 
   // Makes the bias of the rows that no table serves.
@@ -198,25 +194,25 @@ class Block {
       const std::int64_t index = row % shape_.run_stride();
       if (index >= shape_.rows_of_run()) continue;
       const std::int64_t query = shape_.query_of(index);
-      if (!context_.biases.has_rows(context_.query_position(query))) continue;
-      context_.biases.make_row(scratch_.limits[row],
-                               {.row = row - rows.begin,
-                                .query = query,
-                                .head = head.first_query_head() + shape_.head_of(run, index),
-                                .key_0 = context_.distance_of_key_0(query),
-                                .keys = tile});
+      if (!block_.biases.has_rows(block_.query_position(query))) continue;
+      block_.biases.make_row(scratch_.limits[row],
+                             {.row = row - rows.begin,
+                              .query = query,
+                              .head = head.first_query_head() + shape_.head_of(run, index),
+                              .key_0 = block_.distance_of_key_0(query),
+                              .keys = tile});
     }
   }
 
   [[nodiscard]] SequenceKeys keys_of(const BlockHead& head) const {
-    return {context_.args, context_.sequence, context_.block.sequence, head.kv_head()};
+    return {args_, block_.sequence, block_.unit.sequence, head.kv_head()};
   }
 
   [[nodiscard]] kernels::HeadRotation turn_of_keys(const KeyRun& tile) const {
-    const bool paged = context_.args.table != nullptr;
-    return turn(context_.args.options.encoding.k_rotations,
-                paged ? context_.block.sequence : context_.sequence.batch,
-                context_.sequence.first_key + tile.begin);
+    const bool paged = args_.table != nullptr;
+    return turn(args_.options.encoding.k_rotations,
+                paged ? block_.unit.sequence : block_.sequence.batch,
+                block_.sequence.first_key + tile.begin);
   }
 
   // Few rows read the keys of a tile as they lie; those of all tiles end at `end`.
@@ -224,15 +220,15 @@ class Block {
     if (has_bias_rows()) make_bias_rows(head, {0, shape_.rows()}, tile);
     const SequenceKeys keys = keys_of(head);
     const KeyRun known{tile.begin, std::min(tile.end + kernels::keys_fetched_ahead, end)};
-    of_dtype(context_.call.kernels, context_.args.k.dtype)
-        .stream({.queries = loaded(head),
+    of_dtype(kernels_, args_.k.dtype)
+        .stream({.queries = head.loaded(),
                  .limits = scratch_.limits,
                  .rows = shape_.rows(),
-                 .head_dim = context_.head_dim(),
-                 .features = context_.features(),
-                 .keys = find_blocks(keys, context_.args.k, known, scratch_.keys),
+                 .head_dim = block_.head_dim(),
+                 .features = block_.features(),
+                 .keys = find_blocks(keys, args_.k, known, scratch_.keys),
                  .rotation = turn_of_keys(tile),
-                 .values = find_blocks(keys, context_.args.v, known, scratch_.values),
+                 .values = find_blocks(keys, args_.v, known, scratch_.values),
                  .first_key = tile.begin,
                  .count = tile.end - tile.begin,
                  .state = head.state(),
@@ -240,24 +236,24 @@ class Block {
   }
 
   void pack_keys(const BlockHead& head, const KeyRun& tile) const {
-    find_heads(keys_of(head), context_.args.k, tile, scratch_.keys);
-    of_dtype(context_.call.kernels, context_.args.k.dtype)
+    find_heads(keys_of(head), args_.k, tile, scratch_.keys);
+    of_dtype(kernels_, args_.k.dtype)
         .pack_keys({.heads = scratch_.keys,
                     .first = 0,
                     .count = tile.end - tile.begin,
-                    .features = context_.head_dim(),
+                    .features = block_.head_dim(),
                     .rotation = turn_of_keys(tile),
                     .packed = scratch_.packed_keys,
                     .scratch = scratch_.of_kernels});
   }
 
   void pack_values(const BlockHead& head, const KeyRun& tile) const {
-    find_heads(keys_of(head), context_.args.v, tile, scratch_.values);
-    of_dtype(context_.call.kernels, context_.args.v.dtype)
+    find_heads(keys_of(head), args_.v, tile, scratch_.values);
+    of_dtype(kernels_, args_.v.dtype)
         .pack_values({.heads = scratch_.values,
                       .first = 0,
                       .count = tile.end - tile.begin,
-                      .features = context_.features(),
+                      .features = block_.features(),
                       .rotation = {},
                       .packed = scratch_.packed_values,
                       .scratch = scratch_.of_kernels});
@@ -275,45 +271,45 @@ class Block {
       if (by_rows) make_bias_rows(head, {row, row + rows}, tile);
       const std::int64_t first_next = next.count * row / all;
       const std::int64_t end_next = next.count * (row + rows) / all;
-      context_.call.kernels.accumulate({.queries = scratch_.packed_queries,
-                                        .first = row,
-                                        .limits = scratch_.limits + row,
-                                        .rows = rows,
-                                        .head_dim = context_.head_dim(),
-                                        .features = context_.features(),
-                                        .keys = scratch_.packed_keys,
-                                        .values = scratch_.packed_values,
-                                        .first_key = tile.begin,
-                                        .count = tile.end - tile.begin,
-                                        .state = head.from_row(head.state(), row),
-                                        .scratch = scratch_.of_kernels,
-                                        .next = {.heads = next.heads + first_next,
-                                                 .count = end_next - first_next,
-                                                 .bytes = next.bytes}});
+      kernels_.accumulate({.queries = scratch_.packed_queries,
+                           .first = row,
+                           .limits = scratch_.limits + row,
+                           .rows = rows,
+                           .head_dim = block_.head_dim(),
+                           .features = block_.features(),
+                           .keys = scratch_.packed_keys,
+                           .values = scratch_.packed_values,
+                           .first_key = tile.begin,
+                           .count = tile.end - tile.begin,
+                           .state = head.from_row(head.state(), row),
+                           .scratch = scratch_.of_kernels,
+                           .next = {.heads = next.heads + first_next,
+                                    .count = end_next - first_next,
+                                    .bytes = next.bytes}});
     }
   }
 
   // Whether all splits of the block are done; if so, what other threads wrote is visible.
   [[nodiscard]] bool is_last_split() const {
-    const QueryBlock& block = context_.block;
-    if (block.splits == 1) return true;
-    std::atomic_ref<std::int32_t> finished(context_.shared.partial.finished[block.partial_block]);
-    return finished.fetch_add(1, std::memory_order_acq_rel) + 1 == block.splits;
+    const QueryBlock& unit = block_.unit;
+    if (unit.splits == 1) return true;
+    std::atomic_ref<std::int32_t> finished(block_.shared.partial.finished[unit.partial_block]);
+    return finished.fetch_add(1, std::memory_order_acq_rel) + 1 == unit.splits;
   }
 
   // Merges into the first split, always in the same order, whichever finished last.
   void merge_splits(const BlockHead& head) const {
-    for (std::int64_t split = 1; split < context_.block.splits; ++split) {
-      context_.call.kernels.merge({.into = head.state(0),
-                                   .from = head.state(split),
-                                   .rows = shape_.rows(),
-                                   .features = context_.features()});
+    for (std::int64_t split = 1; split < block_.unit.splits; ++split) {
+      kernels_.merge({.into = head.state(0),
+                      .from = head.state(split),
+                      .rows = shape_.rows(),
+                      .features = block_.features()});
     }
   }
 
   // A second pass over the keys, whose softmax is known.
   void find_weights(const BlockHead& head) const {
-    if (context_.args.weights() == nullptr) return;
+    if (args_.weights() == nullptr) return;
     clear_weights(head);
     for (const KeyRun* runs : {scratch_.sinks, scratch_.windows}) {
       set_limits(head, runs);
@@ -327,7 +323,9 @@ class Block {
     }
   }
 
-  const BlockContext& context_;
+  const BlockContext& block_;
+  const AttendCall& args_;
+  const kernels::AttendKernels& kernels_;
   const BlockShape& shape_;
   const Scratch& scratch_;
 };

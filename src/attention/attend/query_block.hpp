@@ -22,21 +22,19 @@ struct SharedMemory {
 struct BlockContext {
   const CheckedCall& call;
   const SharedMemory& shared;
-  const QueryBlock& block;
+  const QueryBlock& unit;
   const Scratch& scratch;  // of the worker
   BiasTables& biases;      // of the worker
-  const AttendCall& args = call.args;
-  const BlockShape& shape = block.shape;
-  const AttentionSequence sequence = args.sequence(block.sequence);
+  const AttentionSequence sequence = call.plan.of.sequences[unit.sequence];
 
-  [[nodiscard]] std::int64_t head_dim() const { return args.q.extents.features; }
-  [[nodiscard]] std::int64_t features() const { return args.v.extents.features; }
+  [[nodiscard]] std::int64_t head_dim() const { return call.args.q.extents.features; }
+  [[nodiscard]] std::int64_t features() const { return call.args.v.extents.features; }
   // Queries count from the first one of the block.
   [[nodiscard]] std::int64_t query_position(std::int64_t query) const {
-    return sequence.query_position + block.first_query + query;
+    return sequence.query_position + unit.first_query + query;
   }
   [[nodiscard]] std::int64_t query_token(std::int64_t query) const {
-    return sequence.first_query + block.first_query + query;
+    return sequence.first_query + unit.first_query + query;
   }
   // key - query of a query and key 0.
   [[nodiscard]] std::int64_t distance_of_key_0(std::int64_t query) const {
@@ -56,19 +54,24 @@ struct BlockHead {
   const BlockContext& of;
   std::int64_t index = 0;  // within the block
 
-  [[nodiscard]] std::int64_t kv_head() const { return of.block.first_kv_head + index; }
-  [[nodiscard]] std::int64_t first_query_head() const { return kv_head() * of.shape.group; }
+  [[nodiscard]] std::int64_t kv_head() const { return of.unit.first_kv_head + index; }
+  [[nodiscard]] std::int64_t first_query_head() const { return kv_head() * of.unit.shape.group; }
+  // Rows that stream stay loaded, for each kv head.
+  [[nodiscard]] float* loaded() const {
+    if (of.unit.shape.path == KeyPath::packed) return of.scratch.loaded;
+    return of.scratch.loaded + first_row() * kernels::padded_features(of.head_dim());
+  }
   // Index of its first row among those of all kv heads.
-  [[nodiscard]] std::int64_t first_row() const { return index * of.shape.rows(); }
+  [[nodiscard]] std::int64_t first_row() const { return index * of.unit.shape.rows(); }
 
   // The state of a split of the block.
   [[nodiscard]] kernels::SoftmaxState state(std::int64_t split) const {
-    const bool alone = of.block.splits == 1;
+    const bool alone = of.unit.splits == 1;
     const kernels::SoftmaxState& all = alone ? of.scratch.state : of.shared.partial.states;
-    const std::int64_t first = alone ? 0 : of.block.first_partial_row + split * of.block.rows();
+    const std::int64_t first = alone ? 0 : of.unit.first_partial_row + split * of.unit.rows();
     return from_row(all, first + first_row());
   }
-  [[nodiscard]] kernels::SoftmaxState state() const { return state(of.block.split); }
+  [[nodiscard]] kernels::SoftmaxState state() const { return state(of.unit.split); }
 
   [[nodiscard]] kernels::SoftmaxState from_row(kernels::SoftmaxState state,
                                                std::int64_t row) const {
@@ -83,7 +86,7 @@ struct BlockHead {
   // Calls visit(row, query, head), head counted among all query heads.
   template <class Visit>
   void for_each_row(const Visit& visit) const {
-    const BlockShape& shape = of.shape;
+    const BlockShape& shape = of.unit.shape;
     for (std::int64_t run = 0; run < shape.runs(); ++run) {
       for (std::int64_t i = 0; i < shape.rows_of_run(); ++i) {
         visit(run * shape.run_stride() + i, shape.query_of(i),
@@ -95,8 +98,8 @@ struct BlockHead {
   // Calls visit(chunk) for the rows of all runs, at most rows_of_load at a time.
   template <class Visit>
   void for_each_chunk(const Visit& visit) const {
-    const std::int64_t rows = of.shape.rows_of_run();
-    for (std::int64_t run = 0; run < of.shape.runs(); ++run) {
+    const std::int64_t rows = of.unit.shape.rows_of_run();
+    for (std::int64_t run = 0; run < of.unit.shape.runs(); ++run) {
       for (std::int64_t first = 0; first < rows; first += rows_of_load)
         visit(RowChunk{.run = run, .first = first, .count = std::min(rows_of_load, rows - first)});
     }

@@ -44,7 +44,7 @@ void clear(const AttendCall& call, const QueryPlace& at) {
 
 void store_log_sum_exp(const BlockHead& head) {
   const BlockContext& block = head.of;
-  const auto& view = block.args.options.log_sum_exp;
+  const auto& view = block.call.args.options.log_sum_exp;
   if (!view) return;
   const auto& bias = block.call.bias;
   const kernels::SoftmaxState state = head.state(0);
@@ -72,8 +72,9 @@ void clear_gaps(const AttendCall& call) {
   const auto clear_rows_to = [&](std::int64_t next_batch) {
     for (; batch < next_batch; ++batch, token = 0) clear_to(n.tokens);
   };
-  for (std::int64_t index = 0; index < call.sequence_count(); ++index) {
-    const AttentionSequence sequence = call.sequence(index);
+  const Sequences sequences = call.sequences();
+  for (std::int64_t index = 0; index < sequences.count(); ++index) {
+    const AttentionSequence sequence = sequences[index];
     clear_rows_to(sequence.batch);
     clear_to(sequence.first_query);
     token = sequence.first_query + sequence.queries;
@@ -82,7 +83,7 @@ void clear_gaps(const AttendCall& call) {
 }
 
 void clear_weights(const BlockHead& head) {
-  const ScoresView& view = *head.of.args.weights();
+  const ScoresView& view = *head.of.call.args.weights();
   head.for_each_row([&](std::int64_t, std::int64_t query, std::int64_t query_head) {
     clear_weights(view, place_of(head.of, query, query_head));
   });
@@ -90,7 +91,7 @@ void clear_weights(const BlockHead& head) {
 
 void store_weights(const BlockHead& head, std::int64_t first_row, const KeyRun& tile) {
   const BlockContext& block = head.of;
-  const BlockShape& shape = block.shape;
+  const BlockShape& shape = block.unit.shape;
   const Scratch& scratch = block.scratch;
   const std::int64_t run = first_row / shape.run_stride();
   const std::int64_t first = first_row % shape.run_stride();
@@ -107,7 +108,7 @@ void store_weights(const BlockHead& head, std::int64_t first_row, const KeyRun& 
                                    .max = state.max,
                                    .sum = state.sum,
                                    .weights = scratch.of_kernels});
-  const ScoresView& view = *block.args.weights();
+  const ScoresView& view = *block.call.args.weights();
   for (std::int64_t i = 0; i < rows; ++i) {
     const kernels::RowLimits& limits = scratch.limits[first_row + i];
     const std::int64_t query_head = head.first_query_head() + shape.head_of(run, first + i);
@@ -121,15 +122,16 @@ void store_weights(const BlockHead& head, std::int64_t first_row, const KeyRun& 
 
 void store_results(const BlockHead& head) {
   const BlockContext& block = head.of;
-  const auto finish = of_dtype(block.call.kernels, block.args.out.dtype).finish;
+  const auto finish = of_dtype(block.call.kernels, block.call.args.out.dtype).finish;
   head.for_each_chunk([&](const RowChunk& chunk) {
     for (std::int64_t i = 0; i < chunk.count; ++i) {
-      const std::int64_t token = block.query_token(block.shape.query_of(chunk.first + i));
+      const std::int64_t token = block.query_token(block.unit.shape.query_of(chunk.first + i));
       const std::int64_t query_head =
-          head.first_query_head() + block.shape.head_of(chunk.run, chunk.first + i);
-      block.scratch.results[i] = head_at(block.args.out, block.sequence.batch, token, query_head);
+          head.first_query_head() + block.unit.shape.head_of(chunk.run, chunk.first + i);
+      block.scratch.results[i] =
+          head_at(block.call.args.out, block.sequence.batch, token, query_head);
     }
-    const std::int64_t row = chunk.run * block.shape.run_stride() + chunk.first;
+    const std::int64_t row = chunk.run * block.unit.shape.run_stride() + chunk.first;
     finish({.state = head.from_row(head.state(0), row),
             .rows = chunk.count,
             .features = block.features(),

@@ -13,6 +13,7 @@
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "runtime/active_kernels.hpp"
+#include "runtime/parts.hpp"
 #include "tensor/view_checks.hpp"
 
 namespace rotary {
@@ -111,33 +112,6 @@ Status check_memory(std::span<const std::byte> memory, std::int64_t bytes) {
                           " bytes off");
 }
 
-struct Parts {
-  const LinearCall& call;
-  std::byte* memory;
-  std::int64_t bytes;  // of each part
-  std::int64_t heads;
-  std::int64_t count;
-};
-
-void run_part(const Parts& parts, std::int64_t index) noexcept {
-  const std::int64_t heads = parts.heads / parts.count;
-  const std::int64_t longer = parts.heads % parts.count;  // this many have one head more
-  const std::int64_t begin = index * heads + std::min(index, longer);
-  attend_heads(parts.call, {.begin = begin, .end = begin + heads + (index < longer ? 1 : 0)},
-               parts.memory + index * parts.bytes);
-}
-
-void run(Parts parts, const Executor& executor) {
-  if (parts.count == 1) return run_part(parts, 0);
-  executor.run(
-      executor.context, parts.count,
-      [](void* state, std::int64_t index) {
-        const DefaultModes modes;
-        run_part(*static_cast<Parts*>(state), index);
-      },
-      &parts);
-}
-
 }  // namespace
 
 Status linear_attend(const HeadsView& given_out, const LinearHeads& given, const FeatureMap& map,
@@ -168,12 +142,12 @@ Status linear_attend(const HeadsView& given_out, const LinearHeads& given, const
       memory = std::span(own).subspan(off == 0 ? 0 : line - off);
     }
     const LinearCall call{out, heads, map, options, **kernels, *sizes};
-    run({.call = call,
-         .memory = memory.data(),
-         .bytes = parts->bytes_of_part,
-         .heads = key_heads(heads),
-         .count = parts->parts},
-        options.executor);
+    auto run_part = [&](std::int64_t index) noexcept {
+      const auto [begin, end] = part_at(key_heads(heads), parts->parts, index);
+      attend_heads(call, {.begin = begin, .end = end},
+                   memory.data() + index * parts->bytes_of_part);
+    };
+    run_tasks<DefaultModes>(parts->parts, run_part, options.executor);
     return {};
   });
 }

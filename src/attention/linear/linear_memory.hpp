@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "kernels/kernels.hpp"
+#include "runtime/arena.hpp"
 
 namespace rotary {
 
@@ -53,48 +54,30 @@ struct LinearSums {
   std::int64_t document;  // segment of the latest token that is not padding; -1: none
 };
 
-// Hands out stretches of memory in multiples of 64 bytes, or only counts them if memory is null.
-class Stretches {
- public:
-  explicit Stretches(std::byte* memory) noexcept : memory_(memory) {}
-
-  template <class Number>
-  [[nodiscard]] Number* take(std::int64_t count) noexcept {
-    auto* const stretch = memory_ == nullptr ? nullptr : memory_ + bytes_;
-    bytes_ += (count * static_cast<std::int64_t>(sizeof(Number)) + 63) / 64 * 64;
-    return reinterpret_cast<Number*>(stretch);
-  }
-  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
-
- private:
-  std::byte* memory_;
-  std::int64_t bytes_ = 0;
-};
-
 template <class Real>
 struct LinearMemory {
   explicit LinearMemory(std::byte* memory, const LinearSizes& n) noexcept {
-    Stretches stretches(memory);
+    Arena arena(memory);
     const std::int64_t turned = n.turning == Turning::none ? 0 : n.tokens;
-    k = stretches.take<Real>(n.tokens * n.row());
-    q = stretches.take<Real>(n.tokens * n.row());
-    turned_k = turned == 0 ? k : stretches.take<Real>(turned * n.row());
-    turned_q = turned == 0 ? q : stretches.take<Real>(turned * n.row());
-    k_columns = stretches.take<Real>(n.row() * n.tokens);
-    keys = stretches.take<Real>(n.tokens * n.row());
-    v = stretches.take<Real>(n.tokens * n.v_row());
-    numerators = stretches.take<Real>(n.tokens * n.v_row());
-    weights = stretches.take<Real>(queries_at_once * n.tokens);
-    values = stretches.take<Real>(n.row() * n.v_row());
-    new_values = stretches.take<Real>(n.row() * n.v_row());
-    x = stretches.take<Real>(n.directions == 0 ? 0 : n.tokens * padded(n.directions));
-    directions = stretches.take<Real>(n.directions * n.row());
+    k = arena.take<Real>(n.tokens * n.row());
+    q = arena.take<Real>(n.tokens * n.row());
+    turned_k = turned == 0 ? k : arena.take<Real>(turned * n.row());
+    turned_q = turned == 0 ? q : arena.take<Real>(turned * n.row());
+    k_columns = arena.take<Real>(n.row() * n.tokens);
+    keys = arena.take<Real>(n.tokens * n.row());
+    v = arena.take<Real>(n.tokens * n.v_row());
+    numerators = arena.take<Real>(n.tokens * n.v_row());
+    weights = arena.take<Real>(queries_at_once * n.tokens);
+    values = arena.take<Real>(n.row() * n.v_row());
+    new_values = arena.take<Real>(n.row() * n.v_row());
+    x = arena.take<Real>(n.directions == 0 ? 0 : n.tokens * padded(n.directions));
+    directions = arena.take<Real>(n.directions * n.row());
     const bool own = n.sums == Sums::own;
     const std::int64_t own_heads = own ? n.heads_at_once : 0;
-    sums_of_values = stretches.take<double>(own_heads * n.features * n.v_features);
-    sums_of_keys = stretches.take<double>(own_heads * n.features);
-    sums = stretches.take<LinearSums>(n.heads_at_once);
-    bytes = stretches.bytes();
+    sums_of_values = arena.take<double>(own_heads * n.features * n.v_features);
+    sums_of_keys = arena.take<double>(own_heads * n.features);
+    sums = arena.take<LinearSums>(n.heads_at_once);
+    bytes = static_cast<std::int64_t>(arena.bytes());
   }
 
   Real* k;                 // ϕ(k), [tokens][row]

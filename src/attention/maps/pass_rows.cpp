@@ -16,7 +16,7 @@ constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::min();
 
 TokenPositions tokens_of(const AttendCall& call, const Extents& extents, std::int64_t unset) {
   TokenPositions positions;
-  positions.batch = call.of_batch_rows() ? 1 : extents.batch;
+  positions.batch = call.sequences().batch_rows > 0 ? 1 : extents.batch;
   positions.tokens = extents.tokens;
   const std::int64_t count = bounded_product(positions.batch, positions.tokens);
   positions.at.assign(static_cast<std::size_t>(count), unset);
@@ -53,8 +53,9 @@ void add_units(std::vector<AttentionSequence>& all, const AttentionSequence& who
 
 TokenPositions query_positions(const AttendCall& call) {
   TokenPositions positions = tokens_of(call, call.q.extents, 0);
-  for (std::int64_t index = 0; index < call.different_sequences(); ++index) {
-    const AttentionSequence s = call.sequence(index);
+  const Sequences sequences = call.sequences();
+  for (std::int64_t index = 0; index < sequences.different(); ++index) {
+    const AttentionSequence s = sequences[index];
     auto* const first = positions.at.data() + s.batch * positions.tokens + s.first_query;
     for (std::int64_t i = 0; i < s.queries; ++i) first[i] = s.query_position + i;
   }
@@ -63,8 +64,9 @@ TokenPositions query_positions(const AttendCall& call) {
 
 Result<TokenPositions> key_positions(const AttendCall& call) {
   TokenPositions positions = tokens_of(call, call.k.extents, nowhere);
-  for (std::int64_t index = 0; index < call.different_sequences(); ++index) {
-    const AttentionSequence s = call.sequence(index);
+  const Sequences sequences = call.sequences();
+  for (std::int64_t index = 0; index < sequences.different(); ++index) {
+    const AttentionSequence s = sequences[index];
     auto* const first = positions.at.data() + s.batch * positions.tokens + s.first_key;
     for (std::int64_t j = 0; j < s.keys; ++j) {
       const std::int64_t position = s.key_position + j;
@@ -83,8 +85,9 @@ Result<TokenPositions> key_positions(const AttendCall& call) {
 
 std::int64_t farthest_key(const AttendCall& call) noexcept {
   std::int64_t farthest = -1;
-  for (std::int64_t index = 0; index < call.sequence_count(); ++index) {
-    const AttentionSequence s = call.sequence(index);
+  const Sequences sequences = call.sequences();
+  for (std::int64_t index = 0; index < sequences.count(); ++index) {
+    const AttentionSequence s = sequences[index];
     if (s.queries > 0 && s.keys > 0)
       farthest = std::max(farthest, s.query_position + s.queries - 1 - s.key_position);
   }
@@ -141,8 +144,9 @@ AttentionMask mask_of(const MapPass& pass, const AttentionMask& mask) noexcept {
 
 std::vector<AttentionSequence> sequences_of(const MapPass& pass, const AttendCall& call) {
   std::vector<AttentionSequence> all;
-  for (std::int64_t index = 0; index < call.sequence_count(); ++index) {
-    const AttentionSequence sequence = call.sequence(index);
+  const Sequences sequences = call.sequences();
+  for (std::int64_t index = 0; index < sequences.count(); ++index) {
+    const AttentionSequence sequence = sequences[index];
     if (pass.keys.unit > 1) {
       add_units(all, sequence, pass.keys);
     } else if (sequence.queries > 0 && sequence.keys > 0) {

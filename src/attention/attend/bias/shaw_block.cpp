@@ -47,7 +47,7 @@ Met values_met_by(const BlockContext& block, std::int64_t row, std::int64_t quer
 void add_values_met(const BlockHead& head, KeyRun Met::*run) {
   const BlockContext& block = head.of;
   kernels::RowLimits* const limits = block.scratch.limits;
-  std::fill_n(limits, block.shape.rows(), kernels::RowLimits{});
+  std::fill_n(limits, block.unit.shape.rows(), kernels::RowLimits{});
   bool any = false;
   head.for_each_row([&](std::int64_t row, std::int64_t query, std::int64_t) {
     const KeyRun met = values_met_by(block, row, query).*run;
@@ -58,7 +58,7 @@ void add_values_met(const BlockHead& head, KeyRun Met::*run) {
   if (!any) return;
   block.call.kernels.add_place_values({.state = head.state(0),
                                        .limits = limits,
-                                       .rows = block.shape.rows(),
+                                       .rows = block.unit.shape.rows(),
                                        .features = block.features(),
                                        .values = block.shared.shaw.values.packed,
                                        .scratch = block.scratch.of_kernels});
@@ -74,14 +74,15 @@ bool score_shaw_keys(const BlockHead& head, const RowChunk& chunk,
   kernels::QueriesJob job = loading;
   job.rotation = {};
   job.packed = block.scratch.packed_queries;
-  const std::int64_t first_row = chunk.run * block.shape.run_stride() + chunk.first;
-  job.first = block.shape.path == KeyPath::streamed ? 0 : first_row;
-  of_dtype(block.call.kernels, block.args.q.dtype).load_queries(job);
+  const std::int64_t first_row = chunk.run * block.unit.shape.run_stride() + chunk.first;
+  job.first = block.unit.shape.path == KeyPath::streamed ? 0 : first_row;
+  of_dtype(block.call.kernels, block.call.args.q.dtype).load_queries(job);
   for (std::int64_t i = 0; i < job.rows; i += rows_of_group) {
     const std::int64_t rows = std::min(rows_of_group, job.rows - i);
     KeyRun met;
     for (std::int64_t r = i; r < i + rows; ++r)
-      met = hull(met, keys_met_by(block, first_row + r, block.shape.query_of(chunk.first + r)));
+      met =
+          hull(met, keys_met_by(block, first_row + r, block.unit.shape.query_of(chunk.first + r)));
     if (met.empty()) continue;
     const std::int64_t row = head.first_row() + first_row + i;
     block.call.kernels.score_distances(

@@ -20,8 +20,9 @@ struct Reach {
 
 Reach reach_of(const AttendCall& call) noexcept {
   Reach reach;
-  for (std::int64_t index = 0; index < call.different_sequences(); ++index) {
-    const AttentionSequence s = call.sequence(index);
+  const Sequences sequences = call.sequences();
+  for (std::int64_t index = 0; index < sequences.different(); ++index) {
+    const AttentionSequence s = sequences[index];
     if (s.queries == 0 || s.keys == 0) continue;
     const std::int64_t apart = s.key_position - s.query_position;
     reach.lowest = std::min(reach.lowest, apart - (s.queries - 1));
