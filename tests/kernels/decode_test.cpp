@@ -87,6 +87,15 @@ reference::ShawVectors vectors_of(const ShawWindow& window, std::int64_t feature
   return of;
 }
 
+// Each batch row keeps the states of its own splits, and counts those that are done.
+TEST(Decode, IsWithinTheBoundAcrossSplitsOfEachBatchRow) {
+  AttendCase each = long_case(1, 4500);
+  each.shape.batch = 3;
+  each.mask = causal;
+  Attended call(each);
+  EXPECT_TRUE(is_right(call));
+}
+
 // Windows that end within a split of the keys and beyond it; streamed rows, of several kv heads and
 // of one; packed rows, because keys and values differ in dtype; weights, which prevent a split of
 // the keys.
