@@ -35,14 +35,6 @@ double product(const AttentionCase& of, const QueryIndex& at, std::int64_t key) 
   return sum;
 }
 
-double masked_score(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
-  if (!sees(of, at, key)) return -infinity;
-  double score = of.attention.scale * product(of, at, key);
-  if (const auto& bias = of.attention.encoding.bias)
-    score += static_cast<double>(relative_bias(*bias, positions_of_pair(of, at, key)).value);
-  return score;
-}
-
 // The CoPE bias of a row. Positions count the keys up to the query; later keys, which a
 // bidirectional query sees, are neither counted nor changed.
 std::vector<double> cope_row(const AttentionCase& of, const QueryIndex& at,
@@ -100,10 +92,17 @@ void add_values(double* out, const AttentionCase& of, const QueryIndex& at,
 
 }  // namespace
 
+double score_of(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
+  const double score = of.attention.scale * product(of, at, key);
+  const auto& bias = of.attention.encoding.bias;
+  if (!bias) return score;
+  return score + static_cast<double>(relative_bias(*bias, positions_of_pair(of, at, key)).value);
+}
+
 AttentionRow row_of(const AttentionCase& of, const QueryIndex& at) {
   AttentionRow row;
   for (std::int64_t key = 0; key < of.turned_k.extents.tokens; ++key)
-    row.scores.push_back(masked_score(of, at, key));
+    row.scores.push_back(sees(of, at, key) ? score_of(of, at, key) : -infinity);
   std::vector<double> scores = row.scores;
   if (!of.attention.encoding.cope.empty()) {
     const std::vector<double> bias = cope_row(of, at, row.scores);

@@ -100,6 +100,7 @@ AttentionCase case_of(const AttentionInputs& inputs, const Attention& attention)
   const Extents& queries = inputs.q.extents;
   AttentionCase made{
       .attention = attention,
+      .k = inputs.k,
       .v = inputs.v,
       .q = inputs.q,
       .turned_q = {},

@@ -16,6 +16,7 @@ namespace rotary::reference {
 
 struct AttentionCase {
   const Attention& attention;
+  const Heads& k;
   const Heads& v;
   Heads q;                                    // factor_i q_i
   Heads turned_q;                             // A R(i) of it
@@ -55,6 +56,9 @@ struct QueryIndex {
                                           std::int64_t key);
 
 [[nodiscard]] bool sees(const AttentionCase& of, const QueryIndex& at, std::int64_t key);
+
+// With the bias, without mask and CoPE.
+[[nodiscard]] double score_of(const AttentionCase& of, const QueryIndex& at, std::int64_t key);
 
 // Calls visit(at) for every query of every head of every batch row.
 template <class Visit>

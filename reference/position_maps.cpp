@@ -5,10 +5,7 @@
 
 #include <cmath>
 #include <complex>
-#include <limits>
 #include <variant>
-
-#include "reference/attention_case.hpp"
 
 namespace rotary::reference {
 namespace {
@@ -95,36 +92,13 @@ long double mapped_distance(const PositionMap& map, std::int64_t query, std::int
   return std::visit([&](const auto& each) { return mapped(each, at); }, map);
 }
 
-AttentionResult mapped_attention(const AttentionInputs& inputs, const Attention& attention,
-                                 const PositionMap& map) {
-  Attention unturned = attention;
-  unturned.encoding = {};
-  const Rotary& rotary = *attention.encoding.rotary;
-  const AttentionCase of = case_of(inputs, unturned);
-  AttentionResult result;
-  result.out.extents = inputs.q.extents;
-  result.out.extents.features = inputs.v.extents.features;
-  const Extents& n = result.out.extents;
-  result.out.values.assign(size_of(n.batch * n.tokens * n.heads * n.features), 0.0);
-  for_each_query(of, [&](const QueryIndex& at) {
-    std::vector<Real> out(size_of(n.features), 0.0L);
-    Real sum = 0;
-    for (std::int64_t j = 0; j < inputs.k.extents.tokens; ++j) {
-      if (!sees(of, at, j)) continue;
-      const Features features{.q = of.q.values.data() + query_offset(of, at),
-                              .k = inputs.k.values.data() + key_offset(of, inputs.k, at, j)};
-      const Real weight =
-          std::exp(attention.scale * product(features, rotary, map, positions_of_pair(of, at, j)));
-      sum += weight;
-      const double* v = inputs.v.values.data() + key_offset(of, inputs.v, at, j);
-      for (std::size_t f = 0; f < out.size(); ++f) out[f] += weight * v[f];
-    }
-    result.log_sum_exp.push_back(static_cast<double>(std::log(sum)));
-    double* row = result.out.values.data() + offset_of(n, at.batch, at.query, at.head);
-    for (std::size_t f = 0; f < out.size() && sum > 0; ++f)
-      row[f] = static_cast<double>(out[f] / sum);
-  });
-  return result;
+double mapped_score(const AttentionCase& of, const PositionMap& map, const QueryIndex& at,
+                    std::int64_t key) {
+  const Features features{.q = of.q.values.data() + query_offset(of, at),
+                          .k = of.k.values.data() + key_offset(of, of.k, at, key)};
+  const Real sum =
+      product(features, *of.attention.encoding.rotary, map, positions_of_pair(of, at, key));
+  return static_cast<double>(of.attention.scale * sum);
 }
 
 }  // namespace rotary::reference

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "reference/attention.hpp"
+#include "reference/attention_case.hpp"
 #include "rotary/position_maps.hpp"
 
 namespace rotary::reference {
@@ -14,8 +14,8 @@ namespace rotary::reference {
 [[nodiscard]] long double mapped_distance(const PositionMap& map, std::int64_t query,
                                           std::int64_t key, double inv_freq);
 
-// attention must be causal, with rotary as its only encoding, and no xpos. Weights stay empty.
-[[nodiscard]] AttentionResult mapped_attention(const AttentionInputs& inputs,
-                                               const Attention& attention, const PositionMap& map);
+// The score of a query and a key before it. Rotary, without xpos, must be the only encoding.
+[[nodiscard]] double mapped_score(const AttentionCase& of, const PositionMap& map,
+                                  const QueryIndex& at, std::int64_t key);
 
 }  // namespace rotary::reference

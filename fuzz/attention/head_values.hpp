@@ -2,7 +2,6 @@
 // One head of a view as doubles, and what attention does with it, by the definitions.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -33,18 +32,10 @@ struct HeadPlace {
   return values;
 }
 
-[[nodiscard]] inline double dot(std::span<const double> a, std::span<const double> b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
-
-[[nodiscard]] inline double norm(std::span<const double> a) { return std::sqrt(dot(a, a)); }
-
 // By the rows as they are, in double.
-inline void turn(std::vector<double>& head, const Rotations& rotations, std::int64_t batch,
+inline void turn(std::span<double> head, const Rotations& rotations, std::int64_t batch,
                  std::int64_t token) {
-  const std::vector<double> from = head;
+  const std::vector<double> from(head.begin(), head.end());
   const auto cos = rotations.cos(batch, token);
   const auto sin = rotations.sin(batch, token);
   for (std::int64_t pair = 0; pair < rotations.window().pairs(); ++pair) {

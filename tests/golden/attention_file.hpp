@@ -9,7 +9,7 @@
 
 #include "reference/attention.hpp"
 #include "rotary/rotary_spec.hpp"
-#include "support/attention_calls.hpp"
+#include "support/attention/calls.hpp"
 
 namespace rotary::test {
 

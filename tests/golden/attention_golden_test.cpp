@@ -5,7 +5,7 @@
 
 #include "golden/attention_file.hpp"
 #include "rotary/frequencies.hpp"
-#include "support/attention_calls.hpp"
+#include "support/attention/calls.hpp"
 #include "support/result.hpp"
 
 namespace rotary {

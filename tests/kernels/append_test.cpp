@@ -13,9 +13,9 @@
 #include "rotary/rotate.hpp"
 #include "rotary/shift.hpp"
 #include "support/cases.hpp"
+#include "support/executors.hpp"
 #include "support/oracle.hpp"
 #include "support/result.hpp"
-#include "threads/executors.hpp"
 
 namespace rotary {
 namespace {

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "support/attend.hpp"
+#include "support/attention/attend_samples.hpp"
+#include "support/attention/attended.hpp"
 #include "support/cases.hpp"
 #include "support/error_matchers.hpp"
 #include "support/result.hpp"

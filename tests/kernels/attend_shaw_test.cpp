@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "support/attend.hpp"
-#include "support/attend_masks.hpp"
+#include "support/attention/attend_samples.hpp"
+#include "support/attention/attended.hpp"
 #include "support/result.hpp"
 
 namespace rotary {

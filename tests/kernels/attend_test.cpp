@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // attend() against the reference attention: every encoding, mask, dtype and layout, within the
 // published bound; and the inputs that its bits do not depend on.
-#include "support/attend.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +10,8 @@
 #include <vector>
 
 #include "rotary/rotate.hpp"
-#include "support/attend_masks.hpp"
+#include "support/attention/attend_samples.hpp"
+#include "support/attention/attended.hpp"
 #include "support/cases.hpp"
 #include "support/error_matchers.hpp"
 #include "support/result.hpp"

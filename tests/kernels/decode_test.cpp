@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "rotary/kv_cache.hpp"
-#include "support/attend.hpp"
-#include "support/attended_row.hpp"
+#include "support/attention/attended.hpp"
 #include "support/cases.hpp"
 #include "support/result.hpp"
 
@@ -23,15 +22,10 @@ using test::AttendCase;
 using test::Attended;
 using test::bound_of;
 using test::difference;
+using test::is_right;
 using test::value_of;
 
 constexpr AttentionMask causal{.order = AttentionOrder::causal};
-
-testing::AssertionResult is_right(Attended& call) {
-  const Status status = call.run();
-  if (!status) return testing::AssertionFailure() << status.error().message;
-  return call.is_right();
-}
 
 reference::Rotary rotary_of(std::int64_t head_dim) {
   reference::Rotary rotary{

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "rotary/numeric_contract.hpp"
+#include "support/attention/linear.hpp"
 #include "support/cases.hpp"
-#include "support/linear_case.hpp"
+#include "support/executors.hpp"
 #include "support/result.hpp"
-#include "threads/executors.hpp"
 
 namespace rotary {
 namespace {

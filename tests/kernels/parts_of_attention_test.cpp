@@ -9,8 +9,7 @@
 #include "rotary/merge_attention.hpp"
 #include "rotary/rotate.hpp"
 #include "rotary/shift.hpp"
-#include "support/attend.hpp"
-#include "support/attended_row.hpp"
+#include "support/attention/attended.hpp"
 #include "support/cases.hpp"
 #include "support/error_matchers.hpp"
 #include "support/result.hpp"
@@ -23,16 +22,11 @@ using test::Attended;
 using test::bound_of;
 using test::difference;
 using test::fails;
+using test::is_right;
 using test::value_of;
 
 constexpr AttentionMask causal{.order = AttentionOrder::causal};
 constexpr float infinity = std::numeric_limits<float>::infinity();
-
-testing::AssertionResult is_right(Attended& call) {
-  const Status status = call.run();
-  if (!status) return testing::AssertionFailure() << status.error().message;
-  return call.is_right();
-}
 
 // Dynamic NTK: 20 keys were rotated in a context of 20 tokens, which then grew to 40.
 class GrownContext : public testing::Test {

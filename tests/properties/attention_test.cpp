@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "rotary/frequencies.hpp"
-#include "support/attention.hpp"
-#include "support/attention_calls.hpp"
+#include "support/attention/calls.hpp"
+#include "support/attention/samples.hpp"
 #include "support/result.hpp"
 
 namespace rotary {

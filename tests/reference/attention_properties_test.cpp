@@ -9,8 +9,8 @@
 
 #include "reference/attention.hpp"
 #include "rotary/sinusoidal.hpp"
-#include "support/attention.hpp"
-#include "support/attention_calls.hpp"
+#include "support/attention/calls.hpp"
+#include "support/attention/samples.hpp"
 #include "support/result.hpp"
 
 namespace rotary::reference {

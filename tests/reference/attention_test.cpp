@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-#include "support/attention.hpp"
+#include "support/attention/samples.hpp"
 
 namespace rotary::reference {
 namespace {

@@ -9,8 +9,8 @@
 #include "rotary/threads.hpp"
 #include "support/cases.hpp"
 #include "support/counted_new.hpp"
+#include "support/executors.hpp"
 #include "support/result.hpp"
-#include "threads/executors.hpp"
 
 namespace rotary {
 namespace {

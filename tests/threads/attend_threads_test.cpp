@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rotary/threads.hpp"
-#include "support/attend.hpp"
+#include "support/attention/attended.hpp"
 #include "support/result.hpp"
 
 namespace rotary {

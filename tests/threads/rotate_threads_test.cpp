@@ -10,8 +10,8 @@
 #include "rotary/rotate.hpp"
 #include "rotary/threads.hpp"
 #include "support/cases.hpp"
+#include "support/executors.hpp"
 #include "support/result.hpp"
-#include "threads/executors.hpp"
 
 namespace rotary {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "rotary/rotate.hpp"
 #include "support/cases.hpp"
+#include "support/executors.hpp"
 #include "support/result.hpp"
-#include "threads/executors.hpp"
 
 namespace rotary {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rotary/attention.hpp"
-#include "support/attend_errors.hpp"
+#include "support/attention/errors.hpp"
 
 namespace rotary {
 namespace {

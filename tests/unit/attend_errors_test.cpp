@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every requirement stated in attention.hpp, broken once: the error says it and what was got, and
 // no byte has changed. Calls with hostile sizes end at once.
-#include "support/attend_errors.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "rotary/attention.hpp"
+#include "support/attention/errors.hpp"
 #include "support/cases.hpp"
 #include "support/error_matchers.hpp"
 #include "support/result.hpp"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "support/attend_errors.hpp"
+#include "support/attention/errors.hpp"
 
 namespace rotary {
 namespace {

@@ -11,9 +11,9 @@
 #include <limits>
 #include <vector>
 
+#include "support/attention/linear.hpp"
 #include "support/cases.hpp"
 #include "support/error_matchers.hpp"
-#include "support/linear_case.hpp"
 #include "support/result.hpp"
 
 namespace rotary {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "support/attention/linear.hpp"
 #include "support/cases.hpp"
-#include "support/linear_case.hpp"
 #include "support/result.hpp"
 
 namespace rotary {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masks, sequences and temperatures for tests of attend().
+// Encodings, masks, sequences and temperatures for tests of attend().
 #pragma once
-
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "support/attend.hpp"
+#include "support/attention/attended.hpp"
 
 namespace rotary::test {
+
+// Those of all tests of attention that attend() has; rotary over whole heads, of the last features,
+// with a bias and with Shaw's vectors, whose window is also wider than any sequence.
+[[nodiscard]] std::vector<EncodingSample> attend_encodings(const AttentionShape& shape);
 
 struct NamedMask {
   std::string name;
@@ -30,8 +32,5 @@ inline constexpr AttentionShape small{
 inline double scale_for(std::int64_t head_dim) {
   return 0.4 / std::sqrt(static_cast<double>(head_dim));
 }
-
-// Makes a call for the case and checks its results.
-[[nodiscard]] testing::AssertionResult is_right(const AttendCase& made_of);
 
 }  // namespace rotary::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/attention.hpp"
+#include "support/attention/samples.hpp"
 
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/attention_calls.hpp"
+#include "support/attention/calls.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "rotary/relative.hpp"
 #include "rotary/rotate.hpp"
-#include "support/attention.hpp"
+#include "support/attention/samples.hpp"
 #include "support/result.hpp"
 
 namespace rotary::test {

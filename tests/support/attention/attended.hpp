@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of attend() on its own tensors, and the reference's result for the same numbers.
+// One call of attend() or attend_mapped() on its own tensors, and the reference's result for the
+// same numbers.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "rotary/attention.hpp"
-#include "support/attention.hpp"
+#include "rotary/position_maps.hpp"
+#include "support/attention/exact_row.hpp"
+#include "support/attention/samples.hpp"
 #include "support/tensor.hpp"
 
 namespace rotary::test {
-
-// Those of all tests of attention that attend() has; rotary over whole heads, of the last features,
-// with a bias and with Shaw's vectors, whose window is also wider than any sequence.
-[[nodiscard]] std::vector<EncodingSample> attend_encodings(const AttentionShape& shape);
 
 // The dtype and layout of an operand.
 struct Form {
@@ -28,6 +28,8 @@ struct AttendCase {
   AttentionShape shape;
   // Rotary, which attend() applies, a bias, Shaw's vectors.
   reference::AttentionEncoding encoding = {};
+  // Makes it a call of attend_mapped(), of a causal mask without sinks and of rotary alone.
+  std::optional<PositionMap> map = {};
   AttentionMask mask = {.order = AttentionOrder::causal};
   std::vector<AttentionSequence> sequences = {};
   QueryTemperature q_temperature = {};
@@ -62,7 +64,7 @@ class Attended {
   [[nodiscard]] const AttendCase& made_of() const noexcept { return case_; }
   [[nodiscard]] std::vector<AttentionSequence> sequences() const;
 
-  [[nodiscard]] Status run();
+  [[nodiscard]] Status run();  // of attend(), or of attend_mapped() where the case has a map
   [[nodiscard]] Status run(const Pages& pages);
   [[nodiscard]] Pages pages(std::int64_t slots) const;
 
@@ -86,15 +88,28 @@ class Attended {
   void turn();
   [[nodiscard]] ShawTable shaw_table(reference::ShawVectors& vectors);
   [[nodiscard]] reference::Attention attention() const;
+  [[nodiscard]] KeyScore score_of(const reference::AttentionCase& of,
+                                  const reference::QueryIndex& index, std::int64_t key) const;
+  [[nodiscard]] std::string fault(const ExactRow& exact, const reference::QueryIndex& index,
+                                  std::size_t number) const;
 
   AttendCase case_;
   AttendOptions options_;
+  std::optional<Frequencies> frequencies_;
   std::optional<Rotations> q_rotations_;
   std::optional<Rotations> k_rotations_;
   std::vector<Tensor> shaw_tensors_;
   std::optional<ShawTable> shaw_keys_;
   std::optional<ShawTable> shaw_values_;
 };
+
+// Makes a call for the case and checks its results.
+[[nodiscard]] testing::AssertionResult is_right(const AttendCase& made_of);
+[[nodiscard]] testing::AssertionResult is_right(Attended& call);
+
+// |error| of an element of out, of any row, for queries and keys that were rotated `turns` times in
+// all, at positions of up to twice its keys.
+[[nodiscard]] double bound_of(const Attended& call, int turns);
 
 // The largest difference between a token of a and one of b, over all batch rows and heads.
 [[nodiscard]] double difference(const Tensor& a, std::int64_t a_token, const Tensor& b,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/attend.hpp"
+#include "support/attention/attended.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "reference/attention_case.hpp"
+#include "reference/position_maps.hpp"
 #include "rotary/numeric_contract.hpp"
-#include "support/attended_row.hpp"
 #include "support/cases.hpp"
 #include "support/recorded_bits.hpp"
 #include "support/result.hpp"
@@ -23,9 +23,23 @@ using reference::Order;
 
 constexpr float guard = 12345.0F;
 
-Extents heads_of(const AttentionShape& s, std::int64_t tokens, std::int64_t heads,
-                 std::int64_t features) {
-  return {.batch = s.batch, .tokens = tokens, .heads = heads, .features = features};
+enum class Operand : std::uint8_t { q, k, v, out };
+
+Shape shape_of(const AttendCase& made_of, const Form& form, Operand which) {
+  const AttentionShape& s = made_of.shape;
+  const bool of_keys = which == Operand::k || which == Operand::v;
+  const bool of_values = which == Operand::v || which == Operand::out;
+  return {form.dtype,
+          {.batch = s.batch,
+           .tokens = of_keys ? s.keys : s.queries,
+           .heads = of_keys ? s.key_heads : s.heads,
+           .features = of_values ? s.value_features : s.features},
+          form.layout};
+}
+
+Tensor operand(const AttendCase& made_of, const Form& form, Operand which) {
+  return random_tensor(shape_of(made_of, form, which),
+                       made_of.seed + static_cast<std::uint64_t>(which));
 }
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
@@ -70,103 +84,56 @@ Places places_of(const Attended& of) {
   return places;
 }
 
-// Vectors of Shaw's, in [-1, 1).
-reference::ShawVectors random_vectors(const ShawWindow& window, std::int64_t features,
-                                      std::uint64_t seed) {
-  const Extents extents{.tokens = window.rows(), .heads = 1, .features = features};
-  return {window, random_heads(extents, seed).values};
-}
-
-// True if the computed number is within the bound, or both are the same infinity.
-bool is_within(double computed, double exact, double bound) {
-  if (computed == exact) return true;
-  return std::abs(computed - exact) <= bound;
-}
-
-// Checks the weights of one row.
-testing::AssertionResult are_weights(std::span<const float> computed, std::span<const double> exact,
-                                     const AttendedRow& row) {
-  const double bound = attend_weight_error_bound(row);
-  double sum = 0;
-  for (std::size_t key = 0; key < exact.size(); ++key) {
-    const double weight = computed[key];
-    sum += weight;
-    if (exact[key] == 0 ? weight == 0
-                        : is_within(weight, exact[key], bound * exact[key] + 0x1p-125))
-      continue;
-    return testing::AssertionFailure()
-           << "the weight of key " << key << " is " << weight << " where " << exact[key]
-           << " is right within " << bound << " of it";
-  }
-  if (is_within(sum, row.keys == 0 ? 0 : 1, bound)) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "the weights have the sum " << sum;
-}
-
 std::string place(const reference::QueryIndex& index) {
   return "batch " + std::to_string(index.batch) + ", head " + std::to_string(index.head) +
          ", query " + std::to_string(index.query);
 }
 
-}  // namespace
-
-std::vector<EncodingSample> attend_encodings(const AttentionShape& shape) {
-  std::vector<EncodingSample> all;
-  for (EncodingSample& sample : attention_encodings(shape)) {
-    const reference::AttentionEncoding& of = sample.encoding;
-    if (!of.cope.empty()) continue;
-    all.push_back(std::move(sample));
-  }
-  std::vector<double> inv_freq;
-  for (std::int64_t pair = 0; 2 * pair < shape.features; ++pair)
-    inv_freq.push_back(std::pow(0.3, static_cast<double>(pair)));
-  for (const Pairing pairing : all_pairings) {
-    const reference::Rotary whole{
-        .window = {.head_dim = shape.features, .rotary_dim = shape.features, .pairing = pairing},
-        .inv_freq = inv_freq};
-    all.push_back({"rotary of whole heads", {.rotary = whole}});
-    all.push_back(
-        {"rotary and a bias",
-         {.rotary = whole, .bias = Alibi{.heads = shape.heads, .form = AlibiForm::symmetric}}});
-  }
-  const HeadWindow last{.head_dim = shape.features,
-                        .rotary_dim = 4,
-                        .first_feature = shape.features - 4,
-                        .pairing = Pairing::half};
-  all.push_back({"rotary of the last features",
-                 {.rotary = reference::Rotary{.window = last, .inv_freq = {-0.5, 0.01}}}});
-  const reference::ShawVectors keys = random_vectors({30, 30}, shape.features, 31);
-  const reference::ShawVectors values = random_vectors({2, 40}, shape.value_features, 32);
-  const reference::Rotary whole{.window = {.head_dim = shape.features,
-                                           .rotary_dim = shape.features,
-                                           .pairing = Pairing::interleaved},
-                                .inv_freq = inv_freq};
-  all.push_back({"shaw values", {.shaw_values = values}});
-  all.push_back({"rotary, wide shaw keys", {.rotary = whole, .shaw_keys = keys}});
-  all.push_back({"rotary, a bias and shaw values",
-                 {.rotary = whole, .bias = Alibi{.heads = shape.heads}, .shaw_values = values}});
-  return all;
+std::int64_t largest(const std::vector<std::int64_t>& positions) {
+  std::int64_t most = 0;
+  for (const std::int64_t position : positions) most = std::max(most, std::abs(position));
+  return most;
 }
 
+// Maps turn queries and keys at positions up to so many times theirs.
+constexpr std::int64_t mapped_reach = 64;
+
+// Errors of the rotation of a query and of a key, at positions up to `reach` times theirs.
+double rotation_error(const reference::AttentionCase& of, std::int64_t reach) {
+  const auto& rotary = of.attention.encoding.rotary;
+  if (!rotary) return 0;
+  const auto of_positions = [&](const std::vector<std::int64_t>& positions) {
+    return rotate_error_bound(Direction::forward, rotary->attention_factor,
+                              reach * largest(positions));
+  };
+  return of_positions(of.query_positions) + of_positions(of.key_positions);
+}
+
+double largest_norm(const Tensor& tensor) {
+  double most = 0;
+  for_each_element(tensor.extents(), [&](const HeadIndex& index, std::int64_t feature) {
+    if (feature > 0) return;
+    double squares = 0;
+    for (std::int64_t f = 0; f < tensor.extents().features; ++f)
+      squares += tensor.at(index, f) * tensor.at(index, f);
+    most = std::max(most, std::sqrt(squares));
+  });
+  return most;
+}
+
+double largest(const reference::ShawVectors& vectors) {
+  double number = 0;
+  for (const double each : vectors.table) number = std::max(number, std::abs(each));
+  return number;
+}
+
+}  // namespace
+
 Attended::Attended(AttendCase made_of)
-    : q(random_tensor({made_of.q.dtype,
-                       heads_of(made_of.shape, made_of.shape.queries, made_of.shape.heads,
-                                made_of.shape.features),
-                       made_of.q.layout},
-                      made_of.seed)),
-      k(random_tensor({made_of.k.dtype,
-                       heads_of(made_of.shape, made_of.shape.keys, made_of.shape.key_heads,
-                                made_of.shape.features),
-                       made_of.k.layout},
-                      made_of.seed + 1)),
-      v(random_tensor({made_of.v.dtype,
-                       heads_of(made_of.shape, made_of.shape.keys, made_of.shape.key_heads,
-                                made_of.shape.value_features),
-                       made_of.v.layout},
-                      made_of.seed + 2)),
-      out({made_of.out.dtype,
-           heads_of(made_of.shape, made_of.shape.queries, made_of.shape.heads,
-                    made_of.shape.value_features),
-           made_of.out.layout}),
+    : q(operand(made_of, made_of.q, Operand::q)),
+      k(operand(made_of, made_of.k, Operand::k)),
+      v(operand(made_of, made_of.v, Operand::v)),
+      out(shape_of(made_of, made_of.out, Operand::out)),
       case_(std::move(made_of)) {
   const AttentionShape& s = case_.shape;
   log_sum_exp.assign(at(s.batch * s.heads * s.queries) + 2, guard);
@@ -222,15 +189,16 @@ void Attended::ask_for_weights() {
 
 void Attended::turn() {
   const reference::Rotary& rotary = *case_.encoding.rotary;
-  Frequencies frequencies =
+  frequencies_ =
       value_of(make_frequencies(rotary.window, rotary.inv_freq, rotary.attention_factor));
-  frequencies.xpos = rotary.xpos;
+  frequencies_->xpos = rotary.xpos;
+  if (case_.map) return;
   const Places places = places_of(*this);
   const auto rows = [&](const std::vector<std::int64_t>& positions, Role role) {
     RotationsOptions options;
     if (rotary.xpos) options.role = role;
     return value_of(
-        make_rotations(frequencies, positions_of(positions, case_.shape.batch), options));
+        make_rotations(*frequencies_, positions_of(positions, case_.shape.batch), options));
   };
   q_rotations_ = rows(places.queries, Role::query);
   k_rotations_ = rows(places.keys, Role::key);
@@ -250,7 +218,18 @@ std::vector<AttentionSequence> Attended::sequences() const {
   return all;
 }
 
-Status Attended::run() { return attend(out.view(), q.view(), k.view(), v.view(), options_); }
+Status Attended::run() {
+  if (!case_.map) return attend(out.view(), q.view(), k.view(), v.view(), options_);
+  return attend_mapped(out.view(), q.view(), k.view(), v.view(),
+                       {.map = *case_.map,
+                        .frequencies = &*frequencies_,
+                        .scale = options_.scale,
+                        .left = options_.mask.left,
+                        .sequences = options_.sequences,
+                        .q_temperature = options_.q_temperature,
+                        .log_sum_exp = options_.log_sum_exp,
+                        .executor = options_.executor});
+}
 
 Status Attended::run(const Pages& pages) {
   return attend(out.view(), q.view(), pages.keys(), options_);
@@ -315,53 +294,56 @@ reference::Attention Attended::attention() const {
 }
 
 testing::AssertionResult Attended::is_right() {
-  record_bits(bits());
+  if (!case_.map) record_bits(bits());
   const reference::AttentionInputs inputs{values_of(q), values_of(k), values_of(v)};
   const reference::Attention wanted = attention();
-  const reference::AttentionResult exact = reference::attention(inputs, wanted);
   const reference::AttentionCase of = reference::case_of(inputs, wanted);
+  const double rotation = rotation_error(of, case_.map ? mapped_reach : 1);
+  std::string wrong;
   std::size_t row = 0;
-  testing::AssertionResult result = testing::AssertionSuccess();
   reference::for_each_query(of, [&](const reference::QueryIndex& index) {
     const std::size_t number = row++;
-    if (!result) return;
-    const RowSizes sizes = sizes_of(of, index);
-    const double units = attend_error_bound(sizes.row);
-    const HeadIndex head{index.batch, index.query, index.head};
-    const double* values =
-        exact.out.values.data() +
-        reference::offset_of(exact.out.extents, index.batch, index.query, index.head);
-    for (std::size_t f = 0; f < sizes.values.size(); ++f) {
-      const double size = sizes.values[f];
-      const double bound =
-          size == 0 ? 0 : stored_error_bound(case_.out.dtype, units, size) * 0x1p-24 * size;
-      const double computed = out.at(head, static_cast<std::int64_t>(f));
-      if (is_within(computed, values[f], bound)) continue;
-      result = testing::AssertionFailure()
-               << place(index) << ", feature " << f << ": " << computed << " where " << values[f]
-               << " is right within " << bound << "; sees " << sizes.row.keys << " keys";
-      return;
-    }
-    const double lse = exact.log_sum_exp[number];
-    const double lse_bound = std::isinf(lse) ? 0 : attend_log_sum_exp_error_bound(sizes.row, lse);
-    if (!is_within(log_sum_exp[number + 1], lse, lse_bound)) {
-      result = testing::AssertionFailure()
-               << place(index) << ": log_sum_exp " << log_sum_exp[number + 1] << " where " << lse
-               << " is right within " << lse_bound;
-    }
-    if (result && !weights.empty())
-      result = are_weights(
-          std::span(std::as_const(weights))
-              .subspan(1 + number * at(case_.shape.keys), at(case_.shape.keys)),
-          std::span(exact.weights).subspan(number * at(case_.shape.keys), at(case_.shape.keys)),
-          sizes.row);
+    if (!wrong.empty()) return;
+    const ExactRow exact =
+        exact_row(of, index, rotation, [&](std::int64_t key) { return score_of(of, index, key); });
+    wrong = fault(exact, index, number);
+    if (!wrong.empty()) wrong = place(index) + ": " + wrong;
   });
-  if (!result) return result;
+  if (!wrong.empty()) return testing::AssertionFailure() << wrong;
   if (!weights.empty() && (weights.front() != guard || weights.back() != guard))
     return testing::AssertionFailure() << "something around the weights was written";
   if (!out.guards_intact() || log_sum_exp.front() != guard || log_sum_exp.back() != guard)
     return testing::AssertionFailure() << "something around the result was written";
-  return result;
+  return testing::AssertionSuccess();
+}
+
+KeyScore Attended::score_of(const reference::AttentionCase& of, const reference::QueryIndex& index,
+                            std::int64_t key) const {
+  if (case_.map) return {.score = reference::mapped_score(of, *case_.map, index, key)};
+  const double score = reference::score_of(of, index, key);
+  const auto& bias = of.attention.encoding.bias;
+  if (!bias) return {.score = score};
+  return {score, bias_size(*bias, reference::positions_of_pair(of, index, key))};
+}
+
+// Every number that a test computes is in the contract.
+std::string Attended::fault(const ExactRow& exact, const reference::QueryIndex& index,
+                            std::size_t number) const {
+  if (!exact.has_bounded_scores() || !exact.has_bounded_values())
+    return "numbers that the contract says nothing of";
+  std::vector<double> computed;
+  for (std::int64_t f = 0; f < out.extents().features; ++f)
+    computed.push_back(out.at({index.batch, index.query, index.head}, f));
+  const std::size_t keys = at(case_.shape.keys);
+  const auto row = weights.empty() ? std::span<const float>()
+                                   : std::span(weights).subspan(1 + number * keys, keys);
+  const std::vector<double> computed_weights(row.begin(), row.end());
+  return exact.fault(
+      {.dtype = case_.out.dtype,
+       .out = computed,
+       .log_sum_exp = log_sum_exp[number + 1],
+       .weights = computed_weights},
+      case_.map ? attend_mapped_bounds(*case_.map, frequencies_->window.pairs()) : attend_bounds());
 }
 
 std::vector<std::uint64_t> Attended::bits() const {
@@ -380,6 +362,39 @@ double difference(const Tensor& a, std::int64_t a_token, const Tensor& b, std::i
     largest = std::max(largest, std::abs(of_a - b.at({at.batch, b_token, at.head}, f)));
   });
   return largest;
+}
+
+double bound_of(const Attended& call, int turns) {
+  double value = 0;
+  for_each_element(call.v.extents(), [&](const HeadIndex& index, std::int64_t feature) {
+    value = std::max(value, std::abs(call.v.at(index, feature)));
+  });
+  const std::int64_t keys = call.k.extents().tokens;
+  const double query = std::abs(call.made_of().scale) * largest_norm(call.q);
+  AttendedRow row{.head_dim = call.q.extents().features,
+                  .keys = keys,
+                  .score_size = query * largest_norm(call.k),
+                  .rotation = turns * rotate_error_bound(Direction::forward, 1, 2 * keys)};
+  if (const auto& vectors = call.made_of().encoding.shaw_keys) {
+    row.distance_size = query * std::sqrt(static_cast<double>(row.head_dim)) * largest(*vectors);
+    row.score_size += row.distance_size;
+  }
+  if (const auto& vectors = call.made_of().encoding.shaw_values) {
+    row.value_distances = std::min(keys, vectors->window.rows());
+    value += largest(*vectors);
+  }
+  return attend_bounds().out(row) * 0x1p-24 * value;
+}
+
+testing::AssertionResult is_right(Attended& call) {
+  const Status status = call.run();
+  if (!status) return testing::AssertionFailure() << status.error().message;
+  return call.is_right();
+}
+
+testing::AssertionResult is_right(const AttendCase& made_of) {
+  Attended call(made_of);
+  return is_right(call);
 }
 
 }  // namespace rotary::test
