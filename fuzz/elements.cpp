@@ -7,19 +7,10 @@
 
 #include "fuzz/check.hpp"
 #include "rotary/numeric_contract.hpp"
-#include "tests/support/bfloat16.hpp"
-#include "tests/support/binary16.hpp"
 #include "tests/support/contract.hpp"
 
 namespace rotary::fuzz {
 namespace {
-
-template <class T>
-T load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof(T));
-  return value;
-}
 
 // Converts to float32 towards zero and sets the last bit if anything was cut off, so that a later
 // rounding to fewer bits equals that of the double.
@@ -78,32 +69,8 @@ PairFeatures features_of(const HeadWindow& window, Direction direction, std::int
   fail("a pairing must be known");
 }
 
-double value_at(DType dtype, const std::byte* element) {
-  switch (dtype) {
-    case DType::f32:
-      return load<float>(element);
-    case DType::bf16:
-      return test::from_bfloat16(load<std::uint16_t>(element));
-    case DType::f16:
-      return test::from_binary16(load<std::uint16_t>(element));
-    case DType::f64:
-      return load<double>(element);
-  }
-  fail("a dtype must be known");
-}
-
 std::uint64_t bits_of(DType dtype, double value) {
-  switch (dtype) {
-    case DType::f32:
-      return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-    case DType::bf16:
-      return test::to_bfloat16(to_odd(value));
-    case DType::f16:
-      return test::to_binary16(value);
-    case DType::f64:
-      return std::bit_cast<std::uint64_t>(value);
-  }
-  fail("a dtype must be known");
+  return test::bits_of(dtype, dtype == DType::bf16 ? to_odd(value) : value);
 }
 
 bool is_rounded(DType dtype, const std::byte* element, double value) {

@@ -8,13 +8,13 @@
 
 #include "rotary/rotate.hpp"
 #include "rotary/tensor_view.hpp"
+#include "tests/support/elements.hpp"
 
 namespace rotary::fuzz {
 
-// The element's value, exactly.
-[[nodiscard]] double value_at(DType dtype, const std::byte* element);
+using test::value_at;
 
-// The bits of the nearest element, in the lowest bytes.
+// The bits of the nearest element, in the lowest bytes; the value is rounded once.
 [[nodiscard]] std::uint64_t bits_of(DType dtype, double value);
 
 // Whether the element is the value rounded once to nearest even; for a NaN, whether it is a NaN.

@@ -3,11 +3,12 @@
 
 #include <fmt/core.h>
 
-#include <cstddef>
 #include <memory>
-#include <new>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "bench/tensor.hpp"
 #include "rotary/kv_cache.hpp"
 #include "rotary/rotate.hpp"
 #include "rotary/shift.hpp"
@@ -19,44 +20,16 @@ constexpr std::int64_t query_heads = 32;
 constexpr std::int64_t key_heads = 8;
 constexpr std::int64_t head_dim = 128;
 
-enum class Layout { tokens_first, heads_first };
+using SharedTensor = std::shared_ptr<const Tensor>;
 
-struct Shape {
-  DType dtype;
-  std::int64_t heads;
-  std::int64_t tokens;
-  Layout layout = Layout::tokens_first;
-};
-
-struct AlignedDelete {
-  void operator()(std::byte* data) const noexcept {
-    ::operator delete[](data, std::align_val_t{64});
-  }
-};
-
-// Zeros: no kernel's work depends on the numbers it rotates.
-class Tensor {
- public:
-  explicit Tensor(Shape shape)
-      : extents_{.tokens = shape.tokens, .heads = shape.heads, .features = head_dim},
-        dtype_(shape.dtype),
-        strides_(shape.layout == Layout::tokens_first ? strides_bthd(extents_)
-                                                      : strides_bhtd(extents_)) {
-    const auto bytes = static_cast<std::size_t>(shape.tokens * shape.heads * head_dim *
-                                                size_in_bytes(shape.dtype));
-    data_.reset(new (std::align_val_t{64}) std::byte[bytes]());
-  }
-
-  [[nodiscard]] HeadsView view() const {
-    return {.data = data_.get(), .dtype = dtype_, .extents = extents_, .strides = strides_};
-  }
-
- private:
-  Extents extents_;
-  DType dtype_;
-  Strides strides_;
-  std::shared_ptr<std::byte[]> data_{nullptr, AlignedDelete{}};
-};
+// Any numbers: no kernel's work depends on those that it rotates.
+SharedTensor tensor_of(DType dtype, std::int64_t heads, std::int64_t tokens,
+                       Layout layout = Layout::tokens_first) {
+  const Extents extents{.tokens = tokens, .heads = heads, .features = head_dim};
+  auto tensor = std::make_shared<Tensor>(dtype, extents, layout);
+  tensor->fill(1);
+  return tensor;
+}
 
 std::string tokens_text(std::int64_t tokens) {
   return fmt::format("{} token{}", tokens, tokens == 1 ? "" : "s");
@@ -94,31 +67,27 @@ class Operations {
     if (!rotations) return std::move(rotations).error();
     const auto pairing = to_string(frequencies.window.pairing.get());
     for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
-      const Tensor q({.dtype = dtype, .heads = query_heads, .tokens = tokens});
-      const Tensor k({.dtype = dtype, .heads = key_heads, .tokens = tokens});
+      const SharedTensor q = tensor_of(dtype, query_heads, tokens);
+      const SharedTensor k = tensor_of(dtype, key_heads, tokens);
       all_.push_back(
           {fmt::format("rotate_qk {} {}, {}", to_string(dtype), pairing, tokens_text(tokens)),
-           [q, k, rows = *rotations] { return rotate_qk(q.view(), k.view(), rows); }});
+           [q, k, rows = *rotations] { return rotate_qk(q->view(), k->view(), rows); }});
     }
     if (frequencies.window.pairing != Pairing::half) return {};
-    const Shape shape{.dtype = DType::f32, .heads = query_heads, .tokens = tokens};
-    Shape by_head = shape;
-    by_head.layout = Layout::heads_first;
-    add_rotate("out of place", {shape, shape}, *rotations);
-    add_rotate("to [heads, tokens]", {by_head, shape}, *rotations);
+    const SharedTensor src = tensor_of(DType::f32, query_heads, tokens);
+    add_rotate("out of place", tensor_of(DType::f32, query_heads, tokens), src, *rotations);
+    add_rotate("to [heads, tokens]",
+               tensor_of(DType::f32, query_heads, tokens, Layout::heads_first), src, *rotations);
     // One head: shows the cost of the checks.
-    const Shape one_head{.dtype = DType::f32, .heads = 1, .tokens = tokens};
-    add_rotate("one head", {one_head, one_head}, *rotations);
+    add_rotate("one head", tensor_of(DType::f32, 1, tokens), tensor_of(DType::f32, 1, tokens),
+               *rotations);
     return {};
   }
 
-  void add_rotate(std::string_view what, std::pair<Shape, Shape> to_and_from,
+  void add_rotate(std::string_view what, const SharedTensor& dst, const SharedTensor& src,
                   const Rotations& rows) {
-    const Tensor dst(to_and_from.first);
-    const Tensor src(to_and_from.second);
-    all_.push_back(
-        {fmt::format("rotate f32 half, {}, {}", what, tokens_text(to_and_from.first.tokens)),
-         [dst, src, rows] { return rotate(dst.view(), src.view(), rows); }});
+    all_.push_back({fmt::format("rotate f32 half, {}, {}", what, tokens_text(rows.tokens())),
+                    [dst, src, rows] { return rotate(dst->view(), src->view(), rows); }});
   }
 
   // Appends keys to a cache [heads, slots, features] and shifts them there by one row for all.
@@ -130,16 +99,15 @@ class Operations {
     auto by = make_shift({frequencies, positions}, {frequencies, moved});
     if (!by) return std::move(by).error();
     for (const DType dtype : {DType::f32, DType::bf16}) {
-      const Tensor k({.dtype = dtype, .heads = key_heads, .tokens = tokens});
-      const Tensor cache(
-          {.dtype = dtype, .heads = key_heads, .tokens = tokens, .layout = Layout::heads_first});
+      const SharedTensor k = tensor_of(dtype, key_heads, tokens);
+      const SharedTensor cache = tensor_of(dtype, key_heads, tokens, Layout::heads_first);
       all_.push_back({fmt::format("append {} half, {}", to_string(dtype), tokens_text(tokens)),
                       [k, cache, rows = *rotations] {
-                        return append({.k = cache.view()}, {.k = k.view()}, ConsecutiveSlots{},
+                        return append({.k = cache->view()}, {.k = k->view()}, ConsecutiveSlots{},
                                       rows);
                       }});
       all_.push_back({fmt::format("shift {} half, {}", to_string(dtype), tokens_text(tokens)),
-                      [cache, rows = *by] { return shift(cache.view(), rows); }});
+                      [cache, rows = *by] { return shift(cache->view(), rows); }});
     }
     return {};
   }

@@ -12,12 +12,14 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numbers>
 #include <string>
 #include <vector>
 
 #include "kernels/attend/attend_kernels.hpp"
-#include "kernels/attend_problem.hpp"
 #include "kernels/kernels.hpp"
+#include "support/attention/exact_row.hpp"
+#include "support/attention/kernel_problem.hpp"
 #include "support/random.hpp"
 
 namespace rotary::kernels {
@@ -74,7 +76,7 @@ struct Queries {
         packed(packed_queries_size(rows, problem.size.head_dim)) {
     HeadRotation rotation = problem.of_queries;
     rotation.rows += first * rotation.row_stride;
-    kernels_of(problem.size.type)
+    kernels_of(problem.size.dtype)
         .load_queries({.heads = problem.q.pointers.data() + first,
                        .rows = rows,
                        .head_dim = problem.size.head_dim,
@@ -89,7 +91,7 @@ struct Queries {
 
 State accumulated(const Problem& problem, const Cut& cut) {
   const Sizes& n = problem.size;
-  const AttendTypeKernels& kernels = kernels_of(n.type);
+  const AttendTypeKernels& kernels = kernels_of(n.dtype);
   State state(n.rows, n.features);
   for (std::int64_t key = 0; key < n.keys; key += cut.keys) {
     const std::int64_t count = std::min(cut.keys, n.keys - key);
@@ -143,7 +145,7 @@ State streamed(const Problem& problem, const Cut& cut) {
     const Queries queries(problem, row, rows);
     Floats scratch(stream_scratch_size(rows, std::max(n.head_dim, n.features)), nan);
     for (std::int64_t key = 0; key < n.keys; key += cut.keys) {
-      const auto blocks = [&](const Tensor& tensor) {
+      const auto blocks = [&](const PlacedHeads& tensor) {
         return HeadBlocks{.blocks = tensor.blocks.data() + key / n.lying.block_keys,
                           .block_keys = n.lying.block_keys,
                           .key_stride = tensor.stride,
@@ -152,34 +154,35 @@ State streamed(const Problem& problem, const Cut& cut) {
       };
       HeadRotation rotation = problem.of_keys;
       rotation.rows += key * rotation.row_stride;
-      kernels_of(n.type).stream({.queries = queries.loaded.data(),
-                                 .limits = problem.limits.data() + row,
-                                 .rows = rows,
-                                 .head_dim = n.head_dim,
-                                 .features = n.features,
-                                 .keys = blocks(problem.k),
-                                 .rotation = rotation,
-                                 .values = blocks(problem.v),
-                                 .first_key = key,
-                                 .count = std::min(cut.keys, n.keys - key),
-                                 .state = state.view(row),
-                                 .scratch = scratch.data()});
+      kernels_of(n.dtype).stream({.queries = queries.loaded.data(),
+                                  .limits = problem.limits.data() + row,
+                                  .rows = rows,
+                                  .head_dim = n.head_dim,
+                                  .features = n.features,
+                                  .keys = blocks(problem.k),
+                                  .rotation = rotation,
+                                  .values = blocks(problem.v),
+                                  .first_key = key,
+                                  .count = std::min(cut.keys, n.keys - key),
+                                  .state = state.view(row),
+                                  .scratch = scratch.data()});
     }
     EXPECT_TRUE(scratch.is_intact() && state.is_intact());
   }
   return state;
 }
 
-// One row in double, and how far float32 may be from it.
+// One row in double, and how far float32 may be from it. Kernels take scores and biases in base 2.
 struct Expected {
-  Expected(const Problem& problem, std::size_t row) {
+  Expected(const Problem& problem, std::size_t row)
+      : exact(problem.size.head_dim, 0, problem.size.features) {
     const Sizes& n = problem.size;
     const RowLimits& limits = problem.limits[row];
     const std::int64_t begin = std::clamp<std::int64_t>(limits.first_key, 0, n.keys);
     const std::int64_t end = std::clamp<std::int64_t>(limits.end_key, begin, n.keys);
-    std::vector<double> scores;
     double error_of_scores = 0;
     for (std::int64_t j = begin; j < end; ++j) {
+      const auto key = static_cast<std::size_t>(j);
       double score = 0;
       if (limits.bias != nullptr) {
         score =
@@ -189,49 +192,42 @@ struct Expected {
       double magnitude = std::isinf(score) ? 0 : std::abs(score);
       for (std::size_t f = 0; f < static_cast<std::size_t>(n.head_dim); ++f) {
         const double product = static_cast<double>(problem.scales[row]) * problem.q.values[row][f] *
-                               problem.k.values[static_cast<std::size_t>(j)][f];
+                               problem.k.values[key][f];
         score += product;
         magnitude += std::abs(product);
       }
-      scores.push_back(score);
       error_of_scores = std::max(error_of_scores, magnitude);
-      max = std::max(max, score);
+      exact.add({.key = j, .score = score * std::numbers::ln2}, problem.v.values[key]);
     }
+    exact.close();
     // A chain of head_dim roundings, the scale's, and that of subtracting the maximum; rotations,
     // each within 3 u of the pair's norm, meet in at most head_dim products.
     error_of_scores *= (static_cast<double>(n.head_dim) + 4) * u;
     if (problem.of_keys.order != PairOrder::none) {
       error_of_scores += 6 * u * static_cast<double>(n.head_dim) * 8;
     }
-    out.assign(static_cast<std::size_t>(n.features), 0.0);
-    std::vector<double> absolute(out.size(), 0.0);
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      const double weight = std::isinf(max) ? 0 : std::exp2(scores[i] - max);
-      const std::int64_t key = begin + static_cast<std::int64_t>(i);
-      weights[static_cast<std::size_t>(
-          std::clamp<std::int64_t>(limits.place_of_key_0 + key, 0, places - 1))] += weight;
-      sum += weight;
-      for (std::size_t f = 0; f < out.size(); ++f) {
-        const double value = problem.v.values[static_cast<std::size_t>(begin) + i][f];
-        out[f] += weight * value;
-        absolute[f] += weight * std::abs(value);
-      }
-    }
     // 2^x and the subtraction before it: 2^-22.9 and |x| 2^x u ln 2 < u; then a chain of roundings
     // over all keys and changes of the maximum, for the values and for the sum that divides.
-    const auto keys = static_cast<double>(scores.size());
+    const auto keys = static_cast<double>(end - begin);
     const double tiles = static_cast<double>(n.keys) / keys_of_tile + 2;
     relative =
         2 * (std::exp2(2 * error_of_scores) - 1) + 2 * 0x1p-22 + (2 * keys + 4 * tiles + 6) * u;
-    for (std::size_t f = 0; f < out.size(); ++f) {
-      out[f] = sum > 0 ? out[f] / sum : 0;
-      bound.push_back(sum > 0 ? relative * absolute[f] / sum : 0);
+    bound.assign(exact.out().size(), 0);
+    for (std::size_t i = 0; i < exact.weights().size(); ++i) {
+      const double weight = exact.weights()[i];
+      const std::int64_t key = exact.keys()[i].key;
+      weights[static_cast<std::size_t>(
+          std::clamp<std::int64_t>(limits.place_of_key_0 + key, 0, places - 1))] += weight;
+      for (std::size_t f = 0; f < bound.size() && weight > 0; ++f)
+        bound[f] +=
+            relative * weight * std::abs(problem.v.values[static_cast<std::size_t>(key)][f]);
     }
   }
-  double max = -std::numeric_limits<double>::infinity();
-  double sum = 0;
+  [[nodiscard]] bool is_empty() const { return std::isinf(exact.log_sum_exp()); }
+
+  test::ExactRow exact;
   double relative = 0;
-  std::vector<double> out, bound;
+  std::vector<double> bound;
   std::vector<double> weights = std::vector<double>(static_cast<std::size_t>(places));
 };
 
@@ -247,27 +243,25 @@ void expect_expected(const Problem& problem, State state) {
       {.state = state.view(), .rows = n.rows, .features = n.features, .heads = heads.data()});
   for (std::size_t r = 0; r < out.size(); ++r) {
     const Expected expected(problem, r);
-    for (std::size_t f = 0; f < expected.out.size(); ++f) {
-      ASSERT_NEAR(static_cast<double>(out[r][f]), expected.out[f], expected.bound[f])
+    for (std::size_t f = 0; f < expected.bound.size(); ++f) {
+      ASSERT_NEAR(static_cast<double>(out[r][f]), expected.exact.out()[f], expected.bound[f])
           << "row " << r << " feature " << f;
     }
     ASSERT_TRUE(std::isnan(out[r].back()));
     const auto row = static_cast<std::int64_t>(r);
-    const double divisor = expected.sum > 0 ? static_cast<double>(state.sum.data()[r]) : 1;
+    const double max = static_cast<double>(state.max.data()[r]);
+    const double sum = static_cast<double>(state.sum.data()[r]);
     for (std::int64_t place = 0; place < places; ++place) {
-      const double weight =
-          expected.weights[static_cast<std::size_t>(place)] / (expected.sum > 0 ? expected.sum : 1);
-      ASSERT_NEAR(state.weight_at(row, place) / divisor, weight,
+      const double weight = expected.weights[static_cast<std::size_t>(place)];
+      ASSERT_NEAR(state.weight_at(row, place) / (expected.is_empty() ? 1 : sum), weight,
                   expected.relative * weight + 0x1p-120)
           << "row " << r << " place " << place;
     }
-    const double max = static_cast<double>(state.max.data()[r]);
-    const double sum = static_cast<double>(state.sum.data()[r]);
-    if (std::isinf(expected.max)) {
-      ASSERT_EQ(max, expected.max);
+    if (expected.is_empty()) {
+      ASSERT_EQ(max, -std::numeric_limits<double>::infinity());
       ASSERT_EQ(sum, 0);
     } else {
-      ASSERT_NEAR(max + std::log2(sum), expected.max + std::log2(expected.sum),
+      ASSERT_NEAR(max + std::log2(sum), expected.exact.log_sum_exp() / std::numbers::ln2,
                   expected.relative + 2 * u * std::abs(max));
     }
   }
@@ -282,7 +276,8 @@ Sizes random_sizes(Random& random) {
   const auto any_size = [&] {
     return odd_sizes[static_cast<std::size_t>(random.integer(0, odd_sizes.size() - 1))];
   };
-  return {.type = types[static_cast<std::size_t>(random.integer(0, 2))],
+  constexpr std::array dtypes = {DType::f32, DType::bf16, DType::f16};
+  return {.dtype = dtypes[static_cast<std::size_t>(random.integer(0, 2))],
           .rows = random.integer(1, 30),
           .keys = random.integer(0, 2) == 0 ? random.integer(1, 40) : random.integer(200, 600),
           .head_dim = any_size(),
@@ -294,16 +289,16 @@ Sizes random_sizes(Random& random) {
 template <class Visit>
 void for_each_problem(const Visit& visit) {
   Random random(7);
-  for (const Shape shape : shapes) {
-    for (const Bias bias : biases) {
+  for (const Limits limits : all_limits) {
+    for (const BiasKind bias : bias_kinds) {
       for (int repeat = 0; repeat < 2; ++repeat) {
         const Sizes n = random_sizes(random);
-        SCOPED_TRACE("type " + std::to_string(static_cast<int>(n.type)) + " rows " +
-                     std::to_string(n.rows) + " keys " + std::to_string(n.keys) + " head_dim " +
-                     std::to_string(n.head_dim) + " features " + std::to_string(n.features) +
-                     " shape " + std::to_string(static_cast<int>(shape)) + " bias " +
+        SCOPED_TRACE("type " + std::string(to_string(n.dtype)) + " rows " + std::to_string(n.rows) +
+                     " keys " + std::to_string(n.keys) + " head_dim " + std::to_string(n.head_dim) +
+                     " features " + std::to_string(n.features) + " limits " +
+                     std::to_string(static_cast<int>(limits)) + " bias " +
                      std::to_string(static_cast<int>(bias)));
-        Problem problem(n, shape, bias, random.bits());
+        Problem problem(n, limits, bias, random.bits());
         problem.poison();
         visit(problem, random);
         if (testing::Test::HasFatalFailure()) return;
@@ -335,13 +330,13 @@ TEST(AttendKernels, StreamIsAttention) {
 TEST(AttendKernels, PartsOverOtherKeysAreMerged) {
   Random random(8);
   for (const std::int64_t features : {1, 16, 80}) {
-    const Sizes n{.type = Type::f32,
+    const Sizes n{.dtype = DType::f32,
                   .rows = 9,
                   .keys = 600,
                   .head_dim = 24,
                   .features = features,
                   .lying = {.block_keys = 256, .padding = 0}};
-    Problem problem(n, Shape::window, Bias::toeplitz, random.bits());
+    Problem problem(n, Limits::window, BiasKind::toeplitz, random.bits());
     const std::vector<RowLimits> limits = problem.limits;
     const auto border = [](std::size_t r) { return 300 + 90 * static_cast<std::int64_t>(r); };
     for (std::size_t r = 0; r < limits.size(); ++r) {
@@ -366,17 +361,17 @@ TEST(AttendKernels, PartsOverOtherKeysAreMerged) {
 TEST(AttendKernels, MaskedKeysLeaveNoTrace) {
   Random random(9);
   for (const std::int64_t rows : {1, 5, 12, 30}) {
-    const Sizes n{.type = Type::bf16,
+    const Sizes n{.dtype = DType::bf16,
                   .rows = rows,
                   .keys = 290,
                   .head_dim = 40,
                   .features = 48,
                   .lying = {.block_keys = 300, .padding = 0}};
-    Problem problem(n, Shape::causal, Bias::none, random.bits());
+    Problem problem(n, Limits::causal, BiasKind::none, random.bits());
     const State accumulated_before = accumulated(problem, {});
     const State streamed_before = streamed(problem, {});
-    problem.poison_head(problem.v, n.keys - 1, n.features);
-    problem.poison_head(problem.k, n.keys - 1, n.head_dim);
+    problem.v.poison(n.keys - 1);
+    problem.k.poison(n.keys - 1);
     const State accumulated_after = accumulated(problem, {});
     const State streamed_after = streamed(problem, {});
     const auto same = static_cast<std::size_t>(4 * (rows - 1));

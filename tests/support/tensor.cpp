@@ -3,13 +3,10 @@
 #include "support/tensor.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <limits>
 #include <utility>
 
-#include "support/bfloat16.hpp"
-#include "support/binary16.hpp"
+#include "support/elements.hpp"
 
 namespace rotary::test {
 namespace {
@@ -72,34 +69,6 @@ Reach reach_of(const Extents& extents, const Strides& strides) {
   extend(extents.heads, strides.head);
   extend(extents.features, strides.feature);
   return reach;
-}
-
-double value_of_bits(DType dtype, std::uint64_t bits) {
-  switch (dtype) {
-    case DType::f32:
-      return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-    case DType::bf16:
-      return from_bfloat16(static_cast<std::uint16_t>(bits));
-    case DType::f16:
-      return from_binary16(static_cast<std::uint16_t>(bits));
-    case DType::f64:
-      return std::bit_cast<double>(bits);
-  }
-  return std::numeric_limits<double>::quiet_NaN();
-}
-
-std::uint64_t bits_of_value(DType dtype, double value) {
-  switch (dtype) {
-    case DType::f32:
-      return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-    case DType::bf16:
-      return to_bfloat16(static_cast<float>(value));
-    case DType::f16:
-      return to_binary16(value);
-    case DType::f64:
-      return std::bit_cast<std::uint64_t>(value);
-  }
-  return 0;
 }
 
 struct Exponents {
@@ -184,7 +153,7 @@ std::uint64_t Tensor::bits_at(const HeadIndex& index, std::int64_t feature) cons
 }
 
 double Tensor::at(const HeadIndex& index, std::int64_t feature) const {
-  return value_of_bits(shape_.dtype, bits_at(index, feature));
+  return value_at(shape_.dtype, bytes_.data() + byte_offset(index, feature));
 }
 
 void Tensor::set_bits(const HeadIndex& index, std::int64_t feature, std::uint64_t bits) {
@@ -193,7 +162,7 @@ void Tensor::set_bits(const HeadIndex& index, std::int64_t feature, std::uint64_
 }
 
 void Tensor::set(const HeadIndex& index, std::int64_t feature, double value) {
-  set_bits(index, feature, bits_of_value(shape_.dtype, value));
+  set_bits(index, feature, bits_of(shape_.dtype, value));
 }
 
 std::vector<std::uint64_t> Tensor::all_bits() const {

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -16,8 +15,7 @@
 #include "kernels/attend/attend_kernels.hpp"
 #include "kernels/kernels.hpp"
 #include "runtime/active_kernels.hpp"
-#include "support/bfloat16.hpp"
-#include "support/binary16.hpp"
+#include "support/elements.hpp"
 #include "support/random.hpp"
 #include "support/result.hpp"
 
@@ -58,12 +56,9 @@ class Floats {
   std::size_t first_;
 };
 
-enum class Type { f32, bf16, f16 };
-inline constexpr std::array types = {Type::f32, Type::bf16, Type::f16};
-
-inline const AttendTypeKernels& kernels_of(Type type) {
+inline const AttendTypeKernels& kernels_of(DType dtype) {
   const AttendKernels& all = *table().attend;
-  return type == Type::f32 ? all.f32 : type == Type::bf16 ? all.bf16 : all.f16;
+  return dtype == DType::f32 ? all.f32 : dtype == DType::bf16 ? all.bf16 : all.f16;
 }
 
 // The layout of the heads of keys.
@@ -72,37 +67,38 @@ struct Lying {
   std::int64_t padding = 0;  // elements between heads
 };
 
-// Heads in separate blocks of memory, so that a sanitizer sees each byte beyond, and their values.
-struct Tensor {
-  Tensor(Type type, std::int64_t heads, std::int64_t features, const Lying& lying, Random& random)
-      : stride(features + lying.padding) {
-    const std::size_t size = type == Type::f32 ? 4 : 2;
+// Heads in blocks of memory that end where they end, so that a sanitizer sees each byte beyond, and
+// their values.
+struct PlacedHeads {
+  PlacedHeads(DType type, std::int64_t heads, std::int64_t features, const Lying& lying,
+              Random& random)
+      : dtype(type), stride(features + lying.padding) {
     for (std::int64_t h = 0; h < heads; ++h) {
       const std::int64_t place = h % lying.block_keys;
       if (place == 0) {
         const std::int64_t count = std::min(lying.block_keys, heads - h);
-        const auto elements = static_cast<std::size_t>((count - 1) * stride + features);
-        bytes.push_back(std::make_unique<std::byte[]>(size * elements));
+        bytes.push_back(std::make_unique<std::byte[]>(
+            static_cast<std::size_t>(size_in_bytes(dtype) * ((count - 1) * stride + features))));
         blocks.push_back(bytes.back().get());
       }
-      std::byte* const head = bytes.back().get() + size * static_cast<std::size_t>(place * stride);
-      pointers.push_back(head);
-      values.emplace_back();
-      for (std::size_t f = 0; f < static_cast<std::size_t>(features); ++f) {
-        values.back().push_back(put(type, head + size * f, random.activation() / 2));
-      }
+      pointers.push_back(bytes.back().get() + size_in_bytes(dtype) * place * stride);
+      values.emplace_back(static_cast<std::size_t>(features));
+      for (std::int64_t f = 0; f < features; ++f) put(h, f, random.activation() / 2);
     }
   }
-  static double put(Type type, std::byte* to, float value) {
-    if (type == Type::f32) {
-      std::memcpy(to, &value, 4);
-      return value;
-    }
-    const std::uint16_t bits =
-        type == Type::bf16 ? test::to_bfloat16(value) : test::to_binary16(value);
-    std::memcpy(to, &bits, 2);
-    return type == Type::bf16 ? test::from_bfloat16(bits) : test::from_binary16(bits);
+  void put(std::int64_t head, std::int64_t feature, float value) {
+    const auto h = static_cast<std::size_t>(head);
+    auto* const first = static_cast<std::byte*>(const_cast<void*>(pointers[h]));
+    values[h][static_cast<std::size_t>(feature)] =
+        test::store(dtype, first + size_in_bytes(dtype) * feature, value);
   }
+  // These elements may be anything.
+  void poison(std::int64_t head) {
+    const auto features = static_cast<std::int64_t>(values[static_cast<std::size_t>(head)].size());
+    for (std::int64_t f = 0; f < features; ++f) put(head, f, f % 2 == 0 ? nan : infinity);
+  }
+
+  DType dtype;
   std::int64_t stride;
   std::vector<std::unique_ptr<std::byte[]>> bytes;
   std::vector<const void*> blocks;
@@ -110,19 +106,19 @@ struct Tensor {
   std::vector<std::vector<double>> values;
 };
 
-enum class Shape { causal, bidirectional, window, padding, packed, any, none };
-enum class Bias { none, toeplitz, clipped, dense, with_minus_infinity };
-inline constexpr std::array shapes = {Shape::causal,  Shape::bidirectional, Shape::window,
-                                      Shape::padding, Shape::packed,        Shape::any,
-                                      Shape::none};
-inline constexpr std::array biases = {Bias::none, Bias::toeplitz, Bias::clipped, Bias::dense,
-                                      Bias::with_minus_infinity};
+enum class Limits { causal, bidirectional, window, padding, packed, any, none };
+enum class BiasKind { none, toeplitz, clipped, dense, with_minus_infinity };
+inline constexpr std::array all_limits = {Limits::causal,  Limits::bidirectional, Limits::window,
+                                          Limits::padding, Limits::packed,        Limits::any,
+                                          Limits::none};
+inline constexpr std::array bias_kinds = {BiasKind::none, BiasKind::toeplitz, BiasKind::clipped,
+                                          BiasKind::dense, BiasKind::with_minus_infinity};
 
 // Places of the sums of weights: distances clipped to 7 before the query and 12 after it.
 inline constexpr std::int64_t places = 20;
 
 struct Sizes {
-  Type type;
+  DType dtype;
   std::int64_t rows;
   std::int64_t keys;
   std::int64_t head_dim;
@@ -131,21 +127,21 @@ struct Sizes {
 };
 
 struct Problem {
-  Problem(const Sizes& n, Shape shape, Bias bias, std::uint64_t seed)
+  Problem(const Sizes& n, Limits kind, BiasKind bias, std::uint64_t seed)
       : size(n),
         random(seed),
-        q(n.type, n.rows, n.head_dim, {}, random),
-        k(n.type, n.keys, n.head_dim, n.lying, random),
-        v(n.type, n.keys, n.features, n.lying, random) {
+        q(n.dtype, n.rows, n.head_dim, {}, random),
+        k(n.dtype, n.keys, n.head_dim, n.lying, random),
+        v(n.dtype, n.keys, n.features, n.lying, random) {
     for (std::int64_t r = 0; r < n.rows; ++r) {
       scales.push_back(static_cast<float>(1.5 / std::sqrt(static_cast<double>(n.head_dim))) *
                        (r % 3 == 0 ? 0.7F : 1.0F));
-      limits.push_back(limits_of(shape, r));
+      limits.push_back(limits_of(kind, r));
     }
     make_bias(bias);
   }
 
-  RowLimits limits_of(Shape shape, std::int64_t r) {
+  RowLimits limits_of(Limits kind, std::int64_t r) {
     const std::int64_t query = size.keys - size.rows + r;  // the place of a query among keys
     RowLimits row{.first_key = 0,
                   .end_key = size.keys,
@@ -153,33 +149,33 @@ struct Problem {
                   .bias_of_key_0 = 0,
                   .bias_count = 0,
                   .place_of_key_0 = 7 - query};
-    if (shape == Shape::causal || shape == Shape::window) row.end_key = query + 1;
-    if (shape == Shape::window) row.first_key = query - 37;
-    if (shape == Shape::padding) row.first_key = size.keys / 3;
-    if (shape == Shape::packed) {
+    if (kind == Limits::causal || kind == Limits::window) row.end_key = query + 1;
+    if (kind == Limits::window) row.first_key = query - 37;
+    if (kind == Limits::padding) row.first_key = size.keys / 3;
+    if (kind == Limits::packed) {
       const std::int64_t border = size.keys / 2 + 1;
       (r < size.rows / 2 ? row.end_key : row.first_key) = border;
     }
-    if (shape == Shape::any) {
+    if (kind == Limits::any) {
       row.first_key = random.integer(-3, size.keys + 3);
       row.end_key = random.integer(-3, size.keys + 3);
     }
-    if (shape == Shape::none) row.end_key = r % 2 == 0 ? 0 : -(std::int64_t{1} << 62);
+    if (kind == Limits::none) row.end_key = r % 2 == 0 ? 0 : -(std::int64_t{1} << 62);
     return row;
   }
 
-  void make_bias(Bias bias) {
-    if (bias == Bias::none) return;
-    const bool dense = bias == Bias::dense || bias == Bias::with_minus_infinity;
-    const std::int64_t distances = bias == Bias::clipped ? 41 : size.keys + size.rows;
+  void make_bias(BiasKind bias) {
+    if (bias == BiasKind::none) return;
+    const bool dense = bias == BiasKind::dense || bias == BiasKind::with_minus_infinity;
+    const std::int64_t distances = bias == BiasKind::clipped ? 41 : size.keys + size.rows;
     const std::int64_t count = distances + 2 * keys_of_panel;
     for (std::int64_t r = 0; r < (dense ? size.rows : 1); ++r) {
       std::vector<float> entries(static_cast<std::size_t>(count), nan);
       for (auto i = keys_of_panel; i < count - keys_of_panel; ++i) {
-        const bool is_masked = bias == Bias::with_minus_infinity && random.unit() < 0.3;
+        const bool is_masked = bias == BiasKind::with_minus_infinity && random.unit() < 0.3;
         entries[static_cast<std::size_t>(i)] = is_masked ? -infinity : random.activation();
       }
-      if (bias == Bias::clipped) {
+      if (bias == BiasKind::clipped) {
         std::fill_n(entries.begin(), keys_of_panel, 1.25F);
         std::fill_n(entries.end() - keys_of_panel, keys_of_panel, -0.75F);
       }
@@ -191,8 +187,8 @@ struct Problem {
       row.bias = entries.data();
       row.bias_count = count;
       row.bias_of_key_0 = keys_of_panel;
-      if (bias == Bias::toeplitz) row.bias_of_key_0 += size.rows - r - 1;
-      if (bias == Bias::clipped) row.bias_of_key_0 += 20 - (size.keys - size.rows + r);
+      if (bias == BiasKind::toeplitz) row.bias_of_key_0 += size.rows - r - 1;
+      if (bias == BiasKind::clipped) row.bias_of_key_0 += 20 - (size.keys - size.rows + r);
     }
   }
 
@@ -222,7 +218,7 @@ struct Problem {
   }
 
   // The values only: the kernels rotate the elements in memory.
-  void turn(Tensor& tensor, const HeadRotation& rotation) const {
+  void turn(PlacedHeads& tensor, const HeadRotation& rotation) const {
     for (std::size_t h = 0; h < tensor.values.size(); ++h) {
       const float* const cos = rotation.rows + static_cast<std::int64_t>(h) * rotation.row_stride;
       for (std::int64_t i = 0; i < rotation.pairs; ++i) {
@@ -247,23 +243,13 @@ struct Problem {
         return row.first_key <= j && j < row.end_key;
       };
       if (std::any_of(limits.begin(), limits.end(), attends)) continue;
-      poison_head(k, j, size.head_dim);
-      poison_head(v, j, size.features);
+      k.poison(j);
+      v.poison(j);
     }
   }
-  void poison_head(Tensor& tensor, std::int64_t head, std::int64_t features) const {
-    const auto h = static_cast<std::size_t>(head);
-    auto* const bytes = static_cast<std::byte*>(const_cast<void*>(tensor.pointers[h]));
-    const std::size_t element = size.type == Type::f32 ? 4 : 2;
-    for (std::size_t f = 0; f < static_cast<std::size_t>(features); ++f) {
-      tensor.values[h][f] =
-          Tensor::put(size.type, bytes + element * f, f % 2 == 0 ? nan : infinity);
-    }
-  }
-
   Sizes size;
   Random random;
-  Tensor q, k, v;
+  PlacedHeads q, k, v;
   std::vector<float> scales;
   std::vector<RowLimits> limits;
   std::vector<std::vector<float>> tables;
