@@ -208,4 +208,13 @@ void check_refused(const Error& error, Answer expected, const Memory& memory) {
   check_unchanged(memory, "nothing must be written on an error");
 }
 
+bool is_accepted(const Status& status, Answer expected, const Memory& memory) {
+  if (!status) {
+    check_refused(status.error(), expected, memory);
+  } else if (expected == Answer::refuse) {
+    fail("this call must be refused");
+  }
+  return status.ok();
+}
+
 }  // namespace rotary::fuzz

@@ -128,4 +128,7 @@ void check_unchanged(const Memory& memory, std::string_view what);
 // written.
 void check_refused(const Error& error, Answer expected, const Memory& memory);
 
+// True after a call that was accepted and may be; checks one that was refused.
+[[nodiscard]] bool is_accepted(const Status& status, Answer expected, const Memory& memory);
+
 }  // namespace rotary::fuzz

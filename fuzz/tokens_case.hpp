@@ -11,17 +11,40 @@
 
 namespace rotary::fuzz {
 
-// Each gives a view, whose dtype and extents are set, strides and a place; false when there is
-// none.
-[[nodiscard]] bool decode_view(Bytes& input, Places& places, TokensView& view);
-[[nodiscard]] bool decode_view(Bytes& input, Places& places, ConstTokensView& view);
-[[nodiscard]] bool decode_view(Bytes& input, Places& places, TableView& table);
-[[nodiscard]] bool decode_view(Bytes& input, Places& places, ConstTableView& table);
-[[nodiscard]] bool decode_view(Bytes& input, Places& places, ScoresView& scores);
-[[nodiscard]] bool decode_view(Bytes& input, Places& places, ConstScoresView& scores);
-[[nodiscard]] bool decode_view(Bytes& input, Places& places, ConstMatrixView& matrix);
-[[nodiscard]] bool decode_view(Bytes& input, Places& places, HeadsView& heads);
-[[nodiscard]] bool decode_view(Bytes& input, Places& places, ConstHeadsView& heads);
+template <class View>
+requires requires(View view) { view.strides.token; }
+void set_strides(View& view, const Axes& axes) {
+  view.strides.batch = axes[0];
+  view.strides.token = axes[1];
+  if constexpr (requires { view.strides.head; }) view.strides.head = axes[2];
+  view.strides.feature = axes[3];
+}
+
+template <class View>
+requires requires(View view) { view.strides.query; }
+void set_strides(View& scores, const Axes& axes) {
+  scores.strides = {.batch = axes[0], .head = axes[2], .query = axes[1], .key = axes[3]};
+}
+
+template <class View>
+requires requires(View view) { view.row_stride; }
+void set_strides(View& table, const Axes& axes) {
+  table.row_stride = axes[1];
+  if constexpr (requires { table.feature_stride; }) table.feature_stride = axes[3];
+  if constexpr (requires { table.column_stride; }) table.column_stride = axes[3];
+}
+
+// Gives a view, whose dtype and extents are set, strides and a place; false when there is none.
+template <class View>
+[[nodiscard]] bool decode_view(Bytes& input, Places& places, View& view) {
+  Strided all = strided(view);
+  all.strides = decode_strides(input, all.counts, Features::anywhere);
+  const auto place = places.place(input, all);
+  if (!place) return false;
+  view.data = *place;
+  set_strides(view, all.strides);
+  return true;
+}
 
 // src is dst, or dst at another place, or a separate view, mostly of the same extents and dtype.
 [[nodiscard]] bool decode_source(Bytes& input, Places& places, const TokensView& dst,

@@ -291,11 +291,7 @@ void fuzz_mask(Bytes& input, Buffers& buffers) {
   const bool is_batch = batch > 0 ? count % batch == 0 : batch == 0 && count == 0;
   const bool is_legal = is_mask && are_apart && is_batch && size == mask_size;
   const auto status = positions_from_mask({positions, size}, {mask, mask_size}, batch);
-  if (!status) {
-    check_refused(status.error(), is_legal ? Answer::accept : Answer::refuse, memory);
-    return;
-  }
-  if (!is_legal) fail("this call must be refused");
+  if (!is_accepted(status, is_legal ? Answer::accept : Answer::refuse, memory)) return;
   std::int64_t next = 0;
   for (std::size_t i = 0; i < size; ++i) {
     if (static_cast<std::int64_t>(i) % (count / batch) == 0) next = 0;
@@ -319,11 +315,7 @@ void fuzz_lookup(Bytes& input, Buffers& buffers) {
   const Answer expected = is_gradient ? expected_of_gradient(*one, memory.after.data())
                                       : expected_of_lookups(*one, memory.after.data());
   const auto status = run(*one);
-  if (!status) {
-    check_refused(status.error(), expected, memory);
-    return;
-  }
-  if (expected == Answer::refuse) fail("this call must be refused");
+  if (!is_accepted(status, expected, memory)) return;
   is_gradient ? check_gradient(*one, memory) : check_tokens(*one, memory);
 }
 

@@ -42,11 +42,7 @@ void decode_results(Placing& placing, AttendCase& to) {
 }  // namespace
 
 bool decode_attend(Bytes& input, Arena& arena, AttendCase& to) {
-  arena.clear();
-  Placing placing{.arena = arena,
-                  .input = input,
-                  .noise = input.once_in(8) ? Noise::any : Noise::activations,
-                  .seed = input.bits()};
+  Placing placing = begin_case(input, arena);
   to.shape = decode_shape(input);
   const AttentionShape& shape = to.shape;
   to.options.q_temperature = decode_temperature(input);

@@ -17,16 +17,12 @@
 namespace rotary::fuzz {
 
 // The case owns everything that its options point to, so it must stay where it is.
-struct AttendCase {
+struct AttendCase : AttentionViews {
   AttendCase() = default;
   AttendCase(const AttendCase&) = delete;
   AttendCase& operator=(const AttendCase&) = delete;
 
   AttentionShape shape;
-  HeadsView out;
-  HeadsView q;
-  HeadsView k;
-  HeadsView v;
   std::optional<BlockTable> table;
   std::int32_t* blocks = nullptr;  // of the table
   std::vector<AttentionSequence> sequences;

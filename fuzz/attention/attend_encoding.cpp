@@ -8,6 +8,7 @@
 #include "fuzz/attention/attend_case.hpp"
 #include "fuzz/check.hpp"
 #include "fuzz/frequencies_cache.hpp"
+#include "fuzz/shapes.hpp"
 
 namespace rotary::fuzz {
 namespace {
@@ -144,16 +145,6 @@ std::int64_t longest_sequence(const AttendCase& of) {
   std::int64_t longest = 0;
   for (const AttentionSequence& s : of.sequences) longest = std::max(longest, s.first_key + s.keys);
   return longest;
-}
-
-HeadWindow decode_window(Bytes& input, std::int64_t head_dim) {
-  const std::int64_t first = input.once_in(3) ? input.number(0, head_dim - 2) : 0;
-  const std::int64_t most = (head_dim - first) / 2;
-  const std::int64_t pairs = input.once_in(3) ? input.number(1, most) : most;
-  return {.head_dim = head_dim,
-          .rotary_dim = 2 * pairs,
-          .first_feature = first,
-          .pairing = all_pairings[static_cast<std::size_t>(input.number(0, 2))]};
 }
 
 void decode_rotations(Bytes& input, AttendCase& to) {

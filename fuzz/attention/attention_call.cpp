@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/attention/attention_call.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "fuzz/check.hpp"
-#include "fuzz/placing.hpp"
 
 namespace rotary::fuzz {
+
+Placing begin_case(Bytes& input, Arena& arena) {
+  arena.clear();
+  return {.arena = arena,
+          .input = input,
+          .noise = input.once_in(8) ? Noise::any : Noise::activations,
+          .seed = input.bits()};
+}
 
 bool is_inside(const Arena& arena, const ConstHeadsView& view) {
   const auto reach = reach_of(view);
@@ -17,6 +27,23 @@ bool is_inside(const Arena& arena, const ConstMatrixView& table) {
                                          .extents = {1, table.rows, 1, table.columns},
                                          .strides = {.token = table.row_stride,
                                                      .feature = table.column_stride}});
+}
+
+bool are_inside(const Arena& arena, const AttentionViews& views) {
+  return std::ranges::all_of(std::array{views.out, views.q, views.k, views.v},
+                             [&](const HeadsView& view) { return is_inside(arena, view); });
+}
+
+void append_numbers(std::vector<std::int64_t*>& to, AttentionViews& views) {
+  for (HeadsView* const view : {&views.out, &views.q, &views.k, &views.v})
+    append_numbers(to, *view);
+}
+
+void append_numbers(std::vector<std::int64_t*>& to, std::vector<AttentionSequence>& sequences) {
+  for (AttentionSequence& s : sequences) {
+    to.insert(to.end(), {&s.batch, &s.first_query, &s.queries, &s.first_key, &s.keys,
+                         &s.query_position, &s.key_position});
+  }
 }
 
 void append_numbers(std::vector<std::int64_t*>& to, HeadsView& view) {
@@ -64,11 +91,31 @@ Expected change_view(Bytes& input, HeadsView& view) {
   }
 }
 
+Expected change_any_view(Bytes& input, AttentionViews& views) {
+  HeadsView* const all[] = {&views.out, &views.q, &views.k, &views.v};
+  return change_view(input, *all[static_cast<std::size_t>(input.number(0, 3))]);
+}
+
+Expected share_out(Bytes& input, AttentionViews& views) {
+  const HeadsView* const all[] = {&views.q, &views.k, &views.v};
+  views.out.data = all[static_cast<std::size_t>(input.number(1, 3)) - 1]->data;
+  return Expected::either;
+}
+
 void check_refused(Arena& arena, const Error& error, Expected expected) {
   check_error(error);
   if (expected == Expected::accepted) fail("a legal call must succeed", error.message);
   arena.allow_nothing();
   if (arena.differs()) fail("nothing must be written on an error");
+}
+
+bool is_accepted(Arena& arena, const Status& status, Expected expected) {
+  if (!status) {
+    check_refused(arena, status.error(), expected);
+  } else if (expected == Expected::refused) {
+    fail("this call must be refused");
+  }
+  return status.ok();
 }
 
 std::int64_t decode_concurrency(Bytes& input) {

@@ -8,6 +8,8 @@
 
 #include "fuzz/arena.hpp"
 #include "fuzz/bytes.hpp"
+#include "fuzz/placing.hpp"
+#include "rotary/attention.hpp"
 #include "rotary/result.hpp"
 #include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
@@ -17,12 +19,25 @@ namespace rotary::fuzz {
 // How a call may end.
 enum class Expected { accepted, refused, either };
 
+struct AttentionViews {
+  HeadsView out;
+  HeadsView q;
+  HeadsView k;
+  HeadsView v;
+};
+
+// The memory of a case with elements of an input's choice.
+[[nodiscard]] Placing begin_case(Bytes& input, Arena& arena);
+
 // True where all elements of a view lie in one place of the arena, and for views that the library
 // has to refuse.
 [[nodiscard]] bool is_inside(const Arena& arena, const ConstHeadsView& view);
 [[nodiscard]] bool is_inside(const Arena& arena, const ConstMatrixView& table);
+[[nodiscard]] bool are_inside(const Arena& arena, const AttentionViews& views);
 
-// The extents and strides of a view, to be changed.
+// The numbers of views and sequences, to be changed.
+void append_numbers(std::vector<std::int64_t*>& to, AttentionViews& views);
+void append_numbers(std::vector<std::int64_t*>& to, std::vector<AttentionSequence>& sequences);
 void append_numbers(std::vector<std::int64_t*>& to, HeadsView& view);
 void append_numbers(std::vector<std::int64_t*>& to, ScoresView& view);
 
@@ -31,9 +46,16 @@ void change_number(Bytes& input, const std::vector<std::int64_t*>& numbers);
 
 // A dtype, an address or a stride that no call takes, or none takes of a view with elements.
 [[nodiscard]] Expected change_view(Bytes& input, HeadsView& view);
+[[nodiscard]] Expected change_any_view(Bytes& input, AttentionViews& views);
+
+// out lies on what is read.
+[[nodiscard]] Expected share_out(Bytes& input, AttentionViews& views);
 
 // A code that exists, a message, nothing written; and never for a legal call.
 void check_refused(Arena& arena, const Error& error, Expected expected);
+
+// True after a call that was accepted and may be; checks one that was refused.
+[[nodiscard]] bool is_accepted(Arena& arena, const Status& status, Expected expected);
 
 // The concurrency of an executor: one that a caller would state, now and then any number.
 [[nodiscard]] std::int64_t decode_concurrency(Bytes& input);

@@ -136,11 +136,7 @@ void decode_rotations(Bytes& input, LinearCase& to) {
 }  // namespace
 
 bool decode_linear(Bytes& input, Arena& arena, LinearCase& to) {
-  arena.clear();
-  Placing placing{.arena = arena,
-                  .input = input,
-                  .noise = input.once_in(8) ? Noise::any : Noise::activations,
-                  .seed = input.bits()};
+  Placing placing = begin_case(input, arena);
   to.shape = decode_shape_of(input);
   AttentionShape& shape = to.shape;
   to.options.mask = static_cast<LinearMask>(input.number(1, 2));

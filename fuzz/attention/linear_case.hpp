@@ -16,17 +16,13 @@
 namespace rotary::fuzz {
 
 // The case owns everything that its options and its map point to, so it must stay where it is.
-struct LinearCase {
+struct LinearCase : AttentionViews {
   LinearCase() = default;
   LinearCase(const LinearCase&) = delete;
   LinearCase& operator=(const LinearCase&) = delete;
 
   AttentionShape shape;
   std::int64_t map_features = 1;  // of each head, that the map makes
-  HeadsView out;
-  HeadsView q;
-  HeadsView k;
-  HeadsView v;
   FeatureMap map;
   LinearAttentionOptions options;
 

@@ -9,11 +9,9 @@
 namespace rotary::fuzz {
 namespace {
 
-std::array<HeadsView*, 4> views_of(LinearCase& of) { return {&of.out, &of.q, &of.k, &of.v}; }
-
 void change_any_number(Bytes& input, LinearCase& of) {
   std::vector<std::int64_t*> all;
-  for (HeadsView* const view : views_of(of)) append_numbers(all, *view);
+  append_numbers(all, of);
   if (of.options.segments) {
     SegmentMap& map = *of.options.segments;
     all.insert(all.end(), {&map.batch, &map.tokens, &map.batch_stride, &map.token_stride});
@@ -64,11 +62,10 @@ void spoil(Bytes& input, LinearCase& of) {
   of.earlier = 0;
   switch (input.number(0, 7)) {
     case 0:
-      of.expected = change_view(input, *views_of(of)[static_cast<std::size_t>(input.number(0, 3))]);
+      of.expected = change_any_view(input, of);
       break;
     case 1:
-      of.out.data = views_of(of)[static_cast<std::size_t>(input.number(1, 3))]->data;
-      of.expected = Expected::either;
+      of.expected = share_out(input, of);
       break;
     case 2:
       of.expected = change_options(input, of);
@@ -86,10 +83,7 @@ void spoil(Bytes& input, LinearCase& of) {
 }
 
 bool is_callable(const Arena& arena, const LinearCase& of) {
-  for (const ConstHeadsView& view :
-       {ConstHeadsView(of.out), ConstHeadsView(of.q), ConstHeadsView(of.k), ConstHeadsView(of.v)}) {
-    if (!is_inside(arena, view)) return false;
-  }
+  if (!are_inside(arena, of)) return false;
   // Keys that strides of 0 repeat may be many, and are refused where they are too many.
   const std::int64_t keys = of.k.extents.tokens;
   if (keys > 5000 && keys <= std::int64_t{1} << 31) return false;

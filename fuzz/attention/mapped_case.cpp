@@ -54,15 +54,10 @@ bool has_conflict(const std::vector<AttentionSequence>& sequences) {
   return false;
 }
 
-std::array<HeadsView*, 4> views_of(MappedCase& of) { return {&of.out, &of.q, &of.k, &of.v}; }
-
 void change_any_number(Bytes& input, MappedCase& of) {
   std::vector<std::int64_t*> all;
-  for (HeadsView* const view : views_of(of)) append_numbers(all, *view);
-  for (AttentionSequence& s : of.sequences) {
-    all.insert(all.end(), {&s.batch, &s.first_query, &s.queries, &s.first_key, &s.keys,
-                           &s.query_position, &s.key_position});
-  }
+  append_numbers(all, of);
+  append_numbers(all, of.sequences);
   if (of.options.log_sum_exp) append_numbers(all, *of.options.log_sum_exp);
   change_number(input, all);
 }
@@ -80,11 +75,10 @@ Expected change_map(Bytes& input, MappedCase& of) {
 void spoil(Bytes& input, MappedCase& of) {
   switch (input.number(0, 5)) {
     case 0:
-      of.expected = change_view(input, *views_of(of)[static_cast<std::size_t>(input.number(0, 3))]);
+      of.expected = change_any_view(input, of);
       break;
     case 1:
-      of.out.data = views_of(of)[static_cast<std::size_t>(input.number(1, 3))]->data;
-      of.expected = Expected::either;
+      of.expected = share_out(input, of);
       break;
     case 2:
       of.expected = change_map(input, of);
@@ -106,11 +100,7 @@ void spoil(Bytes& input, MappedCase& of) {
 }  // namespace
 
 bool decode_mapped(Bytes& input, Arena& arena, MappedCase& to) {
-  arena.clear();
-  Placing placing{.arena = arena,
-                  .input = input,
-                  .noise = input.once_in(8) ? Noise::any : Noise::activations,
-                  .seed = input.bits()};
+  Placing placing = begin_case(input, arena);
   to.shape = decode_shape(input);
   AttentionShape& shape = to.shape;
   shape.head_dim = std::max<std::int64_t>(shape.head_dim, 2);
@@ -150,10 +140,7 @@ bool decode_mapped(Bytes& input, Arena& arena, MappedCase& to) {
 }
 
 bool is_callable(const Arena& arena, const MappedCase& of) {
-  for (const ConstHeadsView& view :
-       {ConstHeadsView(of.out), ConstHeadsView(of.q), ConstHeadsView(of.k), ConstHeadsView(of.v)}) {
-    if (!is_inside(arena, view)) return false;
-  }
+  if (!are_inside(arena, of)) return false;
   if (of.options.log_sum_exp && !is_inside(arena, as_heads(*of.options.log_sum_exp))) return false;
   // Memory of the call grows with the tokens of k, which strides of 0 can make any number.
   const std::int64_t batch = std::clamp<std::int64_t>(of.k.extents.batch, 1, 1 << 20);

@@ -14,16 +14,12 @@
 namespace rotary::fuzz {
 
 // The case owns everything that its options point to, so it must stay where it is.
-struct MappedCase {
+struct MappedCase : AttentionViews {
   MappedCase() = default;
   MappedCase(const MappedCase&) = delete;
   MappedCase& operator=(const MappedCase&) = delete;
 
   AttentionShape shape;
-  HeadsView out;
-  HeadsView q;
-  HeadsView k;
-  HeadsView v;
   std::vector<AttentionSequence> sequences;
   Frequencies frequencies{.window = {.head_dim = 2, .rotary_dim = 2, .pairing = Pairing::half},
                           .inv_freq = {},

@@ -92,11 +92,7 @@ void spoil(Bytes& input, MergeCase& of) {
 }
 
 std::optional<MergeCase> decode(Bytes& input) {
-  arena.clear();
-  Placing placing{.arena = arena,
-                  .input = input,
-                  .noise = input.once_in(8) ? Noise::any : Noise::activations,
-                  .seed = input.bits()};
+  Placing placing = begin_case(input, arena);
   const Extents extents{.batch = input.number(0, 2),
                         .tokens = input.number(0, 3),
                         .heads = input.number(0, 3),
@@ -185,11 +181,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto status = guarded_call(arena, [&] {
     return rotary::merge_attention(of->into, {of->from.out, of->from.log_sum_exp});
   });
-  if (!status) {
-    check_refused(arena, status.error(), of->expected);
-    return 0;
-  }
-  if (of->expected == Expected::refused) fail("this call must be refused");
+  if (!is_accepted(arena, status, of->expected)) return 0;
   allow_into(of->into);
   if (arena.differs()) fail("nothing but the merged part must be written");
   check_merged(*of);

@@ -81,11 +81,7 @@ void check_key_positions(Bytes& input, Buffers& buffers) {
   for (std::uint8_t& each : mask) each = input.mask_element(16);
   const Memory memory = buffers.keep();
   const auto status = alibi_key_positions({positions, size}, {mask.data(), mask_size});
-  if (!status) {
-    check_refused(status.error(), size == mask_size ? Answer::accept : Answer::refuse, memory);
-    return;
-  }
-  if (size != mask_size) fail("this call must be refused");
+  if (!is_accepted(status, size == mask_size ? Answer::accept : Answer::refuse, memory)) return;
   std::int64_t seen = 0;
   for (std::size_t i = 0; i < size; ++i) {
     if (mask[i] != 0) ++seen;
