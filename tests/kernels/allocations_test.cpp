@@ -32,6 +32,11 @@ std::size_t allocations_of(Call call) {
   return after - before;
 }
 
+template <class Call>
+bool allocates_nothing(Call call) {
+  return allocations_of(call) == 0;
+}
+
 TEST(Allocations, AreCounted) {
   EXPECT_GT(allocations_of([] {
               return test::random_tensor({.extents = {.tokens = 1, .heads = 1, .features = 2}}, 40)
@@ -48,18 +53,17 @@ TEST(Allocations, OfTheDecodeStepAreNone) {
     for (const DType dtype : test::all_dtypes) {
       Rotations rotations = test::rotations_of(
           frequencies, ConsecutivePositions{.first = 0, .tokens = 4}, test::rows_for(dtype));
-      EXPECT_EQ(allocations_of([&] {
-                  return remake_rotations(rotations, frequencies,
-                                          ConsecutivePositions{.first = 9, .tokens = 3});
-                }),
-                0U);
+      EXPECT_TRUE(allocates_nothing([&] {
+        return remake_rotations(rotations, frequencies,
+                                ConsecutivePositions{.first = 9, .tokens = 3});
+      }));
       for (const Layout layout : test::all_layouts) {
         SCOPED_TRACE(to_string(layout));
         const Extents extents{.tokens = 3, .heads = 5, .features = 50};
         Tensor q = moved_to(layout, test::random_tensor({.dtype = dtype, .extents = extents}, 38));
         Tensor k = moved_to(layout, test::random_tensor({.dtype = dtype, .extents = extents}, 39));
-        EXPECT_EQ(allocations_of([&] { return rotate_qk(q.view(), k.view(), rotations); }), 0U);
-        EXPECT_EQ(allocations_of([&] { return rotate(q.view(), k.view(), rotations); }), 0U);
+        EXPECT_TRUE(allocates_nothing([&] { return rotate_qk(q.view(), k.view(), rotations); }));
+        EXPECT_TRUE(allocates_nothing([&] { return rotate(q.view(), k.view(), rotations); }));
       }
     }
   }
@@ -76,11 +80,11 @@ TEST(Allocations, OfOtherNumericsAreNone) {
     const ConsecutivePositions positions{.first = 9, .tokens = 3};
     Rotations rotations =
         test::value_of(make_rotations(frequencies, positions, {.tensors = DType::bf16}));
-    EXPECT_EQ(allocations_of([&] { return remake_rotations(rotations, frequencies, positions); }),
-              0U);
+    EXPECT_TRUE(
+        allocates_nothing([&] { return remake_rotations(rotations, frequencies, positions); }));
     Tensor q = test::random_tensor(
         {.dtype = DType::bf16, .extents = {.tokens = 3, .heads = 5, .features = 50}}, 41);
-    EXPECT_EQ(allocations_of([&] { return rotate(q.view(), q.view(), rotations); }), 0U);
+    EXPECT_TRUE(allocates_nothing([&] { return rotate(q.view(), q.view(), rotations); }));
   }
 }
 
@@ -98,10 +102,10 @@ TEST(Allocations, OfAShiftAreNone) {
   const RotatedAt from{old_ones, positions_of(places)};
   const RotatedAt to{new_ones, ConsecutivePositions{.first = 9, .tokens = 3}};
   Rotations by = test::value_of(make_shift(from, to));
-  EXPECT_EQ(allocations_of([&] { return remake_shift(by, to, from); }), 0U);
+  EXPECT_TRUE(allocates_nothing([&] { return remake_shift(by, to, from); }));
   const Extents extents{.tokens = 3, .heads = 5, .features = 50};
   Tensor keys = test::random_tensor({.dtype = DType::bf16, .extents = extents}, 42);
-  EXPECT_EQ(allocations_of([&] { return shift(keys.view(), by); }), 0U);
+  EXPECT_TRUE(allocates_nothing([&] { return shift(keys.view(), by); }));
   std::vector<std::int8_t> elements(3 * 5 * 50, 3);
   std::vector<float> scales(3 * 5, 1);
   const QuantizedHeadsView quantized{.data = elements.data(),
@@ -109,7 +113,7 @@ TEST(Allocations, OfAShiftAreNone) {
                                      .extents = extents,
                                      .strides = strides_bthd(extents),
                                      .scale_strides = {.token = 5, .head = 1}};
-  EXPECT_EQ(allocations_of([&] { return shift(quantized, by); }), 0U);
+  EXPECT_TRUE(allocates_nothing([&] { return shift(quantized, by); }));
 }
 
 TEST(Allocations, OfPositionsThatAContextLimitsAreNone) {
@@ -119,9 +123,8 @@ TEST(Allocations, OfPositionsThatAContextLimitsAreNone) {
   frequencies.contexts.last = 4096;
   const std::vector<double> positions = {1, 2.5, 4095};
   Rotations rotations = test::rotations_of(frequencies, positions_of(positions));
-  EXPECT_EQ(allocations_of(
-                [&] { return remake_rotations(rotations, frequencies, positions_of(positions)); }),
-            0U);
+  EXPECT_TRUE(allocates_nothing(
+      [&] { return remake_rotations(rotations, frequencies, positions_of(positions)); }));
 }
 
 // A head whose features change their order, with more of them than fit in the buffer for that.
@@ -134,9 +137,8 @@ TEST(Allocations, OfALongHeadThatIsReorderedInPlaceAreNone) {
                                                  ConsecutivePositions{.first = 0, .tokens = 2});
   Tensor q = test::random_tensor({.extents = {.tokens = 2, .heads = 2, .features = 3000}}, 41);
   for (const Direction direction : test::all_directions) {
-    EXPECT_EQ(allocations_of(
-                  [&] { return rotate(q.view(), q.view(), rotations, {.direction = direction}); }),
-              0U);
+    EXPECT_TRUE(allocates_nothing(
+        [&] { return rotate(q.view(), q.view(), rotations, {.direction = direction}); }));
   }
 }
 
@@ -157,17 +159,15 @@ TEST(Allocations, OfAppendAreNone) {
   for (std::int32_t i = 1100; i-- > 0;) slots.push_back(i);
   const HeadNorm norm{.epsilon = 1e-6, .over = NormOver::all_heads};
   for (const NormOrder order : {NormOrder::before_rotation, NormOrder::after_rotation}) {
-    EXPECT_EQ(
-        allocations_of([&] {
-          return append(cache, heads, slots_of(slots), rotations, {.k_norm = KeyNorm{norm, order}});
-        }),
-        0U);
+    EXPECT_TRUE(allocates_nothing([&] {
+      return append(cache, heads, slots_of(slots), rotations, {.k_norm = KeyNorm{norm, order}});
+    }));
   }
-  EXPECT_EQ(allocations_of([&] { return append(cache, heads, ConsecutiveSlots{}, rotations); }),
-            0U);
-  EXPECT_EQ(allocations_of([&] { return append(cache, heads, ConsecutiveSlots{}); }), 0U);
+  EXPECT_TRUE(
+      allocates_nothing([&] { return append(cache, heads, ConsecutiveSlots{}, rotations); }));
+  EXPECT_TRUE(allocates_nothing([&] { return append(cache, heads, ConsecutiveSlots{}); }));
   Tensor q = k;
-  EXPECT_EQ(allocations_of([&] { return normalize_heads(q.view(), q.view(), norm); }), 0U);
+  EXPECT_TRUE(allocates_nothing([&] { return normalize_heads(q.view(), q.view(), norm); }));
 }
 
 // A prefill and a decode step from a state, with every feature map, in memory of the caller.
@@ -191,10 +191,9 @@ TEST(Allocations, OfLinearAttentionAreNone) {
                                    .state = LinearState{values, keys, exponents},
                                    .memory = std::span(memory).subspan(64 - off)};
     options.rotations.emplace(NumeratorRotations{rotations, rotations});
-    EXPECT_EQ(allocations_of([&] {
-                return linear_attend(out.view(), {q.view(), q.view(), q.view()}, map, options);
-              }),
-              0U);
+    EXPECT_TRUE(allocates_nothing([&] {
+      return linear_attend(out.view(), {q.view(), q.view(), q.view()}, map, options);
+    }));
   }
 }
 
@@ -212,21 +211,19 @@ TEST(Allocations, OfRowsInCallersMemoryAreNone) {
     for (const Positions& positions : {Positions(positions_of(std::span(doubles), 2)),
                                        Positions(positions_of(std::span(integers), 2)),
                                        Positions(ConsecutivePositions{.first = -7, .tokens = 6})}) {
-      EXPECT_EQ(allocations_of([&] {
-                  return make_rotations(frequencies, positions, {.rows = rows, .memory = memory});
-                }),
-                0U);
+      EXPECT_TRUE(allocates_nothing([&] {
+        return make_rotations(frequencies, positions, {.rows = rows, .memory = memory});
+      }));
       Rotations own = test::rotations_of(frequencies, positions, rows);
-      EXPECT_EQ(allocations_of([&] { return remake_rotations(own, frequencies, positions); }), 0U);
+      EXPECT_TRUE(allocates_nothing([&] { return remake_rotations(own, frequencies, positions); }));
     }
     Frequencies xpos = frequencies;
     xpos.xpos = Xpos{.center = 8};
     const std::vector<double> near = {0.5, 7, 8, 8.25, -900, 900.5};
-    EXPECT_EQ(allocations_of([&] {
-                return make_rotations(xpos, positions_of(std::span(near), 2),
-                                      {.rows = rows, .role = Role::key, .memory = memory});
-              }),
-              0U);
+    EXPECT_TRUE(allocates_nothing([&] {
+      return make_rotations(xpos, positions_of(std::span(near), 2),
+                            {.rows = rows, .role = Role::key, .memory = memory});
+    }));
     const Rotations own = test::rotations_of(frequencies, positions_of(std::span(doubles)), rows);
     const bool wide = rows == RowDType::f64;
     const CosSinView view{.cos = own.data(),
@@ -235,9 +232,8 @@ TEST(Allocations, OfRowsInCallersMemoryAreNone) {
                           .tokens = own.tokens(),
                           .token_stride = 2 * own.lane_stride(),
                           .attention_factor = own.attention_factor()};
-    EXPECT_EQ(allocations_of(
-                  [&] { return make_rotations(window, view, {.rows = rows, .memory = copy}); }),
-              0U);
+    EXPECT_TRUE(allocates_nothing(
+        [&] { return make_rotations(window, view, {.rows = rows, .memory = copy}); }));
   }
 }
 
@@ -257,25 +253,20 @@ TEST(Allocations, OfAbsoluteEncodingsAreNone) {
     const Lookup lookup{.table = test::table_of(table), .rows = {.indices = positions}};
     const std::vector<Lookup> lookups(12, lookup);
     const LinearInterpolation linear{.kept_rows = 1};
-    EXPECT_EQ(allocations_of([&] { return fill_sinusoidal(view, sinusoidal, positions); }), 0U);
-    EXPECT_EQ(allocations_of([&] { return add_sinusoidal(view, other, sinusoidal, positions); }),
-              0U);
-    EXPECT_EQ(allocations_of([&] { return shift_sinusoidal(view, other, sinusoidal, positions); }),
-              0U);
-    EXPECT_EQ(allocations_of([&] { return add_learned(view, other, lookup); }), 0U);
-    EXPECT_EQ(allocations_of([&] { return sum_embeddings(view, lookups); }), 0U);
-    EXPECT_EQ(allocations_of(
-                  [&] { return add_table_gradient(test::table_of(gradient), lookup.rows, view); }),
-              0U);
-    EXPECT_EQ(allocations_of([&] {
-                return interpolate_table(test::table_of(x), test::table_of(table), linear);
-              }),
-              0U);
-    EXPECT_EQ(allocations_of([&] {
-                return add_interpolation_gradient(test::table_of(gradient), test::table_of(x),
-                                                  linear);
-              }),
-              0U);
+    EXPECT_TRUE(allocates_nothing([&] { return fill_sinusoidal(view, sinusoidal, positions); }));
+    EXPECT_TRUE(
+        allocates_nothing([&] { return add_sinusoidal(view, other, sinusoidal, positions); }));
+    EXPECT_TRUE(
+        allocates_nothing([&] { return shift_sinusoidal(view, other, sinusoidal, positions); }));
+    EXPECT_TRUE(allocates_nothing([&] { return add_learned(view, other, lookup); }));
+    EXPECT_TRUE(allocates_nothing([&] { return sum_embeddings(view, lookups); }));
+    EXPECT_TRUE(allocates_nothing(
+        [&] { return add_table_gradient(test::table_of(gradient), lookup.rows, view); }));
+    EXPECT_TRUE(allocates_nothing(
+        [&] { return interpolate_table(test::table_of(x), test::table_of(table), linear); }));
+    EXPECT_TRUE(allocates_nothing([&] {
+      return add_interpolation_gradient(test::table_of(gradient), test::table_of(x), linear);
+    }));
   }
 }
 
@@ -309,11 +300,10 @@ TEST(Allocations, OfAttentionAreNone) {
   alignas(64) static std::array<std::byte, std::size_t{1} << 21> memory;
   options.memory = memory;
   const auto expect_none = [&] {
-    EXPECT_EQ(
-        allocations_of([&] { return attend(out.view(), q.view(), k.view(), k.view(), options); }),
-        0U);
-    EXPECT_EQ(allocations_of([&] { return attend_bytes(q.view(), k.view(), k.view(), options); }),
-              0U);
+    EXPECT_TRUE(allocates_nothing(
+        [&] { return attend(out.view(), q.view(), k.view(), k.view(), options); }));
+    EXPECT_TRUE(
+        allocates_nothing([&] { return attend_bytes(q.view(), k.view(), k.view(), options); }));
   };
   expect_none();
   for (const RelativeBias& bias : biases) {
@@ -334,7 +324,7 @@ TEST(Allocations, OfAttentionAreNone) {
   options.sequences = sequences;
   options.encoding = {};
   const PagedKeys pages{.k = k.view(), .v = k.view(), .table = {blocks.data(), 2, 1, 1}};
-  EXPECT_EQ(allocations_of([&] { return attend(out.view(), q.view(), pages, options); }), 0U);
+  EXPECT_TRUE(allocates_nothing([&] { return attend(out.view(), q.view(), pages, options); }));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "reference/recipes.hpp"
 #include "rotary/rotary.hpp"
 #include "support/cases.hpp"
+#include "support/executors.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -111,18 +112,13 @@ TEST(RotateEveryStep, SameBitsInEveryLayoutAndInPlace) {
   });
 }
 
-// Backwards, one part after the other.
-void run_backwards(void*, std::int64_t tasks, void (*task)(void*, std::int64_t), void* state) {
-  for (std::int64_t i = tasks; i-- > 0;) task(state, i);
-}
-
 TEST(RotateEveryStep, SameBitsInParts) {
   for_each_case([](DType dtype, Pairing pairing, Rounding rounding) {
     const Rotations rotations = rotations_of(spec_of(pairing, rounding), dtype);
     const Tensor src = test::random_tensor({.dtype = dtype, .extents = extents}, 23);
     Tensor dst({.dtype = dtype, .extents = extents});
-    test::require(rotate(dst.view(), src.view(), rotations,
-                         {.executor = {.run = run_backwards, .concurrency = 4}}));
+    test::CountingExecutor executor(test::run_backwards, 4);
+    test::require(rotate(dst.view(), src.view(), rotations, {.executor = executor.executor()}));
     ASSERT_EQ(dst.all_bits(), expected(src, rotations, Direction::forward).all_bits());
   });
 }

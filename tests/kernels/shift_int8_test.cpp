@@ -14,6 +14,7 @@
 #include "rotary/shift.hpp"
 #include "support/cases.hpp"
 #include "support/contract.hpp"
+#include "support/executors.hpp"
 #include "support/oracle.hpp"
 #include "support/result.hpp"
 
@@ -257,13 +258,6 @@ TEST(ShiftInt8, RoundsTiesToEven) {
   EXPECT_EQ(keys.scale({}), 2);
 }
 
-struct Backwards {
-  static void run(void* context, std::int64_t count, ExecutorTask task, void* state) {
-    *static_cast<std::int64_t*>(context) = count;
-    for (std::int64_t i = count; i-- > 0;) task(state, i);
-  }
-};
-
 TEST(ShiftInt8, InPartsHasTheSameBits) {
   const HeadWindow window{
       .head_dim = 30, .rotary_dim = 28, .first_feature = 1, .pairing = Pairing::interleaved};
@@ -279,11 +273,10 @@ TEST(ShiftInt8, InPartsHasTheSameBits) {
   parts.fill(62);
   const Rotations by = test::value_of(make_shift({old_ones, places}, {other, places}));
   ASSERT_NE(by.row_stride(), 0);
-  std::int64_t count = 0;
+  test::CountingExecutor executor(test::run_backwards, 4);
   test::require(shift(whole.view(), by));
-  test::require(shift(parts.view(), by,
-                      {.executor = {.context = &count, .run = Backwards::run, .concurrency = 4}}));
-  EXPECT_EQ(count, 4);
+  test::require(shift(parts.view(), by, {.executor = executor.executor()}));
+  EXPECT_EQ(executor.tasks(), 4);
   EXPECT_EQ(whole.bytes(), parts.bytes());
 }
 

@@ -15,6 +15,7 @@
 #include "rotary/rotate.hpp"
 #include "support/cases.hpp"
 #include "support/contract.hpp"
+#include "support/executors.hpp"
 #include "support/oracle.hpp"
 #include "support/result.hpp"
 #include "support/rows.hpp"
@@ -372,13 +373,6 @@ TEST(Shift, IsUndoneByTheInverse) {
   });
 }
 
-struct Backwards {
-  static void run(void* context, std::int64_t count, ExecutorTask task, void* state) {
-    *static_cast<std::int64_t*>(context) = count;
-    for (std::int64_t i = count; i-- > 0;) task(state, i);
-  }
-};
-
 TEST(Shift, InPartsHasTheSameBits) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::interleaved));
   const Frequencies other = stretched(frequencies, 2);
@@ -388,11 +382,10 @@ TEST(Shift, InPartsHasTheSameBits) {
       {.dtype = DType::f16, .extents = {.batch = 2, .tokens = 67, .heads = 2, .features = 46}}, 56);
   Tensor whole = src;
   Tensor parts = src;
-  std::int64_t count = 0;
+  test::CountingExecutor executor(test::run_backwards, 3);
   test::require(shift(whole.view(), by));
-  test::require(shift(parts.view(), by,
-                      {.executor = {.context = &count, .run = Backwards::run, .concurrency = 3}}));
-  EXPECT_EQ(count, 3);
+  test::require(shift(parts.view(), by, {.executor = executor.executor()}));
+  EXPECT_EQ(executor.tasks(), 3);
   EXPECT_EQ(whole.bytes(), parts.bytes());
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "support/attention/samples.hpp"
 #include "support/bias_parameters.hpp"
 #include "support/random.hpp"
 
@@ -101,21 +102,11 @@ ScoresView scores_of(const HeadsView& view) {
 }
 
 ConstScoresView scores_of(const ConstHeadsView& view) {
-  const Extents& n = view.extents;
-  const Strides& s = view.strides;
-  return {.data = view.data,
-          .dtype = view.dtype,
-          .extents = {.batch = n.batch, .heads = n.heads, .queries = n.tokens, .keys = n.features},
-          .strides = {.batch = s.batch, .head = s.head, .query = s.token, .key = s.feature}};
+  return scores_of(HeadsView{const_cast<void*>(view.data), view.dtype, view.extents, view.strides});
 }
 
 ConstMatrixView matrix_of_rows(const std::vector<double>& values, std::int64_t rows) {
-  const std::int64_t columns = static_cast<std::int64_t>(values.size()) / rows;
-  return {.data = values.data(),
-          .dtype = DType::f64,
-          .rows = rows,
-          .columns = columns,
-          .row_stride = columns};
+  return matrix_of(values, static_cast<std::int64_t>(values.size()) / rows);
 }
 
 }  // namespace rotary::test

@@ -11,6 +11,7 @@
 #include "reference/relative.hpp"
 #include "relative/samples.hpp"
 #include "rotary/relative.hpp"
+#include "support/differences.hpp"
 #include "support/error_matchers.hpp"
 #include "support/result.hpp"
 #include "support/tensor.hpp"
@@ -25,6 +26,7 @@ using test::Tensor;
 
 using test::random_numbers;
 using test::random_tensor;
+using test::sum_of_products;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -118,14 +120,6 @@ TEST(Shaw, ARowOfADecodeStepHasTheBitsOfThatRowOfTheWhole) {
       ASSERT_EQ(step.bits_at(index, key), scores.bits_at({.token = row, .head = index.head}, key));
     });
   }
-}
-
-double sum_of_products(const Tensor& a, const Tensor& b) {
-  double sum = 0;
-  test::for_each_element(a.extents(), [&](const HeadIndex& index, std::int64_t f) {
-    sum += a.at(index, f) * b.at(index, f);
-  });
-  return sum;
 }
 
 // L = Σ d · scores is linear in q and in the table: differences of any step are exact.

@@ -13,6 +13,7 @@
 
 #include "rotary/numeric_contract.hpp"
 #include "support/cases.hpp"
+#include "support/differences.hpp"
 #include "support/error_matchers.hpp"
 #include "support/result.hpp"
 #include "support/tokens.hpp"
@@ -321,27 +322,12 @@ TEST(TableGradient, MatchesFiniteDifferences) {
     const std::array lookups = {Lookup{table_of(table), rows},
                                 Lookup{table_of(places), {ConsecutivePositions{2, 4}}}};
     test::require(sum_embeddings(tokens_of(dst), lookups));
-    double sum = 0;
-    test::for_each_element(dst.extents(), [&](const HeadIndex& at, std::int64_t f) {
-      sum += dst.at(at, f) * upstream.at(at, f);
-    });
-    return sum;
+    return test::sum_of_products(dst, upstream);
   };
   Tensor gradient(test::tokens_shape(DType::f64, {.tokens = 5, .features = 3}));
   test::require(add_table_gradient(table_of(gradient), rows, tokens_of(upstream)));
-  for (std::int64_t row = 0; row < 5; ++row) {
-    for (std::int64_t f = 0; f < 3; ++f) {
-      const double value = table.at({.token = row}, f);
-      constexpr double step = 0x1p-10;
-      table.set({.token = row}, f, value + step);
-      const double above = loss();
-      table.set({.token = row}, f, value - step);
-      const double below = loss();
-      table.set({.token = row}, f, value);
-      // L is linear: what is left is the rounding of 24 products and sums below 2^6.
-      ASSERT_NEAR(gradient.at({.token = row}, f), (above - below) / (2 * step), 0x1p-34);
-    }
-  }
+  // L is linear: what is left is the rounding of 24 products and sums below 2^6.
+  test::expect_central_differences(table, gradient, loss, 0x1p-10, 0x1p-34);
 }
 
 TEST(TableGradient, RefusesWhatDoesNotFit) {

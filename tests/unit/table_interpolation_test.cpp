@@ -13,6 +13,7 @@
 #include "reference/absolute.hpp"
 #include "rotary/numeric_contract.hpp"
 #include "support/cases.hpp"
+#include "support/differences.hpp"
 #include "support/error_matchers.hpp"
 #include "support/result.hpp"
 #include "support/tokens.hpp"
@@ -162,27 +163,12 @@ TEST(TableInterpolation, GradientMatchesFiniteDifferences) {
   const auto loss = [&] {
     Tensor dst(test::tokens_shape(DType::f64, {.tokens = 21, .features = 2}));
     test::require(interpolate_table(table_of(dst), table_of(src), interpolation));
-    double sum = 0;
-    test::for_each_element(dst.extents(), [&](const test::HeadIndex& at, std::int64_t f) {
-      sum += dst.at(at, f) * upstream.at(at, f);
-    });
-    return sum;
+    return test::sum_of_products(dst, upstream);
   };
   Tensor gradient(test::tokens_shape(DType::f64, {.tokens = 7, .features = 2}));
   test::require(add_interpolation_gradient(table_of(gradient), table_of(upstream), interpolation));
-  for (std::int64_t row = 0; row < 7; ++row) {
-    for (std::int64_t f = 0; f < 2; ++f) {
-      const double value = src.at({.token = row}, f);
-      constexpr double step = 0x1p-8;
-      src.set({.token = row}, f, value + step);
-      const double above = loss();
-      src.set({.token = row}, f, value - step);
-      const double below = loss();
-      src.set({.token = row}, f, value);
-      // 42 products below 32, each within 2^-39 of its own; divided by the step.
-      ASSERT_NEAR(gradient.at({.token = row}, f), (above - below) / (2 * step), 0x1p-24);
-    }
-  }
+  // 42 products below 32, each within 2^-39 of its own; divided by the step.
+  test::expect_central_differences(src, gradient, loss, 0x1p-8, 0x1p-24);
 }
 
 TEST(TableInterpolation, RefusesWithoutWriting) {
