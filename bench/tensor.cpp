@@ -13,7 +13,7 @@ namespace {
 // power of 2, so that heads and tokens differ from one another.
 constexpr std::int64_t drawn_values = 65'537;
 
-std::unique_ptr<std::byte[], AlignedDelete> allocate(std::int64_t bytes) {
+std::shared_ptr<std::byte[]> allocate(std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
   return {static_cast<std::byte*>(::operator new[](size, std::align_val_t{64})), AlignedDelete{}};
 }

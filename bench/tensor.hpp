@@ -24,6 +24,7 @@ struct AlignedDelete {
   }
 };
 
+// Copies share the memory.
 class Tensor {
  public:
   Tensor(DType dtype, const Extents& extents, Layout layout);
@@ -36,7 +37,7 @@ class Tensor {
   }
   [[nodiscard]] std::int64_t bytes() const;
 
-  // A copy of the tensor as it is now.
+  // Another tensor, equal to this one now.
   [[nodiscard]] Tensor copy() const;
 
  private:
@@ -44,7 +45,7 @@ class Tensor {
   Extents extents_;
   Layout layout_;
   Strides strides_;
-  std::unique_ptr<std::byte[], AlignedDelete> data_;
+  std::shared_ptr<std::byte[]> data_;
 };
 
 // These tokens of a view whose features are adjacent, [tokens, heads, features].

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,14 +19,12 @@ constexpr std::int64_t query_heads = 32;
 constexpr std::int64_t key_heads = 8;
 constexpr std::int64_t head_dim = 128;
 
-using SharedTensor = std::shared_ptr<const Tensor>;
-
 // Any numbers: no kernel's work depends on those that it rotates.
-SharedTensor tensor_of(DType dtype, std::int64_t heads, std::int64_t tokens,
-                       Layout layout = Layout::tokens_first) {
+Tensor tensor_of(DType dtype, std::int64_t heads, std::int64_t tokens,
+                 Layout layout = Layout::tokens_first) {
   const Extents extents{.tokens = tokens, .heads = heads, .features = head_dim};
-  auto tensor = std::make_shared<Tensor>(dtype, extents, layout);
-  tensor->fill(1);
+  const Tensor tensor(dtype, extents, layout);
+  tensor.fill(1);
   return tensor;
 }
 
@@ -67,14 +64,14 @@ class Operations {
     if (!rotations) return std::move(rotations).error();
     const auto pairing = to_string(frequencies.window.pairing.get());
     for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
-      const SharedTensor q = tensor_of(dtype, query_heads, tokens);
-      const SharedTensor k = tensor_of(dtype, key_heads, tokens);
+      const Tensor q = tensor_of(dtype, query_heads, tokens);
+      const Tensor k = tensor_of(dtype, key_heads, tokens);
       all_.push_back(
           {fmt::format("rotate_qk {} {}, {}", to_string(dtype), pairing, tokens_text(tokens)),
-           [q, k, rows = *rotations] { return rotate_qk(q->view(), k->view(), rows); }});
+           [q, k, rows = *rotations] { return rotate_qk(q.view(), k.view(), rows); }});
     }
     if (frequencies.window.pairing != Pairing::half) return {};
-    const SharedTensor src = tensor_of(DType::f32, query_heads, tokens);
+    const Tensor src = tensor_of(DType::f32, query_heads, tokens);
     add_rotate("out of place", tensor_of(DType::f32, query_heads, tokens), src, *rotations);
     add_rotate("to [heads, tokens]",
                tensor_of(DType::f32, query_heads, tokens, Layout::heads_first), src, *rotations);
@@ -84,10 +81,10 @@ class Operations {
     return {};
   }
 
-  void add_rotate(std::string_view what, const SharedTensor& dst, const SharedTensor& src,
+  void add_rotate(std::string_view what, const Tensor& dst, const Tensor& src,
                   const Rotations& rows) {
     all_.push_back({fmt::format("rotate f32 half, {}, {}", what, tokens_text(rows.tokens())),
-                    [dst, src, rows] { return rotate(dst->view(), src->view(), rows); }});
+                    [dst, src, rows] { return rotate(dst.view(), src.view(), rows); }});
   }
 
   // Appends keys to a cache [heads, slots, features] and shifts them there by one row for all.
@@ -99,15 +96,15 @@ class Operations {
     auto by = make_shift({frequencies, positions}, {frequencies, moved});
     if (!by) return std::move(by).error();
     for (const DType dtype : {DType::f32, DType::bf16}) {
-      const SharedTensor k = tensor_of(dtype, key_heads, tokens);
-      const SharedTensor cache = tensor_of(dtype, key_heads, tokens, Layout::heads_first);
+      const Tensor k = tensor_of(dtype, key_heads, tokens);
+      const Tensor cache = tensor_of(dtype, key_heads, tokens, Layout::heads_first);
       all_.push_back({fmt::format("append {} half, {}", to_string(dtype), tokens_text(tokens)),
                       [k, cache, rows = *rotations] {
-                        return append({.k = cache->view()}, {.k = k->view()}, ConsecutiveSlots{},
+                        return append({.k = cache.view()}, {.k = k.view()}, ConsecutiveSlots{},
                                       rows);
                       }});
       all_.push_back({fmt::format("shift {} half, {}", to_string(dtype), tokens_text(tokens)),
-                      [cache, rows = *by] { return shift(cache->view(), rows); }});
+                      [cache, rows = *by] { return shift(cache.view(), rows); }});
     }
     return {};
   }

@@ -16,8 +16,7 @@
 
 namespace rotary::fuzz {
 
-// All heads of a view for so many tokens, the only batch row; place(token, head) is where a head
-// is.
+// The heads of this many tokens as one batch row; place(token, head) says where the view has them.
 template <class Place>
 [[nodiscard]] reference::Heads gathered(const ConstHeadsView& view, std::int64_t tokens,
                                         const Place& place) {

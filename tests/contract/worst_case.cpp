@@ -7,12 +7,11 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "contract/search.hpp"
 #include "reference/tensor.hpp"
-#include "rotary/instruction_set.hpp"
 #include "support/cases.hpp"
 #include "support/contract.hpp"
 #include "support/oracle.hpp"
@@ -216,11 +215,4 @@ int search(int rounds, std::uint64_t seed) {
 }  // namespace
 }  // namespace rotary
 
-int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 100;
-  const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
-  const auto used = rotary::instruction_set();
-  std::printf("instruction set %s, %d rounds, seed %" PRIu64 "\n",
-              used ? std::string(*used).c_str() : used.error().message.c_str(), rounds, seed);
-  return rotary::search(rounds, seed);
-}
+int main(int argc, char** argv) { return rotary::run_search(argc, argv, rotary::search); }

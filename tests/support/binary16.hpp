@@ -10,8 +10,6 @@
 
 namespace rotary::test {
 
-inline constexpr double largest_binary16 = 65504;
-
 [[nodiscard]] inline double from_binary16(std::uint16_t bits) noexcept {
   const double sign = bits >= 0x8000 ? -1 : 1;
   const int exponent = bits / 1024 % 32;

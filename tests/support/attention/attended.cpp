@@ -95,7 +95,7 @@ std::int64_t largest(const std::vector<std::int64_t>& positions) {
   return most;
 }
 
-// Maps turn queries and keys at positions up to so many times theirs.
+// Maps turn queries and keys at positions up to this many times their own.
 constexpr std::int64_t mapped_reach = 64;
 
 // Errors of the rotation of a query and of a key, at positions up to `reach` times theirs.
