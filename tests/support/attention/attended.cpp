@@ -133,7 +133,7 @@ Attended::Attended(AttendCase made_of)
     : q(operand(made_of, made_of.q, Operand::q)),
       k(operand(made_of, made_of.k, Operand::k)),
       v(operand(made_of, made_of.v, Operand::v)),
-      out(shape_of(made_of, made_of.out, Operand::out)),
+      out(operand(made_of, made_of.out, Operand::out)),
       case_(std::move(made_of)) {
   const AttentionShape& s = case_.shape;
   log_sum_exp.assign(at(s.batch * s.heads * s.queries) + 2, guard);

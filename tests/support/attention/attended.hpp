@@ -80,7 +80,7 @@ class Attended {
   Tensor q;
   Tensor k;
   Tensor v;
-  Tensor out;
+  Tensor out;                      // numbers that a call has to overwrite
   std::vector<float> log_sum_exp;  // [batch][heads][queries], a guard before and after
   std::vector<float> weights;      // [batch][heads][queries][keys], the same; empty: not asked for
 

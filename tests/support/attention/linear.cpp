@@ -136,6 +136,7 @@ Tensor attended(const LinearCase& of, const Qkv& qkv, Layout layout) {
     options.segments = segments_of(of, shared ? 1 : qkv.k.extents().batch);
   }
   Tensor out = out_for(qkv, layout);
+  for_each_element(out.extents(), [&](const HeadIndex& at, std::int64_t f) { out.set(at, f, 7); });
   require(linear_attend(out.view(), qkv.heads(), of.map, options));
   return out;
 }
