@@ -82,7 +82,7 @@ OwnedBias t5(const Source& source) {
                       .table = {.data = owned.table.data(),
                                 .dtype = DType::f64,
                                 .rows = array.shape[0],
-                                .columns = heads,
+                                .features = heads,
                                 .row_stride = heads}};
   return owned;
 }

@@ -76,10 +76,10 @@ template <class Number>
 Positions positions_of_elements(const NpyArray& array) {
   if (array.shape.size() == 1) return positions_of(array.elements<Number>());
   const std::int64_t tokens = array.shape[1];  // also of no batch rows
-  return PositionArray<Number>{.data = array.elements<Number>().data(),
-                               .batch = array.shape[0],
-                               .tokens = tokens,
-                               .batch_stride = tokens};
+  return TokenArray<Number>{.data = array.elements<Number>().data(),
+                            .batch = array.shape[0],
+                            .tokens = tokens,
+                            .batch_stride = tokens};
 }
 
 }  // namespace

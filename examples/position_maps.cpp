@@ -49,7 +49,9 @@ int main() {
   result.strides = strides_bthd(result.extents);
   const auto attended =
       attend_mapped(result, view(x.data(), 2), view(x.data(), 2), view(values.data(), 1),
-                    {.map = rotary::ReRope{.window = 2}, .frequencies = &*frequencies, .scale = 1});
+                    {.map = rotary::ReRope{.window = 2},
+                     .frequencies = &*frequencies,
+                     .attend = {.scale = 1, .mask = {.order = rotary::AttentionOrder::causal}}});
   if (!attended) return report(attended.error().message);
   // Scores 1, cos 1, cos 2, cos 2: the farthest key counts as if it were two back.
   std::printf("under rerope with window 2 the last of four tokens reads %.5f\n", out[3]);

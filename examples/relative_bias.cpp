@@ -53,7 +53,7 @@ int main() {
       .table = {.data = table.data(),
                 .dtype = rotary::DType::f32,
                 .rows = 32,
-                .columns = 8,
+                .features = 8,
                 .row_stride = 8}};
   std::vector<float> d_bias(heads * 16 * 16, 1.0F);
   std::vector<double> d_table(heads * 32);

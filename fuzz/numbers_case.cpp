@@ -34,7 +34,7 @@ long double get(const std::byte* from) {
 }
 
 template <class Number>
-PositionArray<Number> array_of(const NumbersCase& numbers) {
+TokenArray<Number> array_of(const NumbersCase& numbers) {
   return {.data = reinterpret_cast<const Number*>(numbers.data),
           .batch = numbers.counts.batch,
           .tokens = numbers.counts.tokens,
@@ -43,7 +43,7 @@ PositionArray<Number> array_of(const NumbersCase& numbers) {
 }
 
 template <class Number>
-SlotMap<Number> map_of(const NumbersCase& numbers) {
+TokenArray<Number> map_of(const NumbersCase& numbers) {
   return {.data = reinterpret_cast<const Number*>(numbers.data),
           .batch = numbers.counts.batch,
           .tokens = numbers.counts.tokens,

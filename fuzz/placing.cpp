@@ -105,17 +105,17 @@ ScoresView place_scores(Placing& placing, const ScoresExtents& n, Use use) {
           .strides = {.batch = s.batch, .head = s.head, .query = s.token, .key = s.feature}};
 }
 
-ConstMatrixView place_matrix(Placing& placing, DType dtype, std::int64_t rows,
-                             std::int64_t columns) {
+ConstTableView place_matrix(Placing& placing, DType dtype, std::int64_t rows,
+                            std::int64_t columns) {
   const HeadsView view =
       place_heads(placing, dtype, {.batch = 1, .tokens = rows, .heads = 1, .features = columns},
                   Use::read, Innermost::anywhere);
   return {.data = view.data,
           .dtype = dtype,
           .rows = rows,
-          .columns = columns,
+          .features = columns,
           .row_stride = view.strides.token,
-          .column_stride = view.strides.feature};
+          .feature_stride = view.strides.feature};
 }
 
 std::byte* place_elements(Placing& placing, std::int64_t count, std::int64_t element_bytes) {

@@ -11,6 +11,7 @@
 #include "fuzz/noise.hpp"
 #include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
+#include "rotary/tokens_view.hpp"
 
 namespace rotary::fuzz {
 
@@ -31,8 +32,8 @@ struct Placing {
 [[nodiscard]] ScoresView place_scores(Placing& placing, const ScoresExtents& n, Use use);
 
 // Rows may lie in columns.
-[[nodiscard]] ConstMatrixView place_matrix(Placing& placing, DType dtype, std::int64_t rows,
-                                           std::int64_t columns);
+[[nodiscard]] ConstTableView place_matrix(Placing& placing, DType dtype, std::int64_t rows,
+                                          std::int64_t columns);
 
 // Contiguous room for `count` elements.
 [[nodiscard]] std::byte* place_elements(Placing& placing, std::int64_t count,

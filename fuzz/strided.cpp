@@ -75,13 +75,6 @@ Strided strided(const ConstScoresView& scores) {
           .strides = {s.batch, s.query, s.head, s.key}};
 }
 
-Strided strided(const ConstMatrixView& matrix) {
-  return {.data = matrix.data,
-          .element_bytes = size_in_bytes(matrix.dtype),
-          .counts = {1, matrix.rows, 1, matrix.columns},
-          .strides = {0, matrix.row_stride, 0, matrix.column_stride}};
-}
-
 Strided strided(std::span<const double> numbers) {
   return {.data = numbers.data(),
           .element_bytes = sizeof(double),

@@ -33,7 +33,6 @@ struct Strided {
 [[nodiscard]] Strided strided(const ConstTokensView& view);
 [[nodiscard]] Strided strided(const ConstTableView& table);
 [[nodiscard]] Strided strided(const ConstScoresView& scores);  // batch, query, head, key
-[[nodiscard]] Strided strided(const ConstMatrixView& matrix);
 [[nodiscard]] Strided strided(std::span<const double> numbers);
 
 [[nodiscard]] bool is_empty(const Strided& view);

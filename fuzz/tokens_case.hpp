@@ -30,8 +30,7 @@ template <class View>
 requires requires(View view) { view.row_stride; }
 void set_strides(View& table, const Axes& axes) {
   table.row_stride = axes[1];
-  if constexpr (requires { table.feature_stride; }) table.feature_stride = axes[3];
-  if constexpr (requires { table.column_stride; }) table.column_stride = axes[3];
+  table.feature_stride = axes[3];
 }
 
 // Gives a view, whose dtype and extents are set, strides and a place; false when there is none.

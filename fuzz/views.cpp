@@ -33,10 +33,10 @@ Rotations rotations_of(const ViewsCase& views) {
     positions[i] =
         static_cast<std::int64_t>(static_cast<std::uint64_t>(views.first_position) + step);
   }
-  const PositionArray<std::int64_t> array{.data = positions.data(),
-                                          .batch = views.rotations_batch,
-                                          .tokens = views.rotations_tokens,
-                                          .batch_stride = views.rotations_tokens};
+  const TokenArray<std::int64_t> array{.data = positions.data(),
+                                       .batch = views.rotations_batch,
+                                       .tokens = views.rotations_tokens,
+                                       .batch_stride = views.rotations_tokens};
   auto rotations = make_rotations(frequencies_of(views.window, views.spec_kind), array,
                                   {.rows = views.rows, .memory = row_memory});
   if (!rotations) fail("rotations must be made", rotations.error().message);

@@ -43,8 +43,8 @@ std::vector<long double> press(std::int64_t n, long double bias_max) {
   return slopes;
 }
 
-long double element(const ConstMatrixView& table, std::int64_t row, std::int64_t column) {
-  const std::int64_t index = row * table.row_stride + column * table.column_stride;
+long double element(const ConstTableView& table, std::int64_t row, std::int64_t column) {
+  const std::int64_t index = row * table.row_stride + column * table.feature_stride;
   if (table.dtype == DType::f64) return static_cast<const double*>(table.data)[index];
   return static_cast<const float*>(table.data)[index];
 }
@@ -213,7 +213,7 @@ std::vector<Matrix> all_pairs(std::int64_t queries, std::int64_t keys, const Sha
 
 }  // namespace
 
-Matrix shaw_scores(const Matrix& q, std::int64_t keys, const ShawCase& shaw) {
+Matrix add_shaw_scores(const Matrix& q, std::int64_t keys, const ShawCase& shaw) {
   const auto pairs = all_pairs(static_cast<std::int64_t>(q.size()), keys, shaw);
   Matrix scores(q.size(), std::vector<long double>(static_cast<std::size_t>(keys)));
   for (std::size_t i = 0; i < q.size(); ++i) {
@@ -224,7 +224,7 @@ Matrix shaw_scores(const Matrix& q, std::int64_t keys, const ShawCase& shaw) {
   return scores;
 }
 
-Matrix shaw_values(const Matrix& weights, const ShawCase& shaw) {
+Matrix add_shaw_values(const Matrix& weights, const ShawCase& shaw) {
   const auto keys = static_cast<std::int64_t>(weights.empty() ? 0 : weights.front().size());
   const auto pairs = all_pairs(static_cast<std::int64_t>(weights.size()), keys, shaw);
   Matrix out(weights.size(), std::vector<long double>(shaw.table.front().size()));

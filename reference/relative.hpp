@@ -44,8 +44,8 @@ struct ShawCase {
   Matrix table;  // [window.rows()][features]
   BiasRange range;
 };
-[[nodiscard]] Matrix shaw_scores(const Matrix& q, std::int64_t keys, const ShawCase& shaw);
-[[nodiscard]] Matrix shaw_values(const Matrix& weights, const ShawCase& shaw);
+[[nodiscard]] Matrix add_shaw_scores(const Matrix& q, std::int64_t keys, const ShawCase& shaw);
+[[nodiscard]] Matrix add_shaw_values(const Matrix& weights, const ShawCase& shaw);
 
 // The bias of the scores of one head; 0 after the query.
 [[nodiscard]] Matrix cope_bias(const Matrix& scores, const Matrix& q, const Matrix& table,

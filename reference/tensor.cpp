@@ -24,7 +24,7 @@ PositionShape shape_of(const ConsecutivePositions& positions) {
 }
 
 template <class Number>
-PositionShape shape_of(const PositionArray<Number>& positions) {
+PositionShape shape_of(const TokenArray<Number>& positions) {
   return {.batch = positions.batch, .tokens = positions.tokens};
 }
 
@@ -37,7 +37,7 @@ std::int64_t number_at(const ConsecutivePositions& positions, std::int64_t, std:
 }
 
 template <class Number>
-auto number_at(const PositionArray<Number>& positions, std::int64_t batch, std::int64_t token) {
+auto number_at(const TokenArray<Number>& positions, std::int64_t batch, std::int64_t token) {
   const std::int64_t row = positions.batch == 1 ? 0 : batch;
   return positions.data[row * positions.batch_stride + token * positions.token_stride];
 }

@@ -91,7 +91,7 @@ void AttentionJob::make_vectors() {
                      .table = {.data = vectors_.data() + first,
                                .dtype = DType::f32,
                                .rows = window.rows(),
-                               .columns = columns,
+                               .features = columns,
                                .row_stride = columns}};
   };
   shaw_keys_ = table(0);

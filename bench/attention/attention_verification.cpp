@@ -99,7 +99,7 @@ std::optional<reference::ShawVectors> vectors_of(const ShawTable* shaw) {
   if (shaw == nullptr) return std::nullopt;
   reference::ShawVectors vectors{.window = shaw->window, .table = {}};
   const auto* const numbers = static_cast<const float*>(shaw->table.data);
-  const std::int64_t count = shaw->table.rows * shaw->table.columns;
+  const std::int64_t count = shaw->table.rows * shaw->table.features;
   vectors.table.assign(numbers, numbers + count);
   return vectors;
 }

@@ -31,7 +31,7 @@ RelativeBias t5(const BiasSetting& setting) {
       .table = {.data = setting.numbers.data(),
                 .dtype = DType::f32,
                 .rows = t5_buckets,
-                .columns = setting.heads,
+                .features = setting.heads,
                 .row_stride = setting.heads}};
 }
 

@@ -17,6 +17,7 @@
 #include "bench/tensor.hpp"
 #include "reference/linear_attention.hpp"
 #include "reference/tensor.hpp"
+#include "rotary/numeric_contract.hpp"
 #include "rotary/rotary.hpp"
 
 namespace {

@@ -67,7 +67,7 @@ void set_bias(Attention& made) {
         .table = {.data = made.job.t5_table,
                   .dtype = rotary::DType::f32,
                   .rows = 32,
-                  .columns = made.job.heads,
+                  .features = made.job.heads,
                   .row_stride = made.job.heads}};
   }
   if (made.bias) made.options.encoding.bias = &*made.bias;

@@ -84,7 +84,7 @@ std::vector<Evidence> no_parameters() {
   const RelativeBias t5 = T5Bias{
       .buckets = {.buckets = 32, .max_distance = 128, .direction = T5Direction::bidirectional},
       .table = {
-          .data = table.data(), .dtype = DType::f64, .rows = 32, .columns = 12, .row_stride = 12}};
+          .data = table.data(), .dtype = DType::f64, .rows = 32, .features = 12, .row_stride = 12}};
   return {
       {.computed = "frequencies of heads of 64, 128 and 256 features, base 1e4 and 5e5, against "
                    "base^(-2i/d)",

@@ -75,7 +75,7 @@ LearnedTable t5_of(std::uint64_t seed) {
                       .table = {.data = table.values.data(),
                                 .dtype = DType::f64,
                                 .rows = t5_decoder.buckets,
-                                .columns = heads,
+                                .features = heads,
                                 .row_stride = heads}};
   return table;
 }

@@ -41,10 +41,10 @@ Rotations rows_of(const AppendRotations& made) {
                         ConsecutivePositions{.first = made.first_position, .tokens = made.tokens}},
                        options)
           : make_rotations(frequencies,
-                           PositionArray<std::int64_t>{.data = positions.data(),
-                                                       .batch = made.batch,
-                                                       .tokens = made.tokens,
-                                                       .batch_stride = made.tokens},
+                           TokenArray<std::int64_t>{.data = positions.data(),
+                                                    .batch = made.batch,
+                                                    .tokens = made.tokens,
+                                                    .batch_stride = made.tokens},
                            options);
   if (!rotations) fail("rotations must be made", rotations.error().message);
   return *std::move(rotations);

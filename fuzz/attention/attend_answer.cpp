@@ -65,11 +65,11 @@ reference::AttentionInputs inputs_of(const Placed& at) {
 
 std::optional<reference::ShawVectors> vectors_of(const ShawTable* shaw) {
   if (shaw == nullptr) return std::nullopt;
-  const ConstMatrixView& table = shaw->table;
+  const ConstTableView& table = shaw->table;
   reference::ShawVectors vectors{shaw->window, {}};
-  for (std::int64_t i = 0; i < table.rows * table.columns; ++i) {
+  for (std::int64_t i = 0; i < table.rows * table.features; ++i) {
     const std::int64_t at =
-        i / table.columns * table.row_stride + i % table.columns * table.column_stride;
+        i / table.features * table.row_stride + i % table.features * table.feature_stride;
     vectors.table.push_back(value_at(
         table.dtype, static_cast<const std::byte*>(table.data) + at * size_in_bytes(table.dtype)));
   }

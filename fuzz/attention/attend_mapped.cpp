@@ -44,7 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!is_accepted(arena, status, of.expected)) return 0;
   arena.allow_nothing();
   allow_elements(arena, of.out);
-  if (of.options.log_sum_exp) allow_elements(arena, as_heads(*of.options.log_sum_exp));
+  if (of.options.attend.log_sum_exp)
+    allow_elements(arena, as_heads(*of.options.attend.log_sum_exp));
   if (arena.differs()) fail("nothing but the results must be written");
   if (!is_small(of)) return 0;
   check_mapped(of);
@@ -52,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   arena.restore();
   Backwards backwards(decode_concurrency(input), 1000);
   rotary::MappedAttention options = of.options;
-  options.executor = backwards.executor();
+  options.attend.executor = backwards.executor();
   if (!run(of, options)) fail("a legal call must succeed whoever runs it");
   if (arena.contents() != results) fail("executors must not change a bit");
   return 0;

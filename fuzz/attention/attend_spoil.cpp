@@ -20,7 +20,7 @@ std::vector<std::int64_t*> all_numbers(AttendCase& of) {
   all.push_back(&of.options.mask.sinks);
   for (ShawTable* const shaw : {&of.shaw_keys, &of.shaw_values}) {
     all.insert(all.end(), {&shaw->window.left, &shaw->window.right, &shaw->table.rows,
-                           &shaw->table.columns, &shaw->table.row_stride});
+                           &shaw->table.features, &shaw->table.row_stride});
   }
   return all;
 }

@@ -21,12 +21,12 @@ bool is_inside(const Arena& arena, const ConstHeadsView& view) {
   return !reach || view.data == nullptr || arena.holds(view.data, *reach);
 }
 
-bool is_inside(const Arena& arena, const ConstMatrixView& table) {
+bool is_inside(const Arena& arena, const ConstTableView& table) {
   return is_inside(arena, ConstHeadsView{.data = table.data,
                                          .dtype = table.dtype,
-                                         .extents = {1, table.rows, 1, table.columns},
+                                         .extents = {1, table.rows, 1, table.features},
                                          .strides = {.token = table.row_stride,
-                                                     .feature = table.column_stride}});
+                                                     .feature = table.feature_stride}});
 }
 
 bool are_inside(const Arena& arena, const AttentionViews& views) {

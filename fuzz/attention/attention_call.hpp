@@ -32,7 +32,7 @@ struct AttentionViews {
 // True where all elements of a view lie in one place of the arena, and for views that the library
 // has to refuse.
 [[nodiscard]] bool is_inside(const Arena& arena, const ConstHeadsView& view);
-[[nodiscard]] bool is_inside(const Arena& arena, const ConstMatrixView& table);
+[[nodiscard]] bool is_inside(const Arena& arena, const ConstTableView& table);
 [[nodiscard]] bool are_inside(const Arena& arena, const AttentionViews& views);
 
 // The numbers of views and sequences, to be changed.

@@ -18,15 +18,15 @@ std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number);
 constexpr std::int64_t farthest = std::int64_t{1} << 24;
 
 reference::Attention attention_of(const MappedCase& of, const AttentionSequence& s) {
-  return {.scale = of.options.scale,
-          .mask = {.order = reference::Order::causal, .left = of.options.left},
+  return {.scale = of.options.attend.scale,
+          .mask = {.order = reference::Order::causal, .left = of.options.attend.mask.left},
           .encoding = {.rotary =
                            reference::Rotary{.window = of.frequencies.window,
                                              .inv_freq = of.frequencies.inv_freq,
                                              .attention_factor = of.frequencies.attention_factor}},
           .query_positions = positions_from(s.query_position, s.queries),
           .key_positions = positions_from(s.key_position, s.keys),
-          .query_factors = factors_of(of.options.q_temperature, s)};
+          .query_factors = factors_of(of.options.attend.q_temperature, s)};
 }
 
 bool is_near(const reference::AttentionCase& of, const reference::QueryIndex& at,
@@ -60,7 +60,7 @@ void check_all(const MappedCase& of, const AttentionSequence& s) {
     });
     if (!is_near(exact, at, row)) return;
     const HeadPlace out{s.batch, s.first_query + at.query, at.head};
-    check_row_of(row, read_row(of.out, out, of.options.log_sum_exp, {}), 0, bounds);
+    check_row_of(row, read_row(of.out, out, of.options.attend.log_sum_exp, {}), 0, bounds);
   });
 }
 

@@ -58,7 +58,7 @@ void change_any_number(Bytes& input, MappedCase& of) {
   std::vector<std::int64_t*> all;
   append_numbers(all, of);
   append_numbers(all, of.sequences);
-  if (of.options.log_sum_exp) append_numbers(all, *of.options.log_sum_exp);
+  if (of.options.attend.log_sum_exp) append_numbers(all, *of.options.attend.log_sum_exp);
   change_number(input, all);
 }
 
@@ -84,7 +84,7 @@ void spoil(Bytes& input, MappedCase& of) {
       of.expected = change_map(input, of);
       break;
     case 3:
-      of.options.left = -input.number(1, 5);
+      of.options.attend.mask.left = -input.number(1, 5);
       of.expected = Expected::refused;
       break;
     case 4:
@@ -104,16 +104,17 @@ bool decode_mapped(Bytes& input, Arena& arena, MappedCase& to) {
   to.shape = decode_shape(input);
   AttentionShape& shape = to.shape;
   shape.head_dim = std::max<std::int64_t>(shape.head_dim, 2);
-  to.options.q_temperature = decode_temperature(input);
-  const bool tempered = !std::holds_alternative<NoTemperature>(to.options.q_temperature);
+  to.options.attend.q_temperature = decode_temperature(input);
+  const bool tempered = !std::holds_alternative<NoTemperature>(to.options.attend.q_temperature);
   const bool listed = input.once_in(2) || (tempered && shape.keys < shape.queries);
   const std::int64_t lowest = tempered ? 0 : -(std::int64_t{1} << 60);
   if (listed) to.sequences = decode_sequences(input, shape, lowest);
   if (listed && to.sequences.empty() && tempered) return false;
   if (has_conflict(to.sequences)) to.expected = Expected::refused;
   to.options.map = decode_map(input);
-  to.options.scale = decode_scale(input);
-  if (input.once_in(3)) to.options.left = input.number(0, 12);
+  to.options.attend.scale = decode_scale(input);
+  to.options.attend.mask.order = AttentionOrder::causal;
+  if (input.once_in(3)) to.options.attend.mask.left = input.number(0, 12);
   to.frequencies = decode_frequencies(input, shape.head_dim);
   to.options.frequencies = &to.frequencies;
   const Extents queries{shape.batch, shape.queries, shape.heads(), shape.head_dim};
@@ -125,23 +126,24 @@ bool decode_mapped(Bytes& input, Arena& arena, MappedCase& to) {
   to.v = place_heads(placing, decode_attention_dtype(input), values, Use::read);
   to.out = place_heads(placing, decode_attention_dtype(input), results, Use::written);
   if (input.once_in(2)) {
-    to.options.log_sum_exp =
+    to.options.attend.log_sum_exp =
         place_scores(placing, {shape.batch, shape.heads(), shape.queries, 1}, Use::written);
   }
   if (!placing.has_room) return false;
-  const bool writes =
-      reach_of(to.out) || (to.options.log_sum_exp && reach_of(as_heads(*to.options.log_sum_exp)));
+  const bool writes = reach_of(to.out) || (to.options.attend.log_sum_exp &&
+                                           reach_of(as_heads(*to.options.attend.log_sum_exp)));
   if (!writes && to.expected == Expected::refused) to.expected = Expected::either;
   const Expected unspoilt = to.expected;
   if (input.once_in(3)) spoil(input, to);
   if (to.expected == Expected::accepted) to.expected = unspoilt;
-  to.options.sequences = to.sequences;
+  to.options.attend.sequences = to.sequences;
   return true;
 }
 
 bool is_callable(const Arena& arena, const MappedCase& of) {
   if (!are_inside(arena, of)) return false;
-  if (of.options.log_sum_exp && !is_inside(arena, as_heads(*of.options.log_sum_exp))) return false;
+  if (of.options.attend.log_sum_exp && !is_inside(arena, as_heads(*of.options.attend.log_sum_exp)))
+    return false;
   // Memory of the call grows with the tokens of k, which strides of 0 can make any number.
   const std::int64_t batch = std::clamp<std::int64_t>(of.k.extents.batch, 1, 1 << 20);
   const std::int64_t tokens = of.k.extents.tokens;

@@ -46,11 +46,11 @@ std::optional<Slots> Session::value_of(const Passed<rotary_slots>& slots) {
   if (!given) return {};
   const auto map = [&]<class Number>(Number /*like*/) -> std::optional<Slots> {
     if (given->first != 0) return {};
-    return SlotMap<Number>{.data = in_shadow(static_cast<const Number*>(given->data)),
-                           .batch = given->batch,
-                           .tokens = given->tokens,
-                           .batch_stride = given->batch_stride,
-                           .token_stride = given->token_stride};
+    return TokenArray<Number>{.data = in_shadow(static_cast<const Number*>(given->data)),
+                              .batch = given->batch,
+                              .tokens = given->tokens,
+                              .batch_stride = given->batch_stride,
+                              .token_stride = given->token_stride};
   };
   switch (given->kind) {
     case ROTARY_SLOTS_CONSECUTIVE:

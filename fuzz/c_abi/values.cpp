@@ -147,11 +147,11 @@ std::optional<Positions> Session::value_of(const Passed<rotary_positions>& posit
   }
   if (given->first != 0) return {};
   const auto array = [&]<class Number>(Number /*like*/) -> Positions {
-    return PositionArray<Number>{.data = in_shadow(static_cast<const Number*>(given->data)),
-                                 .batch = given->batch,
-                                 .tokens = given->tokens,
-                                 .batch_stride = given->batch_stride,
-                                 .token_stride = given->token_stride};
+    return TokenArray<Number>{.data = in_shadow(static_cast<const Number*>(given->data)),
+                              .batch = given->batch,
+                              .tokens = given->tokens,
+                              .batch_stride = given->batch_stride,
+                              .token_stride = given->token_stride};
   };
   switch (given->kind) {
     case ROTARY_POSITIONS_INT32:

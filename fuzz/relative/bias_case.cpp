@@ -37,9 +37,9 @@ std::optional<RelativeBias> decode_t5(Bytes& input, Places& places) {
   buckets.rounding = static_cast<T5Rounding>(input.once_in(64) ? 3 : input.number(1, 2));
   if (input.once_in(8)) buckets.max_distance = input.integer();
   if (input.once_in(16)) buckets.buckets += 1;
-  ConstMatrixView table{
-      .dtype = decode_dtype(input), .rows = buckets.buckets, .columns = input.number(1, 3)};
-  const std::array<std::int64_t*, 2> each = {&table.rows, &table.columns};
+  ConstTableView table{
+      .dtype = decode_dtype(input), .rows = buckets.buckets, .features = input.number(1, 3)};
+  const std::array<std::int64_t*, 2> each = {&table.rows, &table.features};
   disturb(input, each);
   if (input.once_in(64)) buckets.buckets = table.rows = input.integer();
   if (!decode_view(input, places, table)) return {};
@@ -137,7 +137,7 @@ struct Expected {
   Answer operator()(const T5Bias& bias) const {
     const Strided table = strided(bias.table);
     const bool fits =
-        bias.table.rows == bias.buckets.buckets && bias.table.columns >= 1 && is_countable(table);
+        bias.table.rows == bias.buckets.buckets && bias.table.features >= 1 && is_countable(table);
     return fits ? expected_of(bias.buckets) : Answer::refuse;
   }
   Answer operator()(const Alibi& bias) const { return expected_of(bias); }

@@ -49,7 +49,7 @@ struct Add {
   bool operator()(const T5Bias& bias) const {
     const auto bucket = t5_bucket(part.key - part.query, bias.buckets);  // checked by itself
     if (!bucket) fail("a bucket must be found", bucket.error().message);
-    sums[at(*bucket * bias.table.columns + part.head)].add(part.gradient);
+    sums[at(*bucket * bias.table.features + part.head)].add(part.gradient);
     return true;
   }
 

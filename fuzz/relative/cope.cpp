@@ -24,7 +24,7 @@ struct CopeCase {
   bool is_gradient = false;
   ScoresView scores = {};  // read and written by add_cope; read by the gradient
   ConstHeadsView q = {};
-  ConstMatrixView table = {};
+  ConstTableView table = {};
   BiasRange range = {};
   // The gradient alone has the members that follow.
   ConstScoresView d_scores = {};
@@ -46,7 +46,7 @@ bool decode_gradients(Bytes& input, Places& places, CopeCase& cope) {
   if (input.once_in(32)) cope.of_scores.extents.queries = input.number(0, 4);
   if (input.once_in(32)) cope.of_q.extents.features = input.number(0, 4);
   const auto small = [](std::int64_t count) { return std::clamp<std::int64_t>(count, 0, 64); };
-  std::int64_t count = small(cope.table.rows) * small(cope.table.columns);
+  std::int64_t count = small(cope.table.rows) * small(cope.table.features);
   if (input.once_in(32)) count = input.number(0, 8);
   const auto numbers = decode_array<double>(input, places, count);
   if (!numbers) return false;
@@ -71,9 +71,10 @@ std::optional<CopeCase> decode(Bytes& input, Buffers& buffers) {
       .batch = n.batch, .tokens = n.queries, .heads = n.heads, .features = input.number(1, 4)};
   const std::array<std::int64_t*, 4> each = {&n.batch, &n.queries, &n.heads, &n.keys};
   disturb(input, each);
-  cope.table = {
-      .dtype = decode_dtype(input), .rows = input.number(1, 6), .columns = cope.q.extents.features};
-  const std::array<std::int64_t*, 2> of_table = {&cope.table.rows, &cope.table.columns};
+  cope.table = {.dtype = decode_dtype(input),
+                .rows = input.number(1, 6),
+                .features = cope.q.extents.features};
+  const std::array<std::int64_t*, 2> of_table = {&cope.table.rows, &cope.table.features};
   disturb(input, of_table);
   if (!decode_view(input, places, cope.scores) || !decode_view(input, places, cope.q)) return {};
   if (!decode_view(input, places, cope.table)) return {};
@@ -93,7 +94,7 @@ bool is_bad(const CopeCase& cope) {
   const Extents& h = cope.q.extents;
   if (!is_countable(strided(cope.scores)) || !is_countable(strided(cope.q))) return true;
   if (n.batch != h.batch || n.queries != h.tokens || n.heads != h.heads) return true;
-  if (cope.table.rows < 1 || cope.table.columns != h.features) return true;
+  if (cope.table.rows < 1 || cope.table.features != h.features) return true;
   if (!is_countable(strided(cope.table))) return true;
   if (n.queries == 0 || n.keys == 0) return false;
   if (expected_of({.range = cope.range}, n) != Answer::accept) return false;
@@ -101,7 +102,7 @@ bool is_bad(const CopeCase& cope) {
 }
 
 bool are_bad_gradients(const CopeCase& cope) {
-  const auto wanted = static_cast<int128>(cope.table.rows) * cope.table.columns;
+  const auto wanted = static_cast<int128>(cope.table.rows) * cope.table.features;
   return !is_countable(strided(cope.d_scores)) || !is_countable(strided(cope.of_scores)) ||
          !is_countable(strided(cope.of_q)) || cope.d_scores.extents != cope.scores.extents ||
          cope.of_scores.extents != cope.scores.extents || cope.of_q.extents != cope.q.extents ||
@@ -139,7 +140,7 @@ reference::Matrix table_of(const CopeCase& cope, const Memory& memory) {
   reference::Matrix table;
   for (std::int64_t row = 0; row < cope.table.rows; ++row) {
     auto& values = table.emplace_back();
-    for (std::int64_t f = 0; f < cope.table.columns; ++f) {
+    for (std::int64_t f = 0; f < cope.table.features; ++f) {
       values.push_back(read(cope.table, {0, row, 0, f}, memory));
     }
   }

@@ -26,7 +26,7 @@ struct ShawCase {
   ScoresView scores = {};  // of values: the weights
   HeadsView heads = {};    // q; of values: out
   ShawWindow window = {};
-  ConstMatrixView table = {};
+  ConstTableView table = {};
   std::span<double> gradient = {};  // in place of the table
   BiasRange range = {};
 };
@@ -39,12 +39,12 @@ bool decode_table(Bytes& input, Places& places, ShawCase& shaw) {
                          shaw.window.right >= 0 && shaw.window.right <= std::int64_t{1} << 41;
   shaw.table.dtype = decode_dtype(input);
   shaw.table.rows = is_window ? shaw.window.rows() : input.number(1, 5);
-  shaw.table.columns = shaw.heads.extents.features;
-  const std::array<std::int64_t*, 2> each = {&shaw.table.rows, &shaw.table.columns};
+  shaw.table.features = shaw.heads.extents.features;
+  const std::array<std::int64_t*, 2> each = {&shaw.table.rows, &shaw.table.features};
   disturb(input, each);
   if (shaw.operation != Operation::gradient) return decode_view(input, places, shaw.table);
   const auto small = [](std::int64_t count) { return std::clamp<std::int64_t>(count, 0, 64); };
-  const std::int64_t count = small(shaw.table.rows) * small(shaw.table.columns);
+  const std::int64_t count = small(shaw.table.rows) * small(shaw.table.features);
   const auto numbers = decode_array<double>(input, places, count);
   if (!numbers) return false;
   shaw.gradient = *numbers;
@@ -92,7 +92,7 @@ bool is_bad_table(const ShawCase& shaw) {
     const auto wanted = static_cast<int128>(shaw.window.rows()) * features;
     return static_cast<int128>(shaw.gradient.size()) != wanted;
   }
-  return shaw.table.rows != shaw.window.rows() || shaw.table.columns != features;
+  return shaw.table.rows != shaw.window.rows() || shaw.table.features != features;
 }
 
 Answer expected_answer(const ShawCase& shaw, const std::byte* buffer) {
@@ -122,9 +122,9 @@ Status run(const ShawCase& shaw) {
   const ShawTable table{.window = shaw.window, .table = shaw.table};
   switch (shaw.operation) {
     case Operation::scores:
-      return shaw_scores(shaw.scores, shaw.heads, table, shaw.range);
+      return add_shaw_scores(shaw.scores, shaw.heads, table, shaw.range);
     case Operation::values:
-      return shaw_values(shaw.heads, shaw.scores, table, shaw.range);
+      return add_shaw_values(shaw.heads, shaw.scores, table, shaw.range);
     case Operation::gradient:
       return add_shaw_gradient({.table = shaw.gradient, .window = shaw.window}, shaw.scores,
                                shaw.heads, shaw.range);
@@ -147,7 +147,7 @@ struct Read {
   [[nodiscard]] double operator()(const ConstHeadsView& view, const Axes& index) const {
     return at(view.dtype, strided(view), index);
   }
-  [[nodiscard]] double operator()(const ConstMatrixView& view, std::int64_t row,
+  [[nodiscard]] double operator()(const ConstTableView& view, std::int64_t row,
                                   std::int64_t column) const {
     return at(view.dtype, strided(view), {0, row, 0, column});
   }

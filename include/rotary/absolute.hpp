@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Absolute position encodings: x becomes x + p(position).
+//
+//   const auto table = make_sinusoidal({.dim = 512, .base = 10000.0}).value();
+//   add_sinusoidal(x, x, table, ConsecutivePositions{.tokens = 128});  // in place
 #pragma once
 
 #include "rotary/learned_positions.hpp"

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ALiBi: scores fall in proportion to the distance, each head with a slope m of its own. Press et
 // al. 2022 (arXiv 2108.12409).
+//
+//   const RelativeBias bias = Alibi{.heads = 32};
+//   fill_bias(scores, bias, {.first_query = 7});  // one row of a decode step
 #pragma once
 
 #include <cstdint>
@@ -68,11 +71,11 @@ struct Describe<Alibi> {
 };
 
 // [heads], each within bias_error_bound of the exact power, relative.
-[[nodiscard]] ROTARY_API Result<std::vector<double>> alibi_slopes(const Alibi& alibi);
+[[nodiscard]] ROTARY_API Result<std::vector<double>> alibi_slopes(const Alibi& alibi) noexcept;
 
 // Where the keys of a padded row stand for BLOOM and Falcon: cumsum(mask) - 1 where mask is not 0,
 // 0 where it is. For AlibiForm::key_position; writes nothing when the sizes differ.
 [[nodiscard]] ROTARY_API Status alibi_key_positions(std::span<std::int64_t> positions,
-                                                    std::span<const std::uint8_t> mask);
+                                                    std::span<const std::uint8_t> mask) noexcept;
 
 }  // namespace rotary

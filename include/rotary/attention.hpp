@@ -2,6 +2,10 @@
 // attend: out = softmax(scale * q·k + bias) v, with every position encoding inside. Scores exist
 // one tile at a time: beside its operands a call needs memory for a few tiles, whatever the number
 // of tokens (Milakov and Gimelshein 2018, arXiv 1805.02867; Dao et al. 2022, arXiv 2205.14135).
+//
+//   const AttendOptions options{.scale = 1 / std::sqrt(128.0),
+//                               .mask = {.order = AttentionOrder::causal}};
+//   attend(out, q, k, v, options);
 #pragma once
 
 #include <cstddef>
@@ -86,8 +90,8 @@ struct AttentionEncoding {
   // k_rotations, is never stale.
   const Frequencies* cached_keys = nullptr;
   // Shaw's vectors for the distance from query to key, shared by all heads. shaw_keys: a in q·(k +
-  // a), with the unrotated q; head_dim features. shaw_values: a' in v + a', as many features as v.
-  // shaw_keys together with a bias are unsupported.
+  // a), with the unrotated q; head_dim features. shaw_values: a' in v + a', as many features as
+  // v. shaw_keys together with a bias are unsupported.
   const ShawTable* shaw_keys = nullptr;
   const ShawTable* shaw_values = nullptr;
 };

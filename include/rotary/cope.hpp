@@ -2,6 +2,9 @@
 // CoPE, contextual position encoding: the position of a key is the number of keys from it up to the
 // query, each counted by a gate between 0 and 1 that the scores decide. Golovneva et al. 2024
 // (arXiv 2405.18719), appendix B. Clipped RoPE, also called CoPE, is ClippedScaling.
+//
+//   const Cope cope{.table = {table.data(), DType::f32, 64, 128, 128}};
+//   add_cope(scores, q, cope, {});
 #pragma once
 
 #include <span>
@@ -11,6 +14,7 @@
 #include "rotary/result.hpp"
 #include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
+#include "rotary/tokens_view.hpp"
 
 namespace rotary {
 
@@ -18,7 +22,7 @@ namespace rotary {
 // gate_t, rows - 1). The bias of key j is q · table[position_j]; between two table rows it is the
 // linear blend of both products.
 struct Cope {
-  ConstMatrixView table;  // [positions, features], at least one row, shared by all heads
+  ConstTableView table;  // [positions, features], at least one row, shared by all heads
 };
 
 // scores[b][h][r][c] += the bias, for keys up to the query; later keys keep their scores. The
@@ -26,7 +30,7 @@ struct Cope {
 // hold each query's own key: range.first_key + keys > the position of the last query, so that a
 // decode step has the bits of that query in the whole computation. In double, rounded once.
 [[nodiscard]] ROTARY_API Status add_cope(const ScoresView& scores, const ConstHeadsView& q,
-                                         const Cope& cope, const BiasRange& range);
+                                         const Cope& cope, const BiasRange& range) noexcept;
 
 // The values that add_cope() read, before it wrote the scores.
 struct CopeInputs {
@@ -47,6 +51,6 @@ struct CopeGradients {
 [[nodiscard]] ROTARY_API Status add_cope_gradient(const CopeGradients& gradients,
                                                   const CopeInputs& inputs, const Cope& cope,
                                                   const ConstScoresView& d_scores,
-                                                  const BiasRange& range);
+                                                  const BiasRange& range) noexcept;
 
 }  // namespace rotary

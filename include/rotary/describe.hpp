@@ -43,12 +43,22 @@ inline constexpr ParameterBounds unit_interval = {0, 1, "in [0, 1]"};
 // Training changes learned parameters; settings are given.
 enum class ParameterKind : std::int32_t { learned = 1, setting = 2 };
 
+// Where training begins, as the authors' code does: independent numbers of one distribution. none:
+// the encoding's own page says (T5, FIRE), or nothing is learned.
+enum class StartKind : std::int32_t { none = 1, uniform = 2, normal = 3 };
+struct ParameterStart {
+  StartKind kind = StartKind::none;
+  double first = 0;   // lower end; mean
+  double second = 0;  // upper end; standard deviation
+};
+
 struct ParameterFacts {
   std::string_view name;  // the member's; of a scaling rule the key in configs and specs
   ParameterShape shape = ParameterShape::one;
   ParameterKind kind = ParameterKind::learned;
   ParameterBounds bounds = any_number;  // of numbers; settings that are no doubles have none here
   std::string_view meaning = {};        // one line
+  ParameterStart start = {};
 };
 
 // Specialised beside each encoding:
@@ -73,6 +83,8 @@ struct NamedEnumerator {
   Enum value;
   std::string_view name;  // in specs
 };
+template <class Enum>  // compilers without P1816
+NamedEnumerator(Enum, std::string_view)->NamedEnumerator<Enum>;
 
 // "" for a value that is no enumerator.
 template <class Enum>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executor: runs the parts of a call. This library starts no thread; an engine passes its own pool.
 // rotary/threads.hpp has a pool for programs without one.
+//
+//   rotate(q, q, rotations, {.executor = pool.executor()});
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // FIRE: a small network maps the distance, relative to how far the query could look, to a bias. Li
 // et al. 2024 (arXiv 2310.04418); DAPE, positional_embeddings.py.
+//
+//   const Fire fire{.c = 0.1, .threshold = 512, .hidden_weight = w, .hidden_bias = b, …};
+//   fill_bias(scores, fire, {});
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GgmlAngles: the arguments of ggml's rope operation, for Numerics::ggml. All float32, as in ggml.
+//
+//   RotarySpec spec = …;
+//   spec.numerics = Numerics::ggml;  // make_frequencies then fills Frequencies::ggml
 #pragma once
 
 #include <vector>

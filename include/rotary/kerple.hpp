@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // KERPLE: relative biases from conditionally positive definite kernels, with two learned numbers
 // for each head. Chi et al. 2022 (arXiv 2205.09921); chijames/KERPLE, megatron/mpu/layers.py.
+//
+//   const RelativeBias bias = KerpleLog{.p = {1, 1}, .a = {0.5, 0.25}};  // 2 heads
 #pragma once
 
 #include <cstdint>
@@ -40,12 +42,14 @@ struct Describe<KerpleLog> {
     visit(ParameterFacts{.name = "p",
                          .shape = ParameterShape::heads,
                          .bounds = positive_number,
-                         .meaning = "how strongly distance counts"},
+                         .meaning = "how strongly distance counts",
+                         .start = {StartKind::uniform, 0, 2}},
           self.p);
     visit(ParameterFacts{.name = "a",
                          .shape = ParameterShape::heads,
                          .bounds = positive_number,
-                         .meaning = "distances per unit of the logarithm"},
+                         .meaning = "distances per unit of the logarithm",
+                         .start = {StartKind::uniform, 0, 1}},
           self.a);
   }
 };
@@ -62,13 +66,15 @@ struct Describe<KerplePower> {
     visit(ParameterFacts{.name = "a",
                          .shape = ParameterShape::heads,
                          .bounds = positive_number,
-                         .meaning = "how strongly distance counts"},
+                         .meaning = "how strongly distance counts",
+                         .start = {StartKind::uniform, 0, 1}},
           self.a);
     visit(ParameterFacts{.name = "p",
                          .shape = ParameterShape::heads,
                          .bounds = {0x1p-1074, 2, "> 0 and <= 2"},
                          .meaning = "power of the distance; beyond 2 the kernel is not "
-                                    "conditionally positive definite"},
+                                    "conditionally positive definite",
+                         .start = {StartKind::uniform, 0, 2}},
           self.p);
   }
 };

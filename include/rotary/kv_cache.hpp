@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // append: stores a step's keys and values in a KV cache and rotates the keys, in one pass.
+//
+//   append({.k = k_cache, .v = v_cache}, {.k = k, .v = v}, ConsecutiveSlots{.first = 7},
+//   rotations);
 #pragma once
 
 #include <cstdint>
@@ -40,38 +43,18 @@ struct ConsecutiveSlots {
   std::int64_t first = 0;
 };
 
-// A slot number for each token: number s is slot s % slots of block s / slots, where slots is the
-// number of slots in a block. Negative: the token is not stored (padding). Number: int32 or int64.
-// Not owned; strides in elements.
-template <class Number>
-struct SlotMap {
-  const Number* data = nullptr;
-  std::int64_t batch = 1;
-  std::int64_t tokens = 0;
-  std::int64_t batch_stride = 0;
-  std::int64_t token_stride = 1;
-};
+// A slot number for each token, int32 or int64: number s is slot s % slots of block s / slots,
+// where slots is the number of slots in a block. Negative: the token is not stored (padding).
+using Slots = std::variant<ConsecutiveSlots, TokenArray<std::int32_t>, TokenArray<std::int64_t>>;
 
-using Slots = std::variant<ConsecutiveSlots, SlotMap<std::int32_t>, SlotMap<std::int64_t>>;
-
-// [tokens] of one batch row, as in packed batches: any contiguous range, which must outlive the
-// result.
+// As token_array: [tokens] of one batch row, as in packed batches, or contiguous [batch, tokens].
 template <std::ranges::contiguous_range Range>
 [[nodiscard]] auto slots_of(const Range& tokens) noexcept {
-  return SlotMap<std::ranges::range_value_t<Range>>{
-      .data = std::ranges::data(tokens),
-      .tokens = static_cast<std::int64_t>(std::ranges::size(tokens))};
+  return token_array(tokens);
 }
-
-// Contiguous [batch, tokens]. If the size is not a multiple of batch, the result has a batch of 0,
-// which append refuses.
 template <std::ranges::contiguous_range Range>
 [[nodiscard]] auto slots_of(const Range& slots, std::int64_t batch) noexcept {
-  auto map = slots_of(slots);
-  map.batch = batch >= 1 && map.tokens % batch == 0 ? batch : 0;
-  map.tokens = map.batch == 0 ? 0 : map.tokens / batch;
-  map.batch_stride = map.tokens;
-  return map;
+  return token_array(slots, batch);
 }
 
 // Whether a key is normalised before or after its rotation.

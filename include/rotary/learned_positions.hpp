@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Learned tables: a token's position (or its id, or its segment) selects a row, which is added. A
 // row number outside the table is an error.
+//
+//   add_learned(x, x, {.table = weights, .rows = {.indices = ConsecutivePositions{.tokens =
+//   128}}});
 #pragma once
 
 #include <cstdint>

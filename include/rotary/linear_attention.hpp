@@ -3,6 +3,8 @@
 // computed once for all queries, so time is linear in the tokens and a decode step costs the same
 // at any length. Katharopoulos et al. 2020 (arXiv 2006.16236), Performer (arXiv 2009.14794); with
 // rotary embedding as in RoFormer's eq. 19. docs/theory/linear-attention.md.
+//
+//   linear_attend(out, {.q = q, .k = k, .v = v}, EluPlusOne{}, {.mask = LinearMask::causal});
 #pragma once
 
 #include <cstddef>
@@ -17,6 +19,7 @@
 #include "rotary/result.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/tensor_view.hpp"
+#include "rotary/token_array.hpp"
 
 namespace rotary {
 
@@ -61,15 +64,8 @@ struct NumeratorRotations {
 
 // Packed documents and padding. Consecutive tokens with the same number are one document; sums
 // start from zero where the number changes. A negative number is padding: its key is ignored and
-// its row of out is 0; padding does not end a document. Not owned; strides in elements; batch 1
-// serves every batch row.
-struct SegmentMap {
-  const std::int32_t* data = nullptr;
-  std::int64_t batch = 1;
-  std::int64_t tokens = 0;
-  std::int64_t batch_stride = 0;
-  std::int64_t token_stride = 1;
-};
+// its row of out is 0; padding does not end a document.
+using SegmentMap = TokenArray<std::int32_t>;
 
 // Everything that later queries need from earlier keys and values, in the caller's memory. All
 // zeros is the state of no keys. A call starts from the state and updates it with its own keys: a

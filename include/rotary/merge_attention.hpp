@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merges two attentions of the same queries over disjoint keys by their log-sum-exp: a shared
 // prefix and its continuation, or parts of a context on several machines.
+//
+//   merge_attention({out, log_sum_exp}, {out_of_suffix, log_sum_exp_of_suffix});
 #pragma once
 
 #include "rotary/export.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // resolve: reads a model's own config and says how each of its layers uses positions.
+//
+//   const ModelSpec model = resolve(config_json).value();
+//   const RotarySpec& spec = model.rotary.front().spec;
 #pragma once
 
 #include <cstddef>

@@ -7,6 +7,8 @@
 // precision. Every call leaves the modes as they were. One exception: rotate, rotate_qk, append,
 // shift by rotations, normalize_heads and remake_rotations may return 0 for subnormal numbers if
 // the thread flushes them. The functions below are inline and compute in the caller's modes.
+//
+//   max_rotation_error(DType::f32);  // what a test may allow
 #pragma once
 
 #include <cmath>
@@ -289,8 +291,8 @@ struct AttendedRow {
 }
 
 // |float32 element of attend() - exact| in units of 2^-24 * the size of its feature: the largest
-// |element of v| plus the largest |element of shaw_values|, over the keys that the query sees. That
-// size is 0 or in [2^-80, 2^80]. For out in bf16 or f16 apply stored_error_bound.
+// |element of v| plus the largest |element of shaw_values|, over the keys that the query sees.
+// That size is 0 or in [2^-80, 2^80]. For out in bf16 or f16 apply stored_error_bound.
 // docs/numeric-contract.md derives it.
 [[nodiscard]] inline double attend_error_bound(const AttendedRow& row) noexcept {
   const double rescalings = attend_rescalings(row);

@@ -2,6 +2,9 @@
 // Numerics: the arithmetic that cos, sin and products follow. exact is the contract of this
 // library; the others reproduce, up to the last bits of pow and cos, the arithmetic that a model
 // was trained or is served with: docs/theory/numerics.md.
+//
+//   spec.numerics = Numerics::transformers;
+//   spec.rounding = Rounding::every_step;  // of this model's class
 #pragma once
 
 #include <array>

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Position maps: rotary attention whose relative position is not a difference of two positions, so
 // that rotating q and k separately cannot produce it. docs/theory/position-maps.md compares them.
+//
+//   const AttendOptions causal{.scale = 0.125, .mask = {.order = AttentionOrder::causal}};
+//   attend_mapped(out, q, k, v, {ReRope{.window = 512}, &frequencies, causal});
 #pragma once
 
 #include <cstdint>
 #include <numbers>
-#include <optional>
-#include <span>
 #include <variant>
 
 #include "rotary/attention.hpp"
-#include "rotary/executor.hpp"
 #include "rotary/export.h"
 #include "rotary/frequencies.hpp"
-#include "rotary/query_temperature.hpp"
 #include "rotary/result.hpp"
-#include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
 
 namespace rotary {
@@ -86,13 +84,9 @@ struct MappedAttention {
   PositionMap map = {};
   // For q and k: numerics exact, no xpos, valid for every context. Not owned.
   const Frequencies* frequencies = nullptr;
-  double scale = 0;                       // as in AttendOptions
-  std::optional<std::int64_t> left = {};  // as in AttentionMask: a sliding window
-  // As in AttendOptions. A key that several sequences read has the same position in each.
-  std::span<const AttentionSequence> sequences = {};
-  QueryTemperature q_temperature = {};
-  std::optional<ScoresView> log_sum_exp = {};
-  Executor executor = {};
+  // With a causal mask that has at most a window to the left; encoding, weights and memory must be
+  // empty. A key that several sequences read has the same position in each.
+  AttendOptions attend = {};
 };
 
 // attend(), causal, for queries and keys that are not rotated; each pair of query and key is scored

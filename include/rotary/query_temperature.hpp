@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A factor on a query, by its position, that keeps attention sharp over long contexts.
+//
+//   query_factor(LognTemperature{.trained_tokens = 8192}, 100000);  // > 1
 #pragma once
 
 #include <cstdint>
@@ -37,7 +39,7 @@ struct LognTemperature {
 using QueryTemperature = std::variant<NoTemperature, StepTemperature, LognTemperature>;
 
 // Checks the ranges above; within them the factors are finite at every position.
-[[nodiscard]] ROTARY_API Status validate(const QueryTemperature& temperature);
+[[nodiscard]] ROTARY_API Status validate(const QueryTemperature& temperature) noexcept;
 
 // The factor of a query at this position. Requires the ranges above and position >= 0.
 [[nodiscard]] ROTARY_API double query_factor(const QueryTemperature& temperature,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Orthogonal random features: the directions that FAVOR+ estimates softmax attention with.
 // Choromanski et al. 2021 (arXiv 2009.14794), section 2.4.
+//
+//   const auto directions = make_random_features({.head_dim = 64, .features = 256});
 #pragma once
 
 #include <cstdint>

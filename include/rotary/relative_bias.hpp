@@ -2,6 +2,9 @@
 // Relative position biases: score ← score + bias(head, i, j) of a query at i and a key at j. Each
 // encoding is a value; every operation takes any of them. Computed in double and rounded once to
 // the view's dtype. Formulas, sources and the error of each: docs/theory/relative.md.
+//
+//   const RelativeBias bias = Alibi{.heads = 32};
+//   fill_bias(scores, bias, {});  // [batch, heads, queries, keys]
 #pragma once
 
 #include <cstdint>
@@ -32,7 +35,7 @@ struct RelativeBias : RelativeBiases {
 };
 
 // Calls visit(facts, member) for each parameter: member is a double, an integer, an enumerator, a
-// std::vector<double> or, of T5, a ConstMatrixView; const where the bias is.
+// std::vector<double> or, of T5, a ConstTableView; const where the bias is.
 template <class Bias, class Visit>
 requires std::is_same_v<std::remove_const_t<Bias>, RelativeBias>
 void for_each_parameter(Bias& bias, Visit visit) {
@@ -74,7 +77,7 @@ struct BiasIndex {
 };
 
 // Every requirement on the value's members that its header states.
-[[nodiscard]] ROTARY_API Status validate(const RelativeBias& bias);
+[[nodiscard]] ROTARY_API Status validate(const RelativeBias& bias) noexcept;
 
 // Requires a valid bias.
 [[nodiscard]] ROTARY_API std::int64_t head_count(const RelativeBias& bias) noexcept;
@@ -90,21 +93,22 @@ struct BiasIndex {
 inline constexpr double bias_error_bound = 0x1p-46;
 
 // Before it is rounded.
-[[nodiscard]] ROTARY_API Result<double> bias_at(const RelativeBias& bias, const BiasIndex& at);
+[[nodiscard]] ROTARY_API Result<double> bias_at(const RelativeBias& bias,
+                                                const BiasIndex& at) noexcept;
 
 // out[batch][head][row][column], the same for every batch row. An element depends on the bias, the
 // head and the two positions alone: one row of a decode step has the bits of that row of the whole.
 // On an error out is as it was.
 [[nodiscard]] ROTARY_API Status fill_bias(const ScoresView& out, const RelativeBias& bias,
-                                          const BiasRange& range);
+                                          const BiasRange& range) noexcept;
 [[nodiscard]] ROTARY_API Status fill_bias(const ScoresView& out, const RelativeBias& bias,
-                                          const BiasPositions& positions);
+                                          const BiasPositions& positions) noexcept;
 
 // One row, [batch, heads, 1, distances]: column c is the bias of key - query = first_distance + c.
 // All that N queries and keys need are the 2N - 1 from 1 - N on. Refused where
 // depends_on_distance_alone is false.
 [[nodiscard]] ROTARY_API Status fill_distances(const ScoresView& out, const RelativeBias& bias,
-                                               std::int64_t first_distance);
+                                               std::int64_t first_distance) noexcept;
 
 // Numbers that training would change: those of the learned parameters in the order of Describe.
 // Requires a valid bias.
@@ -116,10 +120,10 @@ inline constexpr double bias_error_bound = 0x1p-46;
 [[nodiscard]] ROTARY_API Status add_bias_gradient(std::span<double> gradients,
                                                   const RelativeBias& bias,
                                                   const ConstScoresView& d_bias,
-                                                  const BiasRange& range);
+                                                  const BiasRange& range) noexcept;
 [[nodiscard]] ROTARY_API Status add_bias_gradient(std::span<double> gradients,
                                                   const RelativeBias& bias,
                                                   const ConstScoresView& d_bias,
-                                                  const BiasPositions& positions);
+                                                  const BiasPositions& positions) noexcept;
 
 }  // namespace rotary

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors as values. Nothing in this library throws across its API, prints or aborts: a function
 // that can fail returns Status (no value) or Result<T>. The names are those of std::expected.
+//
+//   const Result<Frequencies> frequencies = make_frequencies(spec);
+//   if (!frequencies) return fail(frequencies.error().message);
+//   use(*frequencies);
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,11 @@
 // The whole C++ API: config -> RotarySpec -> Frequencies -> Rotations -> rotate, append, attend;
 // absolute and relative encodings, linear attention. With ROTARY_CORE_ONLY, as the build of the
 // library has it: RotarySpec -> Frequencies -> Rotations -> rotate.
+//
+//   const auto model = resolve(config_json);
+//   const auto frequencies = make_frequencies(model->rotary.front().spec);
+//   const auto rotations = make_rotations(*frequencies, ConsecutivePositions{.tokens = 5});
+//   rotate_qk(q, k, *rotations);
 #pragma once
 
 #include "rotary/describe.hpp"
@@ -9,7 +14,6 @@
 #include "rotary/frequencies.hpp"
 #include "rotary/ggml_angles.hpp"
 #include "rotary/instruction_set.hpp"
-#include "rotary/numeric_contract.hpp"
 #include "rotary/numerics.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/result.hpp"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RotarySpec: the parameters of one rotary embedding, as on a model card.
+//
+//   const RotarySpec spec{.head_dim = 128, .base = 500000.0, .pairing = Pairing::half};
 #pragma once
 
 #include <array>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotate: q' = A R(position) q, the one operation of rotary embedding, for any layout.
+//
+//   rotate(q, q, rotations);                                     // in place
+//   rotate(d_q, d_q, rotations, {.direction = Direction::transpose});  // its gradient
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sandwich: the inner product of two sinusoidal embeddings as a bias, nothing learned. Chi et al.
 // 2023 (arXiv 2212.10356), as NeMo computes it (sandwich_relative_position_embedding.py).
+//
+//   const RelativeBias bias = Sandwich{.dim = 128, .heads = 8};
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views of attention scores, of their biases or gradients, or of attention weights: one number for
 // each query and key of each head.
+//
+//   const ScoresExtents extents{.heads = 8, .queries = 4, .keys = 16};
+//   const ScoresView scores{data, DType::f32, extents, strides_bhqk(extents)};
 #pragma once
 
 #include <cstdint>
@@ -39,33 +42,7 @@ struct ScoresStrides {
           .query = extents.keys};
 }
 
-// data is aligned to the element size.
-struct ConstScoresView {
-  const void* data = nullptr;
-  DType dtype = {};  // no default: every call refuses a value that is no enumerator
-  ScoresExtents extents = {};
-  ScoresStrides strides = {};
-};
-
-// The same, to write.
-struct ScoresView {
-  void* data = nullptr;
-  DType dtype = {};
-  ScoresExtents extents = {};
-  ScoresStrides strides = {};
-
-  // NOLINTNEXTLINE(google-explicit-constructor): a view to write is also a view to read
-  operator ConstScoresView() const noexcept { return {data, dtype, extents, strides}; }
-};
-
-// A learned table, to read: [rows, columns], strides in elements.
-struct ConstMatrixView {
-  const void* data = nullptr;
-  DType dtype = {};
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t row_stride = 0;
-  std::int64_t column_stride = 1;
-};
+using ScoresView = StridedView<void, ScoresExtents, ScoresStrides>;
+using ConstScoresView = StridedView<const void, ScoresExtents, ScoresStrides>;
 
 }  // namespace rotary

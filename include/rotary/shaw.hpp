@@ -3,6 +3,9 @@
 // are multiplied with the query in the scores and added to the values. Shaw et al. 2018 (arXiv
 // 1803.02155), equations 3 and 4. Each query uses only the rows of the window; no vector is stored
 // for each pair of tokens.
+//
+//   const ShawTable keys{.window = {16, 16}, .table = {table, DType::f32, 33, 64, 64}};
+//   add_shaw_scores(scores, q, keys, {});
 #pragma once
 
 #include <cstdint>
@@ -13,6 +16,7 @@
 #include "rotary/result.hpp"
 #include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
+#include "rotary/tokens_view.hpp"
 
 namespace rotary {
 
@@ -29,36 +33,39 @@ struct ShawWindow {
 
 // The row of a relative position, which is the key's position minus the query's; any int64.
 [[nodiscard]] ROTARY_API Result<std::int64_t> shaw_row(std::int64_t relative_position,
-                                                       const ShawWindow& window);
+                                                       const ShawWindow& window) noexcept;
 
 struct ShawTable {
   ShawWindow window;
-  ConstMatrixView table;  // [window.rows(), features], shared by all heads
+  ConstTableView table;  // [window.rows(), features], shared by all heads
 };
 
 // scores[b][h][r][c] += Σ_f q[b][r][h][f] table[row of c - r][f], in double, rounded once. q are
-// the queries of these rows, scaled as for the scores. Its adjoint in q is shaw_values with the
+// the queries of these rows, scaled as for the scores. Its adjoint in q is add_shaw_values with the
 // gradient of the scores as weights.
-[[nodiscard]] ROTARY_API Status shaw_scores(const ScoresView& scores, const ConstHeadsView& q,
-                                            const ShawTable& keys, const BiasRange& range);
+[[nodiscard]] ROTARY_API Status add_shaw_scores(const ScoresView& scores, const ConstHeadsView& q,
+                                                const ShawTable& keys,
+                                                const BiasRange& range) noexcept;
 
 // out[b][r][h][f] += Σ_c weights[b][h][r][c] table[row of c - r][f], in double, rounded once. Its
-// adjoint in the weights is shaw_scores with the gradient of out as q.
-[[nodiscard]] ROTARY_API Status shaw_values(const HeadsView& out, const ConstScoresView& weights,
-                                            const ShawTable& values, const BiasRange& range);
+// adjoint in the weights is add_shaw_scores with the gradient of out as q.
+[[nodiscard]] ROTARY_API Status add_shaw_values(const HeadsView& out,
+                                                const ConstScoresView& weights,
+                                                const ShawTable& values,
+                                                const BiasRange& range) noexcept;
 
-// The gradient of a table, for shaw_scores and shaw_values: [window.rows()][features].
+// The gradient of a table, for add_shaw_scores and add_shaw_values: [window.rows()][features].
 struct ShawGradient {
   std::span<double> table;
   ShawWindow window;
 };
 
 // gradient.table[row][f] += Σ scores[b][h][r][c] vectors[b][r][h][f] over all pairs of query and
-// key that use the row, in a fixed order. For shaw_scores pass the gradient of the scores, and q;
-// for shaw_values the weights, and the gradient of out.
+// key that use the row, in a fixed order. For add_shaw_scores pass the gradient of the scores, and
+// q; for add_shaw_values the weights, and the gradient of out.
 [[nodiscard]] ROTARY_API Status add_shaw_gradient(const ShawGradient& gradient,
                                                   const ConstScoresView& scores,
                                                   const ConstHeadsView& vectors,
-                                                  const BiasRange& range);
+                                                  const BiasRange& range) noexcept;
 
 }  // namespace rotary

@@ -2,6 +2,9 @@
 // shift: takes rotated keys of a KV cache to other positions or other frequencies without their
 // unrotated values. For context shift, moved blocks, a change of base, LongRoPE from short to long,
 // dynamic NTK growth.
+//
+//   shift(k_cache, {frequencies, ConsecutivePositions{.first = 4096, .tokens = 128}},
+//         {frequencies, ConsecutivePositions{.first = 0, .tokens = 128}});
 #pragma once
 
 #include <cstdint>

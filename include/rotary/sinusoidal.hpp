@@ -2,6 +2,9 @@
 // Sinusoidal encodings: p(t) holds the sines and cosines of the angles t * inv_freq[k], and a token
 // at position t becomes x + p(t). Every table in use is one SinusoidalSpec; docs/theory/absolute.md
 // says which model uses which.
+//
+//   const auto table = make_sinusoidal({.dim = 512, .base = 10000.0, …}).value();
+//   fill_sinusoidal(rows, table, ConsecutivePositions{.tokens = 128});
 #pragma once
 
 #include <array>

@@ -2,6 +2,9 @@
 // The relative attention bias of T5: distances fall into buckets, one each while they are small,
 // logarithmically wider beyond, and each bucket has a learned number for each head. Raffel et al.
 // 2020 (arXiv 1910.10683), §2.1, as _relative_position_bucket of Transformers computes it.
+//
+//   const RelativeBias bias = T5Bias{.buckets = buckets, .table = weights};
+//   t5_bucket(-9, buckets);  // of a key nine tokens back
 #pragma once
 
 #include <cstdint>
@@ -11,6 +14,7 @@
 #include "rotary/export.h"
 #include "rotary/result.hpp"
 #include "rotary/scores_view.hpp"
+#include "rotary/tokens_view.hpp"
 
 namespace rotary {
 
@@ -37,18 +41,18 @@ struct T5Buckets {
 
 // In [0, buckets), of any relative position: where the key stands minus where the query stands.
 [[nodiscard]] ROTARY_API Result<std::int64_t> t5_bucket(std::int64_t relative_position,
-                                                        const T5Buckets& buckets);
+                                                        const T5Buckets& buckets) noexcept;
 
 // table[bucket][head]. T5 adds it to scores that are not divided by sqrt(head_dim).
 struct T5Bias {
   T5Buckets buckets;
-  ConstMatrixView table;  // [buckets, heads]; must live until the call that it is passed to returns
+  ConstTableView table;  // [buckets, heads]; must live until the call that it is passed to returns
 };
 
 template <>
 struct Describe<T5Bias> {
   static constexpr std::string_view name = "t5";
-  static std::int64_t heads(const T5Bias& of) noexcept { return of.table.columns; }
+  static std::int64_t heads(const T5Bias& of) noexcept { return of.table.features; }
   static std::int64_t units(const T5Bias&) noexcept { return 0; }
   template <class Self, class Visit>
   static void parameters(Self& self, Visit visit) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adapts a learned table to another length or grid than it was trained for, as vision transformers
 // do with images of another size.
+//
+//   interpolate_table(table_of_1024, table_of_512, LinearInterpolation{});
 #pragma once
 
 #include <cstdint>

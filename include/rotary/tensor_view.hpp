@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of the caller's queries or keys: a pointer, a type, four named extents, four strides.
+// Views of the caller's memory: a pointer, a type, named extents and strides.
 // Strides alone define the axis order, so [B,T,H,D], [B,H,T,D], packed [N,H,D] and a slice of a
 // fused QKV projection are all the same type.
+//
+//   const Extents extents{.batch = 1, .tokens = 5, .heads = 32, .features = 128};
+//   const HeadsView q{data, DType::bf16, extents, strides_bthd(extents)};
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 namespace rotary {
 
@@ -82,27 +86,26 @@ struct Strides {
           .head = extents.tokens * extents.features};
 }
 
-// Element (b, t, h, f) is at data + b*strides.batch + t*strides.token + h*strides.head +
-// f*strides.feature elements. data is aligned to the element size; a view reaches less than 2^62
-// bytes to either side of it.
-struct ConstHeadsView {
-  const void* data = nullptr;
+// Elements in the caller's memory: at data plus, for each axis, index * stride elements. data is
+// aligned to the element size; a view reaches less than 2^62 bytes to either side of it. Data:
+// void, or const void of a view to read.
+template <class Data, class ExtentsOf, class StridesOf>
+struct StridedView {
+  Data* data = nullptr;
   DType dtype = {};  // no default: every call refuses a value that is no enumerator
-  Extents extents = {};
-  Strides strides = {};
-
-  friend bool operator==(const ConstHeadsView&, const ConstHeadsView&) = default;
-};
-
-// The same, to write.
-struct HeadsView {
-  void* data = nullptr;
-  DType dtype = {};
-  Extents extents = {};
-  Strides strides = {};
+  ExtentsOf extents = {};
+  StridesOf strides = {};
 
   // NOLINTNEXTLINE(google-explicit-constructor): a view to write is also a view to read
-  operator ConstHeadsView() const noexcept { return {data, dtype, extents, strides}; }
+  operator StridedView<const Data, ExtentsOf, StridesOf>() const noexcept
+      requires(!std::is_const_v<Data>) {
+    return {data, dtype, extents, strides};
+  }
+  friend bool operator==(const StridedView&, const StridedView&) = default;
 };
+
+// Queries, keys or values: [batch, tokens, heads, features].
+using HeadsView = StridedView<void, Extents, Strides>;
+using ConstHeadsView = StridedView<const void, Extents, Strides>;
 
 }  // namespace rotary

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads for a program without a thread pool. A separate library, rotary::threads: the core starts
 // no thread.
+//
+//   const auto pool = Threads::start();
+//   rotate(q, q, rotations, {.executor = pool->executor()});
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TISA: translation-invariant self-attention, a sum of learned bumps over the distance for each
 // head. Wennberg & Henter 2021 (arXiv 2106.01950), equation 5.
+//
+//   const RelativeBias bias = Tisa{.kernels = 1, .a = {2.0}, .b = {0.5}, .c = {-3.0}};  // 1 head
 #pragma once
 
 #include <cstdint>
@@ -36,9 +38,21 @@ struct Describe<Tisa> {
                          .kind = ParameterKind::setting,
                          .meaning = "bumps of each head"},
           self.kernels);
-    visit(ParameterFacts{.name = "a", .shape = each, .meaning = "height of each bump"}, self.a);
-    visit(ParameterFacts{.name = "b", .shape = each, .meaning = "how narrow each bump is"}, self.b);
-    visit(ParameterFacts{.name = "c", .shape = each, .meaning = "distance of each bump, tokens"},
+    // tisa.py of ulmewennberg/tisa, _init_weights.
+    visit(ParameterFacts{.name = "a",
+                         .shape = each,
+                         .meaning = "height of each bump",
+                         .start = {StartKind::normal, 0.1, 0.01}},
+          self.a);
+    visit(ParameterFacts{.name = "b",
+                         .shape = each,
+                         .meaning = "how narrow each bump is",
+                         .start = {StartKind::normal, 0.1, 0.01}},
+          self.b);
+    visit(ParameterFacts{.name = "c",
+                         .shape = each,
+                         .meaning = "distance of each bump, tokens",
+                         .start = {StartKind::normal, 0, 5}},
           self.c);
   }
 };

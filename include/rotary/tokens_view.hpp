@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views for absolute encodings: embeddings [batch, tokens, features], and tables of rows [rows,
 // features] in which embeddings are looked up.
+//
+//   const TokenExtents extents{.batch = 1, .tokens = 5, .features = 512};
+//   const TokensView x{data, DType::f32, extents, strides_btd(extents)};
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "rotary/tensor_view.hpp"
 
@@ -33,52 +37,26 @@ struct TokenStrides {
   return {.batch = extents.tokens * extents.features, .token = extents.features};
 }
 
-// Element (b, t, f) is at data + b*strides.batch + t*strides.token + f*strides.feature elements.
-// data is aligned to the element size.
-struct ConstTokensView {
-  const void* data = nullptr;
-  DType dtype = {};  // no default: every call refuses a value that is no enumerator
-  TokenExtents extents = {};
-  TokenStrides strides = {};
+using TokensView = StridedView<void, TokenExtents, TokenStrides>;
+using ConstTokensView = StridedView<const void, TokenExtents, TokenStrides>;
 
-  friend bool operator==(const ConstTokensView&, const ConstTokensView&) = default;
-};
-
-// The same, to write.
-struct TokensView {
-  void* data = nullptr;
-  DType dtype = {};
-  TokenExtents extents = {};
-  TokenStrides strides = {};
-
-  // NOLINTNEXTLINE(google-explicit-constructor): a view to write is also a view to read
-  operator ConstTokensView() const noexcept { return {data, dtype, extents, strides}; }
-};
-
-// Element (r, f) is at data + r*row_stride + f*feature_stride elements: the weight of a torch
-// Embedding is {data, dtype, num_embeddings, embedding_dim, embedding_dim}.
-struct ConstTableView {
-  const void* data = nullptr;
+// A table [rows, features]. Element (r, f) is at data + r*row_stride + f*feature_stride elements:
+// the weight of a torch Embedding is {data, dtype, num_embeddings, embedding_dim, embedding_dim}.
+template <class Data>
+struct BasicTableView {
+  Data* data = nullptr;
   DType dtype = {};  // no default, as above
   std::int64_t rows = 0;
   std::int64_t features = 0;
   std::int64_t row_stride = 0;
   std::int64_t feature_stride = 1;
-};
-
-// The same, to write.
-struct TableView {
-  void* data = nullptr;
-  DType dtype = {};
-  std::int64_t rows = 0;
-  std::int64_t features = 0;
-  std::int64_t row_stride = 0;
-  std::int64_t feature_stride = 1;
 
   // NOLINTNEXTLINE(google-explicit-constructor): a view to write is also a view to read
-  operator ConstTableView() const noexcept {
+  operator BasicTableView<const Data>() const noexcept requires(!std::is_const_v<Data>) {
     return {data, dtype, rows, features, row_stride, feature_stride};
   }
 };
+using TableView = BasicTableView<void>;
+using ConstTableView = BasicTableView<const void>;
 
 }  // namespace rotary

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <numbers>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -47,6 +48,54 @@ std::vector<double> t5_start(const T5Encoding& t5, const ModelConfig& model,
   return table;
 }
 
+// Calls visit(facts, list) for each list of numbers, in the order of parameter_count.
+template <class Bias, class Visit>
+void for_each_list(Bias& bias, Visit visit) {
+  for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
+    if constexpr (std::is_same_v<std::remove_const_t<Member>, std::vector<double>>)
+      visit(facts, member);
+  });
+}
+
+// The bias of this name with its settings and empty lists.
+RelativeBias named_bias(const FormulaEncoding& formula) {
+  RelativeBias bias = relative_bias_named(formula.name).value();
+  for_each_parameter(bias, [&]<class Member>(const ParameterFacts&, Member& member) {
+    if constexpr (std::is_same_v<Member, std::int64_t>) member = formula.units;
+  });
+  return bias;
+}
+
+// Lists of one size for each of its parameters, one after the other.
+RelativeBias formula_bias(const FormulaEncoding& formula, std::span<const double> numbers) {
+  RelativeBias bias = named_bias(formula);
+  std::size_t lists = 0;
+  for_each_list(bias, [&](const ParameterFacts&, const std::vector<double>&) { ++lists; });
+  const std::size_t size = numbers.size() / lists;
+  for_each_list(bias, [&](const ParameterFacts&, std::vector<double>& list) {
+    list = copy(numbers.first(size));
+    numbers = numbers.subspan(size);
+  });
+  return bias;
+}
+
+double drawn(const ParameterStart& start, const Uniform& uniform) {
+  if (start.kind == StartKind::normal) return start.first + start.second * normal(uniform);
+  return start.first + (start.second - start.first) * uniform();
+}
+
+std::vector<double> formula_start(const FormulaEncoding& formula, const ModelConfig& model,
+                                  const Uniform& uniform) {
+  std::vector<double> numbers;
+  RelativeBias bias = named_bias(formula);
+  for_each_list(bias, [&](const ParameterFacts& facts, const std::vector<double>&) {
+    const bool has_units = facts.shape == ParameterShape::heads_by_units;
+    for (std::int64_t n = 0; n < model.heads * (has_units ? formula.units : 1); ++n)
+      numbers.push_back(drawn(facts.start, uniform));
+  });
+  return numbers;
+}
+
 // c, threshold, hidden_weight, hidden_bias, output_weight, output_bias.
 std::vector<double> fire_start(const FireEncoding& fire, const ModelConfig& model,
                                const Uniform& uniform) {
@@ -81,7 +130,7 @@ T5Bias make_t5(const T5Encoding& t5, const ModelConfig& model, std::span<const d
           .table = {.data = table.data(),
                     .dtype = DType::f64,
                     .rows = t5.buckets,
-                    .columns = model.heads,
+                    .features = model.heads,
                     .row_stride = model.heads}};
 }
 
@@ -89,26 +138,15 @@ T5Bias make_t5(const T5Encoding& t5, const ModelConfig& model, std::span<const d
 
 BiasParameters initial_parameters(const BiasEncoding& encoding, const ModelConfig& model,
                                   const Uniform& uniform) {
-  std::vector<double> start =
-      std::visit(Overloaded{
-                     [&](const T5Encoding& t5) { return t5_start(t5, model, uniform); },
-                     [&](const KerpleLogEncoding&) {
-                       std::vector<double> numbers;
-                       append_uniform(numbers, model.heads, {0, 2}, uniform);
-                       append_uniform(numbers, model.heads, {0, 1}, uniform);
-                       return numbers;
-                     },
-                     [&](const KerplePowerEncoding&) {
-                       std::vector<double> numbers;
-                       append_uniform(numbers, model.heads, {0, 1}, uniform);
-                       append_uniform(numbers, model.heads, {0, 2}, uniform);
-                       return numbers;
-                     },
-                     [&](const FireEncoding& fire) { return fire_start(fire, model, uniform); },
-                     [](const AlibiEncoding&) { return std::vector<double>(); },
-                     [](const SandwichEncoding&) { return std::vector<double>(); },
-                 },
-                 encoding);
+  std::vector<double> start = std::visit(
+      Overloaded{
+          [&](const T5Encoding& t5) { return t5_start(t5, model, uniform); },
+          [&](const FormulaEncoding& formula) { return formula_start(formula, model, uniform); },
+          [&](const FireEncoding& fire) { return fire_start(fire, model, uniform); },
+          [](const AlibiEncoding&) { return std::vector<double>(); },
+          [](const SandwichEncoding&) { return std::vector<double>(); },
+      },
+      encoding);
   std::vector<double> scale(start.size(), 1.0);
   if (const auto* fire = std::get_if<FireEncoding>(&encoding)) scale[1] = fire->threshold;
   constrain(encoding, start);
@@ -116,23 +154,22 @@ BiasParameters initial_parameters(const BiasEncoding& encoding, const ModelConfi
 }
 
 void constrain(const BiasEncoding& encoding, std::span<double> numbers) {
-  const auto half = static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  const auto middle = numbers.begin() + half;
-  if (std::holds_alternative<KerpleLogEncoding>(encoding)) {
-    const KerpleLog kept =
-        clamped(KerpleLog{.p = {numbers.begin(), middle}, .a = {middle, numbers.end()}});
-    std::ranges::copy(kept.a, std::ranges::copy(kept.p, numbers.begin()).out);
-  }
-  if (std::holds_alternative<KerplePowerEncoding>(encoding)) {
-    const KerplePower kept =
-        clamped(KerplePower{.a = {numbers.begin(), middle}, .p = {middle, numbers.end()}});
-    std::ranges::copy(kept.p, std::ranges::copy(kept.a, numbers.begin()).out);
-  }
+  const auto* formula = std::get_if<FormulaEncoding>(&encoding);
+  if (formula == nullptr) return;
+  RelativeBias kept = formula_bias(*formula, numbers);
+  std::visit(
+      [](auto& bias) {
+        if constexpr (requires { clamped(bias); }) bias = clamped(bias);
+      },
+      kept);
+  auto next = numbers.begin();
+  for_each_list(kept, [&](const ParameterFacts&, const std::vector<double>& list) {
+    next = std::ranges::copy(list, next).out;
+  });
 }
 
 RelativeBias make_bias(const BiasEncoding& encoding, const ModelConfig& model,
                        std::span<const double> numbers) {
-  const auto half = numbers.size() / 2;
   const bool causal = is_causal(model.task);
   return std::visit(
       Overloaded{
@@ -142,12 +179,7 @@ RelativeBias make_bias(const BiasEncoding& encoding, const ModelConfig& model,
                          .bias_max = alibi.bias_max,
                          .form = causal ? AlibiForm::causal : AlibiForm::symmetric};
           },
-          [&](const KerpleLogEncoding&) -> RelativeBias {
-            return KerpleLog{.p = copy(numbers.first(half)), .a = copy(numbers.subspan(half))};
-          },
-          [&](const KerplePowerEncoding&) -> RelativeBias {
-            return KerplePower{.a = copy(numbers.first(half)), .p = copy(numbers.subspan(half))};
-          },
+          [&](const FormulaEncoding& formula) { return formula_bias(formula, numbers); },
           [&](const FireEncoding& fire) -> RelativeBias { return make_fire(fire, model, numbers); },
           [&](const SandwichEncoding& sandwich) -> RelativeBias {
             return Sandwich{.dim = model.head_dim(), .base = sandwich.base, .heads = model.heads};

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -28,9 +29,12 @@ struct AlibiEncoding {
   double bias_max = 8;
 };
 
-// As the authors' code begins: p uniform in (0, 2), a uniform in (0, 1).
-struct KerpleLogEncoding {};
-struct KerplePowerEncoding {};
+// A bias that is a formula of the distance and of each head's numbers: KERPLE, TISA. The facts of
+// its parameters (rotary/describe.hpp) say where they begin.
+struct FormulaEncoding {
+  std::string name;        // of relative_bias_names()
+  std::int64_t units = 0;  // of a sum: TISA's kernels
+};
 
 // The network begins as torch's Linear does: uniform in ±1/sqrt(inputs).
 struct FireEncoding {
@@ -43,8 +47,8 @@ struct SandwichEncoding {
   double base = 0;
 };
 
-using BiasEncoding = std::variant<T5Encoding, AlibiEncoding, KerpleLogEncoding, KerplePowerEncoding,
-                                  FireEncoding, SandwichEncoding>;
+using BiasEncoding =
+    std::variant<T5Encoding, AlibiEncoding, FormulaEncoding, FireEncoding, SandwichEncoding>;
 
 // A number in (0, 1), another one at each call.
 using Uniform = std::function<double()>;

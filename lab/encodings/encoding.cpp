@@ -38,6 +38,7 @@ constexpr std::array named = std::to_array<NamedEncoding>({
     {"alibi", R"({"kind": "alibi", "bias_max": 8})", "a bias in proportion to the distance"},
     {"kerple_log", R"({"kind": "kerple_log"})", "a learned bias, -p ln(1 + a distance)"},
     {"kerple_power", R"({"kind": "kerple_power"})", "a learned bias, -a distance^p"},
+    {"tisa", R"({"kind": "tisa", "kernels": 5})", "a learned sum of bumps over the distance"},
     {"fire", R"({"kind": "fire", "width": 32, "c": 0.1, "threshold": 512})",
      "a small network of the distance relative to the query's position"},
     {"sandwich", R"({"kind": "sandwich", "base": 10000})",
@@ -108,8 +109,8 @@ std::optional<BiasEncoding> read_bias(JsonObject& settings, std::string_view kin
     return t5;
   }
   if (kind == "alibi") return AlibiEncoding{.bias_max = settings.number("bias_max")};
-  if (kind == "kerple_log") return KerpleLogEncoding{};
-  if (kind == "kerple_power") return KerplePowerEncoding{};
+  if (kind == "kerple_log" || kind == "kerple_power") return FormulaEncoding{std::string(kind)};
+  if (kind == "tisa") return FormulaEncoding{"tisa", settings.integer("kernels", 1)};
   if (kind == "sandwich") return SandwichEncoding{.base = settings.number("base")};
   if (kind == "fire") {
     return FireEncoding{.width = settings.integer("width", 1),

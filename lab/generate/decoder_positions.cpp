@@ -76,11 +76,11 @@ void DecoderPositions::read_shaw(const ShawEncoding& shaw, const Weights& weight
   for (std::int64_t layer = 0; layer < model_.layers; ++layer) {
     for (const char* name : {"shaw_keys", "shaw_values"}) {
       shaw_numbers_.push_back(weights.at(of_layer(name, layer)));
-      const ConstMatrixView table{.data = shaw_numbers_.back().data(),
-                                  .dtype = DType::f32,
-                                  .rows = window.rows(),
-                                  .columns = model_.head_dim(),
-                                  .row_stride = model_.head_dim()};
+      const ConstTableView table{.data = shaw_numbers_.back().data(),
+                                 .dtype = DType::f32,
+                                 .rows = window.rows(),
+                                 .features = model_.head_dim(),
+                                 .row_stride = model_.head_dim()};
       shaw_tables_.push_back({.window = window, .table = table});
     }
   }
@@ -144,7 +144,8 @@ std::optional<MappedAttention> DecoderPositions::mapped_attention() const {
   if (!map_) return std::nullopt;
   return MappedAttention{.map = *map_,
                          .frequencies = &*frequencies_,
-                         .scale = 1 / std::sqrt(static_cast<double>(model_.head_dim()))};
+                         .attend = {.scale = 1 / std::sqrt(static_cast<double>(model_.head_dim())),
+                                    .mask = {.order = AttentionOrder::causal}}};
 }
 
 }  // namespace rotary::lab

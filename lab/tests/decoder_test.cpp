@@ -308,10 +308,11 @@ TEST(ClippedAngle, MeetsLikeThePositionMap) {
       const auto v = at::randn({2, 41, 3, 16});
       const auto out = at::empty_like(v);
       const Frequencies frequencies = cli::value_or_fail(make_frequencies(clipped.spec));
-      cli::ok_or_fail(attend_mapped(heads_view(out), heads_view(q), heads_view(k), heads_view(v),
-                                    {.map = rotary::ClippedAngle{.max_angle = max_angle},
-                                     .frequencies = &frequencies,
-                                     .scale = 0.25}));
+      cli::ok_or_fail(
+          attend_mapped(heads_view(out), heads_view(q), heads_view(k), heads_view(v),
+                        {.map = rotary::ClippedAngle{.max_angle = max_angle},
+                         .frequencies = &frequencies,
+                         .attend = {.scale = 0.25, .mask = {.order = AttentionOrder::causal}}}));
       LayerTerms terms;
       terms.clip = make_angle_clip(clipped, 41, at::kDouble);
       terms.mask = at::full({41, 41}, -INFINITY, at::kDouble).triu(1);

@@ -217,17 +217,32 @@ TEST_P(Functions, BiasesOfKerpleFollowTheirFormulas) {
   };
   const auto distance = distances().abs();
   expect_same_bias(
-      KerpleLogEncoding{},
+      FormulaEncoding{"kerple_log"},
       [&](const Tensors& in) {
         return -column(in[0], 0) * (column(in[0], 1) * distance + 1).log();
       },
       numbers);
   expect_same_bias(
-      KerplePowerEncoding{},
+      FormulaEncoding{"kerple_power"},
       [&](const Tensors& in) {
         // 0^p has no derivative in torch.
         const auto power = (distance + distance.eq(0)).pow(column(in[0], 1));
         return -column(in[0], 0) * power * distance.ne(0);
+      },
+      numbers);
+}
+
+TEST_P(Functions, BiasOfTisaIsASumOfBumps) {
+  const std::int64_t kernels = 2;
+  const auto numbers = at::randn({3 * heads * kernels}, f64);
+  expect_same_bias(
+      FormulaEncoding{"tisa", kernels},
+      [&](const Tensors& in) {
+        const auto lists = in[0].view({3, heads, 1, 1, kernels});
+        const auto steps = at::arange(tokens, f64);
+        const auto delta = (steps.unsqueeze(0) - steps.unsqueeze(1)).view({1, tokens, tokens, 1});
+        const auto bumps = lists[0] * (-lists[1].abs() * (delta - lists[2]).square()).exp();
+        return bumps.sum(-1);
       },
       numbers);
 }

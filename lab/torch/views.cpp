@@ -54,13 +54,13 @@ TokensView tokens_view(const at::Tensor& tensor) {
           .batch = tensor.stride(0), .token = tensor.stride(1), .feature = tensor.stride(2)}};
 }
 
-ConstMatrixView matrix_view(const at::Tensor& tensor) {
+ConstTableView matrix_view(const at::Tensor& tensor) {
   return {.data = tensor.data_ptr(),
           .dtype = dtype_of(tensor),
           .rows = tensor.size(0),
-          .columns = tensor.size(1),
+          .features = tensor.size(1),
           .row_stride = tensor.stride(0),
-          .column_stride = tensor.stride(1)};
+          .feature_stride = tensor.stride(1)};
 }
 
 TableView table_view(const at::Tensor& tensor) {

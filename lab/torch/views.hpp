@@ -23,7 +23,7 @@ namespace rotary::lab {
 [[nodiscard]] TokensView tokens_view(const at::Tensor& tensor);
 
 // [rows, columns]
-[[nodiscard]] ConstMatrixView matrix_view(const at::Tensor& tensor);
+[[nodiscard]] ConstTableView matrix_view(const at::Tensor& tensor);
 [[nodiscard]] TableView table_view(const at::Tensor& tensor);
 
 }  // namespace rotary::lab

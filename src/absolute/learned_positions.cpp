@@ -34,7 +34,7 @@ std::int64_t row_of(const TableRows& rows, std::int64_t b, std::int64_t t) {
 
 bool repeats(const ConsecutivePositions&) { return false; }
 template <class Number>
-bool repeats(const PositionArray<Number>& indices) {
+bool repeats(const TokenArray<Number>& indices) {
   return indices.token_stride == 0;
 }
 
@@ -70,7 +70,7 @@ Status check_rows_exist(std::string_view name, const TableRows& rows, const Toke
 // name: the beginning of messages.
 Status check_indices(std::string_view name, const TableRows& rows, const TokenExtents& n,
                      std::int64_t count) {
-  if (std::holds_alternative<PositionArray<double>>(rows.indices)) {
+  if (std::holds_alternative<TokenArray<double>>(rows.indices)) {
     return invalid_argument(name, "indices must be int32, int64 or consecutive, got double");
   }
   if (auto status = check_positions(name, rows.indices, n); !status) return status;

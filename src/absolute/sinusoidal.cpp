@@ -143,7 +143,7 @@ Status check(const Task& task) {
                             "; got ", n.features);
   }
   if (auto status = check_positions(task.prefix, task.positions, n); !status) return status;
-  if (std::holds_alternative<PositionArray<double>>(task.positions)) {
+  if (std::holds_alternative<TokenArray<double>>(task.positions)) {
     if (auto status = check_inv_freq(task.sinusoidal); !status) return status;
   }
   if (!std::isfinite(task.embedding_scale)) {

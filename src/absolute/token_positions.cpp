@@ -14,7 +14,7 @@ namespace {
 // Consecutive positions occupy no memory: an empty view.
 ConstHeadsView elements_of(const ConsecutivePositions&) { return {}; }
 template <class Number>
-ConstHeadsView elements_of(const PositionArray<Number>& positions) {
+ConstHeadsView elements_of(const TokenArray<Number>& positions) {
   return without_unused_strides(ConstHeadsView{
       .data = positions.data,
       .dtype = sizeof(Number) == 4 ? DType::f32 : DType::f64,

@@ -51,20 +51,6 @@ Status check_memory(const ViewName& name, const View& view) {
 
 }  // namespace
 
-ConstHeadsView heads_view(const ConstTokensView& view) noexcept {
-  const auto& n = view.extents;
-  const auto& s = view.strides;
-  return without_unused_strides(ConstHeadsView{
-      .data = view.data,
-      .dtype = view.dtype,
-      .extents = {.batch = n.batch, .tokens = n.tokens, .heads = 1, .features = n.features},
-      .strides = {.batch = s.batch, .token = s.token, .feature = s.feature}});
-}
-
-ConstHeadsView heads_view(const ConstTableView& table) noexcept {
-  return heads_view(tokens_view(table));
-}
-
 TokensView tokens_view(const TableView& table) noexcept {
   return {.data = table.data,
           .dtype = table.dtype,

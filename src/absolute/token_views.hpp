@@ -9,13 +9,11 @@
 #include "rotary/result.hpp"
 #include "rotary/tensor_view.hpp"
 #include "rotary/tokens_view.hpp"
+#include "tensor/heads_views.hpp"
 
 namespace rotary {
 
-// Converts to views of one head, with strides of 0 along extents of 1, where they mean nothing. A
-// table becomes one batch row whose tokens are the table's rows.
-[[nodiscard]] ConstHeadsView heads_view(const ConstTokensView& view) noexcept;
-[[nodiscard]] ConstHeadsView heads_view(const ConstTableView& table) noexcept;
+// One batch row whose tokens are the table's rows.
 [[nodiscard]] TokensView tokens_view(const TableView& table) noexcept;
 [[nodiscard]] ConstTokensView tokens_view(const ConstTableView& table) noexcept;
 

@@ -35,11 +35,11 @@ Result<Positions> array_of(const rotary_positions& from) {
     return invalid_argument(
         "positions.first must be 0 unless kind is ROTARY_POSITIONS_CONSECUTIVE, got ", from.first);
   }
-  return Positions(PositionArray<Number>{.data = static_cast<const Number*>(from.data),
-                                         .batch = from.batch,
-                                         .tokens = from.tokens,
-                                         .batch_stride = from.batch_stride,
-                                         .token_stride = from.token_stride});
+  return Positions(TokenArray<Number>{.data = static_cast<const Number*>(from.data),
+                                      .batch = from.batch,
+                                      .tokens = from.tokens,
+                                      .batch_stride = from.batch_stride,
+                                      .token_stride = from.token_stride});
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ struct Validate {
 
 }  // namespace
 
-Status validate(const QueryTemperature& temperature) {
+Status validate(const QueryTemperature& temperature) noexcept {
   return guarded([&]() -> Status { return std::visit(Validate{}, temperature); });
 }
 

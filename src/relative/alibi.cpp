@@ -113,14 +113,15 @@ void AlibiEvaluator::add_gradient(std::span<double> sums, const Upstream& upstre
 
 }  // namespace relative
 
-Result<std::vector<double>> alibi_slopes(const Alibi& alibi) {
+Result<std::vector<double>> alibi_slopes(const Alibi& alibi) noexcept {
   return guarded([&]() -> Result<std::vector<double>> {
     if (auto status = relative::check(alibi); !status) return status.error();
     return relative::slopes_of(alibi);
   });
 }
 
-Status alibi_key_positions(std::span<std::int64_t> positions, std::span<const std::uint8_t> mask) {
+Status alibi_key_positions(std::span<std::int64_t> positions,
+                           std::span<const std::uint8_t> mask) noexcept {
   return guarded([&]() -> Status {
     if (positions.size() != mask.size()) {
       return invalid_argument("positions must be one for each of ", mask.size(),

@@ -132,12 +132,12 @@ Status accumulate(std::span<double> gradients, const RelativeBias& bias,
 }  // namespace relative
 
 Status add_bias_gradient(std::span<double> gradients, const RelativeBias& bias,
-                         const ConstScoresView& d_bias, const BiasRange& range) {
+                         const ConstScoresView& d_bias, const BiasRange& range) noexcept {
   return relative::accumulate(gradients, bias, d_bias, range);
 }
 
 Status add_bias_gradient(std::span<double> gradients, const RelativeBias& bias,
-                         const ConstScoresView& d_bias, const BiasPositions& positions) {
+                         const ConstScoresView& d_bias, const BiasPositions& positions) noexcept {
   return relative::accumulate(gradients, bias, d_bias, positions);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/message.hpp"
+#include "tensor/heads_views.hpp"
 #include "tensor/overlap.hpp"
 
 namespace rotary::relative {
@@ -61,9 +62,9 @@ struct Describe {
   std::string operator()(const ConstHeadsView& view) const {
     return message("extents ", describe(view.extents), " with strides ", describe(view.strides));
   }
-  std::string operator()(const ConstMatrixView& view) const {
-    return message("rows ", view.rows, ", columns ", view.columns, " with strides row ",
-                   view.row_stride, ", column ", view.column_stride);
+  std::string operator()(const ConstTableView& view) const {
+    return message("rows ", view.rows, ", columns ", view.features, " with strides row ",
+                   view.row_stride, ", column ", view.feature_stride);
   }
 };
 
@@ -74,41 +75,28 @@ std::string NamedView::shape() const { return std::visit(Describe{}, view); }
 ScoresView with_used_strides(ScoresView view) noexcept { return of_scores(view); }
 ConstScoresView with_used_strides(ConstScoresView view) noexcept { return of_scores(view); }
 
-ConstMatrixView with_used_strides(ConstMatrixView view) noexcept {
-  keep_used_strides({{view.rows, view.row_stride}, {view.columns, view.column_stride}});
+ConstTableView with_used_strides(ConstTableView view) noexcept {
+  keep_used_strides({{view.rows, view.row_stride}, {view.features, view.feature_stride}});
   return view;
 }
 
 NamedView named(std::string_view name, const ConstScoresView& view) {
-  const auto& [n, s] = std::pair(view.extents, view.strides);
-  return {.name = name,
-          .memory = with_used_strides(ConstHeadsView{
-              .data = view.data,
-              .dtype = view.dtype,
-              .extents = {n.batch, n.queries, n.heads, n.keys},
-              .strides = {.batch = s.batch, .token = s.query, .head = s.head, .feature = s.key}}),
-          .view = view};
+  return {.name = name, .memory = with_used_strides(heads_view(view)), .view = view};
 }
 
 NamedView named(std::string_view name, const ConstHeadsView& view) {
   return {.name = name, .memory = with_used_strides(view), .view = view};
 }
 
-NamedView named(std::string_view name, const ConstMatrixView& view) {
-  return {.name = name,
-          .memory = with_used_strides(
-              ConstHeadsView{.data = view.data,
-                             .dtype = view.dtype,
-                             .extents = {.tokens = view.rows, .heads = 1, .features = view.columns},
-                             .strides = {.token = view.row_stride, .feature = view.column_stride}}),
-          .view = view};
+NamedView named(std::string_view name, const ConstTableView& view) {
+  return {.name = name, .memory = with_used_strides(heads_view(view)), .view = view};
 }
 
 NamedView named(std::string_view name, std::span<double> values) {
-  return named(name, ConstMatrixView{.data = values.data(),
-                                     .dtype = DType::f64,
-                                     .rows = 1,
-                                     .columns = static_cast<std::int64_t>(values.size())});
+  return named(name, ConstTableView{.data = values.data(),
+                                    .dtype = DType::f64,
+                                    .rows = 1,
+                                    .features = static_cast<std::int64_t>(values.size())});
 }
 
 Status check_memory(const NamedView& view) {

@@ -12,6 +12,7 @@
 #include "rotary/result.hpp"
 #include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
+#include "rotary/tokens_view.hpp"
 #include "tensor/view_checks.hpp"
 
 namespace rotary::relative {
@@ -20,14 +21,14 @@ namespace rotary::relative {
 struct NamedView {
   std::string_view name;
   ConstHeadsView memory;
-  std::variant<ConstScoresView, ConstHeadsView, ConstMatrixView> view;
+  std::variant<ConstScoresView, ConstHeadsView, ConstTableView> view;
 
   [[nodiscard]] std::string shape() const;  // as messages show it
 };
 
 [[nodiscard]] NamedView named(std::string_view name, const ConstScoresView& view);
 [[nodiscard]] NamedView named(std::string_view name, const ConstHeadsView& view);
-[[nodiscard]] NamedView named(std::string_view name, const ConstMatrixView& view);
+[[nodiscard]] NamedView named(std::string_view name, const ConstTableView& view);
 [[nodiscard]] NamedView named(std::string_view name, std::span<double> values);
 
 // A known dtype, extents of 0 or more, a span that fits the address space, aligned memory.
@@ -49,7 +50,7 @@ struct NamedView {
 using rotary::with_used_strides;
 [[nodiscard]] ScoresView with_used_strides(ScoresView view) noexcept;
 [[nodiscard]] ConstScoresView with_used_strides(ConstScoresView view) noexcept;
-[[nodiscard]] ConstMatrixView with_used_strides(ConstMatrixView view) noexcept;
+[[nodiscard]] ConstTableView with_used_strides(ConstTableView view) noexcept;
 
 [[nodiscard]] inline bool is_empty(const ScoresExtents& n) noexcept {
   return n.batch == 0 || n.heads == 0 || n.queries == 0 || n.keys == 0;

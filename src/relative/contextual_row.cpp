@@ -30,10 +30,10 @@ TablePlace place_of(double position) noexcept {
 
 Status check_cope(const ConstScoresView& scores, const ConstHeadsView& q, const Cope& cope) {
   if (auto status = check_same_rows("q", scores, q); !status) return status;
-  if (cope.table.rows < 1 || cope.table.columns != q.extents.features) {
+  if (cope.table.rows < 1 || cope.table.features != q.extents.features) {
     return invalid_argument("the table must have at least one row of ", q.extents.features,
                             " features, got rows ", cope.table.rows, ", columns ",
-                            cope.table.columns);
+                            cope.table.features);
   }
   return check_memory(named("table", cope.table));
 }
@@ -42,9 +42,9 @@ Status check_cope(const ConstScoresView& scores, const ConstHeadsView& q, const 
 ContextualRow::ContextualRow(const Cope& cope, const ConstScoresView& scores)
     : table_rows_(std::min(cope.table.rows, scores.extents.keys + 1)),
       last_position_(static_cast<double>(cope.table.rows - 1)),
-      table_(to_size(table_rows_ * cope.table.columns)),
+      table_(to_size(table_rows_ * cope.table.features)),
       columns_(table_.size()),
-      query_(to_size(cope.table.columns)),
+      query_(to_size(cope.table.features)),
       products_(to_size(table_rows_)),
       gates_(to_size(scores.extents.keys)),
       places_(to_size(scores.extents.keys)) {

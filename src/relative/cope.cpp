@@ -65,7 +65,7 @@ Status check_gradients(const CopeGradients& gradients, const CopeInputs& inputs,
                             named("inputs.q", inputs.q).shape());
   }
   const auto wanted =
-      static_cast<std::size_t>(cope.table.rows) * static_cast<std::size_t>(cope.table.columns);
+      static_cast<std::size_t>(cope.table.rows) * static_cast<std::size_t>(cope.table.features);
   if (gradients.table.size() != wanted) {
     return invalid_argument("gradients.table must have ", wanted, " numbers, as the table, got ",
                             gradients.table.size());
@@ -137,7 +137,7 @@ class RowGradient {
 }  // namespace relative
 
 Status add_cope(const ScoresView& scores, const ConstHeadsView& q, const Cope& cope,
-                const BiasRange& range) {
+                const BiasRange& range) noexcept {
   return guarded([&]() -> Status {
     if (auto status = relative::check_forward(scores, q, cope); !status) return status;
     const auto positions = relative::causal_positions(scores.extents, range);
@@ -157,7 +157,7 @@ Status add_cope(const ScoresView& scores, const ConstHeadsView& q, const Cope& c
 }
 
 Status add_cope_gradient(const CopeGradients& gradients, const CopeInputs& inputs, const Cope& cope,
-                         const ConstScoresView& d_scores, const BiasRange& range) {
+                         const ConstScoresView& d_scores, const BiasRange& range) noexcept {
   return guarded([&]() -> Status {
     if (auto status = relative::check_gradients(gradients, inputs, cope, d_scores); !status)
       return status;

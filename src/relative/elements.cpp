@@ -160,12 +160,12 @@ void add_features(const HeadsView& view, const ScoreIndex& at,
   }
 }
 
-void load_row(std::span<double> row_values, const ConstMatrixView& table,
+void load_row(std::span<double> row_values, const ConstTableView& table,
               std::int64_t row) noexcept {
   std::int64_t element = row * table.row_stride;
   for (double& value : row_values) {
     value = load(table.data, table.dtype, element);
-    element += table.column_stride;
+    element += table.feature_stride;
   }
 }
 

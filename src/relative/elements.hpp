@@ -9,6 +9,7 @@
 
 #include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
+#include "rotary/tokens_view.hpp"
 
 namespace rotary::relative {
 
@@ -53,7 +54,6 @@ void add_features(const HeadsView& view, const ScoreIndex& at,
                   std::span<const double> features) noexcept;
 
 // Row `row` of a table.
-void load_row(std::span<double> row_values, const ConstMatrixView& table,
-              std::int64_t row) noexcept;
+void load_row(std::span<double> row_values, const ConstTableView& table, std::int64_t row) noexcept;
 
 }  // namespace rotary::relative

@@ -211,16 +211,17 @@ Status fill(const ScoresView& out, const RelativeBias& bias, const Where& where)
 }  // namespace
 }  // namespace relative
 
-Status fill_bias(const ScoresView& out, const RelativeBias& bias, const BiasRange& range) {
+Status fill_bias(const ScoresView& out, const RelativeBias& bias, const BiasRange& range) noexcept {
   return relative::fill(out, bias, range);
 }
 
-Status fill_bias(const ScoresView& out, const RelativeBias& bias, const BiasPositions& positions) {
+Status fill_bias(const ScoresView& out, const RelativeBias& bias,
+                 const BiasPositions& positions) noexcept {
   return relative::fill(out, bias, positions);
 }
 
 Status fill_distances(const ScoresView& out, const RelativeBias& bias,
-                      std::int64_t first_distance) {
+                      std::int64_t first_distance) noexcept {
   return guarded([&]() -> Status {
     if (!depends_on_distance_alone(bias)) {
       return invalid_argument("the bias must depend on key - query alone, got ", to_string(bias),

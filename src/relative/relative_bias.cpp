@@ -45,7 +45,7 @@ std::string_view to_string(const RelativeBias& bias) noexcept {
   return names<RelativeBiases>[bias.index()];
 }
 
-Status validate(const RelativeBias& bias) {
+Status validate(const RelativeBias& bias) noexcept {
   return guarded([&]() -> Status {
     return std::visit([](const auto& encoding) { return relative::check(encoding); }, bias);
   });
@@ -69,8 +69,8 @@ std::int64_t parameter_count(const RelativeBias& bias) noexcept {
         Describe<Encoding>::parameters(
             encoding, [&]<class Member>(const ParameterFacts& facts, const Member& member) {
               if (facts.kind != ParameterKind::learned) return;
-              if constexpr (std::is_same_v<Member, ConstMatrixView>)
-                count += member.rows * member.columns;
+              if constexpr (std::is_same_v<Member, ConstTableView>)
+                count += member.rows * member.features;
               else
                 count += count_of(encoding, facts);
             });
@@ -79,7 +79,7 @@ std::int64_t parameter_count(const RelativeBias& bias) noexcept {
       bias);
 }
 
-Result<double> bias_at(const RelativeBias& bias, const BiasIndex& at) {
+Result<double> bias_at(const RelativeBias& bias, const BiasIndex& at) noexcept {
   return guarded([&]() -> Result<double> {
     if (auto status = validate(bias); !status) return status.error();
     const std::int64_t heads = head_count(bias);

@@ -46,8 +46,8 @@ ReachedRows reached(const ShawWindow& window, const ScoresExtents& n,
   return {.first = first, .count = last - first + 1};
 }
 
-void read(ReachedRows& rows, const ConstMatrixView& table) {
-  rows.features = table.columns;
+void read(ReachedRows& rows, const ConstTableView& table) {
+  rows.features = table.features;
   rows.values.resize(to_size(rows.count * rows.features));
   for (std::int64_t i = 0; i < rows.count; ++i) {
     const auto row =
@@ -79,10 +79,10 @@ Status check_window(const ShawWindow& window) {
 
 Status check_table(const ShawTable& table, std::int64_t features) {
   if (auto status = check_window(table.window); !status) return status;
-  if (table.table.rows != table.window.rows() || table.table.columns != features) {
+  if (table.table.rows != table.window.rows() || table.table.features != features) {
     return invalid_argument("the table must have left + right + 1 = ", table.window.rows(),
                             " rows of ", features, " features, got rows ", table.table.rows,
-                            ", columns ", table.table.columns);
+                            ", columns ", table.table.features);
   }
   return check_memory(named("table", table.table));
 }
@@ -210,15 +210,15 @@ void add_table_gradient(std::span<double> table, const Block& block, const Reach
 
 using relative::named;
 
-Result<std::int64_t> shaw_row(std::int64_t relative_position, const ShawWindow& window) {
+Result<std::int64_t> shaw_row(std::int64_t relative_position, const ShawWindow& window) noexcept {
   return guarded([&]() -> Result<std::int64_t> {
     if (auto status = relative::check_window(window); !status) return status.error();
     return relative::row_of(window, relative_position);
   });
 }
 
-Status shaw_scores(const ScoresView& scores, const ConstHeadsView& q, const ShawTable& keys,
-                   const BiasRange& range) {
+Status add_shaw_scores(const ScoresView& scores, const ConstHeadsView& q, const ShawTable& keys,
+                       const BiasRange& range) noexcept {
   return guarded([&]() -> Status {
     if (auto status = check_apart(named("scores", scores), named("q", q)); !status) return status;
     if (auto status = relative::check_same_rows("q", scores, q); !status) return status;
@@ -237,8 +237,8 @@ Status shaw_scores(const ScoresView& scores, const ConstHeadsView& q, const Shaw
   });
 }
 
-Status shaw_values(const HeadsView& out, const ConstScoresView& weights, const ShawTable& values,
-                   const BiasRange& range) {
+Status add_shaw_values(const HeadsView& out, const ConstScoresView& weights,
+                       const ShawTable& values, const BiasRange& range) noexcept {
   return guarded([&]() -> Status {
     if (auto status = check_apart(named("out", out), named("weights", weights)); !status)
       return status;
@@ -259,7 +259,7 @@ Status shaw_values(const HeadsView& out, const ConstScoresView& weights, const S
 }
 
 Status add_shaw_gradient(const ShawGradient& gradient, const ConstScoresView& scores,
-                         const ConstHeadsView& vectors, const BiasRange& range) {
+                         const ConstHeadsView& vectors, const BiasRange& range) noexcept {
   return guarded([&]() -> Status {
     if (auto status = relative::check_window(gradient.window); !status) return status;
     for (const auto& source : {named("scores", scores), named("vectors", vectors)}) {

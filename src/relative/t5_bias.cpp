@@ -102,10 +102,10 @@ std::int64_t bucket_of(std::int64_t relative_position, const T5Buckets& buckets)
 
 Status check(const T5Bias& bias) {
   if (auto status = check_buckets(bias.buckets); !status) return status;
-  if (bias.table.rows != bias.buckets.buckets || bias.table.columns < 1) {
+  if (bias.table.rows != bias.buckets.buckets || bias.table.features < 1) {
     return invalid_argument("the table must have ", bias.buckets.buckets,
                             " rows, one for each bucket, and a column for each head, got rows ",
-                            bias.table.rows, ", columns ", bias.table.columns);
+                            bias.table.rows, ", columns ", bias.table.features);
   }
   return check_memory(named("table", bias.table));
 }
@@ -115,19 +115,19 @@ double T5Evaluator::shared_term(const PairOfPositions& pair) const noexcept {
 }
 
 double T5Evaluator::value(std::int64_t head, double term) const noexcept {
-  const ConstMatrixView& table = bias_.table;
+  const ConstTableView& table = bias_.table;
   const auto bucket = static_cast<std::int64_t>(term);
-  return load(table.data, table.dtype, bucket * table.row_stride + head * table.column_stride);
+  return load(table.data, table.dtype, bucket * table.row_stride + head * table.feature_stride);
 }
 
 void T5Evaluator::add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept {
   const auto bucket = static_cast<std::int64_t>(upstream.term);
-  sums[to_size(bucket * bias_.table.columns + upstream.head)] += upstream.gradient;
+  sums[to_size(bucket * bias_.table.features + upstream.head)] += upstream.gradient;
 }
 
 }  // namespace relative
 
-Result<std::int64_t> t5_bucket(std::int64_t relative_position, const T5Buckets& buckets) {
+Result<std::int64_t> t5_bucket(std::int64_t relative_position, const T5Buckets& buckets) noexcept {
   return guarded([&]() -> Result<std::int64_t> {
     if (auto status = relative::check_buckets(buckets); !status) return status.error();
     return relative::bucket_of(relative_position, buckets);

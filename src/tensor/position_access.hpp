@@ -12,7 +12,7 @@ namespace rotary {
 [[nodiscard]] inline std::int64_t batch_of(const ConsecutivePositions&) noexcept { return 1; }
 
 template <class Number>
-[[nodiscard]] std::int64_t batch_of(const PositionArray<Number>& positions) noexcept {
+[[nodiscard]] std::int64_t batch_of(const TokenArray<Number>& positions) noexcept {
   return positions.batch;
 }
 
@@ -34,7 +34,7 @@ template <class Number>
 }
 
 template <class Number>
-[[nodiscard]] Number number_at(const PositionArray<Number>& positions, std::int64_t b,
+[[nodiscard]] Number number_at(const TokenArray<Number>& positions, std::int64_t b,
                                std::int64_t t) noexcept {
   return positions.data[b * positions.batch_stride + t * positions.token_stride];
 }

@@ -11,6 +11,7 @@
 
 #include "base/message.hpp"
 #include "rotary/tensor_view.hpp"
+#include "tensor/heads_views.hpp"
 #include "tensor/overlap.hpp"
 #include "tensor/position_access.hpp"
 #include "tensor/view_checks.hpp"
@@ -27,19 +28,8 @@ Status validate(const ConsecutivePositions& positions) {
   return {};
 }
 
-// The array as a view, so that strides are checked in one place. Requires an array with elements.
 template <class Number>
-ConstHeadsView view_of(const PositionArray<Number>& positions) {
-  static_assert(sizeof(Number) == 4 || sizeof(Number) == 8);
-  return {
-      .data = positions.data,
-      .dtype = sizeof(Number) == 4 ? DType::f32 : DType::f64,
-      .extents = {.batch = positions.batch, .tokens = positions.tokens, .heads = 1, .features = 1},
-      .strides = {.batch = positions.batch_stride, .token = positions.token_stride}};
-}
-
-template <class Number>
-Status validate_data(const PositionArray<Number>& positions) {
+Status validate_data(const TokenArray<Number>& positions) {
   if (positions.data == nullptr) {
     return invalid_argument("positions must point to data, got null for ", positions.tokens,
                             " tokens");
@@ -54,7 +44,7 @@ Status validate_data(const PositionArray<Number>& positions) {
         "batch_stride of positions must not be 0 for a batch of more than one, got batch ",
         positions.batch, "; a batch of 1 serves every batch row");
   }
-  if (!address_range(view_of(positions))) {
+  if (!address_range(heads_view(positions))) {
     return invalid_argument("positions must span less than 2^62 bytes, got batch ", positions.batch,
                             " and ", positions.tokens, " tokens with strides ",
                             positions.batch_stride, " and ", positions.token_stride);
@@ -66,8 +56,7 @@ Status validate_data(const PositionArray<Number>& positions) {
 // called only then. A stride of 0 repeats one value, so one check suffices and tokens may be any
 // number.
 template <class Number, class Accepts, class Requirement>
-Status check_values(const PositionArray<Number>& positions, Accepts accepts,
-                    Requirement requirement) {
+Status check_values(const TokenArray<Number>& positions, Accepts accepts, Requirement requirement) {
   const std::int64_t tokens = positions.token_stride == 0 ? 1 : positions.tokens;
   for (std::int64_t batch = 0; batch < positions.batch; ++batch) {
     for (std::int64_t token = 0; token < tokens; ++token) {
@@ -81,17 +70,19 @@ Status check_values(const PositionArray<Number>& positions, Accepts accepts,
 }
 
 template <class Integer>
-Status validate_values(const PositionArray<Integer>&) {
+Status validate_values(const TokenArray<Integer>&) {
   return {};
 }
 
-Status validate_values(const PositionArray<double>& positions) {
+Status validate_values(const TokenArray<double>& positions) {
   const auto fits = [](double position) { return position >= -0x1p63 && position < 0x1p63; };
   return check_values(positions, fits, [] { return "finite and in [-2^63, 2^63)"; });
 }
 
 template <class Number>
-Status validate(const PositionArray<Number>& positions) {
+Status validate(const TokenArray<Number>& positions) {
+  if (positions.axes != 1)
+    return invalid_argument("positions must have 1 axis, got ", positions.axes);
   if (positions.batch < 1 || positions.tokens < 1) return {};
   if (auto status = validate_data(positions); !status) return status;
   return validate_values(positions);
@@ -109,7 +100,7 @@ Status check_within(const ConsecutivePositions& positions, const ContextRange& c
 }
 
 template <class Number>
-Status check_within(const PositionArray<Number>& positions, const ContextRange& contexts) {
+Status check_within(const TokenArray<Number>& positions, const ContextRange& contexts) {
   if (positions.batch < 1 || positions.tokens < 1) return {};
   const auto last = static_cast<double>(contexts.last);
   const auto fits = [&](Number position) {
@@ -137,10 +128,10 @@ Status check_int32(const ConsecutivePositions& positions) {
                           " tokens from ", positions.first);
 }
 
-Status check_int32(const PositionArray<std::int32_t>&) { return {}; }
+Status check_int32(const TokenArray<std::int32_t>&) { return {}; }
 
 template <class Number>
-Status check_int32(const PositionArray<Number>& positions) {
+Status check_int32(const TokenArray<Number>& positions) {
   if (positions.batch < 1 || positions.tokens < 1) return {};
   const auto fits = [](Number position) { return is_int32(position); };
   return check_values(positions, fits, [] { return int32_positions; });
@@ -149,9 +140,10 @@ Status check_int32(const PositionArray<Number>& positions) {
 Status check_memory(const ConsecutivePositions&, const ConstHeadsView&) { return {}; }
 
 template <class Number>
-Status check_memory(const PositionArray<Number>& positions, const ConstHeadsView& memory) {
+Status check_memory(const TokenArray<Number>& positions, const ConstHeadsView& memory) {
   if (positions.batch < 1 || positions.tokens < 1) return {};
-  if (find_overlap(without_unused_strides(view_of(positions)), memory) == Overlap::none) return {};
+  if (find_overlap(without_unused_strides(heads_view(positions)), memory) == Overlap::none)
+    return {};
   return invalid_argument(
       "memory must share no element with positions, got memory that overlaps "
       "them or cannot be told from them");

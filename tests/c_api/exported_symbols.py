@@ -11,6 +11,16 @@ import re
 import subprocess
 import sys
 
+# Names of the public headers for what the linker spells out.
+ALIASES = {
+    f"rotary::StridedView<void{const}, rotary::{axes}Extents, rotary::{axes}Strides>":
+        f"rotary::{prefix}{name}View"
+    for const, prefix in (("", ""), (" const", "Const"))
+    for axes, name in (("", "Heads"), ("Token", "Tokens"), ("Scores", "Scores"))
+} | {
+    "rotary::BasicTableView<void>": "rotary::TableView",
+    "rotary::BasicTableView<void const>": "rotary::ConstTableView",
+}
 DECLARED = re.compile(r"\b(rotary_\w+)\s*\(")
 
 
@@ -19,7 +29,10 @@ def exported(library):
     command = ["nm", "--dynamic", "--defined-only", "--demangle", "--format=posix", library]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     # "name type value size", where the name may hold spaces; constructors have one name twice.
-    return {re.sub(r" [A-Za-z](?: [0-9a-f]+){0,2}$", "", line.rstrip()) for line in lines}
+    names = {re.sub(r" [A-Za-z](?: [0-9a-f]+){0,2}$", "", line.rstrip()) for line in lines}
+    for spelled, alias in ALIASES.items():
+        names = {name.replace(spelled, alias) for name in names}
+    return names
 
 
 def listed(path):

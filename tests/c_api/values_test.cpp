@@ -45,9 +45,9 @@ template <class Number>
 void expect_array(std::int32_t kind) {
   const Number data = 0;
   rotary_positions positions = ROTARY_POSITIONS_INIT;
-  const PositionArray<Number> defaults;
+  const TokenArray<Number> defaults;
   positions.kind = kind;
-  auto got = std::get<PositionArray<Number>>(value_of(c_api::positions(&positions)));
+  auto got = std::get<TokenArray<Number>>(value_of(c_api::positions(&positions)));
   EXPECT_EQ(got.batch, defaults.batch);
   EXPECT_EQ(got.token_stride, defaults.token_stride);
   positions.data = &data;
@@ -55,7 +55,7 @@ void expect_array(std::int32_t kind) {
   positions.tokens = 3;
   positions.batch_stride = -4;
   positions.token_stride = 5;
-  got = std::get<PositionArray<Number>>(value_of(c_api::positions(&positions)));
+  got = std::get<TokenArray<Number>>(value_of(c_api::positions(&positions)));
   EXPECT_EQ(got.data, &data);
   EXPECT_EQ(got.batch, 2);
   EXPECT_EQ(got.tokens, 3);
@@ -151,7 +151,7 @@ TEST(CValues, RotateOptions) {
   EXPECT_EQ(got.executor.concurrency, 7);
 }
 
-TEST(CValues, SlotMap) {
+TEST(CValues, TokenArray) {
   const std::int64_t data = 0;
   const rotary_slots slots = {.struct_size = sizeof slots,
                               .kind = ROTARY_SLOTS_INT64,
@@ -162,7 +162,7 @@ TEST(CValues, SlotMap) {
                               .tokens = 3,
                               .batch_stride = 4,
                               .token_stride = -5};
-  const auto got = std::get<SlotMap<std::int64_t>>(value_of(c_api::slots(&slots)));
+  const auto got = std::get<TokenArray<std::int64_t>>(value_of(c_api::slots(&slots)));
   EXPECT_EQ(got.data, &data);
   EXPECT_EQ(got.batch, 2);
   EXPECT_EQ(got.tokens, 3);

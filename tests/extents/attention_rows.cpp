@@ -120,9 +120,12 @@ Row mapped_row(const PositionMap& map, Named named) {
             const Operands of = operands(n);
             const AttentionSequence one{.queries = std::min<std::int64_t>(n[1], 1),
                                         .keys = std::min<std::int64_t>(n[4], 1)};
-            MappedAttention options{.map = map, .frequencies = &frequencies_of_4(), .scale = 1};
-            if (named == Named::one) options.sequences = {&one, 1};
-            options.log_sum_exp = scores({n[0], n[2], n[1], 1});
+            MappedAttention options{
+                .map = map,
+                .frequencies = &frequencies_of_4(),
+                .attend = {.scale = 1, .mask = {.order = AttentionOrder::causal}}};
+            if (named == Named::one) options.attend.sequences = {&one, 1};
+            options.attend.log_sum_exp = scores({n[0], n[2], n[1], 1});
             return attend_mapped(of.out, of.q, of.k, of.v, options);
           }};
 }

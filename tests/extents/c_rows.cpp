@@ -44,7 +44,7 @@ const rotary_frequencies* frequencies() {
 }
 
 rotary_positions c_positions(std::int64_t batch, std::int64_t count) {
-  const PositionArray<std::int64_t> of = positions<std::int64_t>(batch, count);
+  const TokenArray<std::int64_t> of = positions<std::int64_t>(batch, count);
   return {sizeof(rotary_positions), ROTARY_POSITIONS_INT64, 0, 0, of.data, of.batch, count,
           of.batch_stride,          of.token_stride};
 }

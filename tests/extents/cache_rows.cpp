@@ -21,7 +21,7 @@ KvCache cache_of(Sizes n) {
 
 // Every token in the same slot or, if that is negative, in no slot.
 template <class Number>
-SlotMap<Number> slots(Sizes n, const Number& slot) {
+TokenArray<Number> slots(Sizes n, const Number& slot) {
   return {.data = &slot, .batch = n[0], .tokens = n[1], .batch_stride = 0, .token_stride = 0};
 }
 

@@ -86,7 +86,7 @@ TableView table(std::int64_t rows, std::int64_t features, DType dtype) {
   return {view.data, dtype, rows, features, view.strides.token, view.strides.feature};
 }
 
-ConstMatrixView matrix(std::int64_t rows, std::int64_t columns) {
+ConstTableView matrix(std::int64_t rows, std::int64_t columns) {
   const TableView view = table(rows, columns);
   return {view.data, view.dtype, rows, columns, view.row_stride, view.feature_stride};
 }

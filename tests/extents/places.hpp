@@ -27,7 +27,7 @@ namespace rotary::test {
 [[nodiscard]] TokensView tokens(const TokenExtents& n, DType dtype = DType::f32);
 [[nodiscard]] ScoresView scores(const ScoresExtents& n, DType dtype = DType::f32);
 [[nodiscard]] TableView table(std::int64_t rows, std::int64_t features, DType dtype = DType::f32);
-[[nodiscard]] ConstMatrixView matrix(std::int64_t rows, std::int64_t columns);
+[[nodiscard]] ConstTableView matrix(std::int64_t rows, std::int64_t columns);
 
 // Untouchable unless it has at most 4096 elements.
 template <class Number>
@@ -39,7 +39,7 @@ template <class Number>
 
 // All at position 0. Batch rows stand apart, so that many of them are untouchable.
 template <class Number>
-[[nodiscard]] PositionArray<Number> positions(std::int64_t batch, std::int64_t count) {
+[[nodiscard]] TokenArray<Number> positions(std::int64_t batch, std::int64_t count) {
   const bool exists = batch >= 1 && batch <= 8 && count > 0;
   return {.data = static_cast<const Number*>(exists ? readable() : untouchable()),
           .batch = batch,
@@ -50,7 +50,7 @@ template <class Number>
 
 // Separate for each batch row if there are at most 8, else one for all of them.
 template <class Number>
-[[nodiscard]] PositionArray<Number> positions_for(std::int64_t batch, std::int64_t count) {
+[[nodiscard]] TokenArray<Number> positions_for(std::int64_t batch, std::int64_t count) {
   return positions<Number>(batch > 8 && count > 0 ? 1 : batch, count);
 }
 

@@ -88,7 +88,7 @@ struct VectorCase {
   ScoresView scores;
   HeadsView heads;
   ShawWindow window;
-  ConstMatrixView table;
+  ConstTableView table;
 };
 
 VectorCase vector_case(Sizes n) {
@@ -101,15 +101,15 @@ VectorCase vector_case(Sizes n) {
 
 Rows shaw_rows() {
   return {
-      {"rotary::shaw_scores(", vector_sizes,
+      {"rotary::add_shaw_scores(", vector_sizes,
        [](Sizes n) {
          const VectorCase of = vector_case(n);
-         return shaw_scores(of.scores, of.heads, {of.window, of.table}, {});
+         return add_shaw_scores(of.scores, of.heads, {of.window, of.table}, {});
        }},
-      {"rotary::shaw_values(", vector_sizes,
+      {"rotary::add_shaw_values(", vector_sizes,
        [](Sizes n) {
          const VectorCase of = vector_case(n);
-         return shaw_values(of.heads, of.scores, {of.window, of.table}, {});
+         return add_shaw_values(of.heads, of.scores, {of.window, of.table}, {});
        }},
       {"rotary::add_shaw_gradient(", vector_sizes,
        [](Sizes n) {

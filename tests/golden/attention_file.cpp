@@ -109,7 +109,7 @@ RelativeBias t5_of(const json& entry, std::int64_t heads, Numbers& table) {
       .table = {.data = table.data(),
                 .dtype = DType::f64,
                 .rows = buckets,
-                .columns = heads,
+                .features = heads,
                 .row_stride = heads}};
 }
 

@@ -149,7 +149,7 @@ TEST(RelativeGolden, ContextualPositions) {
   const Cope cope{{.data = table.data(),
                    .dtype = DType::f64,
                    .rows = file.at("positions"),
-                   .columns = features,
+                   .features = features,
                    .row_stride = features}};
   const ScoresExtents n{.heads = 1, .queries = tokens, .keys = tokens};
   const Extents of_q{.tokens = tokens, .heads = 1, .features = features};

@@ -286,7 +286,7 @@ TEST(Allocations, OfAttentionAreNone) {
              .table = {.data = table.data(),
                        .dtype = DType::f64,
                        .rows = 8,
-                       .columns = 4,
+                       .features = 4,
                        .row_stride = 4}},
       Alibi{.heads = 4}, Alibi{.heads = 4, .form = AlibiForm::key_position, .slopes = numbers},
       KerpleLog{.p = numbers, .a = numbers}, KerplePower{.a = numbers, .p = numbers}};
@@ -311,7 +311,7 @@ TEST(Allocations, OfAttentionAreNone) {
     expect_none();
   }
   const std::vector<double> vectors(7 * 50, 0.5);
-  const ConstMatrixView of_distances{vectors.data(), DType::f64, 7, 50, 50, 1};
+  const ConstTableView of_distances{vectors.data(), DType::f64, 7, 50, 50, 1};
   const ShawTable shaw{{.left = 3, .right = 3}, of_distances};
   std::vector<float> weights(2 * 4 * 20 * 20);
   const ScoresExtents all{.batch = 2, .heads = 4, .queries = 20, .keys = 20};

@@ -187,7 +187,7 @@ TEST(Append, ReadsAMapWithStrides) {
   for (std::size_t i = 0; i < paged.size(); ++i) {
     numbers[50 - i / 7 * 30 - i % 7 * 3] = static_cast<std::int32_t>(paged[i]);
   }
-  const SlotMap<std::int32_t> map{
+  const TokenArray<std::int32_t> map{
       .data = &numbers[50], .batch = 2, .tokens = 7, .batch_stride = -30, .token_stride = -3};
   test::require(append({cache.view()}, {k.view()}, map, rotations));
   EXPECT_TRUE(holds(cache, before, rotated(k, rotations), paged));

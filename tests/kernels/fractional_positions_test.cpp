@@ -120,12 +120,11 @@ TEST(FractionalPositions, AreTheSameBitsWhateverTheirNeighbours) {
         test::rotations_of(frequencies, positions_of(std::span(positions), 2), dtype);
     const Rotations reversed = test::rotations_of(
         frequencies,
-        PositionArray<double>{.data = positions.data() + 15, .tokens = 16, .token_stride = -1},
-        dtype);
+        TokenArray<double>{.data = positions.data() + 15, .tokens = 16, .token_stride = -1}, dtype);
     for (std::int64_t t = 0; t < 16; ++t) {
       const auto alone = row_bits(
-          test::rotations_of(
-              frequencies, PositionArray<double>{.data = positions.data() + t, .tokens = 1}, dtype),
+          test::rotations_of(frequencies,
+                             TokenArray<double>{.data = positions.data() + t, .tokens = 1}, dtype),
           0, 0);
       EXPECT_EQ(row_bits(rotations, 0, t), alone) << positions[static_cast<std::size_t>(t)];
       EXPECT_EQ(row_bits(batches, t / 8, t % 8), alone);

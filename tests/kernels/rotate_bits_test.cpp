@@ -72,7 +72,7 @@ View part_of(const View& view, const Extents& begin, const Extents& part) {
 
 // Rotates [begin, begin + part) alone, in place.
 void rotate_part(Tensor& tensor, const Whole& whole, const Extents& begin, const Extents& part) {
-  const PositionArray<std::int64_t> positions{
+  const TokenArray<std::int64_t> positions{
       .data = whole.positions.data() + begin.batch * extents.tokens + begin.tokens,
       .batch = part.batch,
       .tokens = part.tokens,

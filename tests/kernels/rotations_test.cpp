@@ -147,11 +147,11 @@ TEST(Rotations, AreTheSameBitsHoweverPositionsAreGiven) {
 
   const Rotations strided = test::rotations_of(
       frequencies,
-      PositionArray<std::int32_t>{
+      TokenArray<std::int32_t>{
           .data = narrow.data(), .batch = 2, .tokens = 4, .batch_stride = 16, .token_stride = 3});
   const Rotations reversed = test::rotations_of(
       frequencies,
-      PositionArray<std::int64_t>{.data = backwards.data() + 7, .tokens = 8, .token_stride = -1});
+      TokenArray<std::int64_t>{.data = backwards.data() + 7, .tokens = 8, .token_stride = -1});
   for (std::int64_t t = 0; t < 8; ++t) {
     EXPECT_EQ(row_bits(consecutive, 0, t), row_bits(strided, t / 4, t % 4));
     EXPECT_EQ(row_bits(consecutive, 0, t), row_bits(reversed, 0, t));

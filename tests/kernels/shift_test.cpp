@@ -298,7 +298,7 @@ TEST(Shift, OfOnePositionForAllTokens) {
   const std::int64_t old_place = 10;
   const std::int64_t new_place = 3;
   const auto all_at = [](const std::int64_t& place) {
-    return PositionArray<std::int64_t>{
+    return TokenArray<std::int64_t>{
         .data = &place, .tokens = std::int64_t{1} << 50, .token_stride = 0};
   };
   const Rotations by = test::value_of(

@@ -156,7 +156,10 @@ void add_mapped(std::vector<Case>& cases) {
   for (const PositionMap& map : maps) {
     const auto on = std::make_shared<Tensors>(9, 9);
     const MappedAttention options{
-        .map = map, .frequencies = &frequencies, .scale = 0.25, .executor = in_parts()};
+        .map = map,
+        .frequencies = &frequencies,
+        .attend = {
+            .scale = 0.25, .mask = {.order = AttentionOrder::causal}, .executor = in_parts()}};
     const std::string what = std::to_string(map.index());
     cases.push_back(case_of(
         "rotary::attend_mapped(", what,

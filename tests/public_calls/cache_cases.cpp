@@ -16,11 +16,13 @@ constexpr Extents slots_of_cache{.batch = 2, .tokens = 4, .heads = 2, .features 
 
 constexpr std::string_view with_rotations =
     "rotary::append(rotary::KvCache const&, rotary::KvHeads const&, "
-    "std::variant<rotary::ConsecutiveSlots, rotary::SlotMap<int>, rotary::SlotMap<long> > const&, "
+    "std::variant<rotary::ConsecutiveSlots, rotary::TokenArray<int>, rotary::TokenArray<long> > "
+    "const&, "
     "rotary::Rotations";
 constexpr std::string_view without_rotations =
     "rotary::append(rotary::KvCache const&, rotary::KvHeads const&, "
-    "std::variant<rotary::ConsecutiveSlots, rotary::SlotMap<int>, rotary::SlotMap<long> > const&, "
+    "std::variant<rotary::ConsecutiveSlots, rotary::TokenArray<int>, rotary::TokenArray<long> > "
+    "const&, "
     "rotary::AppendOptions";
 
 struct NamedSlots {

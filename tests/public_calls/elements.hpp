@@ -51,11 +51,11 @@ class Elements {
             .features = features,
             .row_stride = features};
   }
-  [[nodiscard]] ConstMatrixView matrix(std::int64_t rows, std::int64_t columns) {
+  [[nodiscard]] ConstTableView matrix(std::int64_t rows, std::int64_t columns) {
     return {.data = numbers_.data(),
             .dtype = DType::f32,
             .rows = rows,
-            .columns = columns,
+            .features = columns,
             .row_stride = columns};
   }
   [[nodiscard]] std::span<std::byte> bytes() { return bytes_of(numbers_); }

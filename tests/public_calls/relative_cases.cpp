@@ -111,16 +111,16 @@ void add_shaw(std::vector<Case>& cases) {
         std::make_shared<std::vector<double>>(static_cast<std::size_t>(6 * features));
     const ShawTable shaw{.window = window, .table = table->matrix(6, features)};
     cases.push_back(case_of("rotary::shaw_row(", what, [window] { return shaw_row(-7, window); }));
-    cases.push_back(case_of("rotary::shaw_scores(", what,
+    cases.push_back(case_of("rotary::add_shaw_scores(", what,
                             [=, shared = table] {
-                              return shaw_scores(scores->scores(block), q->heads(of_queries), shaw,
-                                                 range);
+                              return add_shaw_scores(scores->scores(block), q->heads(of_queries),
+                                                     shaw, range);
                             },
                             {scores->bytes()}));
-    cases.push_back(case_of("rotary::shaw_values(", what,
+    cases.push_back(case_of("rotary::add_shaw_values(", what,
                             [=, shared = table] {
-                              return shaw_values(q->heads(of_queries), scores->scores(block), shaw,
-                                                 range);
+                              return add_shaw_values(q->heads(of_queries), scores->scores(block),
+                                                     shaw, range);
                             },
                             {q->bytes()}));
     cases.push_back(case_of("rotary::add_shaw_gradient(", what,

@@ -69,10 +69,10 @@ TEST(RelativeErrors, T5) {
   expect_invalid(with([](auto& b) { b.buckets.direction = {}; }), {"bidirectional or causal"});
   expect_invalid(with([](auto& b) { b.buckets.rounding = {}; }), {"transformers or ggml"});
   expect_invalid(with([](auto& b) { b.table.rows = 31; }), {"32 rows", "got rows 31"});
-  expect_invalid(with([](auto& b) { b.table.columns = 0; }), {"column for each head"});
+  expect_invalid(with([](auto& b) { b.table.features = 0; }), {"column for each head"});
   expect_invalid(with([](auto& b) { b.table.data = nullptr; }), {"table: data must not be null"});
   expect_invalid(with([](auto& b) { b.table.dtype = {}; }), {"table: dtype"});
-  expect_invalid(with([](auto& b) { b.table.columns = int64_max; }), {"table: elements"});
+  expect_invalid(with([](auto& b) { b.table.features = int64_max; }), {"table: elements"});
   expect_invalid(with([](auto& b) { b.table.row_stride = int64_max; }), {"table: the view must"});
   EXPECT_TRUE(test::fails(t5_bucket(0, {}), ErrorCode::invalid_argument, {"direction"}));
 }

@@ -105,7 +105,7 @@ ConstScoresView scores_of(const ConstHeadsView& view) {
   return scores_of(HeadsView{const_cast<void*>(view.data), view.dtype, view.extents, view.strides});
 }
 
-ConstMatrixView matrix_of_rows(const std::vector<double>& values, std::int64_t rows) {
+ConstTableView matrix_of_rows(const std::vector<double>& values, std::int64_t rows) {
   return matrix_of(values, static_cast<std::int64_t>(values.size()) / rows);
 }
 

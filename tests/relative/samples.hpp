@@ -46,6 +46,6 @@ inline constexpr std::int64_t sample_heads = 3;
                                         std::int64_t head);
 [[nodiscard]] reference::Matrix rows_of(const std::vector<double>& values, std::int64_t columns);
 
-[[nodiscard]] ConstMatrixView matrix_of_rows(const std::vector<double>& values, std::int64_t rows);
+[[nodiscard]] ConstTableView matrix_of_rows(const std::vector<double>& values, std::int64_t rows);
 
 }  // namespace rotary::test

@@ -75,16 +75,17 @@ TEST(Shaw, ScoresAndValuesAreThoseOfEveryPair) {
       const Tensor before = random_tensor(dtype, scores_extents(c), layout, 2);
       Tensor scores = before;
       Tensor out = q;
-      test::require(shaw_scores(test::scores_of(scores.view()), q.view(), table, c.range));
-      test::require(shaw_values(out.view(), test::scores_of(before.view()), table, c.range));
+      test::require(add_shaw_scores(test::scores_of(scores.view()), q.view(), table, c.range));
+      test::require(add_shaw_values(out.view(), test::scores_of(before.view()), table, c.range));
       ASSERT_TRUE(scores.guards_intact());
       ASSERT_TRUE(out.guards_intact());
       const reference::ShawCase exact{c.window, test::rows_of(numbers, c.features), c.range};
       test::for_each_element(
           {.batch = 2, .tokens = 1, .heads = 3, .features = 1},
           [&](const HeadIndex& at, std::int64_t) {
-            const Matrix added = shaw_scores(test::rows_of(q, at.batch, at.head), c.keys, exact);
-            const Matrix summed = shaw_values(test::rows_of(before, at.batch, at.head), exact);
+            const Matrix added =
+                add_shaw_scores(test::rows_of(q, at.batch, at.head), c.keys, exact);
+            const Matrix summed = add_shaw_values(test::rows_of(before, at.batch, at.head), exact);
             for (std::int64_t t = 0; t < c.queries; ++t) {
               const HeadIndex row{at.batch, t, at.head};
               const auto i = static_cast<std::size_t>(t);
@@ -106,7 +107,7 @@ TEST(Shaw, ARowOfADecodeStepHasTheBitsOfThatRowOfTheWhole) {
   const ShawTable table{{2, 2}, test::matrix_of_rows(numbers, 5)};
   const Tensor q = random_tensor(DType::f32, heads, Layout::bthd, 1);
   Tensor scores({.dtype = DType::bf16, .extents = whole, .layout = Layout::bhtd});
-  test::require(shaw_scores(test::scores_of(scores.view()), q.view(), table, BiasRange{}));
+  test::require(add_shaw_scores(test::scores_of(scores.view()), q.view(), table, BiasRange{}));
   for (std::int64_t row = 0; row < 12; ++row) {
     Extents one = whole;
     one.tokens = 1;
@@ -115,7 +116,7 @@ TEST(Shaw, ARowOfADecodeStepHasTheBitsOfThatRowOfTheWhole) {
     query.data = static_cast<const float*>(query.data) + row * query.strides.token;
     query.extents.tokens = 1;
     test::require(
-        shaw_scores(test::scores_of(step.view()), query, table, BiasRange{.first_query = row}));
+        add_shaw_scores(test::scores_of(step.view()), query, table, BiasRange{.first_query = row}));
     test::for_each_element(one, [&](const HeadIndex& index, std::int64_t key) {
       ASSERT_EQ(step.bits_at(index, key), scores.bits_at({.token = row, .head = index.head}, key));
     });
@@ -131,14 +132,14 @@ TEST(Shaw, GradientsAreThoseOfDifferences) {
     const Tensor d_scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
     const auto loss = [&] {
       Tensor scores({.dtype = DType::f64, .extents = scores_extents(c), .layout = Layout::bhtd});
-      test::require(shaw_scores(test::scores_of(scores.view()), q.view(), table, c.range));
+      test::require(add_shaw_scores(test::scores_of(scores.view()), q.view(), table, c.range));
       return sum_of_products(scores, d_scores);
     };
     std::vector<double> d_table(numbers.size(), 0.25);
     test::require(add_shaw_gradient({d_table, c.window}, test::scores_of(d_scores.view()),
                                     std::as_const(q).view(), c.range));
     Tensor d_q({.dtype = DType::f64, .extents = heads_extents(c)});
-    test::require(shaw_values(d_q.view(), test::scores_of(d_scores.view()), table, c.range));
+    test::require(add_shaw_values(d_q.view(), test::scores_of(d_scores.view()), table, c.range));
     const double at = loss();
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       numbers[i] += 1;
@@ -154,7 +155,7 @@ TEST(Shaw, GradientsAreThoseOfDifferences) {
                            });
     // The values take the same sums, of weights and the gradient of what they made.
     Tensor out({.dtype = DType::f64, .extents = heads_extents(c)});
-    test::require(shaw_values(out.view(), test::scores_of(d_scores.view()), table, c.range));
+    test::require(add_shaw_values(out.view(), test::scores_of(d_scores.view()), table, c.range));
     double by_table = 0;
     for (std::size_t i = 0; i < numbers.size(); ++i) by_table += (d_table[i] - 0.25) * numbers[i];
     ASSERT_NEAR(sum_of_products(out, q), by_table, 1e-9);
@@ -181,20 +182,20 @@ TEST(Shaw, WhatIsRefused) {
   const auto before = scores.bytes();
   const auto refuses = [&](const ShawTable& wrong, std::initializer_list<std::string_view> parts) {
     const auto view = test::scores_of(scores.view());
-    EXPECT_TRUE(test::fails(shaw_scores(view, q.view(), wrong, c.range),
+    EXPECT_TRUE(test::fails(add_shaw_scores(view, q.view(), wrong, c.range),
                             ErrorCode::invalid_argument, parts));
   };
   refuses({{-1, 2}, table.table}, {"left and right", "got -1 and 2"});
   refuses({{std::int64_t{1} << 62, 2}, table.table}, {"left and right"});
   refuses({{2, 1}, table.table}, {"= 4 rows of 5", "got rows 5, columns 5"});
-  ConstMatrixView null = table.table;
+  ConstTableView null = table.table;
   null.data = nullptr;
   refuses({c.window, null}, {"table: data"});
   auto few = test::scores_of(scores.view());
   few.extents.heads = 2;
-  EXPECT_TRUE(test::fails(shaw_scores(few, q.view(), table, c.range), ErrorCode::invalid_argument,
-                          {"q must have", "heads 2", "heads 3"}));
-  EXPECT_TRUE(test::fails(shaw_values(Tensor(q).view(), few, table, c.range),
+  EXPECT_TRUE(test::fails(add_shaw_scores(few, q.view(), table, c.range),
+                          ErrorCode::invalid_argument, {"q must have", "heads 2", "heads 3"}));
+  EXPECT_TRUE(test::fails(add_shaw_values(Tensor(q).view(), few, table, c.range),
                           ErrorCode::invalid_argument, {"out must have"}));
   std::vector<double> wrong_size(24);
   EXPECT_TRUE(test::fails(
@@ -204,7 +205,8 @@ TEST(Shaw, WhatIsRefused) {
   EXPECT_EQ(scores.bytes(), before);
   const ScoresExtents none{.batch = 2, .heads = 3, .queries = 7, .keys = 0};
   EXPECT_TRUE(
-      shaw_scores({nullptr, DType::f32, none, strides_bhqk(none)}, q.view(), table, c.range).ok());
+      add_shaw_scores({nullptr, DType::f32, none, strides_bhqk(none)}, q.view(), table, c.range)
+          .ok());
 }
 
 struct CopeCase {

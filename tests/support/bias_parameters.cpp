@@ -20,7 +20,7 @@ std::vector<double*> bias_parameters(RelativeBias& bias, std::vector<double>& ta
   for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
     if (facts.kind != ParameterKind::learned) return;
     if constexpr (std::is_same_v<Member, std::vector<double>>) append(member);
-    if constexpr (std::is_same_v<Member, ConstMatrixView>) append(table);
+    if constexpr (std::is_same_v<Member, ConstTableView>) append(table);
     if constexpr (std::is_same_v<Member, double>) all.push_back(&member);
   });
   return all;

@@ -21,7 +21,7 @@ TEST_F(AttendErrors, ShawTables) {
                      {.data = numbers.data(),
                       .dtype = DType::f32,
                       .rows = window.rows(),
-                      .columns = columns,
+                      .features = columns,
                       .row_stride = columns}};
   };
   ShawTable keys = table({2, 2}, 6);

@@ -182,10 +182,10 @@ TEST_F(AppendErrors, SharedElements) {
   norm.norm.weight = {static_cast<const float*>(cache.v->data), 16};
   expect_norm_refused(norm, {"cache.v and k_norm.weight", "overlap"});
   options.k_norm.reset();
-  slots = SlotMap<std::int32_t>{.data = static_cast<const std::int32_t*>(cache.v->data),
-                                .batch = 2,
-                                .tokens = 3,
-                                .batch_stride = 3};
+  slots = TokenArray<std::int32_t>{.data = static_cast<const std::int32_t*>(cache.v->data),
+                                   .batch = 2,
+                                   .tokens = 3,
+                                   .batch_stride = 3};
   expect_refused({"cache.v and slots", "overlap"});
 }
 
@@ -219,7 +219,7 @@ TEST_F(AppendErrors, TheSameSlotTwice) {
 // A stride of 0 gives several tokens one slot: they are padding, or refused.
 TEST_F(AppendErrors, OneSlotForMany) {
   for (const bool of_batch_rows : {false, true}) {
-    SlotMap<std::int64_t> map = slots_of(numbers, 2);
+    TokenArray<std::int64_t> map = slots_of(numbers, 2);
     (of_batch_rows ? map.batch_stride : map.token_stride) = 0;
     slots = map;
     expect_refused({"slots", "distinct", "got 0 twice"});
@@ -236,9 +236,9 @@ TEST_F(AppendErrors, MapsOfAnotherShape) {
   expect_refused({"slots: batch and tokens", "2 and 3", "got 1 and 6"});
   slots = slots_of(numbers, 4);
   expect_refused({"slots: batch and tokens", "2 and 3", "got 0 and 0"});
-  slots = SlotMap<std::int64_t>{.data = nullptr, .batch = 2, .tokens = 3};
+  slots = TokenArray<std::int64_t>{.data = nullptr, .batch = 2, .tokens = 3};
   expect_refused({"slots", "null"});
-  slots = SlotMap<std::int64_t>{.data = numbers.data(), .batch = -2, .tokens = 3};
+  slots = TokenArray<std::int64_t>{.data = numbers.data(), .batch = -2, .tokens = 3};
   expect_refused({"slots", ">= 0", "-2"});
 }
 

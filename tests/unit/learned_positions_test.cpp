@@ -131,7 +131,7 @@ TEST(LearnedPositions, RefuseWhatDoesNotFit) {
                     {"elements of a destination must be distinct"}));
   // Indices (zeros, which the table has) within what is written.
   Tensor zeros(test::tokens_shape(DType::f32, {.tokens = 3, .features = 4}));
-  const PositionArray<std::int32_t> within{
+  const TokenArray<std::int32_t> within{
       .data = static_cast<const std::int32_t*>(tokens_of(zeros).data),
       .tokens = 3,
       .token_stride = 4};
@@ -158,7 +158,7 @@ TEST(LearnedPositions, TakeNoTimeForTokensWithoutFeatures) {
   const ConstTableView table{.data = nullptr, .dtype = DType::f32, .rows = many, .features = 0};
   TokensView view{.data = nullptr, .dtype = DType::f32, .extents = {.batch = most, .tokens = many}};
   const std::int32_t one = 1;
-  const PositionArray<std::int32_t> repeated{.data = &one, .tokens = many, .token_stride = 0};
+  const TokenArray<std::int32_t> repeated{.data = &one, .tokens = many, .token_stride = 0};
   const TableRows consecutive{.indices = ConsecutivePositions{0, many}};
   EXPECT_TRUE(sum_embeddings(view, {}).ok());
   EXPECT_TRUE(add_learned(view, view, {table, consecutive}).ok());

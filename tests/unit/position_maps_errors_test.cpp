@@ -45,6 +45,10 @@ struct Tensors {
   }
 };
 
+AttendOptions causal(double scale) {
+  return {.scale = scale, .mask = {.order = AttentionOrder::causal}};
+}
+
 TEST(PositionMaps, RelativePositionIsThatOfTheDefinition) {
   test::Random random(7);
   for (const PositionMap& map : std::initializer_list<PositionMap>{
@@ -119,8 +123,9 @@ TEST(PositionMaps, RefusesMapsWithTheirRequirement) {
     const auto before = tensors.out.all_bits();
     const Frequencies frequencies = frequencies_of_two_pairs();
     EXPECT_TRUE(fails(validate(map), ErrorCode::invalid_argument, parts));
-    EXPECT_TRUE(fails(tensors.attend({.map = map, .frequencies = &frequencies, .scale = 1}),
-                      ErrorCode::invalid_argument, parts));
+    EXPECT_TRUE(
+        fails(tensors.attend({.map = map, .frequencies = &frequencies, .attend = causal(1)}),
+              ErrorCode::invalid_argument, parts));
     EXPECT_EQ(tensors.out.all_bits(), before);
   };
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -146,8 +151,9 @@ TEST(PositionMaps, RefusesWhatAMapCannotServe) {
   const Frequencies good = frequencies_of_two_pairs();
   const auto attend_with = [&](const Frequencies* frequencies, double scale,
                                std::span<const AttentionSequence> sequences) {
-    return tensors.attend(
-        {.map = ReRope{4}, .frequencies = frequencies, .scale = scale, .sequences = sequences});
+    AttendOptions options = causal(scale);
+    options.sequences = sequences;
+    return tensors.attend({.map = ReRope{4}, .frequencies = frequencies, .attend = options});
   };
   const auto refused = [&](const Status& status, std::initializer_list<std::string_view> parts) {
     EXPECT_TRUE(fails(status, ErrorCode::invalid_argument, parts));
@@ -179,13 +185,39 @@ TEST(PositionMaps, RefusesWhatAMapCannotServe) {
   refused(attend_with(&good, 1, outside), {"keys must be among the 9"});
   const HeadsView out = tensors.out.view();
   refused(attend_mapped(out, tensors.q.view(), tensors.k.view(), out,
-                        {.map = ReRope{4}, .frequencies = &good, .scale = 1}),
+                        {.map = ReRope{4}, .frequencies = &good, .attend = causal(1)}),
           {"v: batch, tokens and heads must be those of k"});
   HeadsView shared = tensors.q.view();
   shared.extents.features = 5;
   refused(attend_mapped(shared, tensors.q.view(), tensors.k.view(), tensors.v.view(),
-                        {.map = ReRope{4}, .frequencies = &good, .scale = 1}),
+                        {.map = ReRope{4}, .frequencies = &good, .attend = causal(1)}),
           {"out and q must share no element"});
+}
+
+TEST(PositionMaps, RefusesOptionsThatAMapHasNoUseFor) {
+  Tensors tensors;
+  const auto before = tensors.out.all_bits();
+  const Frequencies good = frequencies_of_two_pairs();
+  const auto refused = [&](auto change, std::string_view member) {
+    AttendOptions options = causal(1);
+    change(options);
+    EXPECT_TRUE(fails(tensors.attend({.map = ReRope{4}, .frequencies = &good, .attend = options}),
+                      ErrorCode::unsupported, {member, "a position map"}));
+    EXPECT_EQ(tensors.out.all_bits(), before);
+  };
+  const RelativeBias bias = Alibi{.heads = 4};
+  const ShawTable shaw;
+  std::vector<std::byte> memory(64);
+  refused([](AttendOptions& o) { o.mask.order = AttentionOrder::bidirectional; }, "mask");
+  refused([](AttendOptions& o) { o.mask.order = {}; }, "mask");
+  refused([](AttendOptions& o) { o.mask.right = 1; }, "mask");
+  refused([](AttendOptions& o) { o.mask.sinks = 1; }, "mask");
+  refused([&](AttendOptions& o) { o.encoding.bias = &bias; }, "encoding");
+  refused([&](AttendOptions& o) { o.encoding.cached_keys = &good; }, "encoding");
+  refused([&](AttendOptions& o) { o.encoding.shaw_keys = &shaw; }, "encoding");
+  refused([&](AttendOptions& o) { o.encoding.shaw_values = &shaw; }, "encoding");
+  refused([](AttendOptions& o) { o.weights = ScoresView{}; }, "weights");
+  refused([&](AttendOptions& o) { o.memory = memory; }, "memory");
 }
 
 // From 2^62 positions on a bound counts as none.

@@ -70,11 +70,11 @@ TEST(RotationsErrors, PositionsThatLeaveInt64) {
 TEST(RotationsErrors, NegativeCounts) {
   expect_refused(good(), ConsecutivePositions{.first = 0, .tokens = -1}, {"tokens", "got -1"});
   const std::vector<std::int64_t> data(4);
-  expect_refused(good(), PositionArray<std::int64_t>{.data = data.data(), .batch = 1, .tokens = -3},
+  expect_refused(good(), TokenArray<std::int64_t>{.data = data.data(), .batch = 1, .tokens = -3},
                  {"tokens", "got -3"});
-  expect_refused(good(), PositionArray<std::int64_t>{.data = data.data(), .batch = -1, .tokens = 4},
+  expect_refused(good(), TokenArray<std::int64_t>{.data = data.data(), .batch = -1, .tokens = 4},
                  {"batch", "got -1"});
-  expect_refused(good(), PositionArray<std::int32_t>{.data = nullptr, .batch = 0, .tokens = 4},
+  expect_refused(good(), TokenArray<std::int32_t>{.data = nullptr, .batch = 0, .tokens = 4},
                  {"batch", "got 0"});
 }
 
@@ -102,17 +102,17 @@ TEST(RotationsErrors, RowBytes) {
 }
 
 TEST(RotationsErrors, NoData) {
-  expect_refused(good(), PositionArray<std::int32_t>{.data = nullptr, .tokens = 4}, {"null"});
-  expect_refused(good(), PositionArray<std::int64_t>{.data = nullptr, .tokens = 4}, {"null"});
-  expect_refused(good(), PositionArray<double>{.data = nullptr, .tokens = 4}, {"null"});
+  expect_refused(good(), TokenArray<std::int32_t>{.data = nullptr, .tokens = 4}, {"null"});
+  expect_refused(good(), TokenArray<std::int64_t>{.data = nullptr, .tokens = 4}, {"null"});
+  expect_refused(good(), TokenArray<double>{.data = nullptr, .tokens = 4}, {"null"});
 }
 
 TEST(RotationsErrors, PositionsOffTheirAlignment) {
   const std::vector<std::int64_t> data(4);
   const auto* const bytes = reinterpret_cast<const std::byte*>(data.data());
   expect_refused(good(),
-                 PositionArray<std::int64_t>{
-                     .data = reinterpret_cast<const std::int64_t*>(bytes + 4), .tokens = 3},
+                 TokenArray<std::int64_t>{.data = reinterpret_cast<const std::int64_t*>(bytes + 4),
+                                          .tokens = 3},
                  {"positions must be aligned", "8 bytes", "4 bytes off"});
 }
 
@@ -120,18 +120,18 @@ TEST(RotationsErrors, PositionsWhoseStridesLeaveMemory) {
   const std::vector<std::int32_t> data(4);
   for (const std::int64_t stride : {std::numeric_limits<std::int64_t>::min(), highest}) {
     expect_refused(good(),
-                   PositionArray<std::int32_t>{
+                   TokenArray<std::int32_t>{
                        .data = data.data(), .batch = 1, .tokens = 3, .token_stride = stride},
                    {"positions must span less than 2^62 bytes"});
     expect_refused(good(),
-                   PositionArray<std::int32_t>{
+                   TokenArray<std::int32_t>{
                        .data = data.data(), .batch = 2, .tokens = 1, .batch_stride = stride},
                    {"positions must span less than 2^62 bytes"});
-    EXPECT_TRUE(make_rotations(good(), PositionArray<std::int32_t>{.data = data.data(),
-                                                                   .batch = 1,
-                                                                   .tokens = 1,
-                                                                   .batch_stride = stride,
-                                                                   .token_stride = stride}));
+    EXPECT_TRUE(make_rotations(good(), TokenArray<std::int32_t>{.data = data.data(),
+                                                                .batch = 1,
+                                                                .tokens = 1,
+                                                                .batch_stride = stride,
+                                                                .token_stride = stride}));
   }
 }
 
@@ -156,7 +156,7 @@ TEST(RotationsErrors, DoublesThatAreNoPosition) {
 
 TEST(RotationsErrors, InvFreqWherePositionsAreDoubles) {
   const double position = 0.5;
-  const PositionArray<double> one{.data = &position, .tokens = 1};
+  const TokenArray<double> one{.data = &position, .tokens = 1};
   for (const double bad : {-0x1p40, 0x1p40, std::numeric_limits<double>::quiet_NaN()}) {
     Frequencies frequencies = good();
     frequencies.inv_freq[1] = bad;
@@ -172,13 +172,13 @@ TEST(RotationsErrors, MoreThanCanBeCounted) {
   const std::int64_t one = 1;
   for (const std::int64_t tokens : {highest / 2, highest - 1}) {
     EXPECT_FALSE(make_rotations(good(), ConsecutivePositions{.first = 0, .tokens = tokens}));
-    const PositionArray<std::int64_t> array{
+    const TokenArray<std::int64_t> array{
         .data = &one, .batch = 1, .tokens = tokens, .batch_stride = 0, .token_stride = 0};
     EXPECT_FALSE(make_rotations(good(), array));
     const double half = 0.5;
     EXPECT_FALSE(make_rotations(
         good(),
-        PositionArray<double>{
+        TokenArray<double>{
             .data = &half, .batch = 1, .tokens = tokens, .batch_stride = 0, .token_stride = 0}));
   }
 }
@@ -187,7 +187,7 @@ TEST(RotationsErrors, MoreThanCanBeCounted) {
 TEST(RotationsErrors, ForgottenBatchStride) {
   const std::int64_t starts[] = {5, 70, 1000};
   EXPECT_TRUE(test::fails(
-      make_rotations(good(), PositionArray<std::int64_t>{.data = starts, .batch = 3, .tokens = 1}),
+      make_rotations(good(), TokenArray<std::int64_t>{.data = starts, .batch = 3, .tokens = 1}),
       ErrorCode::invalid_argument, {"batch_stride", "got batch 3", "batch of 1 serves"}));
 }
 

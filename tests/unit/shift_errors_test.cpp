@@ -81,9 +81,9 @@ TEST(ShiftErrors, OfOneSideNameIt) {
   const ConsecutivePositions beyond{.first = INT64_MAX - 2, .tokens = 4};
   EXPECT_TRUE(both_ways({ours, beyond}, invalid, {"within int64"}));
   EXPECT_TRUE(both_ways({ours, ConsecutivePositions{.tokens = -1}}, invalid, {"got -1"}));
-  EXPECT_TRUE(both_ways({ours, PositionArray<double>{.data = nullptr, .batch = 0, .tokens = 4}},
+  EXPECT_TRUE(both_ways({ours, TokenArray<double>{.data = nullptr, .batch = 0, .tokens = 4}},
                         invalid, {"batch", "got 0"}));
-  EXPECT_TRUE(both_ways({ours, PositionArray<std::int32_t>{.tokens = 4}}, invalid, {"null"}));
+  EXPECT_TRUE(both_ways({ours, TokenArray<std::int32_t>{.tokens = 4}}, invalid, {"null"}));
 }
 
 TEST(ShiftErrors, OfMemoryAndOptions) {

@@ -100,10 +100,10 @@ TEST_F(SinusoidalCalls, RefusePositionsThatDoNotFit) {
   const std::vector<std::int64_t> many(9);
   places = positions_of(many, 3);
   expect_refused({"positions must have the batch of the tokens, 2, or 1; got 3"});
-  places = PositionArray<std::int32_t>{.data = nullptr, .tokens = 3};
+  places = TokenArray<std::int32_t>{.data = nullptr, .tokens = 3};
   expect_refused({"positions must point to data"});
   // A double of dst as the position of every token.
-  places = PositionArray<double>{
+  places = TokenArray<double>{
       .data = static_cast<const double*>(into.data), .tokens = 3, .token_stride = 0};
   expect_refused({"dst and ", "positions must share no element"});
 }

@@ -110,12 +110,12 @@ TEST(UnusedStrides, OfQueriesWithoutFeaturesMeanNothing) {
                     .dtype = DType::f32,
                     .extents = {.batch = 1, .tokens = 2, .heads = 1, .features = 0},
                     .strides = any_strides};
-  const ConstMatrixView table{nullptr, DType::f32, 3, 0, any, any};
+  const ConstTableView table{nullptr, DType::f32, 3, 0, any, any};
   const ShawTable shaw{.window = {.left = 1, .right = 1}, .table = table};
   std::array<float, 2> scores = {5, 6};
   const BiasRange causal{.first_query = 0, .first_key = 1};
-  test::require(shaw_scores(column_of(scores), q, shaw, causal));
-  test::require(shaw_values(q, column_of(scores), shaw, causal));
+  test::require(add_shaw_scores(column_of(scores), q, shaw, causal));
+  test::require(add_shaw_values(q, column_of(scores), shaw, causal));
   test::require(
       add_shaw_gradient({.table = {}, .window = shaw.window}, column_of(scores), q, causal));
   test::require(add_cope(column_of(scores), q, {.table = table}, causal));

@@ -107,7 +107,7 @@ TEST(XposErrors, PositionsTooFarFromTheCenter) {
   refused(positions_of(std::span(far)), "position -9223372036854775808");
   const std::vector<double> between = {0.5, 17097.5};
   refused(positions_of(std::span(between)), "position 17097.5");
-  refused(PositionArray<double>{.data = &between[1], .tokens = 1 << 20, .token_stride = 0},
+  refused(TokenArray<double>{.data = &between[1], .tokens = 1 << 20, .token_stride = 0},
           "position 17097.5");
   accepted(ConsecutivePositions{.first = 1 << 20, .tokens = 0});
 }

@@ -13,6 +13,7 @@
 #include "attention/attend/key_limits.hpp"
 #include "base/message.hpp"
 #include "kernels/attend/attend_kernels.hpp"
+#include "tensor/heads_views.hpp"
 #include "tensor/overlap.hpp"
 #include "tensor/view_checks.hpp"
 
@@ -207,14 +208,15 @@ class Operands {
     add("q", call.q);
     add("k", call.k);
     add("v", call.v);
-    if (encoding.shaw_keys != nullptr) add("shaw_keys", view_of(encoding.shaw_keys->table));
-    if (encoding.shaw_values != nullptr) add("shaw_values", view_of(encoding.shaw_values->table));
+    if (encoding.shaw_keys != nullptr) add("shaw_keys", heads_view(encoding.shaw_keys->table));
+    if (encoding.shaw_values != nullptr)
+      add("shaw_values", heads_view(encoding.shaw_values->table));
     if (call.table != nullptr) add("blocks", view_of(*call.table));
     read_ = count_;
     add("out", call.out);
-    if (call.options.log_sum_exp) add("log_sum_exp", view_of(*call.options.log_sum_exp), 1);
+    if (call.options.log_sum_exp) add("log_sum_exp", heads_view(*call.options.log_sum_exp), 1);
     if (call.options.weights)
-      add("weights", view_of(*call.options.weights), columns_of_weights(call));
+      add("weights", heads_view(*call.options.weights), columns_of_weights(call));
   }
 
   [[nodiscard]] std::span<const Operand> read() const noexcept { return {all_.data(), read_}; }
@@ -280,24 +282,6 @@ ConstHeadsView view_of(const BlockTable& table) {
       .dtype = DType::f32,  // same size as std::int32_t
       .extents = {.tokens = table.sequences, .heads = 1, .features = table.blocks_of_sequence},
       .strides = {.token = table.stride}});
-}
-
-ConstHeadsView view_of(const ConstMatrixView& table) {
-  return without_unused_strides(
-      ConstHeadsView{.data = table.data,
-                     .dtype = table.dtype,
-                     .extents = {.tokens = table.rows, .heads = 1, .features = table.columns},
-                     .strides = {.token = table.row_stride, .feature = table.column_stride}});
-}
-
-ConstHeadsView view_of(const ConstScoresView& view) {
-  const ScoresExtents& n = view.extents;
-  const ScoresStrides& s = view.strides;
-  return without_unused_strides(ConstHeadsView{
-      .data = view.data,
-      .dtype = view.dtype,
-      .extents = {n.batch, n.queries, n.heads, n.keys},
-      .strides = {.batch = s.batch, .token = s.query, .head = s.head, .feature = s.key}});
 }
 
 Status check_scores(std::string_view name, const ConstHeadsView& scores, const Extents& wanted) {

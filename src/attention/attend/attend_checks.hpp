@@ -12,9 +12,7 @@ namespace rotary {
 
 // Other views as views of heads, for the memory checks. Scores: queries become tokens and keys
 // features. Block table: sequences become tokens and blocks features. Matrix: rows become tokens.
-[[nodiscard]] ConstHeadsView view_of(const ConstScoresView& view);
 [[nodiscard]] ConstHeadsView view_of(const BlockTable& table);
-[[nodiscard]] ConstHeadsView view_of(const ConstMatrixView& table);
 
 // Checks dtype and extents of scores, given as a view of heads.
 [[nodiscard]] Status check_scores(std::string_view name, const ConstHeadsView& scores,

@@ -6,6 +6,7 @@
 #include "attention/attend/attend_checks.hpp"
 #include "base/message.hpp"
 #include "rotation/frequencies/recipe.hpp"
+#include "tensor/heads_views.hpp"
 #include "tensor/view_checks.hpp"
 
 namespace rotary {
@@ -154,12 +155,12 @@ Status check_table(std::string_view name, const ShawTable* table, std::int64_t f
   if (table == nullptr) return {};
   if (const auto row = shaw_row(0, table->window); !row)
     return blamed(ErrorCode::invalid_argument, message(name, ": "), row.error());
-  if (table->table.rows != table->window.rows() || table->table.columns != features) {
+  if (table->table.rows != table->window.rows() || table->table.features != features) {
     return invalid_argument(name, ": the table must have left + right + 1 = ", table->window.rows(),
                             " rows of ", features, " features, got rows ", table->table.rows,
-                            ", columns ", table->table.columns);
+                            ", columns ", table->table.features);
   }
-  return check_view(name, view_of(table->table));
+  return check_view(name, heads_view(table->table));
 }
 
 Status check_shaw(const AttendCall& call) {

@@ -12,6 +12,7 @@
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "tensor/element_runs.hpp"
+#include "tensor/heads_views.hpp"
 #include "tensor/view_checks.hpp"
 
 namespace rotary {
@@ -25,7 +26,7 @@ Status check_out(std::string_view name, const ConstHeadsView& view) {
 }
 
 Status check_log_sum_exp(std::string_view name, const ConstScoresView& view, const Extents& n) {
-  const ConstHeadsView scores = view_of(view);
+  const ConstHeadsView scores = heads_view(view);
   const Extents wanted{.batch = n.batch, .tokens = n.tokens, .heads = n.heads, .features = 1};
   if (auto status = check_scores(name, scores, wanted); !status) return status;
   return check_view(name, scores);
@@ -51,9 +52,9 @@ struct Named {
 
 Status check_written(const AttentionPart& into, const ConstAttentionPart& from) {
   const Named written[] = {{"into.out", without_unused_strides(ConstHeadsView(into.out))},
-                           {"into.log_sum_exp", view_of(into.log_sum_exp)}};
+                           {"into.log_sum_exp", heads_view(into.log_sum_exp)}};
   const Named read[] = {{"from.out", without_unused_strides(from.out)},
-                        {"from.log_sum_exp", view_of(from.log_sum_exp)}};
+                        {"from.log_sum_exp", heads_view(from.log_sum_exp)}};
   for (const Named& to : written) {
     if (auto status = check_distinct(to.name, to.view); !status) return status;
     for (const Named& of : read) {

@@ -14,6 +14,7 @@
 #include "base/message.hpp"
 #include "rotation/apply/turned_views.hpp"
 #include "rotation/frequencies/recipe.hpp"
+#include "tensor/heads_views.hpp"
 #include "tensor/overlap.hpp"
 #include "tensor/view_checks.hpp"
 
@@ -133,19 +134,9 @@ Status check_slots(const ConsecutiveSlots& slots, const AppendCall& call) {
                           slots.first);
 }
 
-// A map as a view of its numbers, for the memory checks.
-template <class Number>
-ConstHeadsView view_of(const SlotMap<Number>& map) {
-  return without_unused_strides(ConstHeadsView{
-      .data = map.data,
-      .dtype = sizeof(Number) == size_in_bytes(DType::f32) ? DType::f32 : DType::f64,
-      .extents = {.batch = map.batch, .tokens = map.tokens, .heads = 1, .features = 1},
-      .strides = {.batch = map.batch_stride, .token = map.token_stride}});
-}
-
 // Extents of a map that suffice for its checks: with stride 0, two indices stand for all.
 template <class Number>
-Extents different(const SlotMap<Number>& map) {
+Extents different(const TokenArray<Number>& map) {
   return {.batch = map.batch_stride == 0 ? std::min<std::int64_t>(map.batch, 2) : map.batch,
           .tokens = map.token_stride == 0 ? std::min<std::int64_t>(map.tokens, 2) : map.tokens};
 }
@@ -174,8 +165,9 @@ Status check_numbers(const AppendCall& call, const Extents& n, std::int64_t slot
 }
 
 template <class Number>
-Status check_slots(const SlotMap<Number>& map, const AppendCall& call) {
-  const ConstHeadsView view = view_of(map);
+Status check_slots(const TokenArray<Number>& map, const AppendCall& call) {
+  if (map.axes != 1) return invalid_argument("slots must have 1 axis, got ", map.axes);
+  const ConstHeadsView view = heads_view(map);
   if (auto status = check_view("slots", view); !status) return status;
   const Extents& n = call.heads.k.extents;
   if (map.batch != n.batch || map.tokens != n.tokens) {

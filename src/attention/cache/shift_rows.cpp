@@ -165,7 +165,7 @@ std::optional<std::uint64_t> whole_distance(const SplitPosition& from, const Spl
 // any number.
 std::int64_t different_tokens(const ConsecutivePositions& positions) { return positions.tokens; }
 template <class Number>
-std::int64_t different_tokens(const PositionArray<Number>& positions) {
+std::int64_t different_tokens(const TokenArray<Number>& positions) {
   return positions.token_stride == 0 ? std::min<std::int64_t>(positions.tokens, 1)
                                      : positions.tokens;
 }
@@ -207,7 +207,7 @@ RowSharing sharing_of(const RotatedAt& from, const RotatedAt& to, const TokenCou
 // integers also need whole turns per position; integers need only the stored fraction.
 BlockTurns turns_at(const RotatedAt& side, std::int64_t pair, std::int64_t count) {
   BlockTurns turns{};
-  const bool between = std::holds_alternative<PositionArray<double>>(side.positions);
+  const bool between = std::holds_alternative<TokenArray<double>>(side.positions);
   for (std::int64_t i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(pair + i);
     turns[static_cast<std::size_t>(i)] = between ? turns_of(side.frequencies.inv_freq[at])

@@ -15,7 +15,7 @@ namespace rotary {
   return false;
 }
 template <class Number>
-[[nodiscard]] bool repeats_a_slot(const SlotMap<Number>& map) noexcept {
+[[nodiscard]] bool repeats_a_slot(const TokenArray<Number>& map) noexcept {
   return (map.batch > 1 && map.batch_stride == 0) || (map.tokens > 1 && map.token_stride == 0);
 }
 
@@ -42,12 +42,12 @@ class SlotReader {
     batch_stride_ = slots_per_block_;
     token_stride_ = 1;
   }
-  void read(const SlotMap<std::int32_t>& map) noexcept {
+  void read(const TokenArray<std::int32_t>& map) noexcept {
     map32_ = map.data;
     batch_stride_ = map.batch_stride;
     token_stride_ = map.token_stride;
   }
-  void read(const SlotMap<std::int64_t>& map) noexcept {
+  void read(const TokenArray<std::int64_t>& map) noexcept {
     map64_ = map.data;
     batch_stride_ = map.batch_stride;
     token_stride_ = map.token_stride;

@@ -8,6 +8,7 @@
 
 #include "base/message.hpp"
 #include "rotation/apply/turned_views.hpp"
+#include "tensor/heads_views.hpp"
 #include "tensor/view_checks.hpp"
 
 namespace rotary {
@@ -138,21 +139,13 @@ Status check_rotations(const NumeratorRotations& rotations, const LinearHeads& h
       a.rotary_dim, " from ", a.first_feature, " and ", b.rotary_dim, " from ", b.first_feature);
 }
 
-// A view of float32, which has the size of int32.
-ConstHeadsView view_of(const SegmentMap& map) {
-  return without_unused_strides(ConstHeadsView{
-      .data = map.data,
-      .dtype = DType::f32,
-      .extents = {.batch = map.batch, .tokens = map.tokens, .heads = 1, .features = 1},
-      .strides = {.batch = map.batch_stride, .token = map.token_stride}});
-}
-
 Status check_segments(const SegmentMap& map, const Extents& k) {
+  if (map.axes != 1) return invalid_argument("segments must have 1 axis, got ", map.axes);
   if (map.tokens != k.tokens || (map.batch != 1 && map.batch != k.batch)) {
     return invalid_argument("segments must have the tokens of k and its batch or 1, ", k.tokens,
                             " and ", k.batch, "; got ", map.tokens, " and ", map.batch);
   }
-  return check_view("segments", view_of(map));
+  return check_view("segments", heads_view(map));
 }
 
 template <class Number>
@@ -279,7 +272,7 @@ Status check_linear_outputs(const HeadsView& out, const LinearHeads& heads, cons
       Named{"q", heads.q},
       Named{"k", heads.k},
       Named{"v", heads.v},
-      Named{"segments", options.segments ? view_of(*options.segments) : none},
+      Named{"segments", options.segments ? heads_view(*options.segments) : none},
       Named{"directions", view_of(directions, DType::f32)},
       Named{"the rotations of q", options.rotations ? rows(options.rotations->q) : none},
       Named{"the rotations of k", options.rotations ? rows(options.rotations->k) : none}};

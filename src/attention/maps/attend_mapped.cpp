@@ -22,7 +22,7 @@ namespace {
 // Checks that a map can use the frequencies and that q has their features.
 Status check_frequencies(const Frequencies* frequencies, const Extents& q) {
   if (frequencies == nullptr) return invalid_argument("frequencies must be given, got null");
-  if (auto status = validate(*frequencies, PositionArray<double>{}); !status) return status;
+  if (auto status = validate(*frequencies, TokenArray<double>{}); !status) return status;
   if (frequencies->numerics != Numerics::exact)
     return invalid_argument("frequencies: numerics must be exact, got another one");
   if (frequencies->xpos)
@@ -96,8 +96,27 @@ class MappedCall {
   PartialResult partial_;
 };
 
+// The parts of AttendOptions that a map has a use for.
+Status check_options(const AttendOptions& options) {
+  const AttentionMask& mask = options.mask;
+  if (mask.order != AttentionOrder::causal || mask.right || mask.sinks != 0) {
+    return unsupported(
+        "mask: a position map needs a causal mask with at most a window to the left, got another");
+  }
+  const AttentionEncoding& encoding = options.encoding;
+  if (encoding.q_rotations != nullptr || encoding.k_rotations != nullptr ||
+      encoding.bias != nullptr || encoding.cached_keys != nullptr ||
+      encoding.shaw_keys != nullptr || encoding.shaw_values != nullptr) {
+    return unsupported("encoding: a position map rotates q and k itself, so it must be empty");
+  }
+  if (options.weights) return unsupported("weights: a position map gives none");
+  if (!options.memory.empty()) return unsupported("memory: a position map takes none");
+  return {};
+}
+
 Status attend_checked(const AttendCall& call, const MappedAttention& options) {
   if (auto status = validate(options.map); !status) return status;
+  if (auto status = check_options(call.options); !status) return status;
   if (auto status = check_read(call); !status) return status;
   if (auto status = check_written(call); !status) return status;
   if (auto status = check_frequencies(options.frequencies, call.q.extents); !status) return status;
@@ -105,14 +124,14 @@ Status attend_checked(const AttendCall& call, const MappedAttention& options) {
   if (!table) return table.error();
   const Extents& n = call.out.extents;
   if (n.batch == 0 || n.tokens == 0 || n.heads == 0) return {};
-  if (n.features == 0 && !options.log_sum_exp) return {};
+  if (n.features == 0 && !call.options.log_sum_exp) return {};
   auto keys = key_positions(call);
   if (!keys) return keys.error();
   MappedCall mapped(call, *options.frequencies, std::move(*keys));
   for (const MapPass& pass : passes_of(options.map, *options.frequencies, farthest_key(call))) {
     if (auto status = mapped.add(pass); !status) return status;
   }
-  mapped.merged().store({.out = call.out, .log_sum_exp = options.log_sum_exp}, **table);
+  mapped.merged().store({.out = call.out, .log_sum_exp = call.options.log_sum_exp}, **table);
   return {};
 }
 
@@ -121,17 +140,11 @@ Status attend_checked(const AttendCall& call, const MappedAttention& options) {
 Status attend_mapped(HeadsView out, ConstHeadsView q, ConstHeadsView k, ConstHeadsView v,
                      const MappedAttention& options) noexcept {
   return guarded([&]() -> Status {
-    const AttendOptions plain{.scale = options.scale,
-                              .mask = {.order = AttentionOrder::causal, .left = options.left},
-                              .sequences = options.sequences,
-                              .q_temperature = options.q_temperature,
-                              .log_sum_exp = options.log_sum_exp,
-                              .executor = options.executor};
     return attend_checked({.out = with_used_strides(out),
                            .q = with_used_strides(q),
                            .k = with_used_strides(k),
                            .v = with_used_strides(v),
-                           .options = plain},
+                           .options = options.attend},
                           options);
   });
 }

@@ -23,7 +23,7 @@ Status validate(const Frequencies& frequencies, const Positions& positions) {
     return invalid_argument("frequencies.steps must be those of make_frequencies, ",
                             phase_step_count(pairs), " entries; got ", frequencies.steps.size());
   }
-  if (frequencies.xpos || std::holds_alternative<PositionArray<double>>(positions)) {
+  if (frequencies.xpos || std::holds_alternative<TokenArray<double>>(positions)) {
     auto status = validate_inv_freq(frequencies.window, frequencies.inv_freq);
     if (!status) return status;
   }

@@ -37,7 +37,7 @@ Status check(const Xpos& xpos, const ConsecutivePositions& positions) {
 
 // A stride of 0 repeats one position, so one check suffices and tokens may be any number.
 template <class Number>
-Status check(const Xpos& xpos, const PositionArray<Number>& positions) {
+Status check(const Xpos& xpos, const TokenArray<Number>& positions) {
   if (positions.batch < 1 || positions.tokens < 1) return {};
   const std::int64_t tokens = positions.token_stride == 0 ? 1 : positions.tokens;
   for (std::int64_t batch = 0; batch < positions.batch; ++batch) {

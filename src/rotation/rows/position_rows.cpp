@@ -17,13 +17,13 @@ namespace rotary {
 namespace {
 
 template <class Number>
-SplitPosition at(const PositionArray<Number>& positions, std::int64_t batch, std::int64_t token) {
+SplitPosition at(const TokenArray<Number>& positions, std::int64_t batch, std::int64_t token) {
   return split_position(number_at(positions, batch, token));
 }
 
 // Length of the run of consecutive integers that begins at this token. Requires an integer there.
 template <class Number>
-std::int64_t run_length(const PositionArray<Number>& positions, std::int64_t batch,
+std::int64_t run_length(const TokenArray<Number>& positions, std::int64_t batch,
                         std::int64_t token) {
   const std::uint64_t first = at(positions, batch, token).whole;
   std::int64_t length = 1;
@@ -54,7 +54,7 @@ class RowsWriter {
 
   // Writes run by run: packed documents and padding have long runs of consecutive positions.
   template <class Number>
-  void write(const PositionArray<Number>& positions) const {
+  void write(const TokenArray<Number>& positions) const {
     bool all_integers = true;
     for (std::int64_t batch = 0; batch < positions.batch; ++batch) {
       for (std::int64_t token = 0; token < positions.tokens;) {
@@ -89,7 +89,7 @@ class RowsWriter {
 
   // Writes pairs [pair, pair + block_lanes) of every position that is not an integer.
   template <class Number>
-  void write_between(const PositionArray<Number>& positions, std::int64_t pair) const {
+  void write_between(const TokenArray<Number>& positions, std::int64_t pair) const {
     std::array<Turns, block_lanes> turns{};  // padding does not rotate
     const std::int64_t turning = std::min(block_lanes, pairs_ - pair);
     for (std::int64_t i = 0; i < turning; ++i) {

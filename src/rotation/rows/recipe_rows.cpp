@@ -128,7 +128,7 @@ void for_each_position(const ConsecutivePositions& positions, Visit visit) {
 }
 
 template <class Number, class Visit>
-void for_each_position(const PositionArray<Number>& positions, Visit visit) {
+void for_each_position(const TokenArray<Number>& positions, Visit visit) {
   for (std::int64_t batch = 0; batch < positions.batch; ++batch) {
     for (std::int64_t token = 0; token < positions.tokens; ++token) {
       visit(batch * positions.tokens + token, number_at(positions, batch, token));

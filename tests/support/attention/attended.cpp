@@ -174,9 +174,9 @@ ShawTable Attended::shaw_table(reference::ShawVectors& vectors) {
           {.data = view.data,
            .dtype = view.dtype,
            .rows = rows,
-           .columns = extents.features,
+           .features = extents.features,
            .row_stride = view.strides.token,
-           .column_stride = view.strides.feature}};
+           .feature_stride = view.strides.feature}};
 }
 
 void Attended::ask_for_weights() {
@@ -221,14 +221,7 @@ std::vector<AttentionSequence> Attended::sequences() const {
 Status Attended::run() {
   if (!case_.map) return attend(out.view(), q.view(), k.view(), v.view(), options_);
   return attend_mapped(out.view(), q.view(), k.view(), v.view(),
-                       {.map = *case_.map,
-                        .frequencies = &*frequencies_,
-                        .scale = options_.scale,
-                        .left = options_.mask.left,
-                        .sequences = options_.sequences,
-                        .q_temperature = options_.q_temperature,
-                        .log_sum_exp = options_.log_sum_exp,
-                        .executor = options_.executor});
+                       {.map = *case_.map, .frequencies = &*frequencies_, .attend = options_});
 }
 
 Status Attended::run(const Pages& pages) {

@@ -150,7 +150,7 @@ class Calls {
       scores_[at.score] = dot(of_query(turned_q_, at), of_key(turned_k_, at));
     });
     if (const auto& vectors = encoding_.shaw_keys)
-      require(shaw_scores(view(scores_), view_of(q_), table_of(*vectors, q_), range_));
+      require(add_shaw_scores(view(scores_), view_of(q_), table_of(*vectors, q_), range_));
     for_each_pair([&](const Pair& at) {
       const std::int64_t mask = (at.batch * n_.queries + at.query) * n_.keys + at.key;
       double& score = scores_[at.score];
@@ -194,7 +194,8 @@ class Calls {
       add_scaled(of_query(out, at), numbers_.weights[at.score], of_key(v_, at));
     });
     if (const auto& vectors = encoding_.shaw_values)
-      require(shaw_values(view_of(out), view(numbers_.weights), table_of(*vectors, v_), range_));
+      require(
+          add_shaw_values(view_of(out), view(numbers_.weights), table_of(*vectors, v_), range_));
     numbers_.out = std::move(out.values);
   }
 
@@ -208,7 +209,7 @@ class Calls {
     });
     numbers_.d_v = std::move(d_v.values);
     if (const auto& vectors = encoding_.shaw_values) {
-      require(shaw_scores(view(d_weights), view_of(d_out_), table_of(*vectors, v_), range_));
+      require(add_shaw_scores(view(d_weights), view_of(d_out_), table_of(*vectors, v_), range_));
       numbers_.d_shaw_values.resize(vectors->table.size());
       require(add_shaw_gradient({numbers_.d_shaw_values, vectors->window}, view(numbers_.weights),
                                 view_of(d_out_), range_));
@@ -239,7 +240,7 @@ class Calls {
       add_scaled(of_key(d_turned_k, at), d_scores[at.score], of_query(turned_q_, at));
     });
     if (const auto& vectors = encoding_.shaw_keys) {
-      require(shaw_values(view_of(d_q), view(d_scores), table_of(*vectors, q_), range_));
+      require(add_shaw_values(view_of(d_q), view(d_scores), table_of(*vectors, q_), range_));
       numbers_.d_shaw_keys.resize(vectors->table.size());
       require(add_shaw_gradient({numbers_.d_shaw_keys, vectors->window}, view(d_scores),
                                 view_of(q_), range_));

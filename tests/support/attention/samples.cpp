@@ -141,11 +141,11 @@ ScoresView scores_of(std::vector<double>& values, const ScoresExtents& extents) 
   return {values.data(), DType::f64, extents, strides_bhqk(extents)};
 }
 
-ConstMatrixView matrix_of(const std::vector<double>& values, std::int64_t columns) noexcept {
+ConstTableView matrix_of(const std::vector<double>& values, std::int64_t columns) noexcept {
   return {.data = values.data(),
           .dtype = DType::f64,
           .rows = static_cast<std::int64_t>(values.size()) / columns,
-          .columns = columns,
+          .features = columns,
           .row_stride = columns};
 }
 

@@ -9,6 +9,7 @@
 #include "reference/attention.hpp"
 #include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
+#include "rotary/tokens_view.hpp"
 
 namespace rotary::test {
 
@@ -36,8 +37,8 @@ inline constexpr AttentionShape attention_shapes[] = {
 [[nodiscard]] HeadsView view_of(reference::Heads& heads) noexcept;
 [[nodiscard]] ScoresView scores_of(std::vector<double>& values,
                                    const ScoresExtents& extents) noexcept;
-[[nodiscard]] ConstMatrixView matrix_of(const std::vector<double>& values,
-                                        std::int64_t columns) noexcept;
+[[nodiscard]] ConstTableView matrix_of(const std::vector<double>& values,
+                                       std::int64_t columns) noexcept;
 
 struct EncodingSample {
   std::string name;

@@ -41,8 +41,8 @@ ShawVectors reached(const ShawTable* table, const Reach& reach) noexcept {
   return {.first = first, .count = last - first + 1};
 }
 
-double element(const ConstMatrixView& table, std::int64_t row, std::int64_t column) noexcept {
-  const std::int64_t at = row * table.row_stride + column * table.column_stride;
+double element(const ConstTableView& table, std::int64_t row, std::int64_t column) noexcept {
+  const std::int64_t at = row * table.row_stride + column * table.feature_stride;
   switch (table.dtype) {
     case DType::f32:
       return value_at<float>(table.data, at);
@@ -57,8 +57,8 @@ double element(const ConstMatrixView& table, std::int64_t row, std::int64_t colu
 }
 
 // Whether the kernels can pack the rows in place: features are adjacent and the dtype has kernels.
-bool is_packed_as_it_lies(const ConstMatrixView& table) noexcept {
-  return table.dtype != DType::f64 && (table.column_stride == 1 || table.columns <= 1);
+bool is_packed_as_it_lies(const ConstTableView& table) noexcept {
+  return table.dtype != DType::f64 && (table.feature_stride == 1 || table.features <= 1);
 }
 
 // Workspace for packing one panel: its rows, if they are converted first, and the kernel's scratch.
@@ -76,9 +76,9 @@ struct Packing {
 };
 
 void pack(const Packing& of) noexcept {
-  ConstMatrixView table = of.table.table;
-  if (table.columns == 0) table.row_stride = 0;  // unused, so any value is allowed
-  const std::int64_t features = table.columns;
+  ConstTableView table = of.table.table;
+  if (table.features == 0) table.row_stride = 0;  // unused, so any value is allowed
+  const std::int64_t features = table.features;
   const std::int64_t stride = padded_features(features);
   const bool lies = is_packed_as_it_lies(table);
   const kernels::Pack kernel = of_dtype(of.kernels, lies ? table.dtype : DType::f32).*of.pack;

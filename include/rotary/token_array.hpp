@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A number for each token of each batch row: positions, slots of a cache. Not owned.
+//
+//   const std::vector<std::int32_t> numbers = {0, 1, 2, 0, 1};  // two packed documents
+//   const auto positions = token_array(numbers);                // [tokens]
+//   const auto batched = token_array(numbers, 5);               // [5][1]
+#pragma once
+
+#include <cstdint>
+#include <ranges>
+
+namespace rotary {
+
+// Number (a, b, t) is at data + a*axis_stride + b*batch_stride + t*token_stride. Strides in
+// elements. data must live until the call that it is passed to returns. batch 1 serves every batch
+// row of the tensors; more than 1 needs a batch_stride. axes: coordinates of each token; every call
+// of this version needs 1.
+template <class Number>
+struct TokenArray {
+  const Number* data = nullptr;
+  std::int64_t batch = 1;
+  std::int64_t tokens = 0;
+  std::int64_t batch_stride = 0;
+  std::int64_t token_stride = 1;
+  std::int64_t axes = 1;
+  std::int64_t axis_stride = 0;
+};
+
+// [tokens], the same for every batch row: any contiguous range, which must outlive the result.
+template <std::ranges::contiguous_range Range>
+[[nodiscard]] auto token_array(const Range& numbers) noexcept {
+  return TokenArray<std::ranges::range_value_t<Range>>{
+      .data = std::ranges::data(numbers),
+      .tokens = static_cast<std::int64_t>(std::ranges::size(numbers))};
+}
+
+// Contiguous [batch, tokens]. If the size is not a multiple of batch, the result has a batch of 0,
+// which every call refuses.
+template <std::ranges::contiguous_range Range>
+[[nodiscard]] auto token_array(const Range& numbers, std::int64_t batch) noexcept {
+  auto array = token_array(numbers);
+  array.batch = batch >= 1 && array.tokens % batch == 0 ? batch : 0;
+  array.tokens = array.batch == 0 ? 0 : array.tokens / batch;
+  array.batch_stride = array.tokens;
+  return array;
+}
+
+}  // namespace rotary

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Other views as views of heads, so that memory is checked in one place. Strides along extents of
+// 1, which mean nothing, are 0.
+#pragma once
+
+#include <utility>
+
+#include "rotary/scores_view.hpp"
+#include "rotary/tensor_view.hpp"
+#include "rotary/token_array.hpp"
+#include "rotary/tokens_view.hpp"
+#include "tensor/view_checks.hpp"
+
+namespace rotary {
+
+// One head.
+[[nodiscard]] inline ConstHeadsView heads_view(const ConstTokensView& view) noexcept {
+  const auto& [n, s] = std::pair(view.extents, view.strides);
+  return without_unused_strides(
+      ConstHeadsView{.data = view.data,
+                     .dtype = view.dtype,
+                     .extents = {n.batch, n.tokens, 1, n.features},
+                     .strides = {.batch = s.batch, .token = s.token, .feature = s.feature}});
+}
+
+// One batch row and one head; the tokens are the table's rows.
+[[nodiscard]] inline ConstHeadsView heads_view(const ConstTableView& table) noexcept {
+  return without_unused_strides(
+      ConstHeadsView{.data = table.data,
+                     .dtype = table.dtype,
+                     .extents = {1, table.rows, 1, table.features},
+                     .strides = {.token = table.row_stride, .feature = table.feature_stride}});
+}
+
+// The tokens are queries, the features keys.
+[[nodiscard]] inline ConstHeadsView heads_view(const ConstScoresView& view) noexcept {
+  const auto& [n, s] = std::pair(view.extents, view.strides);
+  return without_unused_strides(ConstHeadsView{.data = view.data,
+                                               .dtype = view.dtype,
+                                               .extents = {n.batch, n.queries, n.heads, n.keys},
+                                               .strides = {s.batch, s.query, s.head, s.key}});
+}
+
+// One head of one feature, of a type of the numbers' size. Requires one axis.
+template <class Number>
+[[nodiscard]] ConstHeadsView heads_view(const TokenArray<Number>& array) noexcept {
+  static_assert(sizeof(Number) == 4 || sizeof(Number) == 8);
+  return without_unused_strides(
+      ConstHeadsView{.data = array.data,
+                     .dtype = sizeof(Number) == 4 ? DType::f32 : DType::f64,
+                     .extents = {array.batch, array.tokens, 1, 1},
+                     .strides = {.batch = array.batch_stride, .token = array.token_stride}});
+}
+
+}  // namespace rotary
