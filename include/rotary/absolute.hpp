@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Absolute position encodings: x becomes x + p(position).
 //
-//   const auto table = make_sinusoidal({.dim = 512, .base = 10000.0}).value();
+//   const auto table = *make_sinusoidal(transformer_sinusoidal(512));
 //   add_sinusoidal(x, x, table, ConsecutivePositions{.tokens = 128});  // in place
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model families that resolve() knows, and what each assumes beyond its config.
 //
-//   for (const FamilyInfo& family : known_families().value()) use(family.model_type);
+//   for (const FamilyInfo& family : *known_families()) use(family.model_type);
 #pragma once
 
 #include <optional>

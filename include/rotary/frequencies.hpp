@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frequencies: how fast each pair of one RotarySpec turns.
 //
-//   const auto frequencies = make_frequencies(spec).value();
+//   const auto frequencies = *make_frequencies(spec);
 //   frequencies.inv_freq[0];  // 1: radians per position of the fastest pair
 #pragma once
 

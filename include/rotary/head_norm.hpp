@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QK-norm: the RMS norm that models apply to queries and keys before or after the rotation.
 //
-//   normalize_heads(q, q, {.weight = weights, .epsilon = 1e-6});  // Qwen 3
+//   normalize_heads(q, q, {.weight = w, .epsilon = 1e-6, .over = NormOver::each_head});  // Qwen 3
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 // chosen at first use, unless the environment variable ROTARY_INSTRUCTION_SET, read at first use,
 // or force_instruction_set() names another. The choice is the only mutable state of this library.
 //
-//   instruction_set().value();       // "AVX3"
+//   *instruction_set();              // "AVX3"
 //   force_instruction_set("AVX2");   // as on an older machine
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // append: stores a step's keys and values in a KV cache and rotates the keys, in one pass.
 //
-//   append({.k = k_cache, .v = v_cache}, {.k = k, .v = v}, ConsecutiveSlots{.first = 7},
-//   rotations);
+//   const KvCache cache{.k = k_cache, .v = v_cache};
+//   append(cache, {.k = k, .v = v}, ConsecutiveSlots{.first = 7}, rotations);
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // resolve: reads a model's own config and says how each of its layers uses positions.
 //
-//   const ModelSpec model = resolve(config_json).value();
+//   const ModelSpec model = *resolve(config_json);
 //   const RotarySpec& spec = model.rotary.front().spec;
 #pragma once
 

@@ -8,7 +8,7 @@
 // shift by rotations, normalize_heads and remake_rotations may return 0 for subnormal numbers if
 // the thread flushes them. The functions below are inline and compute in the caller's modes.
 //
-//   max_rotation_error(DType::f32);  // what a test may allow
+//   rotate_error_bound(Direction::forward, 1, 131071);  // what a test may allow
 #pragma once
 
 #include <cmath>

@@ -4,7 +4,7 @@
 // the view's dtype. Formulas, sources and the error of each: docs/theory/relative.md.
 //
 //   const RelativeBias bias = Alibi{.heads = 32};
-//   fill_bias(scores, bias, {});  // [batch, heads, queries, keys]
+//   fill_bias(scores, bias, BiasRange{});  // [batch, heads, queries, keys]
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 // Rotations: the rows of cos and sin for the positions of one step, made once, exactly, and shared
 // by q, k and every layer of a spec.
 //
-//   auto rotations = make_rotations(frequencies, ConsecutivePositions{.tokens = 1}).value();
-//   remake_rotations(rotations, frequencies, ConsecutivePositions{.first = 1, .tokens = 1});
+//   auto rotations = make_rotations(frequencies, ConsecutivePositions{.tokens = 1});
+//   remake_rotations(*rotations, frequencies, ConsecutivePositions{.first = 1, .tokens = 1});
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 // 1803.02155), equations 3 and 4. Each query uses only the rows of the window; no vector is stored
 // for each pair of tokens.
 //
-//   const ShawTable keys{.window = {16, 16}, .table = {table, DType::f32, 33, 64, 64}};
+//   const ShawTable keys{.window = {16, 16}, .table = {table.data(), DType::f32, 33, 64, 64}};
 //   add_shaw_scores(scores, q, keys, {});
 #pragma once
 

@@ -3,7 +3,7 @@
 // at position t becomes x + p(t). Every table in use is one SinusoidalSpec; docs/theory/absolute.md
 // says which model uses which.
 //
-//   const auto table = make_sinusoidal({.dim = 512, .base = 10000.0, …}).value();
+//   const auto table = *make_sinusoidal(transformer_sinusoidal(512));
 //   fill_sinusoidal(rows, table, ConsecutivePositions{.tokens = 128});
 #pragma once
 
