@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "cli/failure.hpp"
@@ -109,15 +110,20 @@ std::optional<BiasEncoding> read_bias(JsonObject& settings, std::string_view kin
     return t5;
   }
   if (kind == "alibi") return AlibiEncoding{.bias_max = settings.number("bias_max")};
-  if (kind == "kerple_log" || kind == "kerple_power") return FormulaEncoding{std::string(kind)};
-  if (kind == "tisa") return FormulaEncoding{"tisa", settings.integer("kernels", 1)};
   if (kind == "sandwich") return SandwichEncoding{.base = settings.number("base")};
   if (kind == "fire") {
     return FireEncoding{.width = settings.integer("width", 1),
                         .c = settings.number("c"),
                         .threshold = settings.number("threshold")};
   }
-  return std::nullopt;
+  const auto formula = relative_bias_named(kind);
+  if (!formula) return std::nullopt;
+  FormulaEncoding encoding{std::string(kind)};
+  for_each_parameter(*formula, [&]<class Member>(const ParameterFacts& facts, const Member&) {
+    if constexpr (std::is_same_v<Member, std::int64_t>)
+      encoding.units = settings.integer(std::string(facts.name), 1);
+  });
+  return encoding;
 }
 
 const NamedEncoding& find_named(std::string_view name) {
