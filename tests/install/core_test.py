@@ -55,7 +55,8 @@ class Core(unittest.TestCase):
     def test_the_headers_are_those_that_users_include_and_theirs(self):
         folder = PREFIX / "include/rotary"
         users = [folder / name for name in
-                 ("rotary.hpp", "rotary.h", "threads.hpp", "rotary_threads.h")]
+                 ("rotary.hpp", "numeric_contract.hpp", "rotary.h", "threads.hpp",
+                  "rotary_threads.h")]
         text = subprocess.run(
             ["c++", "-x", "c++", "-std=c++20", "-MM", "-DROTARY_CORE_ONLY", f"-I{folder.parent}",
              *users], check=True, capture_output=True, text=True).stdout
