@@ -37,11 +37,7 @@ Result<Slots> map_of(const rotary_slots& from) {
     return invalid_argument("slots.first must be 0 unless kind is ROTARY_SLOTS_CONSECUTIVE, got ",
                             from.first);
   }
-  return Slots(TokenArray<Number>{.data = static_cast<const Number*>(from.data),
-                                  .batch = from.batch,
-                                  .tokens = from.tokens,
-                                  .batch_stride = from.batch_stride,
-                                  .token_stride = from.token_stride});
+  return Slots(token_array<Number>(from));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "c_api/status.hpp"
 #include "c_api/structs.hpp"
 #include "rotary/model_spec.hpp"
+#include "rotary/spec_json.hpp"
 
 using rotary::Result;
 using rotary::Status;
@@ -56,6 +57,14 @@ Result<rotary::ResolveOptions> resolve_options(const rotary_resolve_options* fro
   }
   if (options->numerics != 0) result.numerics = static_cast<rotary::Numerics>(options->numerics);
   return result;
+}
+
+Result<rotary::Frequencies> frequencies_of(std::string_view spec_json,
+                                           std::optional<std::int64_t> context_tokens) {
+  if (spec_json.data() == nullptr) return null_argument("spec_json");
+  const auto spec = rotary::parse_rotary_spec(spec_json);
+  if (!spec) return spec.error();
+  return rotary::make_frequencies(*spec, context_tokens);
 }
 
 }  // namespace
@@ -147,5 +156,18 @@ rotary_status rotary_frequencies_of_model(const rotary_model* model, int64_t rot
     const auto* const found = entry(model->spec.rotary, rotary);
     if (found == nullptr) return no_entry("rotary", model->spec.rotary, rotary);
     return rotary::make_frequencies(found->spec, model->context_tokens);
+  });
+}
+
+rotary_status rotary_frequencies_of_spec(const char* spec_json, size_t spec_bytes,
+                                         rotary_frequencies** out) {
+  return rotary::c_api::make(out, [&]() { return frequencies_of({spec_json, spec_bytes}, {}); });
+}
+
+rotary_status rotary_frequencies_of_spec_in_context(const char* spec_json, size_t spec_bytes,
+                                                    int64_t context_tokens,
+                                                    rotary_frequencies** out) {
+  return rotary::c_api::make(out, [&]() {
+    return frequencies_of({spec_json, spec_bytes}, context_tokens);
   });
 }

@@ -6,10 +6,9 @@
 #include "c_api/structs.hpp"
 #include "c_api/values.hpp"
 
-using rotary::Result;
 using rotary::Rotations;
 using rotary::Status;
-using rotary::c_api::null_argument;
+namespace c_api = rotary::c_api;
 
 namespace {
 
@@ -37,13 +36,16 @@ rotary_cos_sin rows_of(const Rotations& rotations) {
   return rows;
 }
 
+// From frequencies, or from a caller's cos and sin.
+constexpr auto make_rotations = [](const auto&... from) { return rotary::make_rotations(from...); };
+
 }  // namespace
 
 rotary_status rotary_row_bytes(const rotary_window* window, int64_t batch, int64_t tokens,
                                int32_t rows, size_t* bytes) {
-  return rotary::c_api::run([&]() -> Status {
-    if (bytes == nullptr) return null_argument("bytes");
-    const auto head_window = rotary::c_api::window(window);
+  return c_api::run([&]() -> Status {
+    if (bytes == nullptr) return c_api::null_argument("bytes");
+    const auto head_window = c_api::window(window);
     if (!head_window) return head_window.error();
     const auto counted =
         rotary::row_bytes(*head_window, batch, tokens, static_cast<rotary::RowDType>(rows));
@@ -57,47 +59,35 @@ rotary_status rotary_rotations_make(const rotary_frequencies* frequencies,
                                     const rotary_positions* positions,
                                     const rotary_rotations_options* options,
                                     rotary_rotations** out) {
-  return rotary::c_api::make(out, [&]() -> Result<Rotations> {
-    if (frequencies == nullptr) return null_argument("frequencies");
-    const auto tokens = rotary::c_api::positions(positions);
-    if (!tokens) return tokens.error();
-    const auto making = rotary::c_api::rotations_options(options);
-    if (!making) return making.error();
-    return rotary::make_rotations(frequencies->value, *tokens, *making);
+  return c_api::make(out, [&] {
+    return c_api::with(make_rotations, c_api::held_by("frequencies", frequencies),
+                       c_api::positions(positions), c_api::rotations_options(options));
   });
 }
 
 rotary_status rotary_rotations_remake(rotary_rotations* rotations,
                                       const rotary_frequencies* frequencies,
                                       const rotary_positions* positions) {
-  return rotary::c_api::run([&]() -> Status {
-    if (rotations == nullptr) return null_argument("rotations");
-    if (frequencies == nullptr) return null_argument("frequencies");
-    const auto tokens = rotary::c_api::positions(positions);
-    if (!tokens) return tokens.error();
-    return rotary::remake_rotations(rotations->value, frequencies->value, *tokens);
+  return c_api::run([&] {
+    return c_api::with(rotary::remake_rotations, c_api::held_by("rotations", rotations),
+                       c_api::held_by("frequencies", frequencies), c_api::positions(positions));
   });
 }
 
 rotary_status rotary_rotations_of_cos_sin(const rotary_window* window, const rotary_cos_sin* rows,
                                           const rotary_rotations_options* options,
                                           rotary_rotations** out) {
-  return rotary::c_api::make(out, [&]() -> Result<Rotations> {
-    const auto head_window = rotary::c_api::window(window);
-    if (!head_window) return head_window.error();
-    const auto view = rotary::c_api::cos_sin(rows);
-    if (!view) return view.error();
-    const auto making = rotary::c_api::rotations_options(options);
-    if (!making) return making.error();
-    return rotary::make_rotations(*head_window, *view, *making);
+  return c_api::make(out, [&] {
+    return c_api::with(make_rotations, c_api::window(window), c_api::cos_sin(rows),
+                       c_api::rotations_options(options));
   });
 }
 
 void rotary_rotations_free(rotary_rotations* rotations) { delete rotations; }
 
 rotary_status rotary_rotations_rows(const rotary_rotations* rotations, rotary_cos_sin* rows) {
-  return rotary::c_api::run([&]() -> Status {
-    if (rotations == nullptr) return null_argument("rotations");
-    return rotary::c_api::write_struct("rows", rows, rows_of(rotations->value));
+  return c_api::run([&]() -> Status {
+    if (rotations == nullptr) return c_api::null_argument("rotations");
+    return c_api::write_struct("rows", rows, rows_of(rotations->value));
   });
 }

@@ -12,10 +12,9 @@
 using rotary::QuantizedHeadsView;
 using rotary::Result;
 using rotary::RotatedAt;
-using rotary::Rotations;
-using rotary::Status;
 using rotary::c_api::null_argument;
 using rotary::c_api::read_struct;
+namespace c_api = rotary::c_api;
 
 namespace {
 
@@ -24,7 +23,7 @@ Result<RotatedAt> rotated_at(std::string_view argument, const rotary_rotated_at*
   if (!given) return given.error();
   if (given->frequencies == nullptr) return null_argument(std::string(argument) + ".frequencies");
   if (given->positions == nullptr) return null_argument(std::string(argument) + ".positions");
-  const auto positions = rotary::c_api::positions(given->positions);
+  const auto positions = c_api::positions(given->positions);
   if (!positions) return positions.error();
   return RotatedAt{given->frequencies->value, *positions};
 }
@@ -32,64 +31,49 @@ Result<RotatedAt> rotated_at(std::string_view argument, const rotary_rotated_at*
 Result<QuantizedHeadsView> quantized(const rotary_int8_view* from) {
   const auto given = read_struct("keys", from);
   if (!given) return given.error();
-  const auto& n = given->extents;
-  const auto& s = given->strides;
   const auto& f = given->scale_strides;
-  return QuantizedHeadsView{
-      .data = given->data,
-      .scales = given->scales,
-      .extents = {.batch = n[0], .tokens = n[1], .heads = n[2], .features = n[3]},
-      .strides = {.batch = s[0], .token = s[1], .head = s[2], .feature = s[3]},
-      .scale_strides = {.batch = f[0], .token = f[1], .head = f[2]}};
+  return QuantizedHeadsView{.data = given->data,
+                            .scales = given->scales,
+                            .extents = c_api::extents_of(given->extents),
+                            .strides = c_api::strides_of(given->strides),
+                            .scale_strides = {.batch = f[0], .token = f[1], .head = f[2]}};
 }
+
+constexpr auto shift_by = [](const auto& keys, const rotary::Rotations& by,
+                             const rotary::Executor& executor) {
+  return rotary::shift(keys, by, {.executor = executor});
+};
 
 }  // namespace
 
 rotary_status rotary_shift_make(const rotary_rotated_at* from, const rotary_rotated_at* to,
                                 const rotary_rotations_options* options, rotary_rotations** out) {
-  return rotary::c_api::make(out, [&]() -> Result<Rotations> {
-    const auto start = rotated_at("from", from);
-    if (!start) return start.error();
-    const auto end = rotated_at("to", to);
-    if (!end) return end.error();
-    const auto making = rotary::c_api::rotations_options(options);
-    if (!making) return making.error();
-    return rotary::make_shift(*start, *end, *making);
+  return c_api::make(out, [&] {
+    return c_api::with(rotary::make_shift, rotated_at("from", from), rotated_at("to", to),
+                       c_api::rotations_options(options));
   });
 }
 
 rotary_status rotary_shift_remake(rotary_rotations* rotations, const rotary_rotated_at* from,
                                   const rotary_rotated_at* to) {
-  return rotary::c_api::run([&]() -> Status {
-    if (rotations == nullptr) return null_argument("rotations");
-    const auto start = rotated_at("from", from);
-    if (!start) return start.error();
-    const auto end = rotated_at("to", to);
-    if (!end) return end.error();
-    return rotary::remake_shift(rotations->value, *start, *end);
+  return c_api::run([&] {
+    return c_api::with(rotary::remake_shift, c_api::held_by("rotations", rotations),
+                       rotated_at("from", from), rotated_at("to", to));
   });
 }
 
 rotary_status rotary_shift(const rotary_heads_view* keys, const rotary_rotations* by,
                            const rotary_executor* executor) {
-  return rotary::c_api::run([&]() -> Status {
-    const auto view = rotary::c_api::heads_view("keys", keys);
-    if (!view) return view.error();
-    if (by == nullptr) return null_argument("by");
-    const auto running = rotary::c_api::executor("executor", executor);
-    if (!running) return running.error();
-    return rotary::shift(*view, by->value, {.executor = *running});
+  return c_api::run([&] {
+    return c_api::with(shift_by, c_api::heads_view("keys", keys), c_api::held_by("by", by),
+                       c_api::executor("executor", executor));
   });
 }
 
 rotary_status rotary_shift_int8(const rotary_int8_view* keys, const rotary_rotations* by,
                                 const rotary_executor* executor) {
-  return rotary::c_api::run([&]() -> Status {
-    const auto view = quantized(keys);
-    if (!view) return view.error();
-    if (by == nullptr) return null_argument("by");
-    const auto running = rotary::c_api::executor("executor", executor);
-    if (!running) return running.error();
-    return rotary::shift(*view, by->value, {.executor = *running});
+  return c_api::run([&] {
+    return c_api::with(shift_by, quantized(keys), c_api::held_by("by", by),
+                       c_api::executor("executor", executor));
   });
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 
+#include "rotary/instruction_set.hpp"
 #include "rotary/version.hpp"
 
 namespace rotary::c_api {
@@ -49,3 +50,17 @@ const char* rotary_status_name(rotary_status status) {
 }
 
 const char* rotary_last_error(void) { return rotary::c_api::last_error.data(); }
+
+const char* rotary_instruction_set(void) {
+  const auto name = rotary::instruction_set();
+  if (name) return name->data();  // a literal, therefore null-terminated
+  rotary::c_api::report(name.error());
+  return nullptr;
+}
+
+rotary_status rotary_force_instruction_set(const char* name) {
+  return rotary::c_api::run([&]() -> rotary::Status {
+    if (name == nullptr) return rotary::c_api::null_argument("name");
+    return rotary::force_instruction_set(name);
+  });
+}

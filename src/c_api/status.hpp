@@ -2,6 +2,7 @@
 // How a C function reports: by a status and, on failure, a text that this thread can ask for.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -29,18 +30,30 @@ rotary_status run(Body body) noexcept {
   return invalid_argument(name, " must not be NULL");
 }
 
+// Returns the value behind a handle. Error: invalid_argument if it is NULL.
+template <class Handle>
+[[nodiscard]] auto held_by(std::string_view name, Handle* handle)
+    -> Result<decltype(std::ref(handle->value))> {
+  if (handle == nullptr) return null_argument(name);
+  return std::ref(handle->value);
+}
+
+// use(values...), or the first error.
+template <class Use, class... Values>
+[[nodiscard]] auto with(const Use& use, const Result<Values>&... values)
+    -> decltype(use(*values...)) {
+  const Error* first = nullptr;
+  ((first = first == nullptr && !values ? &values.error() : first), ...);
+  if (first != nullptr) return *first;
+  return use(*values...);
+}
+
 // For functions that return no status: whether the handle is not NULL; otherwise reports the error.
 [[nodiscard]] inline bool is_given(std::string_view name, const void* handle) noexcept {
   return run([&]() -> Status {
            if (handle == nullptr) return null_argument(name);
            return {};
          }) == ROTARY_OK;
-}
-
-// May throw std::bad_alloc.
-template <class Handle, class Content>
-[[nodiscard]] Handle* handle_of(Content content) {
-  return new Handle{std::move(content)};
 }
 
 // Sets *out to a handle of body's value; body returns a Result.
@@ -51,7 +64,7 @@ rotary_status make(Handle** out, Body body) noexcept {
     *out = nullptr;
     auto content = body();
     if (!content) return std::move(content).error();
-    *out = handle_of<Handle>(*std::move(content));
+    *out = new Handle{*std::move(content)};
     return {};
   });
 }

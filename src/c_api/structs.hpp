@@ -22,130 +22,36 @@ struct StructLayout {
   std::size_t bytes;        // size of this version
 };
 
-// Specialised for each struct of rotary.h: its name, the size of version 1, and its defaults.
+// Specialised for each struct of rotary.h: its name, its size through the last member of version 1,
+// and its defaults.
 template <class T>
 struct Versioned;
 
-template <>
-struct Versioned<rotary_heads_view> {
-  static constexpr rotary_heads_view defaults = ROTARY_HEADS_VIEW_INIT;
-  static constexpr StructLayout layout{
-      "rotary_heads_view",
-      offsetof(rotary_heads_view, strides) + sizeof(rotary_heads_view::strides),
-      sizeof(rotary_heads_view)};
-};
-
-template <>
-struct Versioned<rotary_positions> {
-  static constexpr rotary_positions defaults = ROTARY_POSITIONS_INIT;
-  static constexpr StructLayout layout{
-      "rotary_positions",
-      offsetof(rotary_positions, token_stride) + sizeof(rotary_positions::token_stride),
-      sizeof(rotary_positions)};
-};
-
-template <>
-struct Versioned<rotary_rotated_at> {
-  static constexpr rotary_rotated_at defaults = ROTARY_ROTATED_AT_INIT;
-  static constexpr StructLayout layout{"rotary_rotated_at",
-                                       offsetof(rotary_rotated_at, positions) + sizeof(void*),
-                                       sizeof(rotary_rotated_at)};
-};
-
-template <>
-struct Versioned<rotary_int8_view> {
-  static constexpr rotary_int8_view defaults = ROTARY_INT8_VIEW_INIT;
-  static constexpr StructLayout layout{
-      "rotary_int8_view",
-      offsetof(rotary_int8_view, scale_strides) + sizeof(rotary_int8_view::scale_strides),
-      sizeof(rotary_int8_view)};
-};
-
+// A macro, because offsetof takes the name of a member.
+#define ROTARY_VERSIONED(Type, last_of_version_1, init)                                            \
+  template <>                                                                                      \
+  struct Versioned<Type> {                                                                         \
+    static constexpr Type defaults = init;                                                         \
+    static constexpr StructLayout layout{                                                          \
+        #Type, offsetof(Type, last_of_version_1) + sizeof(Type::last_of_version_1), sizeof(Type)}; \
+  }
+ROTARY_VERSIONED(rotary_heads_view, strides, ROTARY_HEADS_VIEW_INIT);
+ROTARY_VERSIONED(rotary_positions, token_stride, ROTARY_POSITIONS_INIT);
+ROTARY_VERSIONED(rotary_rotated_at, positions, ROTARY_ROTATED_AT_INIT);
+ROTARY_VERSIONED(rotary_int8_view, scale_strides, ROTARY_INT8_VIEW_INIT);
 #ifndef ROTARY_CORE_ONLY
-template <>
-struct Versioned<rotary_resolve_options> {
-  static constexpr rotary_resolve_options defaults = ROTARY_RESOLVE_OPTIONS_INIT;
-  static constexpr StructLayout layout{"rotary_resolve_options",
-                                       offsetof(rotary_resolve_options, context_tokens) +
-                                           sizeof(rotary_resolve_options::context_tokens),
-                                       sizeof(rotary_resolve_options)};
-};
+ROTARY_VERSIONED(rotary_resolve_options, context_tokens, ROTARY_RESOLVE_OPTIONS_INIT);
 #endif
-
-template <>
-struct Versioned<rotary_window> {
-  static constexpr rotary_window defaults = ROTARY_WINDOW_INIT;
-  static constexpr StructLayout layout{
-      "rotary_window", offsetof(rotary_window, reserved) + sizeof(rotary_window::reserved),
-      sizeof(rotary_window)};
-};
-
-template <>
-struct Versioned<rotary_rotations_options> {
-  static constexpr rotary_rotations_options defaults = ROTARY_ROTATIONS_OPTIONS_INIT;
-  static constexpr StructLayout layout{"rotary_rotations_options",
-                                       offsetof(rotary_rotations_options, memory_bytes) +
-                                           sizeof(rotary_rotations_options::memory_bytes),
-                                       sizeof(rotary_rotations_options)};
-};
-
-template <>
-struct Versioned<rotary_cos_sin> {
-  static constexpr rotary_cos_sin defaults = ROTARY_COS_SIN_INIT;
-  static constexpr StructLayout layout{
-      "rotary_cos_sin",
-      offsetof(rotary_cos_sin, attention_factor) + sizeof(rotary_cos_sin::attention_factor),
-      sizeof(rotary_cos_sin)};
-};
-
-template <>
-struct Versioned<rotary_executor> {
-  static constexpr rotary_executor defaults = ROTARY_EXECUTOR_INIT;
-  static constexpr StructLayout layout{
-      "rotary_executor",
-      offsetof(rotary_executor, concurrency) + sizeof(rotary_executor::concurrency),
-      sizeof(rotary_executor)};
-};
-
-template <>
-struct Versioned<rotary_rotate_options> {
-  static constexpr rotary_rotate_options defaults = ROTARY_ROTATE_OPTIONS_INIT;
-  static constexpr StructLayout layout{"rotary_rotate_options",
-                                       offsetof(rotary_rotate_options, executor) + sizeof(void*),
-                                       sizeof(rotary_rotate_options)};
-};
-
-template <>
-struct Versioned<rotary_kv> {
-  static constexpr rotary_kv defaults = ROTARY_KV_INIT;
-  static constexpr StructLayout layout{"rotary_kv", offsetof(rotary_kv, v) + sizeof(rotary_kv::v),
-                                       sizeof(rotary_kv)};
-};
-
-template <>
-struct Versioned<rotary_slots> {
-  static constexpr rotary_slots defaults = ROTARY_SLOTS_INIT;
-  static constexpr StructLayout layout{
-      "rotary_slots", offsetof(rotary_slots, token_stride) + sizeof(rotary_slots::token_stride),
-      sizeof(rotary_slots)};
-};
-
-template <>
-struct Versioned<rotary_head_norm> {
-  static constexpr rotary_head_norm defaults = ROTARY_HEAD_NORM_INIT;
-  static constexpr StructLayout layout{
-      "rotary_head_norm", offsetof(rotary_head_norm, reserved) + sizeof(rotary_head_norm::reserved),
-      sizeof(rotary_head_norm)};
-};
-
-template <>
-struct Versioned<rotary_append_options> {
-  static constexpr rotary_append_options defaults = ROTARY_APPEND_OPTIONS_INIT;
-  static constexpr StructLayout layout{
-      "rotary_append_options",
-      offsetof(rotary_append_options, reserved) + sizeof(rotary_append_options::reserved),
-      sizeof(rotary_append_options)};
-};
+ROTARY_VERSIONED(rotary_window, reserved, ROTARY_WINDOW_INIT);
+ROTARY_VERSIONED(rotary_rotations_options, memory_bytes, ROTARY_ROTATIONS_OPTIONS_INIT);
+ROTARY_VERSIONED(rotary_cos_sin, attention_factor, ROTARY_COS_SIN_INIT);
+ROTARY_VERSIONED(rotary_executor, concurrency, ROTARY_EXECUTOR_INIT);
+ROTARY_VERSIONED(rotary_rotate_options, executor, ROTARY_ROTATE_OPTIONS_INIT);
+ROTARY_VERSIONED(rotary_kv, v, ROTARY_KV_INIT);
+ROTARY_VERSIONED(rotary_slots, token_stride, ROTARY_SLOTS_INIT);
+ROTARY_VERSIONED(rotary_head_norm, reserved, ROTARY_HEAD_NORM_INIT);
+ROTARY_VERSIONED(rotary_append_options, reserved, ROTARY_APPEND_OPTIONS_INIT);
+#undef ROTARY_VERSIONED
 
 // struct_size, the first member of *from. Error: invalid_argument for a size that no version has.
 [[nodiscard]] Result<std::size_t> struct_size_of(std::string_view argument, const void* from,

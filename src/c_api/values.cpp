@@ -35,11 +35,7 @@ Result<Positions> array_of(const rotary_positions& from) {
     return invalid_argument(
         "positions.first must be 0 unless kind is ROTARY_POSITIONS_CONSECUTIVE, got ", from.first);
   }
-  return Positions(TokenArray<Number>{.data = static_cast<const Number*>(from.data),
-                                      .batch = from.batch,
-                                      .tokens = from.tokens,
-                                      .batch_stride = from.batch_stride,
-                                      .token_stride = from.token_stride});
+  return Positions(token_array<Number>(from));
 }
 
 }  // namespace
@@ -47,14 +43,10 @@ Result<Positions> array_of(const rotary_positions& from) {
 Result<HeadsView> heads_view(std::string_view argument, const rotary_heads_view* from) {
   const auto view = read_struct(argument, from);
   if (!view) return view.error();
-  const auto& n = view->extents;
-  const auto& s = view->strides;
-  return HeadsView{
-      .data = view->data,
-      .dtype = static_cast<DType>(view->dtype),
-      .extents = {.batch = n[0], .tokens = n[1], .heads = n[2], .features = n[3]},
-      .strides = {.batch = s[0], .token = s[1], .head = s[2], .feature = s[3]},
-  };
+  return HeadsView{.data = view->data,
+                   .dtype = static_cast<DType>(view->dtype),
+                   .extents = extents_of(view->extents),
+                   .strides = strides_of(view->strides)};
 }
 
 Result<Positions> positions(const rotary_positions* from) {

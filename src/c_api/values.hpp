@@ -3,6 +3,7 @@
 // requirements; until then an enumerator that does not exist is passed on.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "rotary/executor.hpp"
@@ -15,6 +16,23 @@
 #include "rotary/tensor_view.hpp"
 
 namespace rotary::c_api {
+
+[[nodiscard]] inline Extents extents_of(const int64_t (&n)[4]) noexcept {
+  return {.batch = n[0], .tokens = n[1], .heads = n[2], .features = n[3]};
+}
+[[nodiscard]] inline Strides strides_of(const int64_t (&s)[4]) noexcept {
+  return {.batch = s[0], .token = s[1], .head = s[2], .feature = s[3]};
+}
+
+// Reads positions or slots of a kind that is an array.
+template <class Number, class From>
+[[nodiscard]] TokenArray<Number> token_array(const From& from) noexcept {
+  return {.data = static_cast<const Number*>(from.data),
+          .batch = from.batch,
+          .tokens = from.tokens,
+          .batch_stride = from.batch_stride,
+          .token_stride = from.token_stride};
+}
 
 [[nodiscard]] Result<HeadsView> heads_view(std::string_view argument,
                                            const rotary_heads_view* from);
