@@ -10,7 +10,6 @@
 #include <string_view>
 #include <variant>
 
-#include "absolute/gradients.hpp"
 #include "absolute/token_positions.hpp"
 #include "absolute/token_views.hpp"
 #include "base/guard.hpp"

@@ -5,33 +5,15 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/enumerators.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "phase/turns.hpp"
 
 namespace rotary {
 
-std::string_view to_string(SinusoidalLayout layout) noexcept {
-  switch (layout) {
-    case SinusoidalLayout::interleaved:
-      return "interleaved";
-    case SinusoidalLayout::sin_then_cos:
-      return "sin_then_cos";
-    case SinusoidalLayout::cos_then_sin:
-      return "cos_then_sin";
-  }
-  return "unknown";
-}
-
-std::string_view to_string(SinusoidalSpacing spacing) noexcept {
-  switch (spacing) {
-    case SinusoidalSpacing::even:
-      return "even";
-    case SinusoidalSpacing::ends:
-      return "ends";
-  }
-  return "unknown";
-}
+std::string_view to_string(SinusoidalLayout layout) noexcept { return name_or_unknown(layout); }
+std::string_view to_string(SinusoidalSpacing spacing) noexcept { return name_or_unknown(spacing); }
 
 namespace {
 
@@ -39,14 +21,8 @@ namespace {
 constexpr std::int64_t max_dim = std::int64_t{1} << 20;
 
 Status validate(const SinusoidalSpec& spec) {
-  if (to_string(spec.layout) == "unknown") {
-    return invalid_argument("layout must be interleaved, sin_then_cos or cos_then_sin, got value ",
-                            static_cast<std::int32_t>(spec.layout.get()));
-  }
-  if (to_string(spec.spacing) == "unknown") {
-    return invalid_argument("spacing must be even or ends, got value ",
-                            static_cast<std::int32_t>(spec.spacing.get()));
-  }
+  if (auto status = check_enumerator("layout", spec.layout.get()); !status) return status;
+  if (auto status = check_enumerator("spacing", spec.spacing.get()); !status) return status;
   if (spec.dim < 1 || spec.dim > max_dim) {
     return invalid_argument("dim must be in [1, ", max_dim, "], got ", spec.dim);
   }

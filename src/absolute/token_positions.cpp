@@ -15,11 +15,7 @@ namespace {
 ConstHeadsView elements_of(const ConsecutivePositions&) { return {}; }
 template <class Number>
 ConstHeadsView elements_of(const TokenArray<Number>& positions) {
-  return without_unused_strides(ConstHeadsView{
-      .data = positions.data,
-      .dtype = sizeof(Number) == 4 ? DType::f32 : DType::f64,
-      .extents = {.batch = positions.batch, .tokens = positions.tokens, .heads = 1, .features = 1},
-      .strides = {.batch = positions.batch_stride, .token = positions.token_stride}});
+  return heads_view(positions);
 }
 
 }  // namespace

@@ -23,12 +23,6 @@ std::string describe(const ConstTableView& table) {
                  table.row_stride, " and ", table.feature_stride);
 }
 
-Status check_dtype(const ViewName& name, DType dtype) {
-  if (size_in_bytes(dtype) != 0) return {};
-  return invalid_argument(name, ": dtype must be f32, bf16, f16 or f64, got value ",
-                          static_cast<std::int32_t>(dtype));
-}
-
 // Requires a valid dtype and extents >= 0.
 template <class View>
 Status check_memory(const ViewName& name, const View& view) {
@@ -41,12 +35,8 @@ Status check_memory(const ViewName& name, const View& view) {
   if (view.data == nullptr) {
     return invalid_argument(name, ": data must not be null, got null for ", describe(view));
   }
-  const auto misaligned = reinterpret_cast<std::uintptr_t>(view.data) %
-                          static_cast<std::uintptr_t>(size_in_bytes(view.dtype));
-  if (misaligned == 0) return {};
-  return invalid_argument(name, ": data must be aligned to its element size, ",
-                          size_in_bytes(view.dtype), " bytes; got an address ", misaligned,
-                          " bytes off");
+  return check_aligned(view.data, size_in_bytes(view.dtype), name,
+                       ": data must be aligned to its element size");
 }
 
 }  // namespace
@@ -96,18 +86,8 @@ Status check_distinct(const ViewName& name, const ConstTokensView& view) {
 }
 
 Status check_apart(const NamedView& a, const NamedView& b) {
-  switch (find_overlap(a.view, b.view)) {
-    case Overlap::none:
-      return {};
-    case Overlap::shared:
-      return invalid_argument(a.name, " and ", b.name,
-                              " must share no element, got views that overlap");
-    case Overlap::undecided:
-      break;
-  }
-  return invalid_argument(a.name, " and ", b.name,
-                          " must be views whose strides nest when they lie in one buffer, got ",
-                          "views that cannot be told apart");
+  return check_overlap(find_overlap(a.view, b.view), a.name, b.name,
+                       [] { return "views that cannot be told apart"; });
 }
 
 Status check_transfer(const ConstTokensView& dst, const ConstTokensView& src) {
@@ -126,6 +106,26 @@ Status check_transfer(const ConstTokensView& dst, const ConstTokensView& src) {
   // Strides along extents of 1 mean nothing, so views that differ only there are in place, too.
   if (heads_view(dst) == heads_view(src)) return {};
   return check_apart({{"dst"}, heads_view(dst)}, {{"src"}, heads_view(src)});
+}
+
+Status check_gradient(const TableView& gradient, const ConstTokensView& upstream) {
+  if (auto status = check_table({"gradient"}, gradient); !status) return status;
+  if (auto status = check_distinct({"gradient"}, tokens_view(gradient)); !status) return status;
+  if (auto status = check_view({"upstream"}, upstream); !status) return status;
+  if (gradient.dtype != DType::f64 &&
+      (gradient.dtype != DType::f32 || upstream.dtype == DType::f64)) {
+    return invalid_argument("gradient must be f64, or f32 for an upstream that is not f64; got ",
+                            to_string(gradient.dtype), " for ", to_string(upstream.dtype));
+  }
+  if (gradient.features != upstream.extents.features) {
+    return invalid_argument("gradient must have the features of upstream, ",
+                            upstream.extents.features, "; got ", gradient.features);
+  }
+  if (repeats_too_often(heads_view(upstream))) {
+    return invalid_argument("upstream: elements that a stride of 0 repeats must be fewer than 2^36",
+                            ", got extents ", describe(upstream.extents));
+  }
+  return check_apart({{"gradient"}, heads_view(gradient)}, {{"upstream"}, heads_view(upstream)});
 }
 
 }  // namespace rotary

@@ -47,4 +47,8 @@ struct NamedView {
 // extents, in place or without overlap, and with distinct elements in dst.
 [[nodiscard]] Status check_transfer(const ConstTokensView& dst, const ConstTokensView& src);
 
+// Checks that gradient is a writable table of f32 or f64, that upstream has as many features and no
+// wider dtype, and that the two do not overlap.
+[[nodiscard]] Status check_gradient(const TableView& gradient, const ConstTokensView& upstream);
+
 }  // namespace rotary

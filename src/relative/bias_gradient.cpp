@@ -11,7 +11,7 @@
 #include "relative/checks.hpp"
 #include "relative/elements.hpp"
 #include "relative/evaluators.hpp"
-#include "relative/fire_gradient.hpp"
+#include "relative/fire_row.hpp"
 #include "rotary/relative_bias.hpp"
 
 namespace rotary {

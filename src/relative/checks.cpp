@@ -101,11 +101,7 @@ NamedView named(std::string_view name, std::span<double> values) {
 
 Status check_memory(const NamedView& view) {
   const ConstHeadsView& memory = view.memory;
-  const std::int64_t size = size_in_bytes(memory.dtype);
-  if (size == 0) {
-    return invalid_argument(view.name, ": dtype must be f32, bf16, f16 or f64, got value ",
-                            static_cast<std::int32_t>(memory.dtype));
-  }
+  if (auto status = check_dtype(view.name, memory.dtype); !status) return status;
   const Extents& n = memory.extents;
   if (n.batch < 0 || n.tokens < 0 || n.heads < 0 || n.features < 0)
     return invalid_argument(view.name, ": extents must be >= 0, got ", view.shape());
@@ -122,13 +118,8 @@ Status check_memory(const NamedView& view) {
   if (range->begin == range->end) return {};
   if (memory.data == nullptr)
     return invalid_argument(view.name, ": data must not be null, got ", view.shape());
-  const auto misaligned =
-      reinterpret_cast<std::uintptr_t>(memory.data) % static_cast<std::uintptr_t>(size);
-  if (misaligned != 0) {
-    return invalid_argument(view.name, ": data must be aligned to its element size, ", size,
-                            " bytes; got an address ", misaligned, " bytes off");
-  }
-  return {};
+  return check_aligned(memory.data, size_in_bytes(memory.dtype), view.name,
+                       ": data must be aligned to its element size");
 }
 
 Status check_destination(const NamedView& view) {
@@ -141,18 +132,9 @@ Status check_destination(const NamedView& view) {
 Status check_apart(const NamedView& destination, const NamedView& source) {
   if (auto status = check_destination(destination); !status) return status;
   if (auto status = check_memory(source); !status) return status;
-  switch (find_overlap(destination.memory, source.memory)) {
-    case Overlap::none:
-      return {};
-    case Overlap::shared:
-      return invalid_argument(destination.name, " and ", source.name,
-                              " must share no element, got views that overlap");
-    case Overlap::undecided:
-      break;
-  }
-  return invalid_argument(destination.name, " and ", source.name,
-                          " must be views whose strides nest when they lie in one buffer, got ",
-                          destination.shape(), " and ", source.shape());
+  return check_overlap(find_overlap(destination.memory, source.memory), destination.name,
+                       source.name,
+                       [&] { return message(destination.shape(), " and ", source.shape()); });
 }
 
 Status check_same_rows(std::string_view name, const ConstScoresView& scores,

@@ -2,17 +2,117 @@
 #include "rotary/cope.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "relative/checks.hpp"
-#include "relative/contextual_row.hpp"
+#include "relative/elements.hpp"
+#include "relative/pair_positions.hpp"
 
 namespace rotary {
 namespace relative {
 namespace {
+
+// Without overflow: 0 of -Inf, 1 of +Inf.
+double logistic(double score) noexcept {
+  if (score < 0) {
+    const double e = std::exp(score);
+    return e / (1 + e);
+  }
+  return 1 / (1 + std::exp(-score));
+}
+
+// A position p between rows lower and upper: p = lower + share. share is NaN where p is.
+struct TablePlace {
+  std::int64_t lower = 0;
+  std::int64_t upper = 0;
+  double share = 0;
+};
+
+TablePlace place_of(double position) noexcept {
+  if (std::isnan(position)) return {.share = position};
+  const auto row = static_cast<std::int64_t>(position);  // at least 0
+  const double share = position - static_cast<double>(row);
+  return {.lower = row, .upper = share > 0 ? row + 1 : row, .share = share};
+}
+
+// One row: gates, positions, and where each position lies between two rows of the table. Holds the
+// table and the buffers; made once for a call.
+class ContextualRow {
+ public:
+  // Requires checked arguments. A position is at most the number of keys.
+  ContextualRow(const Cope& cope, const ConstScoresView& scores)
+      : table_rows_(std::min(cope.table.rows, scores.extents.keys + 1)),
+        last_position_(static_cast<double>(cope.table.rows - 1)),
+        table_(to_size(table_rows_ * cope.table.features)),
+        columns_(table_.size()),
+        query_(to_size(cope.table.features)),
+        products_(to_size(table_rows_)),
+        gates_(to_size(scores.extents.keys)),
+        places_(to_size(scores.extents.keys)) {
+    const std::size_t width = query_.size();
+    for (std::int64_t row = 0; row < table_rows_; ++row) {
+      load_row(std::span(table_).subspan(to_size(row) * width, width), cope.table, row);
+      for (std::size_t f = 0; f < width; ++f)
+        columns_[f * products_.size() + to_size(row)] = table_row(row)[f];
+    }
+  }
+
+  // Makes the row at `at` current: products of its query with the table, gates, positions.
+  void read(const ConstScoresView& scores, const ConstHeadsView& q, const ScoreIndex& at,
+            std::int64_t keys) {
+    load_features(query_, q, at);
+    // Each a sum over the features in order, side by side for the compiler to vectorise.
+    std::fill(products_.begin(), products_.end(), 0.0);
+    for (std::size_t f = 0; f < query_.size(); ++f) {
+      const auto column = std::span(columns_).subspan(f * products_.size(), products_.size());
+      for (std::size_t row = 0; row < column.size(); ++row)
+        products_[row] += query_[f] * column[row];
+    }
+    load_scores(std::span(gates_).first(to_size(keys)), scores, at);
+    double position = 0;
+    for (std::int64_t key = keys - 1; key >= 0; --key) {
+      const double one = logistic(gates_[to_size(key)]);
+      position += one;
+      gates_[to_size(key)] = one;
+      places_[to_size(key)] = place_of(position > last_position_ ? last_position_ : position);
+    }
+  }
+
+  [[nodiscard]] double bias(std::int64_t key) const noexcept {
+    const TablePlace& at = place(key);
+    return (1 - at.share) * products_[to_size(at.lower)] + at.share * products_[to_size(at.upper)];
+  }
+  // ∂bias/∂position: 0 on whole numbers, which clipped positions are.
+  [[nodiscard]] double slope(std::int64_t key) const noexcept {
+    const TablePlace& at = place(key);
+    return products_[to_size(at.upper)] - products_[to_size(at.lower)];
+  }
+  [[nodiscard]] double gate(std::int64_t key) const noexcept { return gates_[to_size(key)]; }
+  [[nodiscard]] const TablePlace& place(std::int64_t key) const noexcept {
+    return places_[to_size(key)];
+  }
+  [[nodiscard]] std::span<const double> query() const noexcept { return query_; }
+  [[nodiscard]] std::span<const double> table_row(std::int64_t row) const noexcept {
+    return std::span(table_).subspan(to_size(row) * query_.size(), query_.size());
+  }
+  // Rows of the table that a row of this block can reach.
+  [[nodiscard]] std::int64_t table_rows() const noexcept { return table_rows_; }
+
+ private:
+  std::int64_t table_rows_;
+  double last_position_;
+  std::vector<double> table_;       // [table_rows][features]
+  std::vector<double> columns_;     // [features][table_rows]
+  std::vector<double> query_;       // [features]
+  std::vector<double> products_;    // [table_rows]
+  std::vector<double> gates_;       // [keys]
+  std::vector<TablePlace> places_;  // [keys]
+};
 
 // A row without its own key would count positions from somewhere else.
 Result<PairPositions> causal_positions(const ScoresExtents& n, const BiasRange& range) {
@@ -31,11 +131,22 @@ void for_each_row(const ScoresExtents& n, const PairPositions& positions, Visit 
   for (std::int64_t batch = 0; batch < n.batch; ++batch) {
     for (std::int64_t head = 0; head < n.heads; ++head) {
       for (std::int64_t row = 0; row < n.queries; ++row) {
+        const std::int64_t up_to_query = positions.query(row) - positions.key(0) + 1;
         visit(ScoreIndex{.batch = batch, .head = head, .query = row},
-              ContextualRow::visible(positions, row, n.keys));
+              std::clamp<std::int64_t>(up_to_query, 0, n.keys));
       }
     }
   }
+}
+
+Status check_cope(const ConstScoresView& scores, const ConstHeadsView& q, const Cope& cope) {
+  if (auto status = check_same_rows("q", scores, q); !status) return status;
+  if (cope.table.rows < 1 || cope.table.features != q.extents.features) {
+    return invalid_argument("the table must have at least one row of ", q.extents.features,
+                            " features, got rows ", cope.table.rows, ", columns ",
+                            cope.table.features);
+  }
+  return check_memory(named("table", cope.table));
 }
 
 Status check_forward(const ScoresView& scores, const ConstHeadsView& q, const Cope& cope) {

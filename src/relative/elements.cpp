@@ -45,21 +45,6 @@ Float16 rounded(double value, Float16 /*like*/) noexcept {
   return {static_cast<std::uint16_t>(bits | (std::signbit(value) ? 0x8000U : 0U))};
 }
 
-// visit(element of the dtype), once for a row rather than for each of its elements.
-template <class Visit>
-void with_element(DType dtype, const Visit& visit) noexcept {
-  switch (dtype) {
-    case DType::f32:
-      return visit(float{});
-    case DType::bf16:
-      return visit(BFloat16{});
-    case DType::f16:
-      return visit(Float16{});
-    case DType::f64:
-      return visit(double{});
-  }
-}
-
 template <class Element>
 void put(void* data, std::int64_t index, double value) noexcept {
   const Element element = rounded(value, Element{});

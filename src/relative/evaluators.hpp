@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One evaluator for each encoding: what a call computes once, then the bias in two steps, a term
-// that all heads share and each head's use of it, and the gradient (of FIRE: fire_gradient.cpp).
+// that all heads share and each head's use of it, and the gradient (of FIRE: fire_row.cpp).
 // Scalars only: views, dtypes and loops are in fill_bias.cpp, fire_row.cpp and bias_gradient.cpp.
 #pragma once
 

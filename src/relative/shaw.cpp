@@ -205,6 +205,37 @@ void add_table_gradient(std::span<double> table, const Block& block, const Reach
   });
 }
 
+// A call that adds to the written view from the other one and a table. heads_name: as messages say.
+struct TableCall {
+  NamedView written;
+  NamedView read;
+  std::string_view heads_name;
+  ConstScoresView scores;
+  ConstHeadsView heads;
+  const ShawTable& table;
+};
+
+// add(block, rows), once all is checked, unless there is nothing to add.
+template <class Add>
+Status add_rows(const TableCall& call, const BiasRange& range, const Add& add) {
+  const std::int64_t features = call.heads.extents.features;
+  if (auto status = check_apart(call.written, call.read); !status) return status;
+  if (auto status = check_same_rows(call.heads_name, call.scores, call.heads); !status)
+    return status;
+  if (auto status = check_table(call.table, features); !status) return status;
+  if (auto status = check_apart(call.written, named("table", call.table.table)); !status)
+    return status;
+  const auto positions = PairPositions::of(call.scores.extents, range);
+  if (!positions) return positions.error();
+  auto rows = reached(call.table.window, call.scores.extents, *positions);
+  if (rows.count == 0 || features == 0) return {};
+  read(rows, with_used_strides(call.table.table));
+  add(Block{with_used_strides(call.scores), with_used_strides(call.heads), call.table.window,
+            *positions},
+      rows);
+  return {};
+}
+
 }  // namespace
 }  // namespace relative
 
@@ -220,41 +251,21 @@ Result<std::int64_t> shaw_row(std::int64_t relative_position, const ShawWindow& 
 Status add_shaw_scores(const ScoresView& scores, const ConstHeadsView& q, const ShawTable& keys,
                        const BiasRange& range) noexcept {
   return guarded([&]() -> Status {
-    if (auto status = check_apart(named("scores", scores), named("q", q)); !status) return status;
-    if (auto status = relative::check_same_rows("q", scores, q); !status) return status;
-    if (auto status = relative::check_table(keys, q.extents.features); !status) return status;
-    if (auto status = check_apart(named("scores", scores), named("table", keys.table)); !status)
-      return status;
-    const auto positions = relative::PairPositions::of(scores.extents, range);
-    if (!positions) return positions.error();
-    auto rows = relative::reached(keys.window, scores.extents, *positions);
-    if (rows.count == 0 || q.extents.features == 0) return {};
-    const ScoresView used = relative::with_used_strides(scores);
-    relative::read(rows, relative::with_used_strides(keys.table));
-    relative::add_products(used, {used, relative::with_used_strides(q), keys.window, *positions},
-                           rows);
-    return {};
+    return relative::add_rows({named("scores", scores), named("q", q), "q", scores, q, keys}, range,
+                              [&](const auto& block, const auto& rows) {
+                                add_products(relative::with_used_strides(scores), block, rows);
+                              });
   });
 }
 
 Status add_shaw_values(const HeadsView& out, const ConstScoresView& weights,
                        const ShawTable& values, const BiasRange& range) noexcept {
   return guarded([&]() -> Status {
-    if (auto status = check_apart(named("out", out), named("weights", weights)); !status)
-      return status;
-    if (auto status = relative::check_same_rows("out", weights, out); !status) return status;
-    if (auto status = relative::check_table(values, out.extents.features); !status) return status;
-    if (auto status = check_apart(named("out", out), named("table", values.table)); !status)
-      return status;
-    const auto positions = relative::PairPositions::of(weights.extents, range);
-    if (!positions) return positions.error();
-    auto rows = relative::reached(values.window, weights.extents, *positions);
-    if (rows.count == 0 || out.extents.features == 0) return {};
-    const HeadsView used = relative::with_used_strides(out);
-    relative::read(rows, relative::with_used_strides(values.table));
-    relative::add_values(
-        used, {relative::with_used_strides(weights), used, values.window, *positions}, rows);
-    return {};
+    return relative::add_rows(
+        {named("out", out), named("weights", weights), "out", weights, out, values}, range,
+        [&](const auto& block, const auto& rows) {
+          add_values(relative::with_used_strides(out), block, rows);
+        });
   });
 }
 

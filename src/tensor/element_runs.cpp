@@ -81,55 +81,36 @@ void add(const ConstElementRun& a, const ConstElementRun& b, const ElementRun& t
   for (std::int64_t i = 0; i < to.count; ++i) sum[i] = first[i] + second[i];
 }
 
-std::int64_t offset_of(const TokenStrides& s, DType dtype, std::int64_t batch, std::int64_t token,
-                       std::int64_t feature) noexcept {
-  return (batch * s.batch + token * s.token + feature * s.feature) * size_in_bytes(dtype);
+template <class Run, class View>
+Run run_at(const View& view, std::int64_t batch, std::int64_t token, std::int64_t feature,
+           std::int64_t count) noexcept {
+  const TokenStrides& s = view.strides;
+  const std::int64_t elements = batch * s.batch + token * s.token + feature * s.feature;
+  return {
+      .data = static_cast<decltype(Run::data)>(view.data) + elements * size_in_bytes(view.dtype),
+      .dtype = view.dtype,
+      .stride = s.feature,
+      .count = count};
 }
 
 }  // namespace
 
 ElementRun run_of(const TokensView& view, std::int64_t batch, std::int64_t token,
                   std::int64_t feature, std::int64_t count) noexcept {
-  return {.data = static_cast<std::byte*>(view.data) +
-                  offset_of(view.strides, view.dtype, batch, token, feature),
-          .dtype = view.dtype,
-          .stride = view.strides.feature,
-          .count = count};
+  return run_at<ElementRun>(view, batch, token, feature, count);
 }
 
 ConstElementRun run_of(const ConstTokensView& view, std::int64_t batch, std::int64_t token,
                        std::int64_t feature, std::int64_t count) noexcept {
-  return {.data = static_cast<const std::byte*>(view.data) +
-                  offset_of(view.strides, view.dtype, batch, token, feature),
-          .dtype = view.dtype,
-          .stride = view.strides.feature,
-          .count = count};
+  return run_at<ConstElementRun>(view, batch, token, feature, count);
 }
 
 void load_run(const ConstElementRun& from, double* to) noexcept {
-  switch (from.dtype) {
-    case DType::f32:
-      return load<float>(from, to);
-    case DType::bf16:
-      return load<BFloat16>(from, to);
-    case DType::f16:
-      return load<Float16>(from, to);
-    case DType::f64:
-      return load<double>(from, to);
-  }
+  with_element(from.dtype, [&](auto like) { load<decltype(like)>(from, to); });
 }
 
 void store_run(const double* from, const ElementRun& to) noexcept {
-  switch (to.dtype) {
-    case DType::f32:
-      return store<float>(from, to);
-    case DType::bf16:
-      return store<BFloat16>(from, to);
-    case DType::f16:
-      return store<Float16>(from, to);
-    case DType::f64:
-      return store<double>(from, to);
-  }
+  with_element(to.dtype, [&](auto like) { store<decltype(like)>(from, to); });
 }
 
 void add_runs(const ConstElementRun& a, const ConstElementRun& b, const ElementRun& to) noexcept {
@@ -146,6 +127,14 @@ void add_to_values(const ConstElementRun& from, RunValues& values) noexcept {
   RunValues more;
   load_run(from, more.data());
   for (std::size_t i = 0; i < static_cast<std::size_t>(from.count); ++i) values[i] += more[i];
+}
+
+void add_to_run(const double* values, const ElementRun& to) noexcept {
+  RunValues sum;
+  load_run({.data = to.data, .dtype = to.dtype, .stride = to.stride, .count = to.count},
+           sum.data());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(to.count); ++i) sum[i] += values[i];
+  store_run(sum.data(), to);
 }
 
 }  // namespace rotary

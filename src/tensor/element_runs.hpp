@@ -44,6 +44,9 @@ void store_run(const double* from, const ElementRun& to) noexcept;
 // values += from.
 void add_to_values(const ConstElementRun& from, RunValues& values) noexcept;
 
+// to += values, for all elements of the run.
+void add_to_run(const double* values, const ElementRun& to) noexcept;
+
 // to = a + b: the double sum, rounded once. All have the same dtype and count. For float32 that
 // equals the float32 sum, since 53 bits are more than twice 24 plus one.
 void add_runs(const ConstElementRun& a, const ConstElementRun& b, const ElementRun& to) noexcept;

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <limits>
 
+#include "rotary/tensor_view.hpp"
+
 namespace rotary {
 
 struct BFloat16 {
@@ -64,6 +66,22 @@ struct Float16 {
     rounded = std::bit_cast<float>((bits + 0xFFF + odd) & 0xFFFFE000U);
   }
   return std::copysign(rounded, value);
+}
+
+// visit(an element of the dtype's type); of double for a dtype that is none.
+template <class Visit>
+auto with_element(DType dtype, const Visit& visit) {
+  switch (dtype) {
+    case DType::f32:
+      return visit(float{});
+    case DType::bf16:
+      return visit(BFloat16{});
+    case DType::f16:
+      return visit(Float16{});
+    case DType::f64:
+      break;
+  }
+  return visit(double{});
 }
 
 // The value of element i.

@@ -3,6 +3,9 @@
 // 1, which mean nothing, are 0.
 #pragma once
 
+#include <cstddef>
+#include <span>
+#include <type_traits>
 #include <utility>
 
 #include "rotary/scores_view.hpp"
@@ -39,6 +42,23 @@ namespace rotary {
                                                .dtype = view.dtype,
                                                .extents = {n.batch, n.queries, n.heads, n.keys},
                                                .strides = {s.batch, s.query, s.head, s.key}});
+}
+
+// One row of numbers.
+template <class Number>
+[[nodiscard]] ConstHeadsView heads_view(std::span<Number> numbers) noexcept {
+  using Value = std::remove_const_t<Number>;
+  static_assert(std::is_same_v<Value, float> || std::is_same_v<Value, double>);
+  return {.data = numbers.data(),
+          .dtype = std::is_same_v<Value, float> ? DType::f32 : DType::f64,
+          .extents = {1, 1, 1, static_cast<std::int64_t>(numbers.size())},
+          .strides = {}};
+}
+
+// Memory of numbers of four bytes or more, as floats.
+[[nodiscard]] inline ConstHeadsView heads_view(std::span<const std::byte> memory) noexcept {
+  return heads_view(
+      std::span(reinterpret_cast<const float*>(memory.data()), memory.size() / sizeof(float)));
 }
 
 // One head of one feature, of a type of the numbers' size. Requires one axis.

@@ -34,10 +34,10 @@ Status validate_data(const TokenArray<Number>& positions) {
     return invalid_argument("positions must point to data, got null for ", positions.tokens,
                             " tokens");
   }
-  const auto misaligned = reinterpret_cast<std::uintptr_t>(positions.data) % alignof(Number);
-  if (misaligned != 0) {
-    return invalid_argument("positions must be aligned to their element size, ", sizeof(Number),
-                            " bytes; got an address ", misaligned, " bytes off");
+  if (auto status = check_aligned(positions.data, alignof(Number),
+                                  "positions must be aligned to their element size");
+      !status) {
+    return status;
   }
   if (positions.batch > 1 && positions.batch_stride == 0) {
     return invalid_argument(
@@ -152,11 +152,7 @@ Status check_memory(const TokenArray<Number>& positions, const ConstHeadsView& m
 }  // namespace
 
 Status check_apart(const Positions& positions, std::span<const std::byte> memory) {
-  const auto count = static_cast<std::int64_t>(memory.size() / sizeof(float));
-  const ConstHeadsView view{.data = memory.data(),
-                            .dtype = DType::f32,
-                            .extents = {.tokens = 1, .heads = 1, .features = count},
-                            .strides = {}};
+  const ConstHeadsView view = heads_view(memory);
   return std::visit([&](const auto& each) { return check_memory(each, view); }, positions);
 }
 

@@ -3,9 +3,6 @@
 
 #include <string>
 
-#include "base/message.hpp"
-#include "tensor/overlap.hpp"
-
 namespace rotary {
 
 std::string describe(const Extents& n) {
@@ -16,12 +13,6 @@ std::string describe(const Extents& n) {
 std::string describe(const Strides& s) {
   return message("batch ", s.batch, ", token ", s.token, ", head ", s.head, ", feature ",
                  s.feature);
-}
-
-Status check_dtype(std::string_view name, DType dtype) {
-  if (size_in_bytes(dtype) != 0) return {};
-  return invalid_argument(name, ": dtype must be f32, bf16, f16 or f64, got value ",
-                          static_cast<std::int32_t>(dtype));
 }
 
 Status check_extents(std::string_view name, const Extents& n) {
@@ -38,14 +29,8 @@ Status check_memory(std::string_view name, const ConstHeadsView& view) {
   if (range->begin == range->end) return {};
   if (view.data == nullptr)
     return invalid_argument(name, ": data must not be null, got extents ", describe(view.extents));
-  const auto misaligned = reinterpret_cast<std::uintptr_t>(view.data) %
-                          static_cast<std::uintptr_t>(size_in_bytes(view.dtype));
-  if (misaligned != 0) {
-    return invalid_argument(name, ": data must be aligned to its element size, ",
-                            size_in_bytes(view.dtype), " bytes; got an address ", misaligned,
-                            " bytes off");
-  }
-  return {};
+  return check_aligned(view.data, size_in_bytes(view.dtype), name,
+                       ": data must be aligned to its element size");
 }
 
 Status check_view(std::string_view name, const ConstHeadsView& view) {
@@ -68,19 +53,9 @@ Status check_distinct(std::string_view name, const ConstHeadsView& view) {
 
 Status check_apart(std::string_view name_a, const ConstHeadsView& a, std::string_view name_b,
                    const ConstHeadsView& b) {
-  switch (find_overlap(a, b)) {
-    case Overlap::none:
-      return {};
-    case Overlap::shared:
-      return invalid_argument(name_a, " and ", name_b,
-                              " must share no element, got views that overlap");
-    case Overlap::undecided:
-      break;
-  }
-  return invalid_argument(
-      name_a, " and ", name_b,
-      " must be views whose strides nest when they lie in one buffer, got strides ",
-      describe(a.strides), " and ", describe(b.strides));
+  return check_overlap(find_overlap(a, b), name_a, name_b, [&] {
+    return message("strides ", describe(a.strides), " and ", describe(b.strides));
+  });
 }
 
 }  // namespace rotary

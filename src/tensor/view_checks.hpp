@@ -6,8 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/message.hpp"
 #include "rotary/result.hpp"
 #include "rotary/tensor_view.hpp"
+#include "tensor/overlap.hpp"
 
 namespace rotary {
 
@@ -37,8 +39,37 @@ template <class View>
   return without_unused_strides(view);
 }
 
-// Checks that dtype is f32, bf16, f16 or f64.
-[[nodiscard]] Status check_dtype(std::string_view name, DType dtype);
+// Checks that dtype is f32, bf16, f16 or f64. Here and below a name is text or what to_text()
+// takes.
+template <class Name>
+[[nodiscard]] Status check_dtype(const Name& name, DType dtype) {
+  if (size_in_bytes(dtype) != 0) return {};
+  return invalid_argument(name, ": dtype must be f32, bf16, f16 or f64, got value ",
+                          static_cast<std::int32_t>(dtype));
+}
+
+// Checks that data is a multiple of `bytes`; requirement: the beginning of the message, in parts.
+template <class... Parts>
+[[nodiscard]] Status check_aligned(const void* data, std::int64_t bytes,
+                                   const Parts&... requirement) {
+  const auto off = reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(bytes);
+  if (off == 0) return {};
+  return invalid_argument(requirement..., ", ", bytes, " bytes; got an address ", off,
+                          " bytes off");
+}
+
+// Refuses all but Overlap::none. strides(): those of both views, in words.
+template <class Name, class Strides>
+[[nodiscard]] Status check_overlap(Overlap overlap, const Name& name_a, const Name& name_b,
+                                   const Strides& strides) {
+  if (overlap == Overlap::none) return {};
+  if (overlap == Overlap::shared)
+    return invalid_argument(name_a, " and ", name_b,
+                            " must share no element, got views that overlap");
+  return invalid_argument(name_a, " and ", name_b,
+                          " must be views whose strides nest when they lie in one buffer, got ",
+                          strides());
+}
 
 // Checks that extents are at least 0.
 [[nodiscard]] Status check_extents(std::string_view name, const Extents& n);

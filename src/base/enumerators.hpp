@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of public enumerations: to_string() and the refusal of other values follow from them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "base/described.hpp"
+#include "base/message.hpp"
+#include "rotary/describe.hpp"
+#include "rotary/model_spec.hpp"
+#include "rotary/numerics.hpp"
+#include "rotary/result.hpp"
+#include "rotary/rotary_spec.hpp"
+#include "rotary/rotations.hpp"
+#include "rotary/sinusoidal.hpp"
+
+namespace rotary {
+
+template <>
+struct Describe<Pairing> {
+  static constexpr std::array enumerators = {
+      NamedEnumerator{Pairing::half, "half"}, NamedEnumerator{Pairing::interleaved, "interleaved"},
+      NamedEnumerator{Pairing::interleaved_to_half, "interleaved_to_half"}};
+};
+template <>
+struct Describe<Sense> {
+  static constexpr std::array enumerators = {NamedEnumerator{Sense::positive, "positive"},
+                                             NamedEnumerator{Sense::negative, "negative"}};
+};
+template <>
+struct Describe<Numerics> {
+  static constexpr std::array enumerators = {
+      NamedEnumerator{Numerics::exact, "exact"},
+      NamedEnumerator{Numerics::transformers, "transformers"},
+      NamedEnumerator{Numerics::ggml, "ggml"}};
+};
+template <>
+struct Describe<Rounding> {
+  static constexpr std::array enumerators = {
+      NamedEnumerator{Rounding::every_step, "every_step"},
+      NamedEnumerator{Rounding::table, "table"}, NamedEnumerator{Rounding::result, "result"},
+      NamedEnumerator{Rounding::double_angle, "double_angle"}};
+};
+template <>
+struct Describe<Role> {
+  static constexpr std::array enumerators = {NamedEnumerator{Role::query, "query"},
+                                             NamedEnumerator{Role::key, "key"}};
+};
+template <>
+struct Describe<SinusoidalLayout> {
+  static constexpr std::array enumerators = {
+      NamedEnumerator{SinusoidalLayout::interleaved, "interleaved"},
+      NamedEnumerator{SinusoidalLayout::sin_then_cos, "sin_then_cos"},
+      NamedEnumerator{SinusoidalLayout::cos_then_sin, "cos_then_sin"}};
+};
+template <>
+struct Describe<SinusoidalSpacing> {
+  static constexpr std::array enumerators = {NamedEnumerator{SinusoidalSpacing::even, "even"},
+                                             NamedEnumerator{SinusoidalSpacing::ends, "ends"}};
+};
+template <>
+struct Describe<LayerEncoding> {
+  static constexpr std::array enumerators = {
+      NamedEnumerator{LayerEncoding::rotary, "rotary"},
+      NamedEnumerator{LayerEncoding::none, "none"},
+      NamedEnumerator{LayerEncoding::alibi, "alibi"},
+      NamedEnumerator{LayerEncoding::t5_bias, "t5_bias"},
+      NamedEnumerator{LayerEncoding::learned, "learned"},
+      NamedEnumerator{LayerEncoding::sinusoidal, "sinusoidal"},
+      NamedEnumerator{LayerEncoding::no_attention, "no_attention"}};
+};
+
+template <class Enum>
+[[nodiscard]] std::string_view name_or_unknown(Enum value) noexcept {
+  const std::string_view name = enumerator_name(value);
+  return name.empty() ? "unknown" : name;
+}
+
+// Refuses a value that is no enumerator.
+template <class Enum>
+[[nodiscard]] Status check_enumerator(std::string_view name, Enum value) {
+  if (!enumerator_name(value).empty()) return {};
+  return invalid_argument(name, " must be ", enumerator_names<Enum>(), ", got value ",
+                          static_cast<std::int32_t>(value));
+}
+
+}  // namespace rotary
