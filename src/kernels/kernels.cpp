@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "kernels/compiled_tables.hpp"
-#include "kernels/supported_names.hpp"
 
 namespace rotary::kernels {
 namespace {

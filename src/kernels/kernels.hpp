@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace rotary::kernels {
 
@@ -102,5 +103,8 @@ inline constexpr std::size_t max_tables = 16;
 
 // The tables that this machine can run, best first; never empty.
 [[nodiscard]] std::span<const KernelTable* const> supported_tables() noexcept;
+
+// The names of their instruction sets, in the same order.
+[[nodiscard]] std::span<const std::string_view> supported_names() noexcept;
 
 }  // namespace rotary::kernels

@@ -2,9 +2,9 @@
 // The order of precedence is that of RotaryEmbeddingConfigMixin in Transformers 5
 // (modeling_rope_utils.py). Where that warns about or ignores something it does not understand,
 // this refuses it.
-#include <algorithm>
 #include <utility>
 
+#include "base/enumerators.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "model/families.hpp"
@@ -106,19 +106,15 @@ Status check_options(const ResolveOptions& options) {
   if (options.context_tokens && *options.context_tokens < 1) {
     return invalid_argument("context_tokens must be >= 1, got ", *options.context_tokens);
   }
-  const auto last = all_pairings.end();
-  if (options.pairing && std::find(all_pairings.begin(), last, *options.pairing) == last) {
-    return invalid_argument("pairing must be half, interleaved or interleaved_to_half, got value ",
-                            static_cast<std::int32_t>(*options.pairing));
+  if (options.pairing) {
+    if (auto status = check_enumerator("pairing", *options.pairing); !status) return status;
   }
-  if (to_string(options.numerics) == "unknown") {
-    return invalid_argument("numerics must be exact, transformers or ggml, got value ",
-                            static_cast<std::int32_t>(options.numerics));
-  }
-  return {};
+  return check_enumerator("numerics", options.numerics);
 }
 
 }  // namespace
+
+std::string_view to_string(LayerEncoding encoding) noexcept { return name_or_unknown(encoding); }
 
 Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& options) noexcept {
   return guarded([&]() -> Result<ModelSpec> {

@@ -6,7 +6,6 @@
 
 #include "base/guard.hpp"
 #include "base/message.hpp"
-#include "kernels/supported_names.hpp"
 #include "runtime/active_kernels.hpp"
 
 namespace rotary {

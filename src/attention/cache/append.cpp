@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // All checks come first; once writing begins nothing can fail.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <variant>
 
 #include "attention/cache/kv_cache_checks.hpp"
-#include "attention/cache/store_tokens.hpp"
+#include "attention/cache/slot_reader.hpp"
+#include "attention/cache/token_run.hpp"
 #include "base/guard.hpp"
+#include "kernels/kernels.hpp"
 #include "rotary/kv_cache.hpp"
+#include "rotation/apply/apply_rotations.hpp"
 #include "runtime/active_kernels.hpp"
 #include "runtime/parts.hpp"
 #include "tensor/view_checks.hpp"
@@ -13,20 +20,92 @@
 namespace rotary {
 namespace {
 
-KvCache without_unused(KvCache cache) {
-  cache.k = without_unused_strides(cache.k);
-  if (cache.v) cache.v = without_unused_strides(*cache.v);
-  return cache;
+// Takes a cache, or the heads stored in it.
+template <class Tensors>
+Tensors without_unused(Tensors tensors) {
+  tensors.k = without_unused_strides(tensors.k);
+  if (tensors.v) tensors.v = without_unused_strides(*tensors.v);
+  return tensors;
 }
 
-KvHeads without_unused(KvHeads heads) {
-  heads.k = without_unused_strides(heads.k);
-  if (heads.v) heads.v = without_unused_strides(*heads.v);
-  return heads;
+struct Storing {
+  const KvCache& cache;
+  const KvHeads& heads;
+  SlotReader slots;
+  const Rotations* rotations;  // null: stores keys unrotated
+  const std::optional<KeyNorm>& k_norm;
+  const kernels::KernelTable& kernels;
+};
+
+struct Run {
+  std::int64_t batch;
+  std::int64_t token;
+  std::int64_t tokens;
+  std::int64_t slot;  // of the first token; negative: not stored
+};
+
+// The longest run of tokens from `token` on, before `end`, that go to consecutive slots of a block.
+Run run_at(const SlotReader& slots, std::int64_t batch, std::int64_t token, std::int64_t end) {
+  const std::int64_t slot = slots.at(batch, token);
+  if (slot < 0) return {.batch = batch, .token = token, .tokens = 1, .slot = slot};
+  const std::int64_t place = slot % slots.slots_per_block();
+  const std::int64_t most = std::min(end - token, slots.slots_per_block() - place);
+  std::int64_t tokens = 1;
+  while (tokens < most && slots.at(batch, token + tokens) == slot + tokens) ++tokens;
+  return {.batch = batch, .token = token, .tokens = tokens, .slot = slot};
 }
 
-void store_range(const void* state, TokenRange range) noexcept {
-  store_tokens(*static_cast<const Storing*>(state), range);
+Transfer transfer_of(const Run& run, std::int64_t slots_per_block, const HeadsView& cache,
+                     const ConstHeadsView& heads) {
+  const std::int64_t to = run.slot / slots_per_block * cache.strides.batch +
+                          run.slot % slots_per_block * cache.strides.token;
+  const std::int64_t from = run.batch * heads.strides.batch + run.token * heads.strides.token;
+  Transfer transfer{.dst = cache, .src = heads};
+  transfer.dst.data = static_cast<std::byte*>(cache.data) + to * size_in_bytes(cache.dtype);
+  transfer.src.data = static_cast<const std::byte*>(heads.data) + from * size_in_bytes(heads.dtype);
+  transfer.src.extents.batch = 1;
+  transfer.src.extents.tokens = run.tokens;
+  transfer.dst.extents = transfer.src.extents;
+  return transfer;
+}
+
+void store_keys(const Storing& storing, const Run& run) {
+  const std::int64_t slots = storing.slots.slots_per_block();
+  const TokenRun k{.transfer = transfer_of(run, slots, storing.cache.k, storing.heads.k),
+                   .batch = run.batch,
+                   .first_token = run.token};
+  if (storing.k_norm) {
+    store_normalized(k, *storing.k_norm, storing.rotations, storing.kernels);
+  } else if (storing.rotations != nullptr) {
+    store_rotated(k, *storing.rotations, storing.kernels);
+  } else {
+    store_features(k.transfer, 0, k.transfer.src.extents.features, *storing.kernels.cache);
+  }
+}
+
+void store_values(const Storing& storing, const Run& run) {
+  const ConstHeadsView& v = *storing.heads.v;
+  store_features(transfer_of(run, storing.slots.slots_per_block(), *storing.cache.v, v), 0,
+                 v.extents.features, *storing.kernels.cache);
+}
+
+void store_run(const Storing& storing, const Run& run) {
+  if (has_elements(storing.heads.k.extents)) store_keys(storing, run);
+  if (storing.heads.v && has_elements(storing.heads.v->extents)) store_values(storing, run);
+}
+
+// Reads only tokens of the range and writes only their slots: cannot fail, allocates nothing.
+void store_tokens(const void* state, TokenRange range) noexcept {
+  const auto& storing = *static_cast<const Storing*>(state);
+  const std::int64_t tokens = storing.heads.k.extents.tokens;
+  for (std::int64_t i = range.begin; i < range.end;) {
+    const std::int64_t batch = i / tokens;
+    const std::int64_t token = i - batch * tokens;
+    const std::int64_t end = std::min(tokens, token + range.end - i);
+    const Run run = run_at(storing.slots, batch, token, end);
+    if (run.slot >= 0) store_run(storing, run);
+    i += run.tokens;
+  }
 }
 
 Status append_checked(const AppendCall& call) {
@@ -45,7 +124,7 @@ Status append_checked(const AppendCall& call) {
                         .kernels = **kernels};
   // Cannot overflow: k or v has elements, and their number fits.
   run_in_parts(heads.k.extents.batch * heads.k.extents.tokens,
-               {.apply = store_range, .state = &storing}, call.options.executor);
+               {.apply = store_tokens, .state = &storing}, call.options.executor);
   return {};
 }
 

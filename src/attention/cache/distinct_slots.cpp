@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attention/cache/distinct_slots.hpp"
-
 #include <algorithm>
 #include <array>
 #include <bit>
+
+#include "attention/cache/slot_reader.hpp"
 
 namespace rotary {
 namespace {

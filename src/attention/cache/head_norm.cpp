@@ -61,13 +61,6 @@ Status check_norm(std::string_view name, const HeadNorm& norm, const ConstHeadsV
   return check_weight(name, norm, view.extents);
 }
 
-ConstHeadsView weight_view(const HeadNorm& norm) noexcept {
-  return {.data = norm.weight.data(),
-          .dtype = DType::f32,
-          .extents = {
-              .tokens = 1, .heads = 1, .features = static_cast<std::int64_t>(norm.weight.size())}};
-}
-
 Status check_conversion(std::string_view name, DType from, DType to) {
   const bool narrows = from == DType::f32 && (to == DType::bf16 || to == DType::f16);
   if (from == to || narrows) return {};

@@ -18,9 +18,6 @@ namespace rotary {
 [[nodiscard]] Status check_norm(std::string_view name, const HeadNorm& norm,
                                 const ConstHeadsView& view);
 
-// The weights as a view, for overlap checks with what is written.
-[[nodiscard]] ConstHeadsView weight_view(const HeadNorm& norm) noexcept;
-
 // Checks that elements of dtype `from` can be stored as `to`.
 [[nodiscard]] Status check_conversion(std::string_view name, DType from, DType to);
 

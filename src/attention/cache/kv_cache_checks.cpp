@@ -8,11 +8,10 @@
 #include <string_view>
 #include <variant>
 
-#include "attention/cache/distinct_slots.hpp"
 #include "attention/cache/head_norm.hpp"
 #include "attention/cache/slot_reader.hpp"
 #include "base/message.hpp"
-#include "rotation/apply/turned_views.hpp"
+#include "rotation/apply/rotate_checks.hpp"
 #include "rotation/frequencies/recipe.hpp"
 #include "tensor/heads_views.hpp"
 #include "tensor/overlap.hpp"
@@ -106,7 +105,7 @@ Status check_sharing(const AppendCall& call) {
   views[count++] = spanned("k", call.heads.k);
   if (call.heads.v) views[count++] = spanned("v", *call.heads.v);
   if (call.options.k_norm)
-    views[count++] = spanned("k_norm.weight", weight_view(call.options.k_norm->norm));
+    views[count++] = spanned("k_norm.weight", heads_view(call.options.k_norm->norm.weight));
   for (std::size_t cache = 0; cache < caches; ++cache) {
     for (std::size_t other = cache + 1; other < count; ++other) {
       if (auto status = check_apart(views[cache], views[other]); !status) return status;

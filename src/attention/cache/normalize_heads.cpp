@@ -8,6 +8,7 @@
 #include "rotary/head_norm.hpp"
 #include "runtime/active_kernels.hpp"
 #include "runtime/parts.hpp"
+#include "tensor/heads_views.hpp"
 #include "tensor/view_checks.hpp"
 
 namespace rotary {
@@ -91,7 +92,8 @@ Status normalize_heads(HeadsView dst, ConstHeadsView src, const HeadNorm& norm,
     src = without_unused_strides(src);
     if (auto status = check_pair(dst, src); !status) return status;
     if (auto status = check_norm("norm", norm, src); !status) return status;
-    if (auto status = check_apart("dst", dst, "weight", weight_view(norm)); !status) return status;
+    if (auto status = check_apart("dst", dst, "weight", heads_view(norm.weight)); !status)
+      return status;
     const auto kernels = active_kernels();
     if (!kernels) return kernels.error();
     if (!has_elements(src.extents)) return {};

@@ -5,7 +5,7 @@
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "rotary/rotate.hpp"
-#include "rotation/apply/turned_views.hpp"
+#include "rotation/apply/rotate_checks.hpp"
 #include "tensor/view_checks.hpp"
 
 namespace rotary {

@@ -10,7 +10,7 @@
 #include "kernels/int8_kernels.hpp"
 #include "kernels/kernels.hpp"
 #include "rotary/shift.hpp"
-#include "rotation/apply/turned_views.hpp"
+#include "rotation/apply/rotate_checks.hpp"
 #include "runtime/active_kernels.hpp"
 #include "runtime/parts.hpp"
 #include "tensor/overlap.hpp"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 
 #include "rotary/kv_cache.hpp"
@@ -42,13 +43,12 @@ class SlotReader {
     batch_stride_ = slots_per_block_;
     token_stride_ = 1;
   }
-  void read(const TokenArray<std::int32_t>& map) noexcept {
-    map32_ = map.data;
-    batch_stride_ = map.batch_stride;
-    token_stride_ = map.token_stride;
-  }
-  void read(const TokenArray<std::int64_t>& map) noexcept {
-    map64_ = map.data;
+  template <class Number>
+  void read(const TokenArray<Number>& map) noexcept {
+    if constexpr (sizeof(Number) == 4)
+      map32_ = map.data;
+    else
+      map64_ = map.data;
     batch_stride_ = map.batch_stride;
     token_stride_ = map.token_stride;
   }
@@ -60,5 +60,22 @@ class SlotReader {
   std::int64_t token_stride_ = 0;
   std::int64_t slots_per_block_;
 };
+
+struct SlotRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+// The tokens of all batch rows of a call.
+struct SlotTokens {
+  const SlotReader& slots;
+  std::int64_t batch;
+  std::int64_t tokens;
+};
+
+// A slot that two tokens share: exact, in memory of a fixed size (distinct_slots.cpp). Requires
+// slots that are within range, or negative, which never count as the same.
+[[nodiscard]] std::optional<std::int64_t> find_repeated_slot(const SlotTokens& of,
+                                                             const SlotRange& range) noexcept;
 
 }  // namespace rotary

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/message.hpp"
-#include "rotation/apply/turned_views.hpp"
+#include "rotation/apply/rotate_checks.hpp"
 #include "tensor/heads_views.hpp"
 #include "tensor/view_checks.hpp"
 
@@ -148,14 +148,6 @@ Status check_segments(const SegmentMap& map, const Extents& k) {
   return check_view("segments", heads_view(map));
 }
 
-template <class Number>
-ConstHeadsView view_of(std::span<Number> numbers, DType dtype) {
-  return {
-      .data = numbers.data(),
-      .dtype = dtype,
-      .extents = {.tokens = 1, .heads = 1, .features = static_cast<std::int64_t>(numbers.size())}};
-}
-
 Status check_numbers(std::string_view name, std::span<const double> numbers,
                      std::array<std::int64_t, 4> shape) {
   std::int64_t count = 1;
@@ -168,7 +160,7 @@ Status check_numbers(std::string_view name, std::span<const double> numbers,
                             shape[0], " x ", shape[1], " x ", shape[2], " x ", shape[3], "; got ",
                             numbers.size());
   }
-  return check_view(name, view_of(numbers, DType::f64));
+  return check_view(name, heads_view(numbers));
 }
 
 Status check_state(const LinearState& state, const Extents& k, const LinearSizes& sizes) {
@@ -254,28 +246,24 @@ Status check_linear_outputs(const HeadsView& out, const LinearHeads& heads, cons
   if (auto status = check_distinct("out", out); !status) return status;
   const LinearState state = options.state.value_or(LinearState{});
   const std::array written = {
-      Named{"out", out}, Named{"state.values", view_of(state.values, DType::f64)},
-      Named{"state.keys", view_of(state.keys, DType::f64)},
-      Named{"state.exponents", view_of(state.exponents, DType::f64)},
-      Named{"memory", view_of(std::span(reinterpret_cast<double*>(memory.data()),
-                                        memory.size() / sizeof(double)),
-                              DType::f64)}};
+      Named{"out", out}, Named{"state.values", heads_view(state.values)},
+      Named{"state.keys", heads_view(state.keys)},
+      Named{"state.exponents", heads_view(state.exponents)},
+      Named{"memory", heads_view(std::span(reinterpret_cast<double*>(memory.data()),
+                                           memory.size() / sizeof(double)))}};
   const auto* const random = std::get_if<PositiveRandomFeatures>(&map);
   const auto directions = random == nullptr ? std::span<const float>() : random->directions;
-  const auto rows = [](const Rotations& rotations) {
-    const std::span<const std::byte> bytes = rows_of(rotations);
-    return view_of(std::span(reinterpret_cast<const float*>(bytes.data()), bytes.size() / 4),
-                   DType::f32);
-  };
-  const ConstHeadsView none = view_of(std::span<const float>(), DType::f32);
+  const ConstHeadsView none = heads_view(std::span<const float>());
   const std::array read = {
       Named{"q", heads.q},
       Named{"k", heads.k},
       Named{"v", heads.v},
       Named{"segments", options.segments ? heads_view(*options.segments) : none},
-      Named{"directions", view_of(directions, DType::f32)},
-      Named{"the rotations of q", options.rotations ? rows(options.rotations->q) : none},
-      Named{"the rotations of k", options.rotations ? rows(options.rotations->k) : none}};
+      Named{"directions", heads_view(directions)},
+      Named{"the rotations of q",
+            options.rotations ? heads_view(rows_of(options.rotations->q)) : none},
+      Named{"the rotations of k",
+            options.rotations ? heads_view(rows_of(options.rotations->k)) : none}};
   return check_all_apart(written, read);
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "base/described.hpp"
+#include "base/enumerators.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "model/json/config_json.hpp"
@@ -86,7 +88,7 @@ Enum read_name(Reader& spec, std::string_view key, const std::array<Enum, Count>
 
 Pairing read_pairing(Reader& spec) {
   if (spec.find("pairing") == nullptr) spec.malformed("pairing must be given, got none");
-  return read_name(spec, "pairing", all_pairings, "half, interleaved or interleaved_to_half");
+  return read_name(spec, "pairing", all_pairings, enumerator_names<Pairing>());
 }
 
 std::optional<Xpos> read_xpos(Reader& spec) {
@@ -121,7 +123,7 @@ RotarySpec read_spec(Reader& spec) {
   read.numerics = read_name(spec, "numerics", all_numerics, names_of(all_numerics));
   read.rounding = read_name(spec, "rounding", all_roundings, names_of(all_roundings));
   read.sense = read_name(spec, "sense", std::array{Sense::positive, Sense::negative},
-                         "positive or negative");
+                         enumerator_names<Sense>());
   read.xpos = read_xpos(spec);
   return read;
 }

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "rotation/apply/pair_order.hpp"
-#include "rotation/apply/permute_in_place.hpp"
 #include "rotation/apply/strided_features.hpp"
 #include "rotation/frequencies/recipe.hpp"
 

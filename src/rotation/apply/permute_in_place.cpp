@@ -3,12 +3,12 @@
 // features are adjacent, as many heads at a time as fit. (Rotating the pairs in place and moving
 // them one by one afterwards took eight times as long.) A longer head becomes a sequence of blocks,
 // each with halves of its own, [x0 y0 | x1 y1 | …], whose halves are then exchanged pairwise.
-#include "rotation/apply/permute_in_place.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
+
+#include "rotation/apply/strided_features.hpp"
 
 namespace rotary {
 namespace {

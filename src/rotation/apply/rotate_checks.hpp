@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of rotate() and rotate_qk() and the messages for those that are broken.
+// Checks views against the rotations applied to them, and the messages for requirements that are
+// broken. Each error names the view.
 #pragma once
+
+#include <string_view>
 
 #include "rotary/result.hpp"
 #include "rotary/rotate.hpp"
@@ -9,7 +12,16 @@
 
 namespace rotary {
 
-// Both require strides of 0 along extents of 1 (without_unused_strides).
+// Checks that the extents fit the rotations.
+[[nodiscard]] Status check_extents(std::string_view name, const Extents& n,
+                                   const Rotations& rotations);
+
+// Checks that the view is well-formed and fits the rotations.
+[[nodiscard]] Status check_view(std::string_view name, const ConstHeadsView& view,
+                                const Rotations& rotations);
+
+// The requirements of rotate() and rotate_qk(). Both require strides of 0 along extents of 1
+// (without_unused_strides).
 [[nodiscard]] Status check_rotate(const HeadsView& dst, const ConstHeadsView& src,
                                   const Rotations& rotations, Direction direction);
 [[nodiscard]] Status check_rotate_qk(const HeadsView& q, const HeadsView& k,

@@ -6,10 +6,11 @@
 #include <variant>
 
 #include "base/arithmetic_modes.hpp"
+#include "base/enumerators.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "phase/turns.hpp"
-#include "rotation/frequencies/head_window.hpp"
+#include "rotation/frequencies/frequency_checks.hpp"
 #include "rotation/frequencies/phase_steps.hpp"
 #include "rotation/frequencies/recipe.hpp"
 #include "rotation/frequencies/xpos_factor.hpp"
@@ -44,28 +45,8 @@ bool round_alike(const Frequencies& one, const Frequencies& other) {
          (one.numerics != Numerics::transformers || one.rounding == other.rounding);
 }
 
-}  // namespace
-
-Status validate_inv_freq(const HeadWindow& window, std::span<const double> inv_freq) {
-  if (static_cast<std::int64_t>(inv_freq.size()) != window.pairs()) {
-    return invalid_argument("inv_freq must have one entry for each pair, ", window.pairs(),
-                            "; got ", inv_freq.size());
-  }
-  for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
-    if (std::abs(inv_freq[pair]) < max_inv_freq) continue;
-    return invalid_argument("inv_freq must be in (-2^40, 2^40), got ", inv_freq[pair], " for pair ",
-                            pair);
-  }
-  return {};
-}
-
-namespace {
-
 Status validate_sense_and_xpos(const RotarySpec& spec) {
-  if (spec.sense != Sense::positive && spec.sense != Sense::negative) {
-    return invalid_argument("sense must be positive or negative, got value ",
-                            static_cast<std::int32_t>(spec.sense));
-  }
+  if (auto status = check_enumerator("sense", spec.sense); !status) return status;
   if (!spec.xpos) return {};
   if (spec.numerics != Numerics::exact) {
     return unsupported("xpos needs numerics exact, got ", to_string(spec.numerics));

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 
+#include "base/enumerators.hpp"
 #include "base/message.hpp"
-#include "rotation/frequencies/head_window.hpp"
+#include "rotation/frequencies/frequency_checks.hpp"
 #include "tensor/position_checks.hpp"
 
 namespace rotary {
@@ -26,16 +27,8 @@ Status check_ggml(const Frequencies& frequencies, const Positions& positions) {
 }  // namespace
 
 Status validate(Numerics numerics, Rounding rounding) {
-  if (to_string(numerics) == "unknown") {
-    return invalid_argument("numerics must be exact, transformers or ggml, got value ",
-                            static_cast<std::int32_t>(numerics));
-  }
-  if (to_string(rounding) == "unknown") {
-    return invalid_argument(
-        "rounding must be every_step, table, result or double_angle, got value ",
-        static_cast<std::int32_t>(rounding));
-  }
-  return {};
+  if (auto status = check_enumerator("numerics", numerics); !status) return status;
+  return check_enumerator("rounding", rounding);
 }
 
 Status check_recipe(const Frequencies& frequencies, const Positions& positions,

@@ -14,10 +14,11 @@
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "rotary/rotations.hpp"
-#include "rotation/frequencies/head_window.hpp"
+#include "rotation/frequencies/frequency_checks.hpp"
 #include "rotation/frequencies/phase_steps.hpp"
 #include "rotation/rows/rotations_access.hpp"
 #include "tensor/element_values.hpp"
+#include "tensor/heads_views.hpp"
 #include "tensor/overlap.hpp"
 #include "tensor/view_checks.hpp"
 
@@ -43,12 +44,10 @@ Status check_elements(std::string_view name, const ConstHeadsView& view) {
     return invalid_argument(name, " must not be null, got null for ", view.extents.tokens,
                             " tokens");
   }
-  const auto misaligned = reinterpret_cast<std::uintptr_t>(view.data) %
-                          static_cast<std::uintptr_t>(size_in_bytes(view.dtype));
-  if (misaligned != 0) {
-    return invalid_argument(name, " must be aligned to its element size, ",
-                            size_in_bytes(view.dtype), " bytes; got an address ", misaligned,
-                            " bytes off");
+  if (auto status = check_aligned(view.data, size_in_bytes(view.dtype), name,
+                                  " must be aligned to its element size");
+      !status) {
+    return status;
   }
   if (!address_range(view)) {
     return invalid_argument(name, " must span less than 2^62 bytes, got batch ", view.extents.batch,
@@ -79,12 +78,7 @@ Status check_strides(const CosSinView& rows, std::int64_t pairs) {
 // The rows and their source may share a buffer but must not overlap.
 Status check_memory(std::span<const std::byte> memory, std::string_view name,
                     const ConstHeadsView& view) {
-  const auto count = static_cast<std::int64_t>(memory.size() / sizeof(float));
-  const ConstHeadsView written{.data = memory.data(),
-                               .dtype = DType::f32,
-                               .extents = {.tokens = 1, .heads = 1, .features = count},
-                               .strides = {}};
-  if (find_overlap(view, written) == Overlap::none) return {};
+  if (find_overlap(view, heads_view(memory)) == Overlap::none) return {};
   return invalid_argument("memory must share no element with ", name,
                           ", got memory that overlaps it or cannot be told from it");
 }
@@ -240,17 +234,8 @@ Result<Rotations> make_rotations(const HeadWindow& window, const CosSinView& row
     if (auto status = check_source(window, rows, options); !status) {
       return std::move(status).error();
     }
-    switch (rows.dtype) {
-      case DType::f32:
-        return rotations_of<float>(rows, window, options);
-      case DType::bf16:
-        return rotations_of<BFloat16>(rows, window, options);
-      case DType::f16:
-        return rotations_of<Float16>(rows, window, options);
-      case DType::f64:
-        break;
-    }
-    return rotations_of<double>(rows, window, options);
+    return with_element(
+        rows.dtype, [&](auto like) { return rotations_of<decltype(like)>(rows, window, options); });
   });
 }
 

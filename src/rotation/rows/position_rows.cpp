@@ -9,8 +9,6 @@
 #include "phase/fractional_phase.hpp"
 #include "phase/turns.hpp"
 #include "rotation/frequencies/phase_steps.hpp"
-#include "rotation/rows/recipe_rows.hpp"
-#include "rotation/rows/xpos_rows.hpp"
 #include "tensor/position_access.hpp"
 
 namespace rotary {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses how rows are made. With numerics exact, a kernel makes them: runs of consecutive integers
-// run by run, positions between integers one by one, xPos in xpos_rows. All other numerics use
-// recipe_rows.
+// Chooses how rows are made, and the two ways that position_rows.cpp leaves to others. With
+// numerics exact, a kernel makes them: runs of consecutive integers run by run, positions between
+// integers one by one, xPos in xpos_rows.cpp. All other numerics use recipe_rows.cpp.
 #pragma once
 
 #include <cstddef>
@@ -27,5 +27,15 @@ struct RowsMemory {
 // tokens the batch may be any number. Allocates nothing.
 void write_rows(const RowsMemory& memory, const Frequencies& frequencies,
                 const Positions& positions, const kernels::KernelTable& kernels) noexcept;
+
+// For xPos, each position by itself: a kernel makes cos and sin in double, then the factor of the
+// pair and role is applied. Also requires frequencies.xpos and memory.role. Allocates nothing.
+void write_xpos_rows(const RowsMemory& memory, const Frequencies& frequencies,
+                     const Positions& positions, const kernels::KernelTable& kernels) noexcept;
+
+// With the rounding of Transformers and ggml. Also requires numerics other than exact and memory
+// for f32 rows. Allocates nothing.
+void write_recipe_rows(const RowsMemory& memory, const Frequencies& frequencies,
+                       const Positions& positions) noexcept;
 
 }  // namespace rotary

@@ -3,8 +3,6 @@
 // (docs/theory/numerics.md). Only cos and sin are evaluated in double and rounded once, which gives
 // the nearest float32 except in about one of 2^28 cases, so no C or vector library's cosf decides
 // the last bit.
-#include "rotation/rows/recipe_rows.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -13,6 +11,7 @@
 #include <variant>
 
 #include "rotation/frequencies/phase_steps.hpp"
+#include "rotation/rows/position_rows.hpp"
 #include "tensor/element_values.hpp"
 #include "tensor/position_access.hpp"
 

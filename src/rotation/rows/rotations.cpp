@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/enumerators.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
 #include "rotation/frequencies/frequency_checks.hpp"
@@ -17,15 +18,7 @@
 
 namespace rotary {
 
-std::string_view to_string(Role role) noexcept {
-  switch (role) {
-    case Role::query:
-      return "query";
-    case Role::key:
-      return "key";
-  }
-  return "unknown";
-}
+std::string_view to_string(Role role) noexcept { return name_or_unknown(role); }
 
 namespace {
 

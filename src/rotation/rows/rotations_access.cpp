@@ -3,10 +3,12 @@
 
 #include <optional>
 
+#include "base/enumerators.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
-#include "rotation/frequencies/head_window.hpp"
+#include "rotation/frequencies/frequency_checks.hpp"
 #include "rotation/frequencies/phase_steps.hpp"
+#include "tensor/view_checks.hpp"
 
 namespace rotary {
 namespace {
@@ -28,12 +30,6 @@ Status check_tensors(const RotationsOptions& options) {
   if (want_f64 == (options.rows == RowDType::f64)) return {};
   return invalid_argument("rows must be ", want_f64 ? "f64" : "f32", " for tensors of ",
                           to_string(*options.tensors), ", got ", want_f64 ? "f32" : "f64");
-}
-
-Status check(std::optional<Role> role) {
-  if (!role || *role == Role::query || *role == Role::key) return {};
-  return invalid_argument("role must be query or key, got value ",
-                          static_cast<std::int32_t>(*role));
 }
 
 // The reason why count_bytes() returned nothing.
@@ -72,13 +68,13 @@ Result<Rotations> RotationsAccess::empty(const HeadWindow& window,
                                          const RotationsOptions& options) {
   if (auto status = check(options.rows); !status) return std::move(status).error();
   if (auto status = check_tensors(options); !status) return std::move(status).error();
-  if (auto status = check(options.role); !status) return std::move(status).error();
-  const auto misaligned = reinterpret_cast<std::uintptr_t>(options.memory.data()) %
-                          static_cast<std::uintptr_t>(element_bytes(options.rows));
-  if (!options.memory.empty() && misaligned != 0) {
-    return invalid_argument("memory must be aligned to the element of the rows, ",
-                            element_bytes(options.rows), " bytes; got an address ", misaligned,
-                            " bytes off");
+  if (options.role) {
+    if (auto status = check_enumerator("role", *options.role); !status) return status.error();
+  }
+  if (auto status = check_aligned(options.memory.data(), element_bytes(options.rows),
+                                  "memory must be aligned to the element of the rows");
+      !options.memory.empty() && !status) {
+    return std::move(status).error();
   }
   Rotations rotations(window);
   rotations.row_dtype_ = options.rows;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rotation/rows/xpos_rows.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,6 +9,7 @@
 #include "phase/turns.hpp"
 #include "rotation/frequencies/phase_steps.hpp"
 #include "rotation/frequencies/xpos_factor.hpp"
+#include "rotation/rows/position_rows.hpp"
 #include "tensor/position_access.hpp"
 
 namespace rotary {
