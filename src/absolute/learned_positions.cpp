@@ -2,8 +2,6 @@
 #include "rotary/learned_positions.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -97,23 +95,6 @@ Status check_lookup(std::string_view prefix, const Lookup& lookup, const TokensV
   return check_apart(written, prefix, lookup.rows.indices);
 }
 
-// "lookups[1]: ", without heap memory.
-class LookupPrefix {
- public:
-  explicit LookupPrefix(std::size_t index) {
-    char* const digits = std::copy(begin.begin(), begin.end(), text_.data());
-    char* const after = std::to_chars(digits, text_.data() + text_.size(), index).ptr;
-    size_ = static_cast<std::size_t>(std::copy(end.begin(), end.end(), after) - text_.data());
-  }
-  [[nodiscard]] std::string_view text() const { return {text_.data(), size_}; }
-
- private:
-  static constexpr std::string_view begin = "lookups[";
-  static constexpr std::string_view end = "]: ";
-  std::array<char, begin.size() + 20 + end.size()> text_{};  // 2^64 has 20 digits
-  std::size_t size_ = 0;
-};
-
 // A run of features of one token.
 struct RunIndex {
   std::int64_t batch = 0;
@@ -171,8 +152,9 @@ Status sum_embeddings(TokensView dst, std::span<const Lookup> lookups) noexcept 
   return guarded([&]() -> Status {
     if (auto status = check_transfer(dst, dst); !status) return status;
     for (std::size_t i = 0; i < lookups.size(); ++i) {
-      const LookupPrefix prefix(i);
-      if (auto status = check_lookup(prefix.text(), lookups[i], dst); !status) return status;
+      if (check_lookup("", lookups[i], dst)) continue;
+      // Only now, because its name takes heap memory.
+      return check_lookup(message("lookups[", i, "]: "), lookups[i], dst);
     }
     for_each_run(dst.extents, [&](const RunIndex& at) {
       RunValues sum{};

@@ -21,8 +21,8 @@ namespace {
 constexpr std::int64_t max_dim = std::int64_t{1} << 20;
 
 Status validate(const SinusoidalSpec& spec) {
-  if (auto status = check_enumerator("layout", spec.layout.get()); !status) return status;
-  if (auto status = check_enumerator("spacing", spec.spacing.get()); !status) return status;
+  if (!is_enumerator(spec.layout.get())) return no_enumerator("layout", spec.layout.get());
+  if (!is_enumerator(spec.spacing.get())) return no_enumerator("spacing", spec.spacing.get());
   if (spec.dim < 1 || spec.dim > max_dim) {
     return invalid_argument("dim must be in [1, ", max_dim, "], got ", spec.dim);
   }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "base/described.hpp"
 #include "base/message.hpp"
@@ -78,10 +80,18 @@ template <class Enum>
   return name.empty() ? "unknown" : name;
 }
 
-// Refuses a value that is no enumerator.
 template <class Enum>
-[[nodiscard]] Status check_enumerator(std::string_view name, Enum value) {
-  if (!enumerator_name(value).empty()) return {};
+[[nodiscard]] constexpr bool is_enumerator(Enum value) noexcept {
+  constexpr const auto& all = Describe<Enum>::enumerators;
+  return [&]<std::size_t... i>(std::index_sequence<i...>) {
+    return ((value == all[i].value) || ...);
+  }
+  (std::make_index_sequence<all.size()>());
+}
+
+// The refusal of a value that is none.
+template <class Enum>
+[[nodiscard]] Error no_enumerator(std::string_view name, Enum value) {
   return invalid_argument(name, " must be ", enumerator_names<Enum>(), ", got value ",
                           static_cast<std::int32_t>(value));
 }

@@ -106,10 +106,10 @@ Status check_options(const ResolveOptions& options) {
   if (options.context_tokens && *options.context_tokens < 1) {
     return invalid_argument("context_tokens must be >= 1, got ", *options.context_tokens);
   }
-  if (options.pairing) {
-    if (auto status = check_enumerator("pairing", *options.pairing); !status) return status;
-  }
-  return check_enumerator("numerics", options.numerics);
+  if (options.pairing && !is_enumerator(*options.pairing))
+    return no_enumerator("pairing", *options.pairing);
+  if (!is_enumerator(options.numerics)) return no_enumerator("numerics", options.numerics);
+  return {};
 }
 
 }  // namespace

@@ -63,14 +63,10 @@ Status check_bias_max(const Alibi& alibi) {
 }  // namespace
 
 Status check(const Alibi& bias) {
-  switch (bias.form) {
-    case AlibiForm::causal:
-    case AlibiForm::symmetric:
-    case AlibiForm::key_position:
-      break;
-    default:
-      return invalid_argument("form must be causal, symmetric or key_position, got value ",
-                              static_cast<std::int32_t>(bias.form));
+  if (bias.form != AlibiForm::causal && bias.form != AlibiForm::symmetric &&
+      bias.form != AlibiForm::key_position) {
+    return invalid_argument("form must be causal, symmetric or key_position, got value ",
+                            static_cast<std::int32_t>(bias.form));
   }
   constexpr std::int64_t most_heads = std::int64_t{1} << 20;
   const std::int64_t all = bias.model_heads.value_or(bias.heads);

@@ -20,13 +20,9 @@ constexpr std::int64_t most_features = 65536;
 constexpr std::int64_t most_keys = std::int64_t{1} << 31;
 
 Status check_options(const LinearAttentionOptions& options) {
-  switch (options.mask) {
-    case LinearMask::causal:
-    case LinearMask::bidirectional:
-      break;
-    default:
-      return invalid_argument("mask must be causal or bidirectional, got value ",
-                              static_cast<std::int32_t>(options.mask));
+  if (options.mask != LinearMask::causal && options.mask != LinearMask::bidirectional) {
+    return invalid_argument("mask must be causal or bidirectional, got value ",
+                            static_cast<std::int32_t>(options.mask));
   }
   if (options.epsilon >= 0 && std::isfinite(options.epsilon)) return {};
   return invalid_argument("epsilon must be finite and >= 0, got ", options.epsilon);

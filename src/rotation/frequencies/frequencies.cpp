@@ -46,7 +46,7 @@ bool round_alike(const Frequencies& one, const Frequencies& other) {
 }
 
 Status validate_sense_and_xpos(const RotarySpec& spec) {
-  if (auto status = check_enumerator("sense", spec.sense); !status) return status;
+  if (!is_enumerator(spec.sense)) return no_enumerator("sense", spec.sense);
   if (!spec.xpos) return {};
   if (spec.numerics != Numerics::exact) {
     return unsupported("xpos needs numerics exact, got ", to_string(spec.numerics));

@@ -12,7 +12,7 @@
 namespace rotary {
 
 Status validate(const HeadWindow& window) {
-  if (auto status = check_enumerator("pairing", window.pairing.get()); !status) return status;
+  if (!is_enumerator(window.pairing.get())) return no_enumerator("pairing", window.pairing.get());
   if (window.head_dim < 2 || window.head_dim > max_head_dim) {
     return invalid_argument("head_dim must be in 2..", max_head_dim, ", got ", window.head_dim);
   }

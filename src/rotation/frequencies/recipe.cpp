@@ -27,8 +27,9 @@ Status check_ggml(const Frequencies& frequencies, const Positions& positions) {
 }  // namespace
 
 Status validate(Numerics numerics, Rounding rounding) {
-  if (auto status = check_enumerator("numerics", numerics); !status) return status;
-  return check_enumerator("rounding", rounding);
+  if (!is_enumerator(numerics)) return no_enumerator("numerics", numerics);
+  if (!is_enumerator(rounding)) return no_enumerator("rounding", rounding);
+  return {};
 }
 
 Status check_recipe(const Frequencies& frequencies, const Positions& positions,

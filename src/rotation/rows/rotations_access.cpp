@@ -68,9 +68,7 @@ Result<Rotations> RotationsAccess::empty(const HeadWindow& window,
                                          const RotationsOptions& options) {
   if (auto status = check(options.rows); !status) return std::move(status).error();
   if (auto status = check_tensors(options); !status) return std::move(status).error();
-  if (options.role) {
-    if (auto status = check_enumerator("role", *options.role); !status) return status.error();
-  }
+  if (options.role && !is_enumerator(*options.role)) return no_enumerator("role", *options.role);
   if (auto status = check_aligned(options.memory.data(), element_bytes(options.rows),
                                   "memory must be aligned to the element of the rows");
       !options.memory.empty() && !status) {
