@@ -39,20 +39,19 @@ Status check_memory(const ViewName& name, const View& view) {
                        ": data must be aligned to its element size");
 }
 
-}  // namespace
-
-TokensView tokens_view(const TableView& table) noexcept {
+template <class View, class Table>
+View tokens_of(const Table& table) {
   return {.data = table.data,
           .dtype = table.dtype,
           .extents = {.batch = 1, .tokens = table.rows, .features = table.features},
           .strides = {.token = table.row_stride, .feature = table.feature_stride}};
 }
 
+}  // namespace
+
+TokensView tokens_view(const TableView& table) noexcept { return tokens_of<TokensView>(table); }
 ConstTokensView tokens_view(const ConstTableView& table) noexcept {
-  return {.data = table.data,
-          .dtype = table.dtype,
-          .extents = {.batch = 1, .tokens = table.rows, .features = table.features},
-          .strides = {.token = table.row_stride, .feature = table.feature_stride}};
+  return tokens_of<ConstTokensView>(table);
 }
 
 std::string to_text(const ViewName& name) { return message(name.prefix, name.name); }

@@ -34,18 +34,21 @@ struct NarrowingRotate {
   Rotate f16;
 };
 
+// For elements of one dtype.
+struct NormKernels {
+  Normalize normalize;
+  SumOfSquares sum_of_squares;
+};
+
 struct CacheKernels {
   NarrowingRotate rotate_half;
   NarrowingRotate rotate_interleaved;
   NarrowingRotate rotate_interleaved_to_half;
   Narrow narrow_bf16;
   Narrow narrow_f16;
-  Normalize normalize_f32;
-  Normalize normalize_bf16;
-  Normalize normalize_f16;
-  SumOfSquares sum_of_squares_f32;
-  SumOfSquares sum_of_squares_bf16;
-  SumOfSquares sum_of_squares_f16;
+  NormKernels norm_f32;
+  NormKernels norm_bf16;
+  NormKernels norm_f16;
 };
 
 }  // namespace rotary::kernels

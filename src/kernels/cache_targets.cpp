@@ -15,6 +15,9 @@ HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 
+template <class T>
+constexpr NormKernels norm_kernels{.normalize = normalize<T>, .sum_of_squares = sum_of_squares<T>};
+
 extern const CacheKernels cache_kernels;  // const alone would make it local to this file
 constexpr CacheKernels cache_kernels{
     .rotate_half = narrowing_rotate<Half, Half>,
@@ -22,12 +25,9 @@ constexpr CacheKernels cache_kernels{
     .rotate_interleaved_to_half = narrowing_rotate<Interleaved, Half>,
     .narrow_bf16 = narrow<BFloat16>,
     .narrow_f16 = narrow<Float16>,
-    .normalize_f32 = normalize<float>,
-    .normalize_bf16 = normalize<BFloat16>,
-    .normalize_f16 = normalize<Float16>,
-    .sum_of_squares_f32 = sum_of_squares<float>,
-    .sum_of_squares_bf16 = sum_of_squares<BFloat16>,
-    .sum_of_squares_f16 = sum_of_squares<Float16>};
+    .norm_f32 = norm_kernels<float>,
+    .norm_bf16 = norm_kernels<BFloat16>,
+    .norm_f16 = norm_kernels<Float16>};
 
 #if ROTARY_AVX512
 

@@ -18,18 +18,15 @@ inline constexpr std::int64_t run_features = 128;
 using RunValues = std::array<double, run_features>;
 
 // count <= run_features elements of a view; data points at the first; stride counts elements.
-struct ElementRun {
-  std::byte* data;
+template <class Byte>
+struct ElementRunOf {
+  Byte* data;
   DType dtype;
   std::int64_t stride;
   std::int64_t count;
 };
-struct ConstElementRun {
-  const std::byte* data;
-  DType dtype;
-  std::int64_t stride;
-  std::int64_t count;
-};
+using ElementRun = ElementRunOf<std::byte>;
+using ConstElementRun = ElementRunOf<const std::byte>;
 
 // Features [feature, feature + count) of one token, or of one row of a table.
 [[nodiscard]] ElementRun run_of(const TokensView& view, std::int64_t batch, std::int64_t token,

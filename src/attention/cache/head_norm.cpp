@@ -28,17 +28,9 @@ Status check_weight(std::string_view name, const HeadNorm& norm, const Extents& 
                           "; got ", size);
 }
 
-kernels::Normalize normalize_kernel(const kernels::CacheKernels& kernels, DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-    case DType::f64:
-      break;
-    case DType::bf16:
-      return kernels.normalize_bf16;
-    case DType::f16:
-      return kernels.normalize_f16;
-  }
-  return kernels.normalize_f32;
+const kernels::NormKernels& norm_kernels(const kernels::CacheKernels& kernels, DType dtype) {
+  if (dtype == DType::bf16) return kernels.norm_bf16;
+  return dtype == DType::f16 ? kernels.norm_f16 : kernels.norm_f32;
 }
 
 }  // namespace
@@ -79,16 +71,7 @@ void store_elements(const StoreJob& job, const kernels::CacheKernels& kernels) n
 
 double sum_of_squares(const HeadsOfToken& token, std::int64_t head,
                       const kernels::CacheKernels& kernels) noexcept {
-  switch (token.dtype) {
-    case DType::f32:
-    case DType::f64:
-      break;
-    case DType::bf16:
-      return kernels.sum_of_squares_bf16(token.head(head), token.features);
-    case DType::f16:
-      return kernels.sum_of_squares_f16(token.head(head), token.features);
-  }
-  return kernels.sum_of_squares_f32(token.head(head), token.features);
+  return norm_kernels(kernels, token.dtype).sum_of_squares(token.head(head), token.features);
 }
 
 float norm_scale(double sum_of_squares, std::int64_t count, double epsilon) noexcept {
@@ -118,13 +101,13 @@ void scale_features(float* dst, const HeadsOfToken& token, const ScaledFeatures&
     weight = gains->weight.data() + row * token.features + features.begin;
     offset = static_cast<float>(gains->weight_offset);
   }
-  normalize_kernel(kernels, token.dtype)(
-      {.src = token.head(features.head) + features.begin * size_in_bytes(token.dtype),
-       .dst = dst,
-       .count = features.count,
-       .scale = features.scale,
-       .weight = weight,
-       .offset = offset});
+  norm_kernels(kernels, token.dtype)
+      .normalize({.src = token.head(features.head) + features.begin * size_in_bytes(token.dtype),
+                  .dst = dst,
+                  .count = features.count,
+                  .scale = features.scale,
+                  .weight = weight,
+                  .offset = offset});
 }
 
 }  // namespace rotary
