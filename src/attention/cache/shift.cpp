@@ -30,6 +30,7 @@ namespace {
 
 // Repeats rotate()'s refusal with the name the caller knows: keys instead of dst.
 Status refusal(const Status& of_rotate, HeadsView keys, const Rotations& by) {
+  if (of_rotate.error().code == ErrorCode::out_of_memory) return of_rotate;
   keys = without_unused_strides(keys);
   if (auto status = check_view("keys", keys, by); !status) return status;
   if (auto status = check_distinct("keys", keys); !status) return status;
