@@ -6,7 +6,7 @@
 #include <cfenv>
 #include <functional>
 
-#include "public_calls/cases.hpp"
+#include "public_calls/call.hpp"
 
 namespace rotary {
 namespace {
@@ -77,37 +77,48 @@ class InModes final : public test::Attempt {
 
 const Modes default_modes{"default", [] {}};
 
-// call(case, attempt) makes the call in the modes of the attempt.
-template <class Call>
-void expect_no_bit_changes(Call call) {
-  for (const test::Case& each : test::core_cases()) {
-    const std::vector<test::Bytes> before = test::copies_of(each.outputs);
-    InModes in_default_modes(default_modes);
-    const test::Outcome expected = each.call(in_default_modes);
-    const std::vector<test::Bytes> written = test::copies_of(each.outputs);
-    for (const Modes& other : modes()) {
-      test::restore(each.outputs, before);
-      InModes in_modes(other);
-      const test::Outcome got = call(each, in_modes);
-      EXPECT_EQ(got.error, expected.error) << each.name() << ": " << other.name;
-      EXPECT_TRUE(got.bits == expected.bits) << each.name() << ": " << other.name;
-      EXPECT_TRUE(test::copies_of(each.outputs) == written) << each.name() << ": " << other.name;
-      EXPECT_TRUE(in_modes.left_modes_alone()) << each.name() << ": " << other.name;
+struct Made {
+  test::Outcome outcome;
+  std::vector<std::byte> written;
+};
+
+template <class Make>
+Made made(Make make) {
+  test::begin_operands();
+  test::Outcome outcome = make();
+  return {std::move(outcome), test::operand_bytes()};
+}
+
+// make(call, sizes, attempt) makes the call in the modes of the attempt.
+template <class Make>
+void expect_no_bit_changes(Make make) {
+  for (const test::Call& call : test::core_calls()) {
+    for (const auto& sizes : sizes_to_try(call)) {
+      InModes in_default_modes(default_modes);
+      const Made expected = made([&] { return call.make(in_default_modes, sizes); });
+      for (const Modes& other : modes()) {
+        InModes in_modes(other);
+        const Made got = made([&] { return make(call, sizes, in_modes); });
+        EXPECT_EQ(got.outcome.error, expected.outcome.error) << call.name() << ": " << other.name;
+        EXPECT_TRUE(got.outcome.bits == expected.outcome.bits) << call.name() << ": " << other.name;
+        EXPECT_TRUE(got.written == expected.written) << call.name() << ": " << other.name;
+        EXPECT_TRUE(in_modes.left_modes_alone()) << call.name() << ": " << other.name;
+      }
     }
-    test::restore(each.outputs, before);
   }
 }
 
 TEST(ArithmeticModes, OfTheCallerChangeNoBit) {
-  expect_no_bit_changes(
-      [](const test::Case& each, InModes& in_modes) { return each.call(in_modes); });
+  expect_no_bit_changes([](const test::Call& call, test::Sizes sizes, InModes& in_modes) {
+    return call.make(in_modes, sizes);
+  });
 }
 
 TEST(ArithmeticModes, OfTheThreadsOfAnExecutorChangeNoBit) {
-  expect_no_bit_changes([](const test::Case& each, InModes& in_modes) {
+  expect_no_bit_changes([](const test::Call& call, test::Sizes sizes, InModes& in_modes) {
     const test::PartsThrough through(in_modes);
     InModes in_default_modes(default_modes);
-    return each.call(in_default_modes);
+    return call.make(in_default_modes, sizes);
   });
 }
 

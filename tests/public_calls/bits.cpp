@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "public_calls/bits.hpp"
 
+#include <algorithm>
+
 #include "rotary/query_temperature.hpp"
 #include "support/result.hpp"
 
@@ -18,10 +20,11 @@ std::string bits_of(const Frequencies& frequencies) {
   return bits + bits_of(angles.freq_factors);
 }
 
+// One row may serve more tokens than can be gone through: the first ones.
 std::string bits_of(const Rotations& rotations) {
   std::string bits;
-  for (std::int64_t batch = 0; batch < rotations.batch(); ++batch) {
-    for (std::int64_t token = 0; token < rotations.tokens(); ++token) {
+  for (std::int64_t batch = 0; batch < std::min<std::int64_t>(rotations.batch(), 8); ++batch) {
+    for (std::int64_t token = 0; token < std::min<std::int64_t>(rotations.tokens(), 512); ++token) {
       for (const auto& row : {rotations.cos(batch, token), rotations.sin(batch, token)}) {
         bits.append(reinterpret_cast<const char*>(row.data()), row.size_bytes());
       }

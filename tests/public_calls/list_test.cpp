@@ -1,18 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new public function is missing here until it has a case.
+// A new public function is missing here until it has a call.
 #include <gtest/gtest.h>
 
-#include "public_calls/cases.hpp"
+#include <algorithm>
+#include <map>
+
+#include "public_calls/call.hpp"
 
 namespace rotary {
 namespace {
 
 TEST(PublicCalls, AreThoseThatTheLibraryExports) {
   const std::string lists = ROTARY_EXPORTED_SYMBOLS;
-  EXPECT_EQ(test::unmatched_symbols(test::core_cases(), lists + ".txt"),
+  EXPECT_EQ(test::unmatched_symbols(test::core_calls(), lists + ".txt"),
             std::vector<std::string>());
-  EXPECT_EQ(test::unmatched_symbols(test::threads_cases(), lists + "_threads.txt"),
+  EXPECT_EQ(test::unmatched_symbols(test::threads_calls(), lists + "_threads.txt"),
             std::vector<std::string>());
+}
+
+// Or no call of a function says a size.
+TEST(PublicCalls, SayASizeThatChangesWhereTheyTakeSizes) {
+  std::map<std::string_view, std::pair<bool, bool>> says_and_changes;
+  for (const test::Call& call : test::core_calls()) {
+    auto& [says, changes] = says_and_changes[call.symbol];
+    says = says || !call.sizes.empty();
+    changes = changes || std::ranges::any_of(call.sizes, [](const test::Size& size) {
+                return size.held != test::Held::fixed;
+              });
+  }
+  for (const auto& [symbol, of] : says_and_changes) EXPECT_EQ(of.first, of.second) << symbol;
+}
+
+// A call that is refused, whatever the reason, would go past most of a function.
+TEST(PublicCalls, SucceedInOneWayAtLeast) {
+  std::map<std::string_view, bool> succeeds;
+  test::Calls calls = test::core_calls();
+  add(calls, test::threads_calls());
+  test::Attempt plain;
+  for (const test::Call& call : calls) {
+    test::begin_operands();
+    const bool succeeded = !call.make(plain, sizes_to_try(call).front()).error;
+    succeeds[call.symbol] = succeeds[call.symbol] || succeeded;
+  }
+  for (const auto& [symbol, succeeded] : succeeds) EXPECT_TRUE(succeeded) << symbol;
 }
 
 }  // namespace

@@ -9,13 +9,13 @@
 #include <cstdlib>
 #include <exception>
 
-#include "public_calls/cases.hpp"
+#include "public_calls/call.hpp"
 #include "support/counted_new.hpp"
 
 namespace rotary {
 namespace {
 
-using test::Case;
+using test::Call;
 
 class FailingAllocation final : public test::Attempt {
  public:
@@ -47,59 +47,59 @@ void say_which_call_ended() {
 // Far more than any call here makes: a call that never goes through fails the test.
 constexpr std::size_t most_allocations = 100'000;
 
-void expect_out_of_memory(const Case& each, test::Failing which,
+void expect_out_of_memory(const Call& call, test::Sizes sizes, test::Failing which,
                           std::optional<ErrorCode> otherwise) {
-  const std::vector<test::Bytes> before = test::copies_of(each.outputs);
   for (std::size_t index = 0; index < most_allocations; ++index) {
     FailingAllocation attempt(index, which);
+    test::begin_operands();
     const std::int64_t live = test::live_allocations();
-    const std::optional<ErrorCode> error = each.call(attempt).error;
+    const std::optional<ErrorCode> error = call.make(attempt, sizes).error;
     ASSERT_EQ(test::live_allocations(), live) << "leaked where allocation " << index << " fails";
     if (!attempt.has_failed()) {
       EXPECT_EQ(error, otherwise) << "after " << index << " failures";
-      test::restore(each.outputs, before);
       return;
     }
     ASSERT_EQ(error, ErrorCode::out_of_memory) << "where allocation " << index << " fails";
-    ASSERT_EQ(test::copies_of(each.outputs), before)
-        << "written where allocation " << index << " fails";
+    ASSERT_TRUE(test::operands_are_untouched()) << "written where allocation " << index << " fails";
   }
   FAIL() << "no end of allocations";
 }
 
-// Fails the test where an allocation that fails is not reported as out_of_memory, where outputs
+// Fails the test where an allocation that fails is not reported as out_of_memory, where operands
 // change all the same, where anything is leaked, or where the next call does not go through as if
-// nothing had been. Ends the process, with the name of the case, where a call does.
-void expect_out_of_memory(const Case& each) {
-  const std::string name = each.name();
-  SCOPED_TRACE(name);
+// nothing had been. Ends the process, with the name of the call, where a call does.
+void expect_out_of_memory(const Call& call, test::Sizes sizes) {
+  const std::string name = call.name();
+  SCOPED_TRACE(name + ", first size " + std::to_string(sizes.empty() ? 0 : sizes.front()));
   std::snprintf(current.data(), current.size(), "%s", name.c_str());
   const auto terminate = std::set_terminate(say_which_call_ended);
-  const std::vector<test::Bytes> before = test::copies_of(each.outputs);
   // Without a failure: what it comes to, and tables that are made at first use.
   FailingAllocation undisturbed(most_allocations, test::Failing::one);
-  const std::optional<ErrorCode> otherwise = each.call(undisturbed).error;
+  test::begin_operands();
+  const std::optional<ErrorCode> otherwise = call.make(undisturbed, sizes).error;
   EXPECT_NE(otherwise, ErrorCode::out_of_memory);
-  test::restore(each.outputs, before);
-  expect_out_of_memory(each, test::Failing::one, otherwise);
-  expect_out_of_memory(each, test::Failing::it_and_all_later, otherwise);
+  expect_out_of_memory(call, sizes, test::Failing::one, otherwise);
+  expect_out_of_memory(call, sizes, test::Failing::it_and_all_later, otherwise);
   std::set_terminate(terminate);
 }
 
-void expect_out_of_memory(const std::vector<Case>& cases) {
-  for (const Case& each : cases) {
-    ASSERT_NO_FATAL_FAILURE(expect_out_of_memory(each));
+void expect_out_of_memory(const test::Calls& calls) {
+  for (const Call& call : calls) {
+    for (const auto& sizes : sizes_to_try(call)) {
+      ASSERT_NO_FATAL_FAILURE(expect_out_of_memory(call, sizes));
+    }
   }
 }
 
-TEST(OutOfMemory, Models) { expect_out_of_memory(test::model_cases()); }
-TEST(OutOfMemory, Rotations) { expect_out_of_memory(test::rotation_cases()); }
-TEST(OutOfMemory, Caches) { expect_out_of_memory(test::cache_cases()); }
-TEST(OutOfMemory, Attention) { expect_out_of_memory(test::attention_cases()); }
-TEST(OutOfMemory, RelativeBiases) { expect_out_of_memory(test::relative_cases()); }
-TEST(OutOfMemory, AbsoluteEncodings) { expect_out_of_memory(test::absolute_cases()); }
-TEST(OutOfMemory, CFunctions) { expect_out_of_memory(test::c_cases()); }
-TEST(OutOfMemory, Threads) { expect_out_of_memory(test::threads_cases()); }
+TEST(OutOfMemory, Models) { expect_out_of_memory(test::model_calls()); }
+TEST(OutOfMemory, Rotations) { expect_out_of_memory(test::rotation_calls()); }
+TEST(OutOfMemory, Caches) { expect_out_of_memory(test::cache_calls()); }
+TEST(OutOfMemory, Attention) { expect_out_of_memory(test::attention_calls()); }
+TEST(OutOfMemory, RelativeBiases) { expect_out_of_memory(test::relative_calls()); }
+TEST(OutOfMemory, AbsoluteEncodings) { expect_out_of_memory(test::absolute_calls()); }
+TEST(OutOfMemory, ModelsInC) { expect_out_of_memory(test::c_model_calls()); }
+TEST(OutOfMemory, TensorsInC) { expect_out_of_memory(test::c_calls()); }
+TEST(OutOfMemory, Threads) { expect_out_of_memory(test::threads_calls()); }
 
 }  // namespace
 }  // namespace rotary

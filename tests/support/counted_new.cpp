@@ -18,14 +18,14 @@ std::atomic<std::size_t> first_to_fail{never};  // among allocations since the p
 std::atomic<std::size_t> last_to_fail{never};
 std::atomic<bool> one_failed{false};
 
-// More than a machine has. AddressSanitizer's malloc would end the process.
-constexpr std::size_t too_many_bytes = std::size_t{1} << 47;
+// No machine has more. AddressSanitizer's malloc would end the process.
+std::atomic<std::size_t> most_bytes{(std::size_t{1} << 47) - 1};
 
 void* counted(std::size_t bytes, std::size_t alignment) {
   const std::size_t index = allocations++;
   const bool fails = index >= first_to_fail && index <= last_to_fail;
   if (fails) one_failed = true;
-  if (fails || bytes >= too_many_bytes) throw std::bad_alloc();
+  if (fails || bytes > most_bytes) throw std::bad_alloc();
   // A multiple of the alignment, which aligned_alloc asks for; 0 bytes have an address, too.
   const std::size_t whole = (bytes / alignment + 1) * alignment;
   void* const memory = alignment <= alignof(std::max_align_t)
@@ -60,6 +60,8 @@ namespace rotary::test {
 std::size_t allocation_count() noexcept { return allocations; }
 
 std::int64_t live_allocations() noexcept { return live; }
+
+void refuse_more_than(std::size_t bytes) noexcept { most_bytes = bytes; }
 
 FailingNew::FailingNew(std::size_t index, Failing which) noexcept {
   one_failed = false;

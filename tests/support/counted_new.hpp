@@ -14,6 +14,9 @@ namespace rotary::test {
 // Allocated and not freed.
 [[nodiscard]] std::int64_t live_allocations() noexcept;
 
+// From now on an allocation of more bytes fails.
+void refuse_more_than(std::size_t bytes) noexcept;
+
 enum class Failing {
   one,               // this allocation alone, as when a large block does not fit
   it_and_all_later,  // as when nothing is left

@@ -2,7 +2,7 @@
 // rotary::threads, in C++ and in C.
 #include <optional>
 
-#include "public_calls/cases.hpp"
+#include "public_calls/call.hpp"
 #include "rotary/rotary_threads.h"
 #include "rotary/threads.hpp"
 #include "support/result.hpp"
@@ -23,26 +23,21 @@ rotary_threads* started() {
   return threads;
 }
 
-std::vector<Case> c_functions() {
-  std::vector<Case> cases = {
-      cannot_fail("rotary_threads_last_error", rotary_threads_last_error),
-      {.symbol = "rotary_threads_stop", .what = {}, .call = [](Attempt& attempt) {
-         rotary_threads* const threads = started();
-         return attempt.of_what_cannot_fail([&] { return (rotary_threads_stop(threads), 0); });
-       }}};
+Calls c_functions() {
+  Calls calls = {without_sizes("rotary_threads_last_error", "", rotary_threads_last_error),
+                 {"rotary_threads_stop", {}, {}, [](Attempt& attempt, Sizes) {
+                    rotary_threads* const threads = started();
+                    return outcome_of(attempt([&] { return (rotary_threads_stop(threads), 0); }));
+                  }}};
   for (const std::int64_t concurrency : {3, -1}) {
-    cases.push_back({.symbol = "rotary_threads_start",
-                     .what = std::to_string(concurrency),
-                     .call = [concurrency](Attempt& attempt) {
-                       rotary_threads* threads = nullptr;
-                       const rotary_status status =
-                           attempt([&] { return rotary_threads_start(concurrency, &threads); });
-                       rotary_threads_stop(threads);
-                       return outcome_of_status(status);
-                     }});
-    cases.push_back({.symbol = "rotary_threads_executor",
-                     .what = std::to_string(concurrency),
-                     .call = [concurrency](Attempt& attempt) {
+    const std::string what = std::to_string(concurrency);
+    calls.push_back(without_sizes("rotary_threads_start", what, [concurrency] {
+      rotary_threads* threads = nullptr;
+      const rotary_status status = rotary_threads_start(concurrency, &threads);
+      rotary_threads_stop(threads);
+      return outcome_of_status(status);
+    }));
+    calls.push_back({"rotary_threads_executor", what, {}, [concurrency](Attempt& attempt, Sizes) {
                        rotary_threads* const threads = concurrency < 0 ? nullptr : started();
                        rotary_executor executor = ROTARY_EXECUTOR_INIT;
                        const rotary_status status =
@@ -51,33 +46,33 @@ std::vector<Case> c_functions() {
                        return outcome_of_status(status);
                      }});
   }
-  return cases;
+  return calls;
 }
 
 }  // namespace
 
-std::vector<Case> threads_cases() {
-  std::vector<Case> cases = c_functions();
+Calls threads_calls() {
+  Calls calls = c_functions();
   for (const std::int64_t concurrency : {4, 1025}) {
-    cases.push_back(case_of("rotary::Threads::start(", std::to_string(concurrency),
-                            [concurrency] { return Threads::start(concurrency); }));
+    calls.push_back(without_sizes("rotary::Threads::start(", std::to_string(concurrency),
+                                  [concurrency] { return Threads::start(concurrency); }));
   }
   const auto with_two = [](std::string_view symbol, auto use) {
-    return Case{.symbol = symbol, .what = {}, .call = [use](Attempt& attempt) {
+    return Call{symbol, {}, {}, [use](Attempt& attempt, Sizes) {
                   std::optional<Threads> one(value_of(Threads::start(2)));
                   std::optional<Threads> other(value_of(Threads::start(2)));
-                  return attempt.of_what_cannot_fail([&] { return use(one, other); });
+                  return outcome_of(attempt([&] { return use(one, other); }));
                 }};
   };
-  cases.push_back(with_two("rotary::Threads::Threads(rotary::Threads&&)",
+  calls.push_back(with_two("rotary::Threads::Threads(rotary::Threads&&)",
                            [](auto& one, auto&) { return Threads(*std::move(one)), 0; }));
-  cases.push_back(with_two("rotary::Threads::operator=(rotary::Threads&&)",
+  calls.push_back(with_two("rotary::Threads::operator=(rotary::Threads&&)",
                            [](auto& one, auto& other) { return *one = *std::move(other), 0; }));
-  cases.push_back(
+  calls.push_back(
       with_two("rotary::Threads::~Threads()", [](auto& one, auto&) { return one.reset(), 0; }));
-  cases.push_back(with_two("rotary::Threads::executor() const",
+  calls.push_back(with_two("rotary::Threads::executor() const",
                            [](auto& one, auto&) { return one->executor(); }));
-  return cases;
+  return calls;
 }
 
 }  // namespace rotary::test

@@ -2,7 +2,7 @@
 // Configs, specs, and what they are made of.
 #include <utility>
 
-#include "public_calls/cases.hpp"
+#include "public_calls/call.hpp"
 #include "rotary/families.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/spec_json.hpp"
@@ -108,74 +108,76 @@ std::vector<std::string> specs() {
   };
 }
 
-std::vector<Case> values() {
+Calls values() {
   return {
-      cannot_fail("rotary::depends_on_context(", [] { return depends_on_context(NtkScaling{}); }),
-      cannot_fail("rotary::rope_type(", [] { return rope_type(YarnScaling{}); }),
-      cannot_fail("rotary::rope_types(", [] { return rope_types(); }),
-      cannot_fail("rotary::scaling_named(", [] { return scaling_named("longrope"); }),
-      cannot_fail("rotary::sentence(", [] { return sentence(YarnScaling{}); }),
-      case_of("rotary::validate(rotary::Scaling", "", [] { return validate(YarnScaling{}); }),
-      cannot_fail("rotary::to_string(rotary::LayerEncoding)",
-                  [] { return to_string(LayerEncoding::none); }),
-      cannot_fail("rotary::to_string(rotary::Numerics)", [] { return to_string(Numerics::ggml); }),
-      cannot_fail("rotary::to_string(rotary::Pairing)", [] { return to_string(Pairing::half); }),
-      cannot_fail("rotary::to_string(rotary::Rounding)",
-                  [] { return to_string(Rounding::double_angle); }),
-      cannot_fail("rotary::to_string(rotary::Sense)", [] { return to_string(Sense::negative); }),
-      cannot_fail("rotary::query_factor(",
-                  [] { return query_factor(LognTemperature{.trained_tokens = 7}, 70); }),
+      without_sizes("rotary::depends_on_context(", "",
+                    [] { return depends_on_context(NtkScaling{}); }),
+      without_sizes("rotary::rope_type(", "", [] { return rope_type(YarnScaling{}); }),
+      without_sizes("rotary::rope_types(", "", [] { return rope_types(); }),
+      without_sizes("rotary::scaling_named(", "", [] { return scaling_named("longrope"); }),
+      without_sizes("rotary::sentence(", "", [] { return sentence(YarnScaling{}); }),
+      without_sizes("rotary::validate(rotary::Scaling", "", [] { return validate(YarnScaling{}); }),
+      without_sizes("rotary::validate(rotary::Scaling", "linear",
+                    [] { return validate(LinearScaling{.factor = 2}); }),
+      without_sizes("rotary::to_string(rotary::LayerEncoding)", "",
+                    [] { return to_string(LayerEncoding::none); }),
+      without_sizes("rotary::to_string(rotary::Numerics)", "",
+                    [] { return to_string(Numerics::ggml); }),
+      without_sizes("rotary::to_string(rotary::Pairing)", "",
+                    [] { return to_string(Pairing::half); }),
+      without_sizes("rotary::to_string(rotary::Rounding)", "",
+                    [] { return to_string(Rounding::double_angle); }),
+      without_sizes("rotary::to_string(rotary::Sense)", "",
+                    [] { return to_string(Sense::negative); }),
+      without_sizes("rotary::query_factor(", "",
+                    [] { return query_factor(LognTemperature{.trained_tokens = 7}, 70); }),
   };
 }
 
-void add_families(std::vector<Case>& cases) {
+void add_families(Calls& calls) {
   for (const FamilyInfo& family : value_of(known_families())) {
     const std::string config = model_with(family.model_type);
-    cases.push_back(case_of("rotary::resolve(", config, [config] { return resolve(config); }));
+    calls.push_back(
+        without_sizes("rotary::resolve(", config, [config] { return resolve(config); }));
   }
 }
 
-void add_corpora(std::vector<Case>& cases) {
+void add_corpora(Calls& calls) {
   for (const CorpusFile& file : corpus_files("config", "")) {
-    cases.push_back(
-        case_of("rotary::resolve(", file.name, [text = file.bytes] { return resolve(text); }));
+    calls.push_back(without_sizes("rotary::resolve(", file.name,
+                                  [text = file.bytes] { return resolve(text); }));
   }
   for (const CorpusFile& file : corpus_files("spec", "")) {
-    cases.push_back(case_of("rotary::parse_rotary_spec(", file.name,
-                            [text = file.bytes] { return parse_rotary_spec(text); }));
+    calls.push_back(without_sizes("rotary::parse_rotary_spec(", file.name,
+                                  [text = file.bytes] { return parse_rotary_spec(text); }));
     if (auto spec = parse_rotary_spec(file.bytes)) {
-      cases.push_back(case_of("rotary::to_json[abi:cxx11](", file.name,
-                              [spec = *std::move(spec)] { return to_json(spec); }));
+      calls.push_back(without_sizes("rotary::to_json[abi:cxx11](", file.name,
+                                    [spec = *std::move(spec)] { return to_json(spec); }));
     }
   }
 }
 
 }  // namespace
 
-std::vector<Case> model_cases() {
-  std::vector<Case> cases = values();
+Calls model_calls() {
+  Calls calls = values();
   for (const Config& config : configs()) {
-    cases.push_back(case_of("rotary::resolve(", config.what,
-                            [config] { return resolve(config.json, config.options); }));
+    calls.push_back(without_sizes("rotary::resolve(", config.what,
+                                  [config] { return resolve(config.json, config.options); }));
   }
   for (const std::string& spec : specs()) {
-    cases.push_back(
-        case_of("rotary::parse_rotary_spec(", spec, [spec] { return parse_rotary_spec(spec); }));
+    calls.push_back(without_sizes("rotary::parse_rotary_spec(", spec,
+                                  [spec] { return parse_rotary_spec(spec); }));
   }
-  add_families(cases);
-  add_corpora(cases);
-  cases.push_back(case_of("rotary::known_families()", "", known_families));
-  for (const std::int64_t head_dim : {64, 63}) {
-    const RotarySpec spec{.head_dim = head_dim, .base = 1e4, .pairing = Pairing::half};
-    cases.push_back(case_of("rotary::head_window(", std::to_string(head_dim),
-                            [spec] { return head_window(spec); }));
-  }
+  add_families(calls);
+  add_corpora(calls);
+  calls.push_back(without_sizes("rotary::known_families()", "", known_families));
   for (const std::int64_t interval : {8192, -1}) {
     const QueryTemperature rule = StepTemperature{.scale = 1, .interval_tokens = interval};
-    cases.push_back(case_of("rotary::validate(std::variant<rotary::NoTemperature",
-                            std::to_string(interval), [rule] { return validate(rule); }));
+    calls.push_back(without_sizes("rotary::validate(std::variant<rotary::NoTemperature",
+                                  std::to_string(interval), [rule] { return validate(rule); }));
   }
-  return cases;
+  return calls;
 }
 
 }  // namespace rotary::test

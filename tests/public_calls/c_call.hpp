@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of the C ABI. What a C function says of a failure is a text of its own as well.
+#pragma once
+
+#include <cmath>
+#include <memory>
+
+#include "public_calls/call.hpp"
+#include "rotary/rotary.h"
+
+namespace rotary::test {
+
+[[nodiscard]] inline Outcome outcome_of_c(rotary_status status) {
+  const std::string_view text = rotary_last_error();
+  if (status == ROTARY_OK) return {};
+  if (text.empty() || (status == ROTARY_OUT_OF_MEMORY) != (text == "out of memory")) {
+    throw std::logic_error("a text of another error: " + std::string(text));
+  }
+  return {.error = static_cast<ErrorCode>(status)};
+}
+
+// For a function that says by its value that it failed, and by the text why.
+[[nodiscard]] inline Outcome outcome_of_value(bool failed) {
+  if (!failed) return {};
+  const std::string_view text = rotary_last_error();
+  const bool memory = text == "out of memory";
+  return {.error = memory ? ErrorCode::out_of_memory : ErrorCode::invalid_argument};
+}
+
+inline void free_handle(rotary_model* handle) { rotary_model_free(handle); }
+inline void free_handle(rotary_frequencies* handle) { rotary_frequencies_free(handle); }
+inline void free_handle(rotary_rotations* handle) { rotary_rotations_free(handle); }
+
+// For a function that makes a handle: make(&handle) returns its status. use(handle), where one was
+// made, returns an Outcome.
+template <class Handle, class Make, class Use>
+[[nodiscard]] Outcome with_made(const Make& make, const Use& use) {
+  int none = 0;
+  auto* handle = reinterpret_cast<Handle*>(&none);
+  const rotary_status status = make(&handle);
+  if ((status == ROTARY_OK) == (handle == nullptr)) {
+    throw std::logic_error("a handle and a status that do not match");
+  }
+  const std::unique_ptr<Handle, void (*)(Handle*)> owned(handle, free_handle);
+  return status == ROTARY_OK ? use(handle) : outcome_of_c(status);
+}
+template <class Handle, class Make>
+[[nodiscard]] Outcome outcome_of_making(const Make& make) {
+  return with_made<Handle>(make, [](Handle*) { return Outcome(); });
+}
+
+[[nodiscard]] inline rotary_status make_frequencies_of(std::string_view text,
+                                                       rotary_frequencies** out) {
+  return rotary_frequencies_of_spec(text.data(), text.size(), out);
+}
+
+// For heads of 16 features; they live as long as the process.
+[[nodiscard]] inline const rotary_frequencies* c_frequencies() {
+  static const rotary_frequencies* const made = [] {
+    rotary_frequencies* out = nullptr;
+    const rotary_status status =
+        make_frequencies_of(R"({"head_dim": 16, "base": 10000, "pairing": "half"})", &out);
+    if (status != ROTARY_OK) throw std::runtime_error(rotary_last_error());
+    return out;
+  }();
+  return made;
+}
+
+[[nodiscard]] inline rotary_window c_window() {
+  return {sizeof(rotary_window), 16, 16, 0, ROTARY_PAIRING_HALF, 0};
+}
+
+// For each handle, then for NULL: an error, which has a text to be made.
+template <class Handle, class Add>
+void for_handle_and_null(const Handle* handle, const Add& add_with) {
+  add_with(handle, "");
+  add_with(static_cast<const Handle*>(nullptr), "NULL");
+}
+
+}  // namespace rotary::test

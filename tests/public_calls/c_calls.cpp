@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C ABI's rotations and tensors.
+#include <array>
+
+#include "public_calls/c_call.hpp"
+#include "rotary/rotary_kv_cache.h"
+
+namespace rotary::test {
+namespace {
+
+rotary_heads_view c_view(const Extents& n) {
+  const HeadsView view = heads(n);
+  const Strides& s = view.strides;
+  return {sizeof(rotary_heads_view),
+          view.data,
+          ROTARY_F32,
+          0,
+          {n.batch, n.tokens, n.heads, n.features},
+          {s.batch, s.token, s.head, s.feature}};
+}
+
+template <class Number>
+rotary_positions c_positions(std::int64_t batch, std::int64_t count, std::int64_t first = 0) {
+  const TokenArray<Number> of = positions<Number>(batch, count, first);
+  const auto kind = std::is_same_v<Number, double> ? ROTARY_POSITIONS_F64 : ROTARY_POSITIONS_INT64;
+  return {sizeof(rotary_positions), kind,           0, 0, of.data, of.batch, count,
+          of.batch_stride,          of.token_stride};
+}
+
+// By two positions. Batch of one side, of the other, tokens.
+struct Shifted {
+  rotary_positions here;
+  rotary_positions there;
+  rotary_rotated_at from;
+  rotary_rotated_at to;
+
+  explicit Shifted(Sizes n, const rotary_frequencies* frequencies = c_frequencies())
+      : here(c_positions<std::int64_t>(n[0], n[2])),
+        there(c_positions<std::int64_t>(n[1], n[2], 2)),
+        from{sizeof(rotary_rotated_at), frequencies, &here},
+        to{sizeof(rotary_rotated_at), c_frequencies(), &there} {}
+  Shifted(const Shifted&) = delete;
+  Shifted& operator=(const Shifted&) = delete;
+
+  rotary_status make(rotary_rotations** out) const {
+    return rotary_shift_make(&from, &to, nullptr, out);
+  }
+};
+
+// use(rotations) with rotations for any number of tokens.
+template <class Use>
+Outcome with_rotations_for(std::int64_t tokens, const Use& use) {
+  const Shifted shifted(std::array<std::int64_t, 3>{1, 1, tokens});
+  return with_made<rotary_rotations>([&](rotary_rotations** out) { return shifted.make(out); },
+                                     use);
+}
+
+const SizeList tensor_sizes = {{}, {3}, {2}, each(16)};
+
+Extents extents_of(Sizes n) { return {n[0], n[1], n[2], n[3]}; }
+
+// function(sizes, rotations) with rotations for as many tokens as the second size says, then with
+// those for one more.
+template <class Function>
+void add_rotating(Calls& calls, std::string_view symbol, const SizeList& sizes,
+                  const Function& function) {
+  for (const std::int64_t more : {0, 1}) {
+    calls.push_back(sized(symbol, more == 0 ? "" : "of other tokens", sizes, [=](Sizes n) {
+      return with_rotations_for(
+          n[1] + more, [&](rotary_rotations* by) { return outcome_of_c(function(n, by)); });
+    }));
+  }
+}
+
+rotary_status shift_int8(Sizes n, const rotary_rotations* by) {
+  const QuantizedHeadsView of = quantized(extents_of(n));
+  const Strides& s = of.strides;
+  const rotary_int8_view view{sizeof(rotary_int8_view),
+                              of.data,
+                              of.scales,
+                              {n[0], n[1], n[2], n[3]},
+                              {s.batch, s.token, s.head, s.feature},
+                              {s.batch, s.token, s.head}};
+  return rotary_shift_int8(&view, by, nullptr);
+}
+
+constexpr std::int64_t padding = -1;
+
+// Batch, tokens, heads, features; heads and features of v; blocks and slots.
+const SizeList cache_sizes = {{}, {3}, {2}, each(16), {1}, each(8), {2}, {4}};
+
+// The first slots, or none.
+struct CacheOperands {
+  std::array<rotary_heads_view, 4> views;  // k and v of the cache, then those to store
+  rotary_kv cache;
+  rotary_kv heads;
+  rotary_slots slots = ROTARY_SLOTS_INIT;
+
+  CacheOperands(Sizes n, std::int32_t kind)
+      : views{c_view({n[6], n[7], n[2], n[3]}), c_view({n[6], n[7], n[4], n[5]}),
+              c_view({n[0], n[1], n[2], n[3]}), c_view({n[0], n[1], n[4], n[5]})},
+        cache{sizeof(rotary_kv), &views[0], &views[1]},
+        heads{sizeof(rotary_kv), &views[2], &views[3]} {
+    if (kind == ROTARY_SLOTS_CONSECUTIVE) return;
+    slots = {sizeof(rotary_slots), kind, 0, 0, &padding, n[0], n[1], 0, 0};
+  }
+};
+
+Calls tensor_calls() {
+  Calls calls;
+  add_rotating(calls, "rotary_rotate", tensor_sizes, [](Sizes n, const rotary_rotations* by) {
+    const rotary_heads_view view = c_view(extents_of(n));
+    return rotary_rotate(&view, &view, by, nullptr);
+  });
+  add_rotating(calls, "rotary_rotate_qk", tensor_sizes, [](Sizes n, const rotary_rotations* by) {
+    const rotary_heads_view q = c_view(extents_of(n));
+    const rotary_heads_view k = c_view(extents_of(n));
+    return rotary_rotate_qk(&q, &k, by, nullptr);
+  });
+  add_rotating(calls, "rotary_shift", tensor_sizes, [](Sizes n, const rotary_rotations* by) {
+    const rotary_heads_view view = c_view(extents_of(n));
+    return rotary_shift(&view, by, nullptr);
+  });
+  add_rotating(calls, "rotary_shift_int8", tensor_sizes, shift_int8);
+  for (const double epsilon : {1e-6, 0.0}) {
+    calls.push_back(
+        sized("rotary_normalize_heads", std::to_string(epsilon), tensor_sizes, [epsilon](Sizes n) {
+          const rotary_heads_view view = c_view(extents_of(n));
+          rotary_head_norm norm = ROTARY_HEAD_NORM_INIT;
+          norm.epsilon = epsilon;
+          norm.over = ROTARY_NORM_OVER_ALL_HEADS;
+          return outcome_of_c(rotary_normalize_heads(&view, &view, &norm, nullptr));
+        }));
+  }
+  for (const auto kind : {ROTARY_SLOTS_CONSECUTIVE, ROTARY_SLOTS_INT64}) {
+    add_rotating(calls, "rotary_append", cache_sizes, [kind](Sizes n, const rotary_rotations* by) {
+      const CacheOperands on(n, kind);
+      return rotary_append(&on.cache, &on.heads, &on.slots, by, nullptr);
+    });
+    calls.push_back(sized("rotary_append_unrotated", "", cache_sizes, [kind](Sizes n) {
+      const CacheOperands on(n, kind);
+      return outcome_of_c(rotary_append_unrotated(&on.cache, &on.heads, &on.slots, nullptr));
+    }));
+  }
+  return calls;
+}
+
+// Remade of rotations of one token, which is less than they need.
+template <class Remake>
+Outcome outcome_of_remaking(const Remake& remake) {
+  return with_rotations_for(
+      1, [&](rotary_rotations* rotations) { return outcome_of_c(remake(rotations)); });
+}
+
+const SizeList position_sizes = {each(2), {3}};        // batch, tokens
+const SizeList shift_sizes = {each(2), each(2), {3}};  // batch of one side, of the other, tokens
+
+Calls rotations_calls() {
+  Calls calls;
+  for_handle_and_null(c_frequencies(), [&](const rotary_frequencies* of, std::string_view what) {
+    calls.push_back(sized("rotary_rotations_make", what, position_sizes, [of](Sizes n) {
+      const rotary_positions at = c_positions<double>(n[0], n[1]);
+      return outcome_of_making<rotary_rotations>(
+          [&](rotary_rotations** out) { return rotary_rotations_make(of, &at, nullptr, out); });
+    }));
+    calls.push_back(sized("rotary_rotations_remake", what, position_sizes, [of](Sizes n) {
+      const rotary_positions at = c_positions<double>(n[0], n[1]);
+      return outcome_of_remaking(
+          [&](rotary_rotations* rotations) { return rotary_rotations_remake(rotations, of, &at); });
+    }));
+    calls.push_back(sized("rotary_shift_make", what, shift_sizes, [of](Sizes n) {
+      const Shifted shifted(n, of);
+      return outcome_of_making<rotary_rotations>(
+          [&](rotary_rotations** out) { return shifted.make(out); });
+    }));
+    calls.push_back(sized("rotary_shift_remake", what, shift_sizes, [of](Sizes n) {
+      const Shifted shifted(n, of);
+      return outcome_of_remaking([&](rotary_rotations* rotations) {
+        return rotary_shift_remake(rotations, &shifted.from, &shifted.to);
+      });
+    }));
+  });
+  return calls;
+}
+
+Calls row_calls() {
+  Calls calls = {sized("rotary_row_bytes", "", {{}, {3}}, [](Sizes n) {
+    const rotary_window window = c_window();
+    return outcome_of_c(
+        rotary_row_bytes(&window, n[0], n[1], ROTARY_F32, &operand(std::size_t{0})));
+  })};
+  for (const double factor : {1.0, 3.0}) {
+    calls.push_back(
+        sized("rotary_rotations_of_cos_sin", std::to_string(factor), {{2}, {3}}, [factor](Sizes n) {
+          const CosSinView of = cos_sin(n[0], n[1]);
+          const rotary_cos_sin rows{sizeof(rotary_cos_sin),
+                                    of.cos,
+                                    of.sin,
+                                    ROTARY_F32,
+                                    0,
+                                    of.batch,
+                                    of.tokens,
+                                    of.batch_stride,
+                                    of.token_stride,
+                                    of.pair_stride,
+                                    factor};
+          return outcome_of_making<rotary_rotations>([&](rotary_rotations** out) {
+            const rotary_window window = c_window();
+            return rotary_rotations_of_cos_sin(&window, &rows, nullptr, out);
+          });
+        }));
+  }
+  static rotary_rotations* const rotations = [] {
+    const Shifted shifted(std::array<std::int64_t, 3>{1, 1, 3});
+    rotary_rotations* out = nullptr;
+    return shifted.make(&out) == ROTARY_OK ? out : nullptr;
+  }();
+  for_handle_and_null(static_cast<const rotary_rotations*>(rotations), [&](auto* of, auto what) {
+    calls.push_back(without_sizes("rotary_rotations_rows", what, [of] {
+      constexpr rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
+      return outcome_of_c(rotary_rotations_rows(of, &operand(rows)));
+    }));
+  });
+  return calls;
+}
+
+}  // namespace
+
+Calls c_calls() {
+  Calls calls;
+  static_cast<void>(c_frequencies());
+  for (const auto more : {tensor_calls, rotations_calls, row_calls}) add(calls, more());
+  return calls;
+}
+
+}  // namespace rotary::test

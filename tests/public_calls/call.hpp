@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of public functions: a call of each as a value, of any sizes, in surroundings that
+// change.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "public_calls/bits.hpp"
+#include "public_calls/operands.hpp"
+#include "rotary/executor.hpp"
+#include "rotary/result.hpp"
+
+namespace rotary::test {
+
+// How a call ended.
+struct Outcome {
+  std::optional<ErrorCode> error = {};  // absent: it did what it was asked
+  std::string bits = {};                // of the numbers that it returned
+};
+
+// An error has a message.
+[[nodiscard]] inline Outcome outcome_of(const Status& status) {
+  if (status) return {};
+  if (status.error().message.empty()) throw std::logic_error("an error without a message");
+  return {.error = status.error().code};
+}
+[[nodiscard]] inline Outcome outcome_of(Outcome outcome) { return outcome; }
+template <class T>
+[[nodiscard]] Outcome outcome_of(const Result<T>& result) {
+  if (!result) return outcome_of(Status(result.error()));
+  return {.bits = bits_of(*result)};
+}
+// For a function that has no error to return.
+template <class T>
+[[nodiscard]] Outcome outcome_of(const T& value) {
+  return {.bits = bits_of(value)};
+}
+
+// Surrounds the function under test.
+class Attempt {
+ public:
+  Attempt() = default;
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+  virtual ~Attempt() = default;
+
+  template <class Function>
+  auto operator()(Function function) {
+    const Surroundings surroundings(*this);
+    return function();
+  }
+
+ private:
+  struct Surroundings {
+    explicit Surroundings(Attempt& of) : attempt(of) { attempt.begin(); }
+    Surroundings(const Surroundings&) = delete;
+    Surroundings& operator=(const Surroundings&) = delete;
+    ~Surroundings() { attempt.end(); }
+    Attempt& attempt;
+  };
+
+  virtual void begin() noexcept {}
+  virtual void end() noexcept {}
+};
+
+// repeated: the size may be any number, because a stride of 0 repeats elements or because the size
+// is only a number. each: the size counts elements that exist. fixed: the call has this size alone.
+enum class Held { repeated, each, fixed };
+
+struct Size {
+  std::int64_t natural = 1;  // in a call that does something
+  Held held = Held::repeated;
+};
+constexpr Size each(std::int64_t natural) { return {natural, Held::each}; }
+constexpr Size fixed(std::int64_t natural) { return {natural, Held::fixed}; }
+
+using SizeList = std::vector<Size>;
+using Sizes = std::span<const std::int64_t>;
+
+struct Call {
+  // The beginning of a line of tests/c_api/exported_symbols*.txt and, after a *, a text that the
+  // line also contains; for a C function the whole line.
+  std::string_view symbol;
+  std::string what;  // which way, where there are several
+  SizeList sizes;    // none: the function takes no size
+  // Calls it through the attempt. What it makes is destroyed when the outcome is.
+  std::function<Outcome(Attempt&, Sizes)> make;
+
+  [[nodiscard]] std::string name() const { return std::string(symbol) + " " + what; }
+};
+
+using Calls = std::vector<Call>;
+
+// function(sizes) returns a Status, a Result, an Outcome or, if it cannot fail, another value. It
+// may fetch operands, and allocates by public functions alone.
+template <class Function>
+[[nodiscard]] Call sized(std::string_view symbol, std::string_view what, SizeList sizes,
+                         Function function) {
+  return {symbol, std::string(what), std::move(sizes),
+          [function](Attempt& attempt, Sizes n) mutable {
+            return outcome_of(attempt([&] { return function(n); }));
+          }};
+}
+
+// For a function that takes no size.
+template <class Function>
+[[nodiscard]] Call without_sizes(std::string_view symbol, std::string_view what,
+                                 Function function) {
+  return sized(symbol, what, {}, [function](Sizes) { return function(); });
+}
+
+void add(Calls& all, Calls more);
+
+[[nodiscard]] Calls model_calls();
+[[nodiscard]] Calls rotation_calls();
+[[nodiscard]] Calls cache_calls();
+[[nodiscard]] Calls attention_calls();
+[[nodiscard]] Calls relative_calls();
+[[nodiscard]] Calls absolute_calls();
+[[nodiscard]] Calls c_model_calls();
+[[nodiscard]] Calls c_calls();
+[[nodiscard]] Calls core_calls();  // all of these
+[[nodiscard]] Calls threads_calls();
+
+// The natural sizes of a call, then each of them in turn negative, which the function refuses.
+[[nodiscard]] std::vector<std::vector<std::int64_t>> sizes_to_try(const Call& call);
+
+// Cuts a call into three parts and runs them in order on the calling thread.
+[[nodiscard]] Executor in_parts() noexcept;
+
+// While one lives, in_parts() runs each part through the attempt.
+class PartsThrough {
+ public:
+  explicit PartsThrough(Attempt& attempt) noexcept;
+  ~PartsThrough();
+  PartsThrough(const PartsThrough&) = delete;
+  PartsThrough& operator=(const PartsThrough&) = delete;
+};
+
+// Lines of such a list that no call names, and symbols of calls that do not stand for one line.
+[[nodiscard]] std::vector<std::string> unmatched_symbols(const Calls& calls,
+                                                         const std::string& list);
+
+}  // namespace rotary::test

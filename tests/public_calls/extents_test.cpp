@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls every public function with sizes of 0 beside sizes that no memory has, and with sizes that
+// strides of 0 pretend to have: each call returns at once and touches no memory beyond its views.
+#include <gtest/gtest.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "public_calls/call.hpp"
+#include "support/counted_new.hpp"
+
+namespace rotary::test {
+namespace {
+
+constexpr std::array<std::int64_t, 3> huge = {std::int64_t{1} << 36, std::int64_t{1} << 50,
+                                              std::int64_t{1} << 62};
+
+// Processor time for all sizes of a call, which take some milliseconds; more where an emulator runs
+// them.
+constexpr int seconds_of_call = 30;
+
+// As on a machine with little memory: larger requests fail on every machine.
+constexpr std::size_t most_bytes = std::size_t{1} << 26;
+
+std::array<char, 512> current;  // the call that is being made
+
+void note(const Call& call, Sizes sizes) {
+  std::string text = call.name() + ", sizes";
+  for (const std::int64_t size : sizes) text += " " + std::to_string(size);
+  text.resize(std::min(text.size(), current.size() - 2));
+  std::memcpy(current.data(), text.c_str(), text.size() + 1);
+}
+
+[[noreturn]] void end_the_process(const char* what) {
+  for (const char* text : {what, static_cast<const char*>(current.data()), "\n"}) {
+    if (write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
+  }
+  _exit(1);
+}
+
+void end_by_signal(int signal) {
+  end_the_process(signal == SIGVTALRM ? "did not return: " : "touched memory that is not there: ");
+}
+
+// visit(sizes) for every choice of one of the candidates of each size.
+template <class Visit>
+void for_each_choice(const std::vector<std::vector<std::int64_t>>& candidates, const Visit& visit) {
+  std::vector<std::size_t> choice(candidates.size(), 0);
+  std::vector<std::int64_t> sizes(candidates.size());
+  for (;;) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = candidates[i][choice[i]];
+    visit(Sizes(sizes));
+    std::size_t i = 0;
+    while (i < choice.size() && ++choice[i] == candidates[i].size()) choice[i++] = 0;
+    if (i == choice.size()) return;
+  }
+}
+
+enum class Zero { among_sizes, nowhere };
+
+// Each size of a call is natural, large or 0.
+std::vector<std::vector<std::int64_t>> candidates_of(const Call& call, std::int64_t large,
+                                                     Zero zero) {
+  std::vector<std::vector<std::int64_t>> candidates;
+  for (const Size& size : call.sizes) {
+    std::vector<std::int64_t>& of_size = candidates.emplace_back(1, size.natural);
+    if (size.held == Held::fixed) continue;
+    if (zero == Zero::among_sizes) of_size.push_back(0);
+    if (zero == Zero::among_sizes || size.held == Held::repeated) of_size.push_back(large);
+  }
+  return candidates;
+}
+
+// Ends the process where the call throws, as where an error has no message.
+void make_call(const Call& call, Sizes sizes) noexcept {
+  note(call, sizes);
+  Attempt plain;
+  begin_operands();
+  static_cast<void>(call.make(plain, sizes));
+}
+
+// Each call has a process of its own, so that one that never returns does not hide the others.
+template <class MakeWith>
+void expect_every_call_to_return(const MakeWith& make_with) {
+  for (const Call& call : core_calls()) {
+    if (call.sizes.empty()) continue;
+    const pid_t child = fork();
+    if (child == 0) {
+      for (const int signal : {SIGSEGV, SIGBUS, SIGVTALRM}) std::signal(signal, end_by_signal);
+      const itimerval limit{.it_interval = {},
+                            .it_value = {.tv_sec = seconds_of_call, .tv_usec = 0}};
+      setitimer(ITIMER_VIRTUAL, &limit, nullptr);
+      refuse_more_than(most_bytes);
+      for (const std::int64_t large : huge) make_with(call, large);
+      _exit(0);
+    }
+    ASSERT_GT(child, 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << call.name();
+  }
+}
+
+TEST(Extents, ASizeOf0ReturnsAtOnceWhateverTheOthers) {
+  expect_every_call_to_return([](const Call& call, std::int64_t large) {
+    for_each_choice(candidates_of(call, large, Zero::among_sizes), [&](Sizes sizes) {
+      // Two, where one extent has to be that of another.
+      const auto zeros = std::ranges::count(sizes, 0);
+      if (zeros == 1 || zeros == 2) make_call(call, sizes);
+    });
+  });
+}
+
+TEST(Extents, SizesThatRepeatOneElementAreDoneOrRefusedAtOnce) {
+  expect_every_call_to_return([](const Call& call, std::int64_t large) {
+    for_each_choice(candidates_of(call, large, Zero::nowhere), [&](Sizes sizes) {
+      if (std::ranges::find(sizes, large) != sizes.end()) make_call(call, sizes);
+    });
+  });
+}
+
+// Calls with huge tensors get as far as the tensors.
+TEST(Extents, RotationsExistForAnyNumberOfTokens) {
+  for (const std::int64_t large : huge) {
+    begin_operands();
+    EXPECT_TRUE(rotations_for(large).has_value()) << large;
+  }
+}
+
+}  // namespace
+}  // namespace rotary::test
