@@ -70,6 +70,17 @@ template <class Handle, class Make>
   return {sizeof(rotary_window), 16, 16, 0, ROTARY_PAIRING_HALF, 0};
 }
 
+[[nodiscard]] inline rotary_heads_view c_view(const Extents& n) {
+  const HeadsView view = heads(n);
+  const Strides& s = view.strides;
+  return {sizeof(rotary_heads_view),
+          view.data,
+          ROTARY_F32,
+          0,
+          {n.batch, n.tokens, n.heads, n.features},
+          {s.batch, s.token, s.head, s.feature}};
+}
+
 // For each handle, then for NULL: an error, which has a text to be made.
 template <class Handle, class Add>
 void for_handle_and_null(const Handle* handle, const Add& add_with) {

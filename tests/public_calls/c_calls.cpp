@@ -8,17 +8,6 @@
 namespace rotary::test {
 namespace {
 
-rotary_heads_view c_view(const Extents& n) {
-  const HeadsView view = heads(n);
-  const Strides& s = view.strides;
-  return {sizeof(rotary_heads_view),
-          view.data,
-          ROTARY_F32,
-          0,
-          {n.batch, n.tokens, n.heads, n.features},
-          {s.batch, s.token, s.head, s.feature}};
-}
-
 template <class Number>
 rotary_positions c_positions(std::int64_t batch, std::int64_t count, std::int64_t first = 0) {
   const TokenArray<Number> of = positions<Number>(batch, count, first);
