@@ -7,6 +7,7 @@
 
 #include "base/enumerators.hpp"
 #include "base/message.hpp"
+#include "phase/turns.hpp"
 #include "rotation/frequencies/phase_steps.hpp"
 
 namespace rotary {
