@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <csignal>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -29,19 +29,23 @@ constexpr int seconds_of_call = 30;
 // As on a machine with little memory: larger requests fail on every machine.
 constexpr std::size_t most_bytes = std::size_t{1} << 26;
 
-std::array<char, 512> current;  // the call that is being made
+// The call that is being made.
+std::string current_name;
+Sizes current_sizes;
 
-void note(const Call& call, Sizes sizes) {
-  std::string text = call.name() + ", sizes";
-  for (const std::int64_t size : sizes) text += " " + std::to_string(size);
-  text.resize(std::min(text.size(), current.size() - 2));
-  std::memcpy(current.data(), text.c_str(), text.size() + 1);
+void write_error(std::string_view text) {
+  static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
 }
 
-[[noreturn]] void end_the_process(const char* what) {
-  for (const char* text : {what, static_cast<const char*>(current.data()), "\n"}) {
-    if (write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
+[[noreturn]] void end_the_process(std::string_view what) {
+  write_error(what);
+  write_error(current_name);
+  for (const std::int64_t size : current_sizes) {
+    std::array<char, 21> digits{' '};
+    const auto end = std::to_chars(digits.data() + 1, digits.data() + digits.size(), size).ptr;
+    write_error({digits.data(), static_cast<std::size_t>(end - digits.data())});
   }
+  write_error("\n");
   _exit(1);
 }
 
@@ -80,7 +84,7 @@ std::vector<std::vector<std::int64_t>> candidates_of(const Call& call, std::int6
 
 // Ends the process where the call throws, as where an error has no message.
 void make_call(const Call& call, Sizes sizes) noexcept {
-  note(call, sizes);
+  current_sizes = sizes;
   Attempt plain;
   begin_operands();
   static_cast<void>(call.make(plain, sizes));
@@ -97,6 +101,7 @@ void expect_every_call_to_return(const MakeWith& make_with) {
       const itimerval limit{.it_interval = {},
                             .it_value = {.tv_sec = seconds_of_call, .tv_usec = 0}};
       setitimer(ITIMER_VIRTUAL, &limit, nullptr);
+      current_name = call.name() + ", sizes";
       refuse_more_than(most_bytes);
       for (const std::int64_t large : huge) make_with(call, large);
       _exit(0);

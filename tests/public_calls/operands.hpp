@@ -45,7 +45,7 @@ requires(std::is_trivially_copyable_v<Value>) [[nodiscard]] Value& operand(const
 template <class Number>
 [[nodiscard]] std::span<const Number> pattern();
 
-// Untouchable where so many do not exist.
+// Untouchable unless one place has room for them.
 template <class Number>
 [[nodiscard]] std::span<Number> numbers(std::int64_t count) {
   using Plain = std::remove_const_t<Number>;

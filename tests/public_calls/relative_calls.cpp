@@ -4,6 +4,7 @@
 
 #include "public_calls/call.hpp"
 #include "rotary/relative.hpp"
+#include "support/bias_parameters.hpp"
 
 namespace rotary::test {
 namespace {
@@ -13,26 +14,29 @@ struct NamedBias {
   RelativeBias bias;
 };
 
-// Biases of three heads, and those that no call accepts. T5 gets its table in each call.
+// Biases of three heads, every one that is lists of numbers alone among them, and biases that no
+// call accepts. T5 gets its table in each call.
 std::vector<NamedBias> biases() {
   const std::vector<double> each_head(3, 0.5);
   const std::vector<double> units(8, 0.5);
   const T5Buckets buckets{.buckets = 8, .max_distance = 20, .direction = T5Direction::causal};
-  return {{"t5", T5Bias{.buckets = buckets, .table = {}}},
-          {"alibi", Alibi{.heads = 3}},
-          {"alibi by key position", Alibi{.heads = 3, .form = AlibiForm::key_position}},
-          {"learned slopes", Alibi{.heads = 3, .slopes = each_head}},
-          {"subnormal slopes", Alibi{.heads = 3, .slopes = {1e-39, 3e-41, 1e-310}}},
-          {"kerple log", KerpleLog{.p = each_head, .a = each_head}},
-          {"kerple power", KerplePower{.a = each_head, .p = each_head}},
-          {"fire", Fire{.hidden_weight = units,
-                        .hidden_bias = units,
-                        .output_weight = std::vector<double>(24, 0.25),
-                        .output_bias = each_head}},
-          {"sandwich", Sandwich{.dim = 8, .heads = 3}},
-          {"tisa", Tisa{.kernels = 1, .a = each_head, .b = each_head, .c = each_head}},
-          {"no heads", Alibi{}},
-          {"units that do not match", Fire{.hidden_weight = units, .output_bias = each_head}}};
+  std::vector<NamedBias> all = {
+      {"t5", T5Bias{.buckets = buckets, .table = {}}},
+      {"alibi", Alibi{.heads = 3}},
+      {"alibi by key position", Alibi{.heads = 3, .form = AlibiForm::key_position}},
+      {"learned slopes", Alibi{.heads = 3, .slopes = each_head}},
+      {"subnormal slopes", Alibi{.heads = 3, .slopes = {1e-39, 3e-41, 1e-310}}},
+      {"fire", Fire{.hidden_weight = units,
+                    .hidden_bias = units,
+                    .output_weight = std::vector<double>(24, 0.25),
+                    .output_bias = each_head}},
+      {"sandwich", Sandwich{.dim = 8, .heads = 3}},
+      {"no heads", Alibi{}},
+      {"units that do not match", Fire{.hidden_weight = units, .output_bias = each_head}}};
+  for (const std::string_view name : relative_bias_names()) {
+    if (auto bias = random_bias(name, 3, 1)) all.push_back({std::string(name), *std::move(bias)});
+  }
+  return all;
 }
 
 // Batch, heads, queries, keys.
