@@ -214,7 +214,7 @@ enum class With { nothing, state, segments };
 
 // A state is memory that exists, so large sizes have none.
 std::optional<LinearState> state_of(Sizes n) {
-  for (const std::size_t i : {0, 3, 5, 6}) {
+  for (const std::size_t i : {0U, 3U, 5U, 6U}) {
     if (n[i] > 16 || n[i] < 0) return {};
   }
   const std::int64_t key_heads = n[0] * n[5];

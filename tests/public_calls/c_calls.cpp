@@ -51,8 +51,7 @@ Extents extents_of(Sizes n) { return {n[0], n[1], n[2], n[3]}; }
 // function(sizes, rotations) with rotations for as many tokens as the second size says, then with
 // those for one more.
 template <class Function>
-void add_rotating(Calls& calls, std::string_view symbol, const SizeList& sizes,
-                  const Function& function) {
+void add_rotating(Calls& calls, std::string_view symbol, const SizeList& sizes, Function function) {
   for (const std::int64_t more : {0, 1}) {
     calls.push_back(sized(symbol, more == 0 ? "" : "of other tokens", sizes, [=](Sizes n) {
       return with_rotations_for(

@@ -87,7 +87,7 @@ Calls frequencies_of_others() {
       });
     }));
   }
-  for (const std::size_t count : {8, 9}) {  // one for each pair, and one too many
+  for (const std::size_t count : {8U, 9U}) {  // one for each pair, and one too many
     calls.push_back(without_sizes("rotary_frequencies_of_inv_freq", std::to_string(count), [count] {
       return outcome_of_making<rotary_frequencies>([count](rotary_frequencies** out) {
         const rotary_window window = c_window();

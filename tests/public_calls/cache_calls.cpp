@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The KV cache and norms.
+#include <type_traits>
+
 #include "public_calls/call.hpp"
 #include "rotary/kv_cache.hpp"
 
@@ -22,7 +24,8 @@ KvCache cache_of(Sizes n) {
 // Every token in the same slot or, if that is negative, in no slot.
 template <const auto& slot>
 Slots one_slot(Sizes n) {
-  return TokenArray{
+  using Number = std::remove_cvref_t<decltype(slot)>;
+  return TokenArray<Number>{
       .data = &slot, .batch = n[0], .tokens = n[1], .batch_stride = 0, .token_stride = 0};
 }
 
