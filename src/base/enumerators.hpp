@@ -80,13 +80,13 @@ template <class Enum>
   return name.empty() ? "unknown" : name;
 }
 
+template <class Enum, std::size_t... i>
+[[nodiscard]] constexpr bool is_among(Enum value, std::index_sequence<i...>) noexcept {
+  return ((value == Describe<Enum>::enumerators[i].value) || ...);
+}
 template <class Enum>
 [[nodiscard]] constexpr bool is_enumerator(Enum value) noexcept {
-  constexpr const auto& all = Describe<Enum>::enumerators;
-  return [&]<std::size_t... i>(std::index_sequence<i...>) {
-    return ((value == all[i].value) || ...);
-  }
-  (std::make_index_sequence<all.size()>());
+  return is_among(value, std::make_index_sequence<Describe<Enum>::enumerators.size()>());
 }
 
 // The refusal of a value that is none.

@@ -56,6 +56,12 @@ template <class Use, class... Values>
          }) == ROTARY_OK;
 }
 
+// May throw std::bad_alloc.
+template <class Handle, class Content>
+[[nodiscard]] Handle* handle_of(Content content) {
+  return new Handle{std::move(content)};
+}
+
 // Sets *out to a handle of body's value; body returns a Result.
 template <class Handle, class Body>
 rotary_status make(Handle** out, Body body) noexcept {
@@ -64,7 +70,7 @@ rotary_status make(Handle** out, Body body) noexcept {
     *out = nullptr;
     auto content = body();
     if (!content) return std::move(content).error();
-    *out = new Handle{*std::move(content)};
+    *out = handle_of<Handle>(*std::move(content));
     return {};
   });
 }

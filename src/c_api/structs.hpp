@@ -28,12 +28,13 @@ template <class T>
 struct Versioned;
 
 // A macro, because offsetof takes the name of a member.
-#define ROTARY_VERSIONED(Type, last_of_version_1, init)                                            \
-  template <>                                                                                      \
-  struct Versioned<Type> {                                                                         \
-    static constexpr Type defaults = init;                                                         \
-    static constexpr StructLayout layout{                                                          \
-        #Type, offsetof(Type, last_of_version_1) + sizeof(Type::last_of_version_1), sizeof(Type)}; \
+#define ROTARY_VERSIONED(Type, last_of_version_1, init)                                       \
+  template <>                                                                                 \
+  struct Versioned<Type> {                                                                    \
+    static constexpr Type defaults = init;                                                    \
+    static constexpr StructLayout layout{                                                     \
+        #Type, offsetof(Type, last_of_version_1) + sizeof(decltype(Type::last_of_version_1)), \
+        sizeof(Type)};                                                                        \
   }
 ROTARY_VERSIONED(rotary_heads_view, strides, ROTARY_HEADS_VIEW_INIT);
 ROTARY_VERSIONED(rotary_positions, token_stride, ROTARY_POSITIONS_INIT);
