@@ -21,10 +21,30 @@ struct PairOrder {
 
 // interleaved_to_half rotates, then permutes; its transpose and inverse therefore begin with the
 // inverse permutation.
-[[nodiscard]] PairOrder pair_order(Pairing pairing, Direction direction) noexcept;
+[[nodiscard]] inline PairOrder pair_order(Pairing pairing, Direction direction) noexcept {
+  switch (pairing) {
+    case Pairing::half:
+      break;
+    case Pairing::interleaved:
+      return {.read = FeatureOrder::neighbours, .written = FeatureOrder::neighbours};
+    case Pairing::interleaved_to_half:
+      if (direction == Direction::forward) {
+        return {.read = FeatureOrder::neighbours, .written = FeatureOrder::halves};
+      }
+      return {.read = FeatureOrder::halves, .written = FeatureOrder::neighbours};
+  }
+  return {.read = FeatureOrder::halves, .written = FeatureOrder::halves};
+}
 
 // The kernels that read and write this order.
-[[nodiscard]] const kernels::RotateKernels& kernels_for(const kernels::KernelTable& table,
-                                                        const PairOrder& order) noexcept;
+[[nodiscard]] inline const kernels::RotateKernels& kernels_for(const kernels::KernelTable& table,
+                                                               const PairOrder& order) noexcept {
+  if (order.read == FeatureOrder::halves) {
+    return order.written == FeatureOrder::halves ? table.rotate_half
+                                                 : table.rotate_half_to_interleaved;
+  }
+  return order.written == FeatureOrder::halves ? table.rotate_interleaved_to_half
+                                               : table.rotate_interleaved;
+}
 
 }  // namespace rotary
