@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command finds out, as one value: text and JSON are printed from it. Members keep the order
+// in which they were set. Doubles are printed so that reading them back gives the same double; one
+// that is not finite becomes null, because JSON has none.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+// nlohmann 3.11 knows no optional: without a value it is null.
+template <class T>
+struct nlohmann::adl_serializer<std::optional<T>> {
+  template <class Json>
+  static void to_json(Json& json, const std::optional<T>& maybe) {
+    if (maybe) {
+      json = *maybe;
+    } else {
+      json = nullptr;
+    }
+  }
+};
+
+namespace rotary::cli {
+
+using Json = nlohmann::ordered_json;
+
+// An array of what make(element) returns for each element.
+template <class Range, class Make>
+[[nodiscard]] Json json_array(const Range& elements, Make make) {
+  Json array = Json::array();
+  for (const auto& element : elements) array.push_back(make(element));
+  return array;
+}
+
+// null where text is empty.
+[[nodiscard]] inline Json text_or_null(std::string_view text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+// The double nearest to number that has so many significant digits.
+[[nodiscard]] double rounded_to_digits(double number, int significant_digits);
+
+// The document on one line, and a line end. Characters that a terminal or a page would obey are
+// escaped (printable.hpp says which). Text that is not UTF-8 (a file name may be) has its bad bytes
+// replaced by U+FFFD.
+[[nodiscard]] std::string printed(const Json& document);
+
+}  // namespace rotary::cli
