@@ -14,35 +14,24 @@ namespace rotary::cli {
 
 // --layout, --spacing, --base, --padding-idx: all but --offset, which commands use for tables, too.
 inline void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& options) {
-  parser
-      .add_option("--layout", options.layout,
-                  "of sinusoidal: where the sine and the cosine of a pair stand, interleaved, "
-                  "sin_then_cos or cos_then_sin")
-      .type_name("L");
-  parser
-      .add_option("--spacing", options.spacing,
-                  "of sinusoidal: even, frequencies base^(-2k/d), or ends, base^(-k/(d/2 - 1))")
-      .type_name("S");
-  parser.add_option("--base", options.base, "of the sinusoidal frequencies (10000)").type_name("B");
-  parser
-      .add_option("--padding-idx", options.padding_idx,
-                  "of fairseq: positions begin at N + 1, and the token at position -1 is padding, "
-                  "whose row is 0")
-      .type_name("N");
+  parser.add("--layout interleaved|sin_then_cos|cos_then_sin", options.layout,
+             "of sinusoidal: where the sine and the cosine of a pair stand");
+  parser.add("--spacing even|ends", options.spacing,
+             "of sinusoidal: even, frequencies base^(-2k/d), or ends, base^(-k/(d/2 - 1))");
+  parser.add("--base B", options.base, "of the sinusoidal frequencies (10000)");
+  parser.add("--padding-idx N", options.padding_idx,
+             "of fairseq: positions begin at N + 1, and the token at position -1 is padding, "
+             "whose row is 0");
 }
 
 // --heads and --parameters. Commands declare --set, which may serve something else, too.
 inline void declare_bias_options(OptionParser& parser, BiasOptions& options) {
-  parser
-      .add_option("--heads", options.heads, "how many; --parameters say it, too, but those of fire")
-      .type_name("H");
-  parser
-      .add_option("--parameters", options.parameters,
-                  "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
-                  "slopes; fire: c, threshold, hidden_weight [W], hidden_bias [W], output_weight "
-                  "[heads, W], output_bias [heads], in one row; others: the lists that --set has, "
-                  "in its order, each of all heads")
-      .type_name("FILE");
+  parser.add("--heads H", options.heads, "how many; --parameters say it, too, but those of fire");
+  parser.add("--parameters FILE", options.parameters,
+             "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
+             "slopes; fire: c, threshold, hidden_weight [W], hidden_bias [W], output_weight "
+             "[heads, W], output_bias [heads], in one row; others: the lists that --set has, "
+             "in its order, each of all heads");
 }
 
 // The values of --set, for help.

@@ -2,58 +2,29 @@
 #include "cli/help.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 #include <utility>
+#include <vector>
+
+#include "cli/exit_code.hpp"
+#include "rotary/version.hpp"
 
 namespace rotary::cli {
 namespace {
 
-constexpr std::size_t right_column = 26;
+constexpr std::size_t options_column = 26;
+constexpr std::size_t commands_column = 15;
 constexpr std::size_t text_width = 80;
 
-constexpr std::string_view root_examples =
-    R"(Examples:
-  rotary inspect config.json
-      what a model's config says about positions: pairing, base, rule, wavelengths
-  rotary table config.json --positions 0:16
-      the cos and sin rows, the first thing to compare when porting a model
-  rotary table whisper --dim 8 --positions 0:4
-      the same of an encoding without a config: sinusoidal, T5, ALiBi, KERPLE, ...
-  rotary rotate --config config.json --layout bthd --q q.npy --out-q q_rotated.npy
-      rotate queries or keys that NumPy saved
-  rotary bias alibi --heads 4 --rows 0:6 --cols 0:6
-      what a relative encoding (T5, ALiBi, KERPLE, FIRE, Sandwich) adds to the scores
-  rotary report llama-3.1-8b qwen2.5-7b -o page.html
-      two models side by side, with charts, as a page that opens without a network
-  rotary plot wavelengths llama-3.1-8b
-      pictures: wavelengths, scaling rules, decay, similarity, attention, ...
-  rotary models search gemma
-      configs of public models that every command takes by name
-  rotary explain config.json
-      what each key of a config does to positions, in numbers
-  rotary explain --values 0.5,-1,1.5,2 --position 3 --pairing interleaved
-      rotary embedding, step by step, on numbers you can check by hand
-  rotary claims
-      what is said of position encodings, judged by computing it
-  rotary bench
-      how close the rotation comes to what the memory of this machine allows
-)";
+bool is_tool(const CommandFacts& command) { return command.name == "rotary"; }
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> exit_codes = {{
-    {"0", "ok"},
-    {"1", "a check failed"},
-    {"2", "usage: the command line asks for something that cannot be"},
-    {"3", "malformed input: a file is not what its format requires"},
-    {"4", "I/O: a file cannot be read or written"},
-    {"5", "unsupported: well-formed, but this version or machine cannot do it"},
-    {"70", "a bug in rotary, or out of memory"},
-}};
-
-// name, then text in the right column, broken between words.
-std::string entry(std::string_view name, std::string_view text) {
+// name, then text in its column, broken between words.
+std::string entry(std::size_t right_column, std::string_view name, std::string_view text) {
   std::string lines = fmt::format("  {:<{}}", name, right_column - 2);
   if (name.size() + 2 >= right_column) lines += fmt::format("\n{:{}}", "", right_column);
   std::size_t column = right_column;
@@ -71,45 +42,182 @@ std::string entry(std::string_view name, std::string_view text) {
   return lines + '\n';
 }
 
-std::string option_name(const CLI::Option& option) {
-  if (option.get_positional()) return option.get_name(true, false);
-  std::string name = fmt::format(
-      "{}", option.get_snames().empty() ? "    " : "-" + option.get_snames().front() + ", ");
-  name += "--" + option.get_lnames().front();
-  if (option.get_type_size() != 0) name += " " + option.get_type_name();
+// "-o, --out FILE", "CONFIG..."
+std::string form_of(const OptionFacts& option) {
+  const bool positional = !option.names.front().starts_with('-');
+  std::string form = fmt::format("{}", fmt::join(option.names, ", "));
+  if (!positional && !option.value.empty()) form += " " + option.value;
+  return option.repeated ? form + "..." : form;
+}
+
+// "rotary table NAME [OPTIONS]"
+std::string usage_of(const CommandFacts& command) {
+  std::string usage = command.name;
+  if (is_tool(command)) usage += " COMMAND";
+  for (const OptionFacts& argument : command.arguments) {
+    usage += argument.required ? " " + form_of(argument) : fmt::format(" [{}]", form_of(argument));
+  }
+  for (const OptionFacts& option : command.options) {
+    if (option.required) usage += fmt::format(" {} {}", option.names.back(), option.value);
+  }
+  return usage + " [OPTIONS]";
+}
+
+std::string list_text(std::string_view heading, std::span<const OptionFacts> options) {
+  if (options.empty()) return "";
+  std::string text = fmt::format("\n{}:\n", heading);
+  for (const OptionFacts& option : options) {
+    const bool long_only = option.names.front().starts_with("--");
+    text += entry(options_column, (long_only ? "    " : "") + form_of(option), option.help);
+  }
+  return text;
+}
+
+std::string commands_text(const CommandFacts& command) {
+  if (command.commands.empty()) return "";
+  std::string text = "\nCommands:\n";
+  for (const Command* each : command.commands)
+    text += entry(commands_column, each->name, each->summary);
+  return text;
+}
+
+// A line that begins with a dot or a quote is a request in roff.
+std::string roff(std::string_view text) {
+  std::string result;
+  for (const char each : text) {
+    const bool at_start = result.empty() || result.back() == '\n';
+    if (at_start && (each == '.' || each == '\'')) result += "\\&";
+    if (each == '\\') {
+      result += "\\e";
+    } else if (each == '-') {
+      result += "\\-";
+    } else {
+      result += each;
+    }
+  }
+  return result;
+}
+
+std::string roff_list(std::string_view heading, std::span<const OptionFacts> options) {
+  if (options.empty()) return "";
+  std::string text = fmt::format(".SH {}\n", heading);
+  for (const OptionFacts& option : options) {
+    text += fmt::format(".TP\n.B {}\n{}\n", roff(form_of(option)), roff(option.help));
+  }
+  return text;
+}
+
+std::string hyphenated(std::string name) {
+  std::ranges::replace(name, ' ', '-');
   return name;
 }
 
-std::string options_text(const CLI::App& app) {
-  std::string arguments;
-  std::string options;
-  for (const CLI::Option* option : app.get_options()) {
-    std::string& list = option->get_positional() ? arguments : options;
-    list += entry(option_name(*option), option->get_description());
+std::string see_also(const CommandFacts& command) {
+  std::string pages;
+  if (!is_tool(command)) pages = ".BR rotary (1)";
+  for (const Command* each : command.commands) {
+    pages += fmt::format("{}.BR {} (1)", pages.empty() ? "" : ",\n",
+                         roff(hyphenated(command.name)) + "\\-" + roff(each->name));
   }
-  return (arguments.empty() ? "" : "\nArguments:\n" + arguments) + "\nOptions:\n" + options;
+  return ".SH SEE ALSO\n" + pages + "\n";
+}
+
+// Cells of a table end at a bar, and an angle begins HTML.
+std::string cell(std::string_view text) {
+  std::string result;
+  for (const char each : text) {
+    if (each == '|' || each == '<') result += '\\';
+    result += each;
+  }
+  return result;
+}
+
+std::string markdown_table(std::span<const OptionFacts> options) {
+  std::string text = "| | |\n|---|---|\n";
+  for (const OptionFacts& option : options) {
+    text += fmt::format("| `{}` | {} |\n", cell(form_of(option)), cell(option.help));
+  }
+  return text + '\n';
+}
+
+// The examples without what help indents them by.
+std::string plain_lines(std::string_view indented) {
+  std::string lines;
+  while (!indented.empty()) {
+    const std::size_t end = std::min(indented.find('\n'), indented.size() - 1) + 1;
+    lines += indented.substr(2, end - 2);
+    indented.remove_prefix(end);
+  }
+  return lines;
+}
+
+std::string command_markdown(const CommandFacts& command) {
+  std::string text = fmt::format("## `{}`\n\n{}.\n\n```\n{}```\n\n`{}`\n\n", command.name,
+                                 command.summary, plain_lines(command.examples), usage_of(command));
+  std::vector<OptionFacts> options = command.arguments;
+  std::ranges::remove_copy_if(
+      command.options, std::back_inserter(options), [](const OptionFacts& option) {
+        return option.names.back() == "--help" || option.names.back() == "--json";
+      });
+  return text + (options.empty() ? "" : markdown_table(options));
 }
 
 }  // namespace
 
-std::string root_help(const CLI::App& root) {
-  std::string text(root_examples);
-  text += "\nUsage: rotary COMMAND [OPTIONS]\n\nCommands:\n";
-  for (const Command* command : commands) text += entry(command->name, command->summary);
-  text += "\n`rotary COMMAND --help` shows the examples and options of one command.\n";
-  text += options_text(root);
+std::string help_text(const CommandFacts& command) {
+  std::string text = fmt::format("Examples:\n{}\n{}.\n\nUsage:\n  {}\n", command.examples,
+                                 command.summary, usage_of(command));
+  text += list_text("Arguments", command.arguments) + commands_text(command);
+  text += list_text("Options", command.options);
+  if (!is_tool(command)) return text;
   text += "\nExit codes:\n";
-  for (const auto& [code, meaning] : exit_codes)
-    text += fmt::format("  {:>2}  {}\n", code, meaning);
+  for (const ExitCodeFacts& each : exit_codes) {
+    text += fmt::format("  {:>2}  {}\n", static_cast<int>(each.code), each.meaning);
+  }
   return text;
 }
 
-std::string command_help(const CLI::App& app, const Command& command) {
-  std::string inner;
-  for (const Command* each : command.commands) inner += entry(each->name, each->summary);
-  return fmt::format("Examples:\n{}\n{}.\n\nUsage:\n{}{}{}", command.examples, command.summary,
-                     command.usage, inner.empty() ? "" : "\nCommands:\n" + inner,
-                     options_text(app));
+std::string manual_page(const CommandFacts& command) {
+  const std::string name = hyphenated(command.name);
+  std::string text = fmt::format(
+      ".TH {} 1 \"\" \"rotary {}\" \"rotary manual\"\n.SH NAME\n{} \\- {}\n"
+      ".SH SYNOPSIS\n.nf\n{}\n.fi\n.SH EXAMPLES\n.nf\n{}.fi\n",
+      roff(name), ROTARY_VERSION_STRING, roff(name), roff(command.summary), roff(usage_of(command)),
+      roff(command.examples));
+  text += roff_list("ARGUMENTS", command.arguments);
+  if (!command.commands.empty()) text += ".SH COMMANDS\n";
+  for (const Command* each : command.commands) {
+    text += fmt::format(".TP\n.B {}\n{}.\n", roff(each->name), roff(each->summary));
+  }
+  text += roff_list("OPTIONS", command.options) + ".SH EXIT STATUS\n";
+  for (const ExitCodeFacts& each : exit_codes) {
+    text += fmt::format(".TP\n.B {}\n{}\n", static_cast<int>(each.code), roff(each.meaning));
+  }
+  return text + see_also(command);
+}
+
+std::string reference_markdown(std::span<const CommandFacts> commands) {
+  std::string text =
+      "# The tool: every command and option\n\n"
+      "`rotary help --form markdown` prints this page; a test compares it.\n"
+      "[Using the tool](using-the-tool.md) tells what commands are for, and what they answer.\n"
+      "Every command has `--help`, which begins with examples, and `--json`, which prints one JSON "
+      "object\n([schemas](schema/)). `-` as an input file is standard input.\n\n| | |\n|---|---|\n";
+  for (const CommandFacts& command : commands) {
+    if (is_tool(command)) continue;
+    text += fmt::format("| [`{}`](#{}) | {} |\n", command.name, hyphenated(command.name),
+                        cell(command.summary));
+  }
+  text += '\n';
+  for (const CommandFacts& command : commands) {
+    if (!is_tool(command)) text += command_markdown(command);
+  }
+  text += "## Exit codes\n\n| | in JSON | |\n|---:|---|---|\n";
+  for (const ExitCodeFacts& each : exit_codes) {
+    text +=
+        fmt::format("| {} | `{}` | {} |\n", static_cast<int>(each.code), each.name, each.meaning);
+  }
+  return text;
 }
 
 }  // namespace rotary::cli

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of --help: examples first, because they are what most readers came for, then usage and
-// options, 80 columns wide.
+// The facts of commands as text: --help, manual pages, docs/tool.md.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <span>
 #include <string>
 
-#include "cli/commands/commands.hpp"
+#include "cli/command_line.hpp"
 
 namespace rotary::cli {
 
-// Of `rotary --help`: ends with the exit codes.
-[[nodiscard]] std::string root_help(const CLI::App& root);
+// --help: examples first, because they are what most readers came for; 80 columns wide. The tool's
+// ends with the exit codes.
+[[nodiscard]] std::string help_text(const CommandFacts& command);
 
-// Of `rotary COMMAND --help`.
-[[nodiscard]] std::string command_help(const CLI::App& app, const Command& command);
+// A page of man(7), section 1.
+[[nodiscard]] std::string manual_page(const CommandFacts& command);
+
+// docs/tool.md.
+[[nodiscard]] std::string reference_markdown(std::span<const CommandFacts> commands);
 
 }  // namespace rotary::cli

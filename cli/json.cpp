@@ -14,7 +14,7 @@ namespace rotary::cli {
 namespace {
 
 // Beyond 16 bits an escape is a pair of surrogates.
-void append_escape(std::string& text, char32_t code_point) {
+void append_json_escape(std::string& text, char32_t code_point) {
   const auto number = static_cast<std::uint32_t>(code_point);
   auto out = std::back_inserter(text);
   if (number <= 0xFFFF) {
@@ -46,7 +46,7 @@ std::string printed(const Json& document) {
     // Only strings have other characters, and there an escape means the same.
     const std::string_view sequence = rest.substr(0, utf8_sequence_length(rest));
     if (is_obeyed(code_point_of(sequence))) {
-      append_escape(text, code_point_of(sequence));
+      append_json_escape(text, code_point_of(sequence));
     } else {
       text += sequence;
     }

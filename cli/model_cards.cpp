@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <utility>
 
 #include "cli/ascii.hpp"
+#include "cli/nearest.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -27,21 +27,6 @@ std::string bare(std::string_view text) {
     if ((lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9')) kept += lower;
   }
   return kept;
-}
-
-// Insertions, deletions and replacements from one to the other (Levenshtein), a row at a time.
-std::size_t edit_distance(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < to.size(); ++j) {
-      const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
 }
 
 bool is_part(std::string_view part, std::string_view whole) {

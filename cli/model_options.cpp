@@ -48,26 +48,13 @@ ConfigOverride parse_setting(const std::string& text) {
 }  // namespace
 
 void declare_model_options(OptionParser& parser, ModelOptions& options) {
-  parser
-      .add_option("--pairing", options.pairing,
-                  "half, interleaved or interleaved_to_half, for a model whose family is not known")
-      .type_name("P");
-  parser
-      .add_option(
-          "--context", options.context,
-          "how many tokens the context has, for rules that depend on it (dynamic, longrope)")
-      .type_name("N");
-  parser
-      .add_option("--numerics", options.numerics,
-                  "whose arithmetic: exact (the default), transformers or ggml (llama.cpp)")
-      .type_name("A");
-  parser
-      .add_option("--set", options.settings,
-                  "another value for a key of the config, as JSON (what is no JSON is text): "
-                  "rope_theta=5e5, rope_scaling.factor=8, "
-                  "'rope_scaling={\"type\": \"linear\", \"factor\": 8}'; may be repeated")
-      .type_name("KEY=VALUE")
-      .repeated_for_more();
+  parser.add("--pairing half|interleaved|interleaved_to_half", options.pairing,
+             "which features turn together, for a model whose family is not known");
+  parser.add("--context N", options.context,
+             "how many tokens the context has, for rules that depend on it (dynamic, longrope)");
+  parser.add("--numerics exact|transformers|ggml", options.numerics,
+             "whose arithmetic (exact); ggml is llama.cpp");
+  parser.add("--set KEY=VALUE", options.settings, std::string(config_settings_help));
 }
 
 ResolveOptions resolve_options(const ModelOptions& options) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/option_parser.hpp"
@@ -23,6 +24,11 @@ struct ModelOptions {
   std::vector<std::string> settings;  // KEY=VALUE
 };
 
+// The help of --set.
+inline constexpr std::string_view config_settings_help =
+    "another value for a key of the config, as JSON (what is no JSON is text): rope_theta=5e5, "
+    "rope_scaling.factor=8, 'rope_scaling={\"type\": \"linear\", \"factor\": 8}'; may be repeated";
+
 // --pairing, --context, --numerics, --set. The config is declared by the command, which knows where
 // it stands.
 void declare_model_options(OptionParser& parser, ModelOptions& options);
@@ -37,10 +43,5 @@ void declare_model_options(OptionParser& parser, ModelOptions& options);
 // and none was.
 [[nodiscard]] Frequencies frequencies_of(const ModelSpec& model, std::size_t index,
                                          const ModelOptions& options);
-
-// The usage lines of the options.
-inline constexpr std::string_view model_options_usage =
-    "[--pairing half|interleaved|interleaved_to_half] [--context N]\n"
-    "[--numerics exact|transformers|ggml] [--set KEY=VALUE]...";
 
 }  // namespace rotary::cli

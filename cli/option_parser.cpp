@@ -6,47 +6,41 @@
 
 namespace rotary::cli {
 
-DeclaredOption& DeclaredOption::type_name(std::string name) {
-  option_->type_name(std::move(name));
-  return *this;
+void DeclaredOption::required() { option_->required(); }
+
+template <class Target>
+CLI::Option& OptionParser::add_typed(std::string_view form, Target& target, std::string help) {
+  const auto blank = form.find(' ');
+  CLI::Option* option =
+      app_->add_option(std::string(form.substr(0, blank)), target, std::move(help));
+  if (blank != std::string_view::npos) option->type_name(std::string(form.substr(blank + 1)));
+  return *option;
 }
 
-DeclaredOption& DeclaredOption::required() {
-  option_->required();
-  return *this;
+DeclaredOption OptionParser::add(std::string_view form, std::string& target, std::string help) {
+  return DeclaredOption(add_typed(form, target, std::move(help)));
 }
 
-DeclaredOption& DeclaredOption::repeated_for_more() {
-  option_->allow_extra_args(false);
-  return *this;
+DeclaredOption OptionParser::add(std::string_view form, std::optional<std::string>& target,
+                                 std::string help) {
+  return DeclaredOption(add_typed(form, target, std::move(help)));
 }
 
-std::string DeclaredOption::help() const { return option_->get_description(); }
-
-void DeclaredOption::set_help(std::string help) { option_->description(std::move(help)); }
-
-DeclaredOption OptionParser::add_option(std::string name, std::string& target, std::string help) {
-  return DeclaredOption(*app_->add_option(std::move(name), target, std::move(help)));
+DeclaredOption OptionParser::add(std::string_view form, std::vector<std::string>& target,
+                                 std::string help) {
+  CLI::Option& option = add_typed(form, target, std::move(help));
+  if (!option.get_positional()) option.allow_extra_args(false);
+  return DeclaredOption(option);
 }
 
-DeclaredOption OptionParser::add_option(std::string name, std::optional<std::string>& target,
-                                        std::string help) {
-  return DeclaredOption(*app_->add_option(std::move(name), target, std::move(help)));
+void OptionParser::add(std::string_view form, bool& target, std::string help) {
+  app_->add_flag(std::string(form), target, std::move(help));
 }
 
-DeclaredOption OptionParser::add_option(std::string name, std::vector<std::string>& target,
-                                        std::string help) {
-  return DeclaredOption(*app_->add_option(std::move(name), target, std::move(help)));
-}
-
-void OptionParser::add_flag(std::string name, bool& target, std::string help) {
-  app_->add_flag(std::move(name), target, std::move(help));
+void OptionParser::replace_help(const std::string& name, std::string help) {
+  app_->get_option(name)->description(std::move(help));
 }
 
 void OptionParser::ignore_what_follows() { app_->allow_extras(); }
-
-DeclaredOption OptionParser::option(const std::string& name) {
-  return DeclaredOption(*app_->get_option(name));
-}
 
 }  // namespace rotary::cli

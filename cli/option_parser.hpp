@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of one command, as the command declares them. CLI11, which reads them, stays behind
-// this header: it costs seconds in each source that sees it.
+// The options of one command, as the command declares them: help, manual page, documentation and
+// completions are made of the same declarations (command_line.hpp). CLI11, which reads them, stays
+// behind this header: it costs seconds in each source that sees it.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -18,11 +20,7 @@ class DeclaredOption {
  public:
   explicit DeclaredOption(CLI::Option& option) : option_(&option) {}
 
-  DeclaredOption& type_name(std::string name);  // what it takes, for help: FILE, N
-  DeclaredOption& required();
-  DeclaredOption& repeated_for_more();  // of a list: one value each time it is given
-  [[nodiscard]] std::string help() const;
-  void set_help(std::string help);
+  void required();
 
  private:
   CLI::Option* option_;
@@ -32,20 +30,25 @@ class OptionParser {
  public:
   explicit OptionParser(CLI::App& app) : app_(&app) {}
 
-  // A name without dashes is that of a positional argument. The target, which is written while the
-  // command line is read, is kept alive by the command.
-  DeclaredOption add_option(std::string name, std::string& target, std::string help);
-  DeclaredOption add_option(std::string name, std::optional<std::string>& target, std::string help);
-  DeclaredOption add_option(std::string name, std::vector<std::string>& target, std::string help);
-  void add_flag(std::string name, bool& target, std::string help);
+  // The form is the option's names and what it takes: "-o,--out FILE", "--theme light|dark" (one of
+  // these), "CONFIG" for a positional argument. A list takes one value each time its option is
+  // given, a flag none. The target, which is written while the command line is read, is kept alive
+  // by the command.
+  DeclaredOption add(std::string_view form, std::string& target, std::string help);
+  DeclaredOption add(std::string_view form, std::optional<std::string>& target, std::string help);
+  DeclaredOption add(std::string_view form, std::vector<std::string>& target, std::string help);
+  void add(std::string_view form, bool& target, std::string help);
+
+  // Another help for an option that has been added.
+  void replace_help(const std::string& name, std::string help);
 
   // Any arguments are taken, and none is read.
   void ignore_what_follows();
 
-  // One that has been added.
-  [[nodiscard]] DeclaredOption option(const std::string& name);
-
  private:
+  template <class Target>
+  CLI::Option& add_typed(std::string_view form, Target& target, std::string help);
+
   CLI::App* app_;
 };
 

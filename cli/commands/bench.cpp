@@ -124,34 +124,23 @@ std::string operation_names() {
 
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  parser
-      .add_option("--operations", arguments->operations,
-                  fmt::format("of {}; between commas, as in every list below", operation_names()))
-      .type_name("LIST");
-  parser.add_option("--tokens", arguments->tokens, "tokens of a call: 1 is a decode step")
-      .type_name("LIST");
-  parser.add_option("--dtypes", arguments->dtypes, "of f32, bf16, f16").type_name("LIST");
-  parser.add_option("--pairings", arguments->pairings, "of half, interleaved, interleaved_to_half")
-      .type_name("LIST");
-  parser.add_option("--threads", arguments->threads, "numbers of threads, of rotary::threads")
-      .type_name("LIST");
-  parser.add_flag("--full", arguments->full,
-                  "every combination of 1 to 32768 tokens, three types, two pairings, one and two "
-                  "threads: some minutes");
-  parser.add_option("--seconds", arguments->seconds, "time for each line (0.25)").type_name("S");
-  parser
-      .add_option(
-          "--memory", arguments->memory,
-          "most memory for a line's tensors, in MiB; lines that need more are skipped (half "
-          "of what is free)")
-      .type_name("MIB");
-  parser
-      .add_option("--instruction-set", arguments->instruction_set,
-                  "of the kernels, as ROTARY_INSTRUCTION_SET; the roofline takes the best")
-      .type_name("NAME");
-  parser.add_option("--out", arguments->output.out, "write the JSON to this file, too")
-      .type_name("FILE");
-  parser.add_flag("--force", arguments->output.force, "replace an output that exists");
+  parser.add("--operations LIST", arguments->operations,
+             fmt::format("of {}; between commas, as in every list below", operation_names()));
+  parser.add("--tokens LIST", arguments->tokens, "tokens of a call: 1 is a decode step");
+  parser.add("--dtypes LIST", arguments->dtypes, "of f32, bf16, f16");
+  parser.add("--pairings LIST", arguments->pairings, "of half, interleaved, interleaved_to_half");
+  parser.add("--threads LIST", arguments->threads, "numbers of threads, of rotary::threads");
+  parser.add("--full", arguments->full,
+             "every combination of 1 to 32768 tokens, three types, two pairings, one and two "
+             "threads: some minutes");
+  parser.add("--seconds S", arguments->seconds, "time for each line (0.25)");
+  parser.add("--memory MIB", arguments->memory,
+             "most memory for a line's tensors, in MiB; lines that need more are skipped (half "
+             "of what is free)");
+  parser.add("--instruction-set NAME", arguments->instruction_set,
+             "of the kernels, as ROTARY_INSTRUCTION_SET; the roofline takes the best");
+  parser.add("--out FILE", arguments->output.out, "write the JSON to this file, too");
+  parser.add("--force", arguments->output.force, "replace an output that exists");
   return [arguments](OutputForm form) { return run_bench(*arguments, form); };
 }
 
@@ -161,19 +150,13 @@ constinit const std::array<const Command*, 1> bench_commands = {&bench_attention
 
 constinit const Command bench_command{
     .name = "bench",
-    .summary = "Time the rotation beside what the memory of this machine allows, verified first",
+    .summary = "Time the rotation beside what this machine's memory allows",
     .examples =
         "  rotary bench\n"
         "  rotary bench --operations rotate --tokens 1,512 --dtypes bf16\n"
         "  rotary bench --full --out bench.json\n"
         "  rotary bench --instruction-set AVX2 --json\n"
         "  rotary bench attention\n",
-    .usage =
-        "  rotary bench [--operations LIST] [--tokens LIST] [--dtypes LIST]\n"
-        "               [--pairings LIST] [--threads LIST] [--full] [--seconds S]\n"
-        "               [--memory MIB] [--instruction-set NAME]\n"
-        "               [--out FILE [--force]] [--json]\n"
-        "  rotary bench attention [OPTIONS]\n",
     .declare = declare,
     .commands = bench_commands,
 };

@@ -20,7 +20,6 @@ constinit const Command bench_command{
     .name = "bench",
     .summary = "Not in this build (ROTARY_TOOL_BENCH=OFF)",
     .examples = "  rotary bench\n",
-    .usage = "  rotary bench\n",
     .declare = declare,
 };
 

@@ -175,45 +175,30 @@ std::string encoding_names() {
 }
 
 void declare_shape(OptionParser& parser, Arguments& arguments) {
-  parser.add_option("--heads", arguments.heads, "of queries (8)").type_name("N");
-  parser.add_option("--kv-heads", arguments.kv_heads, "of keys and values (as many)")
-      .type_name("N");
-  parser.add_option("--head-dim", arguments.head_dim, "features of a head (64)").type_name("N");
-  parser.add_option("--dtype", arguments.dtype, "f32, bf16 or f16 (f32)").type_name("NAME");
+  parser.add("--heads N", arguments.heads, "of queries (8)");
+  parser.add("--kv-heads N", arguments.kv_heads, "of keys and values (as many)");
+  parser.add("--head-dim N", arguments.head_dim, "features of a head (64)");
+  parser.add("--dtype f32|bf16|f16", arguments.dtype, "of q, k and v (f32)");
 }
 
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  parser
-      .add_option("--tokens", arguments->tokens,
-                  "prompts of so many tokens, between commas (512,1024,2048,4096,8192)")
-      .type_name("LIST");
-  parser
-      .add_option("--decode", arguments->decode,
-                  "one query against so many keys (32768); with one of these two options the other "
-                  "is left out")
-      .type_name("LIST");
-  parser
-      .add_option("--encodings", arguments->encodings,
-                  fmt::format("of {}; all of them but kerple_power, unless told", encoding_names()))
-      .type_name("LIST");
+  parser.add("--tokens LIST", arguments->tokens,
+             "prompts of so many tokens, between commas (512,1024,2048,4096,8192)");
+  parser.add("--decode LIST", arguments->decode,
+             "one query against so many keys (32768); with one of these two options the other "
+             "is left out");
+  parser.add("--encodings LIST", arguments->encodings,
+             fmt::format("of {}; all of them but kerple_power, unless told", encoding_names()));
   declare_shape(parser, *arguments);
-  parser
-      .add_option("--seconds", arguments->seconds,
-                  "time for each line (0.25); seven rounds are made in any case")
-      .type_name("S");
-  parser
-      .add_option(
-          "--memory", arguments->memory,
-          "most memory for the tensors and what verifies them, in MiB (half of what is free)")
-      .type_name("MIB");
-  parser
-      .add_option("--instruction-set", arguments->instruction_set,
-                  "of the kernels, as ROTARY_INSTRUCTION_SET; the peaks take the best")
-      .type_name("NAME");
-  parser.add_option("--out", arguments->output.out, "write the JSON to this file, too")
-      .type_name("FILE");
-  parser.add_flag("--force", arguments->output.force, "replace an output that exists");
+  parser.add("--seconds S", arguments->seconds,
+             "time for each line (0.25); seven rounds are made in any case");
+  parser.add("--memory MIB", arguments->memory,
+             "most memory for the tensors and what verifies them, in MiB (half of what is free)");
+  parser.add("--instruction-set NAME", arguments->instruction_set,
+             "of the kernels, as ROTARY_INSTRUCTION_SET; the peaks take the best");
+  parser.add("--out FILE", arguments->output.out, "write the JSON to this file, too");
+  parser.add("--force", arguments->output.force, "replace an output that exists");
   return [arguments](OutputForm form) { return run_attention(*arguments, form); };
 }
 
@@ -221,17 +206,12 @@ Run declare(OptionParser& parser) {
 
 constinit const Command bench_attention_command{
     .name = "attention",
-    .summary = "Time attention with each position encoding inside beside none, verified first",
+    .summary = "Time attention with each position encoding inside beside none",
     .examples =
         "  rotary bench attention\n"
         "  rotary bench attention --tokens 2048 --encodings rope,alibi\n"
         "  rotary bench attention --decode 32768 --heads 32 --kv-heads 8 --head-dim 128\n"
         "  rotary bench attention --dtype bf16 --json\n",
-    .usage =
-        "  rotary bench attention [--tokens LIST] [--decode LIST] [--encodings LIST]\n"
-        "               [--heads N] [--kv-heads N] [--head-dim N] [--dtype NAME]\n"
-        "               [--seconds S] [--memory MIB] [--instruction-set NAME]\n"
-        "               [--out FILE [--force]] [--json]\n",
     .declare = declare,
 };
 

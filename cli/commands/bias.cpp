@@ -298,27 +298,20 @@ std::string run_bias(const Arguments& arguments, OutputForm form) {
 
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  parser.add_option("NAME", arguments->bias.name, fmt::format("{}", fmt::join(bias_names(), ", ")))
+  parser.add("NAME", arguments->bias.name, fmt::format("{}", fmt::join(bias_names(), ", ")))
       .required();
   declare_bias_options(parser, arguments->bias);
-  parser
-      .add_option(
-          "--rows", arguments->rows,
-          "where the queries stand: START:STOP (STOP excluded), one position, or several of "
-          "these between commas")
-      .type_name("P");
-  parser.add_option("--cols", arguments->cols, "where the keys stand, likewise").type_name("P");
-  parser
-      .add_option("--set", arguments->bias.settings,
-                  fmt::format("{}. May be repeated", bias_settings_help()))
-      .type_name("KEY=VALUE")
-      .repeated_for_more();
-  parser.add_flag("--list", arguments->list,
-                  "in place of a block: the slopes of alibi, the buckets of t5");
-  parser.add_option("--dtype", arguments->dtype, "of --out: f32 (the default), f64, f16 or bf16")
-      .type_name("D");
-  parser.add_option("--out", arguments->out, ".npy: [heads, rows, columns]").type_name("FILE");
-  parser.add_flag("--force", arguments->force, "replace an output that exists");
+  parser.add("--rows P", arguments->rows,
+             "where the queries stand: START:STOP (STOP excluded), one position, or several of "
+             "these between commas");
+  parser.add("--cols P", arguments->cols, "where the keys stand, likewise");
+  parser.add("--set KEY=VALUE", arguments->bias.settings,
+             fmt::format("{}. May be repeated", bias_settings_help()));
+  parser.add("--list", arguments->list,
+             "in place of a block: the slopes of alibi, the buckets of t5");
+  parser.add("--dtype f32|f64|f16|bf16", arguments->dtype, "of --out (f32)");
+  parser.add("--out FILE", arguments->out, ".npy: [heads, rows, columns]");
+  parser.add("--force", arguments->force, "replace an output that exists");
   return [arguments](OutputForm form) { return run_bias(*arguments, form); };
 }
 
@@ -334,11 +327,6 @@ constinit const Command bias_command{
         "  rotary bias t5 --set direction=bidirectional --parameters table.npy \\\n"
         "      --rows 0:512 --cols 0:512 --out bias.npy\n"
         "  rotary bias kerple_log --heads 2 --set p=1 --set a=0.5,2 --rows 4095 --cols 0,4095\n",
-    .usage =
-        "  rotary bias NAME [--heads H] --rows LIST --cols LIST [--set KEY=VALUE]...\n"
-        "              [--parameters FILE.npy] [--json]\n"
-        "              [--out FILE.npy [--dtype f32|f64|f16|bf16] [--force]]\n"
-        "  rotary bias t5|alibi --list [--heads H] [--set KEY=VALUE]... [--json]\n",
     .declare = declare,
 };
 

@@ -66,9 +66,8 @@ std::string run_claims(const Arguments& arguments, OutputForm form) {
 
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  parser.add_option(
-      "CLAIM", arguments->chosen,
-      "numbers or names, to see their evidence; all, and their verdicts, without one");
+  parser.add("CLAIM", arguments->chosen,
+             "numbers or names, to see their evidence; all, and their verdicts, without one");
   return [arguments](OutputForm form) { return run_claims(*arguments, form); };
 }
 
@@ -82,7 +81,6 @@ constinit const Command claims_command{
         "  rotary claims 9 13\n"
         "  rotary claims high-dimension\n"
         "  rotary claims --json\n",
-    .usage = "  rotary claims [CLAIM...] [--json]\n",
     .declare = declare,
 };
 

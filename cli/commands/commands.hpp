@@ -22,7 +22,6 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   std::string_view examples;      // lines, indented by 2
-  std::string_view usage;         // lines, indented by 2
   Run (*declare)(OptionParser&);  // adds the command's options to its own app
   // Those that are called by this one's name and their own.
   std::span<const Command* const> commands = {};
@@ -39,12 +38,14 @@ extern const Command models_command;
 extern const Command bench_command;
 extern const Command bias_command;
 extern const Command claims_command;
+extern const Command help_command;
+extern const Command completions_command;
 extern const Command bench_attention_command;  // of bench
 
-inline constexpr std::array<const Command*, 11> commands = {
-    &inspect_command, &table_command,   &rotate_command, &encode_command,
-    &bias_command,    &explain_command, &claims_command, &plot_command,
-    &report_command,  &models_command,  &bench_command,
+inline constexpr std::array<const Command*, 13> all_commands = {
+    &inspect_command, &table_command,  &rotate_command,      &encode_command, &bias_command,
+    &explain_command, &claims_command, &plot_command,        &report_command, &models_command,
+    &bench_command,   &help_command,   &completions_command,
 };
 
 }  // namespace rotary::cli

@@ -224,52 +224,37 @@ std::string run_encode(const Arguments& arguments, OutputForm form) {
 }
 
 void declare_encoding(OptionParser& parser, Arguments& arguments) {
-  parser
-      .add_option("--like", arguments.like,
-                  fmt::format("a sinusoidal encoding: {} (docs/theory/absolute.md says what "
-                              "differs)",
-                              fmt::join(sinusoidal_names(), ", ")))
-      .type_name("NAME");
-  parser.add_option("--table", arguments.table, "a learned table: an NPY file [rows, features]")
-      .type_name("FILE");
+  parser.add("--like NAME", arguments.like,
+             fmt::format("a sinusoidal encoding: {} (docs/theory/absolute.md says what "
+                         "differs)",
+                         fmt::join(sinusoidal_names(), ", ")));
+  parser.add("--table FILE", arguments.table, "a learned table: an NPY file [rows, features]");
   declare_sinusoidal_options(parser, arguments.sinusoidal);
-  parser
-      .add_option("--offset", arguments.sinusoidal.offset,
-                  "added to each position: 2 for the tables of OPT and BART, padding_idx + 1 for "
-                  "RoBERTa's (0)")
-      .type_name("N");
+  parser.add("--offset N", arguments.sinusoidal.offset,
+             "added to each position: 2 for the tables of OPT and BART, padding_idx + 1 for "
+             "RoBERTa's (0)");
 }
 
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
   declare_encoding(parser, *arguments);
-  parser
-      .add_option("--x", arguments->x,
-                  "embeddings: an NPY file [tokens, features] or [batch, tokens, features], '-' "
-                  "for standard input")
-      .type_name("FILE");
-  parser.add_option("--out", arguments->out, "where the result goes: .npy").type_name("FILE");
-  parser.add_flag("--force", arguments->force, "replace an output that exists");
-  parser.add_option("--dim", arguments->dim, "features of the rows, without --x").type_name("D");
-  parser
-      .add_option("--positions", arguments->positions,
-                  "without --x: START:STOP (STOP excluded), one position, or several of these "
-                  "between commas; with --x an NPY file, [tokens] or [batch, tokens], of int32, "
-                  "int64 or (sinusoidal) float64")
-      .type_name("P");
-  parser
-      .add_option("--first-position", arguments->first_position,
-                  "where the first token of --x stands, the others follow (0)")
-      .type_name("N");
-  parser
-      .add_option("--scale", arguments->scale,
-                  "what --x is multiplied by first: a number, or sqrt-dim (1)")
-      .type_name("S");
-  parser
-      .add_option("--dtype", arguments->dtype,
-                  "of the rows, f32 (the default), bf16, f16 or f64; of --x, as the file says by "
-                  "itself, but bf16 (held as uint16) must be said")
-      .type_name("D");
+  parser.add("--x FILE", arguments->x,
+             "embeddings: an NPY file [tokens, features] or [batch, tokens, features], '-' "
+             "for standard input");
+  parser.add("--out FILE", arguments->out, "where the result goes: .npy");
+  parser.add("--force", arguments->force, "replace an output that exists");
+  parser.add("--dim D", arguments->dim, "features of the rows, without --x");
+  parser.add("--positions P", arguments->positions,
+             "without --x: START:STOP (STOP excluded), one position, or several of these "
+             "between commas; with --x an NPY file, [tokens] or [batch, tokens], of int32, "
+             "int64 or (sinusoidal) float64");
+  parser.add("--first-position N", arguments->first_position,
+             "where the first token of --x stands, the others follow (0)");
+  parser.add("--scale S", arguments->scale,
+             "what --x is multiplied by first: a number, or sqrt-dim (1)");
+  parser.add("--dtype f32|bf16|f16|f64", arguments->dtype,
+             "of the rows (f32); of --x, as the file says by "
+             "itself, but bf16 (held as uint16) must be said");
   return [arguments](OutputForm form) { return run_encode(*arguments, form); };
 }
 
@@ -282,14 +267,6 @@ constinit const Command encode_command{
         "  rotary encode --like transformer --dim 8 --positions 0:4\n"
         "  rotary encode --like marian --x x.npy --scale sqrt-dim --out encoded.npy\n"
         "  rotary encode --table wpe.npy --first-position 512 --x x.npy --out encoded.npy\n",
-    .usage =
-        "  rotary encode --like NAME --dim D --positions LIST [--out FILE.npy [--force]]\n"
-        "                [--layout L --spacing S] [--base B] [--offset N] [--padding-idx N]\n"
-        "                [--dtype D] [--json]\n"
-        "  rotary encode (--like NAME [--layout L --spacing S] [--base B]\n"
-        "                 [--padding-idx N] [--scale S] |\n"
-        "                 --table FILE) [--offset N] --x FILE --out FILE.npy [--force]\n"
-        "                [--first-position N | --positions FILE] [--dtype D] [--json]\n",
     .declare = declare,
 };
 

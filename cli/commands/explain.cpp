@@ -260,7 +260,7 @@ std::string run_explain(Arguments& arguments, OutputForm form) {
 
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  parser.add_option(
+  parser.add(
       "NAME", arguments->name,
       fmt::format(
           "{}: what each of its keys does; or a topic: rotation (five steps by hand), "
@@ -268,31 +268,21 @@ Run declare(OptionParser& parser) {
           "distance, same score), mistakes (and which checks find them), example (the one "
           "that is printed everywhere, and right). A file or a card wins. Without it: rotation",
           config_help));
-  parser.add_option("CONFIG", arguments->config,
-                    "after a topic: a config whose rotation it is about");
-  parser
-      .add_option("--values", arguments->values,
-                  "the features of one head, a query: an even count; with CONFIG its head_dim. A "
-                  "topic takes 0.5,-1,1.5,2 without it (interleaved)")
-      .type_name("X,Y,...");
-  parser.add_option("--position", arguments->position, "where it stands: any integer (3)")
-      .type_name("N");
-  parser.add_option("--key", arguments->key, "the features of a key (the query's, reversed)")
-      .type_name("X,Y,...");
-  parser
-      .add_option("--key-position", arguments->key_position,
-                  "where the key stands (2 before the query)")
-      .type_name("N");
-  parser.add_option("--base", arguments->base, "rope_theta, without CONFIG (10000)").type_name("B");
-  parser
-      .add_option("--layer-type", arguments->layer_type,
-                  "the config's name for the layers you mean, when a model has several")
-      .type_name("T");
+  parser.add("CONFIG", arguments->config, "after a topic: a config whose rotation it is about");
+  parser.add("--values X,Y,...", arguments->values,
+             "the features of one head, a query: an even count; with CONFIG its head_dim. A "
+             "topic takes 0.5,-1,1.5,2 without it (interleaved)");
+  parser.add("--position N", arguments->position, "where it stands: any integer (3)");
+  parser.add("--key X,Y,...", arguments->key, "the features of a key (the query's, reversed)");
+  parser.add("--key-position N", arguments->key_position,
+             "where the key stands (2 before the query)");
+  parser.add("--base B", arguments->base, "rope_theta, without CONFIG (10000)");
+  parser.add("--layer-type T", arguments->layer_type,
+             "the config's name for the layers you mean, when a model has several");
   declare_model_options(parser, arguments->model);
-  parser.option("--pairing")
-      .set_help(
-          "half, interleaved or interleaved_to_half: which features turn together; with CONFIG for "
-          "a model whose family is not known");
+  parser.replace_help(
+      "--pairing",
+      "which features turn together; with CONFIG for a model whose family is not known");
   return [arguments](OutputForm form) { return run_explain(*arguments, form); };
 }
 
@@ -300,7 +290,7 @@ Run declare(OptionParser& parser) {
 
 constinit const Command explain_command{
     .name = "explain",
-    .summary = "Explain rotary embedding, and what each key of a config does, on your numbers",
+    .summary = "Explain rotary embedding and the keys of a config in numbers",
     .examples =
         "  rotary explain llama-3.1-8b\n"
         "  rotary explain example\n"
@@ -308,16 +298,6 @@ constinit const Command explain_command{
         "  rotary explain forms --values 1,0,0,0,0,0 --position 7 --pairing half\n"
         "  rotary explain mistakes codellama-7b --position 5000\n"
         "  rotary explain --values 0.5,-1,1.5,2 --position 3 --pairing interleaved\n",
-    .usage =
-        "  rotary explain CONFIG [--pairing P] [--context N] [--set KEY=VALUE]... [--json]\n"
-        "  rotary explain [rotation] --values X,Y,... --position N --pairing P [--base B]\n"
-        "                 [--json]\n"
-        "  rotary explain [rotation] CONFIG --position N [--values X,Y,...] [--layer-type T]\n"
-        "                 [--context N] [--numerics A] [--set KEY=VALUE]... [--json]\n"
-        "  rotary explain forms|derivation|relative|mistakes [CONFIG] [--values X,Y,...]\n"
-        "                 [--position N] [--key X,Y,...] [--key-position N] [--pairing P]\n"
-        "                 [--base B] [--json]\n"
-        "  rotary explain example [--json]\n",
     .declare = declare,
 };
 

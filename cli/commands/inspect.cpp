@@ -223,7 +223,7 @@ std::string json_of(const Inspection& inspection) {
 
 Run declare(OptionParser& parser) {
   const auto options = std::make_shared<ModelOptions>();
-  parser.add_option("CONFIG", options->config, std::string(config_help)).required();
+  parser.add("CONFIG", options->config, std::string(config_help)).required();
   declare_model_options(parser, *options);
   return [options](OutputForm form) {
     const Inspection inspection = inspect(*options);
@@ -243,9 +243,6 @@ constinit const Command inspect_command{
         "  rotary inspect llama-3.1-8b\n"
         "  rotary inspect config.json --json | jq '.rotary[0].inv_freq'\n"
         "  curl -s https://example.com/model/config.json | rotary inspect -\n",
-    .usage =
-        "  rotary inspect CONFIG [--context N] [--pairing P] [--set KEY=VALUE]...\n"
-        "                 [--numerics exact|transformers|ggml] [--json]\n",
     .declare = declare,
 };
 

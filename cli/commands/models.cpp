@@ -215,12 +215,11 @@ std::string run_models(const Arguments& arguments, OutputForm form) {
 
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  parser.add_option("ACTION", arguments->action,
-                    "search, show or families; without it every card is listed");
-  parser.add_option(
-      "TEXT", arguments->text,
-      "of search: part of a name, a model_type or a source, in any case; of show: the "
-      "card's name; of families: part of a model_type, an encoding or a note");
+  parser.add("ACTION", arguments->action,
+             "search, show or families; without it every card is listed");
+  parser.add("TEXT", arguments->text,
+             "of search: part of a name, a model_type or a source, in any case; of show: the "
+             "card's name; of families: part of a model_type, an encoding or a note");
   return [arguments](OutputForm form) { return run_models(*arguments, form); };
 }
 
@@ -228,7 +227,7 @@ Run declare(OptionParser& parser) {
 
 constinit const Command models_command{
     .name = "models",
-    .summary = "List, search and print the configs of public models that the tool brings along",
+    .summary = "List, search and print the configs that the tool brings along",
     .examples =
         "  rotary models\n"
         "  rotary models search qwen\n"
@@ -236,11 +235,6 @@ constinit const Command models_command{
         "  rotary models families gemma\n"
         "  rotary inspect llama-3.1-8b\n"
         "  rotary models --json | jq -r '.models[] | select(.error == null).name'\n",
-    .usage =
-        "  rotary models [--json]\n"
-        "  rotary models search TEXT [--json]\n"
-        "  rotary models show NAME [--json]\n"
-        "  rotary models families [TEXT] [--json]\n",
     .declare = declare,
 };
 

@@ -145,45 +145,35 @@ std::string run_plot(const Arguments& arguments, OutputForm form) {
 }
 
 void declare_request(OptionParser& parser, plot::RequestOptions& request) {
-  parser.add_option("CONFIG", request.configs,
-                    fmt::format("{}; or rope, with --set. Several are overlaid where the figure "
-                                "compares. None: RoPE with d = 128 and base 10000",
-                                config_help));
+  parser.add("CONFIG", request.configs,
+             fmt::format("{}; or rope, with --set. Several are overlaid where the figure "
+                         "compares. None: RoPE with d = 128 and base 10000",
+                         config_help));
   declare_model_options(parser, request.model);
-  parser.option("--context")
-      .set_help(
-          "tokens of the context that you mean to use: a line of wavelengths; and for "
-          "rules that depend on it (dynamic, longrope)");
-  parser
-      .add_option("--layer-type", request.layer_type,
-                  "the config's name for the layers you mean, when a model has several")
-      .type_name("T");
-  parser.add_option("--last", request.last, "the last position or distance that is drawn")
-      .type_name("N");
-  parser
-      .add_option("--dim", request.dim,
-                  "of tables: features of the absolute encodings; of similarity: d_model; of base: "
-                  "d; of shaw: how far the window reaches")
-      .type_name("D");
-  parser.add_option("--seed", request.seed, "of what is random (1)").type_name("N");
-  parser.add_option("--words", request.words, "of attention: words, blanks between them")
-      .type_name("TEXT");
-  parser
-      .add_option("--table", request.table,
-                  "of tables: a learned table, NPY of f32 or f64 [positions, features]")
-      .type_name("FILE");
+  parser.replace_help("--context",
+                      "tokens of the context that you mean to use: a line of wavelengths; and for "
+                      "rules that depend on it (dynamic, longrope)");
+  parser.add("--layer-type T", request.layer_type,
+             "the config's name for the layers you mean, when a model has several");
+  parser.add("--last N", request.last, "the last position or distance that is drawn");
+  parser.add("--dim D", request.dim,
+             "of tables: features of the absolute encodings; of similarity: d_model; of base: "
+             "d; of shaw: how far the window reaches");
+  parser.add("--seed N", request.seed, "of what is random (1)");
+  parser.add("--words TEXT", request.words, "of attention: words, blanks between them");
+  parser.add("--table FILE", request.table,
+             "of tables: a learned table, NPY of f32 or f64 [positions, features]");
 }
 
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  parser.add_option("NAME", arguments->name, "which figure: --list says what there is");
+  parser.add("NAME", arguments->name, "which figure: --list says what there is");
   declare_request(parser, arguments->request);
-  parser.add_option("-o,--out", arguments->out, "the picture, .svg or .png (NAME.svg)")
-      .type_name("FILE");
-  parser.add_option("--theme", arguments->theme, "light (the default) or dark").type_name("T");
-  parser.add_flag("--csv", arguments->csv, "print the numbers as CSV");
-  parser.add_flag("--list", arguments->list, "print which figures there are");
-  parser.add_flag("--force", arguments->force, "replace an output that exists");
+  parser.add("-o,--out FILE", arguments->out, "the picture, .svg or .png (NAME.svg)");
+  parser.add("--theme light|dark", arguments->theme, "colours of the picture (light)");
+  parser.add("--csv", arguments->csv, "print the numbers as CSV");
+  parser.add("--list", arguments->list, "print which figures there are");
+  parser.add("--force", arguments->force, "replace an output that exists");
   return [arguments](OutputForm form) { return run_plot(*arguments, form); };
 }
 
@@ -200,12 +190,6 @@ constinit const Command plot_command{
         "  rotary plot decay rope --set head_dim=64 --set base=500000 --set pairing=half\n"
         "  rotary plot attention --words 'the dog chases the pig'\n"
         "  rotary plot tables --table wpe.npy -o tables.png\n",
-    .usage =
-        "  rotary plot NAME [CONFIG...] [-o FILE.svg|FILE.png [--theme light|dark] [--force]]\n"
-        "              [--layer-type T] [--pairing P] [--context N] [--numerics A]\n"
-        "              [--set KEY=VALUE]... [--last N] [--dim D] [--seed N]\n"
-        "              [--words TEXT] [--table FILE.npy] [--csv | --json]\n"
-        "  rotary plot --list [--json]\n",
     .declare = declare,
 };
 

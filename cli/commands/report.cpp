@@ -142,14 +142,11 @@ std::string run_report(const Arguments& arguments, OutputForm form) {
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
   parser
-      .add_option(
-          "CONFIG", arguments->configs,
-          fmt::format("up to {} configs, shown side by side: {}", most_configs, config_help))
+      .add("CONFIG", arguments->configs,
+           fmt::format("up to {} configs, shown side by side: {}", most_configs, config_help))
       .required();
-  parser.add_option("-o,--out", arguments->out, "where the page goes: one HTML file")
-      .type_name("FILE")
-      .required();
-  parser.add_flag("--force", arguments->force, "replace an output that exists");
+  parser.add("-o,--out FILE", arguments->out, "where the page goes: one HTML file").required();
+  parser.add("--force", arguments->force, "replace an output that exists");
   declare_model_options(parser, arguments->model);
   return [arguments](OutputForm form) { return run_report(*arguments, form); };
 }
@@ -158,14 +155,11 @@ Run declare(OptionParser& parser) {
 
 constinit const Command report_command{
     .name = "report",
-    .summary = "Make a page that shows and compares what configs say about positions",
+    .summary = "Make a page that compares what configs say about positions",
     .examples =
         "  rotary report config.json -o page.html\n"
         "  rotary report llama-3.1-8b qwen2.5-7b -o page.html\n"
         "  rotary report config.json --context 65536 --set rope_theta=1e6 -o page.html --force\n",
-    .usage =
-        "  rotary report CONFIG... -o FILE.html [--force] [--context N] [--pairing P]\n"
-        "                [--set KEY=VALUE]... [--numerics exact|transformers|ggml] [--json]\n",
     .declare = declare,
 };
 

@@ -277,51 +277,35 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
 }
 
 void declare_tensors(OptionParser& parser, Arguments& arguments) {
-  parser.add_option("--q", arguments.q, "queries: an NPY file, '-' for standard input")
-      .type_name("FILE");
-  parser.add_option("--k", arguments.k, "keys: an NPY file").type_name("FILE");
-  parser.add_option("--out-q", arguments.out_q, "rotated queries").type_name("FILE");
-  parser.add_option("--out-k", arguments.out_k, "rotated keys").type_name("FILE");
-  parser.add_flag("--force", arguments.force, "replace outputs that exist");
+  parser.add("--q FILE", arguments.q, "queries: an NPY file, '-' for standard input");
+  parser.add("--k FILE", arguments.k, "keys: an NPY file");
+  parser.add("--out-q FILE", arguments.out_q, "rotated queries");
+  parser.add("--out-k FILE", arguments.out_k, "rotated keys");
+  parser.add("--force", arguments.force, "replace outputs that exist");
   parser
-      .add_option("--layout", arguments.layout,
-                  "order of the axes: bthd [batch, tokens, heads, features], bhtd [batch, heads, "
-                  "tokens, features], thd [tokens, heads, features]")
-      .required()
-      .type_name("L");
-  parser
-      .add_option("--dtype", arguments.dtype,
-                  "f32, f16 or f64, as the files say by themselves; bf16 (held as uint16) must be "
-                  "said")
-      .type_name("D");
+      .add("--layout bthd|bhtd|thd", arguments.layout,
+           "order of the axes: bthd [batch, tokens, heads, features], bhtd [batch, heads, "
+           "tokens, features], thd [tokens, heads, features]")
+      .required();
+  parser.add("--dtype f32|bf16|f16|f64", arguments.dtype,
+             "of q and k: files say it by themselves, but bf16 (held as uint16) must be said");
 }
 
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  parser.add_option("--config", arguments->model.config, std::string(config_help))
-      .required()
-      .type_name("FILE");
+  parser.add("--config FILE", arguments->model.config, std::string(config_help)).required();
   declare_tensors(parser, *arguments);
-  parser
-      .add_option("--first-position", arguments->first_position,
-                  "where the first token stands, the others follow (0)")
-      .type_name("N");
-  parser
-      .add_option("--positions", arguments->positions,
-                  "where each token stands: an NPY file, [tokens] or [batch, tokens], of int32, "
-                  "int64 or, for positions between integers, float64")
-      .type_name("FILE");
-  parser
-      .add_option("--direction", arguments->direction,
-                  "forward (the default); inverse undoes it; transpose is the backward pass")
-      .type_name("D");
+  parser.add("--first-position N", arguments->first_position,
+             "where the first token stands, the others follow (0)");
+  parser.add("--positions FILE", arguments->positions,
+             "where each token stands: an NPY file, [tokens] or [batch, tokens], of int32, "
+             "int64 or, for positions between integers, float64");
+  parser.add("--direction forward|inverse|transpose", arguments->direction,
+             "inverse undoes forward (the default); transpose is the backward pass");
   declare_model_options(parser, arguments->model);
-  parser.add_option("--layer", arguments->layer, "which layer's rotation, counted from 0")
-      .type_name("I");
-  parser
-      .add_option("--layer-type", arguments->layer_type,
-                  "or which kind of layer, by the config's name for it")
-      .type_name("T");
+  parser.add("--layer I", arguments->layer, "which layer's rotation, counted from 0");
+  parser.add("--layer-type T", arguments->layer_type,
+             "or which kind of layer, by the config's name for it");
   return [arguments](OutputForm form) { return run_rotate(*arguments, form); };
 }
 
@@ -336,12 +320,6 @@ constinit const Command rotate_command{
         "      --q q.npy --k k.npy --out-q q_rotated.npy --out-k k_rotated.npy\n"
         "  rotary rotate --config config.json --layout bhtd --direction inverse \\\n"
         "      --first-position 4096 --k cached.npy --out-k plain.npy\n",
-    .usage =
-        "  rotary rotate --config CONFIG [--q FILE --out-q FILE] [--k FILE --out-k FILE]\n"
-        "                --layout bthd|bhtd|thd [--first-position N | --positions FILE]\n"
-        "                [--dtype f32|bf16|f16|f64] [--direction forward|inverse|transpose]\n"
-        "                [--pairing P] [--context N] [--numerics exact|transformers|ggml]\n"
-        "                [--set KEY=VALUE]... [--layer I | --layer-type T] [--force] [--json]\n",
     .declare = declare,
 };
 

@@ -145,67 +145,48 @@ std::string run_table(const TableArguments& arguments, OutputForm form) {
 }
 
 void declare_model(OptionParser& parser, TableArguments& arguments) {
-  parser
-      .add_option(
-          "--form", arguments.form,
-          "half-width: cos and sin, one for each pair (the default; as in vLLM); hf: one for "
-          "each feature, as Transformers builds them; complex: cos + i sin")
-      .type_name("F");
-  parser
-      .add_option("--layer-type", arguments.layer_type,
-                  "the config's name for the layers you mean, when a model has several")
-      .type_name("T");
-  parser.add_option("--role", arguments.role, "of xpos: whose rows, query or key").type_name("R");
+  parser.add("--form half-width|hf|complex", arguments.form,
+             "half-width: cos and sin, one for each pair (the default; as in vLLM); hf: one for "
+             "each feature, as Transformers builds them; complex: cos + i sin");
+  parser.add("--layer-type T", arguments.layer_type,
+             "the config's name for the layers you mean, when a model has several");
+  parser.add("--role query|key", arguments.role, "of xpos: whose rows");
   declare_model_options(parser, arguments.model);
-  DeclaredOption set = parser.option("--set");
-  set.set_help(
-      fmt::format("{}. Of rope and xpos the members of a spec: head_dim, base, pairing, "
-                  "... (docs/schema/rotary-spec.schema.json). Of a relative bias {}",
-                  set.help(), bias_settings_help()));
+  parser.replace_help(
+      "--set", fmt::format("{}. Of rope and xpos the members of a spec: head_dim, base, pairing, "
+                           "... (docs/schema/rotary-spec.schema.json). Of a relative bias {}",
+                           config_settings_help, bias_settings_help()));
 }
 
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<TableArguments>();
   parser
-      .add_option("NAME", arguments->model.config,
-                  fmt::format("{}; or an encoding that needs none: {}. A file or a card wins",
-                              config_help, fmt::join(encoding_names(), ", ")))
+      .add("NAME", arguments->model.config,
+           fmt::format("{}; or an encoding that needs none: {}. A file or a card wins", config_help,
+                       fmt::join(encoding_names(), ", ")))
       .required();
-  parser
-      .add_option("--positions", arguments->positions,
-                  "of a config or a sinusoidal encoding: START:STOP (STOP excluded), one position, "
-                  "or several of these between commas")
-      .type_name("P");
-  parser
-      .add_option("--distances", arguments->distances,
-                  "of a relative encoding, key - query, likewise: -8:9")
-      .type_name("P");
+  parser.add("--positions P", arguments->positions,
+             "of a config or a sinusoidal encoding: START:STOP (STOP excluded), one position, "
+             "or several of these between commas");
+  parser.add("--distances P", arguments->distances,
+             "of a relative encoding, key - query, likewise: -8:9");
   declare_model(parser, *arguments);
-  parser.add_option("--dim", arguments->dim, "features of a sinusoidal encoding").type_name("D");
+  parser.add("--dim D", arguments->dim, "features of a sinusoidal encoding");
   declare_sinusoidal_options(parser, arguments->sinusoidal);
-  parser
-      .add_option("--offset", arguments->sinusoidal.offset,
-                  "of a sinusoidal encoding: added to each position (0)")
-      .type_name("N");
+  parser.add("--offset N", arguments->sinusoidal.offset,
+             "of a sinusoidal encoding: added to each position (0)");
   declare_bias_options(parser, arguments->bias);
-  parser
-      .add_option("--left", arguments->left, "of shaw: how far the window reaches before the query")
-      .type_name("N");
-  parser.add_option("--right", arguments->right, "of shaw: how far it reaches after it")
-      .type_name("N");
-  parser
-      .add_option("--dtype", arguments->dtype,
-                  "of an encoding's numbers: f32 (the default), f64; with --out also f16, bf16. Of "
-                  "a config: that of q and k, f32, bf16 or f16, to which --numerics transformers "
-                  "rounds the rows of most models")
-      .type_name("D");
-  parser
-      .add_option("--out", arguments->out,
-                  "of a config .npz: arrays cos and sin (complex: freqs_cis), or .npy: one array "
-                  "[2, tokens, columns], cos first (complex: [tokens, columns]); of an encoding "
-                  ".npy: [positions, features], [heads, distances], of shaw [distances]")
-      .type_name("FILE");
-  parser.add_flag("--force", arguments->force, "replace an output that exists");
+  parser.add("--left N", arguments->left, "of shaw: how far the window reaches before the query");
+  parser.add("--right N", arguments->right, "of shaw: how far it reaches after it");
+  parser.add("--dtype f32|f64|f16|bf16", arguments->dtype,
+             "of an encoding's numbers: f32 (the default), f64; with --out also f16, bf16. Of "
+             "a config: that of q and k, f32, bf16 or f16, to which --numerics transformers "
+             "rounds the rows of most models");
+  parser.add("--out FILE", arguments->out,
+             "of a config .npz: arrays cos and sin (complex: freqs_cis), or .npy: one array "
+             "[2, tokens, columns], cos first (complex: [tokens, columns]); of an encoding "
+             ".npy: [positions, features], [heads, distances], of shaw [distances]");
+  parser.add("--force", arguments->force, "replace an output that exists");
   return [arguments](OutputForm form) { return run_table(*arguments, form); };
 }
 
@@ -213,7 +194,7 @@ Run declare(OptionParser& parser) {
 
 constinit const Command table_command{
     .name = "table",
-    .summary = "Print or save a position encoding as a table, by position or by distance",
+    .summary = "Print or save a position encoding as a table",
     .examples =
         "  rotary table config.json --positions 0:16\n"
         "  rotary table config.json --positions -4:4,131071 --form hf --out rows.npz\n"
@@ -223,19 +204,6 @@ constinit const Command table_command{
         "  rotary table alibi --heads 8 --distances -8:1\n"
         "  rotary table kerple_log --heads 2 --set p=1 --set a=0.5,2 --distances -4095,0\n"
         "  rotary table shaw --left 4 --right 4 --distances -8:9\n",
-    .usage =
-        "  rotary table CONFIG|rope|xpos --positions LIST [--form half-width|hf|complex]\n"
-        "               [--layer-type T] [--pairing P] [--context N] [--role query|key]\n"
-        "               [--numerics exact|transformers|ggml] [--dtype f32|bf16|f16]\n"
-        "               [--set KEY=VALUE]...\n"
-        "               [--out FILE.npz|FILE.npy [--force]] [--json]\n"
-        "  rotary table SINUSOIDAL --dim D --positions LIST [--layout L --spacing S]\n"
-        "               [--base B] [--offset N] [--padding-idx N] [--dtype D]\n"
-        "               [--out FILE.npy [--force]] [--json]\n"
-        "  rotary table BIAS [--heads H] --distances LIST [--set KEY=VALUE]...\n"
-        "               [--parameters FILE.npy] [--dtype D] [--out FILE.npy [--force]] [--json]\n"
-        "  rotary table shaw --left N --right N --distances LIST\n"
-        "               [--out FILE.npy [--force]] [--json]\n",
     .declare = declare,
 };
 

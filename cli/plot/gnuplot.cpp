@@ -28,7 +28,7 @@ void write_marks(Script& script, const Panel& panel) {
   script.line("unset arrow\nunset label\nunset object");
   for (const Mark& mark : panel.marks) {
     const std::string at = number(mark.at);
-    const std::string text = quoted(mark.label);
+    const std::string text = single_quoted(mark.label);
     if (mark.direction == Mark::Direction::vertical) {
       script.line("set arrow from {}, graph 0 to {}, graph 1 nohead dt 2 lc rgb '{}'", at, at,
                   script.colors().text);
@@ -86,7 +86,7 @@ void write_scale(Script& script, const HeatMap& map, const Box& box, const Scree
   script.line("set xrange [-0.5:1.5]\nset yrange [{0}:{1}]\nset y2range [{0}:{1}]",
               number(map.lowest), number(map.highest));
   script.line("set y2tics autofreq textcolor rgb '{}'", script.colors().text);
-  script.line("set y2label {} offset -1, 0 textcolor rgb '{}'", quoted(map.label),
+  script.line("set y2label {} offset -1, 0 textcolor rgb '{}'", single_quoted(map.label),
               script.colors().text);
   script.line("$scale << EOD");
   for (int cell = 0; cell < cells; ++cell) {
@@ -111,7 +111,7 @@ void write_place(Script& script, const Place& place, const Screen& screen) {
 
 void write_panel(Script& script, const Panel& panel, const Place& place, const Screen& screen) {
   // Lower in SVG, whose titles gnuplot puts higher.
-  script.line("set title {} textcolor rgb '{}' offset 0, {}", quoted(panel.title),
+  script.line("set title {} textcolor rgb '{}' offset 0, {}", single_quoted(panel.title),
               script.colors().text, script.picture() == Picture::svg ? -0.8 : -0.3);
   write_axes(script, panel, place.plot);
   write_marks(script, panel);
@@ -149,7 +149,7 @@ Colors colors_of(Theme theme) {
   return {.background = "#ffffff", .text = "#24292f", .grid = "#d8dee4", .series = on_light};
 }
 
-std::string quoted(std::string_view text) {
+std::string single_quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'') {
@@ -171,7 +171,7 @@ std::string gnuplot_script(const Figure& figure, const Drawing& drawing) {
   const Layout layout = layout_of(complete);
   Script script(drawing);
   write_settings(script, layout, drawing);
-  script.line("set multiplot title {} textcolor rgb '{}'", quoted(figure.title),
+  script.line("set multiplot title {} textcolor rgb '{}'", single_quoted(figure.title),
               script.colors().text);
   for (std::size_t index = 0; index < complete.panels.size(); ++index) {
     write_place(script, layout.places[index], Screen(layout));

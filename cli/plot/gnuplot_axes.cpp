@@ -40,7 +40,8 @@ std::string tick_places(const Axis& axis, double pixels, double room) {
   if (!axis.ticks.empty()) {
     std::string places;
     for (std::size_t i = 0; i < axis.ticks.size(); ++i)
-      places += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(plain_format(axis.ticks[i])), i);
+      places +=
+          fmt::format("{}{} {}", i == 0 ? "" : ", ", single_quoted(plain_format(axis.ticks[i])), i);
     return "(" + places + ")";
   }
   if (axis.scale == Scale::logarithmic || !axis.from || !axis.to) return "autofreq";
@@ -60,7 +61,7 @@ struct AxisPlace {
 void write_axis(Script& script, const Axis& axis, const AxisPlace& place) {
   const std::string_view color = script.colors().text;
   const char name = place.name;
-  script.line("set {}label {} offset 0, {} textcolor rgb '{}'{}", name, quoted(axis.label),
+  script.line("set {}label {} offset 0, {} textcolor rgb '{}'{}", name, single_quoted(axis.label),
               place.label_offset, color, name == 'z' ? " rotate by 90" : "");
   // Where there is less than a decade to see, powers of two say more.
   const bool is_narrow = axis.from && axis.to && *axis.to < 20 * *axis.from;

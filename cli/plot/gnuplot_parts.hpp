@@ -48,7 +48,7 @@ class Script {
 
 // A text of gnuplot. Between single quotes nothing has a meaning, no backquote either, but they
 // themselves, and not all of gnuplot knows them doubled: they become apostrophes.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string single_quoted(std::string_view text);
 
 // Six digits are more than a picture shows.
 [[nodiscard]] std::string number(double value);

@@ -117,7 +117,7 @@ void write_legend(Script& script, const Panel& panel, const Legend& legend, cons
                   .right = screen.x(x + 26),
                   .bottom = screen.y(y + legend_line - 4)});
     script.line("set label {} at screen {:.4f}, {:.4f} left textcolor rgb '{}'",
-                quoted(series.name), screen.x(x + 34), screen.y(y + legend_line / 2),
+                single_quoted(series.name), screen.x(x + 34), screen.y(y + legend_line / 2),
                 script.colors().text);
     ++entry;
   }

@@ -19,7 +19,9 @@ TEST(Json, KeepsTheOrderOfMembers) {
                      {"c", std::optional<double>()},
                      {"d", std::optional(true)},
                      {"e", text_or_null("")},
-                     {"f", json_array(std::vector{1, 2}, [](int i) { return Json{{"i", i}}; })}};
+                     {"f", json_array(std::vector{1, 2}, [](int i) {
+                        return Json{{"i", i}};
+                      })}};
   EXPECT_EQ(printed(json),
             "{\"b\":1,\"a\":[0.5,-2.0],\"c\":null,\"d\":true,\"e\":null,"
             "\"f\":[{\"i\":1},{\"i\":2}]}\n");

@@ -2,11 +2,12 @@
 """Help begins with examples, fits 80 columns, and the examples name real options."""
 
 import re
+import subprocess
 
-from tool import ToolTest
+from tool import SCHEMAS, TOOL, ToolTest
 
 COMMANDS = ["inspect", "table", "rotate", "encode", "bias", "explain", "claims", "plot", "report",
-            "models", "bench"]
+            "models", "bench", "help", "completions"]
 # With those that stand within another.
 ALL = [*([command] for command in COMMANDS), ["bench", "attention"]]
 
@@ -24,6 +25,11 @@ class HelpTest(ToolTest):
             for line in self.run_ok(*command, "--help").splitlines():
                 self.assertLessEqual(len(line), 88, line)
 
+    def test_the_help_of_the_tool_fits_a_terminal(self):
+        lines = self.run_ok("--help").splitlines()
+        self.assertLessEqual(len(lines), 40)
+        self.assertLessEqual(max(map(len, lines)), 80)
+
     def test_the_tool_lists_its_commands_and_exit_codes(self):
         text = self.run_ok("--help")
         for command in COMMANDS:
@@ -32,14 +38,68 @@ class HelpTest(ToolTest):
         for code in [0, 1, 2, 3, 4, 5, 70]:
             self.assertRegex(codes, rf"\n +{code}  \w")
 
-    def test_every_option_of_examples_and_usage_is_listed(self):
+    def test_every_option_of_examples_is_listed(self):
         for command in ALL:
-            text = self.run_ok(*command, "--help")
-            head, options = text.split("\nOptions:\n")
-            listed = set(re.findall(r"--[a-z-]+", options))
-            used = set(re.findall(r"--[a-z-]+", head))
-            self.assertLessEqual(used, listed | {"--help"}, command)
+            facts = self.run_json("help", "help", *command)
+            listed = {name for option in facts["options"] for name in option["names"]}
+            lines = facts["examples"].replace("\\\n", "").split("\n")
+            own = " ".join(line for line in lines if line.startswith(f"  {facts['command']} "))
+            self.assertLessEqual(set(re.findall(r"--[a-z-]+", own)), listed, command)
             self.assertIn("--json", listed)
 
     def test_the_version(self):
         self.assertRegex(self.run_ok("--version"), r"^rotary \d+\.\d+\.\d+\n$")
+        self.assertEqual(self.run_ok("-V"), self.run_ok("--version"))
+
+    def test_help_of_a_command_is_what_its_option_prints(self):
+        self.assertEqual(self.run_ok("help"), self.run_ok("--help"))
+        for command in ALL:
+            self.assertEqual(self.run_ok("help", *command), self.run_ok(*command, "--help"))
+
+    def test_the_documentation_is_what_the_tool_prints(self):
+        page = (SCHEMAS.parent / "tool.md").read_text()
+        self.assertEqual(self.run_ok("help", "--form", "markdown"), page)
+
+    def test_manual_pages(self):
+        (self.path / "man").mkdir()
+        self.run_ok("help", "--man-pages", "man")
+        pages = {path.name for path in (self.path / "man").iterdir()}
+        self.assertEqual(pages, {"rotary.1", *(f"rotary-{'-'.join(each)}.1" for each in ALL)})
+        for command in ALL:
+            page = (self.path / "man" / f"rotary-{'-'.join(command)}.1").read_text()
+            self.assertTrue(page.startswith(".TH "), page)
+            for section in ["NAME", "SYNOPSIS", "EXAMPLES", "OPTIONS", "EXIT STATUS", "SEE ALSO"]:
+                self.assertIn(f"\n.SH {section}\n", page)
+            self.assertEqual(page, self.run_ok("help", *command, "--form", "man"))
+
+    def test_bash_completes(self):
+        def completed(*words):
+            line = f"""source <({TOOL} completions bash); COMP_WORDS=(rotary {' '.join(words)})
+                COMP_CWORD={len(words)}; _rotary; printf '%s\\n' "${{COMPREPLY[@]}}" """
+            result = subprocess.run(["bash", "-c", line], capture_output=True, text=True,
+                                    cwd=self.path, timeout=60, check=True)
+            self.assertEqual(result.stderr, "")
+            return set(result.stdout.split())
+
+        self.assertEqual(completed("ins"), {"inspect"})
+        self.assertEqual(completed("inspect", "--nu"), {"--numerics"})
+        self.assertEqual(completed("inspect", "--numerics", "g"), {"ggml"})
+        self.assertEqual(completed("plot", "--theme", "''"), {"light", "dark"})
+        self.assertIn("llama-3.1-8b", completed("inspect", "llama"))
+        self.assertIn("attention", completed("bench", "att"))
+        self.assertEqual(completed("bench", "attention", "--kv"), {"--kv-heads"})
+        (self.path / "mine.json").touch()
+        self.assertIn("mine.json", completed("inspect", "mi"))
+
+    def test_other_shells_have_scripts(self):
+        for shell in ["zsh", "fish"]:
+            document = self.run_json("completions", "completions", shell)
+            self.assertEqual(document["script"], self.run_ok("completions", shell))
+        for command in COMMANDS:
+            self.assertIn(f" -f -a {command} ", document["script"])
+        self.assert_fails(2, ["bash, zsh, fish", "'tcsh'"], "completions", "tcsh")
+
+    def test_what_is_mistyped_is_found(self):
+        self.assert_fails(2, ["'inspct'", "did you mean inspect?"], "inspct", "config.json")
+        self.assert_fails(2, ["'--contxt'", "did you mean --context?"], "inspect", "--contxt", "3")
+        self.assert_fails(2, ["did you mean rotary bench attention?"], "help", "bench", "attn")

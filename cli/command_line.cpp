@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_line.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "cli/failure.hpp"
+#include "cli/help.hpp"
+#include "cli/nearest.hpp"
+#include "cli/option_parser.hpp"
+#include "rotary/version.hpp"
+
+namespace rotary::cli {
+namespace {
+
+constexpr Command tool{
+    .name = "rotary",
+    .summary = "Position encodings for transformers: show, compute, explain, compare",
+    .examples =
+        "  rotary inspect llama-3.1-8b\n"
+        "  rotary table config.json --positions 0:16\n"
+        "  rotary rotate --config config.json --layout bthd --q q.npy --out-q rotated.npy\n"
+        "  rotary explain config.json\n"
+        "  rotary report llama-3.1-8b qwen2.5-7b -o page.html\n"
+        "  rotary models search gemma\n",
+    .declare = nullptr,
+    .commands = all_commands,
+};
+
+struct DeclaredCommand {
+  const Command* command;
+  CLI::App* app;
+  Run run;
+};
+
+// The commands called by its name stand before it: where one of them was called, so was the
+// command.
+void declare(const Command& command, CLI::App& parent, std::vector<DeclaredCommand>& declared) {
+  CLI::App* app = parent.add_subcommand(std::string(command.name), std::string(command.summary));
+  for (const Command* inner : command.commands) declare(*inner, *app, declared);
+  OptionParser parser(*app);
+  declared.push_back({&command, app, command.declare(parser)});
+  app->add_flag("--json")->description("print one JSON object (docs/schema/)");
+}
+
+// CLI11's side of the command line.
+class Parser {
+ public:
+  Parser() : root_("Position encodings for transformers") {
+    root_.set_help_flag("-h,--help", "print help, examples first");
+    root_.set_version_flag("-V,--version", "")->description("print the version");
+    root_.require_subcommand(1);
+    for (const Command* command : all_commands) declare(*command, root_, declared_);
+  }
+
+  [[nodiscard]] CLI::App& root() { return root_; }
+  [[nodiscard]] const std::vector<DeclaredCommand>& declared() const { return declared_; }
+
+ private:
+  CLI::App root_;
+  std::vector<DeclaredCommand> declared_;
+};
+
+OptionFacts facts_of(const CLI::Option& option) {
+  OptionFacts facts{.names = {},
+                    .value = option.get_type_size() == 0 ? "" : option.get_type_name(),
+                    .help = option.get_description(),
+                    .required = option.get_required(),
+                    .repeated = option.get_items_expected_max() > 1};
+  if (option.get_positional()) facts.names.push_back(option.get_name(true, false));
+  for (const std::string& name : option.get_snames()) facts.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) facts.names.push_back("--" + name);
+  return facts;
+}
+
+CommandFacts facts_of(const std::string& name, const CLI::App& app, const Command& command) {
+  CommandFacts facts{.name = name,
+                     .summary = command.summary,
+                     .examples = command.examples,
+                     .arguments = {},
+                     .options = {},
+                     .commands = {command.commands.begin(), command.commands.end()}};
+  for (const CLI::Option* option : app.get_options()) {
+    (option->get_positional() ? facts.arguments : facts.options).push_back(facts_of(*option));
+  }
+  return facts;
+}
+
+std::string full_name(const CLI::App& app) {
+  if (app.get_parent() == nullptr) return "rotary";
+  return full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+// `rotary bench --tokens 1 attention` would be read, and the option lost.
+void check_options_before(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_parent()->get_options()) {
+    if (option->count() == 0) continue;
+    throw Failure(ExitCode::usage,
+                  fmt::format("options of {} must stand after its name, got {} before it",
+                              app.get_name(), option->get_name()));
+  }
+}
+
+// CLI11 would only say that an argument was not expected.
+void check_first_argument(Arguments arguments) {
+  const bool given = arguments.size() > 1;
+  if (given && std::string_view(arguments[1]).starts_with('-')) return;
+  std::vector<std::string_view> names;
+  for (const Command* command : all_commands) names.push_back(command->name);
+  if (given && std::ranges::find(names, arguments[1]) != names.end()) return;
+  throw Failure(
+      ExitCode::usage,
+      given ? fmt::format("the command must be one of {}, got '{}'{}", fmt::join(names, ", "),
+                          arguments[1], did_you_mean(arguments[1], names))
+            : fmt::format("a command is required: one of {}", fmt::join(names, ", ")));
+}
+
+const CLI::App& chosen_app(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : chosen_app(*chosen.front());
+}
+
+// The first argument that the chosen command does not take.
+std::string unexpected_text(const CLI::App& root) {
+  const CLI::App& app = chosen_app(root);
+  const std::vector<std::string> extra = root.remaining(true);
+  const std::string_view first = extra.empty() ? std::string_view() : extra.front();
+  const std::string_view name = first.substr(0, first.find('='));
+  const CommandFacts facts = facts_of("", app, tool);
+  std::vector<std::string_view> names;
+  for (const OptionFacts& option : facts.options) {
+    names.insert(names.end(), option.names.begin(), option.names.end());
+  }
+  return fmt::format("{} takes no {} '{}'{}", app.get_name(),
+                     name.starts_with('-') ? "option" : "further argument", name,
+                     did_you_mean(name, names));
+}
+
+Call help_of(const std::string& name) {
+  return {.run = [name](OutputForm) { return help_text(facts_named(name)); },
+          .form = OutputForm::text};
+}
+
+}  // namespace
+
+std::vector<CommandFacts> all_command_facts() {
+  Parser parser;
+  std::vector<CommandFacts> all = {facts_of("rotary", parser.root(), tool)};
+  for (const auto& [command, app, run] : parser.declared()) {
+    all.push_back(facts_of(full_name(*app), *app, *command));
+  }
+  std::ranges::stable_sort(all, {}, [](const CommandFacts& facts) {
+    const auto begins = [&facts](const Command* command) {
+      return facts.name.starts_with(fmt::format("rotary {}", command->name));
+    };
+    const auto place = std::ranges::find_if(all_commands, begins) - all_commands.begin();
+    return std::pair(facts.name == "rotary" ? -1 : place, facts.name.size());
+  });
+  return all;
+}
+
+CommandFacts facts_named(std::string_view name) {
+  for (CommandFacts& facts : all_command_facts()) {
+    if (facts.name == name) return std::move(facts);
+  }
+  throw Failure(ExitCode::internal, fmt::format("no command is called {}", name));
+}
+
+// CLI11 knows a dozen reasons; for a script they are one.
+Call read_command_line(Arguments arguments) {
+  check_first_argument(arguments);
+  Parser parser;
+  try {
+    parser.root().parse(static_cast<int>(arguments.size()), arguments.data());
+  } catch (const CLI::CallForHelp&) {
+    return help_of(full_name(chosen_app(parser.root())));
+  } catch (const CLI::CallForVersion&) {
+    return {.run = [](OutputForm) { return "rotary " ROTARY_VERSION_STRING "\n"; },
+            .form = OutputForm::text};
+  } catch (const CLI::ExtrasError&) {
+    throw Failure(ExitCode::usage, unexpected_text(parser.root()));
+  } catch (const CLI::ParseError& error) {
+    throw Failure(ExitCode::usage, error.what());
+  }
+  for (const auto& [command, app, run] : parser.declared()) {
+    if (!app->parsed()) continue;
+    check_options_before(*app);
+    return {.run = run, .form = app->count("--json") > 0 ? OutputForm::json : OutputForm::text};
+  }
+  throw Failure(ExitCode::internal, "no command ran");
+}
+
+std::string title(Arguments arguments) {
+  for (const Command* command : all_commands) {
+    if (arguments.size() > 1 && command->name == arguments[1]) {
+      return fmt::format("rotary {}", command->name);
+    }
+  }
+  return "rotary";
+}
+
+}  // namespace rotary::cli

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// rotary help and rotary completions: what the tool says of itself.
+#include "cli/help.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "cli/command_line.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/completions.hpp"
+#include "cli/failure.hpp"
+#include "cli/files.hpp"
+#include "cli/json.hpp"
+#include "cli/model_cards.hpp"
+#include "cli/nearest.hpp"
+
+namespace rotary::cli {
+namespace {
+
+enum class HelpForm { text, markdown, man };
+
+struct Asked {
+  std::vector<std::string> command;
+  std::string form = "text";
+  std::optional<std::string> pages;
+};
+
+CommandFacts facts_asked(const std::vector<std::string>& words) {
+  const std::string name =
+      words.empty() ? "rotary" : fmt::format("rotary {}", fmt::join(words, " "));
+  std::vector<CommandFacts> all = all_command_facts();
+  std::vector<std::string_view> names;
+  for (CommandFacts& facts : all) {
+    if (facts.name == name) return std::move(facts);
+    names.push_back(facts.name);
+  }
+  throw Failure(ExitCode::usage,
+                fmt::format("there is no command '{}'{}", name, did_you_mean(name, names)));
+}
+
+Json json_of(const OptionFacts& option) {
+  return {{"names", option.names},
+          {"value", text_or_null(option.value)},
+          {"help", option.help},
+          {"required", option.required},
+          {"repeated", option.repeated}};
+}
+
+Json json_of(const CommandFacts& command) {
+  const auto of_option = [](const OptionFacts& option) { return json_of(option); };
+  return {{"schema_version", 1},
+          {"command", command.name},
+          {"summary", command.summary},
+          {"examples", command.examples},
+          {"arguments", json_array(command.arguments, of_option)},
+          {"options", json_array(command.options, of_option)},
+          {"commands",
+           json_array(command.commands, [](const Command* each) { return Json(each->name); })}};
+}
+
+std::string page_name(std::string command) {
+  std::ranges::replace(command, ' ', '-');
+  return command + ".1";
+}
+
+std::string write_pages(const std::string& folder) {
+  std::vector<OutputFile> files;
+  for (const CommandFacts& command : all_command_facts()) {
+    files.push_back(
+        {.path = folder + "/" + page_name(command.name), .bytes = manual_page(command)});
+  }
+  write_files(files, Overwrite::allow);
+  return fmt::format("{}: {} manual pages\n", folder, files.size());
+}
+
+std::string run_help(const Asked& asked, OutputForm output) {
+  if (asked.pages) return write_pages(*asked.pages);
+  const auto form = choose<HelpForm>(
+      "--form", asked.form,
+      {{"text", HelpForm::text}, {"markdown", HelpForm::markdown}, {"man", HelpForm::man}});
+  if (form == HelpForm::markdown) return reference_markdown(all_command_facts());
+  const CommandFacts facts = facts_asked(asked.command);
+  if (output == OutputForm::json) return printed(json_of(facts));
+  return form == HelpForm::man ? manual_page(facts) : help_text(facts);
+}
+
+Run declare_help(OptionParser& parser) {
+  const auto asked = std::make_shared<Asked>();
+  parser.add("COMMAND", asked->command, "a command's name, such as bench attention");
+  parser.add("--form text|markdown|man", asked->form,
+             "as --help shows it (text), the page of all commands (docs/tool.md), a manual page");
+  parser.add("--man-pages FOLDER", asked->pages, "write the manual page of every command there");
+  return [asked](OutputForm form) { return run_help(*asked, form); };
+}
+
+std::string run_completions(const std::string& name, OutputForm form) {
+  const auto shell = choose<Shell>(
+      "SHELL", name, {{"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}});
+  std::vector<std::string_view> cards;
+  for (const ModelCard& card : model_cards()) cards.push_back(card.name);
+  const std::string script = completions(shell, all_command_facts(), cards);
+  if (form == OutputForm::text) return script;
+  return printed({{"schema_version", 1}, {"shell", name}, {"script", script}});
+}
+
+Run declare_completions(OptionParser& parser) {
+  const auto shell = std::make_shared<std::string>();
+  parser.add("SHELL", *shell, "bash, zsh or fish").required();
+  return [shell](OutputForm form) { return run_completions(*shell, form); };
+}
+
+}  // namespace
+
+constinit const Command help_command{
+    .name = "help",
+    .summary = "Show the examples and options of a command",
+    .examples =
+        "  rotary help table\n"
+        "  rotary help bench attention\n"
+        "  rotary help inspect --form man | man -l -\n",
+    .declare = declare_help,
+};
+
+constinit const Command completions_command{
+    .name = "completions",
+    .summary = "Print the script with which a shell completes rotary's options",
+    .examples =
+        "  rotary completions bash > ~/.local/share/bash-completion/completions/rotary\n"
+        "  rotary completions zsh > ~/.zfunc/_rotary\n"
+        "  rotary completions fish > ~/.config/fish/completions/rotary.fish\n",
+    .declare = declare_completions,
+};
+
+}  // namespace rotary::cli

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/completions.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace rotary::cli {
+namespace {
+
+std::string words_of(const CommandFacts& command) {
+  std::string words;
+  for (const Command* each : command.commands) words += fmt::format("{} ", each->name);
+  for (const OptionFacts& option : command.options) {
+    words += fmt::format("{} ", fmt::join(option.names, " "));
+  }
+  if (!words.empty()) words.pop_back();
+  return words;
+}
+
+// "light dark" of "light|dark"; empty for an option that takes no such list.
+std::string choices_of(const OptionFacts& option) {
+  if (option.value.find('|') == std::string::npos) return "";
+  std::string choices = option.value;
+  std::ranges::replace(choices, '|', ' ');
+  return choices;
+}
+
+bool takes_config(const CommandFacts& command) {
+  const auto names_card = [](const OptionFacts& argument) {
+    return argument.help.find("model card") != std::string::npos;
+  };
+  return std::ranges::any_of(command.arguments, names_card);
+}
+
+// Between single quotes.
+std::string single_quoted(std::string_view text) {
+  std::string result;
+  for (const char each : text) result += each == '\'' ? "'\\''" : std::string(1, each);
+  return result;
+}
+
+// "bench attention" of "rotary bench attention"; empty for the tool.
+std::string_view subcommand(const CommandFacts& command) {
+  const std::string_view name = command.name;
+  return name.substr(std::min(name.size(), std::string_view("rotary ").size()));
+}
+
+// zsh reads it, too, by its own bashcompinit.
+std::string bash_function(std::span<const CommandFacts> commands,
+                          std::span<const std::string_view> cards) {
+  std::string text = fmt::format(
+      "_rotary() {{\n"
+      "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" before=\"${{COMP_WORDS[COMP_CWORD-1]}}\"\n"
+      "  local command=\"${{COMP_WORDS[1]}}\" words='' values=''\n"
+      "  local cards='{}'\n"
+      "  [[ $COMP_CWORD -eq 1 ]] && command=''\n"
+      "  [[ $COMP_CWORD -gt 2 && ${{COMP_WORDS[1]}} == bench && ${{COMP_WORDS[2]}} == attention ]] "
+      "&& command='bench attention'\n"
+      "  case \"$command\" in\n",
+      fmt::join(cards, " "));
+  for (const CommandFacts& command : commands) {
+    text += fmt::format("    '{}')\n      words='{}'\n", subcommand(command), words_of(command));
+    if (takes_config(command)) text += "      words+=\" $cards\"\n";
+    text += "      case \"$before\" in\n";
+    for (const OptionFacts& option : command.options) {
+      if (const std::string choices = choices_of(option); !choices.empty()) {
+        text += fmt::format("        {}) values='{}' ;;\n", fmt::join(option.names, "|"), choices);
+      }
+    }
+    text += "      esac ;;\n";
+  }
+  return text +
+         "  esac\n"
+         "  COMPREPLY=($(compgen -W \"${values:-$words}\" -- \"$word\"))\n"
+         "  [[ -z $values && $COMP_CWORD -gt 1 && $word != -* ]] &&\n"
+         "    COMPREPLY+=($(compgen -f -- \"$word\"))\n"
+         "  return 0\n"
+         "}\n";
+}
+
+std::string fish_option(std::string_view condition, const OptionFacts& option) {
+  std::string line = fmt::format("complete -c rotary -n '{}'", condition);
+  for (const std::string& name : option.names) {
+    line += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2))
+                                   : fmt::format(" -s {}", name.substr(1));
+  }
+  if (!option.value.empty()) line += " -r";
+  if (const std::string choices = choices_of(option); !choices.empty()) {
+    line += fmt::format(" -f -a '{}'", choices);
+  }
+  return line + fmt::format(" -d '{}'\n", single_quoted(option.help));
+}
+
+std::string fish_script(std::span<const CommandFacts> commands,
+                        std::span<const std::string_view> cards) {
+  std::string text;
+  for (const CommandFacts& command : commands) {
+    const std::string_view name = subcommand(command);
+    std::string condition = "__fish_use_subcommand";
+    if (!name.empty()) {
+      condition = "__fish_seen_subcommand_from " + std::string(name.substr(name.rfind(' ') + 1));
+    }
+    for (const Command* each : command.commands) {
+      text += fmt::format("complete -c rotary -n '{}' -f -a {} -d '{}'\n", condition, each->name,
+                          single_quoted(each->summary));
+    }
+    for (const OptionFacts& option : command.options) text += fish_option(condition, option);
+    if (takes_config(command)) {
+      text += fmt::format("complete -c rotary -n '{}' -a '{}'\n", condition, fmt::join(cards, " "));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string completions(Shell shell, std::span<const CommandFacts> commands,
+                        std::span<const std::string_view> cards) {
+  switch (shell) {
+    case Shell::bash:
+      return bash_function(commands, cards) + "complete -o filenames -F _rotary rotary\n";
+    case Shell::zsh:
+      return "#compdef rotary\nautoload -U +X bashcompinit && bashcompinit\n" +
+             bash_function(commands, cards) + "complete -o filenames -F _rotary rotary\n";
+    case Shell::fish:
+      return fish_script(commands, cards);
+  }
+  return "";
+}
+
+}  // namespace rotary::cli
