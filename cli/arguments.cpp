@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "cli/failure.hpp"
+#include "cli/nearest.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -63,8 +64,9 @@ std::vector<std::string_view> split_at_commas(std::string_view text) {
 
 void fail_choice(std::string_view option, std::string_view text,
                  const std::vector<std::string_view>& names) {
-  throw Failure(ExitCode::usage, fmt::format("{} must be one of {}, got '{}'", option,
-                                             fmt::join(names, ", "), text));
+  throw Failure(ExitCode::usage,
+                fmt::format("{} must be one of {}, got '{}'{}", option, fmt::join(names, ", "),
+                            text, did_you_mean(text, names)));
 }
 
 }  // namespace rotary::cli

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/arguments.hpp"
+#include "cli/colour.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/nearest.hpp"
@@ -45,6 +47,9 @@ void declare(const Command& command, CLI::App& parent, std::vector<DeclaredComma
   OptionParser parser(*app);
   declared.push_back({&command, app, command.declare(parser)});
   app->add_flag("--json")->description("print one JSON object (docs/schema/)");
+  app->add_option("--color")
+      ->type_name("auto|always|never")
+      ->description("colours of text; auto (the default): on a terminal, unless NO_COLOR is set");
 }
 
 // CLI11's side of the command line.
@@ -108,8 +113,9 @@ void check_options_before(const CLI::App& app) {
 // CLI11 would only say that an argument was not expected.
 void check_first_argument(Arguments arguments) {
   const bool given = arguments.size() > 1;
-  if (given && std::string_view(arguments[1]).starts_with('-')) return;
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names = {"-h", "--help", "-V", "--version"};
+  if (given && std::ranges::find(names, arguments[1]) != names.end()) return;
+  names.clear();
   for (const Command* command : all_commands) names.push_back(command->name);
   if (given && std::ranges::find(names, arguments[1]) != names.end()) return;
   throw Failure(
@@ -135,9 +141,19 @@ std::string unexpected_text(const CLI::App& root) {
   for (const OptionFacts& option : facts.options) {
     names.insert(names.end(), option.names.begin(), option.names.end());
   }
+  for (const CLI::App* inner : app.get_subcommands({})) names.push_back(inner->get_name());
   return fmt::format("{} takes no {} '{}'{}", app.get_name(),
                      name.starts_with('-') ? "option" : "further argument", name,
                      did_you_mean(name, names));
+}
+
+void choose_colour(const CLI::App& app) {
+  const CLI::Option& option = *app.get_option("--color");
+  if (option.count() == 0) return;
+  cli::choose_colour(choose<ColourChoice>("--color", option.as<std::string>(),
+                                          {{"auto", ColourChoice::automatic},
+                                           {"always", ColourChoice::always},
+                                           {"never", ColourChoice::never}}));
 }
 
 Call help_of(const std::string& name) {
@@ -183,12 +199,16 @@ Call read_command_line(Arguments arguments) {
             .form = OutputForm::text};
   } catch (const CLI::ExtrasError&) {
     throw Failure(ExitCode::usage, unexpected_text(parser.root()));
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string_view text = error.what();
+    throw Failure(ExitCode::usage, fmt::format("{} needs a value", text.substr(0, text.find(':'))));
   } catch (const CLI::ParseError& error) {
     throw Failure(ExitCode::usage, error.what());
   }
   for (const auto& [command, app, run] : parser.declared()) {
     if (!app->parsed()) continue;
     check_options_before(*app);
+    choose_colour(*app);
     return {.run = run, .form = app->count("--json") > 0 ? OutputForm::json : OutputForm::text};
   }
   throw Failure(ExitCode::internal, "no command ran");

@@ -157,7 +157,8 @@ std::string command_markdown(const CommandFacts& command) {
   std::vector<OptionFacts> options = command.arguments;
   std::ranges::remove_copy_if(
       command.options, std::back_inserter(options), [](const OptionFacts& option) {
-        return option.names.back() == "--help" || option.names.back() == "--json";
+        return option.names.back() == "--help" || option.names.back() == "--json" ||
+               option.names.back() == "--color";
       });
   return text + (options.empty() ? "" : markdown_table(options));
 }
@@ -202,7 +203,9 @@ std::string reference_markdown(std::span<const CommandFacts> commands) {
       "`rotary help --form markdown` prints this page; a test compares it.\n"
       "[Using the tool](using-the-tool.md) tells what commands are for, and what they answer.\n"
       "Every command has `--help`, which begins with examples, and `--json`, which prints one JSON "
-      "object\n([schemas](schema/)). `-` as an input file is standard input.\n\n| | |\n|---|---|\n";
+      "object\n([schemas](schema/)); `--color auto|always|never` colours text (`auto`: on a "
+      "terminal, "
+      "unless `NO_COLOR` is set). `-` as an input file is standard input.\n\n| | |\n|---|---|\n";
   for (const CommandFacts& command : commands) {
     if (is_tool(command)) continue;
     text += fmt::format("| [`{}`](#{}) | {} |\n", command.name, hyphenated(command.name),

@@ -36,9 +36,16 @@ bool is_part(std::string_view part, std::string_view whole) {
 }  // namespace
 
 const ModelCard* find_model_card(std::string_view name) noexcept {
-  const std::span<const ModelCard> cards = model_cards();
-  const auto found = std::ranges::lower_bound(cards, name, {}, &ModelCard::name);
-  return found != cards.end() && found->name == name ? &*found : nullptr;
+  for (const ModelCard& card : model_cards()) {
+    if (std::ranges::equal(card.name, name, {}, ascii_lower, ascii_lower)) return &card;
+  }
+  return nullptr;
+}
+
+const ModelCard* find_card_of_id(std::string_view id) {
+  const auto slash = id.find('/');
+  if (slash == 0 || slash == std::string_view::npos || id.starts_with('.')) return nullptr;
+  return find_model_card(id.substr(slash + 1));
 }
 
 std::vector<std::string_view> near_card_names(std::string_view text) {

@@ -20,8 +20,11 @@ struct ModelCard {
 // Sorted by name.
 [[nodiscard]] std::span<const ModelCard> model_cards() noexcept;
 
-// The card of that name, or nullptr.
+// The card of that name in any case, or nullptr.
 [[nodiscard]] const ModelCard* find_model_card(std::string_view name) noexcept;
+
+// The card that the id of a model on the Hub names: "Qwen/Qwen2.5-7B" is qwen2.5-7b; or nullptr.
+[[nodiscard]] const ModelCard* find_card_of_id(std::string_view id);
 
 // Names that text may have meant, nearest first, at most 5. Case, separators and an ending .json do
 // not count; the name may be a part of text, as in meta-llama/Llama-3.1-8B-Instruct.

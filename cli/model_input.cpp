@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -61,12 +64,69 @@ std::size_t rotary_of_type(const ModelSpec& model, const std::string& layer_type
                             layer_types_text(model), layer_type));
 }
 
-// Text that names nothing in the file system may be a card's name; a path with folders is none.
-bool may_be_card(const std::string& path) {
+bool is_file_or_folder(const std::string& path) {
   std::error_code error;
-  return path != "-" && path.find('/') == std::string::npos &&
-         std::filesystem::symlink_status(path, error).type() ==
-             std::filesystem::file_type::not_found;
+  return path == "-" || std::filesystem::symlink_status(path, error).type() !=
+                            std::filesystem::file_type::not_found;
+}
+
+const ModelCard* card_meant(const std::string& text) {
+  if (is_file_or_folder(text)) return nullptr;
+  if (const ModelCard* card = find_model_card(text)) return card;
+  // A folder of that name makes it a path.
+  return is_file_or_folder(text.substr(0, text.find('/'))) ? nullptr : find_card_of_id(text);
+}
+
+// "ORGANISATION/NAME", as the Hub has it.
+bool may_be_id(std::string_view text) {
+  return std::ranges::count(text, '/') == 1 && !text.starts_with('.') && !text.starts_with('/') &&
+         !text.ends_with('/') && !text.ends_with(".json");
+}
+
+[[noreturn]] void fail_without_file(const std::string& text) {
+  const std::string fetch =
+      may_be_id(text) ? fmt::format(
+                            "; `curl -LO https://huggingface.co/{}/resolve/main/config.json"
+                            "` fetches the config of a model of the Hub",
+                            text)
+                      : "";
+  throw Failure(ExitCode::io, fmt::format("{}: No such file, and no model card has this name{}{}",
+                                          text, near_card_names_text(text), fetch));
+}
+
+// A folder's config.json, or the params.json of Meta's and Mistral's own weights.
+std::string file_in(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return path;
+  for (const std::string_view name : {"config.json", "params.json"}) {
+    const std::filesystem::path file = std::filesystem::path(path) / name;
+    if (std::filesystem::exists(file, error)) return file.string();
+  }
+  throw Failure(
+      ExitCode::io,
+      fmt::format("{}: the folder must have a config.json (or params.json), and has none", path));
+}
+
+// GGUF: the magic number; safetensors: the length of a header that is JSON.
+std::string_view kind_of_weights(std::string_view begin) {
+  if (begin.starts_with("GGUF")) return "GGUF";
+  const bool is_short = begin.size() == 9 && begin.substr(5, 3) == std::string_view("\0\0\0", 3);
+  if (is_short && begin[8] == '{') return "safetensors";
+  return "";
+}
+
+void refuse_weights(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return;
+  std::array<std::byte, 9> bytes{};
+  const std::size_t count = InputFile(path).read(bytes);
+  const std::string_view kind =
+      kind_of_weights({reinterpret_cast<const char*>(bytes.data()), count});
+  if (kind.empty()) return;
+  throw Failure(ExitCode::unsupported,
+                fmt::format("{}: must be a model's config, got a {} file of weights, which this "
+                            "version does not read; give the config.json of the model",
+                            path, kind));
 }
 
 }  // namespace
@@ -80,18 +140,27 @@ std::optional<Pairing> parse_pairing(const std::optional<std::string>& text) {
 }
 
 bool names_config(const std::string& path_or_card) {
-  return !may_be_card(path_or_card) || find_model_card(path_or_card) != nullptr;
+  return is_file_or_folder(path_or_card) || card_meant(path_or_card) != nullptr ||
+         path_or_card.find('/') != std::string::npos;
 }
 
 std::string read_config(const std::string& path_or_card) {
-  if (!may_be_card(path_or_card)) return read_file(path_or_card, most_config_bytes);
-  if (const ModelCard* card = find_model_card(path_or_card)) return std::string(card->json);
-  throw Failure(ExitCode::io, fmt::format("{}: No such file, and no model card has this name{}",
-                                          path_or_card, near_card_names_text(path_or_card)));
+  if (const ModelCard* card = card_meant(path_or_card)) return std::string(card->json);
+  if (!is_file_or_folder(path_or_card)) fail_without_file(path_or_card);
+  const std::string path = file_in(path_or_card);
+  refuse_weights(path);
+  return read_file(path, most_config_bytes);
 }
 
 ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options) {
-  return value_or_fail(resolve(read_config(path_or_card), options), input_name(path_or_card));
+  ModelSpec model =
+      value_or_fail(resolve(read_config(path_or_card), options), input_name(path_or_card));
+  const ModelCard* card = card_meant(path_or_card);
+  if (card != nullptr && path_or_card.find('/') != std::string::npos) {
+    model.warnings.push_back(
+        fmt::format("{} is read as the model card {}", path_or_card, card->name));
+  }
+  return model;
 }
 
 std::size_t choose_rotary(const ModelSpec& model, const LayerChoice& choice) {

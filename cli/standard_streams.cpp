@@ -11,6 +11,7 @@
 #include <string>
 #include <system_error>
 
+#include "cli/colour.hpp"
 #include "cli/descriptor.hpp"
 #include "cli/failure.hpp"
 #include "cli/printable.hpp"
@@ -21,11 +22,14 @@ namespace {
 
 // A piece at a time, so that a long answer is not in memory twice. 0, or errno.
 int write_printable(int descriptor, std::string_view text) {
+  const bool colours = has_colour(descriptor);
   constexpr std::size_t piece_bytes = std::size_t{1} << 16;
   while (!text.empty()) {
     const std::string_view whole = utf8_prefix(text, piece_bytes);
     const std::string_view piece = whole.empty() ? text.substr(0, piece_bytes) : whole;
-    if (const int error = write_all(descriptor, printable_lines(piece)); error != 0) return error;
+    const std::string shown = printable_lines(piece);
+    const int error = write_all(descriptor, colours ? coloured(shown) : shown);
+    if (error != 0) return error;
     text.remove_prefix(piece.size());
   }
   return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Standard output and standard error. All text leaves the tool here, with escapes for what a
-// terminal would obey (cli/printable.hpp); line ends stay.
+// terminal would obey (cli/printable.hpp), line ends stay, and with colours where colour.hpp says
+// so.
 #pragma once
 
 #include <string_view>

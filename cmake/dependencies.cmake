@@ -47,8 +47,8 @@ rotary_third_party(Highway
   WHY "kernels written once, compiled for each instruction set, chosen at run time")
 
 # nlohmann-json3-dev, headers alone. Private to src/model, which does not use its tree: destroying
-# one allocates. `rotary explain` changes the keys of a config; tests read golden data with it. The
-# commit is the tag v3.11.2.
+# one allocates. The tool's answers are such trees; tests read golden data with it. The commit is
+# the tag v3.11.2.
 if(NOT ROTARY_CORE_ONLY)
   rotary_find(nlohmann_json
     PACKAGE nlohmann_json

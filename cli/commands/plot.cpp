@@ -78,13 +78,11 @@ std::string list_of_figures(OutputForm form) {
 const plot::FigureMaker& maker_of(const Arguments& arguments) {
   if (const plot::FigureMaker* maker = plot::find_figure(arguments.name.value_or("")))
     return *maker;
-  std::string names;
-  for (const plot::FigureMaker& maker : plot::figure_makers())
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", maker.name);
+  std::vector<std::string_view> names;
+  for (const plot::FigureMaker& maker : plot::figure_makers()) names.push_back(maker.name);
+  if (arguments.name) fail_choice("NAME", *arguments.name, names);
   throw Failure(ExitCode::usage,
-                arguments.name
-                    ? fmt::format("NAME must be one of {}, got '{}'", names, *arguments.name)
-                    : fmt::format("NAME is required: one of {}", names));
+                fmt::format("NAME is required: one of {}", fmt::join(names, ", ")));
 }
 
 plot::Drawing drawing_of(const Arguments& arguments, const std::string& path) {

@@ -31,7 +31,8 @@ Result<std::size_t> read_header_size(ByteSource& file) {
   std::string start(magic.size() + 2, '\0');
   start.resize(read_into(start, file));
   if (!start.starts_with(magic)) {
-    return malformed("an NPY file must begin with \\x93NUMPY, so this is not one");
+    return malformed(
+        "an NPY file must begin with \\x93NUMPY, so this is not one; numpy.save() writes one");
   }
   if (start.size() < magic.size() + 2) return malformed("the NPY file ends before its version");
   const auto number_at = [](const std::string& text, std::size_t i) {

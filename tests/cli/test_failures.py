@@ -16,11 +16,11 @@ class UsageTest(ToolTest):
         for arguments, part in [
             (["bogus"],
              "inspect, table, rotate, encode, bias, explain, claims, plot, report, models, bench, "
-             "got 'bogus'"),
+             "help, completions, got 'bogus'"),
             (["--bogus"], "got '--bogus'"),
             (["inspect"], "CONFIG is required"),
-            (["inspect", name, "more"], "not expected: more"),
-            (["inspect", name, "--bogus"], "not expected: --bogus"),
+            (["inspect", name, "more"], "no further argument 'more'"),
+            (["inspect", name, "--bogus"], "no option '--bogus'"),
             (["inspect", name, "--context", "0"], "at least 1 token, got 0"),
             (["inspect", name, "--context", "1e5"], "--context must be an integer"),
             (
@@ -47,7 +47,7 @@ class UsageTest(ToolTest):
 class InputOutputTest(ToolTest):
     def test_files_that_cannot_be_read(self):
         self.assert_fails(4, ["gone.json", "No such file"], "inspect", "gone.json")
-        self.assert_fails(4, ["directory"], "inspect", ".")
+        self.assert_fails(4, [".: the folder must have a config.json"], "inspect", ".")
         self.assert_fails(4, ["at most"], "inspect", "/dev/zero")
 
     def test_names_that_are_not_utf8(self):

@@ -74,12 +74,13 @@ class ToolTest(unittest.TestCase):
         (self.path / name).write_text(text)
         return name
 
-    def run_tool(self, *arguments, stdin=b"", environment=None):
+    def run_tool(self, *arguments, stdin=b"", environment=None, stdout=subprocess.PIPE):
         return subprocess.run(
             [TOOL, *map(str, arguments)],
             cwd=self.path,
             input=stdin,
-            capture_output=True,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
             timeout=60,
             env=os.environ | (environment or {}),
         )

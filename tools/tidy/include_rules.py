@@ -97,11 +97,7 @@ RULES = (
         "reference/", (PUBLIC,), STANDARD, ("mpfr.h", "gmp.h"),
         because="the reference shares types with the library and no formula",
     ),
-    Rule("cli/", (PUBLIC,), STANDARD, ("CLI/", "fmt/", "zip.h") + SYSTEM, REACH),
-    Rule(
-        "cli/explain/config_keys", (PUBLIC, "cli/"), STANDARD, ("nlohmann/", "fmt/"),
-        because="the keys of a config are listed with the library that reads it",
-    ),
+    Rule("cli/", (PUBLIC,), STANDARD, ("CLI/", "fmt/", "nlohmann/", "zip.h") + SYSTEM, REACH),
     # The reference behind bench/ is for what verifies, and for no other command.
     Rule(
         "cli/commands/bench", (PUBLIC, "bench/", "cli/"), STANDARD, ("CLI/", "fmt/") + SYSTEM,

@@ -7,6 +7,7 @@
 
 #include "model/encoding_choice.hpp"
 #include "model/json/config_json.hpp"
+#include "model/json/spelling.hpp"
 
 namespace rotary {
 namespace {
@@ -116,10 +117,11 @@ bool reads_key(const Family& family, std::string_view key) {
          key == family.base.ratio_key;
 }
 
-void refuse_rope_key(Reader& config, std::string_view key, const Json& value) {
+void refuse_rope_key(Reader& config, std::string_view key, const Json& value,
+                     std::span<const std::string_view> accepted) {
   config.not_supported(shorten(key),
                        " is not understood, and ignoring it could turn keys wrongly; got ",
-                       describe(value));
+                       describe(value), did_you_mean(key, accepted));
 }
 
 void check_rope_keys(Reader& config, const Family& family) {
@@ -129,7 +131,7 @@ void check_rope_keys(Reader& config, const Family& family) {
     if (family.head.latent && contains(of_an_indexer, key)) continue;
     // For an unknown model nobody can say whether it reads the key.
     if (!contains(known, key) || family.model_type.empty()) {
-      refuse_rope_key(config, key, value);
+      refuse_rope_key(config, key, value, known);
       return;
     }
     config.warn(key, " is ignored: the family ", family.model_type, " does not read it");

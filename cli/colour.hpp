@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Colours of what people read: on a terminal only, unless --color says otherwise. Headings are
+// bold, failures red, warnings yellow, marks of values that a file does not state faint.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace rotary::cli {
+
+enum class ColourChoice { automatic, always, never };
+
+// Of the whole process, before anything is written.
+void choose_colour(ColourChoice choice) noexcept;
+
+// Whether a stream has colours: with automatic a terminal that is not dumb, unless NO_COLOR is set
+// (no-color.org).
+[[nodiscard]] bool has_colour(int descriptor) noexcept;
+
+// Text with the escape sequences of ECMA-48.
+[[nodiscard]] std::string coloured(std::string_view text);
+
+}  // namespace rotary::cli

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people mistype: each answer names the mistake and the next step."""
+
+import json
+import os
+import pty
+
+import numpy as np
+
+from tool import LLAMA, ToolTest
+
+# command line, exit code, parts of the answer
+MISTAKES = [
+    ([], 2, ["a command is required", "inspect", "`rotary --help`"]),
+    (["inspct", "config.json"], 2, ["'inspct'", "did you mean inspect?", "`rotary --help`"]),
+    (["TABLE", "config.json"], 2, ["'TABLE'", "did you mean table?"]),
+    (["--inspect", "config.json"], 2, ["'--inspect'", "did you mean inspect?"]),
+    (["help", "tabel"], 2, ["'rotary tabel'", "did you mean rotary table?"]),
+    (["inspect"], 2, ["CONFIG is required", "`rotary inspect --help`"]),
+    (["inspect", "config.json", "extra"], 2, ["no further argument 'extra'"]),
+    (["inspect", "config.json", "--contxt", "5"], 2, ["'--contxt'", "did you mean --context?"]),
+    (["inspect", "config.json", "--context"], 2, ["--context needs a value"]),
+    (["inspect", "config.json", "--context", "4k"], 2, ["--context must be an integer", "'4k'"]),
+    (["inspect", "config.json", "--numerics", "gmml"], 2, ["'gmml'", "did you mean ggml?"]),
+    (["inspect", "config.json", "--pairing", "neox"], 2, ["half, interleaved", "'neox'"]),
+    (["inspect", "config.json", "--set", "rope_theta"], 2, ["rope_theta=500000", "'rope_theta'"]),
+    (["inspect", "config.json", "--set", "rope_thetta=5"], 5,
+     ["rope_thetta", "did you mean rope_theta?"]),
+    (["inspect", "config.json", "--set", 'rope_scaling={"type": "linear", "factr": 8}'], 5,
+     ["rope_scaling.factr", "did you mean factor?"]),
+    (["inspect", "confg.json"], 4, ["confg.json", "No such file", "`rotary models`"]),
+    (["inspect", "lama-3.1-8b"], 4, ["the nearest names: llama-3.1-8b"]),
+    (["inspect", "Qwen/Qwen9-1B"], 4,
+     ["no model card", "`curl -LO https://huggingface.co/Qwen/Qwen9-1B/resolve/main/config.json`"]),
+    (["inspect", "empty"], 4, ["empty", "must have a config.json", "has none"]),
+    (["inspect", "model.gguf"], 5, ["GGUF", "give the config.json"]),
+    (["inspect", "model.safetensors"], 5, ["safetensors", "give the config.json"]),
+    (["inspect", "broken.json"], 3, ["broken.json", "valid JSON", "byte 24"]),
+    (["table", "config.json"], 2, ["needs --positions LIST, such as 0:16"]),
+    (["table", "alibi", "--heads", "4", "--positions", "0:3"], 2, ["alibi takes --distances"]),
+    (["table", "config.json", "--positions", "0:4", "--out", "rows.txt"], 2, [".npz or .npy"]),
+    (["rotate", "--config", "config.json", "--q", "q.npy", "--out-q", "o.npy"], 2,
+     ["--layout is required"]),
+    (["rotate", "--config", "config.json", "--layout", "btdh", "--q", "q.npy", "--out-q", "o.npy"],
+     2, ["'btdh'", "did you mean bthd?"]),
+    (["rotate", "--config", "config.json", "--layout", "bthd", "--q", "q.npy"], 2,
+     ["--q and --out-q must be given together"]),
+    (["rotate", "--config", "config.json", "--layout", "bthd", "--q", "broken.json", "--out-q",
+      "o.npy"], 3, ["must begin with \\x93NUMPY", "numpy.save()"]),
+    (["rotate", "--config", "config.json", "--layout", "thd", "--q", "q.npy", "--out-q", "o.npy"],
+     2, ["[tokens, heads, features] of --layout", "got [1, 3, 4, 16]"]),
+    (["bias", "t6", "--rows", "0:2", "--cols", "0:2"], 2, ["'t6'", "did you mean t5?"]),
+    (["plot", "wavelengts"], 2, ["'wavelengts'", "did you mean wavelengths?"]),
+    (["plot", "decay", "-o", "decay.pdf"], 2, [".svg or .png", "decay.pdf"]),
+    (["models", "serch", "llama"], 2, ["'serch'", "did you mean search?"]),
+    (["models", "show", "llama"], 2, ["'llama'", "the nearest names"]),
+    (["encode", "--like", "transfomer", "--dim", "8", "--positions", "0:4"], 2,
+     ["'transfomer'", "did you mean transformer?"]),
+    (["claims", "99"], 2, ["1 to", "`rotary claims`", "'99'"]),
+    (["report", "config.json"], 2, ["--out is required"]),
+    (["bench", "atention"], 2, ["'atention'", "did you mean attention?"]),
+    (["completions", "bsh"], 2, ["'bsh'", "did you mean bash?"]),
+]
+
+
+class MistakesTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.write_config(LLAMA)
+        (self.path / "empty").mkdir()
+        (self.path / "model.gguf").write_bytes(b"GGUF\x03\0\0\0" + bytes(16))
+        (self.path / "model.safetensors").write_bytes(b"\x10" + bytes(7) + b'{"a": 1}')
+        (self.path / "broken.json").write_text('{"model_type": "llama",}')
+        np.save(self.path / "q.npy", np.ones((1, 3, 4, 16), np.float32))
+
+    def test_mistakes(self):
+        self.assertGreaterEqual(len(MISTAKES), 30)
+        for arguments, code, parts in MISTAKES:
+            with self.subTest(arguments=arguments):
+                before = self.contents()
+                result = self.run_tool(*arguments)
+                message = result.stderr.decode()
+                self.assertEqual(result.returncode, code, message)
+                self.assertEqual(result.stdout, b"")
+                for part in parts:
+                    self.assertIn(part, message)
+                self.assertEqual(self.contents(), before)
+
+
+class NamesOfModelsTest(ToolTest):
+    def test_a_card_is_found_in_any_case_and_by_its_id(self):
+        expected = self.run_ok("inspect", "qwen2.5-7b")
+        self.assertEqual(self.run_ok("inspect", "Qwen2.5-7B"), expected)
+        result = self.run_tool("inspect", "Qwen/Qwen2.5-7B")
+        self.assertEqual(result.stdout.decode(), expected)
+        self.assertIn("is read as the model card qwen2.5-7b", result.stderr.decode())
+
+    def test_a_folder_is_read_as_its_config(self):
+        (self.path / "model").mkdir()
+        self.write_config(LLAMA, "model/config.json")
+        self.assertEqual(self.run_ok("inspect", "model"),
+                         self.run_ok("inspect", "model/config.json"))
+
+    def test_a_file_wins(self):
+        (self.path / "Qwen").mkdir()
+        self.write_config(LLAMA, "Qwen/Qwen2.5-7B")
+        document = json.loads(self.run_ok("inspect", "Qwen/Qwen2.5-7B", "--json"))
+        self.assertEqual(document["model_type"], "llama")
+
+
+class ColourTest(ToolTest):
+    def test_only_where_it_is_asked_for(self):
+        self.write_config(LLAMA)
+        for arguments in (["help", "inspect"], ["help", "inspect", "--color", "never"]):
+            self.assertNotIn("\x1b", self.run_ok(*arguments))
+        text = self.run_ok("help", "inspect", "--color", "always")
+        self.assertIn("\x1b[1mExamples:\x1b[0m\n", text)
+        self.assertIn('{"schema_version"', self.run_ok("inspect", "config.json", "--json",
+                                                       "--color", "always"))
+        self.assert_fails(2, ["auto, always, never"], "inspect", "config.json", "--color", "red")
+
+    def test_a_terminal_has_colours_unless_it_is_told_not_to(self):
+        def on_terminal(**environment):
+            controller, terminal = pty.openpty()
+            result = self.run_tool("help", "inspect", stdout=terminal, environment=environment)
+            os.close(terminal)
+            text = os.read(controller, 1 << 16)
+            os.close(controller)
+            self.assertEqual(result.returncode, 0)
+            return text
+
+        self.assertIn(b"\x1b[1m", on_terminal(TERM="xterm", NO_COLOR=""))
+        self.assertNotIn(b"\x1b", on_terminal(TERM="xterm", NO_COLOR="1"))
+        self.assertNotIn(b"\x1b", on_terminal(TERM="dumb", NO_COLOR=""))
