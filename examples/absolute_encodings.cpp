@@ -20,7 +20,7 @@ rotary::TokensView tokens_of(std::vector<float>& values, const rotary::TokenExte
   return {values.data(), rotary::DType::f32, extents, strides_btd(extents)};
 }
 
-// The weight of an Embedding: [rows, dim]. Row r is filled with r + start, to be recognised.
+// The weight of an Embedding: [rows, dim]. Row r holds r + start, so that output shows the row.
 struct Table {
   std::vector<float> values;
   Table(std::int64_t rows, float start) {
@@ -89,7 +89,7 @@ rotary::Status vit() {
     return rotary::add_learned(
         view, view, {table.view(), {.indices = rotary::ConsecutivePositions{.tokens = tokens}}});
   };
-  // A table that is too short is refused, not clamped; nothing has been written then.
+  // A table that is too short is refused, not clamped, and nothing is written.
   if (const auto refused = add_rows_of(trained); !refused)
     std::printf("vit, without it: %s\n", refused.error().message.c_str());
   if (auto status = add_rows_of(larger); !status) return status;

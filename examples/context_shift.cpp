@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A full context: the oldest tokens but the first few are dropped from the KV cache and the keys of
-// the others are turned on to their new places, first in one stretch, then in pages.
+// A full context: drops the oldest tokens, except the first few, from the KV cache and rotates the
+// other keys to their new positions, first in one piece, then in pages.
 // Run: context_shift
 #include <algorithm>
 #include <array>
@@ -60,7 +60,7 @@ int main() {
   if (auto status = rotate(cached, cached, *all); !status) return report(status.error().message);
   const std::vector<float> full = cache;
 
-  // In one stretch. The rotations are made once and serve the caches of all layers.
+  // In one piece. The rotations are made once and serve the caches of all layers.
   constexpr std::int64_t moved = context - kept - dropped;
   const auto back = make_shift(at(kept + dropped, moved), at(kept, moved));
   if (!back) return report(back.error().message);
@@ -70,7 +70,7 @@ int main() {
   }
   cache.erase(cache.begin() + kept * token_size, cache.begin() + (kept + dropped) * token_size);
 
-  // The expected keys: the same tokens, rotated where they stand now.
+  // The expected keys: the same tokens, rotated at their new positions.
   std::vector<float> fresh = projected;
   fresh.erase(fresh.begin() + kept * token_size, fresh.begin() + (kept + dropped) * token_size);
   const auto now = make_rotations(*frequencies, at(0, kept + moved).positions);

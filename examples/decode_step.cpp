@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decode loop of a server: sequences at different positions, bf16, no allocation in a step.
+// Rotates q and k in a server's decode loop: sequences at different positions, bf16, no allocation
+// in a step.
 // Run: decode_step
 #include <array>
 #include <bit>

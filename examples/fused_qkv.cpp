@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// q and k rotated in place inside a fused [B, T, H + 2 Hkv, D] projection; v is not touched.
+// Rotates q and k in place inside a fused [B, T, H + 2 Hkv, D] projection and leaves v untouched.
 // Run: fused_qkv
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotating with the rows of another engine's cos/sin cache, and what their float32 angles cost.
+// Rotates with the rows of another engine's cos/sin cache and shows what their float32 angles cost.
 // Run: other_engines_rows
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ std::vector<float> cache_rows(std::size_t first) {
   return rows;
 }
 
-// <R(p) q, R(p + 7) k> of q = k = 1: the same wherever p is, if the rows are right.
+// <R(p) q, R(p + 7) k> for q = k = 1: the same for every p if the rows are right.
 double score(const rotary::Rotations& rotations) {
   std::vector<float> q(tokens * dim, 1.0F);  // [1, tokens, 1 head, dim]
   const rotary::HeadsView view{q.data(), rotary::DType::f32, {1, tokens, 1, dim}, {0, dim, dim}};

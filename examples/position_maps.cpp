@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Position maps: where a model trained on 4096 tokens sees keys of a longer text, and attention
-// under one of them. Run: position_maps
+// Position maps: at which distances a model trained on 4096 tokens sees the keys of a longer text,
+// and attention under one of the maps. Run: position_maps
 #include "rotary/position_maps.hpp"
 
 #include <cstdio>

@@ -63,7 +63,7 @@ void show(const char* name, Vector (*encode)(std::int64_t)) {
               shortest_step, longest_step);
 }
 
-// The farthest that M(Δ) p(t) is from p(t + Δ): 0 but for rounding.
+// The largest distance between M(Δ) p(t) and p(t + Δ): 0 except for rounding.
 double error_of_the_map(std::int64_t by) {
   double farthest = 0;
   for (std::int64_t t = 0; t < 4096; ++t) {
@@ -83,7 +83,7 @@ int main() {
   show("plain number", plain_number);
   show("binary digits", binary_digits);
   show("sinusoidal", sinusoidal);
-  // 7 and 8 are neighbours, 0 and 8 are not: of their digits it is the other way around.
+  // 7 and 8 are neighbours, 0 and 8 are not, but the binary digits of 0 and 8 are closer.
   std::printf("digits of 7 and 8 differ by %.3f, of 0 and 8 by %.3f\n",
               distance(binary_digits(7), binary_digits(8)),
               distance(binary_digits(0), binary_digits(8)));

@@ -37,7 +37,7 @@ int main() {
     }
   }
 
-  // A fast attention needs 2 N - 1 numbers of a bias that depends on the distance alone.
+  // For a bias that depends on the distance alone, fast attention needs only 2 N - 1 numbers.
   std::vector<float> distances(heads * 31);
   const auto row = fill_distances(view(distances, {.heads = 8, .queries = 1, .keys = 31}), alibi,
                                   /*first_distance=*/-15);
@@ -45,8 +45,7 @@ int main() {
   std::printf("alibi, head 0: distance -15 %.4f, -1 %.4f, 0 %.4f\n", distances[0], distances[14],
               distances[15]);
 
-  // T5: the table is a view of the model's weights, its gradient a sum over all that met in a
-  // bucket.
+  // T5: the table is a view of the model's weights. Its gradient sums over all pairs of a bucket.
   std::vector<float> table(heads * 32, 0.5F);
   const rotary::RelativeBias t5 = rotary::T5Bias{
       .buckets = {.buckets = 32, .max_distance = 128, .direction = rotary::T5Direction::causal},

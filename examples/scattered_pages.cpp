@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A context shift in a paged cache: the first 4 tokens stay, 100 are dropped, and the others move
-// to the slots of their new positions, turned on the way. Pages of 16 slots lie anywhere in the
-// pool; 100 is no multiple of 16, so tokens change their place within a page as well.
+// A context shift in a paged cache: keeps the first 4 tokens, drops 100, and moves the others to
+// the slots of their new positions, rotating them on the way. Pages of 16 slots lie anywhere in the
+// pool. 100 is no multiple of 16, so tokens change their slot within a page as well.
 // Run: scattered_pages
 #include <algorithm>
 #include <cmath>
@@ -38,8 +38,8 @@ rotary::HeadsView part(PagedKeys& keys, std::int64_t position, std::int64_t toke
           .strides = strides_bthd(page_extents)};
 }
 
-// One distance under one set of frequencies is one row, whatever the positions; rotations are for
-// a number of tokens all the same.
+// Shifts for 0 to page_size tokens. They depend on the distance alone, so one of each length serves
+// all positions.
 rotary::Result<std::vector<rotary::Rotations>> shifts(const rotary::Frequencies& frequencies) {
   std::vector<rotary::Rotations> of_tokens;
   for (std::int64_t tokens = 0; tokens <= page_size; ++tokens) {
@@ -52,7 +52,7 @@ rotary::Result<std::vector<rotary::Rotations>> shifts(const rotary::Frequencies&
   return of_tokens;
 }
 
-// In order, so that no key is overwritten before it has moved. The values move by a copy.
+// Moves keys in order, so that none is overwritten before it has moved. Values would be copied.
 rotary::Status drop_tokens(PagedKeys& keys, const std::vector<rotary::Rotations>& of_tokens) {
   for (std::int64_t to = kept; to + dropped < context;) {
     const std::int64_t from = to + dropped;
@@ -94,7 +94,7 @@ rotary::Status run() {
   if (!of_tokens) return of_tokens.error();
   if (auto status = drop_tokens(keys, *of_tokens); !status) return status;
 
-  // A cache that has never seen the dropped tokens would hold this.
+  // The keys of a cache without the dropped tokens.
   PagedKeys expected{.pool = std::vector<float>(keys.pool.size()), .block_table = keys.block_table};
   if (auto status = fill(expected, *frequencies, 0, 0, kept); !status) return status;
   if (auto status = fill(expected, *frequencies, dropped, kept, context - dropped); !status) {

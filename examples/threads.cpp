@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packed documents, each with positions from 0, rotated by a pool of threads: the same bits as one.
+// Rotates packed documents, each with positions from 0, by a pool of threads: the bits are those of
+// one thread.
 // Run: threads
 #include "rotary/threads.hpp"
 
