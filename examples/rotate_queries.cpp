@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a model's config.json to rotated queries and keys. Run: rotate_queries
-// models/llama-3.1-8b.json
+// From a model's config.json to rotated queries and keys.
+// Run: rotate_queries models/llama-3.1-8b.json
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -9,10 +9,32 @@
 
 #include "rotary/rotary.hpp"
 
+namespace {
+
+using rotary::HeadsView, rotary::ConsecutivePositions;
+
+// Rotates q and k in place as the model's config says, their first token at position `first`.
+rotary::Status rotate_queries(const std::string& config, HeadsView q, HeadsView k,
+                              std::int64_t first) {
+  const auto model = rotary::resolve(config);  // pairing, base, scaling rule of each layer
+  if (!model) return model.error();            // the config says something not understood
+  for (const auto& warning : model->warnings) std::fprintf(stderr, "%s\n", warning.c_str());
+  if (model->rotary.empty()) return rotary::Error{.message = "this model does not rotate"};
+  // Most models have one embedding for all layers; Gemma 3 has two: model->layers says which.
+  const auto frequencies = make_frequencies(model->rotary.front().spec);  // once for a model
+  if (!frequencies) return frequencies.error();
+  const ConsecutivePositions positions{.first = first, .tokens = q.extents.tokens};
+  const auto rotations = make_rotations(*frequencies, positions);  // once for all layers
+  if (!rotations) return rotations.error();
+  return rotate_qk(q, k, *rotations);
+}
+
 int report(const std::string& message) {
   std::fprintf(stderr, "%s\n", message.c_str());
   return 1;
 }
+
+}  // namespace
 
 int main(int argc, char** argv) {
   std::ifstream file(argc > 1 ? argv[1] : "models/llama-3.1-8b.json");
@@ -20,36 +42,14 @@ int main(int argc, char** argv) {
   config << file.rdbuf();
   if (!file) return report("cannot read the config");
 
-  // The meaning of the config: pairing, base, scaling rule. Refuses what it does not understand.
-  const auto model = rotary::resolve(config.str());
-  if (!model) return report(model.error().message);
-  for (const auto& warning : model->warnings) report("warning: " + warning);
-
-  // The embedding of layer 0; most models have one for all layers, Gemma 3 has two.
-  if (model->layers.empty()) return report("the config does not say how many layers there are");
-  const auto& spec = model->rotary[model->layers.front().rotary].spec;
-
-  // How fast each pair turns: once for a model.
-  const auto frequencies = rotary::make_frequencies(spec);
-  if (!frequencies) return report(frequencies.error().message);
-
-  // Where the tokens stand: once for a step, for q, k and all layers that share the embedding.
-  const auto rotations = rotary::make_rotations(
-      *frequencies, rotary::ConsecutivePositions{.first = 1000, .tokens = 2});
-  if (!rotations) return report(rotations.error().message);
-
   // [tokens, heads, head_dim], as a projection leaves them; 4 query heads share 1 key head here.
-  const rotary::Extents q_extents{.tokens = 2, .heads = 4, .features = spec.head_dim};
-  const rotary::Extents k_extents{.tokens = 2, .heads = 1, .features = spec.head_dim};
-  std::vector<float> q(static_cast<std::size_t>(q_extents.tokens * strides_bthd(q_extents).token),
-                       1.0F);
-  std::vector<float> k(static_cast<std::size_t>(k_extents.tokens * strides_bthd(k_extents).token),
-                       1.0F);
-  const auto status = rotary::rotate_qk(
-      {q.data(), rotary::DType::f32, q_extents, strides_bthd(q_extents)},
-      {k.data(), rotary::DType::f32, k_extents, strides_bthd(k_extents)}, *rotations);
+  const rotary::Extents q_extents{.tokens = 2, .heads = 4, .features = 128};
+  const rotary::Extents k_extents{.tokens = 2, .heads = 1, .features = 128};
+  std::vector<float> q(2 * 4 * 128, 1.0F), k(2 * 1 * 128, 1.0F);
+  const auto status = rotate_queries(
+      config.str(), {q.data(), rotary::DType::f32, q_extents, strides_bthd(q_extents)},
+      {k.data(), rotary::DType::f32, k_extents, strides_bthd(k_extents)}, 1000);
   if (!status) return report(status.error().message);
-
   std::printf("k of token 0, at position 1000: %f, %f, %f, …\n", static_cast<double>(k[0]),
               static_cast<double>(k[1]), static_cast<double>(k[2]));
 }

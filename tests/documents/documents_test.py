@@ -3,8 +3,10 @@
 """What the documents show is what the programs do.
 
 A ```console block holds commands after "$ " and their exact output; each is run in the repository
-with the built tool on PATH. A ```cpp block is an example program, word for word; the build compiles
-it and its own test runs it. docs/guide.md has a test of its own, guide_test.py.
+with the built tool and the example programs on PATH. A ```cpp block is an example program, word for
+word, or in README.md a part of one; the build compiles it and its own test runs it. A program in
+docs/how-to/ stands above a console block that runs it. docs/guide.md has a test of its own,
+guide_test.py.
 Usage: documents_test.py REPOSITORY DIRECTORY_OF_THE_TOOL
 """
 
@@ -32,6 +34,14 @@ def blocks(language):
         for match in FENCE.finditer(document.read_text(encoding="utf-8")):
             if match.group(1) == language:
                 yield document.relative_to(repository), match.group(2)
+
+
+def example_programs():
+    """Names and texts, without the licence line."""
+    return {
+        path.name: path.read_text(encoding="utf-8").partition("\n")[2]
+        for path in (repository / "examples").glob("*.cpp")
+    }
 
 
 def commands(block):
@@ -62,16 +72,33 @@ class Documents(unittest.TestCase):
         self.assertGreater(seen, 0, "README.md must show the tool")
 
     def test_cpp_blocks_are_example_programs(self):
-        programs = {
-            path.read_text(encoding="utf-8").partition("\n")[2]  # without the licence line
-            for path in (repository / "examples").glob("*.cpp")
-        }
+        programs = example_programs().values()
         seen = 0
         for document, block in blocks("cpp"):
             with self.subTest(document=str(document)):
-                self.assertIn(block, programs, "a cpp block must be a program of examples/")
+                found = block in programs
+                if document.name == "README.md":
+                    found = any(f"\n\n{block}\n" in program for program in programs)
+                first = block.partition("\n")[0]
+                self.assertTrue(found, f"must be, as in examples/, the program '{first}'")
                 seen += 1
         self.assertGreater(seen, 0, "README.md must show the library")
+
+    def test_how_tos_run_the_programs_that_they_show(self):
+        names = {program: name for name, program in example_programs().items()}
+        for name in ("kv-cache", "attend", "decode"):
+            text = (repository / f"docs/how-to/{name}.md").read_text(encoding="utf-8")
+            fences = FENCE.findall(text)
+            shown = [i for i, (language, block) in enumerate(fences) if block in names]
+            with self.subTest(page=name):
+                self.assertTrue(shown, "the page must show a program of examples/")
+            for i in shown:
+                program = names[fences[i][1]]
+                with self.subTest(page=name, program=program):
+                    self.assertIn(program, text.partition("```cpp")[0], "named above its source")
+                    language, block = fences[i + 1]
+                    self.assertEqual(language, "console", "the next block must run the program")
+                    self.assertTrue(block.startswith(f"$ {program.removesuffix('.cpp')}\n"))
 
     def test_the_index_names_every_document(self):
         index = (repository / "docs/README.md").read_text(encoding="utf-8")

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of the documents, between markers, written from a report."""
+"""Writes the tables of docs/peers.md, between markers, from a report."""
 
 import tables
+
 
 def markers(topic):
     return f"<!-- {topic}: begin -->", f"<!-- {topic}: end -->"
 
 
 BEGIN, END = MARKERS = markers("peers")
-DOCUMENTS = {"README.md": tables.summary, "docs/peers.md": tables.details}
+DOCUMENTS = {"docs/peers.md": tables.details}
 
 
 class MarkerError(ValueError):
-    """A document that does not say where its table stands."""
+    """A document lacks the markers of its table."""
 
 
 def update(root, report):

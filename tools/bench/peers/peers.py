@@ -5,7 +5,7 @@
     ./dev bench --peers                      set up, measure, print, keep build/peers/peers.json
     ./dev bench --peers --threads 2          the same with two threads for everyone
     ./dev bench --peers --from peers.json    print a run that was kept, without measuring
-    ./dev bench --peers --update             also write the tables of README.md and docs/peers.md
+    ./dev bench --peers --update             also write the table of docs/peers.md
 """
 
 import argparse
@@ -36,7 +36,7 @@ def main():
 
 def show(report, options):
     if options.markdown:
-        print(tables.summary(report))
+        print(tables.details(report))
     else:
         print(tables.text(report), goals.text(report), sep="\n")
     if options.update:
@@ -57,9 +57,10 @@ def parsed(words):
                         metavar="FILE", help="where the report is kept, default: build/peers")
     parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE",
                         help="a report that was kept, instead of a measurement")
-    parser.add_argument("--markdown", action="store_true", help="the table of README.md alone")
+    parser.add_argument("--markdown", action="store_true",
+                        help="print the table of docs/peers.md alone")
     parser.add_argument("--update", action="store_true",
-                        help="write the tables between markers in README.md and docs/peers.md")
+                        help="write the table between markers in docs/peers.md")
     return parser.parse_args(words)
 
 

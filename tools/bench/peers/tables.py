@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report as text for a terminal and as the tables of README.md and docs/peers.md."""
+"""A report as text for a terminal and as the table of docs/peers.md."""
 
 import ratios
 
@@ -66,24 +66,6 @@ def provenance(report):
             f"({rotary['commit'] or 'no commit'}, {rotary['instruction_set']}), {peers}.")
 
 
-def summary(report):
-    """For README.md: our time, and how many times as long each peer takes."""
-    tokens = numbers_of_tokens(report)
-    lines = table_head(["dtype", ""], tokens)
-    for entries in series(report):
-        first = entries[0]
-        kind = (first["peer"], first["place"], first["rows"])
-        if kind == ("rotary", "in_place", "in_each_call"):
-            name, entry = f"**rotary {first['form']}**, ns (× in-place scale)", our_cell
-        elif first["peer"] not in ("rotary", "scale"):
-            name, entry = peer_name(first), ratio_cell
-        else:
-            continue
-        cells = {each["tokens"]: entry(report, each) for each in entries}
-        lines.append(row([first["dtype"], name, *(cells.get(n, "") for n in tokens)]))
-    return "\n".join(lines + ["", provenance(report)])
-
-
 def details(report):
     """For docs/peers.md: every time, with both ratios and the largest error that was verified."""
     tokens = numbers_of_tokens(report)
@@ -101,10 +83,6 @@ def our_cell(report, result):
     return f"{result['ns_per_token']:.0f} ({figure(ratios.to_scale(report, result))})"
 
 
-def ratio_cell(report, result):
-    return figure(ratios.to_ours(report, result)) + " ×"
-
-
 def detail_cell(report, result):
     times = f"{result['ns_per_token']:.0f}"
     if result["peer"] == "scale":
@@ -115,11 +93,6 @@ def detail_cell(report, result):
     if result["place"] != "in_place":
         both.append(figure(ratios.to_ours_alike(report, result)))
     return f"{times} [{', '.join(both)}]"
-
-
-def peer_name(result):
-    place = f", {PLACES[result['place']]}" if result["peer"] == "ggml" else ""
-    return f"{NAMES[result['peer']]} {result['form']}{place}"
 
 
 def detail_name(result):
