@@ -47,7 +47,6 @@ std::string_view subcommand(const CommandFacts& command) {
   return name.substr(std::min(name.size(), std::string_view("rotary ").size()));
 }
 
-// zsh reads it, too, by its own bashcompinit.
 std::string bash_function(std::span<const CommandFacts> commands,
                           std::span<const std::string_view> cards) {
   std::string text = fmt::format(
@@ -78,6 +77,71 @@ std::string bash_function(std::span<const CommandFacts> commands,
          "    COMPREPLY+=($(compgen -f -- \"$word\"))\n"
          "  return 0\n"
          "}\n";
+}
+
+// Within the brackets of a specification of _arguments.
+std::string zsh_text(std::string_view text) {
+  std::string result;
+  for (const char each : text) {
+    if (each == '[' || each == ']' || each == ':') result += '\\';
+    result += each;
+  }
+  return single_quoted(result);
+}
+
+std::string zsh_option(const OptionFacts& option) {
+  std::string line = "        ";
+  if (option.names.size() > 1) {
+    line += fmt::format("'({})'{{{}}}", fmt::join(option.names, " "), fmt::join(option.names, ","));
+  } else {
+    line += (option.repeated ? "'*'" : "") + option.names.front();
+  }
+  line += fmt::format("'[{}]", zsh_text(option.help));
+  const std::string choices = choices_of(option);
+  if (!choices.empty()) {
+    line += fmt::format(":value:({})", choices);
+  } else if (!option.value.empty()) {
+    line += fmt::format(":{}:_files", zsh_text(option.value));
+  }
+  return line + "' \\\n";
+}
+
+std::string zsh_script(std::span<const CommandFacts> commands,
+                       std::span<const std::string_view> cards) {
+  std::string names;
+  std::string cases;
+  for (const CommandFacts& command : commands) {
+    const std::string_view name = subcommand(command);
+    if (name.empty()) {
+      for (const Command* each : command.commands) {
+        names += fmt::format("    '{}:{}'\n", each->name, zsh_text(each->summary));
+      }
+      continue;
+    }
+    cases += fmt::format("    '{}')\n      _arguments -s \\\n", name);
+    for (const OptionFacts& option : command.options) cases += zsh_option(option);
+    std::string others = takes_config(command) ? "$cards" : "";
+    for (const Command* each : command.commands) others += fmt::format(" {}", each->name);
+    cases += fmt::format("        '*: :{{_files; compadd -- {}}}' ;;\n", others);
+  }
+  return fmt::format(
+      "#compdef rotary\n"
+      "_rotary() {{\n"
+      "  local -a commands=(\n{}  )\n"
+      "  local -a cards=({})\n"
+      "  if (( CURRENT == 2 )); then\n"
+      "    _describe command commands\n"
+      "    return\n"
+      "  fi\n"
+      "  shift words; (( CURRENT-- ))\n"
+      "  local command=$words[1]\n"
+      "  if [[ $command == bench && $words[2] == attention && $CURRENT -gt 2 ]]; then\n"
+      "    command='bench attention'; shift words; (( CURRENT-- ))\n"
+      "  fi\n"
+      "  case $command in\n{}  esac\n"
+      "}}\n"
+      "if [[ $funcstack[1] == _rotary ]]; then _rotary \"$@\"; else compdef _rotary rotary; fi\n",
+      names, fmt::join(cards, " "), cases);
 }
 
 std::string fish_option(std::string_view condition, const OptionFacts& option) {
@@ -122,8 +186,7 @@ std::string completions(Shell shell, std::span<const CommandFacts> commands,
     case Shell::bash:
       return bash_function(commands, cards) + "complete -o filenames -F _rotary rotary\n";
     case Shell::zsh:
-      return "#compdef rotary\nautoload -U +X bashcompinit && bashcompinit\n" +
-             bash_function(commands, cards) + "complete -o filenames -F _rotary rotary\n";
+      return zsh_script(commands, cards);
     case Shell::fish:
       return fish_script(commands, cards);
   }
