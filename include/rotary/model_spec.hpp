@@ -17,8 +17,28 @@
 #include "rotary/query_temperature.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
+#include "rotary/sinusoidal.hpp"
 
 namespace rotary {
+
+// Where a value comes from.
+enum class Origin : std::int32_t {
+  stated = 1,         // a key of the config, or an override of it
+  asked = 2,          // ResolveOptions
+  class_default = 3,  // the config lacks the key: what the model's configuration class then has
+  family = 4,         // no key says it: the code of the model's family
+  rule = 5,           // computed from other keys, or the default of a scaling rule
+};
+
+// "stated", "asked", "class_default", "family", "rule".
+[[nodiscard]] ROTARY_API std::string_view to_string(Origin origin) noexcept;
+
+// Where one value of a model comes from.
+struct ValueSource {
+  std::string_view value;  // the name of a member, or of a parameter of the scaling rule
+  Origin origin = Origin::stated;
+  std::string key = {};  // that states it, or that would; for rule, those it is computed from
+};
 
 // One rotary embedding of a model; layers share it.
 struct ModelRotary {
@@ -34,6 +54,10 @@ struct ModelRotary {
   // the three positions are equal and the spec is complete; other positions are not supported yet.
   std::vector<std::int64_t> sections = {};
   std::optional<std::int64_t> trained_context_tokens;  // max_position_embeddings
+  // head_dim, rotary_dim, base, pairing, sense, rounding, rope_type and the rule's parameters,
+  // nope_head_dim, softmax_factor, sections and trained_context_tokens: those that apply, each
+  // once.
+  std::vector<ValueSource> sources = {};
 };
 
 // How a layer uses positions.
@@ -57,12 +81,29 @@ struct ModelLayer {
   QueryTemperature query_temperature = NoTemperature{};
 };
 
+// The encoder of a model whose encoder and decoder have different encodings (Whisper); of others,
+// ModelSpec::layers says all.
+struct ModelEncoder {
+  LayerEncoding encoding = LayerEncoding::sinusoidal;
+  std::int64_t layers = 0;
+  SinusoidalSpec sinusoidal;
+  std::optional<std::int64_t> positions;  // rows of the table: max_source_positions
+  std::vector<ValueSource> sources = {};  // layers, dim, positions; sinusoidal: base and spacing
+};
+
 // The positions part of a config, resolved.
 struct ModelSpec {
   std::string model_type;             // empty when the config has none
   std::vector<ModelRotary> rotary;    // empty when no layer rotates
   std::vector<ModelLayer> layers;     // empty when the config does not say how many
   std::vector<std::string> warnings;  // legal, but suspicious: a person should look at it
+  // The object of the config that was read, "text_config" or "thinker_config.text_config"; empty:
+  // the config itself.
+  std::string config_part;
+  std::optional<ModelEncoder> encoder;  // layers are then the decoder's
+  // model_type, layers (their number), encoding, layer_types (what tells layers apart) and
+  // query_temperature: those that apply, each once.
+  std::vector<ValueSource> sources;
 };
 
 // Sets one key of the config. key: dots lead into objects ("rope_scaling.factor"). value: JSON

@@ -63,6 +63,13 @@ struct Describe<SinusoidalSpacing> {
                                              NamedEnumerator{SinusoidalSpacing::ends, "ends"}};
 };
 template <>
+struct Describe<Origin> {
+  static constexpr std::array enumerators = {
+      NamedEnumerator{Origin::stated, "stated"}, NamedEnumerator{Origin::asked, "asked"},
+      NamedEnumerator{Origin::class_default, "class_default"},
+      NamedEnumerator{Origin::family, "family"}, NamedEnumerator{Origin::rule, "rule"}};
+};
+template <>
 struct Describe<LayerEncoding> {
   static constexpr std::array enumerators = {
       NamedEnumerator{LayerEncoding::rotary, "rotary"},

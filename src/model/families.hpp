@@ -171,6 +171,14 @@ struct ConfigKeys {
   std::string_view head_dim = "head_dim";
 };
 
+// A sinusoidal encoder of a model whose decoder has another encoding.
+struct EncoderForm {
+  SinusoidalSpec (*sinusoidal)(std::int64_t dim);
+  std::string_view layers_key = "encoder_layers";
+  std::string_view positions_key = "max_source_positions";
+  std::int64_t positions = 0;  // if the config gives none
+};
+
 // GPT-2's names.
 inline constexpr ConfigKeys gpt_keys = {
     .hidden_size = "n_embd", .heads = "n_head", .layers = "n_layer", .positions = "n_positions"};
@@ -180,6 +188,7 @@ struct Family {
   std::string_view model_type = {};  // empty: unknown_family()
   LayerEncoding encoding = LayerEncoding::rotary;
   EncodingReader read_encoding = nullptr;  // null: always `encoding`
+  std::string_view encoding_key = {};      // that read_encoding reads
   Pairing pairing = Pairing::half;
   PairingSwitch pairing_switch = {};
   BaseForm base = {};
@@ -190,8 +199,10 @@ struct Family {
   RopeForm rope = {};
   LayerForm layers = {};
   ConfigKeys keys = {};
-  std::string_view note = {};    // what is unusual, for people
-  std::string_view source = {};  // folder in transformers/models; absent: model_type
+  std::int64_t trained_context = 0;         // if the config gives none; 0: then it is not known
+  std::optional<EncoderForm> encoder = {};  // if it differs from the decoder, which the row is of
+  std::string_view note = {};               // what is unusual, for people
+  std::string_view source = {};             // folder in transformers/models; absent: model_type
 };
 
 // Null if the family is unknown.

@@ -153,27 +153,37 @@ LayerTypes from_pattern(Reader& config, const LayerPattern& pattern, std::int64_
   return types;
 }
 
-LayerTypes find_types(Reader& config, const Family& family, std::optional<std::int64_t> layers) {
+LayerTypes find_types(Reader& config, const Family& family, std::optional<std::int64_t> layers,
+                      Sources& sources) {
+  const auto is_stated = [&](std::string_view key) {
+    if (config.find(key) == nullptr) return false;
+    note(sources, "layer_types", Origin::stated, key);
+    return true;
+  };
   for (const std::string_view key : {"layer_types", "layers_block_type"}) {
-    if (const Json* const list = config.find(key)) return from_list(config, key, *list);
+    if (is_stated(key)) return from_list(config, key, *config.find(key));
   }
   for (const NumberedTypes& each : numbered) {
-    if (config.find(each.key) != nullptr) return from_numbers(config, each);
+    if (is_stated(each.key)) return from_numbers(config, each);
   }
-  if (config.find("hybrid_override_pattern") != nullptr) return from_letters(config);
+  if (is_stated("hybrid_override_pattern")) return from_letters(config);
   if (!layers) return {};
   for (const IndexedType& each : indexed) {
-    if (config.find(each.key) != nullptr) return from_indices(config, each, *layers);
+    if (is_stated(each.key)) return from_indices(config, each, *layers);
   }
-  if (config.find("attn_layer_period") != nullptr) return from_period(config, *layers);
-  return from_pattern(config, family.layers.pattern, *layers);
+  if (is_stated("attn_layer_period")) return from_period(config, *layers);
+  const LayerPattern& pattern = family.layers.pattern;
+  if (pattern.interval != all_alike && !is_stated(pattern.interval_key)) {
+    note(sources, "layer_types", Origin::class_default, "layer_types");
+  }
+  return from_pattern(config, pattern, *layers);
 }
 
 }  // namespace
 
 std::vector<std::string> read_layer_types(Reader& config, const Family& family,
-                                          std::optional<std::int64_t> layers) {
-  LayerTypes types = find_types(config, family, layers);
+                                          std::optional<std::int64_t> layers, Sources& sources) {
+  LayerTypes types = find_types(config, family, layers, sources);
   // Layers that predict several tokens at once may follow those of the model.
   const bool may_be_longer = family.rope.labels != RopeLabels::layer_types;
   const auto count = static_cast<std::int64_t>(types.size());

@@ -10,6 +10,7 @@
 
 #include "model/families.hpp"
 #include "model/json/reader.hpp"
+#include "model/sources.hpp"
 
 namespace rotary {
 
@@ -17,9 +18,10 @@ namespace rotary {
 inline constexpr std::string_view cross_attention = "cross_attention";
 
 // One entry for each layer: from the config's list under any of its names, else from the family's
-// pattern; empty if neither exists. layers: the number of layers in the config.
+// pattern; empty if neither exists. layers: the number of layers in the config. Notes which it was.
 [[nodiscard]] std::vector<std::string> read_layer_types(Reader& config, const Family& family,
-                                                        std::optional<std::int64_t> layers);
+                                                        std::optional<std::int64_t> layers,
+                                                        Sources& sources);
 
 // Whether a layer of this type has attention: all types but convolutions, feed-forward layers and
 // recurrent token mixers.

@@ -2,6 +2,7 @@
 #include "model/model_config.hpp"
 
 #include <string_view>
+#include <utility>
 
 #include "model/layer_types.hpp"
 #include "model/rope/rope_keys.hpp"
@@ -17,6 +18,10 @@ std::string_view present(const Reader& config, std::string_view own, std::string
 void read_encoding(Reader& config, ModelConfig& result) {
   const Family& family = result.family;
   if (family.read_encoding != nullptr) result.encoding = family.read_encoding(config);
+  const bool has_key = !family.encoding_key.empty();
+  note(result.model_sources, "encoding",
+       has_key ? stated_if(config.find(family.encoding_key) != nullptr) : Origin::family,
+       family.encoding_key);
   // Other encodings have no use for these keys.
   if (result.encoding == LayerEncoding::rotary) check_rope_keys(config, family);
 }
@@ -29,16 +34,19 @@ void read_layers(Reader& config, ModelConfig& result) {
     return;
   }
   result.layers = layers;
-  result.layer_types = read_layer_types(config, result.family, layers);
-  if (!layers && !result.layer_types.empty())
+  if (layers) note(result.model_sources, "layers", Origin::stated, key);
+  result.layer_types = read_layer_types(config, result.family, layers, result.model_sources);
+  if (!layers && !result.layer_types.empty()) {
     result.layers = static_cast<std::int64_t>(result.layer_types.size());
+    note(result.model_sources, "layers", Origin::rule, "layer_types");
+  }
   if (!result.layers && result.encoding != LayerEncoding::rotary) {
     config.malformed(key, " must be given, got none");
   }
 }
 
 // Hidden size / heads (times HeadForm::multiple). The quotient must be whole.
-std::int64_t divide_heads(Reader& config, const Family& family) {
+std::int64_t divide_heads(Reader& config, const Family& family, Sources& sources) {
   const auto size_key = present(config, family.keys.hidden_size, ConfigKeys().hidden_size);
   const auto heads_key = present(config, family.keys.heads, ConfigKeys().heads);
   const auto hidden_size = config.integer(size_key);
@@ -61,6 +69,7 @@ std::int64_t divide_heads(Reader& config, const Family& family) {
                      *hidden_size, " and ", *heads);
     return 0;
   }
+  note(sources, "head_dim", Origin::rule, message(size_key, " / ", heads_key));
   return *hidden_size / *heads * family.head.multiple;
 }
 
@@ -68,21 +77,29 @@ std::int64_t divide_heads(Reader& config, const Family& family) {
 void read_latent_dims(Reader& config, const LatentAttention& usual, ModelConfig& result) {
   result.head_dim = config.integer("qk_rope_head_dim").value_or(usual.rope_dim);
   result.nope_head_dim = config.integer("qk_nope_head_dim").value_or(usual.nope_dim);
+  for (const auto& [value, key] :
+       {std::pair<std::string_view, std::string_view>{"head_dim", "qk_rope_head_dim"},
+        {"nope_head_dim", "qk_nope_head_dim"}}) {
+    note(result.rotary_sources, value, stated_if(config.find(key) != nullptr), key);
+  }
   if (result.nope_head_dim < 0) {
     config.malformed("qk_nope_head_dim must be >= 0, got ", result.nope_head_dim);
   }
 }
 
-std::int64_t read_own_head_dim(Reader& config, const Family& family) {
+std::int64_t read_own_head_dim(Reader& config, const Family& family, Sources& sources) {
   const auto key = present(config, family.keys.head_dim, ConfigKeys().head_dim);
   const auto head_dim = config.integer(key);
-  if (head_dim && family.head.reads_dim) return *head_dim;
-  if (family.head.dim != 0 && !config.has(key)) return family.head.dim;
+  const bool is_of_class = !head_dim && family.head.dim != 0 && !config.has(key);
+  if ((head_dim && family.head.reads_dim) || is_of_class) {
+    note(sources, "head_dim", stated_if(head_dim.has_value()), key);
+    return head_dim.value_or(family.head.dim);
+  }
   if (head_dim) {
     config.warn("head_dim is ignored: the family ", family.model_type, " divides ",
                 family.keys.hidden_size, " by ", family.keys.heads);
   }
-  return divide_heads(config, family);
+  return divide_heads(config, family, sources);
 }
 
 void read_head_dim(Reader& config, ModelConfig& result) {
@@ -92,10 +109,12 @@ void read_head_dim(Reader& config, ModelConfig& result) {
     read_latent_dims(config, *head.latent, result);
     return;
   }
-  result.head_dim = read_own_head_dim(config, result.family);
+  result.head_dim = read_own_head_dim(config, result.family, result.rotary_sources);
   result.full_head_dim = result.head_dim;
   if (head.full_dim_key.empty()) return;
-  result.full_head_dim = config.integer(head.full_dim_key).value_or(head.full_dim);
+  const auto given = config.integer(head.full_dim_key);
+  result.full_head_dim = given.value_or(head.full_dim);
+  note(result.full_head_sources, "head_dim", stated_if(given.has_value()), head.full_dim_key);
 }
 
 // The value of the first of two keys that is present.
@@ -115,6 +134,13 @@ void read_lengths(Reader& config, ModelConfig& result) {
   result.max_position_embeddings = config.integer(key);
   if (result.max_position_embeddings.value_or(1) < 1) {
     config.malformed(key, " must be >= 1, got ", *result.max_position_embeddings);
+  }
+  const bool is_given = result.max_position_embeddings.has_value();
+  if (!is_given && result.family.trained_context != 0) {
+    result.max_position_embeddings = result.family.trained_context;
+  }
+  if (result.max_position_embeddings) {
+    note(result.rotary_sources, "trained_context_tokens", stated_if(is_given), key);
   }
   result.original_max_position_embeddings = config.integer("original_max_position_embeddings");
 }
@@ -139,8 +165,11 @@ void read_base(Reader& config, ModelConfig& result) {
       family.rope.labels == RopeLabels::per_layer_lists && given != nullptr && given->is_array();
   if (!is_beside || is_list || family.rope.labels == RopeLabels::main_and_compress) return;
   auto object = config.object(base.object);
-  result.rope_theta = read_either(object ? *object : config, base.key, base.other_key);
+  Reader& reader = object ? *object : config;
+  result.rope_theta = read_either(reader, base.key, base.other_key);
+  result.base_key = reader.find(base.key) != nullptr ? base.key : base.other_key;
   if (const auto ratio = config.number(base.ratio_key)) {
+    if (!result.rope_theta) result.base_key = base.ratio_key;
     result.rope_theta = result.rope_theta.value_or(base.otherwise.value_or(0)) * *ratio;
   }
 }
@@ -149,18 +178,23 @@ void read_fraction(Reader& config, ModelConfig& result) {
   const Family& family = result.family;
   if (!family.rope.is_read) return;
   result.partial_rotary_factor = read_either(config, family.part.key, family.part.other_key);
+  result.fraction_key =
+      config.find(family.part.key) != nullptr ? family.part.key : family.part.other_key;
   if (family.rope.labels != RopeLabels::main_and_compress || result.partial_rotary_factor) return;
   if (const auto turning = config.integer("qk_rope_head_dim")) {
     result.partial_rotary_factor =
         static_cast<double>(*turning) / static_cast<double>(result.head_dim);
+    result.fraction_key = "qk_rope_head_dim";
   }
 }
 
 void read_pairing(Reader& config, ModelConfig& result) {
   const PairingSwitch& pairing = result.family.pairing_switch;
-  if (const auto interleaves = config.boolean(pairing.key)) {
-    result.pairing = *interleaves ? pairing.if_true : Pairing::half;
-  }
+  const auto interleaves = config.boolean(pairing.key);
+  if (interleaves) result.pairing = *interleaves ? pairing.if_true : Pairing::half;
+  const bool is_switched = !pairing.key.empty();
+  note(result.rotary_sources, "pairing",
+       is_switched ? stated_if(interleaves.has_value()) : Origin::family, pairing.key);
 }
 
 void read_layout(Reader& config, ModelConfig& result) {

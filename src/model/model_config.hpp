@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/families.hpp"
 #include "model/json/reader.hpp"
 #include "model/rope/rope_layout.hpp"
+#include "model/sources.hpp"
 
 namespace rotary {
 
@@ -28,10 +30,15 @@ struct ModelConfig {
   std::optional<std::int64_t> max_position_embeddings = {};
   std::optional<std::int64_t> original_max_position_embeddings = {};
   std::optional<double> rope_theta = {};
+  std::string_view base_key = {};  // that states it
   std::optional<double> partial_rotary_factor = {};
+  std::string_view fraction_key = {};  // that states it
   std::optional<std::int64_t> rotary_dim = {};
   std::vector<std::string> layer_types = {};  // one per layer, if known
   RopeLayout layout = {};                     // rotary models only
+  Sources rotary_sources = {};                // of what all of a model's embeddings share
+  Sources full_head_sources = {};             // instead, of full_head_dim
+  Sources model_sources = {};                 // of ModelSpec
 };
 
 // Errors: unknown keys that speak of rope or rotary. Warnings: known ones that the family does not

@@ -19,6 +19,7 @@
 #include "model/json/reader.hpp"
 #include "model/model_config.hpp"
 #include "model/rope/rope_keys.hpp"
+#include "model/sources.hpp"
 #include "rotary/frequencies.hpp"
 
 namespace rotary {
@@ -53,6 +54,7 @@ struct Params {
   std::int64_t nope_head_dim = 0;
   std::int64_t layers = 0;
   std::optional<std::int64_t> trained_context_tokens = {};
+  Sources sources = {};
 };
 
 void read_sizes(Params& params) {
@@ -70,6 +72,8 @@ void read_sizes(Params& params) {
     return;
   }
   params.spec.head_dim = head_dim ? *head_dim : dim / heads;
+  note(params.sources, "head_dim", head_dim ? Origin::stated : Origin::rule,
+       head_dim ? "head_dim" : "dim / n_heads");
 }
 
 // Meta's code, not the file, holds Llama 3.1's 8, 1, 4, 8192 and Llama 4 Scout's 16, 1, 1, 8192.
@@ -90,6 +94,11 @@ void read_meta_scaling(Params& params) {
                                       .low_freq_factor = 1,
                                       .high_freq_factor = high.value_or(llama4 ? 1 : 4),
                                       .original_context_tokens = 8192};
+  note(params.sources, "rope_type", Origin::stated, "use_scaled_rope");
+  note(params.sources, "factor", stated_if(factor.has_value()), "rope_scaling_factor");
+  note(params.sources, "high_freq_factor", stated_if(high.has_value()), "rope_high_freq_factor");
+  note(params.sources, "low_freq_factor", Origin::family);
+  note(params.sources, "original_max_position_embeddings", Origin::family);
   if (llama4 || factor) return;
   params.reader.warn(
       "use_scaled_rope stands for factor 8, as in Meta's code; the Hugging Face configs of Llama "
@@ -98,6 +107,7 @@ void read_meta_scaling(Params& params) {
 
 void read_meta_base(Params& params) {
   const auto theta = params.reader.number("rope_theta");
+  note(params.sources, "base", stated_if(theta.has_value()), "rope_theta");
   if (theta) {
     params.spec.base = *theta;
     return;
@@ -125,6 +135,12 @@ void read_nope_layers(Params& params, ModelSpec& model) {
                             interval_tokens);
   }
   if (params.reader.failed() || !interval) return;
+  note(model.sources, "layer_types", Origin::stated, "nope_layer_interval");
+  if (tuned) {
+    const bool is_given =
+        has_any(params.reader, {"floor_scale"}) && has_any(params.reader, {"attn_scale"});
+    note(model.sources, "query_temperature", stated_if(is_given), "attn_scale, floor_scale");
+  }
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     if ((i + 1) % static_cast<std::size_t>(*interval) != 0) continue;
     model.layers[i].encoding = LayerEncoding::none;
@@ -146,12 +162,27 @@ void read_mistral_scaling(Params& params) {
   rule.original_context_tokens = yarn->required_integer("original_max_position_embeddings");
   rule.beta_fast = yarn->number("beta").value_or(rule.beta_fast);
   rule.beta_slow = yarn->number("alpha").value_or(rule.beta_slow);
+  note(params.sources, "rope_type", Origin::stated, "yarn");
+  note(params.sources, "factor", Origin::stated, "factor");
+  note(params.sources, "original_max_position_embeddings", Origin::stated,
+       "original_max_position_embeddings");
+  note(params.sources, "beta_fast", yarn->find("beta") != nullptr ? Origin::stated : Origin::rule,
+       "beta");
+  note(params.sources, "beta_slow", yarn->find("alpha") != nullptr ? Origin::stated : Origin::rule,
+       "alpha");
+  note(params.sources, "ramp", Origin::rule);
   const bool scaled = yarn->boolean("apply_scale").value_or(true);
   refuse_other_keys(*yarn);
   // With latent attention the growth is in the softmax scale instead, squared.
   const bool latent = params.nope_head_dim > 0;
-  if (!scaled || latent) rule.attention_factor = 1;
-  if (scaled && latent) params.softmax_factor = std::pow(yarn_growth(rule.factor), 2);
+  if (!scaled || latent) {
+    rule.attention_factor = 1;
+    note(params.sources, "attention_factor", Origin::rule, "apply_scale");
+  }
+  if (scaled && latent) {
+    params.softmax_factor = std::pow(yarn_growth(rule.factor), 2);
+    note(params.sources, "softmax_factor", Origin::rule, "factor");
+  }
   params.spec.scaling = rule;
 }
 
@@ -168,6 +199,8 @@ void read_mistral_latent_attention(Params& params) {
   }
   params.nope_head_dim = *nope;
   params.spec.head_dim = *turning;
+  note(params.sources, "head_dim", Origin::stated, "qk_rope_head_dim");
+  note(params.sources, "nope_head_dim", Origin::stated, "qk_nope_head_dim");
 }
 
 void read_mistral_temperature(Params& params, ModelSpec& model) {
@@ -179,10 +212,12 @@ void read_mistral_temperature(Params& params, ModelSpec& model) {
       .offset = 0};
   refuse_other_keys(*scaling);
   for (ModelLayer& layer : model.layers) layer.query_temperature = rule;
+  note(model.sources, "query_temperature", Origin::stated, "llama_4_scaling");
 }
 
 void read_mistral_base(Params& params) {
   const auto theta = params.reader.number("rope_theta");
+  note(params.sources, "base", Origin::stated, "rope_theta");
   if (theta) {
     params.spec.base = *theta;
     return;
@@ -199,7 +234,9 @@ void read_context(Params& params) {
     if (tokens && *tokens < 1) {
       params.reader.malformed(key, " must be >= 1, got ", *tokens);
     }
-    if (tokens && !params.trained_context_tokens) params.trained_context_tokens = tokens;
+    if (!tokens || params.trained_context_tokens) continue;
+    params.trained_context_tokens = tokens;
+    note(params.sources, "trained_context_tokens", Origin::stated, key);
   }
 }
 
@@ -252,7 +289,8 @@ void finish(const Params& params, const ResolveOptions& options, ModelSpec& mode
                           .softmax_factor = params.softmax_factor,
                           .nope_head_dim = params.nope_head_dim,
                           .sections = {},
-                          .trained_context_tokens = params.trained_context_tokens});
+                          .trained_context_tokens = params.trained_context_tokens,
+                          .sources = params.sources});
 }
 
 }  // namespace
@@ -274,11 +312,18 @@ ModelSpec resolve_params_json(const Reader& config, const ResolveOptions& option
     params.reader.warn("pairing ", to_string(*options.pairing),
                        " as asked, although the weights beside a params.json have interleaved");
   }
+  note(params.sources, "pairing", options.pairing ? Origin::asked : Origin::family);
+  for (const std::string_view value : {"rotary_dim", "sense", "rounding"}) {
+    note(params.sources, value, Origin::family);
+  }
+  note(params.sources, "rope_type", Origin::class_default);
   refuse_other_rope_keys(params);
   refuse_keys_of_others(params);
   read_sizes(params);
   read_context(params);
   ModelSpec model;
+  note(model.sources, "encoding", Origin::family);
+  note(model.sources, "layers", Origin::stated, "n_layers");
   if (!config.failed()) model.layers.resize(static_cast<std::size_t>(params.layers));
   if (is_meta(config)) {
     read_meta_base(params);

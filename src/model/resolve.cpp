@@ -36,8 +36,9 @@ void refuse_unknown_family(LanguageConfig& config) {
 
 // A pairing in the options overrides the family and its config.
 void override_pairing(const ResolveOptions& options, ModelConfig& config) {
-  if (!options.pairing || *options.pairing == config.pairing) return;
-  if (config.encoding != LayerEncoding::rotary) return;
+  if (!options.pairing || config.encoding != LayerEncoding::rotary) return;
+  note(config.rotary_sources, "pairing", Origin::asked);
+  if (*options.pairing == config.pairing) return;
   if (!config.family.model_type.empty()) {
     config.reader.findings().warn("pairing ", to_string(*options.pairing),
                                   " as asked, although the family ", config.family.model_type,
@@ -80,12 +81,18 @@ ModelSpec resolve_config(const Reader& reader, const ResolveOptions& options) {
   LanguageConfig language = find_language_config(reader);
   if (reader.failed()) return model;
   model.model_type = language.model_type;
+  const std::string_view path = language.reader.path();
+  model.config_part = path.substr(0, path.size() - (path.empty() ? 0 : 1));
   const Family* const known = find_family(language.family);
   if (known == nullptr && !options.pairing) refuse_unknown_family(language);
   if (reader.failed()) return model;
   ModelConfig config =
       read_model_config(language.reader, known == nullptr ? unknown_family() : *known);
   override_pairing(options, config);
+  if (!model.model_type.empty()) {
+    note(config.model_sources, "model_type", language.origin, "model_type");
+  }
+  model.sources = std::move(config.model_sources);
   if (!reader.failed()) resolve_rotaries(config, options, model);
   if (!reader.failed()) resolve_layers(config, model);
   if (!reader.failed()) check_use_dynamic_ntk(config, options);
@@ -115,6 +122,8 @@ Status check_options(const ResolveOptions& options) {
 }  // namespace
 
 std::string_view to_string(LayerEncoding encoding) noexcept { return name_or_unknown(encoding); }
+
+std::string_view to_string(Origin origin) noexcept { return name_or_unknown(origin); }
 
 Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& options) noexcept {
   return guarded([&]() -> Result<ModelSpec> {

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "base/message.hpp"
 #include "model/layer_types.hpp"
 
 namespace rotary {
@@ -60,7 +63,12 @@ Rotates by_window(const ModelConfig& config) {
   return rotates;
 }
 
-Rotates rotating_layers(const ModelConfig& config) {
+// Notes the list that says which layers rotate, if it decides more than layer_types does.
+void note_list(const ModelConfig& config, std::string_view key, Sources& sources) {
+  note(sources, "layer_types", stated_if(config.reader.find(key) != nullptr), key);
+}
+
+Rotates rotating_layers(const ModelConfig& config, Sources& sources) {
   Rotates all(static_cast<std::size_t>(*config.layers), true);
   switch (config.family.layers.rotating) {
     case RotaryLayers::all:
@@ -70,8 +78,10 @@ Rotates rotating_layers(const ModelConfig& config) {
     case RotaryLayers::sliding_if_windowed:
       return config.reader.is_null("sliding_window") ? all : by_window(config);
     case RotaryLayers::no_rope_layers:
+      note_list(config, "no_rope_layers", sources);
       return by_no_rope_layers(config);
     case RotaryLayers::layer_rope_theta:
+      note_list(config, "layer_rope_theta", sources);
       return by_base(config);
   }
   return all;
@@ -135,19 +145,32 @@ struct Temperatures {
   QueryTemperature others;
 };
 
-Temperatures read_temperatures(const ModelConfig& config) {
+Temperatures read_temperatures(const ModelConfig& config, Sources& sources) {
   Temperatures read;
+  const auto note_keys = [&](Origin origin, std::string_view key) {
+    if (!std::holds_alternative<NoTemperature>(read.others) ||
+        !std::holds_alternative<NoTemperature>(read.rotating)) {
+      note(sources, "query_temperature", origin, key);
+    }
+  };
   switch (config.family.layers.temperature) {
     case TemperatureKeys::none:
       return read;
     case TemperatureKeys::llama4:
       read.others = temperature_of_llama4(config.reader);
+      for (const std::string_view key : {"attn_scale", "floor_scale", "attn_temperature_tuning"}) {
+        const bool is_given = config.reader.find(key) != nullptr;
+        note_keys(stated_if(is_given), key);
+        if (!is_given) break;
+      }
       return read;
     case TemperatureKeys::llama_4_scaling_beta:
       read.rotating = temperature_of_beta(config);
+      note_keys(config.layout.ropes.front().origin, "llama_4_scaling_beta");
       break;
     case TemperatureKeys::use_logn_attn:
       read.rotating = temperature_of_logn(config.reader);
+      note_keys(Origin::stated, "use_logn_attn");
       break;
   }
   read.others = read.rotating;
@@ -162,10 +185,42 @@ bool is_cross_attention(const ModelConfig& config, std::size_t layer) {
   return layer < config.layer_types.size() && config.layer_types[layer] == cross_attention;
 }
 
+void resolve_encoder(const ModelConfig& config, ModelSpec& model) {
+  if (!config.family.encoder) return;
+  const EncoderForm& form = *config.family.encoder;
+  Reader& reader = config.reader;
+  const auto layers = reader.integer(form.layers_key);
+  const std::string_view dim_key = config.family.keys.hidden_size;
+  const auto dim = reader.integer(dim_key);
+  if (!layers || !dim) {
+    reader.warn(layers ? dim_key : form.layers_key,
+                " is absent, so the encoder's sinusoids are not shown");
+    return;
+  }
+  const auto positions = reader.integer(form.positions_key);
+  if (*layers < 1 || *layers > max_layers || positions.value_or(1) < 1) {
+    reader.malformed(form.layers_key, " must be in 1..", max_layers, " and ", form.positions_key,
+                     " >= 1, got ", *layers, " and ", text_or_none(positions));
+  }
+  ModelEncoder encoder{.layers = *layers,
+                       .sinusoidal = form.sinusoidal(*dim),
+                       .positions = positions.value_or(form.positions)};
+  if (const auto table = make_sinusoidal(encoder.sinusoidal); !table) {
+    reader.findings().fail(
+        blamed(ErrorCode::malformed_input, message("config (", dim_key, "): "), table.error()));
+  }
+  note(encoder.sources, "layers", Origin::stated, form.layers_key);
+  note(encoder.sources, "dim", Origin::stated, dim_key);
+  note(encoder.sources, "positions", stated_if(positions.has_value()), form.positions_key);
+  note(encoder.sources, "sinusoidal", Origin::family);
+  model.encoder = std::move(encoder);
+}
+
 }  // namespace
 
 void resolve_layers(const ModelConfig& config, ModelSpec& model) {
   const Family& family = config.family;
+  resolve_encoder(config, model);
   if (!config.layers) {
     config.reader.warn(family.keys.layers, " is absent, so no layers are listed",
                        family.note.empty() ? "" : "; of this family: ", family.note);
@@ -173,8 +228,9 @@ void resolve_layers(const ModelConfig& config, ModelSpec& model) {
   }
   model.layers.resize(static_cast<std::size_t>(*config.layers), ModelLayer{});
   const bool is_rotary = config.encoding == LayerEncoding::rotary;
-  const Rotates rotates = is_rotary ? rotating_layers(config) : Rotates();
-  const Temperatures temperatures = is_rotary ? read_temperatures(config) : Temperatures();
+  const Rotates rotates = is_rotary ? rotating_layers(config, model.sources) : Rotates();
+  const Temperatures temperatures =
+      is_rotary ? read_temperatures(config, model.sources) : Temperatures();
   const auto& ropes = config.layout.of_layer;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     ModelLayer& layer = model.layers[i];

@@ -117,8 +117,12 @@ bool has_own_language_model(const Wrapper& wrapper) {
 }
 
 LanguageConfig language_config(Reader config, std::string_view assumed_type) {
-  const std::string type = config.text("model_type").value_or(std::string(assumed_type));
-  return {.reader = std::move(config), .model_type = type, .family = type};
+  const auto given = config.text("model_type");
+  const std::string type = given.value_or(std::string(assumed_type));
+  return {.reader = std::move(config),
+          .model_type = type,
+          .family = type,
+          .origin = given ? Origin::stated : Origin::family};
 }
 
 // The inner config if its model_type equals the outer one: Ministral 3 in MLC's list of models,

@@ -20,8 +20,9 @@ struct Wrapper {
 
 struct LanguageConfig {
   Reader reader;
-  std::string model_type;  // as in the config; empty if it has none
-  std::string family;      // as model_type, except for a wrapper in its flat form
+  std::string model_type;          // as in the config; empty if it has none
+  std::string family;              // as model_type, except for a wrapper in its flat form
+  Origin origin = Origin::stated;  // of model_type; family: the wrapper around it says so
 };
 
 // The config of the language model: the config itself, or the one inside its wrappers. A wrapper

@@ -58,6 +58,7 @@ std::string bits_of(const ModelSpec& model) {
     bits += bits_of(query_factor(layer.query_temperature, 100'003));
   }
   for (const std::string& warning : model.warnings) bits += warning;
+  if (model.encoder) bits += bits_of(model.encoder->sinusoidal.base.get());
   return bits;
 }
 

@@ -123,6 +123,8 @@ Calls values() {
                     [] { return to_string(LayerEncoding::none); }),
       without_sizes("rotary::to_string(rotary::Numerics)", "",
                     [] { return to_string(Numerics::ggml); }),
+      without_sizes("rotary::to_string(rotary::Origin)", "",
+                    [] { return to_string(Origin::class_default); }),
       without_sizes("rotary::to_string(rotary::Pairing)", "",
                     [] { return to_string(Pairing::half); }),
       without_sizes("rotary::to_string(rotary::Rounding)", "",
@@ -161,7 +163,11 @@ void add_corpora(Calls& calls) {
 
 Calls model_calls() {
   Calls calls = values();
-  for (const Config& config : configs()) {
+  std::vector<Config> all = configs();
+  all.push_back(
+      {"an encoder with sinusoids",
+       R"({"model_type": "whisper", "d_model": 384, "encoder_layers": 4, "decoder_layers": 4})"});
+  for (const Config& config : all) {
     calls.push_back(without_sizes("rotary::resolve(", config.what,
                                   [config] { return resolve(config.json, config.options); }));
   }

@@ -71,6 +71,7 @@ constexpr std::array layered_rows = {
            .note = "layer_rope_theta gives each layer its base; 0: does not rotate"},
     Family{.model_type = "granitemoehybrid",
            .read_encoding = rope_or_none,
+           .encoding_key = "position_embedding_type",
            .base = {10000},
            .layers = {.pattern = none_attends},
            .note = "rotates if position_embedding_type is rope; some layers have no attention"},
@@ -107,6 +108,7 @@ constexpr std::array layered_rows = {
     // zamba2/configuration_zamba2.py: a head has 2 * hidden_size / num_attention_heads features.
     Family{.model_type = "zamba2",
            .read_encoding = mem_rope_or_none,
+           .encoding_key = "use_mem_rope",
            .base = {10000},
            .head = {.multiple = 2},
            .layers = {.pattern = listed},

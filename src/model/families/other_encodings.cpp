@@ -18,8 +18,10 @@ constexpr Family encoded(std::string_view model_type, LayerEncoding encoding,
 
 // BERT and similar: position_embedding_type, where absolute means a learned vector.
 constexpr Family bert(std::string_view model_type) {
-  return {
-      .model_type = model_type, .encoding = LayerEncoding::learned, .read_encoding = absolute_only};
+  return {.model_type = model_type,
+          .encoding = LayerEncoding::learned,
+          .read_encoding = absolute_only,
+          .encoding_key = "position_embedding_type"};
 }
 
 constexpr std::array other_encodings_rows = {
@@ -27,10 +29,12 @@ constexpr std::array other_encodings_rows = {
     Family{.model_type = "mpt",
            .encoding = LayerEncoding::alibi,
            .read_encoding = mpt_encoding,
+           .encoding_key = "attn_config",
            .keys = {.hidden_size = "d_model", .heads = "n_heads", .layers = "n_layers"}},
     // falcon/modeling_falcon.py: the key alibi, false by default in its class.
     Family{.model_type = "falcon",
            .read_encoding = alibi_or_rotary,
+           .encoding_key = "alibi",
            .base = {10000},
            .keys = {.heads = "n_head", .layers = "n_layer"},
            .note = "alibi: true has linear biases instead"},
@@ -52,13 +56,16 @@ constexpr std::array other_encodings_rows = {
     Family{.model_type = "distilbert",
            .encoding = LayerEncoding::learned,
            .read_encoding = sinusoidal_or_learned,
+           .encoding_key = "sinusoidal_pos_embds",
            .keys = {.hidden_size = "dim", .heads = "n_heads", .layers = "n_layers"}},
     encoded("marian", LayerEncoding::sinusoidal, encoder_keys),
     encoded("pegasus", LayerEncoding::sinusoidal, encoder_keys),
-    // whisper/modeling_whisper.py: learned vectors in the decoder, fixed ones in the encoder.
+    // whisper/modeling_whisper.py: learned vectors in the decoder, fixed ones in the encoder, whose
+    // sinusoids() is of 1500 positions unless max_source_positions says another number.
     Family{.model_type = "whisper",
            .encoding = LayerEncoding::learned,
            .keys = {.hidden_size = "d_model", .layers = "decoder_layers"},
+           .encoder = EncoderForm{.sinusoidal = whisper_sinusoidal, .positions = 1500},
            .note = "its decoder; the encoder has sinusoidal vectors"},
     encoded("xglm", LayerEncoding::sinusoidal,
             {.hidden_size = "d_model", .heads = "attention_heads", .layers = "num_layers"}),
@@ -66,6 +73,7 @@ constexpr std::array other_encodings_rows = {
     // and k are float32, cos and sin are not. Queries are scaled before they are rotated.
     Family{.model_type = "esm",
            .read_encoding = rotary_or_learned,
+           .encoding_key = "position_embedding_type",
            .base = {10000},
            .rounding = Rounding::table,
            .note = "rotates if position_embedding_type is rotary, as in ESM-2"},

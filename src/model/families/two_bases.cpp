@@ -10,6 +10,8 @@ namespace {
 
 constexpr LayerPattern every_sixth_full = {.interval_key = "sliding_window_pattern", .interval = 6};
 
+// Trained contexts are those of Gemma3TextConfig, Gemma3nTextConfig, Gemma4TextConfig and its kin:
+// configs of Gemma leave out what their class says.
 constexpr Family gemma3(std::string_view model_type, std::string_view source) {
   return {.model_type = model_type,
           .head = {.dim = 256},
@@ -18,6 +20,7 @@ constexpr Family gemma3(std::string_view model_type, std::string_view source) {
                                          .sliding_key = "rope_local_base_freq",
                                          .sliding = 10000}},
           .layers = {.pattern = every_sixth_full},
+          .trained_context = 131072,
           .note = "sliding layers have the base 10000 and no scaling",
           .source = source};
 }
@@ -25,6 +28,7 @@ constexpr Family gemma3(std::string_view model_type, std::string_view source) {
 constexpr Family gemma3n() {
   Family family = gemma3("gemma3n_text", "gemma3n");
   family.layers.pattern = {.interval = 5};
+  family.trained_context = 32768;
   return family;
 }
 
@@ -49,12 +53,14 @@ constexpr std::string_view gemma4_rope =
         "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
                            "rope_theta": 1000000.0}})";
 
-constexpr Family gemma4(std::string_view model_type, std::string_view source) {
+constexpr Family gemma4(std::string_view model_type, std::int64_t trained_context,
+                        std::string_view source) {
   return {.model_type = model_type,
           .base = {10000},
           .head = {.dim = 256, .full_dim_key = "global_head_dim", .full_dim = 512},
           .rope = {.otherwise = gemma4_rope},
           .layers = {.pattern = every_sixth_full},
+          .trained_context = trained_context,
           .note = "full layers have heads of global_head_dim features",
           .source = source};
 }
@@ -90,9 +96,9 @@ constexpr std::array two_bases_rows = {
     gemma3n(),
     gemma3("t5gemma2_text", "t5gemma2"),
     gemma3("t5gemma2_decoder", "t5gemma2"),
-    gemma4("gemma4_text", "gemma4"),
-    gemma4("gemma4_unified_text", "gemma4_unified"),
-    gemma4("diffusion_gemma_text", "diffusion_gemma"),
+    gemma4("gemma4_text", 131072, "gemma4"),
+    gemma4("gemma4_unified_text", 262144, "gemma4_unified"),
+    gemma4("diffusion_gemma_text", 131072, "diffusion_gemma"),
     modernbert("modernbert", "modernbert"),
     modernbert("modernbert-decoder", "modernbert_decoder"),
     Family{.model_type = "olmo3",

@@ -5,7 +5,9 @@
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "base/message.hpp"
 #include "model/json/reader.hpp"
@@ -61,11 +63,17 @@ Dimension stand_in(const ModelConfig& config, std::int64_t rotary_dim,
 }
 
 Dimension rotary_dimension(const ModelConfig& config, const RopeParameters& rope,
-                           std::int64_t head_dim) {
+                           std::int64_t head_dim, const LayerTypeRope& layout, Sources& sources) {
   const RotatedPart& part = config.family.part;
-  if (rope.partial_rotary_factor_says == PartialRotaryFactor::is_of_the_rule)
+  note(sources, "rotary_dim", Origin::family);
+  if (rope.partial_rotary_factor_says == PartialRotaryFactor::is_of_the_rule) {
+    note(sources, "rotary_dim", Origin::rule, "rope_type");
     return {};  // the whole head
-  if (part.given_by == PartialRotary::dimension) return config.rotary_dim.value_or(part.rotary_dim);
+  }
+  if (part.given_by == PartialRotary::dimension) {
+    note(sources, "rotary_dim", stated_if(config.rotary_dim.has_value()), "rotary_dim");
+    return config.rotary_dim.value_or(part.rotary_dim);
+  }
   // An attribute of this name overrides the dictionary; any other only fills a gap in it.
   const bool overwrites = part.key == "partial_rotary_factor" && !config.layout.is_nested;
   const auto& first = overwrites ? config.partial_rotary_factor : rope.partial_rotary_factor;
@@ -76,7 +84,10 @@ Dimension rotary_dimension(const ModelConfig& config, const RopeParameters& rope
                        *rope.partial_rotary_factor, " of their own");
   }
   if (config.rotary_dim) {
-    if (const auto dimension = stand_in(config, *config.rotary_dim, given)) return dimension;
+    if (const auto dimension = stand_in(config, *config.rotary_dim, given)) {
+      note(sources, "rotary_dim", Origin::stated, "rotary_dim");
+      return dimension;
+    }
   }
   if (config.family.head.latent) {  // head_dim is already that of the rotated tensor
     const double cut =
@@ -93,18 +104,35 @@ Dimension rotary_dimension(const ModelConfig& config, const RopeParameters& rope
                        config.family.model_type, " turns the whole head when rope_type is default");
     return {};
   }
+  const bool is_beside = given && given == config.partial_rotary_factor;
+  if (given || part.given_by == PartialRotary::fraction) {
+    note(sources, "rotary_dim",
+         is_beside ? Origin::stated : layout.origin_of("partial_rotary_factor"),
+         is_beside ? config.fraction_key : part.key);
+  }
   return partial_dimension(given.value_or(part.fraction), head_dim, config);
 }
 
-double base_of(const ModelConfig& config, const RopeParameters& rope) {
+double base_of(const ModelConfig& config, const RopeParameters& rope, const LayerTypeRope& layout,
+               Sources& sources) {
   if (rope.rope_theta && config.rope_theta && *rope.rope_theta != *config.rope_theta &&
       !config.layout.is_nested) {
     config.reader.warn("rope_theta is given twice, ", *rope.rope_theta,
                        " with the rope parameters and ", *config.rope_theta,
                        " beside them; the former is used");
   }
-  for (const auto& given : {rope.rope_theta, config.rope_theta, config.family.base.otherwise}) {
-    if (given) return *given;
+  if (rope.rope_theta) {
+    note(sources, "base", layout.origin_of("rope_theta"), layout.base_key);
+    return *rope.rope_theta;
+  }
+  if (config.rope_theta) {
+    note(sources, "base", Origin::stated, config.base_key);
+    return *config.rope_theta;
+  }
+  if (config.family.base.otherwise) {
+    note(sources, "base", config.family.rope.is_read ? Origin::class_default : Origin::family,
+         config.family.rope.is_read ? config.family.base.key : "");
+    return *config.family.base.otherwise;
   }
   config.reader.malformed(
       "rope_theta must be given, because no default is known for this model_type; got none");
@@ -129,6 +157,52 @@ double softmax_factor(const ModelConfig& config, Reader& dictionary) {
     dictionary.malformed("mscale_all_dim must give a softmax factor > 0, got ", mscale);
   }
   return g * g;
+}
+
+// Notes where the parameters of a rule come from, under the names that configs have for them.
+struct ParameterSources {
+  const ModelConfig& config;
+  const LayerTypeRope& rope;
+  Sources& sources;
+
+  template <class Value>
+  void operator()(const ParameterFacts& facts, const Value& value) {
+    const std::string_view name = facts.name;
+    if constexpr (std::is_same_v<Value, std::optional<double>>) {
+      if (!value) return;
+    }
+    const std::string_view key = name == "ramp" ? "truncate" : name;
+    const Json* const found = rope.dictionary.find(key);
+    const bool is_beside = !config.layout.is_nested && config.reader.find(key) != nullptr &&
+                           (key == original || key == "partial_rotary_factor");
+    if (is_beside && !std::holds_alternative<DynamicNtkScaling>(scaling)) {
+      note(sources, name, Origin::stated, key);
+    } else if (found != nullptr && !found->is_null() && *found != Json(0.0)) {
+      note(sources, name, rope.origin_of(key), key);
+    } else {
+      note(sources, name, Origin::rule, computed_from(name));
+    }
+  }
+
+  [[nodiscard]] std::string_view computed_from(std::string_view name) const {
+    if (name == original) return config.family.keys.positions;
+    return name == "factor" ? "max_position_embeddings / original_max_position_embeddings" : "";
+  }
+
+  static constexpr std::string_view original = "original_max_position_embeddings";
+  const Scaling& scaling;
+};
+
+// Notes the rule of one embedding and what its family fixes.
+void note_rule(const ModelConfig& config, const LayerTypeRope& rope, const Scaling& scaling,
+               Sources& sources) {
+  const bool is_named =
+      rope.dictionary.find("rope_type") != nullptr || rope.dictionary.find("type") != nullptr;
+  note(sources, "rope_type", is_named ? rope.origin : Origin::class_default, "rope_type");
+  for_each_parameter(scaling, ParameterSources{config, rope, sources, scaling});
+  note(sources, "sense", Origin::family);
+  note(sources, "rounding", Origin::family);
+  if (!rope.sections.empty()) note(sources, "sections", rope.origin, "mrope_section");
 }
 
 void check_sections(const LayerTypeRope& rope, std::int64_t pairs, Reader& dictionary) {
@@ -173,11 +247,19 @@ std::optional<ModelRotary> resolve_rotary(const ModelConfig& config, const Layer
   Reader dictionary(rope.dictionary, rope.path, findings);
   const RopeParameters parameters = read_rope_parameters(dictionary, context_of(config));
   if (findings.failed()) return std::nullopt;
-  const double base = base_of(config, parameters);
-  const std::int64_t head_dim =
-      rope.layer_type == "full_attention" ? config.full_head_dim : config.head_dim;
-  const Dimension rotary_dim = rotary_dimension(config, parameters, head_dim);
+  Sources sources = config.rotary_sources;
+  sources.reserve(16);
+  const double base = base_of(config, parameters, rope, sources);
+  const bool is_full = rope.layer_type == "full_attention";
+  const std::int64_t head_dim = is_full ? config.full_head_dim : config.head_dim;
+  if (is_full && !config.full_head_sources.empty()) {
+    const ValueSource& full = config.full_head_sources.front();
+    note(sources, full.value, full.origin, full.key);
+  }
+  const Dimension rotary_dim = rotary_dimension(config, parameters, head_dim, rope, sources);
   const double softmax = softmax_factor(config, dictionary);
+  if (softmax != 1) note(sources, "softmax_factor", Origin::rule, "mscale_all_dim");
+  note_rule(config, rope, parameters.scaling, sources);
   const std::int64_t turning = rotary_dim.value_or(head_dim);
   const bool is_trailing = config.family.part.window == Window::trailing;
   // RotarySpec is named because g++ 12 destroys an unnamed one twice if a later member throws.
@@ -194,7 +276,8 @@ std::optional<ModelRotary> resolve_rotary(const ModelConfig& config, const Layer
                      .softmax_factor = softmax,
                      .nope_head_dim = config.nope_head_dim,
                      .sections = rope.sections,
-                     .trained_context_tokens = config.max_position_embeddings};
+                     .trained_context_tokens = config.max_position_embeddings,
+                     .sources = std::move(sources)};
   check_sections(rope, turning / 2, dictionary);
   if (!findings.failed()) check_spec(rotary.spec, config, options, dictionary);
   if (findings.failed()) return std::nullopt;

@@ -21,6 +21,7 @@ constexpr std::string_view sliding = "sliding_attention";
 struct Dictionary {
   Json json = Json(Json::Object());
   std::string path;  // "" if the config has none
+  Origin origin = Origin::stated;
 };
 
 // For classes that name the layer types themselves, so that a model may lack layers of a type.
@@ -69,7 +70,9 @@ Dictionary find_dictionary(Reader& config, const Family& family) {
   }
   config.warn("rope_parameters is absent; that of the family's class is used: ",
               shorten(parameters->text(), 200));
-  return {.json = *std::move(parameters), .path = message(config.path(), "rope_parameters.")};
+  return {.json = *std::move(parameters),
+          .path = message(config.path(), "rope_parameters."),
+          .origin = Origin::class_default};
 }
 
 LayerTypeRope labelled(std::string label, Json dictionary, const std::string& path) {
@@ -99,6 +102,7 @@ RopeLayout nested(const Dictionary& dictionary, const Family& family,
       return layout;
     }
     layout.ropes.push_back(labelled(key, value, dictionary.path));
+    layout.ropes.back().origin = dictionary.origin;
   }
   for (const std::string& label : labels) {
     const auto found = std::find_if(layout.ropes.begin(), layout.ropes.end(),
@@ -117,17 +121,21 @@ RopeLayout nested(const Dictionary& dictionary, const Family& family,
 }
 
 // Sets the dictionary's base, if it has none, to the one beside the dictionaries.
-void fill_base(Reader& config, std::string_view key, double otherwise, Json& dictionary) {
-  const double base = config.number(key).value_or(otherwise);
-  dictionary.object().try_emplace("rope_theta", base);
+void fill_base(Reader& config, std::string_view key, double otherwise, LayerTypeRope& rope) {
+  const auto base = config.number(key);
+  const bool is_new =
+      rope.dictionary.object().try_emplace("rope_theta", base.value_or(otherwise)).second;
+  if (!is_new) return;
+  rope.base_key = key;
+  if (!base) rope.assumed.emplace_back("rope_theta");
 }
 
 // Full and sliding layers with different bases: convert_rope_params_to_dict of Gemma 3 and similar.
 RopeLayout with_two_bases(Reader& config, const Family& family, Dictionary dictionary,
                           const std::vector<std::string>& types) {
   const TwoBases& bases = *family.rope.two_bases;
-  const Json unscaled(Json::Object{{"rope_type", Json("default")}});
-  Json full_rope = dictionary.json.size() == 0 ? unscaled : dictionary.json;
+  const Json unscaled = Json(Json::Object());
+  Json full_rope = dictionary.json;
   Json sliding_rope = bases.scaled == ScaledLayers::all ? full_rope : unscaled;
   if (is_nested(dictionary.json)) {
     const Json* const of_full = dictionary.json.find(full);
@@ -140,13 +148,16 @@ RopeLayout with_two_bases(Reader& config, const Family& family, Dictionary dicti
                            " as full ones; Transformers 5 gives them ", bases.sliding,
                            " when it reads a config of this form");
   }
-  fill_base(config, bases.full_key, bases.full, full_rope);
-  fill_base(config, bases.sliding_key, bases.sliding, sliding_rope);
   if (!is_nested(dictionary.json)) dictionary.json = Json(Json::Object());
   dictionary.json.object().insert_or_assign(std::string(full), std::move(full_rope));
   dictionary.json.object().insert_or_assign(std::string(sliding), std::move(sliding_rope));
   if (dictionary.path.empty()) dictionary.path = message(config.path(), "rope_parameters.");
-  return nested(dictionary, family, types, config.findings());
+  RopeLayout layout = nested(dictionary, family, types, config.findings());
+  for (LayerTypeRope& rope : layout.ropes) {
+    if (rope.layer_type == full) fill_base(config, bases.full_key, bases.full, rope);
+    if (rope.layer_type == sliding) fill_base(config, bases.sliding_key, bases.sliding, rope);
+  }
+  return layout;
 }
 
 // Moves the sections of positions by axes out of the dictionary.
@@ -208,7 +219,14 @@ RopeLayout lay_out(Reader& config, const Family& family, const std::vector<std::
   if (family.rope.labels == RopeLabels::main_and_compress) {
     Labelled labels = main_and_compress(config, dictionary.json, types);
     dictionary = {.json = std::move(labels.dictionaries), .path = expanded_path};
-    return nested(dictionary, family, labels.of_layer, config.findings());
+    RopeLayout layout = nested(dictionary, family, labels.of_layer, config.findings());
+    for (LayerTypeRope& rope : layout.ropes) {
+      if (labels.are_stated) break;
+      if (rope.layer_type == "compress") rope.base_key = "compress_rope_theta";
+      if (config.find(rope.base_key) == nullptr) rope.assumed.emplace_back("rope_theta");
+      if (labels.assumes_factor) rope.assumed.emplace_back("attention_factor");
+    }
+    return layout;
   }
   const std::string& path = dictionary.path.empty() ? config.path() : dictionary.path;
   if (family.layers.rotating == RotaryLayers::layer_rope_theta) {
@@ -223,8 +241,11 @@ RopeLayout lay_out(Reader& config, const Family& family, const std::vector<std::
                            "for each layer type");
   }
   RopeLayout layout;
-  layout.ropes.push_back(
-      {.layer_type = {}, .dictionary = std::move(dictionary.json), .path = path, .sections = {}});
+  layout.ropes.push_back({.layer_type = {},
+                          .dictionary = std::move(dictionary.json),
+                          .path = path,
+                          .sections = {},
+                          .origin = dictionary.origin});
   layout.of_layer.assign(types.size(), 0);
   return layout;
 }

@@ -3,9 +3,11 @@
 // all older forms to that of Transformers 5, in which each dictionary states its base.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/families.hpp"
@@ -15,11 +17,21 @@
 namespace rotary {
 
 struct LayerTypeRope {
-  std::optional<std::string> layer_type;  // absent: all layers
-  Json dictionary;                        // read by the rule; an object
-  std::string path;                       // as in ConfigObject
-  std::vector<std::int64_t> sections;     // mrope_section
-  double llama_4_scaling_beta = 0;        // 0: queries do not grow
+  std::optional<std::string> layer_type;       // absent: all layers
+  Json dictionary;                             // read by the rule; an object
+  std::string path;                            // as in ConfigObject
+  std::vector<std::int64_t> sections;          // mrope_section
+  double llama_4_scaling_beta = 0;             // 0: queries do not grow
+  Origin origin = Origin::stated;              // of the dictionary's keys
+  std::vector<std::string_view> assumed = {};  // those that are the class's in any case
+  std::string_view base_key = "rope_theta";    // that states the base
+
+  // Where the value of a key comes from, whether or not the key is there.
+  [[nodiscard]] Origin origin_of(std::string_view key) const {
+    const bool is_assumed = dictionary.find(key) == nullptr ||
+                            std::find(assumed.begin(), assumed.end(), key) != assumed.end();
+    return is_assumed ? Origin::class_default : origin;
+  }
 };
 
 struct RopeLayout {

@@ -57,7 +57,7 @@ Json expand_lists(Reader& config, const Json& dictionary,
         "none");
   }
   for (const std::string& type : layer_types) {
-    dictionaries.try_emplace(type, Json::Object{{"rope_type", Json("default")}});
+    dictionaries.try_emplace(type, Json::Object());
   }
   if (has_bases) spread(config, "rope_theta", "rope_theta", layer_types, dictionaries);
   spread(config, "partial_rotary_factors", "partial_rotary_factor", layer_types, dictionaries);
@@ -81,8 +81,11 @@ Labelled main_and_compress(Reader& config, const Json& dictionary,
     compress.insert_or_assign("rope_theta", Json(compress_base));
     const Json* type = dictionary.find("rope_type");
     if (type == nullptr) type = dictionary.find("type");
-    if (type != nullptr && *type == "yarn") compress.try_emplace("attention_factor", 1.0);
-    Json::Object main = {{"rope_type", Json("default")}, {"rope_theta", Json(base)}};
+    if (type != nullptr && *type == "yarn") {
+      labelled.assumes_factor = compress.try_emplace("attention_factor", 1.0).second;
+    }
+    labelled.are_stated = false;
+    Json::Object main = {{"rope_theta", Json(base)}};
     labelled.dictionaries = Json(
         Json::Object{{"main", Json(std::move(main))}, {"compress", Json(std::move(compress))}});
   }
@@ -117,7 +120,8 @@ RopeLayout layer_bases(Reader& config, const Json& dictionary, const std::string
     layout.ropes.push_back({.layer_type = std::move(label),
                             .dictionary = std::move(own),
                             .path = path,
-                            .sections = {}});
+                            .sections = {},
+                            .base_key = "layer_rope_theta"});
     layout.is_nested = true;
   }
   if (layout.ropes.empty()) {

@@ -19,6 +19,8 @@ namespace rotary {
 struct Labelled {
   Json dictionaries;
   std::vector<std::string> of_layer;  // label of each layer
+  bool are_stated = true;             // the config has them
+  bool assumes_factor = false;        // the class sets compress's attention_factor
 };
 
 // DeepSeek-V4: "main" for sliding layers, unscaled; "compress" for the others, with

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Notes where the values of a model come from, as they are read.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rotary/model_spec.hpp"
+
+namespace rotary {
+
+using Sources = std::vector<ValueSource>;
+
+// value: a string literal. The note replaces an earlier one about the same value.
+inline void note(Sources& sources, std::string_view value, Origin origin,
+                 std::string_view key = {}) {
+  const auto found = std::find_if(sources.begin(), sources.end(),
+                                  [&](const ValueSource& each) { return each.value == value; });
+  if (found == sources.end()) {
+    sources.push_back({.value = value, .origin = origin, .key = std::string(key)});
+  } else {
+    found->origin = origin;
+    found->key = key;
+  }
+}
+
+// For a value of the config, or else of the class.
+[[nodiscard]] inline Origin stated_if(bool is_given) {
+  return is_given ? Origin::stated : Origin::class_default;
+}
+
+}  // namespace rotary
