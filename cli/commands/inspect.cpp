@@ -3,32 +3,37 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "cli/arguments.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/layers_text.hpp"
-#include "cli/commands/rotary_text.hpp"
-#include "cli/commands/scaling_parameters.hpp"
+#include "cli/commands/model_text.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
-#include "cli/json_writer.hpp"
+#include "cli/json.hpp"
 #include "cli/model_input.hpp"
 #include "cli/model_options.hpp"
 #include "cli/printable.hpp"
 #include "cli/warning.hpp"
 #include "rotary/frequencies.hpp"
+#include "rotary/sinusoidal.hpp"
 
 namespace rotary::cli {
 namespace {
+
+constexpr std::size_t label_width = 18;
+constexpr std::size_t text_width = 64;  // of what follows the label
+constexpr std::size_t line_width = 88;
 
 struct Inspection {
   ModelSpec model;
@@ -55,15 +60,78 @@ Inspection inspect(const ModelOptions& options) {
   return inspection;
 }
 
-std::string line(std::string_view label, const std::string& text) {
-  return fmt::format("  {:<18}{}\n", label, text);
+// A mark that does not fit behind the text stands below it.
+std::string line(std::string_view label, std::string_view text, std::string_view mark = {}) {
+  const bool fits = label_width + 2 + text.size() + mark.size() <= line_width;
+  const std::string margin(fits ? 0 : label_width + 1, ' ');
+  return fmt::format("  {:<{}}{}{}{}{}\n", label, label_width, text, fits ? "" : "\n", margin,
+                     mark);
+}
+
+// "a, b, c" broken into lines behind the label.
+std::string wrapped(std::string_view label, const std::vector<std::string>& words) {
+  std::string text = fmt::format("  {:<{}}", label, label_width);
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string word = words[i] + (i + 1 < words.size() ? "," : "");
+    if (used != 0 && used + 1 + word.size() > text_width) {
+      text += fmt::format("\n{:{}}", "", label_width + 2);
+      used = 0;
+    }
+    if (used != 0) text += ' ';
+    text += word;
+    used += word.size() + (used == 0 ? 0 : 1);
+  }
+  return text + "\n";
+}
+
+// One paragraph for each kind of layer, with the layers of that kind; "" when all rotate alike and
+// no query grows, because then the embeddings say it all.
+std::string layers_text(const ModelSpec& model) {
+  std::vector<LayerGroup> groups = layer_groups(model);
+  const bool is_plain = groups.size() == 1 && groups.front().temperature.empty() &&
+                        groups.front().encoding == LayerEncoding::rotary;
+  if (groups.empty() || is_plain) return {};
+  std::string text = "\n";
+  for (LayerGroup& group : groups) {
+    group.runs.front() = (model.encoder ? "decoder layers " : "layers ") + group.runs.front();
+    group.runs.back() += groups.size() == 1 ? origin_mark(model.sources, {"encoding"})
+                                            : origin_mark(model.sources, {"layer_types"});
+    text += wrapped(group.kind, group.runs);
+    if (group.temperature.empty()) continue;
+    text += line("", group.temperature, origin_mark(model.sources, {"query_temperature"}));
+  }
+  return text;
+}
+
+std::string encoder_text(const ModelEncoder& encoder) {
+  const SinusoidalSpec& spec = encoder.sinusoidal;
+  const Sinusoidal table = value_or_fail(make_sinusoidal(spec), "config");
+  const auto mark = [&](std::string_view value) { return origin_mark(encoder.sources, {value}); };
+  std::string text = line("sinusoidal", fmt::format("encoder layers 0-{}", encoder.layers - 1));
+  const std::int64_t half = spec.dim / 2;
+  text += line("features",
+               fmt::format("{} of each token: {} sines, then {} cosines", spec.dim, half, half),
+               mark("sinusoidal"));
+  text += line("base", fmt::format("{}", spec.base.get()), mark("sinusoidal"));
+  text += line("spacing",
+               fmt::format("{}: angles of position x base^(-k / {}), k = 0 to {}",
+                           to_string(spec.spacing.get()), half - 1, half - 1),
+               mark("sinusoidal"));
+  text += line("wavelengths", wavelengths_text(table.inv_freq));
+  if (encoder.positions) {
+    text += line("positions", fmt::format("{}", *encoder.positions), mark("positions"));
+  }
+  return text;
 }
 
 // The rule, then its parameters, one a line.
-std::string rule_lines(const Scaling& scaling) {
-  std::string text = line("rule", std::string(rope_type(scaling)));
+std::string rule_lines(const ModelRotary& rotary) {
+  const Scaling& scaling = rotary.spec.scaling;
+  std::string text = line("rule", rope_type(scaling), origin_mark(rotary.sources, {"rope_type"}));
   for (const auto& [facts, value] : scaling_parameters(scaling)) {
-    text += line("", fmt::format("  {} = {}", facts.name, parameter_text(value)));
+    text += line("", fmt::format("  {} = {}", facts.name, parameter_text(value)),
+                 origin_mark(rotary.sources, {facts.name}));
   }
   return text;
 }
@@ -95,130 +163,183 @@ std::string pairs_table(const Frequencies& frequencies, std::optional<std::int64
   return text;
 }
 
-std::string rotary_text(const Inspection& inspection, std::size_t index) {
-  const ModelRotary& rotary = inspection.model.rotary[index];
-  const Frequencies& frequencies = inspection.frequencies[index];
-  const HeadWindow& window = frequencies.window;
-  std::string text;
-  if (rotary.layer_type) {
-    text += fmt::format("\n{}: {}\n", printable(*rotary.layer_type),
-                        layers_with_rotary(inspection.model, index));
+// "contexts of 1 to 4096 tokens".
+std::string contexts_text(const ContextRange& contexts) {
+  if (contexts.first == contexts.last) {
+    return fmt::format("a context of {} tokens alone", contexts.first);
   }
-  text += '\n';
-  text += line("pairing", fmt::format("{}: {}", to_string(window.pairing), pairing_text(window)));
+  if (contexts.last == ContextRange{}.last) {
+    return fmt::format("contexts of {} tokens and more", contexts.first);
+  }
+  return fmt::format("contexts of {} to {} tokens", contexts.first, contexts.last);
+}
+
+// What the spec says.
+std::string spec_lines(const ModelRotary& rotary, const HeadWindow& window) {
+  const auto mark = [&](std::initializer_list<std::string_view> values) {
+    return origin_mark(rotary.sources, values);
+  };
+  std::string text = line("pairing", to_string(window.pairing), mark({"pairing"}));
+  text += line("", "  " + pairing_text(window));
   if (rotary.spec.sense == Sense::negative) {
-    text += line("sense", "negative: pairs turn by -position x |inv_freq|");
+    text += line("sense", "negative: pairs turn by -position x |inv_freq|", mark({"sense"}));
   }
-  text += line("features", window_text(window, rotary.nope_head_dim));
+  text += line("head_dim", fmt::format("{}", window.head_dim), mark({"head_dim"}));
+  text += line("features", window_text(window, rotary.nope_head_dim),
+               mark({"rotary_dim", "nope_head_dim"}));
   if (!rotary.sections.empty()) {
-    text += line("sections", fmt::format("{} pairs for the axes of an image; one number in text",
-                                         fmt::join(rotary.sections, ", ")));
+    text += line("sections",
+                 fmt::format("{} pairs for the axes of an image; one number in text",
+                             fmt::join(rotary.sections, ", ")),
+                 mark({"sections"}));
   }
-  text += line("base", fmt::format("{}", rotary.spec.base.get()));
-  text += rule_lines(rotary.spec.scaling);
-  if (rotary.spec.numerics != Numerics::exact) {
-    text += line("numerics", numerics_text(rotary.spec));
+  text += line("base", fmt::format("{}", rotary.spec.base.get()), mark({"base"}));
+  text += rule_lines(rotary);
+  if (rotary.spec.numerics == Numerics::exact) return text;
+  return text + line("numerics", numerics_text(rotary.spec), mark({"rounding"}));
+}
+
+std::string rotary_text(const Inspection& inspection, std::size_t index) {
+  const ModelSpec& model = inspection.model;
+  const ModelRotary& rotary = model.rotary[index];
+  const Frequencies& frequencies = inspection.frequencies[index];
+  const auto trained = rotary.trained_context_tokens;
+  std::string text = "\n";
+  if (rotary.layer_type) {
+    text +=
+        fmt::format("{}: {}{}\n\n", printable(*rotary.layer_type), layers_with_rotary(model, index),
+                    origin_mark(model.sources, {"layer_types"}));
   }
+  text += spec_lines(rotary, frequencies.window);
   if (depends_on_context(rotary.spec.scaling)) {
     text += line("holds for", contexts_text(frequencies.contexts) + "; --context shows another");
   }
   text += line("attention factor", attention_text(rotary, frequencies.attention_factor));
-  text += line("wavelengths", wavelengths_text(frequencies));
-  if (rotary.trained_context_tokens) {
-    text += line("trained context", turning_text(frequencies, *rotary.trained_context_tokens));
-  } else {
-    text += line("trained context", "not in the config (max_position_embeddings)");
-  }
+  text += line("wavelengths", wavelengths_text(frequencies.inv_freq));
+  text += line(
+      "trained context",
+      trained ? turning_text(frequencies, *trained) : "not in the config (max_position_embeddings)",
+      origin_mark(rotary.sources, {"trained_context_tokens"}));
   if (inspection.context_tokens) {
     text += line("your context", turning_text(frequencies, *inspection.context_tokens));
   }
-  return text + pairs_table(frequencies, rotary.trained_context_tokens);
+  return text + pairs_table(frequencies, trained);
 }
 
 std::string text_of(const Inspection& inspection) {
   const ModelSpec& model = inspection.model;
-  std::string text = printable(summary_text(model)) + "\n" + layers_text(model);
-  for (std::size_t i = 0; i < model.rotary.size(); ++i) text += rotary_text(inspection, i);
-  return text;
-}
-
-void write_scaling(JsonWriter& json, const Scaling& scaling) {
-  json.key("scaling");
-  json.begin_object();
-  for (const auto& [facts, value] : scaling_parameters(scaling)) {
-    json.key(facts.name);
-    std::visit([&json](const auto& held) { json.value(held); }, value);
+  std::string text = printable(summary_text(model)) + "\n";
+  if (!model.config_part.empty()) {
+    text += fmt::format("read from {}, the config of the language model\n", model.config_part);
   }
-  json.end_object();
+  text += layers_text(model);
+  if (model.encoder) text += "\n" + encoder_text(*model.encoder);
+  for (std::size_t i = 0; i < model.rotary.size(); ++i) text += rotary_text(inspection, i);
+  const std::string legend = marks_legend(text);
+  return text + (legend.empty() ? "" : "\nNot stated by the config:\n" + legend);
 }
 
-void write_turns(JsonWriter& json, const Frequencies& frequencies,
-                 std::optional<std::int64_t> trained, std::optional<std::int64_t> context) {
-  const auto turning_within = [&](std::optional<std::int64_t> tokens) {
-    return tokens ? std::optional(pairs_that_turn(frequencies, *tokens)) : std::nullopt;
-  };
-  json.member("trained_context_tokens", trained);
-  json.member("pairs_turning_in_trained_context", turning_within(trained));
-  json.member("pairs_turning_in_context", turning_within(context));
+Json sources_json(const std::vector<ValueSource>& sources) {
+  Json json = Json::object();
+  for (const auto& [value, origin, key] : sources) {
+    json[value] = {{"origin", to_string(origin)}, {"key", text_or_null(key)}};
+  }
+  return json;
 }
 
-void write_contexts(JsonWriter& json, const ContextRange& contexts) {
-  json.key("contexts");
-  json.begin_object();
-  json.member("first", contexts.first);
-  json.member("last",
-              contexts.last == ContextRange{}.last ? std::nullopt : std::optional(contexts.last));
-  json.end_object();
+Json scaling_json(const Scaling& scaling) {
+  Json json = Json::object();
+  for (const auto& [facts, value] : scaling_parameters(scaling)) {
+    json[facts.name] = std::visit([](const auto& held) { return Json(held); }, value);
+  }
+  return json;
 }
 
-void write_rotary(JsonWriter& json, const Inspection& inspection, std::size_t index) {
+Json contexts_json(const ContextRange& contexts) {
+  const bool is_open = contexts.last == ContextRange{}.last;
+  return {{"first", contexts.first}, {"last", is_open ? Json() : Json(contexts.last)}};
+}
+
+Json rotary_json(const Inspection& inspection, std::size_t index) {
   const ModelRotary& rotary = inspection.model.rotary[index];
   const Frequencies& frequencies = inspection.frequencies[index];
-  json.begin_object();
-  json.member("layer_type", rotary.layer_type);
-  json.member("head_dim", frequencies.window.head_dim);
-  json.member("rotary_dim", frequencies.window.rotary_dim);
-  json.member("first_feature", frequencies.window.first_feature);
-  json.member("pairing", to_string(frequencies.window.pairing));
-  json.member("sense", to_string(rotary.spec.sense));
-  json.member("nope_head_dim", rotary.nope_head_dim);
-  json.array("sections", rotary.sections);
-  json.member("numerics", to_string(rotary.spec.numerics));
-  json.member("rounding", to_string(rotary.spec.rounding));
-  json.member("base", rotary.spec.base.get());
-  json.member("rope_type", rope_type(rotary.spec.scaling));
-  write_scaling(json, rotary.spec.scaling);
-  json.member("attention_factor", frequencies.attention_factor);
-  json.member("softmax_factor", rotary.softmax_factor);
-  json.array("inv_freq", frequencies.inv_freq);
-  std::vector<double> wavelengths;
-  for (const double inv_freq : frequencies.inv_freq) {
-    wavelengths.push_back(wavelength_tokens(inv_freq));
-  }
-  json.array("wavelength_tokens", wavelengths);
-  json.member("context_tokens", inspection.context_tokens);
-  write_contexts(json, frequencies.contexts);
-  write_turns(json, frequencies, rotary.trained_context_tokens, inspection.context_tokens);
-  json.end_object();
+  const HeadWindow& window = frequencies.window;
+  const auto turning_within = [&](std::optional<std::int64_t> tokens) {
+    return tokens ? Json(pairs_that_turn(frequencies, *tokens)) : Json();
+  };
+  return {{"layer_type", rotary.layer_type},
+          {"head_dim", window.head_dim},
+          {"rotary_dim", window.rotary_dim},
+          {"first_feature", window.first_feature},
+          {"pairing", to_string(window.pairing)},
+          {"sense", to_string(rotary.spec.sense)},
+          {"nope_head_dim", rotary.nope_head_dim},
+          {"sections", rotary.sections},
+          {"numerics", to_string(rotary.spec.numerics)},
+          {"rounding", to_string(rotary.spec.rounding)},
+          {"base", rotary.spec.base.get()},
+          {"rope_type", rope_type(rotary.spec.scaling)},
+          {"scaling", scaling_json(rotary.spec.scaling)},
+          {"attention_factor", frequencies.attention_factor},
+          {"softmax_factor", rotary.softmax_factor},
+          {"inv_freq", frequencies.inv_freq},
+          {"wavelength_tokens", json_array(frequencies.inv_freq, wavelength_tokens)},
+          {"context_tokens", inspection.context_tokens},
+          {"contexts", contexts_json(frequencies.contexts)},
+          {"trained_context_tokens", rotary.trained_context_tokens},
+          {"pairs_turning_in_trained_context", turning_within(rotary.trained_context_tokens)},
+          {"pairs_turning_in_context", turning_within(inspection.context_tokens)},
+          {"sources", sources_json(rotary.sources)}};
 }
 
-std::string json_of(const Inspection& inspection) {
-  JsonWriter json;
-  json.begin_object();
-  json.member("schema_version", 1);
-  json.member("model_type", inspection.model.model_type.empty()
-                                ? std::optional<std::string>()
-                                : std::optional(inspection.model.model_type));
-  json.key("rotary");
-  json.begin_array();
-  for (std::size_t i = 0; i < inspection.model.rotary.size(); ++i) {
-    write_rotary(json, inspection, i);
+struct TemperatureJson {
+  Json operator()(const NoTemperature&) const { return {}; }
+  Json operator()(const StepTemperature& rule) const {
+    return {{"rule", "step"},
+            {"scale", rule.scale},
+            {"interval_tokens", rule.interval_tokens},
+            {"offset", rule.offset}};
   }
-  json.end_array();
-  write_layers(json, inspection.model);
-  json.array("warnings", inspection.model.warnings);
-  json.end_object();
-  return std::move(json).finish();
+  Json operator()(const LognTemperature& rule) const {
+    return {{"rule", "logn"}, {"trained_tokens", rule.trained_tokens}};
+  }
+};
+
+Json layer_json(const ModelLayer& layer) {
+  Json json = {{"encoding", to_string(layer.encoding)}};
+  if (layer.encoding == LayerEncoding::rotary) json["rotary"] = layer.rotary;
+  Json temperature = std::visit(TemperatureJson{}, layer.query_temperature);
+  if (!temperature.is_null()) json["query_temperature"] = std::move(temperature);
+  return json;
+}
+
+Json encoder_json(const ModelEncoder& encoder) {
+  const SinusoidalSpec& spec = encoder.sinusoidal;
+  return {{"encoding", to_string(encoder.encoding)},
+          {"layers", encoder.layers},
+          {"dim", spec.dim},
+          {"base", spec.base.get()},
+          {"layout", to_string(spec.layout.get())},
+          {"spacing", to_string(spec.spacing.get())},
+          {"inv_freq", value_or_fail(make_sinusoidal(spec), "config").inv_freq},
+          {"positions", encoder.positions},
+          {"sources", sources_json(encoder.sources)}};
+}
+
+Json json_of(const Inspection& inspection) {
+  const ModelSpec& model = inspection.model;
+  Json rotary = Json::array();
+  for (std::size_t i = 0; i < model.rotary.size(); ++i) {
+    rotary.push_back(rotary_json(inspection, i));
+  }
+  return {{"schema_version", 1},
+          {"model_type", text_or_null(model.model_type)},
+          {"config_part", text_or_null(model.config_part)},
+          {"rotary", std::move(rotary)},
+          {"layers", json_array(model.layers, layer_json)},
+          {"encoder", model.encoder ? encoder_json(*model.encoder) : Json()},
+          {"sources", sources_json(model.sources)},
+          {"warnings", model.warnings}};
 }
 
 Run declare(OptionParser& parser) {
@@ -228,7 +349,7 @@ Run declare(OptionParser& parser) {
   return [options](OutputForm form) {
     const Inspection inspection = inspect(*options);
     print_warnings("inspect", inspection.model.warnings);
-    return form == OutputForm::json ? json_of(inspection) : text_of(inspection);
+    return form == OutputForm::json ? printed(json_of(inspection)) : text_of(inspection);
   };
 }
 

@@ -64,6 +64,7 @@ constexpr auto meanings = std::to_array<Meaning>({
     {"max_position_embeddings", context_text},
     {"max_seq_len", context_text},
     {"max_sequence_length", context_text},
+    {"max_source_positions", "how many positions the encoder has a vector for"},
     {"model_type", "the family: its code decides the pairing and what is not written here"},
     {"mrope_interleaved", "in which order the axes of an image share the pairs"},
     {"mrope_section", "how many pairs follow time, height and width; in text all are one number"},

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/commands/scaling_parameters.hpp"
+#include "cli/commands/model_text.hpp"
 #include "cli/explain/turning.hpp"
 #include "cli/printable.hpp"
 #include "cli/utf8.hpp"

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "cli/commands/model_text.hpp"
 #include "cli/explain/derivation.hpp"
 #include "cli/explain/forms.hpp"
 

@@ -75,8 +75,6 @@ Vector with_window(Vector head, const Vector& inner, const HeadWindow& window) {
   return head;
 }
 
-double wavelength_tokens(double inv_freq) { return 2 * std::numbers::pi / std::abs(inv_freq); }
-
 double dot(const Vector& a, const Vector& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }

@@ -38,9 +38,6 @@ struct Pair {
 [[nodiscard]] Vector window_of(const Vector& head, const HeadWindow& window);
 [[nodiscard]] Vector with_window(Vector head, const Vector& inner, const HeadWindow& window);
 
-// How many tokens a pair takes for a turn, whichever way.
-[[nodiscard]] double wavelength_tokens(double inv_freq);
-
 [[nodiscard]] double dot(const Vector& a, const Vector& b);
 [[nodiscard]] double norm(const Vector& a);
 [[nodiscard]] double largest_difference(const Vector& a, const Vector& b);

@@ -7,9 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "cli/commands/layers_text.hpp"
-#include "cli/commands/rotary_text.hpp"
-#include "cli/commands/scaling_parameters.hpp"
+#include "cli/commands/model_text.hpp"
 #include "cli/model_input.hpp"
 
 namespace rotary::cli::page {
@@ -71,7 +69,7 @@ void add_reach(Fields& fields, const ModelRotary& rotary, const Frequencies& fre
   fields.push_back(
       {"attention factor", attention_text(rotary, frequencies.attention_factor),
        "multiplies cos and sin, and so what turned features add to scores by its square"});
-  fields.push_back({"wavelengths", wavelengths_text(frequencies),
+  fields.push_back({"wavelengths", wavelengths_text(frequencies.inv_freq),
                     "tokens for one turn: short ones tell neighbours apart, long ones far tokens"});
   if (!rotary.trained_context_tokens) {
     fields.push_back({"stated context", "none", "max_position_embeddings is not in the config"});

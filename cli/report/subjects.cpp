@@ -8,8 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "cli/commands/layers_text.hpp"
-#include "cli/commands/rotary_text.hpp"
+#include "cli/commands/model_text.hpp"
 #include "cli/failure.hpp"
 #include "cli/report/figures_of.hpp"
 #include "cli/report/words.hpp"

@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands/layers_text.hpp"
-#include "cli/commands/rotary_text.hpp"
-#include "cli/commands/scaling_parameters.hpp"
+#include "cli/commands/model_text.hpp"
 #include "cli/model_input.hpp"
 
 namespace rotary::cli::page {
@@ -45,7 +43,7 @@ std::vector<std::string> rotary_sentences(const ModelSpec& model, std::size_t in
       fmt::format("Of the features of a head {}, in {} pairs: {}.",
                   window_text(frequencies.window, rotary.nope_head_dim), frequencies.window.pairs(),
                   pairing_text(frequencies.window)),
-      fmt::format("A turn takes {}.", wavelengths_text(frequencies)),
+      fmt::format("A turn takes {}.", wavelengths_text(frequencies.inv_freq)),
       rule_sentence(rotary.spec.scaling)};
   if (rotary.trained_context_tokens) {
     sentences.push_back(fmt::format("The config states a context of {} tokens: {}.",

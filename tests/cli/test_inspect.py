@@ -65,9 +65,10 @@ class InspectTest(ToolTest):
         for part in [
             "llama4_text, 48 layers, one rotary embedding\n",
             "  rotary            layers 0-2, 4-6, 8-10,",
-            "                    36-38, 40-42, 44-46\n",
+            "                    36-38, 40-42, 44-46 [class default]\n",
             "  none (NoPE)       layers 3, 7, 11,",
             "                    queries times 1 + 0.1 ln(1 + floor((position + 1) / 8192))\n",
+            "                    [class default]\n",
         ]:
             self.assertIn(part, text)
         for line in text.splitlines():
@@ -78,7 +79,8 @@ class InspectTest(ToolTest):
         kinds = [layer["encoding"] for layer in self.inspect(config)["layers"]]
         self.assertEqual(kinds, ["no_attention"] * 3 + ["rotary"])
         text = self.run_ok("inspect", self.write_config(config))
-        self.assertIn("  no attention      layers 0-2\n  rotary            layers 3\n", text)
+        self.assertIn("  no attention      layers 0-2 [class default]\n"
+                      "  rotary            layers 3 [class default]\n", text)
 
     def test_a_model_that_does_not_rotate(self):
         config = {"model_type": "bloom", "n_layer": 2}
@@ -87,7 +89,10 @@ class InspectTest(ToolTest):
         self.assertEqual(document["layers"], [{"encoding": "alibi"}] * 2)
         text = self.run_ok("inspect", self.write_config(config))
         self.assertEqual(
-            text, "bloom, 2 layers, no rotary embedding\n\n  linear biases     layers 0-1\n"
+            text,
+            "bloom, 2 layers, no rotary embedding\n\n  linear biases     layers 0-1 [family]\n\n"
+            "Not stated by the config:\n"
+            "  [family]          no key says it: what the code of this family does\n",
         )
 
     def test_queries_that_grow_with_the_logarithm(self):
@@ -115,7 +120,8 @@ class InspectTest(ToolTest):
         self.assertEqual((rotary["head_dim"], rotary["nope_head_dim"]), (64, 128))
         self.assertAlmostEqual(rotary["softmax_factor"], 1.5896261651208736, places=15)
         text = self.run_ok("inspect", self.write_config(config))
-        self.assertIn("all 64 turn, after 128 of the head that do not\n", text)
+        self.assertIn("all 64 turn, after 128 of the head that do not\n"
+                      "                    [family, class default]\n", text)
         self.assertIn("softmax scale times 1.58963\n", text)
 
     def test_axes_of_images(self):
@@ -135,6 +141,57 @@ class InspectTest(ToolTest):
         wrong = LLAMA | {"rope_theta": "x"}
         name = self.write_config({"model_type": "llava", "text_config": wrong})
         self.assert_fails(3, ["text_config.rope_theta"], "inspect", name)
+
+    def test_where_values_come_from(self):
+        config = {"model_type": "gemma3", "text_config": {
+            "model_type": "gemma3_text", "hidden_size": 2560, "num_hidden_layers": 34,
+            "rope_scaling": {"factor": 8.0, "rope_type": "linear"}}}
+        document = self.inspect(config)
+        self.assertEqual(document["config_part"], "text_config")
+        self.assertEqual(document["sources"]["layer_types"]["origin"], "class_default")
+        full, sliding = document["rotary"]
+        for rotary in full, sliding:
+            self.assertEqual(rotary["trained_context_tokens"], 131072)
+            self.assertEqual(
+                rotary["sources"]["trained_context_tokens"],
+                {"origin": "class_default", "key": "max_position_embeddings"})
+            self.assertEqual(rotary["sources"]["pairing"], {"origin": "family", "key": None})
+        self.assertEqual(full["sources"]["factor"], {"origin": "stated", "key": "factor"})
+        self.assertEqual(sliding["sources"]["base"]["key"], "rope_local_base_freq")
+        text = self.run_ok("inspect", self.write_config(config))
+        for part in [
+            "read from text_config, the config of the language model\n",
+            "  base              1000000 [class default]\n",
+            "factor = 8\n",
+            "within 131072 tokens [class default]\n",
+            "\nNot stated by the config:\n  [class default]   absent: ",
+        ]:
+            self.assertIn(part, text)
+        self.assertNotIn("[rule]", text)
+        self.assertIsNone(self.inspect(LLAMA)["config_part"])
+        asked = self.run_ok("inspect", self.write_config(LLAMA | {"model_type": "novel"}),
+                            "--pairing", "half")
+        self.assertIn("half [asked]\n", asked)
+
+    def test_an_encoder_with_sinusoids(self):
+        config = {"model_type": "whisper", "d_model": 384, "encoder_layers": 4,
+                  "decoder_layers": 2}
+        document = self.inspect(config)
+        self.assertEqual(document["layers"], [{"encoding": "learned"}] * 2)
+        encoder = document["encoder"]
+        self.assertEqual((encoder["layers"], encoder["dim"], encoder["positions"]), (4, 384, 1500))
+        self.assertEqual((encoder["layout"], encoder["spacing"]), ("sin_then_cos", "ends"))
+        np.testing.assert_allclose(
+            encoder["inv_freq"], 10000.0 ** (-np.arange(192) / 191), rtol=1e-14)
+        text = self.run_ok("inspect", self.write_config(config))
+        for part in [
+            "learned vectors   decoder layers 0-1 [family]\n",
+            "sinusoidal        encoder layers 0-3\n",
+            "384 of each token: 192 sines, then 192 cosines [family]\n",
+            "positions         1500 [class default]\n",
+        ]:
+            self.assertIn(part, text)
+        self.assertIsNone(self.inspect(LLAMA)["encoder"])
 
     def test_without_a_count_of_layers(self):
         config = {key: value for key, value in LLAMA.items() if key != "num_hidden_layers"}
@@ -157,8 +214,10 @@ class InspectTest(ToolTest):
     def test_the_text(self):
         text = self.run_ok("inspect", self.write_config(YARN))
         for part in [
-            "half: features i and i + 8 turn together (rotate_half)",
-            "all 16 turn",
+            "half [family]\n",
+            "features i and i + 8 turn together (rotate_half)\n",
+            "all 16 turn [family]\n",
+            "head_dim          16 [rule]\n",
             "yarn\n",
             "factor = 4\n",
             "original_max_position_embeddings = 512\n",

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands/model_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace rotary::cli {
+namespace {
+
+std::string count_text(std::size_t embeddings) {
+  if (embeddings == 0) return "no rotary embedding";
+  if (embeddings == 1) return "one rotary embedding";
+  return fmt::format("{} rotary embeddings", embeddings);
+}
+
+// "0-2" and "4", for the layers that match.
+template <class Matches>
+std::vector<std::string> runs_of(const ModelSpec& model, Matches matches) {
+  std::vector<std::string> runs;
+  for (std::size_t first = 0; first < model.layers.size(); ++first) {
+    if (!matches(model.layers[first])) continue;
+    std::size_t last = first;
+    while (last + 1 < model.layers.size() && matches(model.layers[last + 1])) ++last;
+    runs.push_back(first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
+    first = last;
+  }
+  return runs;
+}
+
+std::string kind_text(LayerEncoding encoding) {
+  switch (encoding) {
+    case LayerEncoding::rotary:
+      return "rotary";
+    case LayerEncoding::none:
+      return "none (NoPE)";
+    case LayerEncoding::alibi:
+      return "linear biases";
+    case LayerEncoding::t5_bias:
+      return "T5's biases";
+    case LayerEncoding::learned:
+      return "learned vectors";
+    case LayerEncoding::sinusoidal:
+      return "sinusoidal";
+    case LayerEncoding::no_attention:
+      return "no attention";
+  }
+  return {};
+}
+
+struct TemperatureText {
+  std::string operator()(const NoTemperature&) const { return {}; }
+  std::string operator()(const StepTemperature& rule) const {
+    return fmt::format("queries times 1 + {} ln(1 + floor({} / {}))", rule.scale,
+                       rule.offset == 0 ? "position" : "(position + 1)", rule.interval_tokens);
+  }
+  std::string operator()(const LognTemperature& rule) const {
+    return fmt::format("queries times max(1, ln(position + 1) / ln {})", rule.trained_tokens);
+  }
+};
+
+bool same_kind(const ModelLayer& one, const ModelLayer& other) {
+  return one.encoding == other.encoding && one.query_temperature == other.query_temperature;
+}
+
+struct ParameterLister {
+  std::vector<ScalingParameter>& parameters;
+
+  void operator()(const ParameterFacts& facts, const std::optional<double>& value) {
+    if (value) parameters.push_back({facts, *value});
+  }
+  template <class Value>
+  void operator()(const ParameterFacts& facts, const Value& value) {
+    if constexpr (std::is_enum_v<Value>) {
+      if (!is_default(value)) parameters.push_back({facts, enumerator_name(value)});
+    } else {
+      parameters.push_back({facts, value});
+    }
+  }
+};
+
+struct Mark {
+  Origin origin;
+  std::string_view name;
+  std::string_view meaning;
+};
+constexpr std::array marks = {
+    Mark{Origin::asked, "asked", "your option says it, not the config"},
+    Mark{Origin::class_default, "class default", "absent: what the model's class then has"},
+    Mark{Origin::family, "family", "no key says it: what the code of this family does"},
+    Mark{Origin::rule, "rule", "computed from other keys, or the scaling rule's default"}};
+
+}  // namespace
+
+std::string summary_text(const ModelSpec& model) {
+  std::string text = model.model_type.empty() ? "model of unknown type" : model.model_type;
+  if (!model.layers.empty()) text += fmt::format(", {} layers", model.layers.size());
+  return fmt::format("{}, {}", text, count_text(model.rotary.size()));
+}
+
+double turns_within(double inv_freq, std::int64_t tokens) {
+  return std::abs(inv_freq) * static_cast<double>(tokens) / (2 * std::numbers::pi);
+}
+
+double wavelength_tokens(double inv_freq) { return 2 * std::numbers::pi / std::abs(inv_freq); }
+
+std::int64_t pairs_that_turn(const Frequencies& frequencies, std::int64_t tokens) {
+  return std::ranges::count_if(frequencies.inv_freq, [tokens](double inv_freq) {
+    return turns_within(inv_freq, tokens) >= 1;
+  });
+}
+
+std::string plain(double number) {
+  return number >= 1000 && number < 1e12 ? fmt::format("{:.0f}", number)
+                                         : fmt::format("{:.4g}", number);
+}
+
+std::string window_text(const HeadWindow& window, std::int64_t nope_head_dim) {
+  if (window.rotary_dim == window.head_dim) {
+    const std::string others =
+        nope_head_dim == 0 ? "" : fmt::format(", after {} of the head that do not", nope_head_dim);
+    return fmt::format("all {} turn{}", window.head_dim, others);
+  }
+  return fmt::format("{} of {} turn: {} to {}; the others pass unchanged", window.rotary_dim,
+                     window.head_dim, window.first_feature,
+                     window.first_feature + window.rotary_dim - 1);
+}
+
+std::string attention_text(const ModelRotary& rotary, double attention_factor) {
+  std::string text =
+      attention_factor == 1
+          ? "1: scores keep their size"
+          : fmt::format("{:.6g} on cos and sin, so scores grow by its square, {:.6g}",
+                        attention_factor, attention_factor * attention_factor);
+  if (rotary.softmax_factor != 1) {
+    text += fmt::format("; softmax scale times {:.6g}", rotary.softmax_factor);
+  }
+  return text;
+}
+
+std::string wavelengths_text(const std::vector<double>& inv_freq) {
+  const auto [slowest, fastest] =
+      std::ranges::minmax(inv_freq, {}, [](double each) { return std::abs(each); });
+  return fmt::format("{} tokens (fastest pair) to {} (slowest)", plain(wavelength_tokens(fastest)),
+                     plain(wavelength_tokens(slowest)));
+}
+
+std::string turning_text(const Frequencies& frequencies, std::int64_t tokens) {
+  return fmt::format("{} of {} pairs complete a turn within {} tokens",
+                     pairs_that_turn(frequencies, tokens), frequencies.inv_freq.size(), tokens);
+}
+
+std::string layers_with_rotary(const ModelSpec& model, std::size_t rotary) {
+  const auto runs = runs_of(model, [rotary](const ModelLayer& layer) {
+    return layer.encoding == LayerEncoding::rotary && layer.rotary == rotary;
+  });
+  if (model.layers.empty()) return {};
+  return runs.empty() ? "no layer" : fmt::format("layers {}", fmt::join(runs, ", "));
+}
+
+std::vector<LayerGroup> layer_groups(const ModelSpec& model) {
+  std::vector<ModelLayer> kinds;
+  for (const ModelLayer& layer : model.layers) {
+    const auto is_same = [&](const ModelLayer& kind) { return same_kind(kind, layer); };
+    if (std::ranges::none_of(kinds, is_same)) kinds.push_back(layer);
+  }
+  std::vector<LayerGroup> groups;
+  for (const ModelLayer& kind : kinds) {
+    auto runs = runs_of(model, [&](const ModelLayer& layer) { return same_kind(kind, layer); });
+    groups.push_back({.encoding = kind.encoding,
+                      .kind = kind_text(kind.encoding),
+                      .runs = std::move(runs),
+                      .temperature = std::visit(TemperatureText{}, kind.query_temperature)});
+  }
+  return groups;
+}
+
+std::vector<ScalingParameter> scaling_parameters(const Scaling& scaling) {
+  std::vector<ScalingParameter> parameters;
+  for_each_parameter(scaling, ParameterLister{parameters});
+  return parameters;
+}
+
+std::string parameter_text(const ParameterValue& value) {
+  const auto* const list = std::get_if<std::vector<double>>(&value);
+  if (list != nullptr && list->size() > 8) {
+    return fmt::format("[{}, {}, … {}], {} numbers", list->front(), (*list)[1], list->back(),
+                       list->size());
+  }
+  return std::visit([](const auto& held) { return fmt::format("{}", held); }, value);
+}
+
+std::string origin_mark(const std::vector<ValueSource>& sources,
+                        std::initializer_list<std::string_view> values) {
+  std::vector<std::string_view> names;
+  for (const std::string_view value : values) {
+    const auto source = std::ranges::find(sources, value, &ValueSource::value);
+    if (source == sources.end() || source->origin == Origin::stated) continue;
+    const std::string_view name = std::ranges::find(marks, source->origin, &Mark::origin)->name;
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return names.empty() ? "" : fmt::format(" [{}]", fmt::join(names, ", "));
+}
+
+std::string marks_legend(std::string_view text) {
+  std::string legend;
+  for (const auto& [origin, name, meaning] : marks) {
+    const bool is_used = text.find(fmt::format("[{}]", name)) != std::string_view::npos ||
+                         text.find(fmt::format("[{},", name)) != std::string_view::npos ||
+                         text.find(fmt::format(", {}]", name)) != std::string_view::npos;
+    if (is_used) legend += fmt::format("  {:<16}  {}\n", fmt::format("[{}]", name), meaning);
+  }
+  return legend;
+}
+
+}  // namespace rotary::cli

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model's embeddings and layers mean, in the words that inspect, report and explain share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "rotary/frequencies.hpp"
+#include "rotary/model_spec.hpp"
+#include "rotary/scaling.hpp"
+
+namespace rotary::cli {
+
+// "llama, 32 layers, one rotary embedding"; the config's own text in it may hold anything.
+[[nodiscard]] std::string summary_text(const ModelSpec& model);
+
+// Whichever way the pair turns.
+[[nodiscard]] double turns_within(double inv_freq, std::int64_t tokens);
+
+// Infinite for a pair that stands still.
+[[nodiscard]] double wavelength_tokens(double inv_freq);
+
+[[nodiscard]] std::int64_t pairs_that_turn(const Frequencies& frequencies, std::int64_t tokens);
+
+// Four digits at least, and an exponent only where the digits would be too many to read.
+[[nodiscard]] std::string plain(double number);
+
+// "all 128 turn".
+[[nodiscard]] std::string window_text(const HeadWindow& window, std::int64_t nope_head_dim);
+
+// "1: scores keep their size".
+[[nodiscard]] std::string attention_text(const ModelRotary& rotary, double attention_factor);
+
+// "6.283 tokens (fastest pair) to 54410 (slowest)".
+[[nodiscard]] std::string wavelengths_text(const std::vector<double>& inv_freq);
+
+// "39 of 64 pairs complete a turn within 131072 tokens".
+[[nodiscard]] std::string turning_text(const Frequencies& frequencies, std::int64_t tokens);
+
+// "layers 0-31" or "layers 0, 2-5": those that use this rotary embedding; "" when the model lists
+// no layers.
+[[nodiscard]] std::string layers_with_rotary(const ModelSpec& model, std::size_t rotary);
+
+// Layers that treat positions alike.
+struct LayerGroup {
+  LayerEncoding encoding;
+  std::string kind;               // "rotary", "none (NoPE)"
+  std::vector<std::string> runs;  // "0-2", "4"; at least one
+  std::string temperature;        // what queries are multiplied with; "" for 1
+};
+
+// In the order of their first layers; empty when the model lists none.
+[[nodiscard]] std::vector<LayerGroup> layer_groups(const ModelSpec& model);
+
+using ParameterValue = std::variant<double, std::int64_t, std::string_view, std::vector<double>>;
+
+struct ScalingParameter {
+  ParameterFacts facts;  // whose name is the key of config files
+  ParameterValue value;
+};
+
+// In the order in which the rule states them; optional ones only when given, and enumerators where
+// they are not the default.
+[[nodiscard]] std::vector<ScalingParameter> scaling_parameters(const Scaling& scaling);
+
+// A list of more than 8 numbers shows the first, the last and how many.
+[[nodiscard]] std::string parameter_text(const ParameterValue& value);
+
+// " [class default]" behind what the config does not state; " [rule, family]" where two of the
+// values have different origins; "" where the config states all of them.
+[[nodiscard]] std::string origin_mark(const std::vector<ValueSource>& sources,
+                                      std::initializer_list<std::string_view> values);
+
+// What the marks in a text mean, one a line; "" where it has none.
+[[nodiscard]] std::string marks_legend(std::string_view text);
+
+}  // namespace rotary::cli
