@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -41,23 +42,20 @@ struct Inspection {
   std::optional<std::int64_t> context_tokens;
 };
 
-// For the context that was asked for, otherwise for the trained one; a model that states neither
-// is asked about its shortest.
-Frequencies frequencies_of(const ModelRotary& rotary, const Inspection& inspection) {
-  const auto context =
-      inspection.context_tokens ? inspection.context_tokens : rotary.trained_context_tokens;
-  return value_or_fail(make_frequencies(rotary.spec, context.value_or(1)), "config");
-}
-
+// Frequencies are those of the context that was asked for, otherwise of the trained one; a model
+// that states neither is asked about its shortest.
 Inspection inspect(const ModelOptions& options) {
-  Inspection inspection;
   const ResolveOptions resolving = resolve_options(options);
-  inspection.context_tokens = resolving.context_tokens;
-  inspection.model = read_model(options.config, resolving);
-  for (const ModelRotary& rotary : inspection.model.rotary) {
-    inspection.frequencies.push_back(frequencies_of(rotary, inspection));
+  Inspection found{.model = read_model(options.config, resolving),
+                   .frequencies = {},
+                   .context_tokens = resolving.context_tokens};
+  for (const ModelRotary& rotary : found.model.rotary) {
+    const auto context =
+        found.context_tokens ? found.context_tokens : rotary.trained_context_tokens;
+    found.frequencies.push_back(
+        value_or_fail(make_frequencies(rotary.spec, context.value_or(1)), "config"));
   }
-  return inspection;
+  return found;
 }
 
 // A mark that does not fit behind the text stands below it.
@@ -72,15 +70,14 @@ std::string line(std::string_view label, std::string_view text, std::string_view
 std::string wrapped(std::string_view label, const std::vector<std::string>& words) {
   std::string text = fmt::format("  {:<{}}", label, label_width);
   std::size_t used = 0;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string word = words[i] + (i + 1 < words.size() ? "," : "");
-    if (used != 0 && used + 1 + word.size() > text_width) {
-      text += fmt::format("\n{:{}}", "", label_width + 2);
-      used = 0;
-    }
-    if (used != 0) text += ' ';
-    text += word;
-    used += word.size() + (used == 0 ? 0 : 1);
+  for (const std::string& word : words) {
+    const bool is_last = &word == &words.back();
+    const bool fits = used == 0 || used + word.size() + (is_last ? 1 : 2) <= text_width;
+    if (!fits) text += fmt::format("\n{:{}}", "", label_width + 2);
+    if (!fits) used = 0;
+    const std::string part = fmt::format("{}{}{}", used == 0 ? "" : " ", word, is_last ? "" : ",");
+    text += part;
+    used += part.size();
   }
   return text + "\n";
 }
@@ -136,24 +133,17 @@ std::string rule_lines(const ModelRotary& rotary) {
   return text;
 }
 
-// First, last and six between.
-std::vector<std::size_t> selected_pairs(std::size_t pairs) {
-  constexpr std::size_t steps = 7;
-  std::vector<std::size_t> selected;
-  for (std::size_t step = 0; step <= steps; ++step) {
-    const std::size_t pair = step * (pairs - 1) / steps;
-    if (selected.empty() || selected.back() != pair) selected.push_back(pair);
-  }
-  return selected;
-}
-
+// The first pair, the last and six between.
 std::string pairs_table(const Frequencies& frequencies, std::optional<std::int64_t> tokens) {
   std::string text;
   auto out = std::back_inserter(text);
   fmt::format_to(out, "\n  {:>4}  {:>12}  {:>18}", "pair", "inv_freq", "wavelength, tokens");
   if (tokens) fmt::format_to(out, "  {:>20}", fmt::format("turns within {}", *tokens));
   text += '\n';
-  for (const std::size_t pair : selected_pairs(frequencies.inv_freq.size())) {
+  const std::size_t last = frequencies.inv_freq.size() - 1;
+  const std::size_t steps = std::min<std::size_t>(last, 7);
+  for (std::size_t step = 0; step <= steps; ++step) {
+    const std::size_t pair = steps == 0 ? 0 : step * last / steps;
     const double inv_freq = frequencies.inv_freq[pair];
     fmt::format_to(out, "  {:>4}  {:>12.6g}  {:>18}", pair, inv_freq,
                    plain(wavelength_tokens(inv_freq)));
@@ -255,61 +245,52 @@ Json scaling_json(const Scaling& scaling) {
   return json;
 }
 
-Json contexts_json(const ContextRange& contexts) {
-  const bool is_open = contexts.last == ContextRange{}.last;
-  return {{"first", contexts.first}, {"last", is_open ? Json() : Json(contexts.last)}};
-}
-
 Json rotary_json(const Inspection& inspection, std::size_t index) {
   const ModelRotary& rotary = inspection.model.rotary[index];
   const Frequencies& frequencies = inspection.frequencies[index];
   const HeadWindow& window = frequencies.window;
+  const ContextRange& contexts = frequencies.contexts;
+  const bool is_open = contexts.last == ContextRange{}.last;
   const auto turning_within = [&](std::optional<std::int64_t> tokens) {
     return tokens ? Json(pairs_that_turn(frequencies, *tokens)) : Json();
   };
-  return {{"layer_type", rotary.layer_type},
-          {"head_dim", window.head_dim},
-          {"rotary_dim", window.rotary_dim},
-          {"first_feature", window.first_feature},
-          {"pairing", to_string(window.pairing)},
-          {"sense", to_string(rotary.spec.sense)},
-          {"nope_head_dim", rotary.nope_head_dim},
-          {"sections", rotary.sections},
-          {"numerics", to_string(rotary.spec.numerics)},
-          {"rounding", to_string(rotary.spec.rounding)},
-          {"base", rotary.spec.base.get()},
-          {"rope_type", rope_type(rotary.spec.scaling)},
-          {"scaling", scaling_json(rotary.spec.scaling)},
-          {"attention_factor", frequencies.attention_factor},
-          {"softmax_factor", rotary.softmax_factor},
-          {"inv_freq", frequencies.inv_freq},
-          {"wavelength_tokens", json_array(frequencies.inv_freq, wavelength_tokens)},
-          {"context_tokens", inspection.context_tokens},
-          {"contexts", contexts_json(frequencies.contexts)},
-          {"trained_context_tokens", rotary.trained_context_tokens},
-          {"pairs_turning_in_trained_context", turning_within(rotary.trained_context_tokens)},
-          {"pairs_turning_in_context", turning_within(inspection.context_tokens)},
-          {"sources", sources_json(rotary.sources)}};
+  return {
+      {"layer_type", rotary.layer_type},
+      {"head_dim", window.head_dim},
+      {"rotary_dim", window.rotary_dim},
+      {"first_feature", window.first_feature},
+      {"pairing", to_string(window.pairing)},
+      {"sense", to_string(rotary.spec.sense)},
+      {"nope_head_dim", rotary.nope_head_dim},
+      {"sections", rotary.sections},
+      {"numerics", to_string(rotary.spec.numerics)},
+      {"rounding", to_string(rotary.spec.rounding)},
+      {"base", rotary.spec.base.get()},
+      {"rope_type", rope_type(rotary.spec.scaling)},
+      {"scaling", scaling_json(rotary.spec.scaling)},
+      {"attention_factor", frequencies.attention_factor},
+      {"softmax_factor", rotary.softmax_factor},
+      {"inv_freq", frequencies.inv_freq},
+      {"wavelength_tokens", json_array(frequencies.inv_freq, wavelength_tokens)},
+      {"context_tokens", inspection.context_tokens},
+      {"contexts", {{"first", contexts.first}, {"last", is_open ? Json() : Json(contexts.last)}}},
+      {"trained_context_tokens", rotary.trained_context_tokens},
+      {"pairs_turning_in_trained_context", turning_within(rotary.trained_context_tokens)},
+      {"pairs_turning_in_context", turning_within(inspection.context_tokens)},
+      {"sources", sources_json(rotary.sources)}};
 }
-
-struct TemperatureJson {
-  Json operator()(const NoTemperature&) const { return {}; }
-  Json operator()(const StepTemperature& rule) const {
-    return {{"rule", "step"},
-            {"scale", rule.scale},
-            {"interval_tokens", rule.interval_tokens},
-            {"offset", rule.offset}};
-  }
-  Json operator()(const LognTemperature& rule) const {
-    return {{"rule", "logn"}, {"trained_tokens", rule.trained_tokens}};
-  }
-};
 
 Json layer_json(const ModelLayer& layer) {
   Json json = {{"encoding", to_string(layer.encoding)}};
   if (layer.encoding == LayerEncoding::rotary) json["rotary"] = layer.rotary;
-  Json temperature = std::visit(TemperatureJson{}, layer.query_temperature);
-  if (!temperature.is_null()) json["query_temperature"] = std::move(temperature);
+  if (const auto* const step = std::get_if<StepTemperature>(&layer.query_temperature)) {
+    json["query_temperature"] = {{"rule", "step"},
+                                 {"scale", step->scale},
+                                 {"interval_tokens", step->interval_tokens},
+                                 {"offset", step->offset}};
+  } else if (const auto* const logn = std::get_if<LognTemperature>(&layer.query_temperature)) {
+    json["query_temperature"] = {{"rule", "logn"}, {"trained_tokens", logn->trained_tokens}};
+  }
   return json;
 }
 

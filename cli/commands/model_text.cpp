@@ -15,12 +15,6 @@
 namespace rotary::cli {
 namespace {
 
-std::string count_text(std::size_t embeddings) {
-  if (embeddings == 0) return "no rotary embedding";
-  if (embeddings == 1) return "one rotary embedding";
-  return fmt::format("{} rotary embeddings", embeddings);
-}
-
 // "0-2" and "4", for the layers that match.
 template <class Matches>
 std::vector<std::string> runs_of(const ModelSpec& model, Matches matches) {
@@ -102,7 +96,9 @@ constexpr std::array marks = {
 std::string summary_text(const ModelSpec& model) {
   std::string text = model.model_type.empty() ? "model of unknown type" : model.model_type;
   if (!model.layers.empty()) text += fmt::format(", {} layers", model.layers.size());
-  return fmt::format("{}, {}", text, count_text(model.rotary.size()));
+  const std::size_t count = model.rotary.size();
+  if (count > 1) return fmt::format("{}, {} rotary embeddings", text, count);
+  return fmt::format("{}, {} rotary embedding", text, count == 0 ? "no" : "one");
 }
 
 double turns_within(double inv_freq, std::int64_t tokens) {
@@ -212,9 +208,10 @@ std::string origin_mark(const std::vector<ValueSource>& sources,
 std::string marks_legend(std::string_view text) {
   std::string legend;
   for (const auto& [origin, name, meaning] : marks) {
-    const bool is_used = text.find(fmt::format("[{}]", name)) != std::string_view::npos ||
-                         text.find(fmt::format("[{},", name)) != std::string_view::npos ||
-                         text.find(fmt::format(", {}]", name)) != std::string_view::npos;
+    const auto is_in = [&](std::string_view before, std::string_view after) {
+      return text.find(fmt::format("{}{}{}", before, name, after)) != std::string_view::npos;
+    };
+    const bool is_used = is_in("[", "]") || is_in("[", ",") || is_in(", ", "]");
     if (is_used) legend += fmt::format("  {:<16}  {}\n", fmt::format("[{}]", name), meaning);
   }
   return legend;

@@ -247,8 +247,9 @@ std::optional<ModelRotary> resolve_rotary(const ModelConfig& config, const Layer
   Reader dictionary(rope.dictionary, rope.path, findings);
   const RopeParameters parameters = read_rope_parameters(dictionary, context_of(config));
   if (findings.failed()) return std::nullopt;
-  Sources sources = config.rotary_sources;
+  Sources sources;
   sources.reserve(16);
+  sources = config.rotary_sources;
   const double base = base_of(config, parameters, rope, sources);
   const bool is_full = rope.layer_type == "full_attention";
   const std::int64_t head_dim = is_full ? config.full_head_dim : config.head_dim;
