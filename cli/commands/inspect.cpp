@@ -60,7 +60,7 @@ Inspection inspect(const ModelOptions& options) {
 
 // A mark that does not fit behind the text stands below it.
 std::string line(std::string_view label, std::string_view text, std::string_view mark = {}) {
-  const bool fits = label_width + 2 + text.size() + mark.size() <= line_width;
+  const bool fits = mark.empty() || label_width + 2 + text.size() + mark.size() <= line_width;
   const std::string margin(fits ? 0 : label_width + 1, ' ');
   return fmt::format("  {:<{}}{}{}{}{}\n", label, label_width, text, fits ? "" : "\n", margin,
                      mark);
@@ -176,7 +176,7 @@ std::string spec_lines(const ModelRotary& rotary, const HeadWindow& window) {
   }
   text += line("head_dim", fmt::format("{}", window.head_dim), mark({"head_dim"}));
   text += line("features", window_text(window, rotary.nope_head_dim),
-               mark({"rotary_dim", "nope_head_dim"}));
+               mark({"rotary_dim", "first_feature", "nope_head_dim"}));
   if (!rotary.sections.empty()) {
     text += line("sections",
                  fmt::format("{} pairs for the axes of an image; one number in text",

@@ -54,9 +54,9 @@ struct ModelRotary {
   // the three positions are equal and the spec is complete; other positions are not supported yet.
   std::vector<std::int64_t> sections = {};
   std::optional<std::int64_t> trained_context_tokens;  // max_position_embeddings
-  // head_dim, rotary_dim, base, pairing, sense, rounding, rope_type and the rule's parameters,
-  // nope_head_dim, softmax_factor, sections and trained_context_tokens: those that apply, each
-  // once.
+  // head_dim, rotary_dim, first_feature, base, pairing, sense, rounding, rope_type and the rule's
+  // parameters, nope_head_dim, softmax_factor, sections and trained_context_tokens: those that
+  // apply, each once.
   std::vector<ValueSource> sources = {};
 };
 

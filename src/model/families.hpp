@@ -171,6 +171,14 @@ struct ConfigKeys {
   std::string_view head_dim = "head_dim";
 };
 
+// Sizes of a class, for a config within a wrapper's that leaves them out. A config of its own must
+// state them.
+struct ClassSizes {
+  std::int64_t hidden_size;
+  std::int64_t heads;
+  std::int64_t layers;
+};
+
 // A sinusoidal encoder of a model whose decoder has another encoding.
 struct EncoderForm {
   SinusoidalSpec (*sinusoidal)(std::int64_t dim);
@@ -199,7 +207,8 @@ struct Family {
   RopeForm rope = {};
   LayerForm layers = {};
   ConfigKeys keys = {};
-  std::int64_t trained_context = 0;         // if the config gives none; 0: then it is not known
+  std::int64_t trained_context = 0;  // if the config gives none; 0: then it is not known
+  std::optional<ClassSizes> sizes = {};
   std::optional<EncoderForm> encoder = {};  // if it differs from the decoder, which the row is of
   std::string_view note = {};               // what is unusual, for people
   std::string_view source = {};             // folder in transformers/models; absent: model_type

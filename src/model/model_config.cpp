@@ -26,15 +26,23 @@ void read_encoding(Reader& config, ModelConfig& result) {
   if (result.encoding == LayerEncoding::rotary) check_rope_keys(config, family);
 }
 
+// The sizes of the family's class; null for a config that is no part of another.
+const ClassSizes* assumed_sizes(const Reader& config, const Family& family) {
+  return config.path().empty() || !family.sizes ? nullptr : &*family.sizes;
+}
+
 void read_layers(Reader& config, ModelConfig& result) {
   const auto key = present(config, result.family.keys.layers, ConfigKeys().layers);
-  const auto layers = config.integer(key);
+  auto layers = config.integer(key);
+  const bool is_given = layers.has_value();
+  const ClassSizes* const sizes = assumed_sizes(config, result.family);
+  if (!layers && sizes != nullptr) layers = sizes->layers;
   if (layers && (*layers < 1 || *layers > max_layers)) {
     config.malformed(key, " must be in 1..", max_layers, ", got ", *layers);
     return;
   }
   result.layers = layers;
-  if (layers) note(result.model_sources, "layers", Origin::stated, key);
+  if (layers) note(result.model_sources, "layers", stated_if(is_given), key);
   result.layer_types = read_layer_types(config, result.family, layers, result.model_sources);
   if (!layers && !result.layer_types.empty()) {
     result.layers = static_cast<std::int64_t>(result.layer_types.size());
@@ -49,8 +57,13 @@ void read_layers(Reader& config, ModelConfig& result) {
 std::int64_t divide_heads(Reader& config, const Family& family, Sources& sources) {
   const auto size_key = present(config, family.keys.hidden_size, ConfigKeys().hidden_size);
   const auto heads_key = present(config, family.keys.heads, ConfigKeys().heads);
-  const auto hidden_size = config.integer(size_key);
-  const auto heads = config.integer(heads_key);
+  auto hidden_size = config.integer(size_key);
+  auto heads = config.integer(heads_key);
+  const bool is_given = hidden_size && heads;
+  if (const ClassSizes* const sizes = assumed_sizes(config, family)) {
+    hidden_size = hidden_size.value_or(sizes->hidden_size);
+    heads = heads.value_or(sizes->heads);
+  }
   if (!hidden_size || !heads) {
     const bool is_wrapped = config.find("text_config") != nullptr;
     config.malformed(family.keys.head_dim, ", or ", size_key, " and ", heads_key,
@@ -69,7 +82,8 @@ std::int64_t divide_heads(Reader& config, const Family& family, Sources& sources
                      *hidden_size, " and ", *heads);
     return 0;
   }
-  note(sources, "head_dim", Origin::rule, message(size_key, " / ", heads_key));
+  note(sources, "head_dim", is_given ? Origin::rule : Origin::class_default,
+       message(size_key, " / ", heads_key));
   return *hidden_size / *heads * family.head.multiple;
 }
 

@@ -172,6 +172,9 @@ class InspectTest(ToolTest):
         asked = self.run_ok("inspect", self.write_config(LLAMA | {"model_type": "novel"}),
                             "--pairing", "half")
         self.assertIn("half [asked]\n", asked)
+        trailing = self.run_ok("inspect", "deepseek-v4-284b")
+        self.assertIn("448 to 511; the others pass unchanged [family]\n", trailing)
+        self.assertNotIn(" \n", trailing)
 
     def test_an_encoder_with_sinusoids(self):
         config = {"model_type": "whisper", "d_model": 384, "encoder_layers": 4,

@@ -200,6 +200,9 @@ void note_rule(const ModelConfig& config, const LayerTypeRope& rope, const Scali
       rope.dictionary.find("rope_type") != nullptr || rope.dictionary.find("type") != nullptr;
   note(sources, "rope_type", is_named ? rope.origin : Origin::class_default, "rope_type");
   for_each_parameter(scaling, ParameterSources{config, rope, sources, scaling});
+  if (config.family.part.window == Window::trailing) {
+    note(sources, "first_feature", Origin::family);
+  }
   note(sources, "sense", Origin::family);
   note(sources, "rounding", Origin::family);
   if (!rope.sections.empty()) note(sources, "sections", rope.origin, "mrope_section");
