@@ -24,12 +24,13 @@ struct Painted {
   std::string_view colour;
 };
 
-constexpr std::array<Painted, 5> painted_words = {{
+constexpr std::array<Painted, 6> painted_words = {{
     {" warning: ", yellow},
     {"MISSED", red},
-    {"(class default)", faint},
-    {"(family)", faint},
-    {"(rule of the tool)", faint},
+    {"[class default]", faint},
+    {"[family]", faint},
+    {"[rule]", faint},
+    {"[asked]", faint},
 }};
 
 std::string painted(std::string_view text, std::string_view colour) {
