@@ -157,6 +157,7 @@ TEST(BenchInterleave, TakesTurnsAndStopsAtAnError) {
   double done = 0;
   const auto back =
       interleave(contenders, {.seconds = 1e-9,
+                              .clock = Clock::thread_cpu,
                               .turns = TurnOrder::there_and_back,
                               .on_progress = [&done](double share) { done += share; }});
   ASSERT_TRUE(back);

@@ -81,7 +81,7 @@ class ToolTest(unittest.TestCase):
             input=stdin,
             stdout=stdout,
             stderr=subprocess.PIPE,
-            timeout=60,
+            timeout=600,  # an emulator on a busy machine is slow
             env=os.environ | (environment or {}),
         )
 
