@@ -21,6 +21,8 @@
 #include "cli/explain/explain_config.hpp"
 #include "cli/explain/topics.hpp"
 #include "cli/failure.hpp"
+#include "cli/files.hpp"
+#include "cli/hidden_size.hpp"
 #include "cli/model_cards.hpp"
 #include "cli/model_input.hpp"
 #include "cli/model_options.hpp"
@@ -167,7 +169,10 @@ explain::Numbers without_config(const Arguments& arguments) {
 }
 
 explain::Numbers with_config(const Arguments& arguments) {
-  const ModelSpec model = read_model(arguments.model);
+  const std::string config = read_config(arguments.model.config);
+  const ResolveOptions resolving = resolve_options(arguments.model);
+  const ModelSpec model =
+      value_or_fail(resolve(config, resolving), input_name(arguments.model.config));
   print_warnings("explain", model.warnings);
   const std::size_t chosen =
       choose_rotary(model, {.layer = {}, .layer_type = arguments.layer_type});
@@ -181,7 +186,8 @@ explain::Numbers with_config(const Arguments& arguments) {
           .key = {},
           .spec = spec,
           .frequencies = frequencies_of(model, chosen, arguments.model),
-          .config = arguments.model.config};
+          .config = arguments.model.config,
+          .hidden_size = hidden_size_of(config, resolving)};
 }
 
 // The example's four numbers over and over, where none are given.

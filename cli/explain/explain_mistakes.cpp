@@ -22,7 +22,7 @@ constexpr std::array<std::int64_t, 3> moves = {0, 300, 5000};
 
 struct Finding {
   std::string_view name;
-  std::string_view what;
+  std::string what;
   Vector result;              // of the query
   double largest_difference;  // from what is right
   double result_norm;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/explain/mistakes.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <utility>
 #include <variant>
 
 #include "cli/explain/forms.hpp"
 #include "cli/failure.hpp"
+#include "cli/hidden_size.hpp"
 
 namespace rotary::cli::explain {
 namespace {
@@ -101,10 +104,19 @@ std::vector<Mistake> mistaken_frequencies(const Numbers& numbers) {
     return {{"scaling_ignored", "the config's scaling rule left out", without_scaling(numbers)}};
   }
   if (numbers.spec.sense != Sense::positive) return {};
-  return {{"exponent_i_over_d", "exponent i/d for 2i/d", with_exponents(numbers, 0, 1 / d)},
-          {"pairs_from_1", "exponent 2i/d with i from 1", with_exponents(numbers, 2 / d, 2 / d)},
-          {"model_width_for_d", "exponent 2i/D, D = 32 d, the model's width",
-           with_exponents(numbers, 0, 2 / (32 * d))}};
+  mistakes = {
+      {"exponent_i_over_d", "exponent i/d for 2i/d", with_exponents(numbers, 0, 1 / d)},
+      {"pairs_from_1", "exponent 2i/d with i from 1", with_exponents(numbers, 2 / d, 2 / d)}};
+  // With one head that turns whole it is no mistake.
+  const std::int64_t width = numbers.hidden_size.value_or(usual_hidden_size);
+  if (width != numbers.frequencies.window.rotary_dim) {
+    mistakes.push_back(
+        {"model_width_for_d",
+         fmt::format("exponent 2i/D, D = {}{}", width,
+                     numbers.hidden_size ? ", the model's width" : "; the width is unknown"),
+         with_exponents(numbers, 0, 2 / static_cast<double>(width))});
+  }
+  return mistakes;
 }
 
 }  // namespace

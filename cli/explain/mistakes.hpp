@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace rotary::cli::explain {
 
 struct Mistake {
   std::string_view name;
-  std::string_view what;  // at most 46 columns
+  std::string what;  // at most 46 columns
   std::function<Vector(const Vector& head, std::int64_t position, Role role)> map;
 };
 

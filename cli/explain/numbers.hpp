@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct Numbers {
   std::int64_t key_position = 0;
   RotarySpec spec;
   Frequencies frequencies;
-  std::string config;  // where the spec comes from; empty: from options
+  std::string config;                            // where the spec comes from; empty: from options
+  std::optional<std::int64_t> hidden_size = {};  // features of a token, where a config says it
 
   [[nodiscard]] double attention_factor() const { return frequencies.attention_factor; }
   [[nodiscard]] std::size_t rotary_dim() const {

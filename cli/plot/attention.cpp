@@ -124,7 +124,7 @@ Figure attention(const Request& request) {
   const Rotations rotations = value_or_fail(make_rotations(
       subject.frequencies, ConsecutivePositions{0, words.count()}, {.tensors = DType::f32}));
   Figure figure{.name = "attention",
-                .title = "Attention weights under each encoding",
+                .title = "Attention weights under each encoding: a row for each query",
                 .caption =
                     "A query's row says how much it takes from each earlier word. Vectors "
                     "are made from a hash of the word, without a model: equal words draw "

@@ -54,12 +54,20 @@ Series needed_base(std::int64_t dim, std::int64_t last) {
   return series;
 }
 
+// As far as the models that are drawn were trained, and as what many of them are now.
+std::int64_t usual_last(const Request& request, std::int64_t dim) {
+  std::int64_t last = 131'072;
+  for (const Subject& subject : request.subjects)
+    last = std::max(last, subject.trained_context_tokens.value_or(0));
+  return std::min(last, most_work / dim);
+}
+
 }  // namespace
 
 Figure base(const Request& request) {
   const std::int64_t dim = request.dim.value_or(
       request.subjects.empty() ? 128 : request.subjects.front().frequencies.window.rotary_dim);
-  const std::int64_t last = request.last.value_or(32768);
+  const std::int64_t last = request.last ? *request.last : usual_last(request, dim);
   if (dim * last > most_work) {
     throw Failure(ExitCode::usage,
                   fmt::format("head_dim times --last must be at most {} for base, got {}",
@@ -79,9 +87,10 @@ Figure base(const Request& request) {
   return {.name = "base",
           .title = "The base that a context asks for",
           .caption =
-              "The smallest base, tried in steps of 1 %, of which a key that equals the "
-              "query scores no less than a random one, Σ cos(m ω) >= 0, at every distance "
-              "within the context. Some larger bases fail again.",
+              "The smallest base, tried in steps of 1 %, with which a key that equals the "
+              "query scores no less than a random one, Σ cos(m ω) >= 0, at every distance m "
+              "within the context; the sum is over the frequencies ω of d/2 pairs of features. "
+              "Some larger bases fail again.",
           .panels = {std::move(panel)}};
 }
 

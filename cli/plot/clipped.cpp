@@ -50,7 +50,7 @@ Figure clipped(const Request& request) {
   const Axis distance_axis{.label = "distance (tokens)", .scale = Scale::logarithmic};
   Panel aligned{.title = "q = k",
                 .x = distance_axis,
-                .y = Axis{.label = "score / (|q| |k|)", .from = -1.05, .to = 1.05}};
+                .y = Axis{.label = "score q·k / (|q| |k|)", .from = -1.05, .to = 1.05}};
   aligned.series = {
       {.name = "clipped at half a turn",
        .x = as_doubles(distances),
@@ -60,7 +60,7 @@ Figure clipped(const Request& request) {
        .y = aligned_similarity(subject.frequencies, distances)}};
   Panel random{.title = "other q and k, clipped",
                .x = distance_axis,
-               .y = Axis{.label = "score / (|q| |k|)"}};
+               .y = Axis{.label = "score q·k / (|q| |k|)"}};
   for (std::uint64_t draw = 0; draw < 4; ++draw) {
     random.series.push_back(
         {.name = fmt::format("random phases {}", draw + 1),
@@ -71,8 +71,9 @@ Figure clipped(const Request& request) {
   return {.name = "clipped",
           .title = fmt::format("Clipped angles ({})", subject.name),
           .caption =
-              "Clipping each pair's relative angle at half a turn makes the score fall with "
-              "distance for q = k. For other q and k it goes up and down all the same.",
+              "Clipping each pair's relative angle at half a turn makes the score of a query q and "
+              "a key k fall with distance where q = k. For other q and k it goes up and down all "
+              "the same.",
           .panels = {std::move(aligned), std::move(random)},
           .columns = 2};
 }

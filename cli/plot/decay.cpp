@@ -9,8 +9,10 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
+#include "cli/hidden_size.hpp"
 #include "cli/plot/makers.hpp"
 #include "cli/plot/turning.hpp"
 
@@ -72,8 +74,8 @@ class RandomScore {
 };
 
 // For random q and k: mean less and plus a standard deviation over draws, and one draw.
-std::vector<Series> random_series(const Frequencies& frequencies, const Integers& distances,
-                                  std::uint64_t seed) {
+std::array<Series, 2> random_series(const Frequencies& frequencies, const Integers& distances,
+                                    std::uint64_t seed) {
   constexpr int draws = 100;
   const std::size_t pairs = frequencies.inv_freq.size();
   const RandomScore single(pairs, seed);
@@ -99,7 +101,19 @@ std::vector<Series> random_series(const Frequencies& frequencies, const Integers
     band.y.push_back(mean + deviation);
     one.y.push_back(single.at(row));
   });
-  return {std::move(band), std::move(one)};
+  return {{std::move(band), std::move(one)}};
+}
+
+// The features of a token, which a common mistake takes for those of a head.
+struct Width {
+  std::int64_t features;
+  std::string_view source;
+};
+
+Width width_of(const Request& request, const Subject& subject) {
+  if (request.dim) return {*request.dim, "--dim"};
+  if (subject.hidden_size) return {*subject.hidden_size, "config"};
+  return {usual_hidden_size, "assumed"};
 }
 
 struct Curve {
@@ -122,7 +136,7 @@ Figure decay(const Request& request) {
   const Integers distances = evenly(request.last.value_or(256), 1024);
   Panel panel{.title = {},
               .x = Axis{.label = "distance r (tokens)"},
-              .y = Axis{.label = "B(r), mean of |S_j| over pairs", .from = 0}};
+              .y = Axis{.label = "B(r), mean of |S_j| over pairs j", .from = 0}};
   for (const Subject& subject : subjects_of(request)) {
     panel.series.push_back({.name = subject.name,
                             .x = as_doubles(distances),
@@ -131,9 +145,10 @@ Figure decay(const Request& request) {
   return {.name = "decay",
           .title = "The bound of RoFormer §3.4.3",
           .caption =
-              "A score is at most B(r) times pairs times the largest step between "
-              "neighbouring products of q and k. The bound falls in ripples, and not to 0; "
-              "scores need not fall with it.",
+              "S_j is the sum of e^(i r ω) over the frequencies ω of the first j pairs. A score is "
+              "at most B(r) times pairs times the largest step between neighbouring products of "
+              "query and key. The bound falls in ripples, and not to 0; scores need not fall "
+              "with it.",
           .panels = {std::move(panel)}};
 }
 
@@ -142,24 +157,26 @@ Figure similarity(const Request& request) {
   const Frequencies& frequencies = subject.frequencies;
   const std::int64_t last = request.last.value_or(500);
   const std::int64_t head_dim = frequencies.window.rotary_dim;
-  const std::int64_t model_dim = request.dim.value_or(std::min<std::int64_t>(32 * head_dim, 65536));
-  const Subject mistaken = plain_subject(model_dim, subject.spec.base);
+  const Width width = width_of(request, subject);
+  const Subject mistaken = plain_subject(width.features, subject.spec.base);
   const Curve q_is_k{
       .name = fmt::format("q = k, head_dim = {}", head_dim), .style = Style::line, .color = 0};
-  const Curve mistake{.name = fmt::format("q = k, d_model = {}: a common mistake", model_dim),
-                      .style = Style::dashed,
-                      .color = 7};
-  const Axis similarity_axis{.label = "score / (|q| |k|)", .from = -0.4, .to = 1.05};
+  const Curve mistake{
+      .name = fmt::format("q = k, d_model = {} ({}) instead", width.features, width.source),
+      .style = Style::dashed,
+      .color = 7};
+  const Axis similarity_axis{.label = "score q·k / (|q| |k|)", .from = -0.4, .to = 1.05};
 
   const Integers near = evenly(last, last <= 2000 ? 2000 : 500);
   const std::int64_t peak = last * 3 / 10;
   Panel linear{.title = {}, .x = Axis{.label = "distance (tokens)"}, .y = similarity_axis};
-  linear.series = random_series(frequencies, near, request.seed);
+  auto [band, one] = random_series(frequencies, near, request.seed);
+  linear.series = {std::move(band), aligned(frequencies, near, q_is_k)};
   linear.series.push_back({.name = fmt::format("k chosen to peak at {}", peak),
                            .color = 2,
                            .x = as_doubles(near),
                            .y = adversarial(frequencies, near, peak)});
-  linear.series.push_back(aligned(frequencies, near, q_is_k));
+  linear.series.push_back(std::move(one));
   linear.series.push_back(aligned(mistaken.frequencies, near, mistake));
 
   const Integers far = by_decades(200 * last, 40);
@@ -170,10 +187,13 @@ Figure similarity(const Request& request) {
                         aligned(mistaken.frequencies, far, mistake)};
   return {.name = "similarity",
           .title = fmt::format("Scores against distance ({})", subject.name),
-          .caption =
-              "Only of q = k do scores fall with distance, and with bumps. Of random q and "
-              "k they scatter about 0 at every distance, and a key can be made to score "
-              "best at any.",
+          .caption = fmt::format(
+              "Only of a key k that equals the query q do scores fall with distance, and with "
+              "bumps. Of random q and k they scatter about 0 at every distance, and a key can be "
+              "made to score best at any. A common mistake takes d_model, the features of a token, "
+              "for the head's dimension, and hides the bumps; where no config says d_model it is "
+              "assumed to be {}.",
+              usual_hidden_size),
           .panels = {std::move(linear), std::move(logarithmic)}};
 }
 

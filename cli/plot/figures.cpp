@@ -12,8 +12,9 @@ namespace {
 
 // Where points are taken here and there, however far.
 constexpr std::int64_t far = 100'000'000;
-constexpr std::int64_t most_rows = 4095;        // of heat maps
-constexpr std::int64_t most_tokens = 511;       // squared, cells of a heat map
+constexpr std::int64_t most_rows = 4095;   // of heat maps
+constexpr std::int64_t most_tokens = 511;  // squared, cells of a heat map
+constexpr std::int64_t most_distance = 10'000;
 constexpr std::int64_t most_context = 262'144;  // each distance is looked at: seconds
 
 constexpr std::array makers = {
@@ -32,7 +33,11 @@ constexpr std::array makers = {
     FigureMaker{"shaw", "which learned vector each distance takes: Shaw's clip window",
                 Subjects::none, Uses::dim, most_tokens, shaw},
     FigureMaker{"t5", "which bucket each distance falls into", Subjects::none, Uses::nothing,
-                10'000, t5},
+                most_distance, t5},
+    FigureMaker{"alibi", "what ALiBi adds to scores, in each head", Subjects::none, Uses::dim,
+                most_distance, alibi},
+    FigureMaker{"sinusoidal", "waves of a sinusoidal encoding, and how alike positions are",
+                Subjects::none, Uses::dim, most_distance, sinusoidal},
     FigureMaker{"decay", "the bound of RoFormer 3.4.3 on scores, against distance",
                 Subjects::several, Uses::nothing, far, decay},
     FigureMaker{"similarity", "scores against distance: q = k, random and adversarial q and k",

@@ -23,6 +23,7 @@ struct Subject {
   RotarySpec spec;
   Frequencies frequencies;
   std::optional<std::int64_t> trained_context_tokens = {};
+  std::optional<std::int64_t> hidden_size = {};  // features of a token, where a config says it
 };
 
 // What figures are made from. Each figure has numbers of its own for what is absent.

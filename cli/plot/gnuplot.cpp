@@ -32,7 +32,7 @@ void write_marks(Script& script, const Panel& panel) {
     if (mark.direction == Mark::Direction::vertical) {
       script.line("set arrow from {}, graph 0 to {}, graph 1 nohead dt 2 lc rgb '{}'", at, at,
                   script.colors().text);
-      script.line("set label {} at {}, graph 0.5 rotate center offset 0.8, 0 textcolor rgb '{}'",
+      script.line("set label {} at {}, graph 0.5 rotate center offset 1.3, 0 textcolor rgb '{}'",
                   text, at, script.colors().text);
     } else {
       script.line("set arrow from graph 0, first {} to graph 1, first {} nohead dt 2 lc rgb '{}'",
@@ -125,13 +125,16 @@ void write_panel(Script& script, const Panel& panel, const Place& place, const S
   if (panel.map && place.colors) write_scale(script, *panel.map, *place.colors, screen);
 }
 
-// 14 pixels: points of PNG are 4/3 of them.
+// Letters of 14 pixels: points of PNG are 4/3 of them. A PNG has twice the pixels, for screens
+// whose points are several pixels and for print.
 void write_settings(Script& script, const Layout& layout, const Drawing& drawing) {
   const Colors& colors = script.colors();
   const bool is_svg = drawing.picture == Picture::svg;
-  script.line("set terminal {} size {},{} background rgb '{}' font 'sans-serif,{}' noenhanced",
-              is_svg ? "svg" : "pngcairo", layout.width, layout.height, colors.background,
-              is_svg ? "14" : "10.5");
+  const int times = is_svg ? 1 : 2;
+  script.line("set terminal {} size {},{} background rgb '{}' font 'sans-serif,{}' noenhanced{}",
+              is_svg ? "svg" : "pngcairo", times * layout.width, times * layout.height,
+              colors.background, is_svg ? "14" : "10.5",
+              is_svg ? "" : " fontscale 2 linewidth 2 dashlength 2 pointscale 2");
   script.line("set encoding utf8");
   script.line("set border lw 0.8 lc rgb '{}'", colors.text);
   script.line("set grid lc rgb '{}' lt 1 lw 0.7", colors.grid);

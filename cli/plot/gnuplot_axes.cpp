@@ -53,9 +53,12 @@ struct AxisPlace {
   double pixels;
   double room;
   bool is_reversed = false;
-  // Of the label, in lines: gnuplot puts that of x lower in SVG than in PNG, and those in space
-  // on the numbers.
+  // In lines: gnuplot puts the label of x lower in SVG than in PNG, and those in space on the
+  // numbers.
   double label_offset = 0;
+  // In letters and lines: gnuplot puts numbers in space on the axes, and where two axes meet on
+  // each other.
+  std::string_view tick_offset = "0, 0";
 };
 
 void write_axis(Script& script, const Axis& axis, const AxisPlace& place) {
@@ -77,9 +80,9 @@ void write_axis(Script& script, const Axis& axis, const AxisPlace& place) {
               place.is_reversed ? from : to,
               place.is_reversed && !axis.from ? " reverse" : " noreverse");
   script.line("set format {} '{}'", name, tick_format(axis));
-  script.line("set {}tics {} {} textcolor rgb '{}'", name,
+  script.line("set {}tics {} offset {} {} textcolor rgb '{}'", name,
               name == 'x' && !axis.ticks.empty() ? "rotate by 60 right" : "norotate",
-              tick_places(axis, place.pixels, place.room), color);
+              place.tick_offset, tick_places(axis, place.pixels, place.room), color);
 }
 
 }  // namespace
@@ -93,8 +96,12 @@ void write_axes(Script& script, const Panel& panel, const Box& plot) {
   x.label_offset = script.picture() == Picture::svg ? 0.6 : 0;
   if (panel.z) {
     x.room = y.room = plot.width() / 5;
-    x.label_offset = y.label_offset = -0.6;
-    write_axis(script, *panel.z, {.name = 'z', .pixels = plot.height(), .room = 50});
+    x.label_offset = y.label_offset = -1.4;
+    x.tick_offset = "-0.6, -0.6";
+    y.tick_offset = "1, -0.3";
+    AxisPlace z{.name = 'z', .pixels = plot.height(), .room = 50};
+    z.tick_offset = "-0.6, 0.3";
+    write_axis(script, *panel.z, z);
   }
   write_axis(script, panel.x, x);
   write_axis(script, panel.y, y);

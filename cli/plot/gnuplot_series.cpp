@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -12,54 +13,70 @@
 namespace rotary::cli::plot {
 namespace {
 
-std::string style_text(const Series& series, std::string_view color) {
+// Beside the palette of eight colours: a look comes again after 56 series alone. The first is
+// solid.
+constexpr std::array<std::string_view, 7> dashes = {
+    "1", "(12,6)", "(3,4)", "(16,5,3,5)", "(24,6)", "(6,8)", "(16,5,3,5,3,5)"};
+constexpr std::array<int, 7> point_types = {7, 9, 5, 13, 11, 6, 8};
+constexpr std::string_view guide_dash = "(2,6)";
+
+std::string line_text(const Series& series, Color look) {
+  const bool is_guide = series.style == Style::dashed;
+  return fmt::format("lw {} dt {}", is_guide ? 1.5 : 2,
+                     is_guide ? guide_dash : dashes[look % dashes.size()]);
+}
+
+std::string style_text(const Series& series, Color look, std::string_view color) {
   switch (series.style) {
     case Style::line:
-      return fmt::format("with lines lw 2 lc rgb '{}'", color);
     case Style::dashed:
-      return fmt::format("with lines lw 1.5 dt 2 lc rgb '{}'", color);
+    case Style::steps:
+      return fmt::format("with lines {} lc rgb '{}'", line_text(series, look), color);
     case Style::points:
       // A few models must be found among lines; many pairs are a line.
-      return fmt::format("with points pt 7 ps {} lc rgb '{}'", series.x.size() < 30 ? 0.7 : 0.5,
+      return fmt::format("with points pt {} ps {} lc rgb '{}'",
+                         point_types[look % point_types.size()], series.x.size() < 30 ? 0.9 : 0.5,
                          color);
-    case Style::steps:
-      return fmt::format("with steps lw 2 lc rgb '{}'", color);
     case Style::band:
       return fmt::format("with filledcurves fs transparent solid 0.35 noborder lc rgb '{}'", color);
   }
   return {};
 }
 
-// Of each series; those without one of their own get what no other has.
-std::vector<std::string_view> series_colors(const Script& script, const Panel& panel) {
-  const std::span<const std::string_view> palette = script.colors().series;
+// The color of each series; those without one get what no other has.
+std::vector<Color> series_looks(const Panel& panel) {
   Color next = 0;
   const auto is_taken = [&] {
     return std::ranges::any_of(panel.series, [&](const Series& s) { return s.color == next; });
   };
-  std::vector<std::string_view> colors;
+  std::vector<Color> looks;
   for (const Series& series : panel.series) {
     while (!series.color && is_taken()) ++next;
-    colors.push_back(palette[(series.color ? *series.color : next++) % palette.size()]);
+    looks.push_back(series.color ? *series.color : next++);
   }
-  return colors;
+  return looks;
 }
 
-// What stands before a name in the legend: 26 pixels of what is drawn.
-void write_sample(Script& script, const Series& series, std::string_view color, const Box& box) {
+std::string_view color_text(const Script& script, Color look) {
+  return script.colors().series[look % script.colors().series.size()];
+}
+
+// What stands before a name in the legend: 40 pixels of what is drawn.
+void write_sample(Script& script, const Series& series, Color look, const Box& box) {
+  const std::string_view color = color_text(script, look);
   const double middle = (box.top + box.bottom) / 2;
   switch (series.style) {
     case Style::line:
     case Style::steps:
     case Style::dashed:
       script.line(
-          "set arrow from screen {:.4f}, {:.4f} to screen {:.4f}, {:.4f} nohead lw 2{} "
-          "lc rgb '{}'",
-          box.left, middle, box.right, middle, series.style == Style::dashed ? " dt 2" : "", color);
+          "set arrow from screen {:.4f}, {:.4f} to screen {:.4f}, {:.4f} nohead {} lc rgb '{}'",
+          box.left, middle, box.right, middle, line_text(series, look), color);
       return;
     case Style::points:
-      script.line("set label '' at screen {:.4f}, {:.4f} point pt 7 ps 0.6 lc rgb '{}'",
-                  (box.left + box.right) / 2, middle, color);
+      script.line("set label '' at screen {:.4f}, {:.4f} point pt {} ps 0.9 lc rgb '{}'",
+                  (box.left + box.right) / 2, middle, point_types[look % point_types.size()],
+                  color);
       return;
     case Style::band:
       script.line(
@@ -72,12 +89,15 @@ void write_sample(Script& script, const Series& series, std::string_view color, 
 
 }  // namespace
 
-// $d0, $d1, ...: a block for each series. A line of NaN breaks the line that is drawn.
+// $d0, $d1, ...: a block for each series. A line of NaN breaks the line that is drawn. Steps are
+// lines with corners: gnuplot's own begin the dash anew at each corner.
 void write_data(Script& script, const Panel& panel) {
   for (std::size_t index = 0; index < panel.series.size(); ++index) {
     const Series& series = panel.series[index];
     script.line("$d{} << EOD", index);
     for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (series.style == Style::steps && i > 0)
+        script.line("{} {}", number(series.x[i]), number(series.y[i - 1]));
       std::string row = number(series.x[i]);
       if (!series.lower.empty()) row += fmt::format(" {}", number(series.lower[i]));
       row += fmt::format(" {}", number(series.y[i]));
@@ -89,17 +109,18 @@ void write_data(Script& script, const Panel& panel) {
 }
 
 std::string series_plots(const Script& script, const Panel& panel) {
-  const std::vector<std::string_view> colors = series_colors(script, panel);
+  const std::vector<Color> looks = series_looks(panel);
   std::string plots;
   for (std::size_t index = 0; index < panel.series.size(); ++index) {
-    plots += fmt::format("{}$d{} {} notitle", index == 0 ? "" : ", ", index,
-                         style_text(panel.series[index], colors[index]));
+    plots += fmt::format(
+        "{}$d{} {} notitle", index == 0 ? "" : ", ", index,
+        style_text(panel.series[index], looks[index], color_text(script, looks[index])));
   }
   return plots;
 }
 
 void write_legend(Script& script, const Panel& panel, const Legend& legend, const Screen& screen) {
-  const std::vector<std::string_view> colors = series_colors(script, panel);
+  const std::vector<Color> looks = series_looks(panel);
   // A name that is too long for the picture shows its beginning.
   const double left =
       std::max(8.0, legend.center - legend.entry_width * static_cast<double>(legend.columns) / 2);
@@ -111,13 +132,13 @@ void write_legend(Script& script, const Panel& panel, const Legend& legend, cons
     const std::size_t line = entry / legend.columns;
     const double x = left + legend.entry_width * static_cast<double>(column);
     const double y = legend.top + legend_line * static_cast<double>(line);
-    write_sample(script, series, colors[index],
+    write_sample(script, series, looks[index],
                  {.left = screen.x(x),
                   .top = screen.y(y + 4),
-                  .right = screen.x(x + 26),
+                  .right = screen.x(x + 40),
                   .bottom = screen.y(y + legend_line - 4)});
     script.line("set label {} at screen {:.4f}, {:.4f} left textcolor rgb '{}'",
-                single_quoted(series.name), screen.x(x + 34), screen.y(y + legend_line / 2),
+                single_quoted(series.name), screen.x(x + 48), screen.y(y + legend_line / 2),
                 script.colors().text);
     ++entry;
   }

@@ -48,7 +48,7 @@ struct LegendSize {
 
 LegendSize legend_size(const std::vector<std::string>& names, double width) {
   if (names.empty()) return {};
-  const double entry = longest(names) + 58;  // with its sample
+  const double entry = longest(names) + 78;  // with its sample
   const std::size_t fitting = std::max(std::size_t{1}, static_cast<std::size_t>(width / entry));
   const std::size_t lines = (names.size() + fitting - 1) / fitting;
   return {.columns = (names.size() + lines - 1) / lines,

@@ -18,6 +18,8 @@ namespace rotary::cli::plot {
 // windows.cpp
 [[nodiscard]] Figure shaw(const Request& request);
 [[nodiscard]] Figure t5(const Request& request);
+[[nodiscard]] Figure alibi(const Request& request);
+[[nodiscard]] Figure sinusoidal(const Request& request);
 
 // decay.cpp
 [[nodiscard]] Figure decay(const Request& request);

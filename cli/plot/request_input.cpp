@@ -12,6 +12,7 @@
 #include "cli/arguments.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
+#include "cli/hidden_size.hpp"
 #include "cli/model_input.hpp"
 #include "cli/npy/npy.hpp"
 #include "cli/plot/turning.hpp"
@@ -78,7 +79,23 @@ void check_configs(const FigureMaker& maker, const RequestOptions& options) {
   }
 }
 
-Subject subject_from(const ModelSpec& model, std::size_t index, const ModelOptions& options) {
+// A model, and what of its config is not part of its positions.
+struct Model {
+  ModelSpec spec;
+  std::optional<std::int64_t> hidden_size = {};
+};
+
+Model model_from(const ModelOptions& options) {
+  if (options.config == rope_name && !names_config(options.config))
+    return {.spec = model_of_settings(options)};
+  const std::string config = read_config(options.config);
+  const ResolveOptions resolving = resolve_options(options);
+  return {.spec = value_or_fail(resolve(config, resolving), input_name(options.config)),
+          .hidden_size = hidden_size_of(config, resolving)};
+}
+
+Subject subject_from(const Model& of, std::size_t index, const ModelOptions& options) {
+  const ModelSpec& model = of.spec;
   const ModelRotary& rotary = model.rotary[index];
   if (rotary.spec.xpos) {
     throw Failure(ExitCode::unsupported,
@@ -94,24 +111,23 @@ Subject subject_from(const ModelSpec& model, std::size_t index, const ModelOptio
       .name = is_unnamed ? "RoPE, " + numbers_text(rotary.spec) : printable(options.config),
       .spec = rotary.spec,
       .frequencies = frequencies_of(model, index, options),
-      .trained_context_tokens = rotary.trained_context_tokens};
+      .trained_context_tokens = rotary.trained_context_tokens,
+      .hidden_size = of.hidden_size};
   if (model.rotary.size() > 1) subject.name += fmt::format(" ({})", printable(*rotary.layer_type));
   return subject;
 }
 
 void add_subjects(std::vector<Subject>& subjects, const FigureMaker& maker,
                   const RequestOptions& options, const ModelOptions& of_config) {
-  const ModelSpec model = names_config(of_config.config) || of_config.config != rope_name
-                              ? read_model(of_config)
-                              : model_of_settings(of_config);
-  print_warnings("plot", model.warnings);
-  if (maker.subjects == Subjects::one || options.layer_type || model.rotary.empty()) {
+  const Model model = model_from(of_config);
+  print_warnings("plot", model.spec.warnings);
+  if (maker.subjects == Subjects::one || options.layer_type || model.spec.rotary.empty()) {
     const std::size_t chosen =
-        choose_rotary(model, {.layer = {}, .layer_type = options.layer_type});
+        choose_rotary(model.spec, {.layer = {}, .layer_type = options.layer_type});
     subjects.push_back(subject_from(model, chosen, of_config));
     return;
   }
-  for (std::size_t index = 0; index < model.rotary.size(); ++index)
+  for (std::size_t index = 0; index < model.spec.rotary.size(); ++index)
     subjects.push_back(subject_from(model, index, of_config));
 }
 

@@ -2,7 +2,7 @@
 // What rotary embedding does to one pair of features: in the plane, and in space.
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +16,7 @@ namespace rotary::cli::plot {
 namespace {
 
 constexpr double degrees = 180 / std::numbers::pi;
+constexpr double quarter = std::numbers::pi / 2;  // of a turn
 
 // (x, y) of the pair (1, 0) at each position.
 struct PairPath {
@@ -69,6 +70,17 @@ std::size_t slower_pair(const Frequencies& frequencies, double times) {
   return pair;
 }
 
+// The fastest pair whose second feature only rises up to `last`, and not so slowly at its end that
+// one would not see it; where there is none the slowest.
+std::size_t rising_pair(const Frequencies& frequencies, std::int64_t last) {
+  constexpr double most = 0.8 * quarter;
+  const auto found = std::ranges::find_if(frequencies.inv_freq, [&](double frequency) {
+    return std::abs(frequency) * static_cast<double>(last) <= most;
+  });
+  const auto pair = static_cast<std::size_t>(found - frequencies.inv_freq.begin());
+  return std::min(pair, frequencies.inv_freq.size() - 1);
+}
+
 }  // namespace
 
 Figure rotation(const Request& request) {
@@ -87,7 +99,7 @@ Figure corkscrew(const Request& request) {
   const Subject subject = subject_of(request);
   const std::int64_t last = request.last.value_or(64);
   Panel panel{.title = {},
-              .x = Axis{.label = "first feature", .from = -1, .to = 1},
+              .x = Axis{.label = "first feature of a pair", .from = -1, .to = 1},
               .y = Axis{.label = "second feature", .from = -1, .to = 1},
               .z = Axis{.label = "position (tokens)", .from = 0, .to = static_cast<double>(last)}};
   // Between tokens, too: a line through whole positions of a fast pair would have corners.
@@ -113,34 +125,40 @@ Figure corkscrew(const Request& request) {
 
 Figure fast_slow(const Request& request) {
   const Subject subject = subject_of(request);
-  const std::size_t fast = slower_pair(subject.frequencies, 2);
-  const std::size_t slow = slower_pair(subject.frequencies, 60);
-  const std::int64_t last = request.last.value_or(120);
-  const Integers at = evenly(last, 240);
-  const PairPath of_fast = path_of(subject.frequencies, fast, at);
-  const PairPath of_slow = path_of(subject.frequencies, slow, at);
+  const Frequencies& frequencies = subject.frequencies;
+  const Integers at = evenly(request.last.value_or(120), 240);
+  const std::size_t fast = slower_pair(frequencies, 2);
+  const std::size_t slow = rising_pair(frequencies, at.back());
+  const double turned = std::abs(frequencies.inv_freq[slow]) * static_cast<double>(at.back());
+  PairPath path = path_of(frequencies, fast, at);
+  std::vector<double> height = path_of(frequencies, slow, at).y;
   Panel panel{.title = {},
-              .x = Axis{.label = fmt::format("pair {}, first", fast), .from = -1, .to = 1},
-              .y = Axis{.label = fmt::format("pair {}, second", fast), .from = -1, .to = 1},
-              .z = Axis{.label = fmt::format("pair {}, second", slow)}};
-  panel.series.push_back({.name = "from token to token",
+              .x = Axis{.label = fmt::format("pair {}, first feature", fast), .from = -1, .to = 1},
+              .y = Axis{.label = fmt::format("pair {}, second feature", fast), .from = -1, .to = 1},
+              .z = Axis{.label = fmt::format("pair {}, second feature", slow)}};
+  panel.series.push_back({.name = "from one to the next",
                           .style = Style::dashed,
                           .color = 5,
-                          .x = of_fast.x,
-                          .y = of_fast.y,
-                          .z = of_slow.y});
-  panel.series.push_back({.name = fmt::format("positions 0 to {}", at.back()),
+                          .x = path.x,
+                          .y = path.y,
+                          .z = height});
+  panel.series.push_back({.name = at[1] == 1
+                                      ? fmt::format("positions 0 to {}", at.back())
+                                      : fmt::format("positions 0, {}, ... {}", at[1], at.back()),
                           .style = Style::points,
                           .color = 0,
-                          .x = of_fast.x,
-                          .y = of_fast.y,
-                          .z = of_slow.y});
+                          .x = std::move(path.x),
+                          .y = std::move(path.y),
+                          .z = std::move(height)});
   return {.name = "fast_slow",
-          .title = fmt::format("{} against {}", speed_text(subject.frequencies, fast),
-                               speed_text(subject.frequencies, slow)),
-          .caption =
-              "Around the axis the fast pair tells neighbours apart; along it the slow one "
-              "says roughly where in the text they are.",
+          .title = fmt::format("{} against {}", speed_text(frequencies, fast),
+                               speed_text(frequencies, slow)),
+          .caption = fmt::format(
+              "Around the axis the fast pair tells neighbours apart; along it the slow one, "
+              "which turns {:.3g}° over these positions, {}.",
+              turned * degrees,
+              turned < quarter ? "says roughly where in the text they are"
+                               : "goes up and down: no pair is slow enough to say where they are"),
           .panels = {std::move(panel)}};
 }
 

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// How relative encodings treat far distances alike: Shaw's clip window, T5's buckets.
+// What encodings that do not rotate make of distance: Shaw's clip window, T5's buckets, ALiBi's
+// slopes, the likeness of sinusoidal vectors.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "cli/failure.hpp"
 #include "cli/plot/makers.hpp"
 #include "cli/plot/turning.hpp"
+#include "rotary/alibi.hpp"
+#include "rotary/relative_bias.hpp"
 #include "rotary/shaw.hpp"
+#include "rotary/sinusoidal.hpp"
 #include "rotary/t5_bias.hpp"
 
 namespace rotary::cli::plot {
@@ -50,6 +57,11 @@ Series buckets(T5Direction direction, std::int64_t last) {
     series.y.push_back(static_cast<double>(value_or_fail(t5_bucket(distance, t5))));
   }
   return series;
+}
+
+void check_most(std::string_view what, std::int64_t got, std::int64_t most) {
+  if (got <= most) return;
+  throw Failure(ExitCode::usage, fmt::format("{} must be at most {}, got {}", what, most, got));
 }
 
 }  // namespace
@@ -92,6 +104,80 @@ Figure t5(const Request& request) {
                       .y = Axis{.label = "bucket", .from = -1, .to = 32},
                       .series = {buckets(T5Direction::bidirectional, last),
                                  buckets(T5Direction::causal, last)}}}};
+}
+
+Figure alibi(const Request& request) {
+  const std::int64_t heads = request.dim.value_or(8);
+  check_most("--dim of alibi, its heads,", heads, 32);
+  const std::int64_t last = request.last.value_or(256);
+  std::vector<double> biases(static_cast<std::size_t>(heads * (last + 1)));
+  const ScoresExtents extents{.heads = heads, .queries = 1, .keys = last + 1};
+  const ScoresView view{biases.data(), DType::f64, extents, strides_bhqk(extents)};
+  ok_or_fail(fill_distances(view, Alibi{.heads = heads}, -last));
+  Panel panel{.title = {},
+              .x = Axis{.label = "distance, key - query (tokens)"},
+              .y = Axis{.label = "added to the score", .from = -20, .to = 0.5}};
+  for (std::int64_t head = 0; head < heads; ++head) {
+    const std::span row = std::span(biases).subspan(static_cast<std::size_t>(head * (last + 1)));
+    const auto end = static_cast<std::size_t>(last);
+    Series series{.name = fmt::format("head {}, slope {:.3g}", head, row[end] - row[end - 1]),
+                  .x = {},
+                  .y = {}};
+    for (const std::int64_t column : evenly(last, 100)) {
+      series.x.push_back(static_cast<double>(column - last));
+      series.y.push_back(row[static_cast<std::size_t>(column)]);
+    }
+    panel.series.push_back(std::move(series));
+  }
+  return {
+      .name = "alibi",
+      .title = fmt::format("What linear biases (ALiBi) add to scores, {} heads", heads),
+      .caption =
+          "In each head a score falls with distance by the slope of that head: the first sees "
+          "a few tokens back, the last hundreds; of what has lost 20 softmax leaves nothing. With "
+          "more heads slopes lie between these.",
+      .panels = {std::move(panel)}};
+}
+
+Figure sinusoidal(const Request& request) {
+  const std::int64_t dim = request.dim.value_or(512);
+  const std::int64_t last = request.last.value_or(128);
+  check_most("--dim times --last of sinusoidal", dim * last, std::int64_t{1} << 24);
+  const auto features = static_cast<std::size_t>(dim);
+  const Integers positions = evenly(last, last);
+  std::vector<double> rows(features * positions.size());
+  const TokenExtents extents{.tokens = last + 1, .features = dim};
+  const TokensView view{rows.data(), DType::f64, extents, strides_btd(extents)};
+  ok_or_fail(fill_sinusoidal(view, value_or_fail(make_sinusoidal(transformer_sinusoidal(dim))),
+                             ConsecutivePositions{0, last + 1}));
+  const auto series_of = [&](std::string name, const auto& value_of) {
+    Series series{.name = std::move(name), .x = as_doubles(positions), .y = {}};
+    for (auto row = rows.begin(); row != rows.end(); row += dim) series.y.push_back(value_of(row));
+    return series;
+  };
+  Panel waves{.title = "what is added to an embedding",
+              .x = Axis{.label = "position (tokens)"},
+              .y = Axis{.label = "value of a feature", .from = -1.05, .to = 1.05}};
+  // Even ones are sines; each is followed by its cosine.
+  for (const std::size_t feature : {std::size_t{0}, features / 8 * 2, features / 4 * 2}) {
+    waves.series.push_back(series_of(fmt::format("feature {}", feature), [&](auto row) {
+      return row[static_cast<std::ptrdiff_t>(feature)];
+    }));
+  }
+  Panel likeness{.title = "how alike two positions are",
+                 .x = Axis{.label = "distance r (tokens)"},
+                 .y = Axis{.label = "p(0) · p(r) / |p|²"}};
+  likeness.series.push_back(series_of({}, [&](auto row) {
+    return 2 * std::inner_product(row, row + dim, rows.begin(), 0.0) / static_cast<double>(dim);
+  }));
+  return {.name = "sinusoidal",
+          .title = fmt::format("Sinusoidal vectors p of {} features", dim),
+          .caption =
+              "Each pair of features is a wave of the position, from fast to slow. Near positions "
+              "have similar vectors; the likeness falls in ripples, and stays above 0 for long, "
+              "because the slow pairs hardly move.",
+          .panels = {std::move(waves), std::move(likeness)},
+          .columns = 2};
 }
 
 }  // namespace rotary::cli::plot

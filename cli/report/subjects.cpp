@@ -10,6 +10,7 @@
 
 #include "cli/commands/model_text.hpp"
 #include "cli/failure.hpp"
+#include "cli/hidden_size.hpp"
 #include "cli/report/figures_of.hpp"
 #include "cli/report/words.hpp"
 
@@ -85,16 +86,15 @@ void check_size(const std::vector<NamedModel>& models, const std::vector<std::in
   }
 }
 
-std::vector<ContextFigures> ranges_of(const ModelRotary& rotary, const std::string& name,
+// of: all but the frequencies, which depend on the context.
+std::vector<ContextFigures> ranges_of(const ModelRotary& rotary, plot::Subject of,
                                       const std::vector<std::int64_t>& contexts) {
   std::vector<ContextFigures> ranges;
-  for_each_range(rotary, name, contexts, [&](Frequencies frequencies) {
-    ContextFigures range{.contexts = frequencies.contexts, .inv_freq = frequencies.inv_freq};
-    range.figures = figures_of_rotary({.name = name,
-                                       .spec = rotary.spec,
-                                       .frequencies = std::move(frequencies),
-                                       .trained_context_tokens = rotary.trained_context_tokens});
-    ranges.push_back(std::move(range));
+  for_each_range(rotary, of.name, contexts, [&](Frequencies frequencies) {
+    of.frequencies = std::move(frequencies);
+    ranges.push_back({.contexts = of.frequencies.contexts,
+                      .inv_freq = of.frequencies.inv_freq,
+                      .figures = figures_of_rotary(of)});
   });
   return ranges;
 }
@@ -155,11 +155,16 @@ void add_model(Contents& contents, const NamedModel& named, const Asked& asked) 
     append(card.sentences, rotary_sentences(model, i, frequencies));
     std::string name = named.name;
     if (model.rotary.size() > 1 && rotary.layer_type) name += ", " + *rotary.layer_type;
+    const plot::Subject subject{.name = name,
+                                .spec = rotary.spec,
+                                .frequencies = frequencies,
+                                .trained_context_tokens = rotary.trained_context_tokens,
+                                .hidden_size = hidden_size_of(named.json, named.options)};
     contents.encodings.push_back({.name = name,
                                   .kind = LayerEncoding::rotary,
                                   .trained_context_tokens = rotary.trained_context_tokens,
                                   .fields = rotary_fields(model, i, frequencies),
-                                  .ranges = ranges_of(rotary, name, asked.contexts)});
+                                  .ranges = ranges_of(rotary, subject, asked.contexts)});
   }
   for (const LayerEncoding kind : other_kinds(model)) {
     append(card.sentences, {encoding_sentence(kind)});

@@ -300,6 +300,23 @@ class MistakesTest(Numbers):
         document = self.run_json("explain", "explain", "mistakes", *arguments)
         return document, {each["name"]: each for each in document["mistakes"]}
 
+    def test_the_models_width(self):
+        """The exponent's D is the config's hidden size, which heads times features need not be."""
+        config = self.write_config(LLAMA | {"head_dim": 32})
+        for arguments, width in (([config], "D = 64, the model's width"),
+                                 ([config, "--set", "hidden_size=96"], "D = 96, the model's width"),
+                                 ([], "D = 4096; the width is unknown")):
+            document, mistakes = self.mistakes(*arguments)
+            self.assertEqual(mistakes["model_width_for_d"]["what"], f"exponent 2i/D, {width}")
+            x = document["values"]
+            frequency = 1e4 ** (-2 / int(width.split()[2].rstrip(",;")))  # of pair 1
+            first, second = (1, 17) if arguments else (2, 3)
+            turned = 3 * frequency
+            self.assertAlmostEqual(mistakes["model_width_for_d"]["result"][first],
+                                   x[first] * math.cos(turned) - x[second] * math.sin(turned))
+        one_head = self.write_config(LLAMA | {"num_attention_heads": 1})
+        self.assertNotIn("model_width_for_d", self.mistakes(one_head)[1])
+
     def test_the_example(self):
         document, mistakes = self.mistakes()
         checks = ["norm_kept", "same_distance_same_score", "distance_seen"]

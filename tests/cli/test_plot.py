@@ -2,6 +2,7 @@
 """The numbers of each figure, against NumPy and against published or derived values; what is
 refused; and, where there is gnuplot, that a picture comes out. How it looks, people judge."""
 
+import collections
 import csv
 import html
 import io
@@ -11,6 +12,7 @@ import os
 import re
 import shlex
 import shutil
+import struct
 import unittest
 
 import numpy as np
@@ -19,7 +21,7 @@ from tool import LLAMA, SCHEMAS, TWO_TYPES, ToolTest
 
 HAS_GNUPLOT = shutil.which("gnuplot") is not None
 NAMES = ["rotation", "corkscrew", "fast_slow", "wavelengths", "scaling", "tables", "shaw", "t5",
-         "decay", "similarity", "clipped", "base", "numerics", "attention"]
+         "alibi", "sinusoidal", "decay", "similarity", "clipped", "base", "numerics", "attention"]
 
 
 def rope(head_dim, base=10000):
@@ -66,13 +68,32 @@ class NumbersTest(PlotTest):
         for dim, base, last, crossing in ((128, 1e4, 2000, 1707), (64, 1e4, 1000, 725),
                                           (128, 5e5, 20000, None)):
             near, _ = self.panels("similarity", *rope(dim, base), "--last", last)
-            for name, of in (("head_dim", dim), ("d_model", 32 * dim)):
+            for name, of in (("head_dim", dim), ("d_model", 4096)):
                 x, y = self.series(near, name)
                 wanted = np.cos(np.outer(x, inv_freq(of, base))).mean(1)
                 np.testing.assert_allclose(y, wanted, atol=1e-11)
             if crossing:
                 x, y = self.series(near, "head_dim")
                 self.assertEqual(x[np.argmax(y < 0)], crossing)
+
+    def test_d_model_is_that_of_the_config(self):
+        config = self.write_config(LLAMA)
+        wrapped = self.write_config({"model_type": "llava", "text_config": LLAMA}, "wrapped.json")
+        (unsaid := LLAMA | {"head_dim": 16}).pop("hidden_size")
+        unsaid = self.write_config(unsaid, "unsaid.json")
+        for arguments, name in (([config], "d_model = 64 (config)"),
+                                ([config, "--set", "hidden_size=96", "--set", "head_dim=16"],
+                                 "d_model = 96 (config)"),
+                                ([wrapped], "d_model = 64 (config)"),
+                                (["llama-3.1-8b"], "d_model = 4096 (config)"),
+                                (["gemma-3-4b", "--layer-type", "full_attention"],
+                                 "d_model = 2560 (config)"),
+                                ([config, "--dim", "32"], "d_model = 32 (--dim)"),
+                                ([unsaid], "d_model = 4096 (assumed)"),
+                                ([], "d_model = 4096 (assumed)")):
+            for panel in self.panels("similarity", *arguments):
+                (series,) = [s for s in panel["series"] if "d_model" in s["name"]]
+                self.assertIn(name, series["name"])
 
     def test_bumps_are_those_of_head_dim(self):
         near = self.panels("similarity", "--last", 1000)[0]
@@ -111,7 +132,8 @@ class NumbersTest(PlotTest):
         # First base, on another grid of 1 %, whose Σ cos(m θ) is nowhere negative below the
         # context; d = 128, by NumPy in double. Where larger bases fail again the grid decides:
         # left out are 1k, 2k, and 8k, of which 90.8k to 91.2k would do.
-        for context, known in ((4096, 2.88e4), (16384, 2.34e5), (32768, 6.3e5)):
+        self.assertEqual(x[-1], 131072)
+        for context, known in ((4096, 2.88e4), (16384, 2.34e5), (32768, 6.3e5), (131072, 9.2e6)):
             self.assertAlmostEqual(y[x < context][-1] / known, 1, delta=0.02)
         for until, base in zip(x[1:], y):
             if until > 2048:
@@ -125,6 +147,13 @@ class NumbersTest(PlotTest):
         (panel,) = self.panels("base", config, "--last", 512)
         x, y = self.series(panel, config)
         self.assertEqual((x.tolist(), y.tolist()), ([2048], [10000]))
+
+    def test_base_reaches_as_far_as_the_models(self):
+        config = self.write_config(LLAMA | {"max_position_embeddings": 140000, "head_dim": 128})
+        (panel,) = self.panels("base", config)
+        self.assertEqual(self.series(panel, "smallest base")[0][-1], 140000)
+        (panel,) = self.panels("base", *rope(1024))
+        self.assertEqual(self.series(panel, "smallest base")[0][-1], 32768)
 
     def test_numerics(self):
         (panel,) = self.panels("numerics")
@@ -202,6 +231,38 @@ class NumbersTest(PlotTest):
             far = y[x * sign >= first]
             self.assertEqual(set(far), {last_bucket})
             self.assertLess(y[x == sign * (first - 1)][0], last_bucket)
+
+    def test_linear_biases(self):
+        (panel,) = self.panels("alibi", "--last", 40)
+        for head, series in enumerate(panel["series"]):
+            np.testing.assert_allclose(series["y"], np.array(series["x"]) / 2 ** (head + 1))
+        self.assertEqual((len(panel["series"]), series["x"]), (8, list(range(-40, 1))))
+        # Paper's slopes for 12 heads: those of 8, then every other one of 16.
+        (panel,) = self.panels("alibi", "--dim", 12)
+        slopes = [s["y"][0] / s["x"][0] for s in panel["series"]]
+        wanted = [2.0**-i for i in range(1, 9)] + [2.0 ** -(i / 2) for i in (1, 3, 5, 7)]
+        np.testing.assert_allclose(slopes, wanted)
+
+    def test_sinusoidal_vectors(self):
+        waves, likeness = self.panels("sinusoidal", "--dim", 64, "--last", 300)
+        position = np.arange(301)
+        angles = np.outer(position, inv_freq(64))
+        for feature in (0, 16, 32):
+            x, y = self.series(waves, f"feature {feature}")
+            np.testing.assert_array_equal(x, position)
+            np.testing.assert_allclose(y, np.sin(angles[:, feature // 2]), atol=1e-13)
+        (series,) = likeness["series"]
+        np.testing.assert_allclose(series["y"], np.cos(angles).mean(1), atol=1e-13)
+
+    def test_the_slow_pair_says_where(self):
+        for arguments in ([], ["--last", 30], ["--last", 5000], ["llama-3.1-8b"],
+                          ["codellama-7b", "--last", 20000]):
+            document = json.loads(self.run_ok("plot", "fast_slow", *arguments, "--json"))["figure"]
+            _, points = document["panels"][0]["series"]
+            self.assertTrue(np.all(np.diff(points["z"]) > 0), arguments)
+            self.assertIn("says roughly where", document["caption"])
+        far = json.loads(self.run_ok("plot", "fast_slow", "--last", 10**7, "--json"))["figure"]
+        self.assertIn("goes up and down", far["caption"])
 
     def test_turning(self):
         fast, slow = self.panels("rotation")
@@ -284,6 +345,8 @@ class FormsTest(PlotTest):
             (2, ["--last is for"], ["scaling", "--last", "8"]),
             (2, ["--context without a CONFIG is for wavelengths"], ["decay", "--context", "8"]),
             (2, ["--last must be from 1", "got 0"], ["decay", "--last", "0"]),
+            (2, ["its heads, must be at most 32, got 33"], ["alibi", "--dim", "33"]),
+            (2, ["--dim times --last"], ["sinusoidal", "--dim", "65536", "--last", "9999"]),
             (2, ["--last must be from 1 to 262144"], ["base", "--last", "262145"]),
             (2, ["t5 takes no CONFIG"], ["t5", config]),
             (2, ["clipped takes one CONFIG, got 2"], ["clipped", config, config]),
@@ -347,7 +410,23 @@ class PictureTest(PlotTest):
     def test_png_and_theme(self):
         for theme in ("light", "dark"):
             self.run_ok("plot", "t5", "-o", f"{theme}.png", "--theme", theme)
-            self.assertTrue((self.path / f"{theme}.png").read_bytes().startswith(b"\x89PNG"))
+            picture = (self.path / f"{theme}.png").read_bytes()
+            self.assertTrue(picture.startswith(b"\x89PNG"))
+            self.run_ok("plot", "t5", "-o", "t5.svg", "--force")
+            size = re.search(r'width="(\d+)" height="(\d+)"', (self.path / "t5.svg").read_text())
+            self.assertEqual(struct.unpack(">II", picture[16:24]),
+                             tuple(2 * int(pixels) for pixels in size.groups()))
+
+    def test_lines_differ_by_more_than_colour(self):
+        self.run_ok("plot", "rotation", "-o", "lines.svg")
+        picture = (self.path / "lines.svg").read_text()
+        dashes = set(re.findall(r"stroke-dasharray='([^']*)'", picture))
+        self.assertEqual(len(dashes), 7)  # 6 lines that are not solid, and the circle
+        config = self.write_config(LLAMA)
+        self.run_ok("plot", "wavelengths", config, "llama-3.1-8b", "-o", "points.svg")
+        uses = re.findall(r"href='#(gpPt\d+)'", (self.path / "points.svg").read_text())
+        # Each of 8 and of 64 pairs, the legend, and where the picture defines the shape.
+        self.assertLessEqual({9, 65}, set(collections.Counter(uses).values()))
 
     def test_text_is_text(self):
         # Neither quotes nor what gnuplot calls commands leave their label.

@@ -78,7 +78,7 @@ class ReportTest(ToolTest):
         encoder = {"model_type": "marian", "d_model": 64, "encoder_layers": 2,
                    "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4}
         [subject] = self.data(self.write_config(encoder))["subjects"]
-        [series] = self.figures(subject)["sinusoidal"]["figure"]["panels"][0]["series"]
+        [series] = self.figures(subject)["sinusoidal"]["figure"]["panels"][1]["series"]
         # PE(0) . PE(k) of 512 features: 256, 249.1, 173.8, 112.0, 66.4 at k = 0, 1, 10, 100, 499.
         for distance, product in {0: 256, 1: 249.1, 10: 173.8, 100: 112.0, 499: 66.4}.items():
             self.assertAlmostEqual(256 * series["y"][distance], product, delta=0.05)

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The features of a token in a model, which its positions do not depend on, and which a common
+// mistake takes for those of a head.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "rotary/model_spec.hpp"
+
+namespace rotary::cli {
+
+// Where no config says it: that of Llama 2 7B, Mistral 7B and Llama 3.1 8B.
+inline constexpr std::int64_t usual_hidden_size = 4096;
+
+// Of a config that resolve() accepts with these options, or of the language model within it; absent
+// where it says none.
+[[nodiscard]] std::optional<std::int64_t> hidden_size_of(std::string_view config_json,
+                                                         const ResolveOptions& options);
+
+}  // namespace rotary::cli
