@@ -3,56 +3,46 @@
 // Chart.js draws.
 "use strict";
 
-// A line across the chart at a value of one axis, with its name.
+const markDashes = [[5, 4], [2, 3], [9, 3], [9, 3, 2, 3]];
+
+// Lines across the chart at values of one axis. Their names are listed under it, where no point of
+// a line can lie behind them.
 const markPlugin = {
   id: "marks",
   afterDatasetsDraw(chart) {
-    const { ctx, chartArea, scales } = chart;
-    const used = [];
+    const { ctx, chartArea } = chart;
     ctx.save();
-    ctx.font = `12px ${Chart.defaults.font.family}`;
-    for (const mark of chart.$marks ?? []) {
+    for (const mark of shownMarks(chart)) {
+      const at = scaleOfMark(chart, mark).getPixelForValue(mark.at);
       const horizontal = mark.direction === "horizontal";
-      const scale = horizontal ? scales.y : scales.x;
-      if (!(mark.at >= scale.min && mark.at <= scale.max)) continue;
-      const at = scale.getPixelForValue(mark.at);
-      ctx.setLineDash(mark.dash ?? [5, 4]);
-      ctx.strokeStyle = ctx.fillStyle = mark.colour ?? themeColour("quiet");
-      ctx.lineWidth = mark.dash ? 2 : 1.25;
+      ctx.setLineDash(mark.dash);
+      ctx.strokeStyle = mark.colour;
+      ctx.lineWidth = 1.5;
       ctx.beginPath();
       ctx.moveTo(horizontal ? chartArea.left : at, horizontal ? at : chartArea.top);
       ctx.lineTo(horizontal ? chartArea.right : at, horizontal ? at : chartArea.bottom);
       ctx.stroke();
-      drawMarkLabel(ctx, chartArea, mark, at, used);
     }
     ctx.restore();
   },
 };
 
-// Above a horizontal line, to the right of a vertical one; where another label already is, a line
-// further on. The ground shows through, so that the label reads over what lies under it.
-function drawMarkLabel(ctx, area, mark, at, used) {
-  if (!mark.label) return;
-  const width = ctx.measureText(mark.label).width;
-  const height = 14;
-  const horizontal = mark.direction === "horizontal";
-  let left = horizontal ? area.left + 6 : Math.min(at + 5, area.right - width - 4);
-  let top = horizontal ? at - height - 2 : area.top + 4;
-  if (horizontal && top < area.top) top = at + 3;
-  left = Math.max(left, area.left + 2);
-  const meets = (box) =>
-    left < box.right && left + width > box.left && top < box.bottom && top + height > box.top;
-  for (let tries = 0; tries < 12 && used.some(meets); ++tries) {
-    if (horizontal) left = Math.min(left + 30, area.right - width - 4);
-    if (!horizontal || tries > 6) top += height;
-  }
-  used.push({ left, right: left + width, top, bottom: top + height });
-  ctx.save();
-  ctx.globalAlpha = 0.8;
-  ctx.fillStyle = themeColour("ground");
-  ctx.fillRect(left - 2, top, width + 4, height);
-  ctx.restore();
-  ctx.fillText(mark.label, left, top + height - 3);
+function scaleOfMark(chart, mark) {
+  return mark.direction === "horizontal" ? chart.scales.y : chart.scales.x;
+}
+
+function shownMarks(chart) {
+  return (chart.$marks ?? []).filter((mark) => {
+    const scale = scaleOfMark(chart, mark);
+    return mark.at >= scale.min && mark.at <= scale.max;
+  });
+}
+
+function listMarks(panel) {
+  const named = shownMarks(panel.chart).filter((mark) => mark.label);
+  panel.marks.hidden = named.length === 0;
+  panel.marks.replaceChildren(...named.map((mark) =>
+    element("li", {}, sample(mark), mark.label)));
 }
 
 function pointsOf(series, view) {
@@ -147,12 +137,13 @@ function makePanel(title, caption, classes = "") {
   const canvas = element("canvas", { role: "img" });
   const heading = element("h3", {}, title);
   const table = element("details", {}, element("summary", {}, "The numbers as a table"));
-  const legend = element("fieldset", { class: "legend" });
+  const legend = makeLegend(title);
+  const marks = element("ul", { class: "marks" });
   const card = element("article", { class: "panel" }, heading);
   if (caption !== "") card.append(element("p", { class: "caption" }, caption));
-  card.append(legend, element("div", { class: `canvas ${classes}` }, canvas), table);
+  card.append(legend.fold, element("div", { class: `canvas ${classes}` }, canvas), marks, table);
   const panel = {
-    card, canvas, table, legend, title, caption, heading,
+    card, canvas, table, legend, marks, title, caption, heading,
     chart: null, filled: null, chosen: new Map(), legendKey: "",
   };
   table.addEventListener("toggle", () => fillTable(panel));
@@ -171,7 +162,11 @@ function drawPanel(panel, content) {
     });
   }
   const { chart } = panel;
-  chart.$marks = content.marks;
+  chart.$marks = content.marks.map((mark, index) => ({
+    ...mark,
+    dash: mark.dash ?? markDashes[index % markDashes.length],
+    colour: mark.colour ?? themeColour("quiet"),
+  }));
   chart.options.scales = {
     x: scaleOptions(content.x, content.x),
     y: scaleOptions(content.y, content.y),
@@ -188,6 +183,8 @@ function drawLines(panel) {
   const entries = visibleEntries(panel);
   panel.chart.data.datasets = entries.flatMap((entry) => entry.datasets);
   panel.chart.update("none");
+  listMarks(panel);
+  countLines(panel, entries.length);
   const shown = entries.map((entry) => entry.name).join("; ") || "nothing";
   panel.canvas.setAttribute("aria-label",
     `${panel.title}. ${panel.caption} Shown: ${shown}. The numbers are in the table below.`);

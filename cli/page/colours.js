@@ -8,7 +8,7 @@ const palettes = {
   light: ["#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9"],
   dark: ["#56B4E9", "#E69F00", "#009E73", "#FFFFFF", "#CC79A7", "#F0E442", "#D55E00"],
 };
-const dashes = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 4], [12, 5]];
+const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [16, 4], [4, 7], [10, 3, 2, 3, 2, 3]];
 const pointShapes = ["circle", "triangle", "rect", "rectRot"];
 
 const darkGround = window.matchMedia("(prefers-color-scheme: dark)");

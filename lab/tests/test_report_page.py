@@ -5,7 +5,7 @@ import itertools
 import unittest
 
 import made_runs
-from browser import CHROMIUM, Browser
+from browser import PageTest, contrast
 from test_results import HOSTILE, MadeRuns
 
 CHARTS = """[...document.querySelectorAll("canvas")].map((canvas) => {
@@ -21,31 +21,10 @@ TITLES = ["Loss while training", "CPU time beyond that without positions, %", "L
           "Where in the sequence", "Stretched by a rule", "By a rule, where in the sequence"]
 
 
-def luminance(colour):
-    """Relative luminance of WCAG 2.1, of rgb(r, g, b) or #rrggbb."""
-    if colour.startswith("#"):
-        parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    else:
-        parts = [float(part) for part in colour[4:-1].split(",")]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
-              for c in (part / 255 for part in parts)]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one, other):
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-@unittest.skipUnless(CHROMIUM, "needs chromium")
-class ReportPage(MadeRuns):
+class ReportPage(PageTest, MadeRuns):
     @classmethod
     def setUpClass(cls):
-        try:
-            cls.browser = Browser()
-        except (OSError, RuntimeError) as error:
-            raise unittest.SkipTest(f"chromium does not start here: {error}") from error
-        cls.addClassCleanup(cls.browser.close)
+        super().setUpClass()
         cls.page = None
 
     def open(self, made=None):
@@ -58,10 +37,6 @@ class ReportPage(MadeRuns):
         if made is None:
             type(self).page = path.read_text()
         self.browser.open(path)
-
-    def tearDown(self):
-        self.assertEqual(self.browser.complaints(), [])
-        self.assertEqual({url.split(":")[0] for url in self.browser.requests()}, {"file"})
 
     def charts(self):
         return {chart["title"]: chart for chart in self.browser.evaluate(CHARTS)}

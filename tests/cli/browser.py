@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium, spoken to by the DevTools protocol over two pipes: no port, no driver."""
+"""A headless Chromium, spoken to by the DevTools protocol over two pipes: no port, no driver; and
+what all tests of pages begin and end with."""
 
 import json
 import os
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import unittest
 
 CHROMIUM = shutil.which("chromium")
 LIMIT_SECONDS = 120  # after which the browser is ended and the test fails
@@ -121,3 +123,37 @@ class Browser:
         kinds = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded",
                  "Page.javascriptDialogOpening")
         return [event for event in self.events if event.get("method") in kinds]
+
+
+class PageTest:
+    """To be mixed into a test case, whose pages are opened in one browser."""
+
+    @classmethod
+    def setUpClass(cls):
+        if not CHROMIUM:
+            raise unittest.SkipTest("needs chromium")
+        try:
+            cls.browser = Browser()
+        except (OSError, RuntimeError) as error:
+            raise unittest.SkipTest(f"chromium does not start here: {error}") from error
+        cls.addClassCleanup(cls.browser.close)
+
+    def tearDown(self):
+        self.assertEqual(self.browser.complaints(), [])
+        self.assertEqual({url.split(":")[0] for url in self.browser.requests()}, {"file"})
+
+
+def luminance(colour):
+    """Relative luminance of WCAG 2.1, of rgb(r, g, b) or #rrggbb."""
+    if colour.startswith("#"):
+        parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    else:
+        parts = [float(part) for part in colour[4:-1].split(",")]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+              for c in (part / 255 for part in parts)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)

@@ -2,9 +2,8 @@
 """The pages of rotary report as a reader meets them, in headless Chromium."""
 
 import itertools
-import unittest
 
-from browser import CHROMIUM, Browser
+from browser import PageTest, contrast
 from test_report import DYNAMIC, HOSTILE
 from test_text import NAME, is_obeyed
 from tool import LLAMA, TWO_TYPES, ToolTest
@@ -31,32 +30,7 @@ SHOWN = """(() => {
 })()"""
 
 
-def luminance(colour):
-    """Relative luminance of WCAG 2.1, of rgb(r, g, b) or #rrggbb."""
-    if colour.startswith("#"):
-        parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    else:
-        parts = [float(part) for part in colour[4:-1].split(",")]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
-              for c in (part / 255 for part in parts)]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one, other):
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-@unittest.skipUnless(CHROMIUM, "needs chromium")
-class ReportPageTest(ToolTest):
-    @classmethod
-    def setUpClass(cls):
-        try:
-            cls.browser = Browser()
-        except (OSError, RuntimeError) as error:
-            raise unittest.SkipTest(f"chromium does not start here: {error}") from error
-        cls.addClassCleanup(cls.browser.close)
-
+class ReportPageTest(PageTest, ToolTest):
     def open(self, *arguments):
         self.run_ok("report", *arguments, "-o", "page.html", "--force")
         self.browser.open(self.path / "page.html")
@@ -65,15 +39,20 @@ class ReportPageTest(ToolTest):
         self.open(self.write_config(DYNAMIC), "gemma-3-4b")
 
     def tearDown(self):
-        self.assertEqual(self.browser.complaints(), [])
-        self.assertEqual({url.split(":")[0] for url in self.browser.requests()}, {"file"})
+        super().tearDown()
         self.assertEqual(len(self.browser.requests()), 1)
+        self.browser.send("Emulation.clearDeviceMetricsOverride")
+
+    def resize(self, width, height=900):
+        self.browser.send("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                          deviceScaleFactor=1, mobile=False)
+        self.browser.settle()
 
     def set_input(self, name, value):
         self.browser.evaluate(
             f"""(() => {{
               const input = document.getElementById("{name}");
-              if (["checkbox", "radio"].includes(input.type)) input.checked = {value};
+              if (["checkbox", "radio"].includes(input.type)) input.checked = "{value}" === "true";
               else input.value = "{value}";
               input.dispatchEvent(new Event("input", {{ bubbles: true }}));
             }})()""")
@@ -111,6 +90,7 @@ class ReportPageTest(ToolTest):
                       self.browser.evaluate(words))
 
     def test_a_line_can_be_hidden(self):
+        self.resize(1280)
         self.open("llama-3.1-8b")
         before = self.browser.evaluate(SHOWN)["accuracy"]
         self.browser.evaluate("document.querySelector('#accuracy-charts .legend input').focus()")
@@ -118,6 +98,131 @@ class ReportPageTest(ToolTest):
         after = self.browser.evaluate(SHOWN)["accuracy"]
         self.assertNotEqual(before, after)
         self.assertNotIn("exact, float32", after[0])
+        summary = "document.querySelector('#accuracy-charts .legend summary').textContent"
+        self.assertEqual(self.browser.evaluate(summary), "Legend: 3 of 4 lines shown")
+
+    def test_legends_that_are_long_are_folded(self):
+        for width, least, most in ((1280, 5, 6), (390, 2, 3)):
+            self.resize(width)
+            self.open("llama-3.1-8b", "bloom-3b")
+            seen = {}
+            for lines, is_open in self.browser.evaluate(
+                    "[...document.querySelectorAll('details.legend:not([hidden])')].map((fold) => "
+                    "[fold.querySelectorAll('input').length, fold.open])"):
+                self.assertEqual(is_open, lines <= least, (width, lines))
+                seen[is_open] = lines
+            self.assertEqual(set(seen), {True, False})
+            self.assertGreaterEqual(seen[False], most)
+
+    def test_no_label_lies_on_a_point(self):
+        """Nothing is written where lines are; what lines across a chart are is listed under it."""
+        spy = """(() => {
+          const written = [];
+          const original = CanvasRenderingContext2D.prototype.fillText;
+          CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+            const at = this.getTransform().transformPoint(new DOMPoint(x, y));
+            written.push([this.canvas, String(text), at.x, at.y]);
+            return original.call(this, text, x, y, ...rest);
+          };
+          redrawAll();
+          CanvasRenderingContext2D.prototype.fillText = original;
+          return { all: written.length, inside: written.filter(([canvas, , x, y]) => {
+            const area = Chart.getChart(canvas).chartArea;
+            return x > area.left && x < area.right && y > area.top && y < area.bottom;
+          }).map(([, text]) => text) };
+        })()"""
+        for width in (390, 1280):
+            self.resize(width)
+            self.open("llama-3.1-8b", "llama-2-7b-chat")
+            written = self.browser.evaluate(spy)
+            self.assertGreater(written["all"], 50)
+            self.assertEqual(written["inside"], [])
+            marks = self.browser.evaluate("[...document.querySelectorAll('#context-charts .marks "
+                                          "li')].map((mark) => mark.textContent)")
+            self.assertEqual(marks, ["131072 tokens: llama-3.1-8b", "4096 tokens: llama-2-7b-chat",
+                                     "chosen context: 131,072"])
+
+    def test_scores_against_distance_begin_with_what_their_text_says(self):
+        for configs in (["llama-3.1-8b"], ["llama-3.1-8b", "llama-2-7b-chat"]):
+            self.open(*configs)
+            sets = self.browser.evaluate(
+                "(() => { const chart = Chart.getChart(document.querySelector('#distance-charts "
+                "canvas')); return chart.data.datasets.map((set) => [set.label, Boolean(set.fill), "
+                "set.data.reduce((best, one) => one.y > best.y ? one : best)]); })()")
+            for part in ("q = k, head_dim", "k chosen to peak at 300", "random q and k: mean"):
+                self.assertEqual(sum(part in label for label, _, _ in sets), len(configs), part)
+            self.assertEqual(sum(fill for _, fill, _ in sets), len(configs))
+            for label, _, best in sets:
+                if "peak" in label:
+                    self.assertEqual(best["x"], 300)
+
+    def test_an_exact_position_says_when_it_is_cut(self):
+        self.open("llama-3.1-8b")
+        for value, position, note in (
+            ("500", 500, ""),
+            ("70000", 70000, "The slider ends at 512."),
+            ("3000000000", 2**31, "from 0 to 2,147,483,648: shown is 2,147,483,648."),
+            ("-3", 0, "from 0 to 2,147,483,648: shown is 0."),
+            ("2.4", 2, "Positions are whole"),
+            ("", 2, "Not a number: still shown is 2."),
+        ):
+            self.set_input("position-number", value)
+            self.assertEqual(self.browser.evaluate("state.position"), position)
+            said = self.browser.evaluate("document.getElementById('position-note').textContent")
+            self.assertIn(note, said)
+            self.assertEqual(said == "", note == "", value)
+        self.set_input("position", 5)
+        self.assertEqual(
+            self.browser.evaluate("document.getElementById('position-note').textContent"), "")
+
+    def test_contents(self):
+        for configs in (["llama-3.1-8b"], ["gpt2", self.write_config(LLAMA)]):
+            self.open(*configs)
+            links = self.browser.evaluate("[...document.querySelectorAll('#contents a')].map((link)"
+                                          " => [link.textContent, link.getAttribute('href')])")
+            headings = self.browser.evaluate(
+                "[...document.querySelectorAll('main section:not([hidden]) > h2')].map((heading) =>"
+                " [heading.textContent, `#${heading.parentElement.id}`])")
+            self.assertEqual(links, headings)
+            self.assertEqual(links[0][0], "Field by field" if len(configs) == 2 else "In words")
+            self.assertGreater(len(links), 5)
+
+    def test_warnings_only_where_there_are_any(self):
+        shown = "document.querySelector('#contents').textContent.includes('Warnings')"
+        self.open("llama-3.1-8b")
+        self.assertFalse(self.browser.evaluate(shown))
+        self.assertIsNone(self.browser.evaluate("document.getElementById('warnings')"))
+        self.open(self.write_config(LLAMA), "--context", "100000")
+        self.assertTrue(self.browser.evaluate(shown))
+        self.assertEqual(
+            self.browser.evaluate("document.querySelectorAll('#warnings .warning').length"), 1)
+
+    def test_the_focus_is_never_under_the_bar(self):
+        self.resize(1280, 700)
+        self.open("llama-3.1-8b", "llama-2-7b-chat")
+        self.browser.settle()
+        hidden = """(() => {
+          const bar = document.querySelector(".chosen");
+          const reachable = [...document.querySelectorAll("a, input, summary, [tabindex='0']")]
+            .filter((one) => one.checkVisibility() && !bar.contains(one));
+          const hidden = [];
+          let stuck = 0;
+          window.scrollTo(0, document.documentElement.scrollHeight);
+          for (const one of reachable.reverse()) {
+            one.focus();
+            const { bottom } = bar.getBoundingClientRect();
+            if (bar.getBoundingClientRect().top !== 0) continue;
+            ++stuck;
+            if (one.getBoundingClientRect().top < bottom) hidden.push(one.outerHTML);
+          }
+          document.querySelector("#contents a[href='#accuracy-charts']").click();
+          const heading = document.getElementById("accuracy-heading").getBoundingClientRect();
+          if (heading.top < bar.getBoundingClientRect().bottom) hidden.push("heading");
+          return [stuck, hidden];
+        })()"""
+        stuck, under = self.browser.evaluate(hidden)
+        self.assertGreater(stuck, 20)
+        self.assertEqual(under, [])
 
     def test_by_keyboard(self):
         self.open_two()
@@ -151,7 +256,8 @@ class ReportPageTest(ToolTest):
 
     def test_the_numbers_as_a_table(self):
         self.open("llama-3.1-8b")
-        self.browser.evaluate("document.querySelector('#context-charts summary').click()")
+        self.browser.evaluate("document.querySelector('"
+                              "#context-charts .marks + details > summary').click()")
         rows = ("[...document.querySelectorAll('#context-charts tbody tr')]"
                 ".map((row) => row.textContent)")
         self.browser.settle()
@@ -166,9 +272,10 @@ class ReportPageTest(ToolTest):
                      ".filter((row) => !row.hidden).map((row) => row.cells[0].firstChild.data)")
         self.assertEqual(self.browser.evaluate(differing), ["layers"])
         visible = "[...document.querySelectorAll('#fields tbody tr')].filter((row) => !row.hidden)"
-        self.assertGreater(self.browser.evaluate(f"{visible}.length"), 10)
-        self.set_input("differences-only", "true")
         self.assertEqual(self.browser.evaluate(f"{visible}.length"), 1)
+        self.set_input("differences-only", "false")
+        self.assertGreater(self.browser.evaluate(f"{visible}.length"), 10)
+        self.assertEqual(self.browser.evaluate(f"{visible}[0].className"), "differs")
 
     def test_keys_in_a_table_of_their_own(self):
         self.open("llama-3.1-8b")
@@ -225,10 +332,7 @@ class ReportPageTest(ToolTest):
 
     def test_no_wider_than_the_window(self):
         self.open_two()
-        for width in (1280, 400):
-            self.browser.send("Emulation.setDeviceMetricsOverride", width=width, height=900,
-                              deviceScaleFactor=1, mobile=False)
-            self.browser.settle()
+        for width in (1280, 390):
+            self.resize(width)
             self.assertLessEqual(
                 self.browser.evaluate("document.documentElement.scrollWidth"), width)
-        self.browser.send("Emulation.clearDeviceMetricsOverride")

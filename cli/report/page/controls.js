@@ -17,6 +17,10 @@ function chosenSubjects(redraw) {
   });
   const made = controls("Shown", ...boxes);
   made.classList.add("chosen");
+  new ResizeObserver(() => {
+    const covers = getComputedStyle(made).position === "sticky";
+    document.documentElement.style.setProperty("--bar", `${covers ? made.offsetHeight : 0}px`);
+  }).observe(made);
   return made;
 }
 
@@ -56,28 +60,44 @@ function positionControls(redraw) {
     lastSliderPosition, 8);
   const number = element("input",
     { type: "number", id: "position-number", min: 0, max: lastPosition, step: 1 });
-  const set = (value) => {
+  const note = element("span", { class: "quiet", id: "position-note", role: "status" });
+  const set = (value, text) => {
     state.position = value;
-    output.textContent = plain(value);
+    output.textContent = exactly(value);
+    note.textContent = text;
     redraw();
   };
   number.addEventListener("input", () => {
     const value = number.valueAsNumber;
-    if (!Number.isInteger(value) || value < 0 || value > lastPosition) return;
-    input.value = Math.min(value, lastSliderPosition);
-    set(value);
+    if (Number.isNaN(value)) {
+      note.textContent = `Not a number: still shown is ${exactly(state.position)}.`;
+      return;
+    }
+    const nearest = Math.min(Math.max(Math.round(value), 0), lastPosition);
+    input.value = nearest;  // which the slider cuts at its end
+    set(nearest, nearest === value ? sliderNote(value)
+      : `Positions are whole, from 0 to ${exactly(lastPosition)}: shown is ${exactly(nearest)}.`);
   });
   whenChanged(input, () => {
     number.value = input.value;
-    set(Number(input.value));
+    set(Number(input.value), "");
   });
   return labelledControls("Position", made,
-    element("label", { for: number.id }, "or exactly ", number));
+    element("label", { for: number.id }, "or exactly ", number), note);
+}
+
+function exactly(number) {
+  return number.toLocaleString("en");
+}
+
+function sliderNote(position) {
+  return position > lastSliderPosition ? `The slider ends at ${lastSliderPosition}.` : "";
 }
 
 function distanceControls(redraw) {
   const powers = distanceStops();
-  const usual = powers.findIndex((power) => power >= 256);
+  // Beyond 300, where `rotary report` has similarity peak.
+  const usual = powers.findIndex((power) => power >= 512);
   const { input, output, made } = slider("distance", "Distances up to", powers.length - 1,
     usual < 0 ? powers.length - 1 : usual);
   const choices = ["linear", "logarithmic"].map((scale) => {
@@ -99,13 +119,14 @@ function distanceControls(redraw) {
   return labelledControls("Distance", made, ...choices);
 }
 
-// 16, 32, ... as far as any figure knows something about.
+// 16, 32, ... as far as any figure that the slider changes has points.
 function distanceStops() {
   let last = 16;
   for (const subject of report.subjects) {
     for (const { section, figure } of subject.ranges.flatMap((range) => range.figures)) {
       if (section !== "distance") continue;
-      for (const { series } of figure.panels) {
+      for (const { x: axis, series } of figure.panels) {
+        if (axis.scale !== "linear") continue;  // the slider leaves them as they are
         for (const { x } of series) {
           last = Math.max(last, Math.abs(x[0] ?? 0), Math.abs(x.at(-1) ?? 0));
         }

@@ -70,7 +70,8 @@ function lookOf(subject, series, ordinal) {
   const single = report.subjects.length === 1;
   return {
     colour: paletteColour(single ? (series.color ?? ordinal) : subject.index),
-    dash: series.style === "dashed" ? [3, 4] : dashes[ordinal % dashes.length],
+    dash: series.style === "dashed" ? [1, 4]
+      : dashes[(ordinal * report.subjects.length + subject.index) % dashes.length],
     points: series.style === "points" && series.x.length <= 400
       ? pointShapes[(single ? ordinal : subject.index) % pointShapes.length] : null,
     band: series.style === "band",
@@ -92,8 +93,9 @@ function entriesOf(parts, x) {
 }
 
 // With several encodings in a chart, guides and most series of a rich figure wait to be asked for.
+// Of similarity the first two are what its caption is about.
 function isUsual(panel, series, ordinal) {
-  return series.style !== "dashed" && (panel.series.length <= 4 || ordinal === 0);
+  return series.style !== "dashed" && (panel.series.length <= 4 || ordinal < 2);
 }
 
 // Chart.js takes what is undefined, and not null, for what the data need.

@@ -110,6 +110,7 @@ function start() {
   const place = document.getElementById("charts");
   if (report.subjects.length > 1) place.append(chosenSubjects(redrawAll));
   redraws = sections.map((section) => makeSection(section, place));
+  writeContents(document.getElementById("contents"));
   redrawAll();
   darkGround.addEventListener("change", redrawAll);
 }

@@ -4,17 +4,17 @@
 "use strict";
 
 function writeWarnings(section) {
-  let count = 0;
-  for (const config of report.configs) {
-    for (const warning of config.warnings) {
-      section.append(element("p", { class: "warning" },
-        element("strong", {}, `${config.name}: `), warning));
-      ++count;
-    }
-  }
-  if (count === 0) {
-    section.append(element("p", {}, "None."));
-  }
+  const warnings = report.configs.flatMap((config) => config.warnings.map((warning) =>
+    element("p", { class: "warning" }, element("strong", {}, `${config.name}: `), warning)));
+  if (warnings.length === 0) section.remove();
+  else section.append(...warnings);
+}
+
+// Links to the sections that the page has.
+function writeContents(nav) {
+  const headings = document.querySelectorAll("main section:not([hidden]) > h2");
+  nav.append(element("ul", {}, ...[...headings].map((heading) => element("li", {},
+    element("a", { href: `#${heading.parentElement.id}` }, heading.textContent)))));
 }
 
 function writeCards(section) {
@@ -32,7 +32,8 @@ function writeCards(section) {
   for (const remark of report.remarks) section.append(element("p", {}, remark));
 }
 
-// One row for each field, one column for each encoding, what differs marked in words and colour.
+// One row for each field, one column for each encoding; what differs first, marked in words and
+// colour. Who compares came for that: then this section is the first one, and the others wait.
 function writeFields(section) {
   const labels = new Map();
   for (const subject of report.subjects) {
@@ -40,10 +41,14 @@ function writeFields(section) {
       if (!labels.has(field.label)) labels.set(field.label, field);
     }
   }
-  const rows = [...labels.values()].map((field) => fieldRow(field));
+  const all = [...labels.values()].map((field) => fieldRow(field));
+  const rows = [...all.filter(differs), ...all.filter((row) => !differs(row))];
   const head = element("tr", {}, element("th", { scope: "col" }, "What it is"),
     ...report.subjects.map((subject) => element("th", { scope: "col" }, subject.name)));
-  if (report.subjects.length > 1) section.append(differencesControl(rows));
+  if (report.subjects.length > 1) {
+    document.getElementById("words").before(section);
+    section.append(differencesControl(rows));
+  }
   const name = "What the config says, and what each value does";
   section.append(scrollingTable(name, "whole", head, rows));
 }
@@ -51,22 +56,28 @@ function writeFields(section) {
 function fieldRow(field) {
   const values = report.subjects.map((subject) =>
     subject.fields.find((other) => other.label === field.label)?.value ?? "\u2013");
-  const differs = values.some((value) => value !== values[0]);
+  const differing = values.some((value) => value !== values[0]);
   const heading = element("th", { scope: "row" }, field.label);
-  if (differs) heading.append(element("span", { class: "badge" }, "differs"));
+  if (differing) heading.append(element("span", { class: "badge" }, "differs"));
   heading.append(element("small", {}, field.meaning));
-  return element("tr", differs ? { class: "differs" } : {},
+  return element("tr", differing ? { class: "differs" } : {},
     heading, ...values.map((value) => element("td", {}, value)));
 }
 
+function differs(row) {
+  return row.classList.contains("differs");
+}
+
 function differencesControl(rows) {
-  const count = rows.filter((row) => row.classList.contains("differs")).length;
+  const count = rows.filter(differs).length;
+  if (count === 0) return element("p", {}, "No field differs.");
   const box = element("input", { type: "checkbox", id: "differences-only" });
-  box.addEventListener("input", () => {
-    for (const row of rows) row.hidden = box.checked && !row.classList.contains("differs");
+  box.checked = true;
+  whenChanged(box, () => {
+    for (const row of rows) row.hidden = box.checked && !differs(row);
   });
   return controls("Rows", element("label", { for: box.id }, box,
-    `only the ${count} that differ`));
+    `only ${count === 1 ? "the one that differs" : `the ${count} that differ`}, of ${rows.length}`));
 }
 
 // A table for each config, open where there is only one.
