@@ -154,9 +154,10 @@ void declare_request(OptionParser& parser, plot::RequestOptions& request) {
   parser.add("--layer-type T", request.layer_type,
              "the config's name for the layers you mean, when a model has several");
   parser.add("--last N", request.last, "the last position or distance that is drawn");
-  parser.add("--dim D", request.dim,
-             "of tables and sinusoidal: features of the absolute encodings; of similarity: d_model; "
-             "of base: d; of shaw: how far the window reaches; of alibi: heads");
+  parser.add(
+      "--dim D", request.dim,
+      "of tables and sinusoidal: features of the absolute encodings; of similarity: d_model; "
+      "of base: d; of shaw: how far the window reaches; of alibi: heads");
   parser.add("--seed N", request.seed, "of what is random (1)");
   parser.add("--words TEXT", request.words, "of attention: words, blanks between them");
   parser.add("--table FILE", request.table,

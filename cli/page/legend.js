@@ -3,8 +3,8 @@
 // screen reader says which are shown.
 "use strict";
 
-// Folded where it would push the chart away: of many lines, and of three on a narrow screen. Whoever
-// opens or folds it has it so from then on.
+// Folded where it would push the chart away: of many lines, and of three on a narrow screen. As a
+// reader opens or folds it, it stays.
 function makeLegend(title) {
   const summary = element("summary");
   const lines = element("fieldset");
@@ -29,7 +29,8 @@ function drawLegend(panel, redraw) {
 }
 
 function countLines(panel, shown) {
-  panel.legend.summary.textContent = `Legend: ${shown} of ${panel.content.entries.length} lines shown`;
+  panel.legend.summary.textContent =
+    `Legend: ${shown} of ${panel.content.entries.length} lines shown`;
 }
 
 function legendItem(panel, entry, redraw) {

@@ -11,9 +11,9 @@ namespace rotary::cli::plot {
 [[nodiscard]] Figure corkscrew(const Request& request);
 [[nodiscard]] Figure fast_slow(const Request& request);
 
+// speeds.cpp
 [[nodiscard]] Figure wavelengths(const Request& request);
 [[nodiscard]] Figure scaling(const Request& request);
-[[nodiscard]] Figure tables(const Request& request);
 
 // windows.cpp
 [[nodiscard]] Figure shaw(const Request& request);
@@ -21,12 +21,13 @@ namespace rotary::cli::plot {
 [[nodiscard]] Figure alibi(const Request& request);
 [[nodiscard]] Figure sinusoidal(const Request& request);
 
-// decay.cpp
+// scores.cpp
 [[nodiscard]] Figure decay(const Request& request);
 [[nodiscard]] Figure similarity(const Request& request);
-
 [[nodiscard]] Figure clipped(const Request& request);
 [[nodiscard]] Figure base(const Request& request);
+
+[[nodiscard]] Figure tables(const Request& request);
 [[nodiscard]] Figure numerics(const Request& request);
 [[nodiscard]] Figure attention(const Request& request);
 

@@ -5,13 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
 #include "cli/commands/model_text.hpp"
 #include "cli/failure.hpp"
 #include "cli/hidden_size.hpp"
-#include "cli/report/figures_of.hpp"
+#include "cli/plot/figures.hpp"
 #include "cli/report/words.hpp"
 
 namespace rotary::cli::page {
@@ -84,6 +85,67 @@ void check_size(const std::vector<NamedModel>& models, const std::vector<std::in
       });
     }
   }
+}
+
+// Which figures matter for an encoding.
+constexpr std::int64_t last_distance = 1000;  // tokens
+
+struct Choice {
+  std::string_view section;
+  std::string_view figure;  // of `rotary plot`
+  std::optional<std::int64_t> last = {};
+};
+
+constexpr std::array rotary_choices = {
+    Choice{"context", "wavelengths"},
+    Choice{"scaling", "scaling"},
+    Choice{"distance", "similarity", last_distance},
+    Choice{"distance", "decay", last_distance},
+    Choice{"accuracy", "numerics"},
+};
+
+plot::Figure named_figure(std::string_view name, const plot::Request& request) {
+  const plot::FigureMaker* const maker = plot::find_figure(name);
+  if (maker == nullptr) {
+    throw Failure(ExitCode::internal, fmt::format("there is no figure of the name {}", name));
+  }
+  return maker->make(request);
+}
+
+std::vector<PlacedFigure> figures_of_rotary(const plot::Subject& subject) {
+  std::vector<PlacedFigure> figures;
+  figures.reserve(rotary_choices.size());
+  for (const auto& [section, name, last] : rotary_choices) {
+    figures.push_back({section, named_figure(name, {.subjects = {subject}, .last = last})});
+  }
+  return figures;
+}
+
+// Of an encoding that does not rotate, as far as its kind alone decides it.
+std::vector<PlacedFigure> figures_of_kind(LayerEncoding kind) {
+  std::vector<PlacedFigure> figures;
+  const auto add = [&](std::string_view name, std::string_view remark) {
+    figures.push_back({"distance", named_figure(name, {.last = last_distance})});
+    figures.back().figure.title += remark;
+  };
+  switch (kind) {
+    case LayerEncoding::alibi:
+      // How many heads there are is not part of what a config is resolved to.
+      add("alibi", " (an example)");
+      break;
+    case LayerEncoding::t5_bias:
+      add("t5", " (the usual numbers, which a config may change)");
+      break;
+    case LayerEncoding::sinusoidal:
+      add("sinusoidal", " (an example)");
+      break;
+    case LayerEncoding::rotary:
+    case LayerEncoding::none:
+    case LayerEncoding::learned:
+    case LayerEncoding::no_attention:
+      break;
+  }
+  return figures;
 }
 
 // of: all but the frequencies, which depend on the context.

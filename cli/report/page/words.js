@@ -77,7 +77,7 @@ function differencesControl(rows) {
     for (const row of rows) row.hidden = box.checked && !differs(row);
   });
   return controls("Rows", element("label", { for: box.id }, box,
-    `only ${count === 1 ? "the one that differs" : `the ${count} that differ`}, of ${rows.length}`));
+    `only ${count === 1 ? "the one that differs" : `the ${count} that differ`} of ${rows.length}`));
 }
 
 // A table for each config, open where there is only one.

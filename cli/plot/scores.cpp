@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Long-term decay": the bound that RoFormer §3.4.3 draws, and what scores themselves do, which is
-// another matter (Barbero et al. 2024, arXiv 2410.06205, propositions 3.1 and 3.2).
+// Scores against distance. "Long-term decay": the bound that RoFormer §3.4.3 draws, and what scores
+// themselves do, which is another matter (Barbero et al. 2024, arXiv 2410.06205, propositions 3.1
+// and 3.2). Angles that stop at half a turn (ClippedAngle of rotary/position_maps.hpp): of q = k
+// the score falls with distance, of other q and k it does not. Which base a context asks for: the
+// smallest one whose Σ_i cos(m ω_i) is at least 0 at every distance m below it (Men et al. 2024,
+// arXiv 2405.14591); where the sum is negative a key that equals the query scores below a random
+// one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,12 +14,15 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 #include <string_view>
 #include <utility>
 
+#include "cli/failure.hpp"
 #include "cli/hidden_size.hpp"
 #include "cli/plot/makers.hpp"
 #include "cli/plot/turning.hpp"
+#include "rotary/position_maps.hpp"
 
 namespace rotary::cli::plot {
 namespace {
@@ -130,6 +138,77 @@ Series aligned(const Frequencies& frequencies, const Integers& distances, const 
           .y = aligned_similarity(frequencies, distances)};
 }
 
+// Mean over pairs of cos(phase_i - angle_i), angles clipped.
+std::vector<double> clipped_similarity(const Frequencies& frequencies, const Integers& distances,
+                                       const std::vector<double>& phases) {
+  const PositionMap map = ClippedAngle{};
+  std::vector<double> similarity;
+  for (const std::int64_t distance : distances) {
+    double sum = 0;
+    for (std::size_t pair = 0; pair < phases.size(); ++pair) {
+      const double inv_freq = frequencies.inv_freq[pair];
+      sum += std::cos(phases[pair] - relative_position(map, distance, 0, inv_freq) * inv_freq);
+    }
+    similarity.push_back(sum / static_cast<double>(phases.size()));
+  }
+  return similarity;
+}
+
+// Uniform on the circle: of a normal pair it is the angle.
+std::vector<double> random_phases(std::uint64_t seed, std::size_t pairs) {
+  const std::vector<double> normal = normal_numbers(seed, 2 * pairs);
+  std::vector<double> phases;
+  for (std::size_t pair = 0; pair < pairs; ++pair)
+    phases.push_back(std::atan2(normal[2 * pair + 1], normal[2 * pair]));
+  return phases;
+}
+
+constexpr double grid = 1.01;  // from one base to the next
+constexpr double first_base = 1000;
+constexpr std::int64_t most_work = std::int64_t{128} << 18;  // features times tokens: seconds
+
+// The first distance below `end` at which the sum is negative, or end.
+std::int64_t first_negative(const Frequencies& frequencies, std::int64_t end) {
+  constexpr std::int64_t at_once = 512;
+  for (std::int64_t first = 0; first < end; first += at_once) {
+    const std::int64_t count = std::min(at_once, end - first);
+    const Rotations rotations =
+        value_or_fail(make_rotations(frequencies, ConsecutivePositions{first, count}));
+    for (std::int64_t row = 0; row < count; ++row) {
+      float sum = 0;
+      for (const float cos : rotations.cos(0, row)) sum += cos;
+      if (sum < 0) return first + row;
+    }
+  }
+  return end;
+}
+
+Series needed_base(std::int64_t dim, std::int64_t last) {
+  Series series{
+      .name = fmt::format("smallest base, d = {}", dim), .style = Style::steps, .x = {}, .y = {}};
+  std::int64_t reached = 1;
+  for (double at = first_base; reached < last && at < 1e9; at *= grid) {
+    const std::int64_t until = first_negative(plain_subject(dim, at).frequencies, last);
+    if (until <= reached) continue;
+    // Contexts beyond `reached` and up to `until` have this base.
+    series.x.push_back(static_cast<double>(reached));
+    series.y.push_back(at);
+    reached = until;
+  }
+  if (series.y.empty()) return series;  // contexts of one token, which any base serves
+  series.x.push_back(static_cast<double>(reached));
+  series.y.push_back(series.y.back());
+  return series;
+}
+
+// As far as the models that are drawn were trained, and as what many of them are now.
+std::int64_t usual_last(const Request& request, std::int64_t dim) {
+  std::int64_t last = 131'072;
+  for (const Subject& subject : request.subjects)
+    last = std::max(last, subject.trained_context_tokens.value_or(0));
+  return std::min(last, most_work / dim);
+}
+
 }  // namespace
 
 Figure decay(const Request& request) {
@@ -195,6 +274,71 @@ Figure similarity(const Request& request) {
               "assumed to be {}.",
               usual_hidden_size),
           .panels = {std::move(linear), std::move(logarithmic)}};
+}
+
+Figure clipped(const Request& request) {
+  const Subject subject = subject_of(request);
+  const std::size_t pairs = subject.frequencies.inv_freq.size();
+  const Integers distances = by_decades(request.last.value_or(100000), 40);
+  const Axis distance_axis{.label = "distance (tokens)", .scale = Scale::logarithmic};
+  Panel aligned{.title = "q = k",
+                .x = distance_axis,
+                .y = Axis{.label = "score q·k / (|q| |k|)", .from = -1.05, .to = 1.05}};
+  aligned.series = {
+      {.name = "clipped at half a turn",
+       .x = as_doubles(distances),
+       .y = clipped_similarity(subject.frequencies, distances, std::vector<double>(pairs))},
+      {.name = "as it is",
+       .x = as_doubles(distances),
+       .y = aligned_similarity(subject.frequencies, distances)}};
+  Panel random{.title = "other q and k, clipped",
+               .x = distance_axis,
+               .y = Axis{.label = "score q·k / (|q| |k|)"}};
+  for (std::uint64_t draw = 0; draw < 4; ++draw) {
+    random.series.push_back(
+        {.name = fmt::format("random phases {}", draw + 1),
+         .x = as_doubles(distances),
+         .y = clipped_similarity(subject.frequencies, distances,
+                                 random_phases(request.seed * 1000 + draw, pairs))});
+  }
+  return {.name = "clipped",
+          .title = fmt::format("Clipped angles ({})", subject.name),
+          .caption =
+              "Clipping each pair's relative angle at half a turn makes the score of a query q and "
+              "a key k fall with distance where q = k. For other q and k it goes up and down all "
+              "the same.",
+          .panels = {std::move(aligned), std::move(random)},
+          .columns = 2};
+}
+
+Figure base(const Request& request) {
+  const std::int64_t dim = request.dim.value_or(
+      request.subjects.empty() ? 128 : request.subjects.front().frequencies.window.rotary_dim);
+  const std::int64_t last = request.last ? *request.last : usual_last(request, dim);
+  if (dim * last > most_work) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("head_dim times --last must be at most {} for base, got {}",
+                              most_work, dim * last));
+  }
+  Panel panel{.title = {},
+              .x = Axis{.label = "context (tokens)", .scale = Scale::logarithmic, .from = 256},
+              .y = Axis{.label = "base", .scale = Scale::logarithmic}};
+  panel.series.push_back(needed_base(dim, last));
+  for (const Subject& subject : request.subjects) {
+    if (!subject.trained_context_tokens) continue;
+    panel.series.push_back({.name = subject.name,
+                            .style = Style::points,
+                            .x = {static_cast<double>(*subject.trained_context_tokens)},
+                            .y = {subject.spec.base.get()}});
+  }
+  return {.name = "base",
+          .title = "The base that a context asks for",
+          .caption =
+              "The smallest base, tried in steps of 1 %, with which a key that equals the "
+              "query scores no less than a random one, Σ cos(m ω) >= 0, at every distance m "
+              "within the context; the sum is over the frequencies ω of d/2 pairs of features. "
+              "Some larger bases fail again.",
+          .panels = {std::move(panel)}};
 }
 
 }  // namespace rotary::cli::plot
