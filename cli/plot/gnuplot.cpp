@@ -134,7 +134,7 @@ void write_settings(Script& script, const Layout& layout, const Drawing& drawing
   script.line("set terminal {} size {},{} background rgb '{}' font 'sans-serif,{}' noenhanced{}",
               is_svg ? "svg" : "pngcairo", times * layout.width, times * layout.height,
               colors.background, is_svg ? "14" : "10.5",
-              is_svg ? "" : " fontscale 2 linewidth 2 dashlength 2 pointscale 2");
+              is_svg ? "" : " fontscale 2 linewidth 2 dashlength 2 pointscale 3");
   script.line("set encoding utf8");
   script.line("set border lw 0.8 lc rgb '{}'", colors.text);
   script.line("set grid lc rgb '{}' lt 1 lw 0.7", colors.grid);

@@ -17,7 +17,7 @@ namespace {
 // solid.
 constexpr std::array<std::string_view, 7> dashes = {
     "1", "(12,6)", "(3,4)", "(16,5,3,5)", "(24,6)", "(6,8)", "(16,5,3,5,3,5)"};
-constexpr std::array<int, 7> point_types = {7, 9, 5, 13, 11, 6, 8};
+constexpr std::array<int, 7> point_types = {7, 9, 5, 13, 11, 15, 2};
 constexpr std::string_view guide_dash = "(2,6)";
 
 std::string line_text(const Series& series, Color look) {

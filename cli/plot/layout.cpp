@@ -138,9 +138,13 @@ Panel with_ranges(Panel panel) {
     has_points = has_points || series.style == Style::points;
   }
   if (has_points && of_data.from) {  // not half of a point
-    const double space = 0.012 * (*of_data.to - *of_data.from);
-    *of_data.from -= panel.x.scale == Scale::linear ? space : 0;
-    *of_data.to += panel.x.scale == Scale::linear ? space : 5 * space;
+    if (panel.x.scale == Scale::linear) {
+      const double space = 0.012 * (*of_data.to - *of_data.from);
+      *of_data.from -= space;
+      *of_data.to += space;
+    } else {
+      *of_data.to *= 1.1;
+    }
   }
   if (!panel.x.from) panel.x.from = of_data.from;
   if (!panel.x.to) panel.x.to = of_data.to;

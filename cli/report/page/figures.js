@@ -84,7 +84,7 @@ function entriesOf(parts, x) {
     let ordinal = 0;
     return panel.series.map((series) => {
       const look = lookOf(subject, series, ordinal);
-      const usual = parts.length === 1 || isUsual(panel, series, ordinal);
+      const usual = parts.length === 1 || isUsual(panel, series, ordinal, parts.length);
       if (!look.band) ++ordinal;
       const name = seriesName(subject, series);
       return { name, look, usual, datasets: datasetsOf(series, { ...look, name }, view) };
@@ -92,10 +92,10 @@ function entriesOf(parts, x) {
   });
 }
 
-// With several encodings in a chart, guides and most series of a rich figure wait to be asked for.
-// Of similarity the first two are what its caption is about.
-function isUsual(panel, series, ordinal) {
-  return series.style !== "dashed" && (panel.series.length <= 4 || ordinal < 2);
+// With several encodings in a chart, guides wait to be asked for, and of many lines all but the
+// first two of each encoding: of similarity they are what its caption is about.
+function isUsual(panel, series, ordinal, encodings) {
+  return series.style !== "dashed" && (panel.series.length * encodings <= 8 || ordinal < 2);
 }
 
 // Chart.js takes what is undefined, and not null, for what the data need.
