@@ -64,10 +64,9 @@ class Screen {
   double width_, height_;
 };
 
-// gnuplot_axes.cpp
+// gnuplot_panel.cpp: axes, data blocks, what `plot` draws of them, and the legend of a panel's
+// series.
 void write_axes(Script& script, const Panel& panel, const Box& plot);
-
-// gnuplot_series.cpp: data blocks, what `plot` draws of them, and the legend of a panel's series.
 void write_data(Script& script, const Panel& panel);
 [[nodiscard]] std::string series_plots(const Script& script, const Panel& panel);
 void write_legend(Script& script, const Panel& panel, const Legend& legend, const Screen& screen);

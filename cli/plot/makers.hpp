@@ -14,6 +14,7 @@ namespace rotary::cli::plot {
 // speeds.cpp
 [[nodiscard]] Figure wavelengths(const Request& request);
 [[nodiscard]] Figure scaling(const Request& request);
+[[nodiscard]] Figure numerics(const Request& request);
 
 // windows.cpp
 [[nodiscard]] Figure shaw(const Request& request);
@@ -27,8 +28,8 @@ namespace rotary::cli::plot {
 [[nodiscard]] Figure clipped(const Request& request);
 [[nodiscard]] Figure base(const Request& request);
 
+// maps.cpp
 [[nodiscard]] Figure tables(const Request& request);
-[[nodiscard]] Figure numerics(const Request& request);
 [[nodiscard]] Figure attention(const Request& request);
 
 }  // namespace rotary::cli::plot
