@@ -153,8 +153,12 @@ std::string read_config(const std::string& path_or_card) {
 }
 
 ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options) {
-  ModelSpec model =
-      value_or_fail(resolve(read_config(path_or_card), options), input_name(path_or_card));
+  return model_of(read_config(path_or_card), path_or_card, options);
+}
+
+ModelSpec model_of(std::string_view config, const std::string& path_or_card,
+                   const ResolveOptions& options) {
+  ModelSpec model = value_or_fail(resolve(config, options), input_name(path_or_card));
   const ModelCard* card = card_meant(path_or_card);
   if (card != nullptr && path_or_card.find('/') != std::string::npos) {
     model.warnings.push_back(

@@ -32,6 +32,10 @@ inline constexpr std::string_view config_help =
 // such file, the model card of that name.
 [[nodiscard]] ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options);
 
+// The same of the text that read_config() gave for it.
+[[nodiscard]] ModelSpec model_of(std::string_view config, const std::string& path_or_card,
+                                 const ResolveOptions& options);
+
 // At most one of the two: an index into the model's layers, or the config's name for some of them.
 struct LayerChoice {
   std::optional<std::int64_t> layer;

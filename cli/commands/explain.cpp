@@ -171,8 +171,7 @@ explain::Numbers without_config(const Arguments& arguments) {
 explain::Numbers with_config(const Arguments& arguments) {
   const std::string config = read_config(arguments.model.config);
   const ResolveOptions resolving = resolve_options(arguments.model);
-  const ModelSpec model =
-      value_or_fail(resolve(config, resolving), input_name(arguments.model.config));
+  const ModelSpec model = model_of(config, arguments.model.config, resolving);
   print_warnings("explain", model.warnings);
   const std::size_t chosen =
       choose_rotary(model, {.layer = {}, .layer_type = arguments.layer_type});

@@ -73,7 +73,7 @@ std::vector<page::NamedModel> read_models(const Arguments& arguments) {
   for (const std::string& config : arguments.configs) {
     const std::string name(input_name(config));
     std::string json = read_config(config);
-    ModelSpec model = value_or_fail(resolve(json, options), name);
+    ModelSpec model = model_of(json, config, options);
     models.push_back(
         {.name = name, .json = std::move(json), .options = options, .model = std::move(model)});
     print_warnings("report", with_name(name, models.back().model.warnings));

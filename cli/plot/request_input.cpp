@@ -90,7 +90,7 @@ Model model_from(const ModelOptions& options) {
     return {.spec = model_of_settings(options)};
   const std::string config = read_config(options.config);
   const ResolveOptions resolving = resolve_options(options);
-  return {.spec = value_or_fail(resolve(config, resolving), input_name(options.config)),
+  return {.spec = model_of(config, options.config, resolving),
           .hidden_size = hidden_size_of(config, resolving)};
 }
 
