@@ -1,32 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/explain/config_keys.hpp"
-
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <utility>
 
+#include "cli/explain/explain_config.hpp"
 #include "cli/failure.hpp"
 
 namespace rotary::cli::explain {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Path = std::vector<std::string>;
 using Names = std::span<const std::string>;
 
 constexpr std::size_t most_bytes = std::size_t{1} << 18;
 constexpr std::size_t most_keys = 500;
 constexpr std::size_t most_pairs = 2048;  // of all layer types: each trial makes their frequencies
-
-std::string joined(const Path& path) {
-  std::string text;
-  for (const std::string& part : path) text += (text.empty() ? "" : ".") + part;
-  return text;
-}
 
 Json& member_of(Json& config, const Path& path) {
   Json* place = &config;
@@ -57,6 +49,14 @@ struct Trial {
   }
 };
 
+void check_most(std::size_t most, std::string_view what, std::size_t got,
+                std::string_view or_more = {}) {
+  if (got <= most) return;
+  throw Failure(ExitCode::usage,
+                fmt::format("a config to explain must have at most {} {}, got {}{}", most, what,
+                            got, or_more));
+}
+
 void check_pairs(const ModelSpec& model) {
   std::size_t pairs = 0;
   for (const ModelRotary& rotary : model.rotary) {
@@ -64,11 +64,7 @@ void check_pairs(const ModelSpec& model) {
     const std::int64_t turning = spec.rotary_dim.value_or(spec.head_dim - spec.first_feature);
     pairs += static_cast<std::size_t>(turning / 2);
   }
-  if (pairs <= most_pairs) return;
-  throw Failure(ExitCode::usage,
-                fmt::format("a config to explain must have at most {} pairs of features that turn, "
-                            "over its layer types, got {}",
-                            most_pairs, pairs));
+  check_most(most_pairs, "pairs of features that turn, over its layer types", pairs);
 }
 
 class Experiment {
@@ -177,19 +173,6 @@ KeyUse use_of(const Trial& without, const std::vector<std::string>& lost_warning
   return lost_warnings.empty() ? KeyUse::no_effect : KeyUse::ignored;
 }
 
-std::string value_text(const Json& value) {
-  return value.is_object() && !value.empty() ? "{...}" : value.dump();
-}
-
-ConfigKey unread_key(const Path& path, const Json& value) {
-  return {.path = joined(path),
-          .value = value_text(value),
-          .use = KeyUse::unread,
-          .warnings = {},
-          .without = {},
-          .other = {}};
-}
-
 ConfigKey key_at(const Experiment& experiment, const Path& path, const Json& value) {
   Trial without =
       experiment.without(Path(path.begin(), path.end() - 1), std::span(&path.back(), 1));
@@ -198,15 +181,14 @@ ConfigKey key_at(const Experiment& experiment, const Path& path, const Json& val
     warnings = experiment.lost_warnings(without);
   }
   const KeyUse use = use_of(without, warnings);
-  ConfigKey key{.path = joined(path),
-                .value = value_text(value),
+  ConfigKey key{.path = fmt::format("{}", fmt::join(path, ".")),
+                .value = value,
                 .use = use,
                 .warnings = std::move(warnings),
-                .without = std::move(without.outcome),
-                .other = {}};
+                .without = std::move(without.outcome)};
   if (use != KeyUse::required && use != KeyUse::no_effect) return key;
-  if (std::optional<Json> other = another_value(value)) {
-    key.other = {.value = other->dump(), .outcome = experiment.with(path, *other).outcome};
+  if (const std::optional<Json> other = another_value(value)) {
+    key.other = {.value = *other, .outcome = experiment.with(path, *other).outcome};
   }
   return key;
 }
@@ -214,11 +196,8 @@ ConfigKey key_at(const Experiment& experiment, const Path& path, const Json& val
 // The members of an object, unless nothing reads the object itself.
 void visit(const Experiment& experiment, Path& path, const Json& object,
            std::vector<ConfigKey>& keys) {
-  if (keys.size() + object.size() > most_keys) {  // each member is one at least
-    throw Failure(ExitCode::usage,
-                  fmt::format("a config to explain must have at most {} keys, got {} or more",
-                              most_keys, keys.size() + object.size()));
-  }
+  // Each member is one key at least.
+  check_most(most_keys, "keys", keys.size() + object.size(), " or more");
   std::vector<std::string> names;
   for (const auto& [name, value] : object.items()) names.push_back(name);
   std::set<std::string> unread;
@@ -226,7 +205,8 @@ void visit(const Experiment& experiment, Path& path, const Json& object,
   for (const auto& [name, value] : object.items()) {
     path.push_back(name);
     if (unread.contains(name)) {
-      keys.push_back(unread_key(path, value));
+      keys.push_back(
+          {.path = fmt::format("{}", fmt::join(path, ".")), .value = value, .use = KeyUse::unread});
     } else if (value.is_object() && !value.empty()) {
       visit(experiment, path, value, keys);
     } else {
@@ -238,28 +218,8 @@ void visit(const Experiment& experiment, Path& path, const Json& object,
 
 }  // namespace
 
-std::string_view to_string(KeyUse use) noexcept {
-  switch (use) {
-    case KeyUse::required:
-      return "required";
-    case KeyUse::used:
-      return "used";
-    case KeyUse::no_effect:
-      return "no_effect";
-    case KeyUse::ignored:
-      return "ignored";
-    case KeyUse::unread:
-      return "unread";
-  }
-  return "unknown";
-}
-
 std::vector<ConfigKey> keys_of_config(const ConfigText& config) {
-  if (config.json.size() > most_bytes) {
-    throw Failure(ExitCode::usage, fmt::format("a config to explain must have at most {} bytes, "
-                                               "got {}",
-                                               most_bytes, config.json.size()));
-  }
+  check_most(most_bytes, "bytes", config.json.size());
   Json json = Json::parse(config.json);
   for (const ConfigOverride& change : config.options.overrides) set_key(json, change);
   const Experiment experiment(std::move(json), config.options);

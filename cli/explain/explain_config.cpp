@@ -2,6 +2,7 @@
 #include "cli/explain/explain_config.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,12 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/explain/config_keys.hpp"
-#include "cli/explain/key_meanings.hpp"
-#include "cli/explain/model_facts.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
-#include "cli/json_writer.hpp"
 #include "cli/model_input.hpp"
 #include "cli/printable.hpp"
 #include "cli/utf8.hpp"
@@ -101,60 +98,46 @@ std::string wrapped(std::string_view text, std::size_t indent) {
   return lines + "\n";
 }
 
-std::string value_shown(const std::string& json) {
-  constexpr std::size_t most = 48;
-  return printable(json.size() <= most ? json : fmt::format("{}...", utf8_prefix(json, most)));
-}
-
-std::string outcome_text(std::string_view label, const Outcome& outcome) {
-  if (const auto* const error = std::get_if<Error>(&outcome)) {
-    return wrapped(fmt::format("{}: refused: {}", label, printable(error->message)), 6);
+std::string effects_text(const ConfigKey& key) {
+  std::string text;
+  for (const auto& [change, results, is_sentence] : effects_of(key)) {
+    if (is_sentence) {
+      text += wrapped(fmt::format("{}: {}", change, printable(results.front())), 6);
+      continue;
+    }
+    text += fmt::format("      {}:\n", change);
+    for (const std::string& result : results) text += wrapped(result, 10);
   }
-  const auto& changed = std::get<std::vector<FactChange>>(outcome);
-  if (changed.empty()) return wrapped(fmt::format("{}: the same model", label), 6);
-  std::string text = fmt::format("      {}:\n", label);
-  for (const FactChange& change : changed) text += wrapped(change_text(change), 10);
   return text;
-}
-
-std::string other_text(const ConfigKey& key) {
-  if (!key.other) return {};
-  return outcome_text(fmt::format("with {}", key.other->value), key.other->outcome);
 }
 
 std::string key_text(const ConfigKey& key) {
-  std::string text = fmt::format("  {} = {}\n", printable(key.path), value_shown(key.value));
-  if (const std::string_view meaning = meaning_of(key.path); !meaning.empty()) {
+  std::string text =
+      fmt::format("  {} = {}\n", printable(key.path), printable(value_text(key.value, 48, "...")));
+  if (const std::string meaning = meaning_of(key.path); !meaning.empty()) {
     text += wrapped(meaning, 6);
   }
   for (const std::string& warning : key.warnings) text += wrapped(printable(warning), 6);
-  return text;
-}
-
-std::string keys_text(const Explanation& explanation, KeyUse use) {
-  std::string text;
-  for (const ConfigKey& key : explanation.keys) {
-    if (key.use != use) continue;
-    text += key_text(key);
-    if (use == KeyUse::required || use == KeyUse::used) {
-      text += outcome_text("without it", key.without);
-    }
-    text += other_text(key);
-  }
-  return text;
+  return text + effects_text(key);
 }
 
 std::string section(std::string_view title, const std::string& text) {
   return text.empty() ? text : fmt::format("\n{}\n{}", title, text);
 }
 
-std::string unread_text(const Explanation& explanation) {
-  std::string names;
+std::string keys_text(const Explanation& explanation, KeyUse use) {
+  std::string text;
+  std::vector<std::string> unread;
   for (const ConfigKey& key : explanation.keys) {
-    if (key.use != KeyUse::unread) continue;
-    names += (names.empty() ? "" : ", ") + printable(key.path);
+    if (key.use != use) continue;
+    if (use == KeyUse::unread) {
+      unread.push_back(printable(key.path));
+    } else {
+      text += key_text(key);
+    }
   }
-  return names.empty() ? names : wrapped(names, 2);
+  if (!unread.empty()) text = wrapped(fmt::format("{}", fmt::join(unread, ", ")), 2);
+  return section(words_of(use).title, text);
 }
 
 std::string assumed_text(const Explanation& explanation) {
@@ -171,105 +154,88 @@ std::string assumed_text(const Explanation& explanation) {
 std::string text_of(const Explanation& explanation) {
   std::string text =
       fmt::format("{}: what each key does to positions\n", printable(input_name(explanation.name)));
-  text += section("Without these nothing can be said", keys_text(explanation, KeyUse::required));
-  text += section("Without these the model is another one", keys_text(explanation, KeyUse::used));
-  text += section("Read, but the model is the same without them",
-                  keys_text(explanation, KeyUse::no_effect));
-  text += section("Without effect, and warned about", keys_text(explanation, KeyUse::ignored));
-  text +=
-      section("Not read: not about positions, or another key says it", unread_text(explanation));
+  for (const KeyUse use :
+       {KeyUse::required, KeyUse::used, KeyUse::no_effect, KeyUse::ignored, KeyUse::unread}) {
+    text += keys_text(explanation, use);
+  }
   text += section("Decided by no key", assumed_text(explanation));
   return text +
          "\nFound by experiment: the config was resolved again without each key, and with another\n"
          "value. What it comes to as a whole: rotary inspect\n";
 }
 
-std::optional<std::string_view> text_or_null(std::string_view text) {
-  return text.empty() ? std::nullopt : std::optional(text);
+Json outcome_json(const Outcome& outcome) {
+  if (const auto* const error = std::get_if<Error>(&outcome)) return {{"error", error->message}};
+  return {{"changes", std::get<std::vector<FactChange>>(outcome)}};
 }
 
-void write_outcome(JsonWriter& json, std::string_view name, const Outcome& outcome) {
-  json.key(name);
-  json.begin_object();
-  if (const auto* const error = std::get_if<Error>(&outcome)) {
-    json.member("error", error->message);
-  } else {
-    json.key("changes");
-    json.begin_array();
-    for (const FactChange& change : std::get<std::vector<FactChange>>(outcome)) {
-      json.begin_object();
-      json.member("name", change.name);
-      json.member("layer_type", text_or_null(change.layer_type));
-      json.key("from");
-      write_value(json, change.from);
-      json.key("to");
-      write_value(json, change.to);
-      json.end_object();
-    }
-    json.end_array();
-  }
-  json.end_object();
-}
-
-void write_facts(JsonWriter& json, std::string_view name, const std::vector<Fact>& facts) {
-  json.key(name);
-  json.begin_array();
-  for (const Fact& fact : facts) {
-    json.begin_object();
-    json.member("name", fact.name);
-    json.member("layer_type", text_or_null(fact.layer_type));
-    json.key("value");
-    write_value(json, fact.value);
-    json.end_object();
-  }
-  json.end_array();
-}
-
-void write_key(JsonWriter& json, const ConfigKey& key) {
-  const std::string_view meaning = meaning_of(key.path);
-  json.begin_object();
-  json.member("path", key.path);
-  json.key("value");
-  if (key.value == "{...}") {
-    json.null();
-  } else {
-    json.document(key.value);
-  }
-  json.member("use", to_string(key.use));
-  json.member("meaning", text_or_null(meaning));
-  json.array("warnings", key.warnings);
-  write_outcome(json, "without", key.without);
+Json key_json(const ConfigKey& key) {
+  const bool is_unread_object = key.value.is_object() && !key.value.empty();
+  Json json = {{"path", key.path},
+               {"value", is_unread_object ? Json() : key.value},
+               {"use", words_of(key.use).name},
+               {"meaning", text_or_null(meaning_of(key.path))},
+               {"warnings", key.warnings},
+               {"without", outcome_json(key.without)}};
   if (key.other) {
-    json.key("other_value");
-    json.document(key.other->value);
-    write_outcome(json, "with_other_value", key.other->outcome);
+    json["other_value"] = key.other->value;
+    json["with_other_value"] = outcome_json(key.other->outcome);
   }
-  json.end_object();
+  return json;
 }
 
-std::string json_of(const Explanation& explanation) {
-  JsonWriter json;
-  json.begin_object();
-  json.member("schema_version", 1);
-  json.member("topic", "config");
-  json.member("model_type", text_or_null(explanation.model.model_type));
-  write_facts(json, "facts", explanation.facts);
-  write_facts(json, "assumed", explanation.assumed);
-  json.key("keys");
-  json.begin_array();
-  for (const ConfigKey& key : explanation.keys) write_key(json, key);
-  json.end_array();
-  json.array("warnings", explanation.model.warnings);
-  json.end_object();
-  return std::move(json).finish();
+Json json_of(const Explanation& explanation) {
+  return {{"schema_version", 1},
+          {"topic", "config"},
+          {"model_type", text_or_null(explanation.model.model_type)},
+          {"facts", explanation.facts},
+          {"assumed", explanation.assumed},
+          {"keys", json_array(explanation.keys, key_json)},
+          {"warnings", explanation.model.warnings}};
 }
 
 }  // namespace
 
+const KeyUseWords& words_of(KeyUse use) noexcept {
+  static constexpr std::array<KeyUseWords, 5> words = {{
+      {"required", "Without these nothing can be said", "needed: nothing can be said without it"},
+      {"used", "Without these the model is another one", "without it the model is another one"},
+      {"no_effect", "Read, but the model is the same without them",
+       "the model is the same without it"},
+      {"ignored", "Without effect, and warned about", "has no effect, and is warned about"},
+      {"unread", "Not read: not about positions, or another key says it", "not read"},
+  }};
+  return words[static_cast<std::size_t>(use)];
+}
+
+std::string value_text(const Json& value, std::size_t most, std::string_view ellipsis) {
+  const std::string text = value.is_object() && !value.empty() ? "{...}" : value.dump();
+  return text.size() <= most ? text : fmt::format("{}{}", utf8_prefix(text, most), ellipsis);
+}
+
+std::vector<KeyEffect> effects_of(const ConfigKey& key) {
+  std::vector<KeyEffect> effects;
+  const auto add = [&](std::string change, const Outcome& outcome) {
+    KeyEffect effect{.change = std::move(change), .results = {}, .is_sentence = true};
+    if (const auto* const error = std::get_if<Error>(&outcome)) {
+      effect.results = {"refused: " + error->message};
+    } else if (const auto& changed = std::get<std::vector<FactChange>>(outcome); changed.empty()) {
+      effect.results = {"the same model"};
+    } else {
+      effect.is_sentence = false;
+      for (const FactChange& each : changed) effect.results.push_back(change_text(each));
+    }
+    effects.push_back(std::move(effect));
+  };
+  if (key.use == KeyUse::required || key.use == KeyUse::used) add("without it", key.without);
+  if (key.other) add(fmt::format("with {}", key.other->value.dump()), key.other->outcome);
+  return effects;
+}
+
 std::string explain_config(const std::string& path_or_card, const ResolveOptions& options,
                            OutputForm form) {
   const Explanation explanation = explanation_of(path_or_card, options);
-  return form == OutputForm::json ? json_of(explanation) : text_of(explanation);
+  return form == OutputForm::json ? printed(json_of(explanation)) : text_of(explanation);
 }
 
 }  // namespace rotary::cli::explain

@@ -1,16 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each key of a model's config does to positions, in numbers.
+// What each key of a model's config does to positions, in numbers, found by experiment: the model
+// is resolved again without the key, and with another value. So what is said of a key is what
+// resolve() does with it, and a family that reads a key is not listed twice.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
 
+#include "cli/explain/model_facts.hpp"
+#include "cli/json.hpp"
 #include "cli/output_form.hpp"
 #include "rotary/model_spec.hpp"
+#include "rotary/result.hpp"
 
 namespace rotary::cli::explain {
 
-// Of a file or a model card; prints the config's warnings.
+// Explains the config of a file or a model card; prints the config's warnings.
 [[nodiscard]] std::string explain_config(const std::string& path_or_card,
                                          const ResolveOptions& options, OutputForm form);
+
+enum class KeyUse : std::int32_t {
+  required,   // nothing can be said without it
+  used,       // without it the model is another one
+  no_effect,  // read, and the model is the same without it
+  ignored,    // the model is the same without it, and a warning less says why
+  unread,     // whatever it is: not about positions, or another key says it
+};
+
+struct KeyUseWords {
+  std::string_view name;      // "no_effect"
+  std::string_view title;     // of the keys with this use
+  std::string_view sentence;  // about one of them
+};
+[[nodiscard]] const KeyUseWords& words_of(KeyUse use) noexcept;
+
+// What the model becomes.
+using Outcome = std::variant<std::vector<FactChange>, Error>;
+
+struct OtherValue {
+  Json value;
+  Outcome outcome;
+};
+
+struct ConfigKey {
+  std::string path;  // with dots into objects
+  Json value;
+  KeyUse use;
+  std::vector<std::string> warnings = {};  // that the config has because of the key
+  Outcome without = {};
+  std::optional<OtherValue> other = {};  // twice a number, the opposite of a truth
+};
+
+struct ConfigText {
+  std::string_view json;
+  ResolveOptions options;  // their overrides are applied first
+};
+
+// In the config's order. The config must be one that resolves. Usage failure for a config of more
+// than 500 keys, of more than 256 KiB or of more than 2048 pairs of features: it is resolved
+// several times for each key that is read.
+[[nodiscard]] std::vector<ConfigKey> keys_of_config(const ConfigText& config);
+
+// JSON text; of an object none of whose members is read, "{...}". More than `most` bytes are cut
+// off, and end with the given ellipsis.
+[[nodiscard]] std::string value_text(const Json& value, std::size_t most,
+                                     std::string_view ellipsis);
+
+// What becomes of the model with another value or without the key.
+struct KeyEffect {
+  std::string change;  // "without it", "with 16.0"
+  std::vector<std::string> results;
+  bool is_sentence;  // one result, "refused: ..." or "the same model", and no list of changes
+};
+[[nodiscard]] std::vector<KeyEffect> effects_of(const ConfigKey& key);
+
+// What the last name of a path means, in a sentence: "rope_scaling.factor" is "factor". Empty for a
+// key that is not known.
+[[nodiscard]] std::string meaning_of(std::string_view path);
 
 }  // namespace rotary::cli::explain

@@ -1,20 +1,321 @@
 // SPDX-License-Identifier: Apache-2.0
+// The steps of docs/theory/rope.md, under the same numbers, each computed on the query and the key.
+// Steps 1 to 7 are about one pair as complex numbers, as in section 3.2 of RoFormer (arXiv
+// 2104.09864) and the functional equations behind it; steps 8 to 12 about all features that turn.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <optional>
 #include <string>
-#include <utility>
+#include <variant>
 #include <vector>
 
-#include "cli/explain/derivation.hpp"
+#include "cli/commands/model_text.hpp"
 #include "cli/explain/topics.hpp"
+#include "cli/failure.hpp"
 
 namespace rotary::cli::explain {
 namespace {
 
+struct Value {
+  std::string name;
+  double value;
+};
+
+void to_json(Json& json, const Value& value) {
+  json = {{"name", value.name}, {"value", value.value}};
+}
+
+struct Step {
+  std::string title;
+  std::string equation;
+  std::vector<Value> values;
+  Check check;
+  std::string not_so = {};  // what does not fulfil the equation; empty: nothing is shown
+  std::vector<Value> not_so_values = {};
+};
+
+using Complex = std::complex<double>;
+
+struct Plane {
+  const Numbers& numbers;
+  std::size_t pair;
+  Complex q, k;  // before any position
+  std::int64_t m, n;
+
+  [[nodiscard]] double angle(std::int64_t position) const {
+    return numbers.pairs_at(position)[pair].reduced_radians;
+  }
+  [[nodiscard]] Complex turned(Complex z, std::int64_t position) const {
+    return z * std::polar(1.0, angle(position));
+  }
+  // What every step may be off by, relative to lengths; angles are off by that many radians.
+  [[nodiscard]] double bound() const { return rounding_bound(2) * std::abs(q) * std::abs(k); }
+};
+
+// In [-pi, pi].
+double wrapped(double radians) { return std::remainder(radians, 2 * std::numbers::pi); }
+
+double score(Complex a, Complex b) { return (a * std::conj(b)).real(); }
+
+Plane plane_of(const Numbers& numbers) {
+  const std::vector<Pair> pairs = numbers.pairs_at(0);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const Complex q(numbers.query[pairs[i].first_feature], numbers.query[pairs[i].second_feature]);
+    const Complex k(numbers.key[pairs[i].first_feature], numbers.key[pairs[i].second_feature]);
+    if (q == 0.0 || k == 0.0) continue;
+    return {.numbers = numbers,
+            .pair = i,
+            .q = q,
+            .k = k,
+            .m = numbers.query_position,
+            .n = numbers.key_position};
+  }
+  throw Failure(ExitCode::usage,
+                "--values and --key must share a pair that is not 0 in either, got none");
+}
+
+Step inner_product(const Plane& plane) {
+  const double sum = plane.q.real() * plane.k.real() + plane.q.imag() * plane.k.imag();
+  const double real_part = score(plane.q, plane.k);
+  return {.title = fmt::format("An inner product is the real part of a complex product (pair {})",
+                               plane.pair),
+          .equation = "<q, k> = Re(q conj(k)), q = a + ib",
+          .values = {{"<q, k>", sum}, {"Re(q conj(k))", real_part}},
+          .check = {.deviation = std::abs(sum - real_part), .bound = plane.bound()},
+          .not_so = "without the conjugate the angles of q and k add",
+          .not_so_values = {{"Re(q k)", (plane.q * plane.k).real()}}};
+}
+
+Step lengths_and_angles(const Plane& plane) {
+  const Complex q = plane.turned(plane.q, plane.m);
+  const Complex k = plane.turned(plane.k, plane.n);
+  const double lengths = std::abs(q) * std::abs(k);
+  const double angles = std::arg(q) - std::arg(k);
+  return {.title = "Lengths and angles separate",
+          .equation = "q' conj(k') = |q'| |k'| e^(i(angle of q' - angle of k'))",
+          .values = {{"|q'| |k'|", lengths},
+                     {"angle of q' - angle of k'", angles},
+                     {"|q'| |k'| cos of it", lengths * std::cos(angles)},
+                     {"Re(q' conj(k'))", score(q, k)}},
+          .check = {.deviation = std::abs(q * std::conj(k) - std::polar(lengths, angles)),
+                    .bound = plane.bound()}};
+}
+
+Step lengths(const Plane& plane) {
+  constexpr double rate = 1.01;
+  const double before = std::abs(plane.q) * std::abs(plane.k);
+  const double after =
+      std::abs(plane.turned(plane.q, plane.m)) * std::abs(plane.turned(plane.k, plane.m));
+  const double shrinking = std::abs(plane.q) * std::pow(rate, -10);
+  const double growing = std::abs(plane.k) * std::pow(rate, 10);
+  return {.title = "m = n: distance 0 is that of two tokens at 0, which fixes the lengths",
+          .equation = "|f(q, m)| |f(k, m)| = |q| |k|",
+          .values = {{"|q| |k|", before},
+                     {fmt::format("|q'| |k'| both at {}", plane.m), after},
+                     {"q by 1.01^-m, k by 1.01^n, at 10 (xPos)", shrinking * growing}},
+          .check = {.deviation =
+                        std::max(std::abs(after - before), std::abs(shrinking * growing - before)),
+                    .bound = plane.bound()},
+          .not_so = "both longer by 1.01 for each position",
+          .not_so_values = {{"|q'| |k'| both at 10", before * std::pow(rate, 20)}}};
+}
+
+Step one_angle(const Plane& plane) {
+  const double of_q = wrapped(std::arg(plane.turned(plane.q, plane.m)) - std::arg(plane.q));
+  const double of_k = wrapped(std::arg(plane.turned(plane.k, plane.m)) - std::arg(plane.k));
+  const Complex alone = plane.q * std::polar(1.0, plane.angle(1));
+  return {.title = "m = n again: the angle added is of the position alone, the same for q and k",
+          .equation = "angle of f(q, m) - angle of q = phi(m) = angle of f(k, m) - angle of k",
+          .values = {{fmt::format("phi({}) from q", plane.m), of_q},
+                     {fmt::format("phi({}) from k", plane.m), of_k}},
+          .check = {.deviation = std::abs(wrapped(of_q - of_k)), .bound = rounding_bound(2)},
+          .not_so = "turning the query alone: distance 0 has two scores",
+          .not_so_values = {{"score at m = n = 0", score(plane.q, plane.k)},
+                            {"score at m = n = 1", score(alone, plane.k)}}};
+}
+
+Step progression(const Plane& plane) {
+  const double theta = plane.angle(1);
+  Step step{.title = "n = m + 1: neighbours have one distance, so phi grows evenly",
+            .equation = "phi(m + 1) - phi(m) = theta, phi(m) = m theta (phi(0) = 0)",
+            .values = {{"theta", theta}},
+            .check = {.deviation = 0, .bound = rounding_bound(2)},
+            .not_so = "phi(m) = m^2 theta: distance 1 has many scores"};
+  for (const std::int64_t m : {plane.m, plane.m + 1, plane.m + 1000}) {
+    const double step_radians = wrapped(plane.angle(m + 1) - plane.angle(m));
+    step.values.push_back({fmt::format("phi({}) - phi({})", m + 1, m), step_radians});
+    step.check.deviation = std::max(step.check.deviation, std::abs(wrapped(step_radians - theta)));
+  }
+  for (const int n : {0, 1, 2}) {
+    const double turned = (2.0 * n + 1.0) * theta;  // (n + 1)^2 - n^2
+    step.not_so_values.push_back({fmt::format("score at m = {}, n = {}", n + 1, n),
+                                  score(plane.q * std::polar(1.0, turned), plane.k)});
+  }
+  return step;
+}
+
+Step rotation(const Plane& plane) {
+  const double c = std::cos(plane.angle(plane.m));
+  const double s = std::sin(plane.angle(plane.m));
+  const double x = plane.q.real();
+  const double y = plane.q.imag();
+  const Complex by_matrix(x * c - y * s, x * s + y * c);
+  const Complex by_product = plane.turned(plane.q, plane.m);
+  return {.title = "The solution is a rotation",
+          .equation =
+              "f(q, m) = q e^(i m theta) = | cos m theta  -sin m theta | q\n"
+              "                            | sin m theta   cos m theta |",
+          .values = {{"matrix, first", by_matrix.real()},
+                     {"matrix, second", by_matrix.imag()},
+                     {"Re(q e^(i m theta))", by_product.real()},
+                     {"Im(q e^(i m theta))", by_product.imag()}},
+          .check = {.deviation = std::max(std::abs(by_matrix - by_product),
+                                          std::abs(plane.turned(plane.q, 0) - plane.q)),
+                    .bound = rounding_bound(2) * std::abs(plane.q)}};
+}
+
+Step relative(const Plane& plane) {
+  const double expected = score(plane.turned(plane.q, plane.m - plane.n), plane.k);
+  Step step{.title = "The score knows the distance alone",
+            .equation = "<f(q, m), f(k, n)> = Re(q conj(k) e^(i(m - n) theta))",
+            .values = {{fmt::format("distance {}", plane.m - plane.n), expected}},
+            .check = {.deviation = 0, .bound = plane.bound()},
+            .not_so = "adding e^(i m theta) in place of turning by it"};
+  for (const std::int64_t shift : {0, 1, 1000, 1'000'000}) {
+    const std::int64_t m = plane.m + shift;
+    const std::int64_t n = plane.n + shift;
+    const double turned = score(plane.turned(plane.q, m), plane.turned(plane.k, n));
+    const double added = score(plane.q + plane.turned(1, m), plane.k + plane.turned(1, n));
+    step.values.push_back({fmt::format("score at m = {}, n = {}", m, n), turned});
+    step.not_so_values.push_back({fmt::format("score at m = {}, n = {}", m, n), added});
+    step.check.deviation = std::max(step.check.deviation, std::abs(turned - expected));
+  }
+  return step;
+}
+
+// The query and the key without the features that do not turn: these add the same to every score.
+struct Heads {
+  const Numbers& numbers;
+  Vector q, k;
+  FormInput at_m, at_n;
+
+  [[nodiscard]] double bound() const {
+    return rounding_bound(q.size()) * numbers.attention_factor() * norm(q);
+  }
+  [[nodiscard]] double score_bound() const {
+    return bound() * numbers.attention_factor() * norm(k);
+  }
+};
+
+Heads heads_of(const Numbers& numbers) {
+  const HeadWindow& window = numbers.frequencies.window;
+  return {.numbers = numbers,
+          .q = window_of(numbers.query, window),
+          .k = window_of(numbers.key, window),
+          .at_m = form_input(numbers.frequencies, numbers.query_position),
+          .at_n = form_input(numbers.frequencies, numbers.key_position)};
+}
+
+Step blocks(const Heads& heads) {
+  const Numbers& numbers = heads.numbers;
+  const std::int64_t distance = numbers.key_position - numbers.query_position;
+  const Vector q = by_matrix(heads.at_m, heads.q);
+  const Vector k = by_matrix(heads.at_n, heads.k);
+  double sum = 0;
+  for (const Pair& pair : heads.at_m.pairs) {
+    sum +=
+        q[pair.first_result] * k[pair.first_result] + q[pair.second_result] * k[pair.second_result];
+  }
+  // At position 0 a query is only put in the order in which keys are written.
+  const double relative = dot(by_matrix(form_input(numbers.frequencies, 0), heads.q),
+                              by_matrix(form_input(numbers.frequencies, distance), heads.k));
+  const double score = dot(q, k);
+  return {.title = "d features are d/2 planes, each with a frequency of its own",
+          .equation = "R_m has one 2 x 2 rotation for each pair; R_m^T R_n = R_(n - m)",
+          .values = {{"<R_m q, R_n k>", score},
+                     {"sum of the pairs' scores", sum},
+                     {fmt::format("<q, R_({}) k>", distance), relative}},
+          .check = {.deviation = std::max(std::abs(sum - score), std::abs(relative - score)),
+                    .bound = heads.score_bound()}};
+}
+
+Step elements(const Heads& heads, Elements elements) {
+  const bool is_every_two = elements == Elements::every_two;
+  const Elements other = is_every_two ? Elements::rotate_half : Elements::every_two;
+  const double difference = largest_difference(by_elements_in_order(heads.at_m, heads.q, elements),
+                                               by_matrix(heads.at_m, heads.q));
+  const double wrong = largest_difference(by_elements(heads.at_m, heads.q, other),
+                                          by_elements(heads.at_m, heads.q, elements));
+  return {.title = is_every_two ? "Element by element, interleaved: pairs (2i, 2i + 1)"
+                                : "Element by element, half: pairs (i, i + d/2)",
+          .equation = is_every_two ? "x * cos + (-x1, x0, -x3, x2, ...) * sin"
+                                   : "x * cos + (-x[d/2:], x[:d/2]) * sin",
+          .values = {{"largest difference from R_m q", difference}},
+          .check = {.deviation = difference, .bound = heads.bound()},
+          .not_so = "the other of the two on the same features",
+          .not_so_values = {{"largest difference", wrong}}};
+}
+
+Step kept_lengths(const Heads& heads) {
+  const double factor = heads.numbers.attention_factor();
+  const double before = norm(heads.q);
+  const double after = norm(by_matrix(heads.at_m, heads.q));
+  return {.title = "Turning keeps lengths; an attention factor A multiplies scores by A^2",
+          .equation = "|A R_m q| = A |q|",
+          .values = {{"|q|", before}, {"|q'|", after}, {"A", factor}, {"A^2", factor * factor}},
+          .check = {.deviation = std::abs(after - factor * before), .bound = heads.bound()}};
+}
+
+Step frequencies(const Heads& heads) {
+  const Numbers& numbers = heads.numbers;
+  const Vector& inv_freq = numbers.frequencies.inv_freq;
+  const double log_base = std::log(numbers.spec.base.get());
+  const auto d = static_cast<double>(heads.q.size());
+  Step step{.title = "The frequencies",
+            .equation = fmt::format("rope_type {}", rope_type(numbers.spec.scaling)),
+            .values = {{"theta of pair 0", inv_freq.front()},
+                       {"tokens of a turn", wavelength_tokens(inv_freq.front())},
+                       {fmt::format("theta of pair {}", inv_freq.size() - 1), inv_freq.back()},
+                       {"tokens of a turn", wavelength_tokens(inv_freq.back())}},
+            .check = {}};
+  const bool is_exact = numbers.frequencies.numerics == Numerics::exact;
+  if (!is_exact || !std::holds_alternative<NoScaling>(numbers.spec.scaling)) return step;
+  step.equation = "theta_i = base^(-2i/d), i = 0 ... d/2 - 1";
+  for (std::size_t i = 0; i < inv_freq.size(); ++i) {
+    const double formula = std::exp(-2 * static_cast<double>(i) / d * log_base);
+    step.check.deviation =
+        std::max(step.check.deviation, std::abs(std::abs(inv_freq[i]) / formula - 1));
+  }
+  // Relative: the exponent, at most ln base, is off by 4 units of itself, exp and pow by 1 or 2.
+  step.check.bound = (8 + 4 * log_base) * 0x1p-53;
+  const double of_one = std::exp(-(d / 2 - 1) / d * log_base);
+  step.not_so = "the exponent i/d in place of 2i/d: positions repeat early";
+  step.not_so_values = {{"tokens of the slowest turn", wavelength_tokens(of_one)}};
+  return step;
+}
+
 std::vector<Step> derivation_of(const Numbers& numbers) {
-  std::vector<Step> steps = steps_of_one_pair(numbers);
-  for (Step& step : steps_of_all_pairs(numbers)) steps.push_back(std::move(step));
-  for (const Step& step : steps) require(step.check, fmt::format("step {}", step.number));
+  const Plane plane = plane_of(numbers);
+  const Heads heads = heads_of(numbers);
+  std::vector<Step> steps = {inner_product(plane),
+                             lengths_and_angles(plane),
+                             lengths(plane),
+                             one_angle(plane),
+                             progression(plane),
+                             rotation(plane),
+                             relative(plane),
+                             blocks(heads),
+                             elements(heads, Elements::every_two),
+                             elements(heads, Elements::rotate_half),
+                             kept_lengths(heads),
+                             frequencies(heads)};
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    require(steps[i].check, fmt::format("step {}", i + 1));
+  }
   return steps;
 }
 
@@ -26,78 +327,47 @@ std::string values_text(const std::vector<Value>& values) {
   return text;
 }
 
-std::string step_text(const Step& step) {
-  std::string equation = step.equation;
-  for (std::size_t end = equation.find('\n'); end != std::string::npos;
-       end = equation.find('\n', end + 5)) {
-    equation.insert(end + 1, "    ");
-  }
-  std::string text = fmt::format("\n{:<4}{}\n    {}\n{}", step.number, step.title, equation,
-                                 values_text(step.values));
-  if (step.check.bound > 0) {
-    text += fmt::format("       {:<42} {:>14}\n", "differs by at most",
-                        fmt::format("{:.1e}", step.check.deviation));
-  }
-  if (step.counterexample) {
-    text += fmt::format("    Not so: {}\n{}", step.counterexample->what,
-                        values_text(step.counterexample->values));
-  }
-  return text;
-}
-
 std::string text_of(const Numbers& numbers, const std::vector<Step>& steps) {
   std::string text =
       query_text(numbers) + key_text(numbers) + spec_text(numbers) +
       "\nAsked for: functions f(q, m) and f(k, n) whose inner product depends on q, k and\n"
       "m - n alone, with f(x, 0) = x.\n";
-  for (const Step& step : steps) text += step_text(step);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    auto [title, equation, values, check, not_so, not_so_values] = steps[i];
+    if (const auto end = equation.find('\n'); end != equation.npos)
+      equation.insert(end + 1, "    ");
+    text += fmt::format("\n{:<4}{}\n    {}\n{}", i + 1, title, equation, values_text(values));
+    if (check.bound > 0) {
+      text += fmt::format("       {:<42} {:>14}\n", "differs by at most",
+                          fmt::format("{:.1e}", check.deviation));
+    }
+    if (not_so.empty()) continue;
+    text += fmt::format("    Not so: {}\n{}", not_so, values_text(not_so_values));
+  }
   return text + "\nThe argument, by the same numbers: docs/theory/rope.md\n";
 }
 
-void write_values(JsonWriter& json, const std::vector<Value>& values) {
-  json.key("values");
-  json.begin_array();
-  for (const Value& each : values) {
-    json.begin_object();
-    json.member("name", each.name);
-    json.member("value", each.value);
-    json.end_object();
-  }
-  json.end_array();
-}
-
-std::string json_of(const Numbers& numbers, const std::vector<Step>& steps) {
-  JsonWriter json = begin_document("derivation");
-  write_query(json, numbers);
-  write_key(json, numbers);
-  json.key("steps");
-  json.begin_array();
-  for (const Step& step : steps) {
-    json.begin_object();
-    json.member("number", step.number);
-    json.member("title", step.title);
-    json.member("equation", step.equation);
-    write_values(json, step.values);
-    write_check(json, step.check);
-    if (step.counterexample) {
-      json.key("counterexample");
-      json.begin_object();
-      json.member("what", step.counterexample->what);
-      write_values(json, step.counterexample->values);
-      json.end_object();
+Json json_of(const Numbers& numbers, const std::vector<Step>& steps) {
+  Json json = document_of_pair("derivation", numbers);
+  json["steps"] = json_array(steps, [number = 0](const Step& step) mutable {
+    Json row = {{"number", ++number},
+                {"title", step.title},
+                {"equation", step.equation},
+                {"values", step.values}};
+    add_check(row, step.check);
+    if (!step.not_so.empty()) {
+      row["counterexample"] = {{"what", step.not_so}, {"values", step.not_so_values}};
     }
-    json.end_object();
-  }
-  json.end_array();
-  json.end_object();
-  return std::move(json).finish();
+    return row;
+  });
+  return json;
 }
 
 }  // namespace
 
 std::string explain_derivation(const Numbers& numbers, OutputForm form) {
   const std::vector<Step> steps = derivation_of(numbers);
-  return form == OutputForm::json ? json_of(numbers, steps) : text_of(numbers, steps);
+  return form == OutputForm::json ? printed(json_of(numbers, steps)) : text_of(numbers, steps);
 }
 
 }  // namespace rotary::cli::explain

@@ -22,7 +22,7 @@ namespace {
 
 constexpr double example_base = 10000;
 // Introductions print these, from sin 3 = 0.14, cos 3 = -0.99, sin 0.3 = 0.30, cos 0.3 = 0.96.
-constexpr std::array<double, 4> printed = {-0.355, 1.06, 0.84, 2.37};
+constexpr std::array<double, 4> as_printed = {-0.355, 1.06, 0.84, 2.37};
 constexpr std::array<double, 8> eight_values = {0.5, -1, 1.5, 2, -0.25, 3, 1, -2};
 
 struct Row {
@@ -33,10 +33,23 @@ struct Row {
   Vector result;
 };
 
+void to_json(Json& json, const Row& row) {
+  json = {{"name", row.name},
+          {"what", row.what},
+          {"pairing", to_string(row.pairing)},
+          {"inv_freq", row.inv_freq},
+          {"result", row.result},
+          {"norm_squared", dot(row.result, row.result)}};
+}
+
 struct Table {
   Vector values;
   std::vector<Row> rows;
 };
+
+void to_json(Json& json, const Table& table) {
+  json = {{"values", table.values}, {"rows", table.rows}};
+}
 
 Frequencies frequencies_of(std::size_t features, Pairing pairing) {
   return value_or_fail(make_frequencies(RotarySpec{
@@ -70,7 +83,7 @@ Table table_of_four() {
                         .what = "as it is printed",
                         .pairing = Pairing::interleaved,
                         .inv_freq = of_i_over_d,
-                        .result = Vector(printed.begin(), printed.end())},
+                        .result = Vector(as_printed.begin(), as_printed.end())},
                        row_of("exponent_i_over_d", "the same frequencies, 1 and 0.1, exactly",
                               values, value_or_fail(make_frequencies(window, of_i_over_d, 1)))}};
   for (Row& row : right_rows(values).rows) table.rows.push_back(std::move(row));
@@ -98,40 +111,9 @@ std::string text_of(const Table& four, const Table& eight) {
       "eight they are not, and the two pairings are plain to see:\n\n"
       "x = {} at position {}\n\n{}",
       exact_vector_text(four.values), example_position, example_base, table_text(four),
-      dot(four.rows[0].result, four.rows[0].result), printed.back() - last,
+      dot(four.rows[0].result, four.rows[0].result), as_printed.back() - last,
       dot(four.rows[1].result, four.rows[1].result), exact_vector_text(eight.values),
       example_position, table_text(eight));
-}
-
-void write_table(JsonWriter& json, const Table& table) {
-  json.begin_object();
-  json.array("values", table.values);
-  json.key("rows");
-  json.begin_array();
-  for (const Row& row : table.rows) {
-    json.begin_object();
-    json.member("name", row.name);
-    json.member("what", row.what);
-    json.member("pairing", to_string(row.pairing));
-    json.array("inv_freq", row.inv_freq);
-    json.array("result", row.result);
-    json.member("norm_squared", dot(row.result, row.result));
-    json.end_object();
-  }
-  json.end_array();
-  json.end_object();
-}
-
-std::string json_of(const Table& four, const Table& eight) {
-  JsonWriter json = begin_document("example");
-  json.member("position", example_position);
-  json.member("base", example_base);
-  json.key("four");
-  write_table(json, four);
-  json.key("eight");
-  write_table(json, eight);
-  json.end_object();
-  return std::move(json).finish();
 }
 
 }  // namespace
@@ -139,7 +121,13 @@ std::string json_of(const Table& four, const Table& eight) {
 std::string explain_example(OutputForm form) {
   const Table four = table_of_four();
   const Table eight = right_rows(Vector(eight_values.begin(), eight_values.end()));
-  return form == OutputForm::json ? json_of(four, eight) : text_of(four, eight);
+  if (form == OutputForm::text) return text_of(four, eight);
+  return printed({{"schema_version", 1},
+                  {"topic", "example"},
+                  {"position", example_position},
+                  {"base", example_base},
+                  {"four", four},
+                  {"eight", eight}});
 }
 
 }  // namespace rotary::cli::explain

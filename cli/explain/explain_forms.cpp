@@ -5,13 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cli/explain/forms.hpp"
 #include "cli/explain/topics.hpp"
 #include "rotary/numeric_contract.hpp"
 
@@ -24,7 +22,7 @@ struct Form {
   std::string_view name;
   std::string_view how;
   Vector result;
-  Check check;  // against the first
+  Check check = {};  // against the first
 };
 
 // The other pairing on the same weights, and on weights in its own order.
@@ -48,53 +46,38 @@ struct Forms {
   Library library;
 };
 
-std::string_view elements_name(Elements elements) {
-  return elements == Elements::every_two ? "element-wise" : "rotate_half";
+// The element-wise form that reads features in the order of the pairing.
+Elements own_elements(Pairing pairing) {
+  return pairing == Pairing::half ? Elements::rotate_half : Elements::every_two;
 }
 
-struct Written {
-  std::string_view name;
-  std::string_view how;
-  Vector result;
-};
-
-// The two element-wise forms: the one of this pairing on x as it is, the other on x in its order,
-// with P the order (0, 2, 4, ..., 1, 3, 5, ...).
-std::vector<Written> element_forms(const Numbers& numbers, const FormInput& input,
-                                   const Vector& x) {
-  const std::vector<std::size_t> order = order_of_half(x.size());
-  const auto plain = [&](const Vector& of, Elements elements) {
-    return by_elements(input, of, elements);
-  };
-  switch (numbers.frequencies.window.pairing.get()) {
-    case Pairing::half:
-      return {
-          {elements_name(Elements::every_two), "P (P^-1 x * cos + rotate_every_two(P^-1 x) * sin)",
-           permuted(plain(permuted_back(x, order), Elements::every_two), order)},
-          {elements_name(Elements::rotate_half), "x * cos + rotate_half(x) * sin",
-           plain(x, Elements::rotate_half)}};
-    case Pairing::interleaved:
-      return {{elements_name(Elements::every_two), "x * cos + rotate_every_two(x) * sin",
-               plain(x, Elements::every_two)},
-              {elements_name(Elements::rotate_half), "P^-1 (P x * cos + rotate_half(P x) * sin)",
-               permuted_back(plain(permuted(x, order), Elements::rotate_half), order)}};
-    case Pairing::interleaved_to_half:
-      return {{elements_name(Elements::every_two), "P (x * cos + rotate_every_two(x) * sin)",
-               permuted(plain(x, Elements::every_two), order)},
-              {elements_name(Elements::rotate_half), "P x * cos + rotate_half(P x) * sin",
-               plain(permuted(x, order), Elements::rotate_half)}};
-  }
-  return {};
+// As it is written for features in the order of the pairing, with P the order (0, 2, 4, ..., 1, 3,
+// 5, ...).
+Form element_form(const FormInput& input, const Vector& x, Elements elements) {
+  const bool is_every_two = elements == Elements::every_two;
+  const auto how = [&]() -> std::string_view {
+    switch (input.pairing) {
+      case Pairing::half:
+        return is_every_two ? "P (P^-1 x * cos + rotate_every_two(P^-1 x) * sin)"
+                            : "x * cos + rotate_half(x) * sin";
+      case Pairing::interleaved:
+        return is_every_two ? "x * cos + rotate_every_two(x) * sin"
+                            : "P^-1 (P x * cos + rotate_half(P x) * sin)";
+      case Pairing::interleaved_to_half:
+        return is_every_two ? "P (x * cos + rotate_every_two(x) * sin)"
+                            : "P x * cos + rotate_half(P x) * sin";
+    }
+    return {};
+  }();
+  return {is_every_two ? "element-wise" : "rotate_half", how,
+          by_elements_in_order(input, x, elements)};
 }
 
-OtherPairing other_pairing(const Numbers& numbers, const FormInput& input, const Vector& x,
-                           const Vector& right) {
-  const bool is_half = numbers.frequencies.window.pairing.get() == Pairing::half;
-  OtherPairing other{
-      .pairing = is_half ? Pairing::interleaved : Pairing::half, .result = {}, .difference = 0};
-  other.result = by_elements(input, x, is_half ? Elements::every_two : Elements::rotate_half);
-  other.difference = largest_difference(other.result, right);
-  return other;
+OtherPairing other_pairing(const FormInput& input, const Vector& x, const Vector& right) {
+  const Pairing other = input.pairing == Pairing::half ? Pairing::interleaved : Pairing::half;
+  Vector result = by_elements(input, x, own_elements(other));
+  const double difference = largest_difference(result, right);
+  return {.pairing = other, .result = std::move(result), .difference = difference};
 }
 
 // rotate() against the forms: its own bound, of float32 values, and the rounding of x to float32, 2
@@ -120,23 +103,21 @@ Library library_of(const Numbers& numbers, const FormInput& input, const Vector&
 }
 
 Forms forms_of(const Numbers& numbers) {
-  const FormInput input = form_input(numbers, numbers.query_position);
+  const FormInput input = form_input(numbers.frequencies, numbers.query_position);
   const Vector x = window_of(numbers.query, numbers.frequencies.window);
   const Vector right = by_matrix(input, x);
-  std::vector<Written> written = {
-      {"matrix", "R x, R with d x d entries", right},
-      {"complex", "(x_a + i x_b) e^(i angle), pair (a, b)", by_complex(input, x)}};
-  for (Written& each : element_forms(numbers, input, x)) written.push_back(std::move(each));
   Forms forms{.input = input,
               .x = x,
-              .forms = {},
-              .other = other_pairing(numbers, input, x, right),
+              .forms = {{"matrix", "R x, R with d x d entries", right},
+                        {"complex", "(x_a + i x_b) e^(i angle), pair (a, b)", by_complex(input, x)},
+                        element_form(input, x, Elements::every_two),
+                        element_form(input, x, Elements::rotate_half)},
+              .other = other_pairing(input, x, right),
               .library = library_of(numbers, input, right)};
   const double bound = rounding_bound(x.size()) * numbers.attention_factor() * norm(x);
-  for (Written& each : written) {
-    const Check check{.deviation = largest_difference(each.result, right), .bound = bound};
-    require(check, each.name);
-    forms.forms.push_back({each.name, each.how, std::move(each.result), check});
+  for (Form& form : forms.forms) {
+    form.check = {.deviation = largest_difference(form.result, right), .bound = bound};
+    require(form.check, form.name);
   }
   if (forms.library.is_bounded) require(forms.library.check, "rotate()");
   return forms;
@@ -154,11 +135,11 @@ std::string matrix_text(const Forms& forms) {
   return text;
 }
 
-std::string factors_text(const Forms& forms, std::string_view own) {
+std::string factors_text(const Forms& forms) {
   const std::size_t d = forms.x.size();
   if (d > most_shown_of_matrix) return {};
-  const bool is_half = own == elements_name(Elements::rotate_half);
-  const Elements elements = is_half ? Elements::rotate_half : Elements::every_two;
+  const Elements elements = own_elements(forms.input.pairing);
+  const bool is_half = elements == Elements::rotate_half;
   Vector cosines;
   Vector sines;
   for (std::size_t feature = 0; feature < d; ++feature) {
@@ -198,13 +179,11 @@ std::string other_text(const Forms& forms) {
 std::string text_of(const Numbers& numbers, const Forms& forms) {
   std::string text = query_text(numbers) + spec_text(numbers);
   if (forms.x.size() != numbers.query.size()) text += "only the features that turn are shown\n";
-  const std::string_view own = elements_name(
-      numbers.frequencies.window.pairing.get() == Pairing::half ? Elements::rotate_half
-                                                                : Elements::every_two);
+  const Form& own = forms.forms[forms.input.pairing == Pairing::half ? 3 : 2];
   for (const Form& form : forms.forms) {
     text += fmt::format("\n{:<13}{}\n", form.name, form.how);
     if (form.name == "matrix") text += matrix_text(forms);
-    if (form.name == own) text += factors_text(forms, own);
+    if (form.name == own.name) text += factors_text(forms);
     text += fmt::format("     {}\n", vector_text(form.result));
     if (form.name == "matrix") continue;
     text += fmt::format("     differs from the matrix by {:.2g}, of at most {:.2g}\n",
@@ -217,38 +196,27 @@ std::string text_of(const Numbers& numbers, const Forms& forms) {
   return text + other_text(forms);
 }
 
-std::string json_of(const Numbers& numbers, const Forms& forms) {
-  JsonWriter json = begin_document("forms");
-  write_query(json, numbers);
-  json.key("forms");
-  json.begin_array();
-  for (const Form& form : forms.forms) {
-    json.begin_object();
-    json.member("name", form.name);
-    json.member("how", form.how);
-    json.array("result", form.result);
-    write_check(json, form.check);
-    json.end_object();
-  }
-  json.end_array();
-  json.array("library_result_f32", forms.library.result);
-  json.member("library_deviation", forms.library.check.deviation);
-  json.key("other_pairing");
-  json.begin_object();
-  json.member("pairing", to_string(forms.other.pairing));
-  json.array("result", forms.other.result);
-  json.member("largest_difference", forms.other.difference);
-  json.array("order_of_half", order_of_half(forms.x.size()));
-  json.end_object();
-  json.end_object();
-  return std::move(json).finish();
+Json json_of(const Numbers& numbers, const Forms& forms) {
+  Json json = document_of_query("forms", numbers);
+  json["forms"] = json_array(forms.forms, [](const Form& form) {
+    Json row = {{"name", form.name}, {"how", form.how}, {"result", form.result}};
+    add_check(row, form.check);
+    return row;
+  });
+  json["library_result_f32"] = forms.library.result;
+  json["library_deviation"] = forms.library.check.deviation;
+  json["other_pairing"] = {{"pairing", to_string(forms.other.pairing)},
+                           {"result", forms.other.result},
+                           {"largest_difference", forms.other.difference},
+                           {"order_of_half", order_of_half(forms.x.size())}};
+  return json;
 }
 
 }  // namespace
 
 std::string explain_forms(const Numbers& numbers, OutputForm form) {
   const Forms forms = forms_of(numbers);
-  return form == OutputForm::json ? json_of(numbers, forms) : text_of(numbers, forms);
+  return form == OutputForm::json ? printed(json_of(numbers, forms)) : text_of(numbers, forms);
 }
 
 }  // namespace rotary::cli::explain

@@ -109,41 +109,33 @@ std::string text_of(const Numbers& numbers, const Findings& findings) {
                     unseen, findings.mistakes.size());
 }
 
-void write_finding(JsonWriter& json, const Finding& finding) {
-  json.begin_object();
-  json.member("name", finding.name);
-  json.member("what", finding.what);
-  json.array("result", finding.result);
-  json.member("largest_difference", finding.largest_difference);
-  json.member("result_norm", finding.result_norm);
-  json.array("scores_at_same_distance", finding.scores);
-  json.member("score_one_further", finding.score_further);
-  json.member("norm_kept", finding.norm_kept);
-  json.member("same_distance_same_score", finding.same_distance_same_score);
-  json.member("distance_seen", finding.distance_seen);
-  json.end_object();
+void to_json(Json& json, const Finding& finding) {
+  json = {{"name", finding.name},
+          {"what", finding.what},
+          {"result", finding.result},
+          {"largest_difference", finding.largest_difference},
+          {"result_norm", finding.result_norm},
+          {"scores_at_same_distance", finding.scores},
+          {"score_one_further", finding.score_further},
+          {"norm_kept", finding.norm_kept},
+          {"same_distance_same_score", finding.same_distance_same_score},
+          {"distance_seen", finding.distance_seen}};
 }
 
-std::string json_of(const Numbers& numbers, const Findings& findings) {
-  JsonWriter json = begin_document("mistakes");
-  write_query(json, numbers);
-  write_key(json, numbers);
-  json.array("shifts", moves);
-  json.key("right");
-  write_finding(json, findings.right);
-  json.key("mistakes");
-  json.begin_array();
-  for (const Finding& finding : findings.mistakes) write_finding(json, finding);
-  json.end_array();
-  json.end_object();
-  return std::move(json).finish();
+Json json_of(const Numbers& numbers, const Findings& findings) {
+  Json json = document_of_pair("mistakes", numbers);
+  json["shifts"] = moves;
+  json["right"] = findings.right;
+  json["mistakes"] = findings.mistakes;
+  return json;
 }
 
 }  // namespace
 
 std::string explain_mistakes(const Numbers& numbers, OutputForm form) {
   const Findings findings = findings_of(numbers);
-  return form == OutputForm::json ? json_of(numbers, findings) : text_of(numbers, findings);
+  return form == OutputForm::json ? printed(json_of(numbers, findings))
+                                  : text_of(numbers, findings);
 }
 
 }  // namespace rotary::cli::explain

@@ -27,10 +27,21 @@ struct Score {
   double of_library;  // of heads that rotate() turned in float32
 };
 
+void to_json(Json& json, const Score& score) {
+  json = {{"query_position", score.query_position},
+          {"key_position", score.key_position},
+          {"score", score.exact},
+          {"library_score_f32", score.of_library}};
+}
+
+using Norms = std::array<double, 2>;  // before, after
+
 struct Relative {
   std::vector<Score> same_distance;
   std::vector<Score> others;  // the key further and further before the query
   double unturned;
+  Norms query_norms;
+  Norms key_norms;
   Check check;  // of the scores at the same distance
 };
 
@@ -45,10 +56,15 @@ Score score_at(const Numbers& numbers, std::int64_t query_position, std::int64_t
 }
 
 Relative relative_of(const Numbers& numbers) {
+  const auto norms = [&](const Vector& x, std::int64_t position) {
+    return Norms{norm(x), norm(numbers.turned(x, position))};
+  };
   const double growth = std::max(1.0, numbers.attention_factor() * numbers.attention_factor());
   Relative relative{.same_distance = {},
                     .others = {},
                     .unturned = dot(numbers.query, numbers.key),
+                    .query_norms = norms(numbers.query, numbers.query_position),
+                    .key_norms = norms(numbers.key, numbers.key_position),
                     .check = {.deviation = 0,
                               .bound = rounding_bound(numbers.query.size()) * growth *
                                        norm(numbers.query) * norm(numbers.key)}};
@@ -78,12 +94,6 @@ std::string scores_text(const std::vector<Score>& scores) {
   return text;
 }
 
-std::string norm_text(std::string_view name, const Numbers& numbers, const Vector& x,
-                      std::int64_t position) {
-  return fmt::format("  |{}| {:.9g} before, {:.9g} after\n", name, norm(x),
-                     norm(numbers.turned(x, position)));
-}
-
 std::string text_of(const Numbers& numbers, const Relative& relative) {
   std::string text = query_text(numbers) + key_text(numbers) + spec_text(numbers);
   text += "\nSame distance, same score\n" + scores_text(relative.same_distance);
@@ -92,8 +102,10 @@ std::string text_of(const Numbers& numbers, const Relative& relative) {
   text += fmt::format("\nThe norm {}\n", numbers.attention_factor() == 1
                                              ? "stays"
                                              : "of what turns grows by the attention factor A");
-  text += norm_text("q", numbers, numbers.query, numbers.query_position);
-  text += norm_text("k", numbers, numbers.key, numbers.key_position);
+  for (const auto& [name, norms] :
+       {std::pair("q", relative.query_norms), std::pair("k", relative.key_norms)}) {
+    text += fmt::format("  |{}| {:.9g} before, {:.9g} after\n", name, norms[0], norms[1]);
+  }
   text += fmt::format("\nOther distances, other scores (without positions: {:.9g})\n",
                       relative.unturned);
   text += scores_text(relative.others);
@@ -102,42 +114,23 @@ std::string text_of(const Numbers& numbers, const Relative& relative) {
          "\nWhat breaks it, and what breaks although this holds: rotary explain mistakes\n";
 }
 
-void write_scores(JsonWriter& json, std::string_view name, const std::vector<Score>& scores) {
-  json.key(name);
-  json.begin_array();
-  for (const Score& score : scores) {
-    json.begin_object();
-    json.member("query_position", score.query_position);
-    json.member("key_position", score.key_position);
-    json.member("score", score.exact);
-    json.member("library_score_f32", score.of_library);
-    json.end_object();
-  }
-  json.end_array();
-}
-
-std::string json_of(const Numbers& numbers, const Relative& relative) {
-  JsonWriter json = begin_document("relative");
-  write_query(json, numbers);
-  write_key(json, numbers);
-  write_scores(json, "same_distance", relative.same_distance);
-  write_check(json, relative.check);
-  write_scores(json, "other_distances", relative.others);
-  json.member("score_without_positions", relative.unturned);
-  for (const auto& [name, x, position] :
-       {std::tuple{"query_norms", &numbers.query, numbers.query_position},
-        std::tuple{"key_norms", &numbers.key, numbers.key_position}}) {
-    json.array(name, std::vector{norm(*x), norm(numbers.turned(*x, position))});
-  }
-  json.end_object();
-  return std::move(json).finish();
+Json json_of(const Numbers& numbers, const Relative& relative) {
+  Json json = document_of_pair("relative", numbers);
+  json["same_distance"] = relative.same_distance;
+  add_check(json, relative.check);
+  json["other_distances"] = relative.others;
+  json["score_without_positions"] = relative.unturned;
+  json["query_norms"] = relative.query_norms;
+  json["key_norms"] = relative.key_norms;
+  return json;
 }
 
 }  // namespace
 
 std::string explain_relative(const Numbers& numbers, OutputForm form) {
   const Relative relative = relative_of(numbers);
-  return form == OutputForm::json ? json_of(numbers, relative) : text_of(numbers, relative);
+  return form == OutputForm::json ? printed(json_of(numbers, relative))
+                                  : text_of(numbers, relative);
 }
 
 }  // namespace rotary::cli::explain

@@ -130,38 +130,30 @@ std::string text_of(const Numbers& numbers, const Rotation& rotation) {
   return text;
 }
 
-std::string json_of(const Numbers& numbers, const Rotation& rotation) {
-  JsonWriter json = begin_document("rotation");
-  write_query(json, numbers);
-  json.key("pairs");
-  json.begin_array();
-  for (const Pair& pair : rotation.pairs) {
-    json.begin_object();
-    json.array("features", std::vector{pair.first_feature, pair.second_feature});
-    json.array("result_features", std::vector{pair.first_result, pair.second_result});
-    json.member("inv_freq", pair.inv_freq);
-    json.member("angle_radians", pair.angle_radians);
-    json.member("cos", pair.cos);
-    json.member("sin", pair.sin);
-    json.end_object();
-  }
-  json.end_array();
-  json.array("result", rotation.result);
-  json.array("library_result_f32", rotation.library_result);
-  json.member("norm_before", norm(numbers.query));
-  json.member("norm_after", norm(rotation.result));
-  if (rotation.of_wrong_exponent) {
-    json.array("result_of_exponent_i_over_d", *rotation.of_wrong_exponent);
-  }
-  json.end_object();
-  return std::move(json).finish();
+Json json_of(const Numbers& numbers, const Rotation& rotation) {
+  Json json = document_of_query("rotation", numbers);
+  json["pairs"] = json_array(rotation.pairs, [](const Pair& pair) {
+    return Json{{"features", {pair.first_feature, pair.second_feature}},
+                {"result_features", {pair.first_result, pair.second_result}},
+                {"inv_freq", pair.inv_freq},
+                {"angle_radians", pair.angle_radians},
+                {"cos", pair.cos},
+                {"sin", pair.sin}};
+  });
+  json["result"] = rotation.result;
+  json["library_result_f32"] = rotation.library_result;
+  json["norm_before"] = norm(numbers.query);
+  json["norm_after"] = norm(rotation.result);
+  if (rotation.of_wrong_exponent) json["result_of_exponent_i_over_d"] = *rotation.of_wrong_exponent;
+  return json;
 }
 
 }  // namespace
 
 std::string explain_rotation(const Numbers& numbers, OutputForm form) {
   const Rotation rotation = rotation_of(numbers);
-  return form == OutputForm::json ? json_of(numbers, rotation) : text_of(numbers, rotation);
+  return form == OutputForm::json ? printed(json_of(numbers, rotation))
+                                  : text_of(numbers, rotation);
 }
 
 }  // namespace rotary::cli::explain

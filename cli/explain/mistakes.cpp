@@ -7,7 +7,6 @@
 #include <utility>
 #include <variant>
 
-#include "cli/explain/forms.hpp"
 #include "cli/failure.hpp"
 #include "cli/hidden_size.hpp"
 
@@ -59,7 +58,8 @@ Map other_pairing(const Numbers& numbers) {
     const Elements elements =
         window.pairing.get() == Pairing::half ? Elements::every_two : Elements::rotate_half;
     return with_window(
-        head, by_elements(form_input(numbers, position), window_of(head, window), elements),
+        head,
+        by_elements(form_input(numbers.frequencies, position), window_of(head, window), elements),
         window);
   };
 }

@@ -61,73 +61,64 @@ void add_layers(const ModelSpec& model, std::vector<Fact>& facts) {
     const auto letter = static_cast<char>('A' + letters.size() % 26);
     order += letters.emplace(kind, letter).first->second;
   }
-  for (const auto& [each, count] : counts) {
-    facts.push_back({"layers, " + each, "", static_cast<double>(count)});
-  }
+  for (const auto& [each, count] : counts) facts.push_back({"layers, " + each, "", count});
   if (counts.size() > 1) facts.push_back({"order of layers", "", order});
 }
 
-void add_frequencies(const ModelRotary& rotary, std::optional<std::int64_t> context_tokens,
-                     const std::string& layer_type, std::vector<Fact>& facts) {
-  const auto tokens = context_tokens ? context_tokens : rotary.trained_context_tokens;
-  const Result<Frequencies> made = make_frequencies(rotary.spec, tokens.value_or(1));
-  if (!made) {
-    facts.push_back({"error", layer_type, made.error().message});
-    return;
-  }
-  const std::vector<double>& inv_freq = made->inv_freq;
-  const auto size = [](double each) { return std::abs(each); };
-  facts.push_back({"attention_factor", layer_type, made->attention_factor});
-  facts.push_back({"inv_freq", layer_type, inv_freq});
-  facts.push_back({"fastest_wavelength_tokens", layer_type,
-                   wavelength_tokens(std::ranges::max(inv_freq, {}, size))});
-  facts.push_back({"slowest_wavelength_tokens", layer_type,
-                   wavelength_tokens(std::ranges::min(inv_freq, {}, size))});
-  if (!rotary.trained_context_tokens) return;
-  const auto trained = static_cast<double>(*rotary.trained_context_tokens);
-  facts.push_back({"pairs_turning_in_trained_context", layer_type,
-                   static_cast<double>(std::ranges::count_if(inv_freq, [trained](double each) {
-                     return wavelength_tokens(each) <= trained;
-                   }))});
-}
+// Adds facts of one rotary embedding.
+class RotaryFacts {
+ public:
+  RotaryFacts(const ModelRotary& rotary, std::vector<Fact>& facts)
+      : rotary_(rotary), layer_type_(rotary.layer_type.value_or("")), facts_(facts) {}
 
-FactValue fact_value(const ParameterValue& value) {
-  if (const auto* const number = std::get_if<double>(&value)) return *number;
-  if (const auto* const integer = std::get_if<std::int64_t>(&value)) {
-    return static_cast<double>(*integer);
+  void add_spec() {
+    const RotarySpec& spec = rotary_.spec;
+    add("head_dim", spec.head_dim);
+    add("rotary_dim", spec.rotary_dim.value_or(spec.head_dim - spec.first_feature));
+    add("first_feature", spec.first_feature);
+    add("nope_head_dim", rotary_.nope_head_dim);
+    if (!rotary_.sections.empty()) {
+      add("sections", fmt::format("{}", fmt::join(rotary_.sections, ", ")));
+    }
+    add("pairing", to_string(spec.pairing));
+    add("sense", to_string(spec.sense));
+    add("base", spec.base.get());
+    add("rope_type", rope_type(spec.scaling));
+    for (const auto& [parameter, value] : scaling_parameters(spec.scaling)) {
+      if (parameter.name == "attention_factor") continue;
+      add(parameter.name, std::visit([](const auto& held) { return Json(held); }, value));
+    }
+    add("softmax_factor", rotary_.softmax_factor);
+    if (rotary_.trained_context_tokens) {
+      add("trained_context_tokens", *rotary_.trained_context_tokens);
+    }
   }
-  if (const auto* const list = std::get_if<std::vector<double>>(&value)) return *list;
-  return std::string(std::get<std::string_view>(value));
-}
 
-void add_rotary(const ModelRotary& rotary, std::optional<std::int64_t> context_tokens,
-                std::vector<Fact>& facts) {
-  const std::string layer_type = rotary.layer_type.value_or("");
-  const auto add = [&](std::string name, FactValue value) {
-    facts.push_back({std::move(name), layer_type, std::move(value)});
-  };
-  const RotarySpec& spec = rotary.spec;
-  const std::int64_t turning = spec.rotary_dim.value_or(spec.head_dim - spec.first_feature);
-  add("head_dim", static_cast<double>(spec.head_dim));
-  add("rotary_dim", static_cast<double>(turning));
-  add("first_feature", static_cast<double>(spec.first_feature));
-  add("nope_head_dim", static_cast<double>(rotary.nope_head_dim));
-  if (!rotary.sections.empty()) {
-    add("sections", fmt::format("{}", fmt::join(rotary.sections, ", ")));
+  void add_frequencies(std::optional<std::int64_t> context_tokens) {
+    const auto tokens = context_tokens ? context_tokens : rotary_.trained_context_tokens;
+    const Result<Frequencies> made = make_frequencies(rotary_.spec, tokens.value_or(1));
+    if (!made) return add("error", made.error().message);
+    add("attention_factor", made->attention_factor);
+    add("inv_freq", made->inv_freq);
+    std::vector<double> wavelengths;
+    for (const double each : made->inv_freq) wavelengths.push_back(wavelength_tokens(each));
+    add("fastest_wavelength_tokens", std::ranges::min(wavelengths));
+    add("slowest_wavelength_tokens", std::ranges::max(wavelengths));
+    if (!rotary_.trained_context_tokens) return;
+    const auto trained = static_cast<double>(*rotary_.trained_context_tokens);
+    add("pairs_turning_in_trained_context",
+        std::ranges::count_if(wavelengths, [&](double each) { return each <= trained; }));
   }
-  add("pairing", std::string(to_string(spec.pairing)));
-  add("sense", std::string(to_string(spec.sense)));
-  add("base", spec.base.get());
-  add("rope_type", std::string(rope_type(spec.scaling)));
-  for (const auto& [parameter, value] : scaling_parameters(spec.scaling)) {
-    if (parameter.name != "attention_factor") add(std::string(parameter.name), fact_value(value));
+
+ private:
+  void add(std::string_view name, Json value) {
+    facts_.push_back({std::string(name), layer_type_, std::move(value)});
   }
-  add("softmax_factor", rotary.softmax_factor);
-  if (rotary.trained_context_tokens) {
-    add("trained_context_tokens", static_cast<double>(*rotary.trained_context_tokens));
-  }
-  add_frequencies(rotary, context_tokens, layer_type, facts);
-}
+
+  const ModelRotary& rotary_;
+  std::string layer_type_;
+  std::vector<Fact>& facts_;
+};
 
 // Of the same name and layer type.
 const Fact* fact_named(const std::vector<Fact>& facts, const Fact& like) {
@@ -138,25 +129,23 @@ const Fact* fact_named(const std::vector<Fact>& facts, const Fact& like) {
 }
 
 // "35 of 64 times 0.125 to 0.9".
-std::string list_change(const std::vector<double>& from, const std::vector<double>& to) {
+std::string list_change(const Json& from, const Json& to) {
   if (from.size() != to.size()) {
     return fmt::format("{} numbers in place of {}", to.size(), from.size());
   }
   std::vector<double> factors;
   for (std::size_t i = 0; i < from.size(); ++i) {
-    if (to[i] != from[i]) factors.push_back(to[i] / from[i]);
+    if (to[i] != from[i]) factors.push_back(to[i].get<double>() / from[i].get<double>());
   }
   const auto [least, most] = std::ranges::minmax(factors);
-  return least == most ? fmt::format("{} of {} times {:.6g}", factors.size(), from.size(), least)
-                       : fmt::format("{} of {} times {:.6g} to {:.6g}", factors.size(), from.size(),
-                                     least, most);
+  const std::string range =
+      fmt::format("{} of {} times {:.6g}", factors.size(), from.size(), least);
+  return least == most ? range : fmt::format("{} to {:.6g}", range, most);
 }
 
 FactChange change_of(const Fact& from, const Fact& to) {
-  const auto* const list = std::get_if<std::vector<double>>(&from.value);
-  const auto* const other = std::get_if<std::vector<double>>(&to.value);
-  if (list != nullptr && other != nullptr) {
-    return {from.name, from.layer_type, std::nullopt, list_change(*list, *other)};
+  if (from.value.is_array() && to.value.is_array()) {
+    return {from.name, from.layer_type, nullptr, list_change(from.value, to.value)};
   }
   return {from.name, from.layer_type, from.value, to.value};
 }
@@ -165,27 +154,42 @@ std::string full_name(const std::string& name, const std::string& layer_type) {
   return layer_type.empty() ? name : fmt::format("{} ({})", name, layer_type);
 }
 
-std::string shown(const std::optional<FactValue>& value) {
-  if (!value) return "none";
-  if (const auto* const number = std::get_if<double>(&*value)) {
-    return std::abs(*number) >= 1000 && std::abs(*number) < 1e12 ? fmt::format("{:.0f}", *number)
-                                                                 : fmt::format("{:.6g}", *number);
+std::string shown(const Json& value) {
+  if (value.is_null()) return "none";
+  if (value.is_array()) return fmt::format("{} numbers", value.size());
+  if (value.is_number()) {
+    const auto number = value.get<double>();
+    return std::abs(number) >= 1000 && std::abs(number) < 1e12 ? fmt::format("{:.0f}", number)
+                                                               : fmt::format("{:.6g}", number);
   }
-  if (const auto* const list = std::get_if<std::vector<double>>(&*value)) {
-    return fmt::format("{} numbers", list->size());
-  }
-  const auto& text = std::get<std::string>(*value);
+  const auto& text = value.get_ref<const std::string&>();
   if (text.size() <= most_layers_shown) return text;
   return fmt::format("{}...", utf8_prefix(text, most_layers_shown));
 }
 
 }  // namespace
 
+void to_json(Json& json, const Fact& fact) {
+  json = {
+      {"name", fact.name}, {"layer_type", text_or_null(fact.layer_type)}, {"value", fact.value}};
+}
+
+void to_json(Json& json, const FactChange& change) {
+  json = {{"name", change.name},
+          {"layer_type", text_or_null(change.layer_type)},
+          {"from", change.from},
+          {"to", change.to}};
+}
+
 std::vector<Fact> facts_of(const ModelSpec& model, std::optional<std::int64_t> context_tokens) {
   std::vector<Fact> facts = {{"model_type", "", model.model_type},
-                             {"layers", "", static_cast<double>(model.layers.size())}};
+                             {"layers", "", model.layers.size()}};
   add_layers(model, facts);
-  for (const ModelRotary& rotary : model.rotary) add_rotary(rotary, context_tokens, facts);
+  for (const ModelRotary& rotary : model.rotary) {
+    RotaryFacts each(rotary, facts);
+    each.add_spec();
+    each.add_frequencies(context_tokens);
+  }
   return facts;
 }
 
@@ -194,14 +198,14 @@ std::vector<FactChange> changes(const std::vector<Fact>& from, const std::vector
   for (const Fact& each : from) {
     const Fact* const other = fact_named(to, each);
     if (other == nullptr) {
-      result.push_back({each.name, each.layer_type, each.value, std::nullopt});
+      result.push_back({each.name, each.layer_type, each.value, nullptr});
     } else if (other->value != each.value) {
       result.push_back(change_of(each, *other));
     }
   }
   for (const Fact& each : to) {
     if (fact_named(from, each) == nullptr) {
-      result.push_back({each.name, each.layer_type, std::nullopt, each.value});
+      result.push_back({each.name, each.layer_type, nullptr, each.value});
     }
   }
   return result;
@@ -213,19 +217,10 @@ std::string fact_text(const Fact& fact) {
 
 std::string change_text(const FactChange& change) {
   const std::string name = full_name(change.name, change.layer_type);
-  const bool is_list_change = !change.from && change.to && change.name == "inv_freq" &&
-                              std::holds_alternative<std::string>(*change.to);
-  if (is_list_change) {
-    return printable(fmt::format("{} {}", name, std::get<std::string>(*change.to)));
+  if (change.name == "inv_freq" && change.from.is_null() && change.to.is_string()) {
+    return printable(fmt::format("{} {}", name, change.to.get_ref<const std::string&>()));
   }
   return printable(fmt::format("{} {} -> {}", name, shown(change.from), shown(change.to)));
-}
-
-void write_value(JsonWriter& json, const std::optional<FactValue>& value) {
-  if (!value) return json.null();
-  if (const auto* const number = std::get_if<double>(&*value)) return json.value(*number);
-  if (const auto* const list = std::get_if<std::vector<double>>(&*value)) return json.value(*list);
-  json.value(std::get<std::string>(*value));
 }
 
 }  // namespace rotary::cli::explain

@@ -6,34 +6,33 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "cli/json_writer.hpp"
+#include "cli/json.hpp"
 #include "rotary/model_spec.hpp"
 
 namespace rotary::cli::explain {
 
-using FactValue = std::variant<double, std::string, std::vector<double>>;
-
 struct Fact {
   std::string name;        // as in `rotary inspect --json`: "base", "rotary_dim", ...
   std::string layer_type;  // of one rotary embedding among several; else empty
-  FactValue value;
+  Json value;              // a number, a word or a list of numbers
 };
+void to_json(Json& json, const Fact& fact);
 
 // For a context of so many tokens, else for the trained one, else for one token.
 [[nodiscard]] std::vector<Fact> facts_of(const ModelSpec& model,
                                          std::optional<std::int64_t> context_tokens);
 
-// Absent: the fact is not one of that model. Of lists there is no from, and to says how many
-// elements are others, and by which factors.
+// null: the fact is not one of that model. Of lists there is no from, and to says how many elements
+// are others, and by which factors.
 struct FactChange {
   std::string name;
   std::string layer_type;
-  std::optional<FactValue> from;
-  std::optional<FactValue> to;
+  Json from;
+  Json to;
 };
+void to_json(Json& json, const FactChange& change);
 
 [[nodiscard]] std::vector<FactChange> changes(const std::vector<Fact>& from,
                                               const std::vector<Fact>& to);
@@ -41,6 +40,5 @@ struct FactChange {
 // "base 500000", and "base 500000 -> 10000".
 [[nodiscard]] std::string fact_text(const Fact& fact);
 [[nodiscard]] std::string change_text(const FactChange& change);
-void write_value(JsonWriter& json, const std::optional<FactValue>& value);
 
 }  // namespace rotary::cli::explain

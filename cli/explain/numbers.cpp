@@ -81,29 +81,25 @@ std::string spec_text(const Numbers& numbers) {
   return text + "\n";
 }
 
-JsonWriter begin_document(std::string_view topic) {
-  JsonWriter json;
-  json.begin_object();
-  json.member("schema_version", 1);
-  json.member("topic", topic);
-  return json;
-}
-
-void write_query(JsonWriter& json, const Numbers& numbers) {
+Json document_of_query(std::string_view topic, const Numbers& numbers) {
   const HeadWindow& window = numbers.frequencies.window;
-  json.array("values", numbers.query);
-  json.member("position", numbers.query_position);
-  json.member("base", numbers.spec.base.get());
-  json.member("pairing", to_string(window.pairing));
-  json.member("rotary_dim", window.rotary_dim);
-  json.member("first_feature", window.first_feature);
-  json.member("rope_type", rope_type(numbers.spec.scaling));
-  json.member("attention_factor", numbers.attention_factor());
+  return {{"schema_version", 1},
+          {"topic", topic},
+          {"values", numbers.query},
+          {"position", numbers.query_position},
+          {"base", numbers.spec.base.get()},
+          {"pairing", to_string(window.pairing)},
+          {"rotary_dim", window.rotary_dim},
+          {"first_feature", window.first_feature},
+          {"rope_type", rope_type(numbers.spec.scaling)},
+          {"attention_factor", numbers.attention_factor()}};
 }
 
-void write_key(JsonWriter& json, const Numbers& numbers) {
-  json.array("key", numbers.key);
-  json.member("key_position", numbers.key_position);
+Json document_of_pair(std::string_view topic, const Numbers& numbers) {
+  Json json = document_of_query(topic, numbers);
+  json["key"] = numbers.key;
+  json["key_position"] = numbers.key_position;
+  return json;
 }
 
 void require(const Check& check, std::string_view what) {
@@ -112,10 +108,10 @@ void require(const Check& check, std::string_view what) {
                                                     check.bound, check.deviation));
 }
 
-void write_check(JsonWriter& json, const Check& check) {
-  json.member("deviation", check.deviation);
-  json.member("bound", check.bound);
-  json.member("holds", check.holds());
+void add_check(Json& json, const Check& check) {
+  json["deviation"] = check.deviation;
+  json["bound"] = check.bound;
+  json["holds"] = check.holds();
 }
 
 }  // namespace rotary::cli::explain

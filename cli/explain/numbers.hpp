@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an explanation is about: a query, a key, where they stand, and how their pairs turn.
+// The subject of an explanation: a query, a key, where they stand, and how their pairs turn.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/explain/turning.hpp"
-#include "cli/json_writer.hpp"
+#include "cli/json.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/rotary_spec.hpp"
 
@@ -47,12 +48,10 @@ inline constexpr std::int64_t example_position = 3;
 [[nodiscard]] std::string key_text(const Numbers& numbers);
 [[nodiscard]] std::string spec_text(const Numbers& numbers);
 
-// schema_version and topic, in an object that is left open.
-[[nodiscard]] JsonWriter begin_document(std::string_view topic);
-// values, position, base, pairing, rotary_dim, first_feature, rope_type, attention_factor.
-void write_query(JsonWriter& json, const Numbers& numbers);
-// key, key_position.
-void write_key(JsonWriter& json, const Numbers& numbers);
+// The document that a topic adds its members to: schema_version, topic and the query; and the same
+// with the key.
+[[nodiscard]] Json document_of_query(std::string_view topic, const Numbers& numbers);
+[[nodiscard]] Json document_of_pair(std::string_view topic, const Numbers& numbers);
 
 // For a person: six decimals, or six digits where that would be too long or say 0.
 [[nodiscard]] std::string number_text(double number);
@@ -71,6 +70,7 @@ struct Check {
   [[nodiscard]] bool holds() const { return deviation <= bound; }
 };
 void require(const Check& check, std::string_view what);
-void write_check(JsonWriter& json, const Check& check);
+// Adds deviation, bound and holds.
+void add_check(Json& json, const Check& check);
 
 }  // namespace rotary::cli::explain

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One head turned by hand, in double, from the library's frequencies; and by the library.
+// One head turned by hand, in double, from the library's frequencies, in each form that papers and
+// code write; and by the library.
 #pragma once
 
 #include <cstddef>
@@ -55,5 +56,33 @@ struct Pair {
 // relative to the pair, so a score of two turned vectors by 34; a sum of d products adds d. Twice
 // that, because each of the two ways has such an error.
 [[nodiscard]] double rounding_bound(std::size_t features);
+
+// Element by element: which feature stands where in rot(x), and which cosine beside which feature.
+enum class Elements : std::int32_t {
+  every_two,   // rot(x) = (-x1, x0, -x3, x2, ...), c = (c0, c0, c1, c1, ...)
+  rotate_half  // rot(x) = (-x[d/2:], x[:d/2]),     c = (c0, c1, ..., c0, c1, ...)
+};
+
+// One position's A cos and A sin, [pairs], and how pairs are read and written.
+struct FormInput {
+  std::vector<Pair> pairs;  // features counted from the window's first
+  double attention_factor;
+  Pairing pairing;
+};
+
+[[nodiscard]] FormInput form_input(const Frequencies& frequencies, std::int64_t position);
+
+// Row of the dense d x d matrix A R(position).
+[[nodiscard]] Vector matrix_row(const FormInput& input, std::size_t row);
+[[nodiscard]] Vector by_matrix(const FormInput& input, const Vector& x);
+
+// Pairs as complex numbers times A e^(i angle).
+[[nodiscard]] Vector by_complex(const FormInput& input, const Vector& x);
+
+// x * c + rot(x) * s.
+[[nodiscard]] Vector rot(const Vector& x, Elements elements);
+[[nodiscard]] Vector by_elements(const FormInput& input, const Vector& x, Elements elements);
+// The same of features in the order of the pairing: put in the order of the form, and back.
+[[nodiscard]] Vector by_elements_in_order(const FormInput& input, Vector x, Elements elements);
 
 }  // namespace rotary::cli::explain

@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each key of a config does to positions, found by leaving it out and by changing it
-// (cli/explain/config_keys.hpp), as rows of a table.
+// (cli/explain/explain_config.hpp), as rows of a table.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/explain/explain_config.hpp"
 #include "rotary/model_spec.hpp"
 
 namespace rotary::cli::page {
 
-// With another value, or without the key.
-struct KeyEffect {
-  std::string change;  // "without it", "with 16.0"
-  std::vector<std::string> results;
-};
+using explain::KeyEffect;
 
 struct KeyRow {
   std::string path;
   std::string value;    // JSON text, shortened where it is long
   std::string meaning;  // "" for a key that is not known
   std::string_view use;
-  std::vector<KeyEffect> effects = {};
+  std::vector<KeyEffect> effects;
 };
 
 // Of a config that resolves; those that nothing reads are left out. None for a config of so many
