@@ -1,22 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
-// The claims, by topic and all together.
+// A claim about positions, as people make it, and what is computed to judge it. The verdict is not
+// written down and believed: it follows from where the evidence bears the claim out. What is
+// written down beside it, the verdict and the ranges that numbers must lie in, is what we say in
+// docs/theory/claims.md; a difference is a contradiction, and the command fails.
 #pragma once
 
+#include <algorithm>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
-
-#include "cli/claims/claim.hpp"
 
 namespace rotary::cli::claims {
 
-[[nodiscard]] std::vector<Claim> absolute_claims();
-[[nodiscard]] std::vector<Claim> relative_claims();
+enum class Verdict {
+  holds,           // in every setting that was computed
+  holds_only_if,   // where its condition is met, and nowhere else
+  fails,           // in every setting
+  needs_training,  // no computation decides it: the lab does (rotary-lab)
+};
+
+// "true", "true_only_if", "false", "needs_training".
+[[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;
+
+// How a piece of evidence stands to the claim's condition.
+enum class Setting {
+  met,    // the condition is met, or the claim has none
+  unmet,  // it is not
+  aside,  // decides nothing: background, or what the condition costs
+};
+
+// Both ends belong to it.
+struct Range {
+  double least;
+  double most;
+
+  // Without NaN.
+  [[nodiscard]] bool contains(double value) const noexcept {
+    return least <= value && value <= most;
+  }
+};
+
+[[nodiscard]] constexpr Range exactly(double value) noexcept { return {value, value}; }
+[[nodiscard]] constexpr Range about(double value, double tolerance) noexcept {
+  return {value - tolerance, value + tolerance};
+}
+
+// Whether a relation holds, of several cases in one setting: where the condition is met all of them
+// have to be in it, where it is not one is enough to prove the condition wrong.
+template <class Cases, class Relation>
+[[nodiscard]] bool holds_for(Setting setting, const Cases& cases, Relation relation) {
+  return setting == Setting::unmet ? std::ranges::any_of(cases, relation)
+                                   : std::ranges::all_of(cases, relation);
+}
+
+struct Number {
+  std::string name;
+  double value;
+  Range expected;  // derived, or from the literature within what was printed or the random error
+};
+
+struct Evidence {
+  std::string computed;  // with sizes and seed
+  std::string relation;  // that the claim says the numbers are in; aside: what they show
+  Setting setting;
+  bool holds;  // whether the numbers are in the relation
+  std::vector<Number> numbers;
+};
+
+template <Setting setting>
+[[nodiscard]] Evidence evidence(std::string computed, std::string relation, bool holds,
+                                std::vector<Number> numbers) {
+  return {std::move(computed), std::move(relation), setting, holds, std::move(numbers)};
+}
+inline constexpr auto as_claimed = evidence<Setting::met>;
+inline constexpr auto beyond = evidence<Setting::unmet>;
+inline constexpr auto aside = evidence<Setting::aside>;
+
+// Whether the numbers are in the relation decides, by holds_for().
+template <class Relation>
+[[nodiscard]] Evidence judged(Setting setting, std::string computed, std::string relation,
+                              std::vector<Number> numbers, Relation is_in_relation) {
+  const bool holds = holds_for(setting, numbers, is_in_relation);
+  return {std::move(computed), std::move(relation), setting, holds, std::move(numbers)};
+}
+
+// Measured by somebody else, and not by this command.
+struct Published {
+  std::string_view what;
+  std::string_view source;
+};
+
+struct Claim {
+  int number;                  // from 1
+  std::string_view name;       // short, for the command line
+  std::string_view statement;  // as people say it
+  Verdict verdict;             // expected
+  std::string_view condition;  // one sentence: only if what, or why not, or who decides it
+  std::vector<Evidence> (*examine)();
+  std::vector<Published> published = {};
+  std::vector<std::string_view> experiments = {};  // of rotary-lab, by name, that try it
+};
+
+// The verdict of the evidence; absent where it holds in some settings and fails in others without
+// following the condition.
+[[nodiscard]] std::optional<Verdict> verdict_of(const std::vector<Evidence>& evidence);
+
+struct Finding {
+  Claim claim;
+  std::vector<Evidence> evidence;
+  std::vector<std::string> contradictions;  // requirement and what was got; empty: as expected
+};
+
+[[nodiscard]] Finding examine(const Claim& claim);
+
+[[nodiscard]] std::vector<Claim> encoding_claims();
 [[nodiscard]] std::vector<Claim> rotary_claims();
-[[nodiscard]] std::vector<Claim> frequency_claims();
 [[nodiscard]] std::vector<Claim> similarity_claims();
+[[nodiscard]] std::vector<Claim> frequency_claims();
 [[nodiscard]] std::vector<Claim> curve_claims();
-[[nodiscard]] std::vector<Claim> length_claims();
-[[nodiscard]] std::vector<Claim> attention_claims();
 [[nodiscard]] std::vector<Claim> model_claims();
 
 // By number, which is 1 more than the index.

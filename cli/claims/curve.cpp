@@ -12,6 +12,7 @@
 
 #include "cli/claims/claims.hpp"
 #include "cli/claims/measure.hpp"
+#include "cli/plot/turning.hpp"
 #include "rotary/position_maps.hpp"
 
 namespace rotary::cli::claims {
@@ -28,17 +29,14 @@ Evidence rises_within_1000(Setting setting, const std::vector<RiseOf>& cases) {
   numbers.reserve(cases.size());
   for (const auto& [features, expected] : cases) {
     numbers.push_back({fmt::format("largest rise, d = {}", features),
-                       largest_rise(similarity(frequencies_of(rope(features)), 1001)),
+                       largest_rise(similarity(plain_frequencies(features), 1001)),
                        about(expected, 5e-4)});
   }
-  return {.computed =
-              "cosine of q = k against the distance, 0 to 1000, base 10000: how far it "
-              "rises above what it had fallen to",
-          .relation = "by at most 0.01",
-          .setting = setting,
-          .holds = holds_for(setting, numbers,
-                             [](const Number& rise) { return rise.value <= well_behaved; }),
-          .numbers = numbers};
+  return judged(
+      setting,
+      "cosine of q = k against the distance, 0 to 1000, base 10000: how far it rises above what it "
+      "had fallen to",
+      "by at most 0.01", numbers, [](const Number& rise) { return rise.value <= well_behaved; });
 }
 
 std::vector<Evidence> bumps() {
@@ -57,23 +55,21 @@ struct MeanRow {
 // Over distances from first to first + window, every tenth.
 MeanRow mean_row(const Frequencies& frequencies, std::int64_t first) {
   constexpr std::int64_t step = 10;
-  std::vector<std::int64_t> places(window / step);
-  for (std::size_t i = 0; i < places.size(); ++i)
-    places[i] = first + step * static_cast<std::int64_t>(i);
-  const Rotations rows = rows_at(frequencies, positions_of(places));
-  MeanRow row{.cos = std::vector<double>(frequencies.inv_freq.size()),
-              .sin = std::vector<double>(frequencies.inv_freq.size())};
+  std::vector<std::int64_t> places;
+  for (std::int64_t place = 0; place < window; place += step) places.push_back(first + place);
+  const std::size_t pairs = frequencies.inv_freq.size();
+  MeanRow mean{.cos = std::vector<double>(pairs), .sin = std::vector<double>(pairs)};
   const double share = 1 / static_cast<double>(places.size());
-  for (std::int64_t t = 0; t < rows.tokens(); ++t) {
-    for (std::size_t i = 0; i < row.cos.size(); ++i) {
-      row.cos[i] += rows.cos<double>(0, t)[i] * share;
-      row.sin[i] += rows.sin<double>(0, t)[i] * share;
+  plot::for_each_turned(frequencies, places, [&](const plot::TurnedRow& row) {
+    for (std::size_t i = 0; i < pairs; ++i) {
+      mean.cos[i] += row.cos[i] * share;
+      mean.sin[i] += row.sin[i] * share;
     }
-  }
-  return row;
+  });
+  return mean;
 }
 
-// Of q turned by the row and k, each in halves.
+// The score of q, turned by the row, and k, each in halves.
 double score_of(const MeanRow& row, std::span<const double> q, std::span<const double> k) {
   const std::size_t half = row.cos.size();
   double score = 0;
@@ -101,24 +97,22 @@ double mean_rise_of_random(const Frequencies& frequencies) {
 
 Evidence first_zeros() {
   const auto first = [](std::int64_t features, std::int64_t distances) {
-    return static_cast<double>(
-        first_negative(similarity(frequencies_of(rope(features)), distances)));
+    return static_cast<double>(first_negative(similarity(plain_frequencies(features), distances)));
   };
   const double of_64 = first(64, 2000);
   const double of_128 = first(128, 2000);
   const double of_4096 = first(4096, 6000);
-  return {.computed = "q = k, base 10000: the first distance whose cosine is negative",
-          .relation = "it comes long before the base, the sooner the fewer features there are",
-          .setting = Setting::aside,
-          .holds = of_64 < of_128 && of_128 < of_4096 && of_4096 < usual_base,
-          .numbers = {{"64 features", of_64, exactly(725)},
-                      {"128 features", of_128, exactly(1707)},
-                      {"4096 features, which no head has", of_4096, exactly(5289)}}};
+  return aside("q = k, base 10000: the first distance whose cosine is negative",
+               "it comes long before the base, the sooner the fewer features there are",
+               of_64 < of_128 && of_128 < of_4096 && of_4096 < usual_base,
+               {{"64 features", of_64, exactly(725)},
+                {"128 features", of_128, exactly(1707)},
+                {"4096 features, which no head has", of_4096, exactly(5289)}});
 }
 
 std::vector<Evidence> rises_again() {
   constexpr double rises_by = 0.05;
-  const Frequencies frequencies = frequencies_of(rope(usual_head_dim));
+  const Frequencies frequencies = plain_frequencies();
   const std::vector<double> curve = similarity(frequencies, 60000);
   std::vector<double> sums = {0};
   for (const double value : curve) sums.push_back(sums.back() + value);
@@ -132,21 +126,19 @@ std::vector<Evidence> rises_again() {
   };
   const double random = mean_rise_of_random(frequencies);
   return {
-      {.computed = "q = k, 128 features, base 10000, distances to 60000: mean cosine over "
-                   "windows of 10000",
-       .relation = "it rises by more than 0.05 beyond the base",
-       .setting = Setting::met,
-       .holds = *most - *least > rises_by && middle(least) > usual_base,
-       .numbers = {{"least mean", *least, about(-0.0513, 5e-4)},
-                   {"middle of its window", middle(least), about(15394, 60)},
-                   {"largest mean after it", *most, about(0.0293, 5e-4)},
-                   {"middle of that window", middle(most), about(46224, 60)}}},
-      {.computed = "2000 random q and k, scores / sqrt(d) of deviation 1 (seed 13): the mean of "
-                   "the second of these windows less that of the first",
-       .relation = "it rises by more than 0.05 beyond the base",
-       .setting = Setting::unmet,
-       .holds = random > rises_by,
-       .numbers = {{"mean rise", random, about(0, rises_by)}}},
+      as_claimed(
+          "q = k, 128 features, base 10000, distances to 60000: mean cosine over windows of 10000",
+          "it rises by more than 0.05 beyond the base",
+          *most - *least > rises_by && middle(least) > usual_base,
+          {{"least mean", *least, about(-0.0513, 5e-4)},
+           {"middle of its window", middle(least), about(15394, 60)},
+           {"largest mean after it", *most, about(0.0293, 5e-4)},
+           {"middle of that window", middle(most), about(46224, 60)}}),
+      beyond(
+          "2000 random q and k, scores / sqrt(d) of deviation 1 (seed 13): the mean of the second "
+          "of these windows less that of the first",
+          "it rises by more than 0.05 beyond the base", random > rises_by,
+          {{"mean rise", random, about(0, rises_by)}}),
       first_zeros()};
 }
 
@@ -179,7 +171,7 @@ struct ClippedScore {
 };
 
 std::vector<Evidence> clipped_angle() {
-  const std::vector<double> inv_freq = frequencies_of(rope(usual_head_dim)).inv_freq;
+  const std::vector<double> inv_freq = plain_frequencies().inv_freq;
   const std::vector<double> ones(inv_freq.size(), 1.0);
   const std::vector<double> zeros(inv_freq.size(), 0.0);
   const ClippedScore aligned{.inv_freq = inv_freq, .a = ones, .b = zeros};
@@ -198,47 +190,37 @@ std::vector<Evidence> clipped_angle() {
     monotone += score.falls_until(in_use) == in_use ? 1 : 0;
   }
   return {
-      {.computed = "q = k, pairs of equal length, 128 features, base 10000, each relative angle "
-                   "clipped at pi: score against distance",
-       .relation = "the score falls with every token, as long as a pair turns",
-       .setting = Setting::met,
-       .holds = until >= in_use,
-       .numbers = {{"it falls up to distance", until, exactly(27206)},
-                   {"and is then, for each pair", aligned.at(27206) / (usual_head_dim / 2.0),
-                    about(-1, 1e-12)}}},
-      {.computed = "200 random q and k with pairs of equal length (seed 14), distances to 1000",
-       .relation = "the score falls with every token",
-       .setting = Setting::unmet,
-       .holds = monotone > 0,
-       .numbers = {{"of 200, scores that fall throughout", monotone, exactly(0)}}}};
+      as_claimed(
+          "q = k, pairs of equal length, 128 features, base 10000, each relative angle clipped at "
+          "pi: score against distance",
+          "the score falls with every token, as long as a pair turns", until >= in_use,
+          {{"it falls up to distance", until, exactly(27206)},
+           {"and is then, for each pair", aligned.at(27206) / (usual_head_dim / 2.0),
+            about(-1, 1e-12)}}),
+      beyond("200 random q and k with pairs of equal length (seed 14), distances to 1000",
+             "the score falls with every token", monotone > 0,
+             {{"of 200, scores that fall throughout", monotone, exactly(0)}})};
 }
 
 }  // namespace
 
 std::vector<Claim> curve_claims() {
+  using enum Verdict;
   return {
-      {.number = 12,
-       .name = "bumps",
-       .statement = "the similarity curve has bumps in theory and is well behaved in practice",
-       .verdict = Verdict::holds_only_if,
-       .condition =
-           "\"practice\" divides exponents by d_model, say 4096, instead of the head's 64 to "
-           "256 features, which no model does: of a head the bumps stay",
-       .examine = bumps},
-      {.number = 13,
-       .name = "rises-again",
-       .statement = "beyond the base similarity rises again",
-       .verdict = Verdict::holds_only_if,
-       .condition = "q and k point the same way and ripples are averaged out, from about 1.5 times "
-                    "the base on; of random q and k there is nothing to rise",
-       .examine = rises_again},
-      {.number = 14,
-       .name = "clipped-angle",
-       .statement = "clipping the angles makes similarity fall strictly with the distance",
-       .verdict = Verdict::holds_only_if,
-       .condition = "q and k point the same way in every pair; it is no product of two rotations "
-                    "either, so attention has to compute it (ClippedAngle)",
-       .examine = clipped_angle},
+      {12, "bumps", "the similarity curve has bumps in theory and is well behaved in practice",
+       holds_only_if,
+       "\"practice\" divides exponents by d_model, say 4096, instead of the head's 64 to 256 "
+       "features, which no model does: of a head the bumps stay",
+       bumps},
+      {13, "rises-again", "beyond the base similarity rises again", holds_only_if,
+       "q and k point the same way and ripples are averaged out, from about 1.5 times the base on; "
+       "of random q and k there is nothing to rise",
+       rises_again},
+      {14, "clipped-angle", "clipping the angles makes similarity fall strictly with the distance",
+       holds_only_if,
+       "q and k point the same way in every pair; it is no product of two rotations either, so "
+       "attention has to compute it (ClippedAngle)",
+       clipped_angle},
   };
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims 11 and 17: where the frequencies come from.
+// Claims 11 and 17, where the frequencies come from, and 15 and 16, what they mean for longer
+// sequences.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <numbers>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/claims/claims.hpp"
@@ -27,36 +30,25 @@ struct SlowestPair {
   double wavelength;  // tokens, likewise
 };
 
-std::vector<double> inv_freq_of(const SlowestPair& slowest) {
-  RotarySpec spec = rope(slowest.head_dim);
-  spec.scaling = slowest.scaling;
-  return frequencies_of(spec).inv_freq;
-}
-
-bool ends_at_1_over_base(const SlowestPair& slowest) {
-  const std::vector<double> inv_freq = inv_freq_of(slowest);
-  return std::ranges::is_sorted(inv_freq, std::greater_equal<>()) &&
-         std::abs(inv_freq.back() * usual_base - 1) <= 0.01;
-}
-
 Evidence slowest_pairs(Setting setting, const std::vector<SlowestPair>& cases) {
-  Evidence evidence{.computed =
-                        "the last pair, base 10000: its frequency (radians per token) and "
-                        "its wavelength (tokens)",
-                    .relation =
-                        "frequencies fall from pair to pair, and the last is within 1 % of "
-                        "1/base",
-                    .setting = setting,
-                    .holds = holds_for(setting, cases, ends_at_1_over_base),
-                    .numbers = {}};
-  for (const SlowestPair& each : cases) {
-    const double inv_freq = inv_freq_of(each).back();
-    evidence.numbers.push_back(
-        {fmt::format("frequency, {}", each.name), inv_freq, about(each.inv_freq, 5e-9)});
-    evidence.numbers.push_back({fmt::format("wavelength, {}", each.name),
-                                2 * std::numbers::pi / inv_freq, about(each.wavelength, 1)});
-  }
-  return evidence;
+  std::vector<Number> numbers;
+  const auto ends_at_1_over_base = [&](const SlowestPair& each) {
+    RotarySpec spec = rope(each.head_dim);
+    spec.scaling = each.scaling;
+    const std::vector<double> inv_freq = frequencies_of(spec).inv_freq;
+    const double last = inv_freq.back();
+    numbers.push_back({"frequency, " + each.name, last, about(each.inv_freq, 5e-9)});
+    numbers.push_back(
+        {"wavelength, " + each.name, 2 * std::numbers::pi / last, about(each.wavelength, 1)});
+    return std::ranges::is_sorted(inv_freq, std::greater_equal<>()) &&
+           std::abs(last * usual_base - 1) <= 0.01;
+  };
+  std::vector<bool> hold;
+  for (const SlowestPair& each : cases) hold.push_back(ends_at_1_over_base(each));
+  return {
+      "the last pair, base 10000: its frequency (radians per token) and its wavelength (tokens)",
+      "frequencies fall from pair to pair, and the last is within 1 % of 1/base", setting,
+      holds_for(setting, hold, std::identity()), numbers};
 }
 
 std::vector<Evidence> slow_pairs() {
@@ -72,7 +64,7 @@ std::vector<Evidence> no_parameters() {
   double largest = 0;
   for (const std::int64_t head_dim : {64, 128, 256}) {
     for (const double base : {1e4, 5e5}) {
-      const std::vector<double> inv_freq = frequencies_of(rope(head_dim, base)).inv_freq;
+      const std::vector<double> inv_freq = plain_frequencies(head_dim, base).inv_freq;
       for (std::size_t i = 0; i < inv_freq.size(); ++i) {
         const double formula =
             std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(head_dim));
@@ -85,40 +77,168 @@ std::vector<Evidence> no_parameters() {
       .buckets = {.buckets = 32, .max_distance = 128, .direction = T5Direction::bidirectional},
       .table = {
           .data = table.data(), .dtype = DType::f64, .rows = 32, .features = 12, .row_stride = 12}};
+  return {as_claimed("frequencies of heads of 64, 128 and 256 features, base 1e4 and 5e5, against "
+                     "base^(-2i/d)",
+                     "two numbers of the config, head_dim and base, are all there is",
+                     largest <= 0x1p-50, {{"largest relative difference", largest, {0, 0x1p-50}}}),
+          aside("T5's bias of 12 heads", "other encodings have numbers that are learned",
+                parameter_count(t5) > 0,
+                {{"learned numbers of T5's bias", static_cast<double>(parameter_count(t5)),
+                  exactly(384)}})};
+}
+
+struct Reach {
+  std::string_view what;
+  double base;
+  std::int64_t distances;  // in use
+  double first_negative;   // expected: all that are in use, where the mean never is
+};
+
+// The first distance, of so many, whose cosine is negative.
+double positive_until(double base, std::int64_t distances) {
+  return static_cast<double>(
+      first_negative(similarity(plain_frequencies(usual_head_dim, base), distances)));
+}
+
+Evidence positive_in_use(Setting setting, const std::vector<Reach>& cases) {
+  std::vector<Number> numbers;
+  std::vector<bool> hold;
+  for (const auto& [what, base, distances, expected] : cases) {
+    numbers.push_back({std::string(what), positive_until(base, distances), exactly(expected)});
+    hold.push_back(numbers.back().value == static_cast<double>(distances));
+  }
   return {
-      {.computed = "frequencies of heads of 64, 128 and 256 features, base 1e4 and 5e5, against "
-                   "base^(-2i/d)",
-       .relation = "two numbers of the config, head_dim and base, are all there is",
-       .setting = Setting::met,
-       .holds = largest <= 0x1p-50,
-       .numbers = {{"largest relative difference", largest, {0, 0x1p-50}}}},
-      {.computed = "T5's bias of 12 heads",
-       .relation = "other encodings have numbers that are learned",
-       .setting = Setting::aside,
-       .holds = parameter_count(t5) > 0,
-       .numbers = {{"learned numbers of T5's bias", static_cast<double>(parameter_count(t5)),
-                    exactly(384)}}}};
+      "q = k, 128 features: the first distance at which the cosine, the mean of cos(r inv_freq), "
+      "is negative (or all that are in use)",
+      "it is positive at every distance in use", setting, holds_for(setting, hold, std::identity()),
+      numbers};
+}
+
+// The first base of the grid 1000 * 1.01^n, from n = 300 on, whose cosine is nowhere negative
+// within so many tokens. A grid, because larger ones may fail again: of 4096 tokens 26,957 does
+// not, and the bases around it do.
+double first_base_for(std::int64_t tokens) {
+  double base = 1000 * std::pow(1.01, 300);
+  while (positive_until(base, tokens) < static_cast<double>(tokens)) base *= 1.01;
+  return base;
+}
+
+std::vector<Evidence> larger_base() {
+  const std::vector<double> raised = similarity(plain_frequencies(usual_head_dim, 5e5), 1001);
+  const double rise = largest_rise(raised);
+  const double enough = first_base_for(4096);
+  return {positive_in_use(Setting::met, {{"base 5e5, 16,384 tokens", 5e5, 16384, 16384},
+                                         {"base 1e4, a window of 1024", 1e4, 1024, 1024}}),
+          positive_in_use(Setting::unmet, {{"base 1e4, 4096 tokens", 1e4, 4096, 1707},
+                                           {"base 5e5, 32,768 tokens", 5e5, 32768, 18438}}),
+          aside("what a larger base leaves, and how large it has to be",
+                "bumps stay about as high as they were", rise > 0.2,
+                {{"largest rise within 1000 tokens, base 5e5", rise, about(0.2209, 5e-4)},
+                 {"first base of a 1 % grid for 4096 tokens", enough, about(28800, 100)}})};
+}
+
+// Pairs that meet angles within so many tokens that they do not meet within the trained ones: those
+// that have not come round once.
+double pairs_with_new_angles(const Frequencies& frequencies, std::int64_t seen_tokens) {
+  const auto turns_within = [&](double inv_freq) {
+    return inv_freq * static_cast<double>(seen_tokens) / (2 * std::numbers::pi);
+  };
+  return static_cast<double>(std::ranges::count_if(
+      frequencies.inv_freq, [&](double inv_freq) { return turns_within(inv_freq) < 1; }));
+}
+
+// Largest difference between cos and sin of float32 angles, as Transformers forms them, and the
+// exact ones, over 200 positions.
+double error_of_float_rows(std::int64_t first) {
+  RotarySpec spec = rope(usual_head_dim);
+  const ConsecutivePositions positions{.first = first, .tokens = 200};
+  const Rotations exact = rows_at(frequencies_of(spec), positions);
+  spec.numerics = Numerics::transformers;
+  const Rotations rounded =
+      value_or_fail(make_rotations(frequencies_of(spec), positions, {.tensors = DType::f32}));
+  double largest = 0;
+  for (std::int64_t t = 0; t < positions.tokens; ++t) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(usual_head_dim / 2); ++i) {
+      const double cos = static_cast<double>(rounded.cos(0, t)[i]) - exact.cos<double>(0, t)[i];
+      const double sin = static_cast<double>(rounded.sin(0, t)[i]) - exact.sin<double>(0, t)[i];
+      largest = std::max(largest, std::hypot(cos, sin));
+    }
+  }
+  return largest;
+}
+
+// What it can be: the product's rounding and a frequency that is off by up to an ulp.
+Number float_rows(std::string_view name, std::int64_t first) {
+  const auto position = static_cast<double>(first);
+  return {.name = std::string(name),
+          .value = error_of_float_rows(first),
+          .expected = {position * 0x1p-26, position * 0x1p-23}};
+}
+
+std::vector<Evidence> any_length() {
+  const double new_angles = pairs_with_new_angles(plain_frequencies(), 4096);
+  const Number at_131k = float_rows("from 131,072", 131072);
+  // The exact row at the last position there is still lies on the circle.
+  const Rotations last = rows_at(plain_frequencies(), std::numeric_limits<std::int64_t>::max());
+  double off_circle = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(usual_head_dim / 2); ++i) {
+    const double length = std::hypot(last.cos<double>(0, 0)[i], last.sin<double>(0, 0)[i]);
+    off_circle = std::max(off_circle, std::abs(length - 1));
+  }
+  return {
+      as_claimed("128 features, base 10000, trained on 4096 tokens, used on 8192: pairs with a "
+                 "wavelength beyond 4096, whose angles go where they never were",
+                 "no pair meets an angle that training did not show", new_angles == 0,
+                 {{"pairs with new angles, of 64", new_angles, exactly(18)}}),
+      as_claimed("cos and sin of float32 angles (Transformers) beside the exact ones, the largest "
+                 "difference over 200 positions",
+                 "at most 1e-3", at_131k.value <= 1e-3,
+                 {float_rows("from 4096", 4096), at_131k, float_rows("from 1,048,576", 1 << 20)}),
+      aside("the exact row at position 2^63 - 1", "the closed form itself has no end",
+            off_circle <= 0x1p-49, {{"largest |hypot(cos, sin) - 1|", off_circle, {0, 0x1p-49}}})};
 }
 
 }  // namespace
 
 std::vector<Claim> frequency_claims() {
+  using enum Verdict;
   return {
-      {.number = 11,
-       .name = "slow-pairs",
-       .statement = "the first pair turns fastest, the last one slowest, at about 1/base",
-       .verdict = Verdict::holds_only_if,
-       .condition =
-           "\"about\" covers a factor of base^(2/d): the last pair has base^(-1 + 2/d), 33 % "
-           "more than 1/base of 64 features, 15 % of 128",
-       .examine = slow_pairs},
-      {.number = 17,
-       .name = "no-parameters",
-       .statement = "rotary embedding has no learned parameters",
-       .verdict = Verdict::holds,
-       .condition = "the frequencies follow from head_dim and base; LongRoPE's lists are searched "
-                    "on data, and nothing says that a model needs no training to read positions",
-       .examine = no_parameters},
+      {11, "slow-pairs", "the first pair turns fastest, the last one slowest, at about 1/base",
+       holds_only_if,
+       "\"about\" covers a factor of base^(2/d): the last pair has base^(-1 + 2/d), 33 % more than "
+       "1/base of 64 features, 15 % of 128",
+       slow_pairs},
+      {17, "no-parameters", "rotary embedding has no learned parameters", holds,
+       "the frequencies follow from head_dim and base; LongRoPE's lists are searched on data, and "
+       "nothing says that a model needs no training to read positions",
+       no_parameters},
+      {15,
+       "larger-base",
+       "a larger base, or local attention, keeps similarity from dying out and rising again",
+       holds_only_if,
+       "the base grows with the context, or windows end before the first zero: of 128 features 1e4 "
+       "serves 1,707 tokens and 5e5 18,438; bumps stay, and quality needs training",
+       larger_base,
+       {{"the base has to grow as 0.0424 L^1.628 with the context L",
+         "Men et al. 2024, arXiv 2405.14591"}}},
+      {16,
+       "any-length",
+       "rotary embedding is a closed form, so it extends to much longer sequences without any "
+       "issues",
+       fails,
+       "the formula has no end, but slow pairs come to angles that training never showed, float32 "
+       "angles lose digits, and published models break down",
+       any_length,
+       {{"LLaMA 7B, trained on 2048 tokens: perplexity 7.20, above 1000 at 4096",
+         "Chen et al. 2023, arXiv 2306.15595, table 1"},
+        {"Llama 2 13B, trained on 4096: loss 1.4967, 8.8615 at 8192", "Su 2023, bojone/rerope"},
+        {"a code model of 1.3 billion trained on 1024: perplexity 2.146, 2.749 at 1200, 251.7 at "
+         "1400",
+         "Kazemnejad et al. 2023, arXiv 2305.19466, table 3"},
+        {"WikiText-103, trained on 512: perplexity 20.07, 21.37 at 1012, 31.58 at 2512, 79.25 at "
+         "15512",
+         "Press et al. 2022, arXiv 2108.12409, table 2"}},
+       {"e1-causal-lm"}},
   };
 }
 

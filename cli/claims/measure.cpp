@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cli/plot/turning.hpp"
+
 namespace rotary::cli::claims {
 
 RotarySpec rope(std::int64_t head_dim, double base) {
@@ -18,26 +20,10 @@ Rotations rows_at(const Frequencies& frequencies, std::int64_t position) {
   return rows_at(frequencies, ConsecutivePositions{.first = position, .tokens = 1});
 }
 
-double dot(std::span<const double> a, std::span<const double> b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
-double mean(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 std::size_t changed(std::span<const double> before, std::span<const double> after) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < before.size(); ++i) count += before[i] == after[i] ? 0 : 1;
   return count;
-}
-
-double largest_difference(std::span<const float> a, std::span<const float> b) {
-  double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    largest = std::max(largest, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
-  }
-  return largest;
 }
 
 std::vector<double> scores_at(std::int64_t distance, const Frequencies& frequencies,
@@ -54,16 +40,9 @@ std::vector<double> scores_at(std::int64_t distance, const Frequencies& frequenc
 }
 
 std::vector<double> similarity(const Frequencies& frequencies, std::int64_t distances) {
-  constexpr std::int64_t at_once = 1024;  // rows of 64 pairs: 1 MiB
-  std::vector<double> curve;
-  curve.reserve(static_cast<std::size_t>(distances));
-  for (std::int64_t first = 0; first < distances; first += at_once) {
-    const std::int64_t tokens = std::min(at_once, distances - first);
-    const Rotations rows =
-        rows_at(frequencies, ConsecutivePositions{.first = first, .tokens = tokens});
-    for (std::int64_t t = 0; t < tokens; ++t) curve.push_back(mean(rows.cos<double>(0, t)));
-  }
-  return curve;
+  std::vector<std::int64_t> all(static_cast<std::size_t>(distances));
+  std::iota(all.begin(), all.end(), 0);
+  return plot::aligned_similarity(frequencies, all);
 }
 
 double largest_rise(std::span<const double> curve) {

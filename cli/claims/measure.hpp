@@ -9,14 +9,13 @@
 #include <optional>
 #include <random>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "cli/failure.hpp"
+#include "cli/vectors.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/rotary_spec.hpp"
-#include "rotary/rotate.hpp"
 #include "rotary/rotations.hpp"
 
 namespace rotary::cli::claims {
@@ -59,31 +58,17 @@ inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and
   return value_or_fail(make_frequencies(spec, context_tokens));
 }
 
+// Without scaling.
+[[nodiscard]] inline Frequencies plain_frequencies(std::int64_t head_dim = usual_head_dim,
+                                                   double base = usual_base) {
+  return frequencies_of(rope(head_dim, base));
+}
+
 // Rows of double.
 [[nodiscard]] Rotations rows_at(const Frequencies& frequencies, const Positions& positions);
 [[nodiscard]] Rotations rows_at(const Frequencies& frequencies, std::int64_t position);
 
-// rotate() of [tokens][heads][head_dim], as many heads as there are values for. Real: that of the
-// rows.
-template <class Real>
-[[nodiscard]] std::vector<Real> rotated(std::vector<Real> values, const Rotations& rotations) {
-  const std::int64_t head_dim = rotations.window().head_dim;
-  const auto count = static_cast<std::int64_t>(values.size());
-  const Extents extents{.tokens = rotations.tokens(),
-                        .heads = count / (rotations.tokens() * head_dim),
-                        .features = head_dim};
-  const HeadsView view{.data = values.data(),
-                       .dtype = std::is_same_v<Real, double> ? DType::f64 : DType::f32,
-                       .extents = extents,
-                       .strides = strides_bthd(extents)};
-  ok_or_fail(rotate(view, view, rotations));
-  return values;
-}
-
-[[nodiscard]] double dot(std::span<const double> a, std::span<const double> b);
-[[nodiscard]] double mean(std::span<const double> values);
 [[nodiscard]] std::size_t changed(std::span<const double> before, std::span<const double> after);
-[[nodiscard]] double largest_difference(std::span<const float> a, std::span<const float> b);
 
 // Of pairs of vectors q and k, [pairs][head_dim], k standing so many positions before q.
 [[nodiscard]] std::vector<double> scores_at(std::int64_t distance, const Frequencies& frequencies,

@@ -1,19 +1,139 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims 18 and 21: what models are made of, and what training says.
+// Claims 18, 19 and 21: what models are made of, linear attention, and what training says.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/claims/claims.hpp"
 #include "cli/claims/measure.hpp"
 #include "cli/model_cards.hpp"
+#include "rotary/linear_attention.hpp"
 #include "rotary/model_spec.hpp"
 
 namespace rotary::cli::claims {
 namespace {
+
+constexpr std::int64_t map_features = 64;  // elu + 1 has as many as the head
+
+// Independent normal q and k of one head, and v.
+struct LinearInputs {
+  std::int64_t tokens;
+  std::vector<float> q;
+  std::vector<float> k;
+  std::vector<float> v;
+
+  [[nodiscard]] std::int64_t v_features() const {
+    return static_cast<std::int64_t>(v.size()) / tokens;
+  }
+};
+
+LinearInputs normal_inputs(std::int64_t tokens, std::vector<float> v) {
+  Random random(19);
+  std::vector<float> q = random.normals<float>(tokens * map_features);
+  return {.tokens = tokens,
+          .q = std::move(q),
+          .k = random.normals<float>(tokens * map_features),
+          .v = std::move(v)};
+}
+
+// v of columns of the identity: what comes out is the matrix of weights.
+std::vector<float> identity(std::int64_t tokens) {
+  const auto size = static_cast<std::size_t>(tokens);
+  std::vector<float> v(size * size);
+  for (std::size_t i = 0; i < size; ++i) v[i * size + i] = 1;
+  return v;
+}
+
+Rotations rotations_from(std::int64_t first, std::int64_t tokens) {
+  return value_or_fail(make_rotations(plain_frequencies(map_features),
+                                      ConsecutivePositions{.first = first, .tokens = tokens}));
+}
+
+// elu + 1, bidirectional.
+std::vector<float> linear_attended(const LinearInputs& inputs,
+                                   std::optional<NumeratorRotations> rotations) {
+  std::vector<float> out(inputs.v.size());
+  const auto view = [&inputs](const std::vector<float>& values, std::int64_t features) {
+    const Extents extents{.tokens = inputs.tokens, .heads = 1, .features = features};
+    return ConstHeadsView{values.data(), DType::f32, extents, strides_bthd(extents)};
+  };
+  const ConstHeadsView v = view(inputs.v, inputs.v_features());
+  ok_or_fail(linear_attend({out.data(), v.dtype, v.extents, v.strides},
+                           {view(inputs.q, map_features), view(inputs.k, map_features), v},
+                           EluPlusOne{},
+                           {.mask = LinearMask::bidirectional, .rotations = rotations}));
+  return out;
+}
+
+// Equation 19: features are turned, in the numerator alone.
+std::vector<float> numerator_turned(const LinearInputs& inputs, std::int64_t first) {
+  const Rotations rotations = rotations_from(first, inputs.tokens);
+  return linear_attended(inputs, NumeratorRotations{.q = rotations, .k = rotations});
+}
+
+// q and k are turned before the feature map.
+std::vector<float> inputs_turned(LinearInputs inputs, std::int64_t first) {
+  const Rotations rotations = rotations_from(first, inputs.tokens);
+  inputs.q = rotated(std::move(inputs.q), rotations);
+  inputs.k = rotated(std::move(inputs.k), rotations);
+  return linear_attended(inputs, std::nullopt);
+}
+
+struct Weights {
+  double negative;  // share of all
+  double least_sum;
+  double largest_sum;
+};
+
+Weights weights_of(std::int64_t tokens) {
+  const std::vector<float> all = numerator_turned(normal_inputs(tokens, identity(tokens)), 0);
+  const auto negative =
+      static_cast<double>(std::ranges::count_if(all, [](float weight) { return weight < 0; }));
+  const std::vector<float> ones(static_cast<std::size_t>(tokens), 1.0F);
+  const std::vector<float> sums = numerator_turned(normal_inputs(tokens, ones), 0);
+  const auto [least, largest] = std::ranges::minmax(sums);
+  return {negative / static_cast<double>(all.size()), static_cast<double>(least),
+          static_cast<double>(largest)};
+}
+
+std::vector<Evidence> linear_attention() {
+  constexpr std::int64_t moved = 1000;
+  constexpr double rounding = 1e-5;
+  const LinearInputs inputs = normal_inputs(64, Random(20).normals<float>(64 * map_features));
+  const double turned =
+      largest_difference(numerator_turned(inputs, 0), numerator_turned(inputs, moved));
+  const double before = largest_difference(inputs_turned(inputs, 0), inputs_turned(inputs, moved));
+  const Weights few = weights_of(64);
+  const Weights many = weights_of(512);
+  const Weights most = weights_of(2048);
+  return {
+      as_claimed(
+          "64 normal q, k and v of 64 features, elu + 1, bidirectional (seed 19): the result at "
+          "positions 0 to 63 and at 1000 to 1063, features turned in the numerator alone "
+          "(RoFormer, equation 19)",
+          "only differences of positions count", turned <= rounding,
+          {{"largest difference", turned, {0, rounding}}}),
+      beyond("the same with q and k turned before the feature map",
+             "only differences of positions count", before <= rounding,
+             {{"largest difference", before, {0.01, 10}}}),
+      aside("weights of equation 19 over 64, 512 and 2048 tokens",
+            "the price: weights turn negative, and rows no longer sum to 1",
+            few.negative < many.negative && many.negative < most.negative && most.largest_sum < 1,
+            {{"negative weights, 64 tokens", few.negative, {0, 0.001}},
+             {"negative weights, 512 tokens", many.negative, about(0.009, 0.003)},
+             {"negative weights, 2048 tokens", most.negative, about(0.087, 0.01)},
+             {"least sum of a row, 64 tokens", few.least_sum, about(0.50, 0.08)},
+             {"largest sum, 64 tokens", few.largest_sum, about(0.73, 0.08)},
+             {"least sum of a row, 2048 tokens", most.least_sum, about(0.13, 0.08)},
+             {"largest sum, 2048 tokens", most.largest_sum, about(0.42, 0.08)}})};
+}
 
 // The backward pass: gradients of q from those of the rotated q.
 std::vector<Evidence> convergence() {
@@ -23,17 +143,14 @@ std::vector<Evidence> convergence() {
   const Strides strides = strides_bthd(extents);
   ok_or_fail(rotate({passed.data(), DType::f64, extents, strides},
                     {gradient.data(), DType::f64, extents, strides},
-                    rows_at(frequencies_of(rope(usual_head_dim)), 5000),
-                    {.direction = Direction::transpose}));
+                    rows_at(plain_frequencies(), 5000), {.direction = Direction::transpose}));
   const double ratio = std::sqrt(dot(passed, passed) / dot(gradient, gradient));
-  return {{.computed =
-               "length of a gradient of 128 features through the rotation at position 5000, "
-               "divided by its length before (seed 18)",
-           .relation = "a rotation neither lets gradients grow nor vanish, which is all that its "
-                       "orthogonality says about stability",
-           .setting = Setting::aside,
-           .holds = std::abs(ratio - 1) <= 1e-14,
-           .numbers = {{"ratio of lengths", ratio, about(1, 1e-14)}}}};
+  return {aside(
+      "length of a gradient of 128 features through the rotation at position 5000, divided by its "
+      "length before (seed 18)",
+      "a rotation neither lets gradients grow nor vanish, which is all that its orthogonality "
+      "says about stability",
+      std::abs(ratio - 1) <= 1e-14, {{"ratio of lengths", ratio, about(1, 1e-14)}})};
 }
 
 double rotating_share(std::string_view card_name) {
@@ -50,47 +167,54 @@ std::vector<Evidence> used_by() {
   const double llama = rotating_share("llama-3.1-8b");
   const double mistral = rotating_share("mistral-7b-v0.1");
   return {
-      {.computed = "share of the layers that rotate, of the configs llama-3.1-8b and "
-                   "mistral-7b-v0.1 (`rotary models show NAME`)",
-       .relation = "every layer does",
-       .setting = Setting::met,
-       .holds = llama == 1 && mistral == 1,
-       .numbers = {{"llama-3.1-8b", llama, exactly(1)}, {"mistral-7b-v0.1", mistral, exactly(1)}}},
-      {.computed = "the same of bert-base-multilingual",
-       .relation = "not every model does",
-       .setting = Setting::aside,
-       .holds = rotating_share("bert-base-multilingual") == 0,
-       .numbers = {
-           {"bert-base-multilingual", rotating_share("bert-base-multilingual"), exactly(0)}}}};
+      as_claimed("share of the layers that rotate, of the configs llama-3.1-8b and mistral-7b-v0.1 "
+                 "(`rotary models show NAME`)",
+                 "every layer does", llama == 1 && mistral == 1,
+                 {{"llama-3.1-8b", llama, exactly(1)}, {"mistral-7b-v0.1", mistral, exactly(1)}}),
+      aside("the same of bert-base-multilingual", "not every model does",
+            rotating_share("bert-base-multilingual") == 0,
+            {{"bert-base-multilingual", rotating_share("bert-base-multilingual"), exactly(0)}})};
 }
 
 }  // namespace
 
 std::vector<Claim> model_claims() {
+  using enum Verdict;
   return {
-      {.number = 18,
-       .name = "convergence",
-       .statement = "rotary embedding trains faster and is more stable",
-       .verdict = Verdict::needs_training,
-       .condition = "rotary-lab trains them; published losses are lower at equal steps in language "
-                    "models, and equal where both were trained to the end",
-       .examine = convergence,
-       .published = {{"125 million parameters, 55k steps: loss 2.759 rotary, 2.801 T5, 2.809 "
-                      "learned; 1.4 billion, 8k steps: 2.173, 2.223, 2.240",
-                      "EleutherAI 2021, Rotary Embeddings: A Relative Revolution"},
-                     {"WikiText-103 to the end, 512 tokens: perplexity 20.07 rotary, 20.05 "
-                      "sinusoidal, 19.65 T5, 19.73 ALiBi",
-                      "Press et al. 2022, arXiv 2108.12409"},
-                     {"no explanation for the faster convergence is known to the authors",
-                      "Su et al. 2021, arXiv 2104.09864, 4.5.5"}},
-       .experiments = {"e1-causal-lm", "e2-masked-lm", "e5-linear-attention"}},
-      {.number = 21,
-       .name = "used-by",
-       .statement = "PaLM, Llama and Mistral use rotary embedding",
-       .verdict = Verdict::holds,
-       .condition = "as their configs say; PaLM, which has no public config, by its paper",
-       .examine = used_by,
-       .published = {{"PaLM uses rotary embedding", "Chowdhery et al. 2022, arXiv 2204.02311"}}},
+      {19,
+       "linear-attention",
+       "rotary embedding works with linear attention",
+       holds_only_if,
+       "features are turned after the feature map and in the numerator alone; weights then turn "
+       "negative and their sums shrink as the context grows",
+       linear_attention,
+       {{"Performer on enwik8: loss 1.70 without and 1.53 with it at 20k steps, 1.30 and 1.21 at "
+         "97k (read off the figure)",
+         "Su et al. 2021, arXiv 2104.09864, figure 3"}},
+       {"e5-linear-attention"}},
+      {18,
+       "convergence",
+       "rotary embedding trains faster and is more stable",
+       needs_training,
+       "rotary-lab trains them; published losses are lower at equal steps in language models, and "
+       "equal where both were trained to the end",
+       convergence,
+       {{"125 million parameters, 55k steps: loss 2.759 rotary, 2.801 T5, 2.809 learned; 1.4 "
+         "billion, 8k steps: 2.173, 2.223, 2.240",
+         "EleutherAI 2021, Rotary Embeddings: A Relative Revolution"},
+        {"WikiText-103 to the end, 512 tokens: perplexity 20.07 rotary, 20.05 sinusoidal, 19.65 "
+         "T5, 19.73 ALiBi",
+         "Press et al. 2022, arXiv 2108.12409"},
+        {"no explanation for the faster convergence is known to the authors",
+         "Su et al. 2021, arXiv 2104.09864, 4.5.5"}},
+       {"e1-causal-lm", "e2-masked-lm", "e5-linear-attention"}},
+      {21,
+       "used-by",
+       "PaLM, Llama and Mistral use rotary embedding",
+       holds,
+       "as their configs say; PaLM, which has no public config, by its paper",
+       used_by,
+       {{"PaLM uses rotary embedding", "Chowdhery et al. 2022, arXiv 2204.02311"}}},
   };
 }
 

@@ -8,129 +8,91 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
-#include <utility>
 
 #include "cli/failure.hpp"
-#include "cli/json_writer.hpp"
+#include "cli/json.hpp"
+#include "cli/wrapped.hpp"
 
 namespace rotary::cli::claims {
 namespace {
 
-constexpr std::size_t text_width = 98;
-constexpr std::size_t name_width = 42;  // of a number
+struct SettingWords {
+  std::string_view name, text;
+};
 
-std::string_view words_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::holds:
-      return "true";
-    case Verdict::holds_only_if:
-      return "true only if";
-    case Verdict::fails:
-      return "false";
-    case Verdict::needs_training:
-      return "needs training";
-  }
-  return "unknown";
+// In the order of Setting.
+constexpr std::array<SettingWords, 3> settings = {{{"condition_met", "as claimed"},
+                                                   {"condition_unmet", "beyond the condition"},
+                                                   {"aside", "aside"}}};
+
+const SettingWords& words_of(Setting setting) {
+  return settings[static_cast<std::size_t>(setting)];
 }
 
-std::string_view words_of(Setting setting) {
-  switch (setting) {
-    case Setting::met:
-      return "as claimed";
-    case Setting::unmet:
-      return "beyond the condition";
-    case Setting::aside:
-      return "aside";
-  }
-  return "unknown";
+// "true only if".
+std::string words_of(Verdict verdict) {
+  std::string words(to_string(verdict));
+  std::ranges::replace(words, '_', ' ');
+  return words;
 }
 
-// Lines of the text, broken between words, each behind so many blanks.
-std::string block(std::string_view text, std::size_t indent) {
-  std::string lines;
-  std::size_t column = 0;  // 0: a line begins
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-    if (column > 0 && column + 1 + word.size() > text_width) {
-      lines += '\n';
-      column = 0;
-    }
-    lines += column == 0 ? std::string(indent, ' ') : " ";
-    column += word.size() + (column == 0 ? indent : 1);
-    lines += word;
-  }
-  return lines + '\n';
-}
+std::string block(std::string_view text, std::size_t indent) { return wrapped(text, indent, 98); }
 
 std::string number_text(const Number& number) {
   const auto& [least, most] = number.expected;
   const std::string from = fmt::format("{:.6g}", least);
   const std::string to = fmt::format("{:.6g}", most);
-  return fmt::format("       {:<{}} {:>12.6g}   expected {}{}\n", number.name, name_width,
-                     number.value, from, from == to ? "" : " to " + to);
+  return fmt::format("       {:<42} {:>12.6g}   expected {}{}\n", number.name, number.value, from,
+                     from == to ? "" : " to " + to);
 }
 
-std::string evidence_text(const Evidence& evidence) {
-  std::string text = block(fmt::format("{}: {}", words_of(evidence.setting), evidence.computed), 4);
-  const bool decides = evidence.setting != Setting::aside;
-  text += block(
-      decides ? fmt::format("{}: {}", evidence.relation, evidence.holds ? "holds" : "does not hold")
-              : evidence.relation,
-      6);
+std::string text_of(const Evidence& evidence) {
+  std::string relation = evidence.relation;
+  if (evidence.setting != Setting::aside) {
+    relation += evidence.holds ? ": holds" : ": does not hold";
+  }
+  std::string text =
+      block(fmt::format("{}: {}", words_of(evidence.setting).text, evidence.computed), 4) +
+      block(relation, 6);
   for (const Number& number : evidence.numbers) text += number_text(number);
   return text;
 }
 
 // How to try it; "" where no experiment does.
-std::string lab_text(const Claim& claim) {
+std::string lab_text(const Claim& claim, std::size_t indent) {
   if (claim.experiments.empty()) return {};
   const std::string names = fmt::format("{}", fmt::join(claim.experiments, " "));
-  return fmt::format("in the lab: rotary-lab run {}, then rotary-lab results {}", names, names);
+  return block(
+      fmt::format("in the lab: rotary-lab run {}, then rotary-lab results {}", names, names),
+      indent);
 }
 
-void write_evidence(JsonWriter& json, const Evidence& evidence) {
-  json.begin_object();
-  json.member("setting", to_string(evidence.setting));
-  json.member("computed", evidence.computed);
-  json.member("relation", evidence.relation);
-  json.member("holds", evidence.holds);
-  json.key("numbers");
-  json.begin_array();
-  for (const Number& number : evidence.numbers) {
-    json.begin_object();
-    json.member("name", number.name);
-    json.member("value", number.value);
-    json.array("expected", std::array{number.expected.least, number.expected.most});
-    json.end_object();
-  }
-  json.end_array();
-  json.end_object();
+Json evidence_json(const Evidence& evidence) {
+  return {
+      {"setting", words_of(evidence.setting).name},
+      {"computed", evidence.computed},
+      {"relation", evidence.relation},
+      {"holds", evidence.holds},
+      {"numbers", json_array(evidence.numbers, [](const Number& number) {
+         const auto& [least, most] = number.expected;
+         return Json{{"name", number.name}, {"value", number.value}, {"expected", {least, most}}};
+       })}};
 }
 
-void write_finding(JsonWriter& json, const Finding& finding) {
+Json finding_json(const Finding& finding) {
   const Claim& claim = finding.claim;
-  json.begin_object();
-  json.member("number", claim.number);
-  json.member("name", claim.name);
-  json.member("statement", claim.statement);
-  json.member("verdict", to_string(claim.verdict));
-  json.member("condition", claim.condition);
-  json.key("evidence");
-  json.begin_array();
-  for (const Evidence& evidence : finding.evidence) write_evidence(json, evidence);
-  json.end_array();
-  json.key("published");
-  json.begin_array();
-  for (const auto& [what, source] : claim.published) {
-    json.begin_object();
-    json.member("what", what);
-    json.member("source", source);
-    json.end_object();
-  }
-  json.end_array();
-  json.array("experiments", claim.experiments);
-  json.end_object();
+  return {{"number", claim.number},
+          {"name", claim.name},
+          {"statement", claim.statement},
+          {"verdict", to_string(claim.verdict)},
+          {"condition", claim.condition},
+          {"evidence", json_array(finding.evidence, evidence_json)},
+          {"published",
+           json_array(claim.published,
+                      [](const Published& published) {
+                        return Json{{"what", published.what}, {"source", published.source}};
+                      })},
+          {"experiments", claim.experiments}};
 }
 
 }  // namespace
@@ -139,9 +101,8 @@ std::string overview_text(std::span<const Finding> findings) {
   std::string text;
   for (const auto& [claim, evidence, contradictions] : findings) {
     text += fmt::format("{:>2}  {:<14}  {}\n", claim.number, words_of(claim.verdict), claim.name);
-    text += block(claim.statement, 20);
-    text += block(claim.condition, 22);
-    if (claim.verdict == Verdict::needs_training) text += block(lab_text(claim), 22);
+    text += block(claim.statement, 20) + block(claim.condition, 22);
+    if (claim.verdict == Verdict::needs_training) text += lab_text(claim, 22);
   }
   const auto count = [&](Verdict verdict) {
     return std::ranges::count(findings, verdict,
@@ -157,30 +118,22 @@ std::string overview_text(std::span<const Finding> findings) {
 std::string evidence_text(std::span<const Finding> findings) {
   std::string text;
   for (const auto& [claim, evidence, contradictions] : findings) {
-    if (!text.empty()) text += '\n';
-    text += fmt::format("{}  {}\n", claim.number, claim.name);
+    text += fmt::format("{}{}  {}\n", text.empty() ? "" : "\n", claim.number, claim.name);
     text += block(fmt::format("claim: {}", claim.statement), 4);
     text += block(fmt::format("{}: {}", words_of(claim.verdict), claim.condition), 4);
-    for (const Evidence& each : evidence) text += '\n' + evidence_text(each);
+    for (const Evidence& each : evidence) text += '\n' + text_of(each);
     if (!claim.published.empty()) text += "\n    published:\n";
-    for (const auto& [what, source] : claim.published)
+    for (const auto& [what, source] : claim.published) {
       text += block(fmt::format("{} ({})", what, source), 6);
-    const std::string lab = lab_text(claim);
-    if (!lab.empty()) text += '\n' + block(lab, 4);
+    }
+    const std::string lab = lab_text(claim, 4);
+    if (!lab.empty()) text += '\n' + lab;
   }
   return text;
 }
 
 std::string findings_json(std::span<const Finding> findings) {
-  JsonWriter json;
-  json.begin_object();
-  json.member("schema_version", 1);
-  json.key("claims");
-  json.begin_array();
-  for (const Finding& finding : findings) write_finding(json, finding);
-  json.end_array();
-  json.end_object();
-  return std::move(json).finish();
+  return printed({{"schema_version", 1}, {"claims", json_array(findings, finding_json)}});
 }
 
 void check(std::span<const Finding> findings) {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "cli/claims/claim.hpp"
+#include "cli/claims/claims.hpp"
 
 namespace rotary::cli::claims {
 

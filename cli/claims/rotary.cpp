@@ -29,6 +29,11 @@ RotarySpec scaled(Scaling scaling) {
   return spec;
 }
 
+constexpr Llama3Scaling llama3{.factor = 8,
+                               .low_freq_factor = 1,
+                               .high_freq_factor = 4,
+                               .original_context_tokens = trained_tokens};
+
 LongRopeScaling longrope() {
   constexpr std::size_t pairs = usual_head_dim / 2;
   return {.short_factor = std::vector<double>(pairs, 1.0),
@@ -51,15 +56,11 @@ Number changed_keys(std::string_view name, const Scaling& scaling, Range expecte
 }
 
 Evidence keys_when_appending(Setting setting, std::vector<Number> numbers) {
-  const bool stable =
-      holds_for(setting, numbers, [](const Number& number) { return number.value == 0; });
-  return {.computed =
-              "share of the elements of 256 rotated keys that change when the context grows "
-              "from 4096 to 8192 tokens (128 features, seed 6)",
-          .relation = "none changes",
-          .setting = setting,
-          .holds = stable,
-          .numbers = std::move(numbers)};
+  return judged(
+      setting,
+      "share of the elements of 256 rotated keys that change when the context grows from 4096 to "
+      "8192 tokens (128 features, seed 6)",
+      "none changes", std::move(numbers), [](const Number& number) { return number.value == 0; });
 }
 
 std::vector<Evidence> cache_stable() {
@@ -70,12 +71,7 @@ std::vector<Evidence> cache_stable() {
            changed_keys("linear", LinearScaling{.factor = 4}, exactly(0)),
            changed_keys("yarn", YarnScaling{.factor = 4, .original_context_tokens = trained_tokens},
                         exactly(0)),
-           changed_keys("llama3",
-                        Llama3Scaling{.factor = 8,
-                                      .low_freq_factor = 1,
-                                      .high_freq_factor = 4,
-                                      .original_context_tokens = trained_tokens},
-                        exactly(0))}),
+           changed_keys("llama3", llama3, exactly(0))}),
       // Pair 0 of dynamic NTK and position 0 of both stay.
       keys_when_appending(
           Setting::unmet,
@@ -120,8 +116,8 @@ double error_of_float_angles(std::int64_t place) {
                                                      {.tensors = DType::f32})));
     return std::vector<double>(turned_values.begin(), turned_values.end());
   };
-  const std::vector<double> exact = scores_at(distance, frequencies_of(rope(usual_head_dim)),
-                                              {q.begin(), q.end()}, {k.begin(), k.end()});
+  const std::vector<double> exact =
+      scores_at(distance, plain_frequencies(), {q.begin(), q.end()}, {k.begin(), k.end()});
   const std::vector<double> q_turned = turned(q, place + distance);
   const std::vector<double> k_turned = turned(k, place);
   double largest = 0;
@@ -148,8 +144,8 @@ std::array<double, 2> weights_at_one_distance() {
   };
   copy_token(q, places[0], places[1]);
   copy_token(k, places[0] - distance, places[1] - distance);
-  const Rotations rotations = value_or_fail(make_rotations(
-      frequencies_of(rope(usual_head_dim)), ConsecutivePositions{.first = 0, .tokens = tokens}));
+  const Rotations rotations = value_or_fail(
+      make_rotations(plain_frequencies(), ConsecutivePositions{.first = 0, .tokens = tokens}));
   q = rotated(std::move(q), rotations);
   k = rotated(std::move(k), rotations);
 
@@ -179,7 +175,7 @@ std::array<double, 2> weights_at_one_distance() {
 
 std::vector<Evidence> same_distance() {
   constexpr std::array<std::int64_t, 5> places = {1, 4096, 131072, 1 << 20, std::int64_t{1} << 31};
-  const double spread = score_spread(frequencies_of(rope(usual_head_dim)), places);
+  const double spread = score_spread(plain_frequencies(), places);
   // Errors of both vectors, of both components of each pair.
   const double bound = 2 * std::numbers::sqrt2 * 0x1p-53 *
                        rotate_f64_error_bound(Direction::forward, 1, (std::int64_t{1} << 31) + 100);
@@ -187,26 +183,21 @@ std::vector<Evidence> same_distance() {
   const double at_1m = error_of_float_angles(1 << 20);
   const auto [early, late] = weights_at_one_distance();
   return {
-      {.computed = "random q and k of 128 features, |q||k| = 1, 100 tokens apart at 0, 1, 4096, "
-                   "131072, 2^20 and 2^31, in double (seed 7)",
-       .relation = "the scores are equal within what double rounds",
-       .setting = Setting::met,
-       .holds = spread <= bound,
-       .numbers = {{"largest difference", spread, {0, bound}}}},
-      {.computed = "200 random q and k 100 tokens apart, scores / sqrt(d), with the float32 "
-                   "angles of Transformers (seed 8): difference from the exact score",
-       .relation = "the scores are equal within 1e-4",
-       .setting = Setting::unmet,
-       .holds = at_131k <= 1e-4,
-       .numbers = {{"at 131,072 tokens", at_131k, {1e-3, 5e-3}},
-                   {"at 1,048,576 tokens", at_1m, {8e-3, 4e-2}}}},
-      {.computed = "attention weights of the same q and k 7 tokens apart, as 16th and as 256th "
-                   "token (seed 9)",
-       .relation = "the weights are equal within 1 %",
-       .setting = Setting::unmet,
-       .holds = std::abs(late / early - 1) <= 0.01,
-       .numbers = {{"weight, 16th token", early, {0, 1}},
-                   {"weight of the 256th / of the 16th", late / early, {0, 0.5}}}}};
+      as_claimed("random q and k of 128 features, |q||k| = 1, 100 tokens apart at 0, 1, 4096, "
+                 "131072, 2^20 "
+                 "and 2^31, in double (seed 7)",
+                 "the scores are equal within what double rounds", spread <= bound,
+                 {{"largest difference", spread, {0, bound}}}),
+      beyond("200 random q and k 100 tokens apart, scores / sqrt(d), with the float32 angles of "
+             "Transformers (seed 8): difference from the exact score",
+             "the scores are equal within 1e-4", at_131k <= 1e-4,
+             {{"at 131,072 tokens", at_131k, {1e-3, 5e-3}},
+              {"at 1,048,576 tokens", at_1m, {8e-3, 4e-2}}}),
+      beyond("attention weights of the same q and k 7 tokens apart, as 16th and as 256th token "
+             "(seed 9)",
+             "the weights are equal within 1 %", std::abs(late / early - 1) <= 0.01,
+             {{"weight, 16th token", early, {0, 1}},
+              {"weight of the 256th / of the 16th", late / early, {0, 0.5}}})};
 }
 
 double norm_ratio(const Rotations& rotations) {
@@ -222,19 +213,15 @@ Number norm_under(std::string_view name, const Scaling& scaling, Range expected)
 
 Evidence norms(Setting setting, std::vector<Number> numbers) {
   constexpr double rounding = 1e-14;  // of a sum of 128 squares: 64 * 2^-53
-  const bool kept = holds_for(setting, numbers, [](const Number& number) {
-    return std::abs(number.value - 1) <= rounding;
-  });
-  return {.computed =
-              "length of a vector of 128 features after rotating it to position 5000, "
-              "divided by its length before, in double (seed 10)",
-          .relation = "1 within 1e-14",
-          .setting = setting,
-          .holds = kept,
-          .numbers = std::move(numbers)};
+  return judged(
+      setting,
+      "length of a vector of 128 features after rotating it to position 5000, divided by its "
+      "length before, in double (seed 10)",
+      "1 within 1e-14", std::move(numbers),
+      [](const Number& number) { return std::abs(number.value - 1) <= rounding; });
 }
 
-std::vector<Evidence> norm() {
+std::vector<Evidence> kept_norm() {
   const Range one = about(1, 1e-14);
   RotarySpec xpos = rope(usual_head_dim);
   xpos.xpos = Xpos{};
@@ -244,12 +231,7 @@ std::vector<Evidence> norm() {
   const double yarn = 0.1 * std::log(16.0) + 1;  // 1.2773
   return {norms(Setting::met, {norm_under("no scaling", NoScaling{}, one),
                                norm_under("linear", LinearScaling{.factor = 4}, one),
-                               norm_under("llama3",
-                                          Llama3Scaling{.factor = 8,
-                                                        .low_freq_factor = 1,
-                                                        .high_freq_factor = 4,
-                                                        .original_context_tokens = trained_tokens},
-                                          one)}),
+                               norm_under("llama3", llama3, one)}),
           norms(Setting::unmet,
                 {norm_under("yarn, factor 16",
                             YarnScaling{.factor = 16, .original_context_tokens = trained_tokens},
@@ -260,31 +242,25 @@ std::vector<Evidence> norm() {
 }  // namespace
 
 std::vector<Claim> rotary_claims() {
+  using enum Verdict;
   return {
-      {.number = 6,
-       .name = "cache-stable",
-       .statement = "rotated keys of earlier tokens stay as they are when tokens are appended",
-       .verdict = Verdict::holds_only_if,
-       .condition = "frequencies do not follow the length of the context; those of dynamic NTK and "
-                    "of LongRoPE's switch do, and turn a cache stale (shift() turns it on)",
-       .examine = cache_stable,
-       .published = {{"keys are to be cached before rotary embedding where frequencies change",
-                      "Peng et al. 2023, YaRN, arXiv 2309.00071"}}},
-      {.number = 7,
-       .name = "same-distance",
-       .statement = "two tokens have the same dot product wherever they stand at one distance",
-       .verdict = Verdict::holds_only_if,
-       .condition = "it is the score of the same q and k with exact angles; float32 angles drift "
-                    "with the position, and softmax divides by all other keys",
-       .examine = same_distance},
-      {.number = 8,
-       .name = "norm",
-       .statement = "rotary embedding keeps the length of q and k",
-       .verdict = Verdict::holds_only_if,
-       .condition =
-           "there is no attention factor (YaRN, LongRoPE) and no xPos, which multiply what "
-           "they turn",
-       .examine = norm},
+      {6,
+       "cache-stable",
+       "rotated keys of earlier tokens stay as they are when tokens are appended",
+       holds_only_if,
+       "frequencies do not follow the length of the context; those of dynamic NTK and of "
+       "LongRoPE's switch do, and turn a cache stale (shift() turns it on)",
+       cache_stable,
+       {{"keys are to be cached before rotary embedding where frequencies change",
+         "Peng et al. 2023, YaRN, arXiv 2309.00071"}}},
+      {7, "same-distance",
+       "two tokens have the same dot product wherever they stand at one distance", holds_only_if,
+       "it is the score of the same q and k with exact angles; float32 angles drift with the "
+       "position, and softmax divides by all other keys",
+       same_distance},
+      {8, "norm", "rotary embedding keeps the length of q and k", holds_only_if,
+       "there is no attention factor (YaRN, LongRoPE) and no xPos, which multiply what they turn",
+       kept_norm},
   };
 }
 

@@ -37,7 +37,7 @@ std::vector<double> random_means() {
   Random random(11);
   const std::vector<double> q = random.normals(samples * usual_head_dim);
   const std::vector<double> k = random.normals(samples * usual_head_dim);
-  const Frequencies frequencies = frequencies_of(rope(usual_head_dim));
+  const Frequencies frequencies = plain_frequencies();
   std::vector<double> means;
   for (std::int64_t distance = 1; distance < 1024; distance *= 2)
     means.push_back(mean(scores_at(distance, frequencies, q, k)) /
@@ -64,23 +64,22 @@ double decay_bound(const Frequencies& frequencies, std::int64_t distance) {
 
 Evidence bound_of_roformer(const Frequencies& frequencies) {
   const auto bound = [&](std::int64_t distance) { return decay_bound(frequencies, distance); };
-  return {.computed = "RoFormer's bound B(r), 128 features, base 10000 (its figure 2)",
-          .relation = "an upper bound, which rises as well as falls and does not go to 0",
-          .setting = Setting::aside,
-          .holds = bound(51) > bound(50) && bound(246) > bound(236),
-          .numbers = {{"B(0)", bound(0), about(32.5, 1e-9)},
-                      {"B(8)", bound(8), about(19.8174, 5e-5)},
-                      {"B(50)", bound(50), about(12.6295, 5e-5)},
-                      {"B(51)", bound(51), about(13.2176, 5e-5)},
-                      {"B(100)", bound(100), about(10.2273, 5e-5)},
-                      {"B(236)", bound(236), about(6.4150, 5e-5)},
-                      {"B(246)", bound(246), about(9.7635, 5e-5)},
-                      {"B(256)", bound(256), about(6.5431, 5e-5)},
-                      {"B(200,000)", bound(200000), about(6.17, 5e-3)}}};
+  return aside("RoFormer's bound B(r), 128 features, base 10000 (its figure 2)",
+               "an upper bound, which rises as well as falls and does not go to 0",
+               bound(51) > bound(50) && bound(246) > bound(236),
+               {{"B(0)", bound(0), about(32.5, 1e-9)},
+                {"B(8)", bound(8), about(19.8174, 5e-5)},
+                {"B(50)", bound(50), about(12.6295, 5e-5)},
+                {"B(51)", bound(51), about(13.2176, 5e-5)},
+                {"B(100)", bound(100), about(10.2273, 5e-5)},
+                {"B(236)", bound(236), about(6.4150, 5e-5)},
+                {"B(246)", bound(246), about(9.7635, 5e-5)},
+                {"B(256)", bound(256), about(6.5431, 5e-5)},
+                {"B(200,000)", bound(200000), about(6.17, 5e-3)}});
 }
 
 std::vector<Evidence> decay() {
-  const Frequencies frequencies = frequencies_of(rope(usual_head_dim));
+  const Frequencies frequencies = plain_frequencies();
   const std::vector<double> aligned = similarity(frequencies, 1024);
   const std::vector<double> trend = octave_means(aligned);
   const std::vector<double> random = random_means();
@@ -91,31 +90,22 @@ std::vector<Evidence> decay() {
   const auto peak = static_cast<double>(std::ranges::max_element(ahead) - ahead.begin());
   const std::string octaves =
       "means over distances of 1, 2 to 3, 4 to 7, ..., 512 to 1023 fall each time";
-  return {{.computed = "q = k, all pairs of equal length, 128 features: cosine of the two",
-           .relation = octaves,
-           .setting = Setting::met,
-           .holds = falls(trend),
-           .numbers = {{"mean at 2 to 3", trend[1], about(0.856, 5e-4)},
-                       {"mean at 32 to 63", trend[5], about(0.5106, 5e-4)},
-                       {"mean at 256 to 511", trend[8], about(0.2864, 5e-4)}}},
-          {.computed = "the same, each distance by itself, up to 1000",
-           .relation = "the cosine falls with every token",
-           .setting = Setting::unmet,
-           .holds = falls(aligned),
-           .numbers = {{"largest rise", largest_rise(std::span(aligned).first(1001)),
-                        about(0.2544, 5e-4)}}},
-          {.computed = "1000 random q and k, scores / sqrt(d) of deviation 1 (seed 11)",
-           .relation = "means at 1, 2, 4, ..., 512 tokens fall each time",
-           .setting = Setting::unmet,
-           .holds = falls(random),
-           .numbers = {{"mean at 1", random.front(), about(0, 0.13)},
-                       {"mean at 512", random.back(), about(0, 0.13)}}},
-          {.computed = "a k that is q turned on by 100 tokens",
-           .relation = octaves,
-           .setting = Setting::unmet,
-           .holds = falls(octave_means(ahead)),
-           .numbers = {{"distance of the highest score", peak, exactly(100)}}},
-          bound_of_roformer(frequencies)};
+  return {
+      as_claimed("q = k, all pairs of equal length, 128 features: cosine of the two", octaves,
+                 falls(trend),
+                 {{"mean at 2 to 3", trend[1], about(0.856, 5e-4)},
+                  {"mean at 32 to 63", trend[5], about(0.5106, 5e-4)},
+                  {"mean at 256 to 511", trend[8], about(0.2864, 5e-4)}}),
+      beyond("the same, each distance by itself, up to 1000", "the cosine falls with every token",
+             falls(aligned),
+             {{"largest rise", largest_rise(std::span(aligned).first(1001)), about(0.2544, 5e-4)}}),
+      beyond("1000 random q and k, scores / sqrt(d) of deviation 1 (seed 11)",
+             "means at 1, 2, 4, ..., 512 tokens fall each time", falls(random),
+             {{"mean at 1", random.front(), about(0, 0.13)},
+              {"mean at 512", random.back(), about(0, 0.13)}}),
+      beyond("a k that is q turned on by 100 tokens", octaves, falls(octave_means(ahead)),
+             {{"distance of the highest score", peak, exactly(100)}}),
+      bound_of_roformer(frequencies)};
 }
 
 // Independent normal q and k.
@@ -127,7 +117,7 @@ struct RandomPairs {
 
 RandomPairs random_pairs(std::int64_t head_dim, std::int64_t samples) {
   Random random(12);
-  RandomPairs pairs{.frequencies = frequencies_of(rope(head_dim)), .q = {}, .k = {}};
+  RandomPairs pairs{.frequencies = plain_frequencies(head_dim), .q = {}, .k = {}};
   pairs.q = random.normals(samples * head_dim);
   pairs.k = random.normals(samples * head_dim);
   return pairs;
@@ -161,14 +151,11 @@ double expected_share_of_negative(std::int64_t distance, const Frequencies& freq
   return 0.5 + std::asin(std::sqrt((1 - correlation) / 2)) / std::numbers::pi;
 }
 
-Evidence closer_in(std::string computed, std::vector<Number> shares) {
+Evidence closer_in(std::string computed, const std::vector<Number>& shares) {
   constexpr double hardly_ever = 0.1;
   const auto seldom = [](const Number& share) { return share.value < hardly_ever; };
-  return {.computed = std::move(computed),
-          .relation = "fewer than 1 in 10, in some of these",
-          .setting = Setting::met,
-          .holds = std::ranges::any_of(shares, seldom),
-          .numbers = std::move(shares)};
+  return as_claimed(std::move(computed), "fewer than 1 in 10, in some of these",
+                    std::ranges::any_of(shares, seldom), shares);
 }
 
 std::vector<Evidence> high_dimension() {
@@ -196,27 +183,24 @@ std::vector<Evidence> high_dimension() {
 }  // namespace
 
 std::vector<Claim> similarity_claims() {
+  using enum Verdict;
   return {
-      {.number = 9,
-       .name = "decay",
-       .statement = "nearby tokens get higher weights: attention falls with the distance",
-       .verdict = Verdict::holds_only_if,
-       .condition =
-           "q and k point the same way, and as a trend over wide ranges: of random q and k "
-           "the mean is 0 at every distance, and for any distance some k scores highest",
-       .examine = decay,
-       .published = {{"for any query and any distance there is a key whose score is highest there; "
-                      "of normal q and k the expected score is 0 at every distance",
-                      "Barbero et al. 2024, arXiv 2410.06205, propositions 3.1 and 3.2"},
-                     {"the bound and its figure", "Su et al. 2021, arXiv 2104.09864, 3.4.3"}}},
-      {.number = 10,
-       .name = "high-dimension",
-       .statement = "in high dimension a rotation hardly ever brings two vectors closer",
-       .verdict = Verdict::fails,
-       .condition = "it brings half of all pairs closer in any dimension, since each pair of "
-                    "features turns in a plane of its own, and more than half of those that began "
-                    "far apart",
-       .examine = high_dimension},
+      {9,
+       "decay",
+       "nearby tokens get higher weights: attention falls with the distance",
+       holds_only_if,
+       "q and k point the same way, and as a trend over wide ranges: of random q and k the mean is "
+       "0 at every distance, and for any distance some k scores highest",
+       decay,
+       {{"for any query and any distance there is a key whose score is highest there; of normal q "
+         "and k the expected score is 0 at every distance",
+         "Barbero et al. 2024, arXiv 2410.06205, propositions 3.1 and 3.2"},
+        {"the bound and its figure", "Su et al. 2021, arXiv 2104.09864, 3.4.3"}}},
+      {10, "high-dimension", "in high dimension a rotation hardly ever brings two vectors closer",
+       fails,
+       "it brings half of all pairs closer in any dimension, since each pair of features turns in "
+       "a plane of its own, and more than half of those that began far apart",
+       high_dimension},
   };
 }
 

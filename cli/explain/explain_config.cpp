@@ -18,6 +18,7 @@
 #include "cli/printable.hpp"
 #include "cli/utf8.hpp"
 #include "cli/warning.hpp"
+#include "cli/wrapped.hpp"
 #include "rotary/families.hpp"
 
 namespace rotary::cli::explain {
@@ -78,35 +79,19 @@ Explanation explanation_of(const std::string& path_or_card, const ResolveOptions
   return explanation;
 }
 
-// Broken between words, each line indented by so much.
-std::string wrapped(std::string_view text, std::size_t indent) {
-  constexpr std::size_t width = 92;
-  std::string lines(indent, ' ');
-  std::size_t column = indent;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-    if (column > indent && column + 1 + word.size() > width) {
-      lines += '\n';
-      lines.append(indent, ' ');
-      column = indent;
-    }
-    if (column > indent) lines += ' ';
-    column += word.size() + (column > indent ? 1 : 0);
-    lines += word;
-  }
-  return lines + "\n";
+std::string lines_of(std::string_view text, std::size_t indent) {
+  return wrapped(text, indent, 92);
 }
 
 std::string effects_text(const ConfigKey& key) {
   std::string text;
   for (const auto& [change, results, is_sentence] : effects_of(key)) {
     if (is_sentence) {
-      text += wrapped(fmt::format("{}: {}", change, printable(results.front())), 6);
+      text += lines_of(fmt::format("{}: {}", change, printable(results.front())), 6);
       continue;
     }
     text += fmt::format("      {}:\n", change);
-    for (const std::string& result : results) text += wrapped(result, 10);
+    for (const std::string& result : results) text += lines_of(result, 10);
   }
   return text;
 }
@@ -115,9 +100,9 @@ std::string key_text(const ConfigKey& key) {
   std::string text =
       fmt::format("  {} = {}\n", printable(key.path), printable(value_text(key.value, 48, "...")));
   if (const std::string meaning = meaning_of(key.path); !meaning.empty()) {
-    text += wrapped(meaning, 6);
+    text += lines_of(meaning, 6);
   }
-  for (const std::string& warning : key.warnings) text += wrapped(printable(warning), 6);
+  for (const std::string& warning : key.warnings) text += lines_of(printable(warning), 6);
   return text + effects_text(key);
 }
 
@@ -136,19 +121,19 @@ std::string keys_text(const Explanation& explanation, KeyUse use) {
       text += key_text(key);
     }
   }
-  if (!unread.empty()) text = wrapped(fmt::format("{}", fmt::join(unread, ", ")), 2);
+  if (!unread.empty()) text = lines_of(fmt::format("{}", fmt::join(unread, ", ")), 2);
   return section(words_of(use).title, text);
 }
 
 std::string assumed_text(const Explanation& explanation) {
   std::string text;
-  for (const Fact& fact : explanation.assumed) text += wrapped(fact_text(fact), 2);
+  for (const Fact& fact : explanation.assumed) text += lines_of(fact_text(fact), 2);
   if (explanation.model.rotary.empty() || !explanation.family) return text;
   const FamilyInfo& family = *explanation.family;
   std::string source = fmt::format("of the family {}", family.model_type);
   if (!family.source.empty()) source += fmt::format(", transformers/models/{}", family.source);
   if (!family.note.empty()) source += fmt::format(": {}", family.note);
-  return text + wrapped(source, 2);
+  return text + lines_of(source, 2);
 }
 
 std::string text_of(const Explanation& explanation) {

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -91,7 +92,7 @@ Library library_of(const Numbers& numbers, const FormInput& input, const Vector&
                   .is_bounded = numbers.frequencies.numerics == Numerics::exact};
   double longest = 0;
   for (const Pair& pair : input.pairs) {
-    const double length = norm({right[pair.first_result], right[pair.second_result]});
+    const double length = std::hypot(right[pair.first_result], right[pair.second_result]);
     library.is_bounded &= length == 0 || (length >= 0x1p-100 && length <= 0x1p100);
     longest = std::max(longest, length);
   }

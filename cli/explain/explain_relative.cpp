@@ -46,13 +46,16 @@ struct Relative {
 };
 
 Score score_at(const Numbers& numbers, std::int64_t query_position, std::int64_t key_position) {
-  const auto q = rotated_by_library(numbers.query, numbers.frequencies, query_position);
-  const auto k = rotated_by_library(numbers.key, numbers.frequencies, key_position);
+  const auto by_library = [&](const Vector& x, std::int64_t position) {
+    const std::vector<float> head = rotated_by_library(x, numbers.frequencies, position);
+    return Vector(head.begin(), head.end());
+  };
   return {.query_position = query_position,
           .key_position = key_position,
           .exact = dot(numbers.turned(numbers.query, query_position),
                        numbers.turned(numbers.key, key_position)),
-          .of_library = dot({q.begin(), q.end()}, {k.begin(), k.end()})};
+          .of_library = dot(by_library(numbers.query, query_position),
+                            by_library(numbers.key, key_position))};
 }
 
 Relative relative_of(const Numbers& numbers) {

@@ -5,10 +5,9 @@
 #include <cmath>
 #include <complex>
 #include <numbers>
-#include <numeric>
+#include <utility>
 
 #include "cli/failure.hpp"
-#include "rotary/rotate.hpp"
 #include "rotary/rotations.hpp"
 
 namespace rotary::cli::explain {
@@ -55,15 +54,9 @@ std::vector<float> rotated_by_library(const Vector& x, const Frequencies& freque
   if (frequencies.numerics == Numerics::transformers) options.tensors = DType::f32;
   const Rotations rotations = value_or_fail(
       make_rotations(frequencies, ConsecutivePositions{.first = position, .tokens = 1}, options));
-  std::vector<float> result;
-  for (const double value : x) result.push_back(static_cast<float>(value));
-  const Extents extents{.tokens = 1, .heads = 1, .features = static_cast<std::int64_t>(x.size())};
-  const HeadsView view{.data = result.data(),
-                       .dtype = DType::f32,
-                       .extents = extents,
-                       .strides = strides_bthd(extents)};
-  ok_or_fail(rotate(view, view, rotations));
-  return result;
+  std::vector<float> head;
+  for (const double value : x) head.push_back(static_cast<float>(value));
+  return rotated(std::move(head), rotations);
 }
 
 Vector window_of(const Vector& head, const HeadWindow& window) {
@@ -74,18 +67,6 @@ Vector window_of(const Vector& head, const HeadWindow& window) {
 Vector with_window(Vector head, const Vector& inner, const HeadWindow& window) {
   std::ranges::copy(inner, head.begin() + window.first_feature);
   return head;
-}
-
-double dot(const Vector& a, const Vector& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
-double norm(const Vector& a) { return std::sqrt(dot(a, a)); }
-
-double largest_difference(const Vector& a, const Vector& b) {
-  double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
-  return largest;
 }
 
 std::vector<std::size_t> order_of_half(std::size_t features) {

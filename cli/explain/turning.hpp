@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "cli/vectors.hpp"
 #include "rotary/frequencies.hpp"
 
 namespace rotary::cli::explain {
@@ -38,10 +39,6 @@ struct Pair {
 // The features of the window, and the head with them in place of its own.
 [[nodiscard]] Vector window_of(const Vector& head, const HeadWindow& window);
 [[nodiscard]] Vector with_window(Vector head, const Vector& inner, const HeadWindow& window);
-
-[[nodiscard]] double dot(const Vector& a, const Vector& b);
-[[nodiscard]] double norm(const Vector& a);
-[[nodiscard]] double largest_difference(const Vector& a, const Vector& b);
 
 // For features (0, 2, 4, ..., 1, 3, 5, ...): interleaved pairs in the order of half.
 [[nodiscard]] std::vector<std::size_t> order_of_half(std::size_t features);

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/claims/claim.hpp"
 #include "cli/claims/report.hpp"
 #include "cli/failure.hpp"
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic of vectors that several commands check the library with.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "rotary/rotate.hpp"
+#include "rotary/rotations.hpp"
+
+namespace rotary::cli {
+
+[[nodiscard]] inline double dot(std::span<const double> a, std::span<const double> b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+[[nodiscard]] inline double norm(std::span<const double> a) { return std::sqrt(dot(a, a)); }
+
+[[nodiscard]] inline double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// Between elements at one index.
+template <class Real>
+[[nodiscard]] double largest_difference(const std::vector<Real>& a, const std::vector<Real>& b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  }
+  return largest;
+}
+
+// rotate() of [tokens][heads][head_dim], as many heads as there are values for. Real is that of the
+// rows.
+template <class Real>
+[[nodiscard]] std::vector<Real> rotated(std::vector<Real> values, const Rotations& rotations) {
+  const std::int64_t head_dim = rotations.window().head_dim;
+  const auto count = static_cast<std::int64_t>(values.size());
+  const Extents extents{.tokens = rotations.tokens(),
+                        .heads = count / (rotations.tokens() * head_dim),
+                        .features = head_dim};
+  const HeadsView view{.data = values.data(),
+                       .dtype = std::is_same_v<Real, double> ? DType::f64 : DType::f32,
+                       .extents = extents,
+                       .strides = strides_bthd(extents)};
+  ok_or_fail(rotate(view, view, rotations));
+  return values;
+}
+
+}  // namespace rotary::cli
