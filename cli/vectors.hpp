@@ -36,19 +36,26 @@ template <class Real>
   return largest;
 }
 
+// Heads without gaps, of double or float; constant where Real is.
+template <class Real>
+[[nodiscard]] auto heads_view(Real* data, const Extents& extents) {
+  using View = std::conditional_t<std::is_const_v<Real>, ConstHeadsView, HeadsView>;
+  return View{.data = data,
+              .dtype = sizeof(Real) == sizeof(double) ? DType::f64 : DType::f32,
+              .extents = extents,
+              .strides = strides_bthd(extents)};
+}
+
 // rotate() of [tokens][heads][head_dim], as many heads as there are values for. Real is that of the
 // rows.
 template <class Real>
 [[nodiscard]] std::vector<Real> rotated(std::vector<Real> values, const Rotations& rotations) {
   const std::int64_t head_dim = rotations.window().head_dim;
   const auto count = static_cast<std::int64_t>(values.size());
-  const Extents extents{.tokens = rotations.tokens(),
-                        .heads = count / (rotations.tokens() * head_dim),
-                        .features = head_dim};
-  const HeadsView view{.data = values.data(),
-                       .dtype = std::is_same_v<Real, double> ? DType::f64 : DType::f32,
-                       .extents = extents,
-                       .strides = strides_bthd(extents)};
+  const HeadsView view =
+      heads_view(values.data(), {.tokens = rotations.tokens(),
+                                 .heads = count / (rotations.tokens() * head_dim),
+                                 .features = head_dim});
   ok_or_fail(rotate(view, view, rotations));
   return values;
 }

@@ -93,6 +93,9 @@ struct Published {
   std::string_view source;
 };
 
+using Publications = std::vector<Published>;
+using Experiments = std::vector<std::string_view>;
+
 struct Claim {
   int number;                  // from 1
   std::string_view name;       // short, for the command line
@@ -100,8 +103,8 @@ struct Claim {
   Verdict verdict;             // expected
   std::string_view condition;  // one sentence: only if what, or why not, or who decides it
   std::vector<Evidence> (*examine)();
-  std::vector<Published> published = {};
-  std::vector<std::string_view> experiments = {};  // of rotary-lab, by name, that try it
+  Publications published = {};
+  Experiments experiments = {};  // of rotary-lab, by name, that try it
 };
 
 // The verdict of the evidence; absent where it holds in some settings and fails in others without

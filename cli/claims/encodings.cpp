@@ -221,9 +221,8 @@ double differing_from_distances(const RelativeBias& bias, std::int64_t tokens) {
   return count;
 }
 
-ConstHeadsView heads_view(const void* data, std::int64_t tokens) {
-  const Extents extents{.tokens = tokens, .heads = heads, .features = usual_head_dim};
-  return {.data = data, .dtype = DType::f32, .extents = extents, .strides = strides_bthd(extents)};
+constexpr Extents usual_heads(std::int64_t tokens) {
+  return {.tokens = tokens, .heads = heads, .features = usual_head_dim};
 }
 
 // Of what fill_bias() would be given for all pairs in float32.
@@ -236,7 +235,7 @@ double tensor_bytes_per_score(std::int64_t tokens) {
 // What the bias adds to the memory of attend(), for each score of a head.
 double extra_bytes_per_score(const RelativeBias& bias, std::int64_t tokens) {
   constexpr float nothing = 0;  // attend_bytes reads no element
-  const ConstHeadsView view = heads_view(&nothing, tokens);
+  const ConstHeadsView view = heads_view(&nothing, usual_heads(tokens));
   AttendOptions options{.scale = 1, .mask = {.order = AttentionOrder::causal}};
   const auto without = value_or_fail(attend_bytes(view, view, view, options));
   options.encoding.bias = &bias;
@@ -270,9 +269,8 @@ std::vector<float> attended_with_alibi(const std::vector<float>& qkv, std::int64
   const RelativeBias alibi = Alibi{.heads = heads};
   std::vector<float> out(static_cast<std::size_t>(tokens * heads * usual_head_dim));
   const std::size_t third = qkv.size() / 3;
-  const ConstHeadsView q = heads_view(qkv.data(), tokens);
-  ok_or_fail(attend({out.data(), q.dtype, q.extents, q.strides}, q, heads_view(&qkv[third], tokens),
-                    heads_view(&qkv[2 * third], tokens),
+  const auto view = [&](auto* data) { return heads_view(data, usual_heads(tokens)); };
+  ok_or_fail(attend(view(out.data()), view(&qkv[0]), view(&qkv[third]), view(&qkv[2 * third]),
                     {.scale = 1 / std::sqrt(static_cast<double>(usual_head_dim)),
                      .mask = {.order = AttentionOrder::causal},
                      .encoding = {.bias = &alibi}}));
@@ -315,19 +313,18 @@ std::vector<Evidence> relative_breaks_cache() {
 std::vector<Claim> encoding_claims() {
   using enum Verdict;
   return {
-      {1,
-       "learned-like-sinusoidal",
-       "a learned position table and the sinusoidal one do equally well",
-       needs_training,
+      {1, "learned-like-sinusoidal",
+       "a learned position table and the sinusoidal one do equally well", needs_training,
        "rotary-lab trains both; what was published agrees up to the trained length, and beyond it "
        "a learned table has no rows",
        learned_like_sinusoidal,
-       {{"English-German translation: BLEU 25.7 learned, 25.8 sinusoidal",
-         "Vaswani et al. 2017, arXiv 1706.03762, table 3, row E"},
-        {"perplexity on the Pile: 22.04 learned and 21.49 sinusoidal of 125 million parameters, "
-         "13.05 and 12.93 of 1.3 billion",
-         "Haviv et al. 2022, arXiv 2203.16634"}},
-       {"e1-causal-lm", "e2-masked-lm"}},
+       Publications{
+           {"English-German translation: BLEU 25.7 learned, 25.8 sinusoidal",
+            "Vaswani et al. 2017, arXiv 1706.03762, table 3, row E"},
+           {"perplexity on the Pile: 22.04 learned and 21.49 sinusoidal of 125 million parameters, "
+            "13.05 and 12.93 of 1.3 billion",
+            "Haviv et al. 2022, arXiv 2203.16634"}},
+       Experiments{"e1-causal-lm", "e2-masked-lm"}},
       {2, "independent-positions",
        "positions of an absolute table have nothing to do with one another", holds_only_if,
        "the table is learned and training has not begun; sinusoidal rows of near positions are "
@@ -337,29 +334,26 @@ std::vector<Claim> encoding_claims() {
        "positions go on for many times the longest wavelength, 60,611 tokens of 512 features; "
        "within a model's reach the cosines have not turned yet",
        centred},
-      {3,
-       "t5-any-length",
-       "T5's relative bias extends to sequences of any length",
-       holds_only_if,
+      {3, "t5-any-length", "T5's relative bias extends to sequences of any length", holds_only_if,
        "distances stay below 113 (91 on either side in an encoder): all farther ones share one "
        "bucket; whether a model needs more, training decides",
        t5_any_length,
-       {{"perplexity of a model trained on 512 tokens: 19.65 at 512, 18.77 at 1112 (the best), "
-         "61.4 at 11512",
-         "Press et al. 2022, arXiv 2108.12409"}},
-       {"e1-causal-lm"}},
-      {4,
-       "t5-slow",
-       "T5's bias makes attention slow on long sequences",
-       holds_only_if,
+       Publications{
+           {"perplexity of a model trained on 512 tokens: 19.65 at 512, 18.77 at 1112 (the best), "
+            "61.4 at 11512",
+            "Press et al. 2022, arXiv 2108.12409"}},
+       Experiments{"e1-causal-lm"}},
+      {4, "t5-slow", "T5's bias makes attention slow on long sequences", holds_only_if,
        "an implementation forms the bias of every pair of tokens; by distance, inside attention, "
        "it costs next to nothing (`rotary bench attention` times it)",
        t5_slow,
-       {{"words per second in training on 3072 tokens: T5 4.3k, sinusoidal 15.3k, rotary 11.5k",
-         "Press et al. 2022, arXiv 2108.12409, table 1"},
-        {"time beside no encoding at 4096 tokens: 1.68 in eager PyTorch, buckets and embedding in "
-         "each call; 0.99 inside attend()",
-         "docs/performance.md"}}},
+       Publications{
+           {"words per second in training on 3072 tokens: T5 4.3k, sinusoidal 15.3k, rotary 11.5k",
+            "Press et al. 2022, arXiv 2108.12409, table 1"},
+           {"time beside no encoding at 4096 tokens: 1.68 in eager PyTorch, buckets and embedding "
+            "in "
+            "each call; 0.99 inside attend()",
+            "docs/performance.md"}}},
       {5, "relative-breaks-cache",
        "relative encodings change earlier tokens with each token that is appended, so they do not "
        "go with a KV cache",

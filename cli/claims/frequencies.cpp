@@ -212,33 +212,34 @@ std::vector<Claim> frequency_claims() {
        "the frequencies follow from head_dim and base; LongRoPE's lists are searched on data, and "
        "nothing says that a model needs no training to read positions",
        no_parameters},
-      {15,
-       "larger-base",
+      {15, "larger-base",
        "a larger base, or local attention, keeps similarity from dying out and rising again",
        holds_only_if,
        "the base grows with the context, or windows end before the first zero: of 128 features 1e4 "
        "serves 1,707 tokens and 5e5 18,438; bumps stay, and quality needs training",
        larger_base,
-       {{"the base has to grow as 0.0424 L^1.628 with the context L",
-         "Men et al. 2024, arXiv 2405.14591"}}},
-      {16,
-       "any-length",
+       Publications{{"the base has to grow as 0.0424 L^1.628 with the context L",
+                     "Men et al. 2024, arXiv 2405.14591"}}},
+      {16, "any-length",
        "rotary embedding is a closed form, so it extends to much longer sequences without any "
        "issues",
        fails,
        "the formula has no end, but slow pairs come to angles that training never showed, float32 "
        "angles lose digits, and published models break down",
        any_length,
-       {{"LLaMA 7B, trained on 2048 tokens: perplexity 7.20, above 1000 at 4096",
-         "Chen et al. 2023, arXiv 2306.15595, table 1"},
-        {"Llama 2 13B, trained on 4096: loss 1.4967, 8.8615 at 8192", "Su 2023, bojone/rerope"},
-        {"a code model of 1.3 billion trained on 1024: perplexity 2.146, 2.749 at 1200, 251.7 at "
-         "1400",
-         "Kazemnejad et al. 2023, arXiv 2305.19466, table 3"},
-        {"WikiText-103, trained on 512: perplexity 20.07, 21.37 at 1012, 31.58 at 2512, 79.25 at "
-         "15512",
-         "Press et al. 2022, arXiv 2108.12409, table 2"}},
-       {"e1-causal-lm"}},
+       Publications{
+           {"LLaMA 7B, trained on 2048 tokens: perplexity 7.20, above 1000 at 4096",
+            "Chen et al. 2023, arXiv 2306.15595, table 1"},
+           {"Llama 2 13B, trained on 4096: loss 1.4967, 8.8615 at 8192", "Su 2023, bojone/rerope"},
+           {"a code model of 1.3 billion trained on 1024: perplexity 2.146, 2.749 at 1200, 251.7 "
+            "at "
+            "1400",
+            "Kazemnejad et al. 2023, arXiv 2305.19466, table 3"},
+           {"WikiText-103, trained on 512: perplexity 20.07, 21.37 at 1012, 31.58 at 2512, 79.25 "
+            "at "
+            "15512",
+            "Press et al. 2022, arXiv 2108.12409, table 2"}},
+       Experiments{"e1-causal-lm"}},
   };
 }
 

@@ -20,12 +20,6 @@ Rotations rows_at(const Frequencies& frequencies, std::int64_t position) {
   return rows_at(frequencies, ConsecutivePositions{.first = position, .tokens = 1});
 }
 
-std::size_t changed(std::span<const double> before, std::span<const double> after) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < before.size(); ++i) count += before[i] == after[i] ? 0 : 1;
-  return count;
-}
-
 std::vector<double> scores_at(std::int64_t distance, const Frequencies& frequencies,
                               const std::vector<double>& q, const std::vector<double>& k) {
   const auto head_dim = static_cast<std::size_t>(frequencies.window.head_dim);

@@ -68,8 +68,6 @@ inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and
 [[nodiscard]] Rotations rows_at(const Frequencies& frequencies, const Positions& positions);
 [[nodiscard]] Rotations rows_at(const Frequencies& frequencies, std::int64_t position);
 
-[[nodiscard]] std::size_t changed(std::span<const double> before, std::span<const double> after);
-
 // Of pairs of vectors q and k, [pairs][head_dim], k standing so many positions before q.
 [[nodiscard]] std::vector<double> scores_at(std::int64_t distance, const Frequencies& frequencies,
                                             const std::vector<double>& q,

@@ -28,10 +28,6 @@ struct LinearInputs {
   std::vector<float> q;
   std::vector<float> k;
   std::vector<float> v;
-
-  [[nodiscard]] std::int64_t v_features() const {
-    return static_cast<std::int64_t>(v.size()) / tokens;
-  }
 };
 
 LinearInputs normal_inputs(std::int64_t tokens, std::vector<float> v) {
@@ -60,13 +56,12 @@ Rotations rotations_from(std::int64_t first, std::int64_t tokens) {
 std::vector<float> linear_attended(const LinearInputs& inputs,
                                    std::optional<NumeratorRotations> rotations) {
   std::vector<float> out(inputs.v.size());
-  const auto view = [&inputs](const std::vector<float>& values, std::int64_t features) {
-    const Extents extents{.tokens = inputs.tokens, .heads = 1, .features = features};
-    return ConstHeadsView{values.data(), DType::f32, extents, strides_bthd(extents)};
+  const auto view = [&](auto& values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    return heads_view(values.data(),
+                      {.tokens = inputs.tokens, .heads = 1, .features = count / inputs.tokens});
   };
-  const ConstHeadsView v = view(inputs.v, inputs.v_features());
-  ok_or_fail(linear_attend({out.data(), v.dtype, v.extents, v.strides},
-                           {view(inputs.q, map_features), view(inputs.k, map_features), v},
+  ok_or_fail(linear_attend(view(out), {view(inputs.q), view(inputs.k), view(inputs.v)},
                            EluPlusOne{},
                            {.mask = LinearMask::bidirectional, .rotations = rotations}));
   return out;
@@ -140,9 +135,7 @@ std::vector<Evidence> convergence() {
   const std::vector<double> gradient = Random(18).normals(usual_head_dim);
   std::vector<double> passed(gradient.size());
   const Extents extents{.tokens = 1, .heads = 1, .features = usual_head_dim};
-  const Strides strides = strides_bthd(extents);
-  ok_or_fail(rotate({passed.data(), DType::f64, extents, strides},
-                    {gradient.data(), DType::f64, extents, strides},
+  ok_or_fail(rotate(heads_view(passed.data(), extents), heads_view(gradient.data(), extents),
                     rows_at(plain_frequencies(), 5000), {.direction = Direction::transpose}));
   const double ratio = std::sqrt(dot(passed, passed) / dot(gradient, gradient));
   return {aside(
@@ -181,40 +174,32 @@ std::vector<Evidence> used_by() {
 std::vector<Claim> model_claims() {
   using enum Verdict;
   return {
-      {19,
-       "linear-attention",
-       "rotary embedding works with linear attention",
-       holds_only_if,
+      {19, "linear-attention", "rotary embedding works with linear attention", holds_only_if,
        "features are turned after the feature map and in the numerator alone; weights then turn "
        "negative and their sums shrink as the context grows",
        linear_attention,
-       {{"Performer on enwik8: loss 1.70 without and 1.53 with it at 20k steps, 1.30 and 1.21 at "
-         "97k (read off the figure)",
-         "Su et al. 2021, arXiv 2104.09864, figure 3"}},
-       {"e5-linear-attention"}},
-      {18,
-       "convergence",
-       "rotary embedding trains faster and is more stable",
-       needs_training,
+       Publications{{"Performer on enwik8: loss 1.70 without and 1.53 with it at 20k steps, 1.30 "
+                     "and 1.21 at "
+                     "97k (read off the figure)",
+                     "Su et al. 2021, arXiv 2104.09864, figure 3"}},
+       Experiments{"e5-linear-attention"}},
+      {18, "convergence", "rotary embedding trains faster and is more stable", needs_training,
        "rotary-lab trains them; published losses are lower at equal steps in language models, and "
        "equal where both were trained to the end",
        convergence,
-       {{"125 million parameters, 55k steps: loss 2.759 rotary, 2.801 T5, 2.809 learned; 1.4 "
-         "billion, 8k steps: 2.173, 2.223, 2.240",
-         "EleutherAI 2021, Rotary Embeddings: A Relative Revolution"},
-        {"WikiText-103 to the end, 512 tokens: perplexity 20.07 rotary, 20.05 sinusoidal, 19.65 "
-         "T5, 19.73 ALiBi",
-         "Press et al. 2022, arXiv 2108.12409"},
-        {"no explanation for the faster convergence is known to the authors",
-         "Su et al. 2021, arXiv 2104.09864, 4.5.5"}},
-       {"e1-causal-lm", "e2-masked-lm", "e5-linear-attention"}},
-      {21,
-       "used-by",
-       "PaLM, Llama and Mistral use rotary embedding",
-       holds,
-       "as their configs say; PaLM, which has no public config, by its paper",
-       used_by,
-       {{"PaLM uses rotary embedding", "Chowdhery et al. 2022, arXiv 2204.02311"}}},
+       Publications{
+           {"125 million parameters, 55k steps: loss 2.759 rotary, 2.801 T5, 2.809 learned; 1.4 "
+            "billion, 8k steps: 2.173, 2.223, 2.240",
+            "EleutherAI 2021, Rotary Embeddings: A Relative Revolution"},
+           {"WikiText-103 to the end, 512 tokens: perplexity 20.07 rotary, 20.05 sinusoidal, 19.65 "
+            "T5, 19.73 ALiBi",
+            "Press et al. 2022, arXiv 2108.12409"},
+           {"no explanation for the faster convergence is known to the authors",
+            "Su et al. 2021, arXiv 2104.09864, 4.5.5"}},
+       Experiments{"e1-causal-lm", "e2-masked-lm", "e5-linear-attention"}},
+      {21, "used-by", "PaLM, Llama and Mistral use rotary embedding", holds,
+       "as their configs say; PaLM, which has no public config, by its paper", used_by,
+       Publications{{"PaLM uses rotary embedding", "Chowdhery et al. 2022, arXiv 2204.02311"}}},
   };
 }
 

@@ -31,13 +31,22 @@ std::vector<double> octave_means(std::span<const double> curve) {
   return means;
 }
 
+// Independent normal q and k.
+struct RandomPairs {
+  Frequencies frequencies;
+  std::vector<double> q;
+  std::vector<double> k;
+};
+
+RandomPairs random_pairs(std::uint64_t seed, std::int64_t head_dim, std::int64_t samples) {
+  Random random(seed);
+  std::vector<double> q = random.normals(samples * head_dim);
+  return {plain_frequencies(head_dim), std::move(q), random.normals(samples * head_dim)};
+}
+
 // The same of 1000 random q and k, scores of deviation 1, at the first distance of each octave.
 std::vector<double> random_means() {
-  constexpr std::int64_t samples = 1000;
-  Random random(11);
-  const std::vector<double> q = random.normals(samples * usual_head_dim);
-  const std::vector<double> k = random.normals(samples * usual_head_dim);
-  const Frequencies frequencies = plain_frequencies();
+  const auto [frequencies, q, k] = random_pairs(11, usual_head_dim, 1000);
   std::vector<double> means;
   for (std::int64_t distance = 1; distance < 1024; distance *= 2)
     means.push_back(mean(scores_at(distance, frequencies, q, k)) /
@@ -108,21 +117,6 @@ std::vector<Evidence> decay() {
       bound_of_roformer(frequencies)};
 }
 
-// Independent normal q and k.
-struct RandomPairs {
-  Frequencies frequencies;
-  std::vector<double> q;
-  std::vector<double> k;
-};
-
-RandomPairs random_pairs(std::int64_t head_dim, std::int64_t samples) {
-  Random random(12);
-  RandomPairs pairs{.frequencies = plain_frequencies(head_dim), .q = {}, .k = {}};
-  pairs.q = random.normals(samples * head_dim);
-  pairs.k = random.normals(samples * head_dim);
-  return pairs;
-}
-
 struct Closer {
   double share;              // of all pairs
   double share_of_negative;  // of those that begin with a negative score
@@ -162,7 +156,7 @@ std::vector<Evidence> high_dimension() {
   constexpr double four_deviations_of_20k = 0.0142;  // of a share of 1 in 2
   std::vector<Number> of_all;
   std::vector<Number> of_negative;
-  const RandomPairs pairs = random_pairs(usual_head_dim, 20000);
+  const RandomPairs pairs = random_pairs(12, usual_head_dim, 20000);
   for (const std::int64_t distance : {1, 10, 100}) {
     const Closer closer = closer_after(distance, pairs);
     of_all.push_back({fmt::format("128 features, distance {}", distance), closer.share,
@@ -172,7 +166,8 @@ std::vector<Evidence> high_dimension() {
                            about(expected_share_of_negative(distance, pairs.frequencies),
                                  std::numbers::sqrt2 * four_deviations_of_20k)});
   }
-  of_all.push_back({"512 features, distance 10", closer_after(10, random_pairs(512, 5000)).share,
+  of_all.push_back({"512 features, distance 10",
+                    closer_after(10, random_pairs(12, 512, 5000)).share,
                     about(0.5, 2 * four_deviations_of_20k)});
   return {closer_in("20000 random q and k (5000 of 512 features), one of them turned by a distance "
                     "(seed 12): share of the pairs whose score is higher then",
@@ -185,17 +180,16 @@ std::vector<Evidence> high_dimension() {
 std::vector<Claim> similarity_claims() {
   using enum Verdict;
   return {
-      {9,
-       "decay",
-       "nearby tokens get higher weights: attention falls with the distance",
+      {9, "decay", "nearby tokens get higher weights: attention falls with the distance",
        holds_only_if,
        "q and k point the same way, and as a trend over wide ranges: of random q and k the mean is "
        "0 at every distance, and for any distance some k scores highest",
        decay,
-       {{"for any query and any distance there is a key whose score is highest there; of normal q "
-         "and k the expected score is 0 at every distance",
-         "Barbero et al. 2024, arXiv 2410.06205, propositions 3.1 and 3.2"},
-        {"the bound and its figure", "Su et al. 2021, arXiv 2104.09864, 3.4.3"}}},
+       Publications{{"for any query and any distance there is a key whose score is highest there; "
+                     "of normal q "
+                     "and k the expected score is 0 at every distance",
+                     "Barbero et al. 2024, arXiv 2410.06205, propositions 3.1 and 3.2"},
+                    {"the bound and its figure", "Su et al. 2021, arXiv 2104.09864, 3.4.3"}}},
       {10, "high-dimension", "in high dimension a rotation hardly ever brings two vectors closer",
        fails,
        "it brings half of all pairs closer in any dimension, since each pair of features turns in "

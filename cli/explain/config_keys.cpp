@@ -81,27 +81,23 @@ class Experiment {
   [[nodiscard]] const Json& config() const { return config_; }
 
   [[nodiscard]] Trial without(const Path& object, Names names) const {
-    Json changed = config_;
-    Json& parent = member_of(changed, object);
-    for (const std::string& name : names) parent.erase(name);
-    return trial(changed);
+    return changed(object, [&](Json& parent) {
+      for (const std::string& name : names) parent.erase(name);
+    });
   }
 
   // The members with values of another type, that no reader expects.
   [[nodiscard]] Trial with_another_type(const Path& object, Names names) const {
-    Json changed = config_;
-    Json& parent = member_of(changed, object);
-    for (const std::string& name : names) {
-      Json& value = parent[name];
-      value = value.is_object() ? Json(7) : Json::object({{"no such key", 7}});
-    }
-    return trial(changed);
+    return changed(object, [&](Json& parent) {
+      for (const std::string& name : names) {
+        Json& value = parent[name];
+        value = value.is_object() ? Json(7) : Json::object({{"no such key", 7}});
+      }
+    });
   }
 
-  [[nodiscard]] Trial with(const Path& path, Json value) const {
-    Json changed = config_;
-    member_of(changed, path) = std::move(value);
-    return trial(changed);
+  [[nodiscard]] Trial with(const Path& path, const Json& value) const {
+    return changed(path, [&](Json& place) { place = value; });
   }
 
   // Those that the config has and the trial has not.
@@ -115,13 +111,19 @@ class Experiment {
     return lost;
   }
 
-  [[nodiscard]] bool has_same_warnings(const Trial& trial) const {
-    return trial.warnings == warnings_;
+  // Whether anything reads one of the members: with values of another type something else happens.
+  [[nodiscard]] bool are_read(const Path& object, Names names) const {
+    const Trial trial = with_another_type(object, names);
+    return !trial.is_same() || trial.warnings != warnings_;
   }
 
  private:
-  [[nodiscard]] Trial trial(const Json& changed) const {
-    const Result<ModelSpec> model = resolve(changed.dump(), options_);
+  // The model of the config after a change at the place.
+  template <class Change>
+  [[nodiscard]] Trial changed(const Path& path, Change change) const {
+    Json config = config_;
+    change(member_of(config, path));
+    const Result<ModelSpec> model = resolve(config.dump(), options_);
     if (!model) return {.outcome = model.error(), .warnings = {}};
     return {.outcome = changes(facts_, facts_of(*model, options_.context_tokens)),
             .warnings = model->warnings};
@@ -133,12 +135,6 @@ class Experiment {
   std::vector<std::string> warnings_;
 };
 
-// Whether anything reads one of the members: with values of another type something else happens.
-bool are_read(const Experiment& experiment, const Path& object, Names names) {
-  const Trial trial = experiment.with_another_type(object, names);
-  return !trial.is_same() || !experiment.has_same_warnings(trial);
-}
-
 // Adds the members that nothing reads, and whose absence nobody notices. Most members of a config
 // are such, so all are tried at once, and halves where that changes something.
 void add_unread(const Experiment& experiment, const Path& object, Names names,
@@ -146,7 +142,7 @@ void add_unread(const Experiment& experiment, const Path& object, Names names,
   if (names.empty()) return;
   const Trial without = experiment.without(object, names);
   if (without.is_same() && experiment.lost_warnings(without).empty() &&
-      !are_read(experiment, object, names)) {
+      !experiment.are_read(object, names)) {
     unread.insert(names.begin(), names.end());
     return;
   }
