@@ -32,11 +32,11 @@ Evidence rises_within_1000(Setting setting, const std::vector<RiseOf>& cases) {
                        largest_rise(similarity(plain_frequencies(features), 1001)),
                        about(expected, 5e-4)});
   }
-  return judged(
-      setting,
-      "cosine of q = k against the distance, 0 to 1000, base 10000: how far it rises above what it "
-      "had fallen to",
-      "by at most 0.01", numbers, [](const Number& rise) { return rise.value <= well_behaved; });
+  return judged(setting,
+                "cosine of q = k against the distance, 0 to 1000, base 10000: how far it rises "
+                "above what it had fallen to",
+                "by at most 0.01", numbers,
+                [](const Number& rise) { return rise.value <= well_behaved; });
 }
 
 std::vector<Evidence> bumps() {
@@ -134,11 +134,10 @@ std::vector<Evidence> rises_again() {
            {"middle of its window", middle(least), about(15394, 60)},
            {"largest mean after it", *most, about(0.0293, 5e-4)},
            {"middle of that window", middle(most), about(46224, 60)}}),
-      beyond(
-          "2000 random q and k, scores / sqrt(d) of deviation 1 (seed 13): the mean of the second "
-          "of these windows less that of the first",
-          "it rises by more than 0.05 beyond the base", random > rises_by,
-          {{"mean rise", random, about(0, rises_by)}}),
+      beyond("2000 random q and k, scores / sqrt(d) of deviation 1 (seed 13): the mean of the "
+             "second of these windows less that of the first",
+             "it rises by more than 0.05 beyond the base", random > rises_by,
+             {{"mean rise", random, about(0, rises_by)}}),
       first_zeros()};
 }
 
@@ -189,17 +188,15 @@ std::vector<Evidence> clipped_angle() {
     }
     monotone += score.falls_until(in_use) == in_use ? 1 : 0;
   }
-  return {
-      as_claimed(
-          "q = k, pairs of equal length, 128 features, base 10000, each relative angle clipped at "
-          "pi: score against distance",
-          "the score falls with every token, as long as a pair turns", until >= in_use,
-          {{"it falls up to distance", until, exactly(27206)},
-           {"and is then, for each pair", aligned.at(27206) / (usual_head_dim / 2.0),
-            about(-1, 1e-12)}}),
-      beyond("200 random q and k with pairs of equal length (seed 14), distances to 1000",
-             "the score falls with every token", monotone > 0,
-             {{"of 200, scores that fall throughout", monotone, exactly(0)}})};
+  return {as_claimed("q = k, pairs of equal length, 128 features, base 10000, each relative angle "
+                     "clipped at pi: score against distance",
+                     "the score falls with every token, as long as a pair turns", until >= in_use,
+                     {{"it falls up to distance", until, exactly(27206)},
+                      {"and is then, for each pair", aligned.at(27206) / (usual_head_dim / 2.0),
+                       about(-1, 1e-12)}}),
+          beyond("200 random q and k with pairs of equal length (seed 14), distances to 1000",
+                 "the score falls with every token", monotone > 0,
+                 {{"of 200, scores that fall throughout", monotone, exactly(0)}})};
 }
 
 }  // namespace

@@ -63,12 +63,12 @@ double mean_cosine(const std::vector<double>& table, std::int64_t distance) {
 std::vector<Evidence> learned_like_sinusoidal() {
   const double learned = mean_cosine(untrained_table(1), 1);
   const double sinusoidal = mean_cosine(sinusoidal_table(), 1);
-  return {aside(
-      "mean cosine between the rows of adjacent positions, 512 x 512: a table of normal numbers "
-      "(seed 1), as training begins with, and the sinusoidal one",
-      "what the two have in common is not there before training", sinusoidal - learned > 0.9,
-      {{"learned, untrained", learned, about(0, 0.01)},
-       {"sinusoidal", sinusoidal, about(249.1 / 256, 0.0005)}})};
+  return {
+      aside("mean cosine between the rows of adjacent positions, 512 x 512: a table of normal "
+            "numbers (seed 1), as training begins with, and the sinusoidal one",
+            "what the two have in common is not there before training", sinusoidal - learned > 0.9,
+            {{"learned, untrained", learned, about(0, 0.01)},
+             {"sinusoidal", sinusoidal, about(249.1 / 256, 0.0005)}})};
 }
 
 std::vector<Evidence> independent_positions() {
@@ -296,16 +296,14 @@ std::vector<Evidence> relative_breaks_cache() {
   const std::vector<float> few = attended_with_alibi(qkv, 64);
   const double difference = largest_difference(few, attended_with_alibi(qkv, 96));
   constexpr double rounding = 1e-5;  // 2^-24 of each of 128 float32 sums in another order: 8e-6
-  return {
-      as_claimed(
-          "biases among 64 tokens, alone and with 32 appended",
-          "some of the earlier tokens' numbers change", t5 + alibi > 0,
-          {{"T5, biases changed", t5, exactly(0)}, {"ALiBi, biases changed", alibi, exactly(0)}}),
-      as_claimed(
-          "causal attention with ALiBi over the same keys and values, which have no position in "
-          "them: the rows of 64 tokens, alone and with 32 appended (seed 5)",
-          "they change by more than float32 rounds", difference > rounding,
-          {{"largest change", difference, {0, rounding}}})};
+  return {as_claimed("biases among 64 tokens, alone and with 32 appended",
+                     "some of the earlier tokens' numbers change", t5 + alibi > 0,
+                     {{"T5, biases changed", t5, exactly(0)},
+                      {"ALiBi, biases changed", alibi, exactly(0)}}),
+          as_claimed("causal attention with ALiBi over the same keys and values, which have no "
+                     "position in them: the rows of 64 tokens, alone and with 32 appended (seed 5)",
+                     "they change by more than float32 rounds", difference > rounding,
+                     {{"largest change", difference, {0, rounding}}})};
 }
 
 }  // namespace
@@ -318,12 +316,11 @@ std::vector<Claim> encoding_claims() {
        "rotary-lab trains both; what was published agrees up to the trained length, and beyond it "
        "a learned table has no rows",
        learned_like_sinusoidal,
-       Publications{
-           {"English-German translation: BLEU 25.7 learned, 25.8 sinusoidal",
-            "Vaswani et al. 2017, arXiv 1706.03762, table 3, row E"},
-           {"perplexity on the Pile: 22.04 learned and 21.49 sinusoidal of 125 million parameters, "
-            "13.05 and 12.93 of 1.3 billion",
-            "Haviv et al. 2022, arXiv 2203.16634"}},
+       Publications{{"English-German translation: BLEU 25.7 learned, 25.8 sinusoidal",
+                     "Vaswani et al. 2017, arXiv 1706.03762, table 3, row E"},
+                    {"perplexity on the Pile: 22.04 learned and 21.49 sinusoidal of 125 million "
+                     "parameters, 13.05 and 12.93 of 1.3 billion",
+                     "Haviv et al. 2022, arXiv 2203.16634"}},
        Experiments{"e1-causal-lm", "e2-masked-lm"}},
       {2, "independent-positions",
        "positions of an absolute table have nothing to do with one another", holds_only_if,
@@ -338,10 +335,9 @@ std::vector<Claim> encoding_claims() {
        "distances stay below 113 (91 on either side in an encoder): all farther ones share one "
        "bucket; whether a model needs more, training decides",
        t5_any_length,
-       Publications{
-           {"perplexity of a model trained on 512 tokens: 19.65 at 512, 18.77 at 1112 (the best), "
-            "61.4 at 11512",
-            "Press et al. 2022, arXiv 2108.12409"}},
+       Publications{{"perplexity of a model trained on 512 tokens: 19.65 at 512, 18.77 at 1112 "
+                     "(the best), 61.4 at 11512",
+                     "Press et al. 2022, arXiv 2108.12409"}},
        Experiments{"e1-causal-lm"}},
       {4, "t5-slow", "T5's bias makes attention slow on long sequences", holds_only_if,
        "an implementation forms the bias of every pair of tokens; by distance, inside attention, "
@@ -351,8 +347,7 @@ std::vector<Claim> encoding_claims() {
            {"words per second in training on 3072 tokens: T5 4.3k, sinusoidal 15.3k, rotary 11.5k",
             "Press et al. 2022, arXiv 2108.12409, table 1"},
            {"time beside no encoding at 4096 tokens: 1.68 in eager PyTorch, buckets and embedding "
-            "in "
-            "each call; 0.99 inside attend()",
+            "in each call; 0.99 inside attend()",
             "docs/performance.md"}}},
       {5, "relative-breaks-cache",
        "relative encodings change earlier tokens with each token that is appended, so they do not "

@@ -232,12 +232,10 @@ std::vector<Claim> frequency_claims() {
             "Chen et al. 2023, arXiv 2306.15595, table 1"},
            {"Llama 2 13B, trained on 4096: loss 1.4967, 8.8615 at 8192", "Su 2023, bojone/rerope"},
            {"a code model of 1.3 billion trained on 1024: perplexity 2.146, 2.749 at 1200, 251.7 "
-            "at "
-            "1400",
+            "at 1400",
             "Kazemnejad et al. 2023, arXiv 2305.19466, table 3"},
            {"WikiText-103, trained on 512: perplexity 20.07, 21.37 at 1012, 31.58 at 2512, 79.25 "
-            "at "
-            "15512",
+            "at 15512",
             "Press et al. 2022, arXiv 2108.12409, table 2"}},
        Experiments{"e1-causal-lm"}},
   };

@@ -109,12 +109,11 @@ std::vector<Evidence> linear_attention() {
   const Weights many = weights_of(512);
   const Weights most = weights_of(2048);
   return {
-      as_claimed(
-          "64 normal q, k and v of 64 features, elu + 1, bidirectional (seed 19): the result at "
-          "positions 0 to 63 and at 1000 to 1063, features turned in the numerator alone "
-          "(RoFormer, equation 19)",
-          "only differences of positions count", turned <= rounding,
-          {{"largest difference", turned, {0, rounding}}}),
+      as_claimed("64 normal q, k and v of 64 features, elu + 1, bidirectional (seed 19): the "
+                 "result at positions 0 to 63 and at 1000 to 1063, features turned in the "
+                 "numerator alone (RoFormer, equation 19)",
+                 "only differences of positions count", turned <= rounding,
+                 {{"largest difference", turned, {0, rounding}}}),
       beyond("the same with q and k turned before the feature map",
              "only differences of positions count", before <= rounding,
              {{"largest difference", before, {0.01, 10}}}),
@@ -138,12 +137,12 @@ std::vector<Evidence> convergence() {
   ok_or_fail(rotate(heads_view(passed.data(), extents), heads_view(gradient.data(), extents),
                     rows_at(plain_frequencies(), 5000), {.direction = Direction::transpose}));
   const double ratio = std::sqrt(dot(passed, passed) / dot(gradient, gradient));
-  return {aside(
-      "length of a gradient of 128 features through the rotation at position 5000, divided by its "
-      "length before (seed 18)",
-      "a rotation neither lets gradients grow nor vanish, which is all that its orthogonality "
-      "says about stability",
-      std::abs(ratio - 1) <= 1e-14, {{"ratio of lengths", ratio, about(1, 1e-14)}})};
+  return {
+      aside("length of a gradient of 128 features through the rotation at position 5000, divided "
+            "by its length before (seed 18)",
+            "a rotation neither lets gradients grow nor vanish, which is all that its "
+            "orthogonality says about stability",
+            std::abs(ratio - 1) <= 1e-14, {{"ratio of lengths", ratio, about(1, 1e-14)}})};
 }
 
 double rotating_share(std::string_view card_name) {
@@ -179,23 +178,21 @@ std::vector<Claim> model_claims() {
        "negative and their sums shrink as the context grows",
        linear_attention,
        Publications{{"Performer on enwik8: loss 1.70 without and 1.53 with it at 20k steps, 1.30 "
-                     "and 1.21 at "
-                     "97k (read off the figure)",
+                     "and 1.21 at 97k (read off the figure)",
                      "Su et al. 2021, arXiv 2104.09864, figure 3"}},
        Experiments{"e5-linear-attention"}},
       {18, "convergence", "rotary embedding trains faster and is more stable", needs_training,
        "rotary-lab trains them; published losses are lower at equal steps in language models, and "
        "equal where both were trained to the end",
        convergence,
-       Publications{
-           {"125 million parameters, 55k steps: loss 2.759 rotary, 2.801 T5, 2.809 learned; 1.4 "
-            "billion, 8k steps: 2.173, 2.223, 2.240",
-            "EleutherAI 2021, Rotary Embeddings: A Relative Revolution"},
-           {"WikiText-103 to the end, 512 tokens: perplexity 20.07 rotary, 20.05 sinusoidal, 19.65 "
-            "T5, 19.73 ALiBi",
-            "Press et al. 2022, arXiv 2108.12409"},
-           {"no explanation for the faster convergence is known to the authors",
-            "Su et al. 2021, arXiv 2104.09864, 4.5.5"}},
+       Publications{{"125 million parameters, 55k steps: loss 2.759 rotary, 2.801 T5, 2.809 "
+                     "learned; 1.4 billion, 8k steps: 2.173, 2.223, 2.240",
+                     "EleutherAI 2021, Rotary Embeddings: A Relative Revolution"},
+                    {"WikiText-103 to the end, 512 tokens: perplexity 20.07 rotary, 20.05 "
+                     "sinusoidal, 19.65 T5, 19.73 ALiBi",
+                     "Press et al. 2022, arXiv 2108.12409"},
+                    {"no explanation for the faster convergence is known to the authors",
+                     "Su et al. 2021, arXiv 2104.09864, 4.5.5"}},
        Experiments{"e1-causal-lm", "e2-masked-lm", "e5-linear-attention"}},
       {21, "used-by", "PaLM, Llama and Mistral use rotary embedding", holds,
        "as their configs say; PaLM, which has no public config, by its paper", used_by,

@@ -109,8 +109,8 @@ std::string overview_text(std::span<const Finding> findings) {
                               [](const Finding& finding) { return finding.claim.verdict; });
   };
   return text + fmt::format(
-                    "\n{} claims: {} true, {} true under a condition, {} false, {} for the "
-                    "lab. Evidence: rotary claims NUMBER\n",
+                    "\n{} claims: {} true, {} true under a condition, {} false, {} for the lab. "
+                    "Evidence: rotary claims NUMBER\n",
                     findings.size(), count(Verdict::holds), count(Verdict::holds_only_if),
                     count(Verdict::fails), count(Verdict::needs_training));
 }

@@ -60,11 +60,11 @@ Number changed_keys(std::string_view name, const Scaling& scaling, Range expecte
 }
 
 Evidence keys_when_appending(Setting setting, std::vector<Number> numbers) {
-  return judged(
-      setting,
-      "share of the elements of 256 rotated keys that change when the context grows from 4096 to "
-      "8192 tokens (128 features, seed 6)",
-      "none changes", std::move(numbers), [](const Number& number) { return number.value == 0; });
+  return judged(setting,
+                "share of the elements of 256 rotated keys that change when the context grows from "
+                "4096 to 8192 tokens (128 features, seed 6)",
+                "none changes", std::move(numbers),
+                [](const Number& number) { return number.value == 0; });
 }
 
 std::vector<Evidence> cache_stable() {
@@ -184,22 +184,20 @@ std::vector<Evidence> same_distance() {
   const double at_131k = error_of_float_angles(131072);
   const double at_1m = error_of_float_angles(1 << 20);
   const auto [early, late] = weights_at_one_distance();
-  return {
-      as_claimed("random q and k of 128 features, |q||k| = 1, 100 tokens apart at 0, 1, 4096, "
-                 "131072, 2^20 "
-                 "and 2^31, in double (seed 7)",
-                 "the scores are equal within what double rounds", spread <= bound,
-                 {{"largest difference", spread, {0, bound}}}),
-      beyond("200 random q and k 100 tokens apart, scores / sqrt(d), with the float32 angles of "
-             "Transformers (seed 8): difference from the exact score",
-             "the scores are equal within 1e-4", at_131k <= 1e-4,
-             {{"at 131,072 tokens", at_131k, {1e-3, 5e-3}},
-              {"at 1,048,576 tokens", at_1m, {8e-3, 4e-2}}}),
-      beyond("attention weights of the same q and k 7 tokens apart, as 16th and as 256th token "
-             "(seed 9)",
-             "the weights are equal within 1 %", std::abs(late / early - 1) <= 0.01,
-             {{"weight, 16th token", early, {0, 1}},
-              {"weight of the 256th / of the 16th", late / early, {0, 0.5}}})};
+  return {as_claimed("random q and k of 128 features, |q||k| = 1, 100 tokens apart at 0, 1, 4096, "
+                     "131072, 2^20 and 2^31, in double (seed 7)",
+                     "the scores are equal within what double rounds", spread <= bound,
+                     {{"largest difference", spread, {0, bound}}}),
+          beyond("200 random q and k 100 tokens apart, scores / sqrt(d), with the float32 angles "
+                 "of Transformers (seed 8): difference from the exact score",
+                 "the scores are equal within 1e-4", at_131k <= 1e-4,
+                 {{"at 131,072 tokens", at_131k, {1e-3, 5e-3}},
+                  {"at 1,048,576 tokens", at_1m, {8e-3, 4e-2}}}),
+          beyond("attention weights of the same q and k 7 tokens apart, as 16th and as 256th token "
+                 "(seed 9)",
+                 "the weights are equal within 1 %", std::abs(late / early - 1) <= 0.01,
+                 {{"weight, 16th token", early, {0, 1}},
+                  {"weight of the 256th / of the 16th", late / early, {0, 0.5}}})};
 }
 
 double norm_ratio(const Rotations& rotations) {
@@ -215,12 +213,11 @@ Number norm_under(std::string_view name, const Scaling& scaling, Range expected)
 
 Evidence norms(Setting setting, std::vector<Number> numbers) {
   constexpr double rounding = 1e-14;  // of a sum of 128 squares: 64 * 2^-53
-  return judged(
-      setting,
-      "length of a vector of 128 features after rotating it to position 5000, divided by its "
-      "length before, in double (seed 10)",
-      "1 within 1e-14", std::move(numbers),
-      [](const Number& number) { return std::abs(number.value - 1) <= rounding; });
+  return judged(setting,
+                "length of a vector of 128 features after rotating it to position 5000, divided by "
+                "its length before, in double (seed 10)",
+                "1 within 1e-14", std::move(numbers),
+                [](const Number& number) { return std::abs(number.value - 1) <= rounding; });
 }
 
 std::vector<Evidence> kept_norm() {

@@ -186,8 +186,7 @@ std::vector<Claim> similarity_claims() {
        "0 at every distance, and for any distance some k scores highest",
        decay,
        Publications{{"for any query and any distance there is a key whose score is highest there; "
-                     "of normal q "
-                     "and k the expected score is 0 at every distance",
+                     "of normal q and k the expected score is 0 at every distance",
                      "Barbero et al. 2024, arXiv 2410.06205, propositions 3.1 and 3.2"},
                     {"the bound and its figure", "Su et al. 2021, arXiv 2104.09864, 3.4.3"}}},
       {10, "high-dimension", "in high dimension a rotation hardly ever brings two vectors closer",

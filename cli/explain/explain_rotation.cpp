@@ -10,10 +10,8 @@
 // tell from a pair of neighbours, so 8 features follow.
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <iterator>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,13 +24,6 @@
 namespace rotary::cli::explain {
 namespace {
 
-struct Rotation {
-  std::vector<Pair> pairs;
-  Vector result;
-  std::vector<float> library_result;
-  std::optional<Vector> of_wrong_exponent;  // where no scaling rule makes the frequencies
-};
-
 Vector with_exponent_i_over_d(const Numbers& numbers) {
   const HeadWindow& window = numbers.frequencies.window;
   Vector inv_freq;
@@ -44,27 +35,38 @@ Vector with_exponent_i_over_d(const Numbers& numbers) {
   return turned(numbers.query, pairs_at(wrong, numbers.query_position), 1);
 }
 
-Rotation rotation_of(const Numbers& numbers) {
-  Rotation rotation;
-  rotation.pairs = numbers.pairs_at(numbers.query_position);
-  rotation.result = turned(numbers.query, rotation.pairs, numbers.attention_factor());
-  rotation.library_result =
+Json rotation_document(const Numbers& numbers, const std::vector<Pair>& pairs) {
+  const Vector result = turned(numbers.query, pairs, numbers.attention_factor());
+  Json json = document_of_query("rotation", numbers);
+  json["pairs"] = json_array(pairs, [](const Pair& pair) {
+    return Json{{"features", {pair.first_feature, pair.second_feature}},
+                {"result_features", {pair.first_result, pair.second_result}},
+                {"inv_freq", pair.inv_freq},
+                {"angle_radians", pair.angle_radians},
+                {"cos", pair.cos},
+                {"sin", pair.sin}};
+  });
+  json["result"] = result;
+  json["library_result_f32"] =
       rotated_by_library(numbers.query, numbers.frequencies, numbers.query_position);
+  json["norm_before"] = norm(numbers.query);
+  json["norm_after"] = norm(result);
   if (std::holds_alternative<NoScaling>(numbers.spec.scaling)) {
-    rotation.of_wrong_exponent = with_exponent_i_over_d(numbers);
+    json["result_of_exponent_i_over_d"] = with_exponent_i_over_d(numbers);
   }
-  return rotation;
+  return json;
 }
 
-// One line for each shown pair, and one of dots where some are left out.
+// A line for each pair; of more than 8 for the first four and the last two, and one of dots.
 template <class Line>
 std::string pair_lines(const std::vector<Pair>& pairs, Line line) {
   std::string text;
-  std::size_t next = 0;
-  for (const std::size_t i : shown_pairs(pairs.size())) {
-    if (i != next) text += "     ...\n";
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (pairs.size() > 8 && i == 4) {
+      text += "     ...\n";
+      i = pairs.size() - 2;
+    }
     text += fmt::format("     pair {}   {}\n", i, line(i, pairs[i]));
-    next = i + 1;
   }
   return text;
 }
@@ -82,9 +84,9 @@ std::string frequency_lines(const Numbers& numbers, const std::vector<Pair>& pai
          });
 }
 
-std::string step_lines(const Numbers& numbers, const Rotation& rotation) {
+std::string step_lines(const Numbers& numbers, const std::vector<Pair>& pairs,
+                       const Vector& result) {
   const Vector& x = numbers.query;
-  const std::vector<Pair>& pairs = rotation.pairs;
   const bool changes_order =
       numbers.frequencies.window.pairing.get() == Pairing::interleaved_to_half;
   std::string text = "1  Pairs: which features turn together\n";
@@ -106,136 +108,91 @@ std::string step_lines(const Numbers& numbers, const Rotation& rotation) {
   text += pair_lines(pairs, [&](std::size_t, const Pair& pair) {
     return fmt::format(
         "({}, {}) -> ({:.6f}, {:.6f}){}", x[pair.first_feature], x[pair.second_feature],
-        rotation.result[pair.first_result], rotation.result[pair.second_result],
+        result[pair.first_result], result[pair.second_result],
         changes_order ? fmt::format(" as x{} and x{}", pair.first_result, pair.second_result) : "");
   });
   return text;
 }
 
-double library_difference(const Rotation& rotation) {
-  const Vector library(rotation.library_result.begin(), rotation.library_result.end());
-  return largest_difference(library, rotation.result);
-}
-
-std::string text_of(const Numbers& numbers, const Rotation& rotation) {
+std::string rotation_text(const Numbers& numbers, const std::vector<Pair>& pairs,
+                          const Json& json) {
+  const Vector result = json["result"];
   std::string text = fmt::format(
       "x = {} at position {}\n{}\n{}\n"
       "Result   {}\n"
       "Norm     {:.6f} before, {:.6f} after: {}\n"
       "Library  rotate() in float32 differs by at most {:.1e}\n",
       exact_vector_text(numbers.query), numbers.query_position, spec_text(numbers),
-      step_lines(numbers, rotation), vector_text(rotation.result), norm(numbers.query),
-      norm(rotation.result),
+      step_lines(numbers, pairs, result), vector_text(result), json["norm_before"].get<double>(),
+      json["norm_after"].get<double>(),
       numbers.attention_factor() == 1 ? "turning keeps it" : "what turns grows by A",
-      library_difference(rotation));
-  if (rotation.of_wrong_exponent) {
+      largest_difference<double>(json["library_result_f32"], result));
+  if (const auto wrong = json.find("result_of_exponent_i_over_d"); wrong != json.end()) {
     text += fmt::format(
         "Beware   the exponent i/d, widely copied in place of 2i/d, would give\n"
         "         {}\n",
-        vector_text(*rotation.of_wrong_exponent));
+        vector_text(*wrong));
   }
   return text;
-}
-
-Json json_of(const Numbers& numbers, const Rotation& rotation) {
-  Json json = document_of_query("rotation", numbers);
-  json["pairs"] = json_array(rotation.pairs, [](const Pair& pair) {
-    return Json{{"features", {pair.first_feature, pair.second_feature}},
-                {"result_features", {pair.first_result, pair.second_result}},
-                {"inv_freq", pair.inv_freq},
-                {"angle_radians", pair.angle_radians},
-                {"cos", pair.cos},
-                {"sin", pair.sin}};
-  });
-  json["result"] = rotation.result;
-  json["library_result_f32"] = rotation.library_result;
-  json["norm_before"] = norm(numbers.query);
-  json["norm_after"] = norm(rotation.result);
-  if (rotation.of_wrong_exponent) json["result_of_exponent_i_over_d"] = *rotation.of_wrong_exponent;
-  return json;
 }
 
 constexpr double example_base = 10000;
-// Introductions print these, from sin 3 = 0.14, cos 3 = -0.99, sin 0.3 = 0.30, cos 0.3 = 0.96.
-constexpr std::array<double, 4> as_printed = {-0.355, 1.06, 0.84, 2.37};
-constexpr std::array<double, 8> eight_values = {0.5, -1, 1.5, 2, -0.25, 3, 1, -2};
 
-struct Row {
-  std::string_view name;
-  std::string_view what;
-  Pairing pairing;
-  Vector inv_freq;
-  Vector result;
-};
-
-void to_json(Json& json, const Row& row) {
-  json = {{"name", row.name},
-          {"what", row.what},
-          {"pairing", to_string(row.pairing)},
-          {"inv_freq", row.inv_freq},
-          {"result", row.result},
-          {"norm_squared", dot(row.result, row.result)}};
+Json row_of(std::string_view name, std::string_view what, const Frequencies& frequencies,
+            const Vector& result) {
+  return {{"name", name},
+          {"what", what},
+          {"pairing", to_string(frequencies.window.pairing)},
+          {"inv_freq", frequencies.inv_freq},
+          {"result", result},
+          {"norm_squared", dot(result, result)}};
 }
 
-struct Table {
-  Vector values;
-  std::vector<Row> rows;
-};
-
-void to_json(Json& json, const Table& table) {
-  json = {{"values", table.values}, {"rows", table.rows}};
+// The values, right in both pairings.
+Json table_of(const Vector& values) {
+  Json rows = Json::array();
+  for (const auto& [pairing, what] :
+       {std::pair(Pairing::interleaved, "right, pairs (0, 1), (2, 3), ..."),
+        std::pair(Pairing::half, "right, pairs (0, d/2), (1, d/2 + 1), ...")}) {
+    const Frequencies frequencies = value_or_fail(
+        make_frequencies(RotarySpec{.head_dim = static_cast<std::int64_t>(values.size()),
+                                    .base = example_base,
+                                    .pairing = pairing}));
+    rows.push_back(row_of(to_string(pairing), what, frequencies,
+                          turned(values, pairs_at(frequencies, example_position), 1)));
+  }
+  return {{"values", values}, {"rows", rows}};
 }
 
-Frequencies frequencies_of(std::size_t features, Pairing pairing) {
-  return value_or_fail(make_frequencies(RotarySpec{
-      .head_dim = static_cast<std::int64_t>(features), .base = example_base, .pairing = pairing}));
-}
-
-Row row_of(std::string_view name, std::string_view what, const Vector& values,
-           const Frequencies& frequencies) {
-  return {.name = name,
-          .what = what,
-          .pairing = frequencies.window.pairing,
-          .inv_freq = frequencies.inv_freq,
-          .result = turned(values, pairs_at(frequencies, example_position), 1)};
-}
-
-Table right_rows(const Vector& values) {
-  const std::size_t d = values.size();
-  return {.values = values,
-          .rows = {row_of("interleaved", "right, pairs (0, 1), (2, 3), ...", values,
-                          frequencies_of(d, Pairing::interleaved)),
-                   row_of("half", "right, pairs (0, d/2), (1, d/2 + 1), ...", values,
-                          frequencies_of(d, Pairing::half))}};
-}
-
-Table table_of_four() {
+// Before the right rows those as printed, from sin 3 = 0.14, cos 3 = -0.99, sin 0.3 = 0.30 and
+// cos 0.3 = 0.96.
+Json table_of_four() {
   const Vector values(std::begin(example_values), std::end(example_values));
-  const HeadWindow window = frequencies_of(4, Pairing::interleaved).window;
-  const Vector of_i_over_d = {1, std::pow(example_base, -1.0 / 4)};
-  Table table{.values = values,
-              .rows = {{.name = "as_printed",
-                        .what = "as it is printed",
-                        .pairing = Pairing::interleaved,
-                        .inv_freq = of_i_over_d,
-                        .result = Vector(as_printed.begin(), as_printed.end())},
-                       row_of("exponent_i_over_d", "the same frequencies, 1 and 0.1, exactly",
-                              values, value_or_fail(make_frequencies(window, of_i_over_d, 1)))}};
-  for (Row& row : right_rows(values).rows) table.rows.push_back(std::move(row));
+  const HeadWindow window{.head_dim = 4, .rotary_dim = 4, .pairing = Pairing::interleaved};
+  const Frequencies frequencies =
+      value_or_fail(make_frequencies(window, {1, std::pow(example_base, -1.0 / 4)}, 1));
+  Json table = table_of(values);
+  Json& rows = table["rows"];
+  rows.insert(rows.begin(),
+              row_of("exponent_i_over_d", "the same frequencies, 1 and 0.1, exactly", frequencies,
+                     turned(values, pairs_at(frequencies, example_position), 1)));
+  rows.insert(rows.begin(),
+              row_of("as_printed", "as it is printed", frequencies, {-0.355, 1.06, 0.84, 2.37}));
   return table;
 }
 
-std::string table_text(const Table& table) {
+std::string rows_text(const Json& table) {
   std::string text;
-  for (const Row& row : table.rows) {
-    text += fmt::format("  {:<42}  norm^2 {:.6g}\n      {}\n", row.what,
-                        dot(row.result, row.result), vector_text(row.result));
+  for (const Json& row : table["rows"]) {
+    text += fmt::format("  {:<42}  norm^2 {:.6g}\n      {}\n", row["what"].get<std::string_view>(),
+                        row["norm_squared"].get<double>(), vector_text(row["result"]));
   }
   return text;
 }
 
-std::string text_of(const Table& four, const Table& eight) {
-  const double last = four.rows[1].result.back();
+std::string example_text(const Json& four, const Json& eight) {
+  const Json& printed_row = four["rows"][0];
+  const Json& exact_row = four["rows"][1];
   return fmt::format(
       "x = {} at position {}, base {}\n\n{}\n"
       "What is wrong in the first: its exponent is i/d, so its second pair turns by 0.1 a\n"
@@ -245,18 +202,19 @@ std::string text_of(const Table& four, const Table& eight) {
       "It is also told as 'split into two halves', which of four features are neighbours. Of\n"
       "eight they are not, and the two pairings are plain to see:\n\n"
       "x = {} at position {}\n\n{}",
-      exact_vector_text(four.values), example_position, example_base, table_text(four),
-      dot(four.rows[0].result, four.rows[0].result), as_printed.back() - last,
-      dot(four.rows[1].result, four.rows[1].result), exact_vector_text(eight.values),
-      example_position, table_text(eight));
+      exact_vector_text(four["values"]), example_position, example_base, rows_text(four),
+      printed_row["norm_squared"].get<double>(),
+      printed_row["result"].back().get<double>() - exact_row["result"].back().get<double>(),
+      exact_row["norm_squared"].get<double>(), exact_vector_text(eight["values"]), example_position,
+      rows_text(eight));
 }
 
 }  // namespace
 
 std::string explain_example(OutputForm form) {
-  const Table four = table_of_four();
-  const Table eight = right_rows(Vector(eight_values.begin(), eight_values.end()));
-  if (form == OutputForm::text) return text_of(four, eight);
+  const Json four = table_of_four();
+  const Json eight = table_of({0.5, -1, 1.5, 2, -0.25, 3, 1, -2});
+  if (form == OutputForm::text) return example_text(four, eight);
   return printed({{"schema_version", 1},
                   {"topic", "example"},
                   {"position", example_position},
@@ -266,9 +224,9 @@ std::string explain_example(OutputForm form) {
 }
 
 std::string explain_rotation(const Numbers& numbers, OutputForm form) {
-  const Rotation rotation = rotation_of(numbers);
-  return form == OutputForm::json ? printed(json_of(numbers, rotation))
-                                  : text_of(numbers, rotation);
+  const std::vector<Pair> pairs = numbers.pairs_at(numbers.query_position);
+  const Json json = rotation_document(numbers, pairs);
+  return form == OutputForm::json ? printed(json) : rotation_text(numbers, pairs, json);
 }
 
 }  // namespace rotary::cli::explain

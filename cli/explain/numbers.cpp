@@ -49,14 +49,6 @@ std::string exact_vector_text(const Vector& values) {
   return listed(values, [](double value) { return fmt::format("{}", value); });
 }
 
-std::vector<std::size_t> shown_pairs(std::size_t pairs) {
-  std::vector<std::size_t> shown;
-  for (std::size_t i = 0; i < pairs; ++i) {
-    if (pairs <= most_shown || i < 4 || i + 2 >= pairs) shown.push_back(i);
-  }
-  return shown;
-}
-
 std::string query_text(const Numbers& numbers) {
   return vector_at("q", numbers.query, numbers.query_position);
 }

@@ -60,9 +60,6 @@ inline constexpr std::int64_t example_position = 3;
 // The same in as many digits as the numbers have.
 [[nodiscard]] std::string exact_vector_text(const Vector& values);
 
-// Which of so many pairs a text shows: all up to 8, else the first four and the last two.
-[[nodiscard]] std::vector<std::size_t> shown_pairs(std::size_t pairs);
-
 // A check that is shown: fails the command (exit code 1) where a deviation is beyond its bound.
 struct Check {
   double deviation = 0;

@@ -48,15 +48,15 @@ Vector turned(const Vector& x, std::span<const Pair> pairs, double attention_fac
   return result;
 }
 
-std::vector<float> rotated_by_library(const Vector& x, const Frequencies& frequencies,
-                                      std::int64_t position) {
+Vector rotated_by_library(const Vector& x, const Frequencies& frequencies, std::int64_t position) {
   RotationsOptions options;
   if (frequencies.numerics == Numerics::transformers) options.tensors = DType::f32;
   const Rotations rotations = value_or_fail(
       make_rotations(frequencies, ConsecutivePositions{.first = position, .tokens = 1}, options));
   std::vector<float> head;
   for (const double value : x) head.push_back(static_cast<float>(value));
-  return rotated(std::move(head), rotations);
+  head = rotated(std::move(head), rotations);
+  return {head.begin(), head.end()};
 }
 
 Vector window_of(const Vector& head, const HeadWindow& window) {

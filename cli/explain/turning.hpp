@@ -32,9 +32,9 @@ struct Pair {
 // A R x: the pairs turned and multiplied by the attention factor A, the other features as they are.
 [[nodiscard]] Vector turned(const Vector& x, std::span<const Pair> pairs, double attention_factor);
 
-// What rotate() makes of x in float32.
-[[nodiscard]] std::vector<float> rotated_by_library(const Vector& x, const Frequencies& frequencies,
-                                                    std::int64_t position);
+// The float32 values that rotate() makes of x.
+[[nodiscard]] Vector rotated_by_library(const Vector& x, const Frequencies& frequencies,
+                                        std::int64_t position);
 
 // The features of the window, and the head with them in place of its own.
 [[nodiscard]] Vector window_of(const Vector& head, const HeadWindow& window);

@@ -170,6 +170,7 @@ class FormsTest(Numbers):
                     self.assert_close(form["result"], wanted)
                 for a, b in zip(document["library_result_f32"], wanted):
                     self.assertAlmostEqual(a, b, delta=1e-5)
+                self.assertLessEqual(document["library_deviation"], document["library_bound"])
 
     def test_the_other_pairing(self):
         for pairing, other in zip(PAIRINGS, ["interleaved", "half", "half"]):
@@ -191,6 +192,12 @@ class FormsTest(Numbers):
         self.assertIn("| -0.989992 -0.141120  0.000000  0.000000 |", text)
         text = self.run_ok("explain", "forms", self.write_config(LLAMA))
         self.assertIn("16 x 16 entries", text)
+
+    def test_the_contract_bounds_exact_numerics_alone(self):
+        document = self.run_json(
+            "explain", "explain", "forms", self.write_config(LLAMA), "--numerics", "transformers"
+        )
+        self.assertIsNone(document["library_bound"])
 
     def test_what_turns_of_a_config(self):
         document = self.run_json("explain", "explain", "forms", self.write_config(PARTIAL))
