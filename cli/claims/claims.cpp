@@ -2,11 +2,99 @@
 #include "cli/claims/claims.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
+#include "cli/failure.hpp"
+#include "cli/json.hpp"
+#include "cli/wrapped.hpp"
+
 namespace rotary::cli::claims {
+namespace {
+
+struct SettingWords {
+  std::string_view name, text;
+};
+
+// In the order of Setting.
+constexpr std::array<SettingWords, 3> settings = {{{"condition_met", "as claimed"},
+                                                   {"condition_unmet", "beyond the condition"},
+                                                   {"aside", "aside"}}};
+
+const SettingWords& words_of(Setting setting) {
+  return settings[static_cast<std::size_t>(setting)];
+}
+
+// "true only if".
+std::string words_of(Verdict verdict) {
+  std::string words(to_string(verdict));
+  std::ranges::replace(words, '_', ' ');
+  return words;
+}
+
+std::string block(std::string_view text, std::size_t indent) { return wrapped(text, indent, 98); }
+
+std::string number_text(const Number& number) {
+  const auto& [least, most] = number.expected;
+  const std::string from = fmt::format("{:.6g}", least);
+  const std::string to = fmt::format("{:.6g}", most);
+  return fmt::format("       {:<42} {:>12.6g}   expected {}{}\n", number.name, number.value, from,
+                     from == to ? "" : " to " + to);
+}
+
+std::string text_of(const Evidence& evidence) {
+  std::string relation = evidence.relation;
+  if (evidence.setting != Setting::aside) {
+    relation += evidence.holds ? ": holds" : ": does not hold";
+  }
+  std::string text =
+      block(fmt::format("{}: {}", words_of(evidence.setting).text, evidence.computed), 4) +
+      block(relation, 6);
+  for (const Number& number : evidence.numbers) text += number_text(number);
+  return text;
+}
+
+// How to try it; "" where no experiment does.
+std::string lab_text(const Claim& claim, std::size_t indent) {
+  if (claim.experiments.empty()) return {};
+  const std::string names = fmt::format("{}", fmt::join(claim.experiments, " "));
+  return block(
+      fmt::format("in the lab: rotary-lab run {}, then rotary-lab results {}", names, names),
+      indent);
+}
+
+Json evidence_json(const Evidence& evidence) {
+  return {
+      {"setting", words_of(evidence.setting).name},
+      {"computed", evidence.computed},
+      {"relation", evidence.relation},
+      {"holds", evidence.holds},
+      {"numbers", json_array(evidence.numbers, [](const Number& number) {
+         const auto& [least, most] = number.expected;
+         return Json{{"name", number.name}, {"value", number.value}, {"expected", {least, most}}};
+       })}};
+}
+
+Json finding_json(const Finding& finding) {
+  const Claim& claim = finding.claim;
+  return {{"number", claim.number},
+          {"name", claim.name},
+          {"statement", claim.statement},
+          {"verdict", to_string(claim.verdict)},
+          {"condition", claim.condition},
+          {"evidence", json_array(finding.evidence, evidence_json)},
+          {"published",
+           json_array(claim.published,
+                      [](const Published& published) {
+                        return Json{{"what", published.what}, {"source", published.source}};
+                      })},
+          {"experiments", claim.experiments}};
+}
+
+}  // namespace
 
 std::string_view to_string(Verdict verdict) noexcept {
   static constexpr std::string_view names[] = {"true", "true_only_if", "false", "needs_training"};
@@ -61,6 +149,56 @@ std::span<const Claim> all_claims() {
     return claims;
   }();
   return all;
+}
+
+std::string overview_text(std::span<const Finding> findings) {
+  std::string text;
+  for (const auto& [claim, evidence, contradictions] : findings) {
+    text += fmt::format("{:>2}  {:<14}  {}\n", claim.number, words_of(claim.verdict), claim.name);
+    text += block(claim.statement, 20) + block(claim.condition, 22);
+    if (claim.verdict == Verdict::needs_training) text += lab_text(claim, 22);
+  }
+  const auto count = [&](Verdict verdict) {
+    return std::ranges::count(findings, verdict,
+                              [](const Finding& finding) { return finding.claim.verdict; });
+  };
+  return text + fmt::format(
+                    "\n{} claims: {} true, {} true under a condition, {} false, {} for the lab. "
+                    "Evidence: rotary claims NUMBER\n",
+                    findings.size(), count(Verdict::holds), count(Verdict::holds_only_if),
+                    count(Verdict::fails), count(Verdict::needs_training));
+}
+
+std::string evidence_text(std::span<const Finding> findings) {
+  std::string text;
+  for (const auto& [claim, evidence, contradictions] : findings) {
+    text += fmt::format("{}{}  {}\n", text.empty() ? "" : "\n", claim.number, claim.name);
+    text += block(fmt::format("claim: {}", claim.statement), 4);
+    text += block(fmt::format("{}: {}", words_of(claim.verdict), claim.condition), 4);
+    for (const Evidence& each : evidence) text += '\n' + text_of(each);
+    if (!claim.published.empty()) text += "\n    published:\n";
+    for (const auto& [what, source] : claim.published) {
+      text += block(fmt::format("{} ({})", what, source), 6);
+    }
+    const std::string lab = lab_text(claim, 4);
+    if (!lab.empty()) text += '\n' + lab;
+  }
+  return text;
+}
+
+std::string findings_json(std::span<const Finding> findings) {
+  return printed({{"schema_version", 1}, {"claims", json_array(findings, finding_json)}});
+}
+
+void check(std::span<const Finding> findings) {
+  std::string message;
+  for (const Finding& finding : findings) {
+    for (const std::string& contradiction : finding.contradictions) {
+      message += fmt::format("{}claim {} ({}) is contradicted: {}", message.empty() ? "" : "; ",
+                             finding.claim.number, finding.claim.name, contradiction);
+    }
+  }
+  if (!message.empty()) throw Failure(ExitCode::check_failed, message);
 }
 
 }  // namespace rotary::cli::claims

@@ -30,23 +30,20 @@ class Random {
 
   // Independent, mean 0, deviation 1.
   template <class Real = double>
-  [[nodiscard]] std::vector<Real> normals(std::int64_t count);
+  [[nodiscard]] std::vector<Real> normals(std::int64_t count) {
+    std::vector<Real> values(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < values.size(); i += 2) {  // Box and Muller
+      const double radius = std::sqrt(-2 * std::log(1 - unit()));
+      const double angle = 6.283185307179586 * unit();
+      values[i] = static_cast<Real>(radius * std::cos(angle));
+      if (i + 1 < values.size()) values[i + 1] = static_cast<Real>(radius * std::sin(angle));
+    }
+    return values;
+  }
 
  private:
   std::mt19937_64 engine_;
 };
-
-template <class Real>
-std::vector<Real> Random::normals(std::int64_t count) {
-  std::vector<Real> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); i += 2) {  // Box and Muller
-    const double radius = std::sqrt(-2 * std::log(1 - unit()));
-    const double angle = 6.283185307179586 * unit();
-    values[i] = static_cast<Real>(radius * std::cos(angle));
-    if (i + 1 < values.size()) values[i + 1] = static_cast<Real>(radius * std::sin(angle));
-  }
-  return values;
-}
 
 inline constexpr double usual_base = 10000;
 inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and many others

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "bench/progress.hpp"
-#include "cli/claims/report.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
 

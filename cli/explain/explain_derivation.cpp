@@ -25,6 +25,8 @@ struct Value {
   double value;
 };
 
+using Values = std::vector<Value>;
+
 void to_json(Json& json, const Value& value) {
   json = {{"name", value.name}, {"value", value.value}};
 }
@@ -32,10 +34,10 @@ void to_json(Json& json, const Value& value) {
 struct Step {
   std::string title;
   std::string equation;
-  std::vector<Value> values;
+  Values values;
   Check check;
   std::string not_so = {};  // what does not fulfil the equation; empty: nothing is shown
-  std::vector<Value> not_so_values = {};
+  Values not_so_values = {};
 };
 
 using Complex = std::complex<double>;
@@ -81,13 +83,13 @@ Plane plane_of(const Numbers& numbers) {
 Step inner_product(const Plane& plane) {
   const double sum = plane.q.real() * plane.k.real() + plane.q.imag() * plane.k.imag();
   const double real_part = score(plane.q, plane.k);
-  return {.title = fmt::format("An inner product is the real part of a complex product (pair {})",
-                               plane.pair),
-          .equation = "<q, k> = Re(q conj(k)), q = a + ib",
-          .values = {{"<q, k>", sum}, {"Re(q conj(k))", real_part}},
-          .check = {.deviation = std::abs(sum - real_part), .bound = plane.bound()},
-          .not_so = "without the conjugate the angles of q and k add",
-          .not_so_values = {{"Re(q k)", (plane.q * plane.k).real()}}};
+  return {
+      fmt::format("An inner product is the real part of a complex product (pair {})", plane.pair),
+      "<q, k> = Re(q conj(k)), q = a + ib",
+      Values{{"<q, k>", sum}, {"Re(q conj(k))", real_part}},
+      Check{std::abs(sum - real_part), plane.bound()},
+      "without the conjugate the angles of q and k add",
+      Values{{"Re(q k)", (plane.q * plane.k).real()}}};
 }
 
 Step lengths_and_angles(const Plane& plane) {
@@ -95,14 +97,12 @@ Step lengths_and_angles(const Plane& plane) {
   const Complex k = plane.turned(plane.k, plane.n);
   const double lengths = std::abs(q) * std::abs(k);
   const double angles = std::arg(q) - std::arg(k);
-  return {.title = "Lengths and angles separate",
-          .equation = "q' conj(k') = |q'| |k'| e^(i(angle of q' - angle of k'))",
-          .values = {{"|q'| |k'|", lengths},
-                     {"angle of q' - angle of k'", angles},
-                     {"|q'| |k'| cos of it", lengths * std::cos(angles)},
-                     {"Re(q' conj(k'))", score(q, k)}},
-          .check = {.deviation = std::abs(q * std::conj(k) - std::polar(lengths, angles)),
-                    .bound = plane.bound()}};
+  return {"Lengths and angles separate", "q' conj(k') = |q'| |k'| e^(i(angle of q' - angle of k'))",
+          Values{{"|q'| |k'|", lengths},
+                 {"angle of q' - angle of k'", angles},
+                 {"|q'| |k'| cos of it", lengths * std::cos(angles)},
+                 {"Re(q' conj(k'))", score(q, k)}},
+          Check{std::abs(q * std::conj(k) - std::polar(lengths, angles)), plane.bound()}};
 }
 
 Step lengths(const Plane& plane) {
@@ -112,39 +112,36 @@ Step lengths(const Plane& plane) {
       std::abs(plane.turned(plane.q, plane.m)) * std::abs(plane.turned(plane.k, plane.m));
   const double shrinking = std::abs(plane.q) * std::pow(rate, -10);
   const double growing = std::abs(plane.k) * std::pow(rate, 10);
-  return {.title = "m = n: distance 0 is that of two tokens at 0, which fixes the lengths",
-          .equation = "|f(q, m)| |f(k, m)| = |q| |k|",
-          .values = {{"|q| |k|", before},
-                     {fmt::format("|q'| |k'| both at {}", plane.m), after},
-                     {"q by 1.01^-m, k by 1.01^n, at 10 (xPos)", shrinking * growing}},
-          .check = {.deviation =
-                        std::max(std::abs(after - before), std::abs(shrinking * growing - before)),
-                    .bound = plane.bound()},
-          .not_so = "both longer by 1.01 for each position",
-          .not_so_values = {{"|q'| |k'| both at 10", before * std::pow(rate, 20)}}};
+  return {"m = n: distance 0 is that of two tokens at 0, which fixes the lengths",
+          "|f(q, m)| |f(k, m)| = |q| |k|",
+          Values{{"|q| |k|", before},
+                 {fmt::format("|q'| |k'| both at {}", plane.m), after},
+                 {"q by 1.01^-m, k by 1.01^n, at 10 (xPos)", shrinking * growing}},
+          Check{std::max(std::abs(after - before), std::abs(shrinking * growing - before)),
+                plane.bound()},
+          "both longer by 1.01 for each position",
+          Values{{"|q'| |k'| both at 10", before * std::pow(rate, 20)}}};
 }
 
 Step one_angle(const Plane& plane) {
   const double of_q = wrapped(std::arg(plane.turned(plane.q, plane.m)) - std::arg(plane.q));
   const double of_k = wrapped(std::arg(plane.turned(plane.k, plane.m)) - std::arg(plane.k));
   const Complex alone = plane.q * std::polar(1.0, plane.angle(1));
-  return {.title = "m = n again: the angle added is of the position alone, the same for q and k",
-          .equation = "angle of f(q, m) - angle of q = phi(m) = angle of f(k, m) - angle of k",
-          .values = {{fmt::format("phi({}) from q", plane.m), of_q},
-                     {fmt::format("phi({}) from k", plane.m), of_k}},
-          .check = {.deviation = std::abs(wrapped(of_q - of_k)), .bound = rounding_bound(2)},
-          .not_so = "turning the query alone: distance 0 has two scores",
-          .not_so_values = {{"score at m = n = 0", score(plane.q, plane.k)},
-                            {"score at m = n = 1", score(alone, plane.k)}}};
+  return {"m = n again: the angle added is of the position alone, the same for q and k",
+          "angle of f(q, m) - angle of q = phi(m) = angle of f(k, m) - angle of k",
+          Values{{fmt::format("phi({}) from q", plane.m), of_q},
+                 {fmt::format("phi({}) from k", plane.m), of_k}},
+          Check{std::abs(wrapped(of_q - of_k)), rounding_bound(2)},
+          "turning the query alone: distance 0 has two scores",
+          Values{{"score at m = n = 0", score(plane.q, plane.k)},
+                 {"score at m = n = 1", score(alone, plane.k)}}};
 }
 
 Step progression(const Plane& plane) {
   const double theta = plane.angle(1);
-  Step step{.title = "n = m + 1: neighbours have one distance, so phi grows evenly",
-            .equation = "phi(m + 1) - phi(m) = theta, phi(m) = m theta (phi(0) = 0)",
-            .values = {{"theta", theta}},
-            .check = {.deviation = 0, .bound = rounding_bound(2)},
-            .not_so = "phi(m) = m^2 theta: distance 1 has many scores"};
+  Step step{"n = m + 1: neighbours have one distance, so phi grows evenly",
+            "phi(m + 1) - phi(m) = theta, phi(m) = m theta (phi(0) = 0)", Values{{"theta", theta}},
+            Check{0, rounding_bound(2)}, "phi(m) = m^2 theta: distance 1 has many scores"};
   for (const std::int64_t m : {plane.m, plane.m + 1, plane.m + 1000}) {
     const double step_radians = wrapped(plane.angle(m + 1) - plane.angle(m));
     step.values.push_back({fmt::format("phi({}) - phi({})", m + 1, m), step_radians});
@@ -165,26 +162,24 @@ Step rotation(const Plane& plane) {
   const double y = plane.q.imag();
   const Complex by_matrix(x * c - y * s, x * s + y * c);
   const Complex by_product = plane.turned(plane.q, plane.m);
-  return {.title = "The solution is a rotation",
-          .equation =
-              "f(q, m) = q e^(i m theta) = | cos m theta  -sin m theta | q\n"
-              "                            | sin m theta   cos m theta |",
-          .values = {{"matrix, first", by_matrix.real()},
-                     {"matrix, second", by_matrix.imag()},
-                     {"Re(q e^(i m theta))", by_product.real()},
-                     {"Im(q e^(i m theta))", by_product.imag()}},
-          .check = {.deviation = std::max(std::abs(by_matrix - by_product),
-                                          std::abs(plane.turned(plane.q, 0) - plane.q)),
-                    .bound = rounding_bound(2) * std::abs(plane.q)}};
+  return {"The solution is a rotation",
+          "f(q, m) = q e^(i m theta) = | cos m theta  -sin m theta | q\n"
+          "                            | sin m theta   cos m theta |",
+          Values{{"matrix, first", by_matrix.real()},
+                 {"matrix, second", by_matrix.imag()},
+                 {"Re(q e^(i m theta))", by_product.real()},
+                 {"Im(q e^(i m theta))", by_product.imag()}},
+          Check{std::max(std::abs(by_matrix - by_product),
+                         std::abs(plane.turned(plane.q, 0) - plane.q)),
+                rounding_bound(2) * std::abs(plane.q)}};
 }
 
 Step relative(const Plane& plane) {
   const double expected = score(plane.turned(plane.q, plane.m - plane.n), plane.k);
-  Step step{.title = "The score knows the distance alone",
-            .equation = "<f(q, m), f(k, n)> = Re(q conj(k) e^(i(m - n) theta))",
-            .values = {{fmt::format("distance {}", plane.m - plane.n), expected}},
-            .check = {.deviation = 0, .bound = plane.bound()},
-            .not_so = "adding e^(i m theta) in place of turning by it"};
+  Step step{"The score knows the distance alone",
+            "<f(q, m), f(k, n)> = Re(q conj(k) e^(i(m - n) theta))",
+            Values{{fmt::format("distance {}", plane.m - plane.n), expected}},
+            Check{0, plane.bound()}, "adding e^(i m theta) in place of turning by it"};
   for (const std::int64_t shift : {0, 1, 1000, 1'000'000}) {
     const std::int64_t m = plane.m + shift;
     const std::int64_t n = plane.n + shift;
@@ -234,13 +229,12 @@ Step blocks(const Heads& heads) {
   const double relative = dot(by_matrix(form_input(numbers.frequencies, 0), heads.q),
                               by_matrix(form_input(numbers.frequencies, distance), heads.k));
   const double score = dot(q, k);
-  return {.title = "d features are d/2 planes, each with a frequency of its own",
-          .equation = "R_m has one 2 x 2 rotation for each pair; R_m^T R_n = R_(n - m)",
-          .values = {{"<R_m q, R_n k>", score},
-                     {"sum of the pairs' scores", sum},
-                     {fmt::format("<q, R_({}) k>", distance), relative}},
-          .check = {.deviation = std::max(std::abs(sum - score), std::abs(relative - score)),
-                    .bound = heads.score_bound()}};
+  return {"d features are d/2 planes, each with a frequency of its own",
+          "R_m has one 2 x 2 rotation for each pair; R_m^T R_n = R_(n - m)",
+          Values{{"<R_m q, R_n k>", score},
+                 {"sum of the pairs' scores", sum},
+                 {fmt::format("<q, R_({}) k>", distance), relative}},
+          Check{std::max(std::abs(sum - score), std::abs(relative - score)), heads.score_bound()}};
 }
 
 Step elements(const Heads& heads, Elements elements) {
@@ -250,24 +244,24 @@ Step elements(const Heads& heads, Elements elements) {
                                                by_matrix(heads.at_m, heads.q));
   const double wrong = largest_difference(by_elements(heads.at_m, heads.q, other),
                                           by_elements(heads.at_m, heads.q, elements));
-  return {.title = is_every_two ? "Element by element, interleaved: pairs (2i, 2i + 1)"
-                                : "Element by element, half: pairs (i, i + d/2)",
-          .equation = is_every_two ? "x * cos + (-x1, x0, -x3, x2, ...) * sin"
-                                   : "x * cos + (-x[d/2:], x[:d/2]) * sin",
-          .values = {{"largest difference from R_m q", difference}},
-          .check = {.deviation = difference, .bound = heads.bound()},
-          .not_so = "the other of the two on the same features",
-          .not_so_values = {{"largest difference", wrong}}};
+  return {is_every_two ? "Element by element, interleaved: pairs (2i, 2i + 1)"
+                       : "Element by element, half: pairs (i, i + d/2)",
+          is_every_two ? "x * cos + (-x1, x0, -x3, x2, ...) * sin"
+                       : "x * cos + (-x[d/2:], x[:d/2]) * sin",
+          Values{{"largest difference from R_m q", difference}},
+          Check{difference, heads.bound()},
+          "the other of the two on the same features",
+          Values{{"largest difference", wrong}}};
 }
 
 Step kept_lengths(const Heads& heads) {
   const double factor = heads.numbers.attention_factor();
   const double before = norm(heads.q);
   const double after = norm(by_matrix(heads.at_m, heads.q));
-  return {.title = "Turning keeps lengths; an attention factor A multiplies scores by A^2",
-          .equation = "|A R_m q| = A |q|",
-          .values = {{"|q|", before}, {"|q'|", after}, {"A", factor}, {"A^2", factor * factor}},
-          .check = {.deviation = std::abs(after - factor * before), .bound = heads.bound()}};
+  return {"Turning keeps lengths; an attention factor A multiplies scores by A^2",
+          "|A R_m q| = A |q|",
+          Values{{"|q|", before}, {"|q'|", after}, {"A", factor}, {"A^2", factor * factor}},
+          Check{std::abs(after - factor * before), heads.bound()}};
 }
 
 Step frequencies(const Heads& heads) {
@@ -275,13 +269,12 @@ Step frequencies(const Heads& heads) {
   const Vector& inv_freq = numbers.frequencies.inv_freq;
   const double log_base = std::log(numbers.spec.base.get());
   const auto d = static_cast<double>(heads.q.size());
-  Step step{.title = "The frequencies",
-            .equation = fmt::format("rope_type {}", rope_type(numbers.spec.scaling)),
-            .values = {{"theta of pair 0", inv_freq.front()},
-                       {"tokens of a turn", wavelength_tokens(inv_freq.front())},
-                       {fmt::format("theta of pair {}", inv_freq.size() - 1), inv_freq.back()},
-                       {"tokens of a turn", wavelength_tokens(inv_freq.back())}},
-            .check = {}};
+  Step step{"The frequencies", fmt::format("rope_type {}", rope_type(numbers.spec.scaling)),
+            Values{{"theta of pair 0", inv_freq.front()},
+                   {"tokens of a turn", wavelength_tokens(inv_freq.front())},
+                   {fmt::format("theta of pair {}", inv_freq.size() - 1), inv_freq.back()},
+                   {"tokens of a turn", wavelength_tokens(inv_freq.back())}},
+            Check{}};
   const bool is_exact = numbers.frequencies.numerics == Numerics::exact;
   if (!is_exact || !std::holds_alternative<NoScaling>(numbers.spec.scaling)) return step;
   step.equation = "theta_i = base^(-2i/d), i = 0 ... d/2 - 1";
@@ -319,7 +312,7 @@ std::vector<Step> derivation_of(const Numbers& numbers) {
   return steps;
 }
 
-std::string values_text(const std::vector<Value>& values) {
+std::string values_text(const Values& values) {
   std::string text;
   for (const Value& each : values) {
     text += fmt::format("       {:<42} {:>14}\n", each.name, number_text(each.value));

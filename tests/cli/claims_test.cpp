@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/claims/report.hpp"
 #include "cli/failure.hpp"
 
 namespace rotary::cli {
