@@ -33,6 +33,13 @@ std::vector<double> scores_at(std::int64_t distance, const Frequencies& frequenc
   return scores;
 }
 
+std::vector<float> identity(std::int64_t tokens) {
+  const auto size = static_cast<std::size_t>(tokens);
+  std::vector<float> v(size * size);
+  for (std::size_t i = 0; i < size; ++i) v[i * size + i] = 1;
+  return v;
+}
+
 std::vector<double> similarity(const Frequencies& frequencies, std::int64_t distances) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(distances));
   std::iota(all.begin(), all.end(), 0);

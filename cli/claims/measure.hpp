@@ -70,6 +70,9 @@ inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and
                                             const std::vector<double>& q,
                                             const std::vector<double>& k);
 
+// Values that give the weights of attention, [tokens][tokens].
+[[nodiscard]] std::vector<float> identity(std::int64_t tokens);
+
 // S(r) = mean of cos(r inv_freq) for r in [0, distances): the cosine of a vector and itself r
 // positions away where every pair of features has the same length. Of other vectors it is the mean
 // over directions that the pairs' angles take.

@@ -39,14 +39,6 @@ LinearInputs normal_inputs(std::int64_t tokens, std::vector<float> v) {
           .v = std::move(v)};
 }
 
-// v of columns of the identity: what comes out is the matrix of weights.
-std::vector<float> identity(std::int64_t tokens) {
-  const auto size = static_cast<std::size_t>(tokens);
-  std::vector<float> v(size * size);
-  for (std::size_t i = 0; i < size; ++i) v[i * size + i] = 1;
-  return v;
-}
-
 Rotations rotations_from(std::int64_t first, std::int64_t tokens) {
   return value_or_fail(make_rotations(plain_frequencies(map_features),
                                       ConsecutivePositions{.first = first, .tokens = tokens}));

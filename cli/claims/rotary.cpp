@@ -153,26 +153,20 @@ std::array<double, 2> weights_at_one_distance() {
   q = rotated(std::move(q), rotations);
   k = rotated(std::move(k), rotations);
 
-  const double scale = 1 / std::sqrt(static_cast<double>(usual_head_dim));
-  const Extents extents{.tokens = tokens, .heads = 1, .features = usual_head_dim};
-  const auto view = [&](std::vector<float>& of) { return heads_view(of.data(), extents); };
-  std::vector<float> out(q.size());
-  std::vector<float> sums(tokens);
-  const ScoresExtents sums_extents{.heads = 1, .queries = tokens, .keys = 1};
-  ok_or_fail(attend(view(out), view(q), view(k), view(k),
-                    {.scale = scale,
-                     .mask = {.order = AttentionOrder::causal},
-                     .log_sum_exp = ScoresView{sums.data(), DType::f32, sums_extents,
-                                               strides_bhqk(sums_extents)}}));
-  std::array<double, 2> weights = {};
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    double score = 0;
-    for (std::size_t f = 0; f < usual_head_dim; ++f)
-      score += static_cast<double>(q[places[i] * usual_head_dim + f]) *
-               static_cast<double>(k[(places[i] - distance) * usual_head_dim + f]);
-    weights[i] = std::exp(scale * score - static_cast<double>(sums[places[i]]));
-  }
-  return weights;
+  // What comes out of an identity of values is the matrix of weights.
+  const std::vector<float> values = identity(tokens);
+  std::vector<float> weights(values.size());
+  const auto view = [](auto& of) {
+    const auto features = static_cast<std::int64_t>(of.size() / tokens);
+    return heads_view(of.data(), {.tokens = tokens, .heads = 1, .features = features});
+  };
+  ok_or_fail(attend(view(weights), view(q), view(k), view(values),
+                    {.scale = 1 / std::sqrt(static_cast<double>(usual_head_dim)),
+                     .mask = {.order = AttentionOrder::causal}}));
+  const auto weight = [&](std::size_t place) {
+    return static_cast<double>(weights[place * tokens + place - distance]);
+  };
+  return {weight(places[0]), weight(places[1])};
 }
 
 std::vector<Evidence> same_distance() {

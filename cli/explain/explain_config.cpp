@@ -66,17 +66,11 @@ std::vector<Fact> assumed_among(const std::vector<Fact>& facts,
 
 Explanation explanation_of(const std::string& path_or_card, const ResolveOptions& options) {
   const std::string json = read_config(path_or_card);
-  Explanation explanation{.name = path_or_card,
-                          .model = value_or_fail(resolve(json, options), input_name(path_or_card)),
-                          .facts = {},
-                          .keys = keys_of_config({.json = json, .options = options}),
-                          .assumed = {},
-                          .family = {}};
-  print_warnings("explain", explanation.model.warnings);
-  explanation.facts = facts_of(explanation.model, options.context_tokens);
-  explanation.assumed = assumed_among(explanation.facts, explanation.keys);
-  explanation.family = family_of(explanation.model);
-  return explanation;
+  const ModelSpec model = value_or_fail(resolve(json, options), input_name(path_or_card));
+  const std::vector<ConfigKey> keys = keys_of_config({.json = json, .options = options});
+  print_warnings("explain", model.warnings);
+  const std::vector<Fact> facts = facts_of(model, options.context_tokens);
+  return {path_or_card, model, facts, keys, assumed_among(facts, keys), family_of(model)};
 }
 
 std::string lines_of(std::string_view text, std::size_t indent) {
