@@ -4,25 +4,306 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <charconv>
+#include <system_error>
+#include <utility>
 
 namespace rotary::cli {
 namespace {
+
+// Elements are read and written as they lie in memory.
+static_assert(std::endian::native == std::endian::little);
+
+constexpr std::string_view magic = "\x93NUMPY";
+constexpr std::size_t most_header_bytes = std::size_t{64} << 10;
+constexpr std::size_t most_dimensions = 32;  // NumPy 1's own limit
 
 struct TypeRow {
   std::string_view descr;
   std::size_t bytes;
 };
 
-constexpr std::array<TypeRow, 7> types = {{
-    {"<f2", 2},
-    {"<f4", 4},
-    {"<f8", 8},
-    {"<c8", 8},
-    {"<u2", 2},
-    {"<i4", 4},
-    {"<i8", 8},
-}};
+// By NpyType.
+constexpr std::array<TypeRow, 7> types = {
+    {{"<f2", 2}, {"<f4", 4}, {"<f8", 8}, {"<c8", 8}, {"<u2", 2}, {"<i4", 4}, {"<i8", 8}}};
+
+template <class... Arguments>
+Error malformed(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+  return {ErrorCode::malformed_input, fmt::format(text, std::forward<Arguments>(arguments)...)};
+}
+
+template <class... Arguments>
+Error bad_header(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+  return malformed("the NPY header {}", fmt::format(text, std::forward<Arguments>(arguments)...));
+}
+
+template <class... Arguments>
+Error unsupported(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+  return {ErrorCode::unsupported, fmt::format(text, std::forward<Arguments>(arguments)...)};
+}
+
+// Bytes of the file as a message shows them: the first few, in ASCII.
+std::string shown(std::string_view bytes) {
+  constexpr std::size_t longest = 60;
+  std::string text(bytes.substr(0, longest));
+  std::ranges::replace_if(
+      text, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return bytes.size() > longest ? text + "..." : text;
+}
+
+// Reads the subset of Python literals that such a header needs, from left to right, without
+// recursion. Each take_ skips blanks, then consumes what it names or leaves everything as it was.
+class HeaderText {
+ public:
+  explicit HeaderText(std::string_view text) : text_(text) {}
+
+  [[nodiscard]] std::size_t offset() const noexcept { return offset_; }
+
+  [[nodiscard]] char peek() noexcept {
+    offset_ = std::min(text_.find_first_not_of(" \t\r\n", offset_), text_.size());
+    return offset_ < text_.size() ? text_[offset_] : '\0';
+  }
+
+  [[nodiscard]] bool at_end() noexcept { return peek() == '\0' && offset_ == text_.size(); }
+
+  [[nodiscard]] bool take(std::string_view word) noexcept {
+    static_cast<void>(peek());
+    if (!text_.substr(offset_).starts_with(word)) return false;
+    offset_ += word.size();
+    return true;
+  }
+
+  // 'text' or "text", without escapes.
+  [[nodiscard]] std::optional<std::string_view> take_string() noexcept {
+    const char quote = peek();
+    if (quote != '\'' && quote != '"') return std::nullopt;
+    const auto end = text_.find(quote, offset_ + 1);
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view inside = text_.substr(offset_ + 1, end - offset_ - 1);
+    if (inside.find('\\') != std::string_view::npos) return std::nullopt;
+    offset_ = end + 1;
+    return inside;
+  }
+
+  // Decimal, no sign: a dimension.
+  [[nodiscard]] std::optional<std::int64_t> take_dimension() noexcept {
+    if (peek() < '0' || peek() > '9') return std::nullopt;
+    const std::string_view rest = text_.substr(offset_);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    const auto digits = static_cast<std::size_t>(end - rest.data());
+    if (error != std::errc{} || (digits > 1 && rest.front() == '0')) return std::nullopt;
+    offset_ += digits;
+    return value;
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t offset_ = 0;
+};
+
+Result<NpyType> type_of(std::string_view descr) {
+  const auto* const row = std::ranges::find(types, descr, &TypeRow::descr);
+  if (row != types.end()) return static_cast<NpyType>(row - types.begin());
+  const auto none = [&] {
+    return bad_header("must have a descr such as '<f4', got '{}'", shown(descr));
+  };
+  if (descr.size() < 2 || std::string_view("<>|=").find(descr[0]) == std::string_view::npos)
+    return none();
+  if (descr[1] == 'O')
+    return unsupported("object arrays are Python pickles, which can run code: refused");
+  if (descr[0] == '>') {
+    return unsupported("elements must be little-endian, got '{}'; save with {}", shown(descr),
+                       "array.astype(array.dtype.newbyteorder('<'))");
+  }
+  if (descr.find_first_not_of("0123456789", 2) != std::string_view::npos) return none();
+  return unsupported(
+      "the type must be one of '<f2', '<f4', '<f8', '<u2', '<i4', '<i8', '<c8', got '{}'; convert "
+      "with array.astype",
+      shown(descr));
+}
+
+Result<NpyType> parse_descr(HeaderText& text) {
+  if (text.peek() == '[' || text.peek() == '(')
+    return unsupported("structured types are refused: save one plain array");
+  const auto descr = text.take_string();
+  if (!descr) return bad_header("must have text as descr, at byte {}", text.offset());
+  return type_of(*descr);
+}
+
+Status parse_fortran_order(HeaderText& text) {
+  if (text.take("False")) return {};
+  if (text.take("True"))
+    return unsupported("the array must be in C order: save np.ascontiguousarray(array)");
+  return bad_header("must have True or False as fortran_order, at byte {}", text.offset());
+}
+
+using Shape = std::vector<std::int64_t>;
+
+Result<Shape> parse_shape(HeaderText& text) {
+  Shape shape;
+  if (!text.take("(")) return bad_header("must have a tuple as shape, at byte {}", text.offset());
+  while (!text.take(")")) {
+    if (shape.size() == most_dimensions)
+      return bad_header("must have at most {} dimensions", most_dimensions);
+    const auto dimension = text.take_dimension();
+    if (!dimension) {
+      return bad_header("must have dimensions that are integers in [0, 2^63), at byte {}",
+                        text.offset());
+    }
+    shape.push_back(*dimension);
+    const bool comma = text.take(",");
+    // (3) is a number in Python, (3,) a tuple.
+    if (!comma && (shape.size() == 1 || text.peek() != ')'))
+      return bad_header("must have a comma in shape, at byte {}", text.offset());
+  }
+  return shape;
+}
+
+struct Header {
+  std::optional<NpyType> type;
+  std::optional<Shape> shape;
+  bool has_order = false;
+
+  [[nodiscard]] Status parse_value(std::string_view key, HeaderText& text) {
+    if (key == "descr" && !type) {
+      auto parsed = parse_descr(text);
+      if (!parsed) return std::move(parsed).error();
+      type = *parsed;
+      return {};
+    }
+    if (key == "shape" && !shape) {
+      auto parsed = parse_shape(text);
+      if (!parsed) return std::move(parsed).error();
+      shape = *std::move(parsed);
+      return {};
+    }
+    if (key == "fortran_order" && !std::exchange(has_order, true)) return parse_fortran_order(text);
+    return bad_header("must have the keys descr, fortran_order and shape, once each, got '{}'",
+                      shown(key));
+  }
+};
+
+// The text of a Python dict with exactly the keys descr, fortran_order and shape, for example
+// {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }; the array has no data yet.
+Result<NpyArray> parse_header(std::string_view header_text) {
+  HeaderText text(header_text);
+  Header header;
+  if (!text.take("{")) return bad_header("must be a Python dict");
+  while (!text.take("}")) {
+    const std::size_t key_offset = text.offset();
+    const auto key = text.take_string();
+    if (!key || !text.take(":"))
+      return bad_header("must have a quoted key and a colon at byte {}", key_offset);
+    Status parsed = header.parse_value(*key, text);
+    if (!parsed) return std::move(parsed).error();
+    if (!text.take(",") && text.peek() != '}')
+      return bad_header("must have a comma or '}}' at byte {}", text.offset());
+  }
+  if (!header.type || !header.has_order || !header.shape)
+    return bad_header("must have the keys descr, fortran_order and shape");
+  if (!text.at_end()) return bad_header("must end after the dict, at byte {}", text.offset());
+  return NpyArray{.type = *header.type, .shape = *std::move(header.shape), .data = {}};
+}
+
+std::size_t read_into(std::string& text, ByteSource& file) {
+  return file.read(std::as_writable_bytes(std::span(text)));
+}
+
+// Version 1 has a 16-bit number, versions 2 and 3 have a 32-bit one.
+Result<std::size_t> read_header_size(ByteSource& file) {
+  std::string start(magic.size() + 2, '\0');
+  start.resize(read_into(start, file));
+  if (!start.starts_with(magic))
+    return malformed(
+        "an NPY file must begin with \\x93NUMPY, so this is not one; numpy.save() writes one");
+  if (start.size() < magic.size() + 2) return malformed("the NPY file ends before its version");
+  const auto number_at = [](const std::string& text, std::size_t i) {
+    return std::size_t{static_cast<unsigned char>(text[i])};
+  };
+  const std::size_t major = number_at(start, 6);
+  const std::size_t minor = number_at(start, 7);
+  if (major < 1 || major > 3 || minor != 0)
+    return unsupported("the NPY version must be 1.0, 2.0 or 3.0, got {}.{}", major, minor);
+  std::string length(major == 1 ? 2 : 4, '\0');
+  if (read_into(length, file) < length.size())
+    return malformed("the NPY file ends before the length of its header");
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < length.size(); ++i) size |= number_at(length, i) << (8 * i);
+  if (size > most_header_bytes)
+    return bad_header("must have at most {} bytes, got {}", most_header_bytes, size);
+  return size;
+}
+
+Result<NpyArray> read_header(ByteSource& file) {
+  const auto size = read_header_size(file);
+  if (!size) return size.error();
+  std::string header(std::min<std::uint64_t>(*size, file.bytes_left().value_or(*size)), '\0');
+  header.resize(read_into(header, file));
+  if (header.size() == *size) return parse_header(header);
+  return bad_header("must have the {} bytes it announces, got {}", *size, header.size());
+}
+
+// Dimensions of 0 count as 1 for the overflow check, so that every stride derived from the shape is
+// safe too, whatever the order of the dimensions.
+Result<std::uint64_t> data_bytes(const NpyArray& array) {
+  std::uint64_t bytes = size_in_bytes(array.type);
+  for (const std::int64_t dimension : array.shape) {
+    const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(dimension, 1));
+    if (__builtin_mul_overflow(bytes, factor, &bytes) || bytes > INT64_MAX) {
+      return malformed("the shape must describe fewer than 2^63 bytes, got {}",
+                       shape_text(array.shape));
+    }
+  }
+  return std::ranges::count(array.shape, 0) > 0 ? 0 : bytes;
+}
+
+// Memory grows with what arrives: a header that announces too much costs nothing.
+Status read_elements(ByteSource& file, NpyArray& array, std::uint64_t wanted) {
+  constexpr std::uint64_t first_bytes = std::uint64_t{1} << 20;
+  const auto wrong_size = [&](std::string_view got) {
+    return malformed("the data of shape {} and type '{}' must have {} bytes, got {}",
+                     shape_text(array.shape), descr_of(array.type), wanted, got);
+  };
+  const auto truncated = [&](std::uint64_t got) {
+    return wrong_size(fmt::format("{}: truncated?", got));
+  };
+  const auto left = file.bytes_left();
+  if (left && *left < wanted) return truncated(*left);
+  if (left && *left > wanted) return wrong_size(fmt::format("{}", *left));
+  std::vector<std::byte>& data = array.data;
+  while (data.size() < wanted) {
+    const std::size_t old_size = data.size();
+    data.resize(left ? wanted
+                     : std::min(wanted, std::max<std::uint64_t>(first_bytes, 2 * old_size)));
+    const auto rest = std::span(data).subspan(old_size);
+    const std::size_t count = file.read(rest);
+    if (count < rest.size()) return truncated(old_size + count);
+  }
+  std::byte beyond{};
+  if (!left && file.read({&beyond, 1}) != 0) return wrong_size("more");
+  return {};
+}
+
+// A file that is in memory.
+class Bytes : public ByteSource {
+ public:
+  explicit Bytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  [[nodiscard]] std::size_t read(std::span<std::byte> bytes) override {
+    const auto taken = bytes_.first(std::min(bytes.size(), bytes_.size()));
+    std::ranges::copy(taken, bytes.begin());
+    bytes_ = bytes_.subspan(taken.size());
+    return taken.size();
+  }
+  [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override { return bytes_.size(); }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
 
 }  // namespace
 
@@ -39,13 +320,27 @@ std::string shape_text(std::span<const std::int64_t> shape) {
 }
 
 std::vector<double> NpyArray::doubles() const {
-  if (type == NpyType::f64) {
-    const auto numbers = elements<double>();
-    return {numbers.begin(), numbers.end()};
-  }
-  if (type != NpyType::f32) return {};
-  const auto numbers = elements<float>();
-  return {numbers.begin(), numbers.end()};
+  const auto converted = [](auto numbers) {
+    return std::vector<double>(numbers.begin(), numbers.end());
+  };
+  if (type == NpyType::f64) return converted(elements<double>());
+  if (type == NpyType::f32) return converted(elements<float>());
+  return {};
+}
+
+Result<NpyArray> read_npy(ByteSource& file) {
+  auto array = read_header(file);
+  if (!array) return array;
+  const auto bytes = data_bytes(*array);
+  if (!bytes) return bytes.error();
+  Status read = read_elements(file, *array, *bytes);
+  if (!read) return std::move(read).error();
+  return array;
+}
+
+Result<NpyArray> read_npy(std::span<const std::byte> file) {
+  Bytes source(file);
+  return read_npy(source);
 }
 
 std::string write_npy(NpyType type, std::span<const std::int64_t> shape,
