@@ -14,12 +14,11 @@
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
-#include "cli/json_writer.hpp"
+#include "cli/json.hpp"
 #include "cli/model_input.hpp"
-#include "cli/plot/csv.hpp"
-#include "cli/plot/figure_json.hpp"
 #include "cli/plot/figures.hpp"
 #include "cli/plot/gnuplot.hpp"
+#include "cli/plot/numbers.hpp"
 #include "cli/plot/request_input.hpp"
 #include "cli/printable.hpp"
 
@@ -58,21 +57,12 @@ std::string list_of_figures(OutputForm form) {
       text += fmt::format("{:<12} {}\n", maker.name, maker.summary);
     return text;
   }
-  JsonWriter json;
-  json.begin_object();
-  json.member("schema_version", 1);
-  json.key("figures");
-  json.begin_array();
-  for (const plot::FigureMaker& maker : plot::figure_makers()) {
-    json.begin_object();
-    json.member("name", maker.name);
-    json.member("summary", maker.summary);
-    json.member("configs", configs_text(maker.subjects));
-    json.end_object();
-  }
-  json.end_array();
-  json.end_object();
-  return std::move(json).finish();
+  const auto row = [](const plot::FigureMaker& maker) {
+    return Json{{"name", maker.name},
+                {"summary", maker.summary},
+                {"configs", configs_text(maker.subjects)}};
+  };
+  return printed({{"schema_version", 1}, {"figures", json_array(plot::figure_makers(), row)}});
 }
 
 const plot::FigureMaker& maker_of(const Arguments& arguments) {
@@ -109,17 +99,6 @@ std::optional<std::string> picture_path(const Arguments& arguments, OutputForm f
   return fmt::format("{}.svg", *arguments.name);
 }
 
-std::string json_of(const plot::Figure& figure, const std::optional<std::string>& out) {
-  JsonWriter json;
-  json.begin_object();
-  json.member("schema_version", 1);
-  json.member("output", out);
-  json.key("figure");
-  plot::write_figure(json, figure);
-  json.end_object();
-  return std::move(json).finish();
-}
-
 std::string run_plot(const Arguments& arguments, OutputForm form) {
   if (arguments.list) {
     if (arguments.name) throw Failure(ExitCode::usage, "--list takes no NAME");
@@ -137,7 +116,8 @@ std::string run_plot(const Arguments& arguments, OutputForm form) {
     const OutputFile file{.path = *path, .bytes = plot::draw(figure, *drawing)};
     write_files(std::span(&file, 1), arguments.overwrite());
   }
-  if (form == OutputForm::json) return json_of(figure, path);
+  if (form == OutputForm::json)
+    return printed({{"schema_version", 1}, {"output", path}, {"figure", figure}});
   if (arguments.csv) return plot::csv_of(figure);
   return fmt::format("{}: {}\n{}\n", printable(*path), figure.title, figure.caption);
 }

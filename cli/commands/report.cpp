@@ -21,7 +21,6 @@
 #include "cli/model_input.hpp"
 #include "cli/model_options.hpp"
 #include "cli/printable.hpp"
-#include "cli/report/contents_json.hpp"
 #include "cli/report/report_page.hpp"
 #include "cli/report/subjects.hpp"
 #include "cli/warning.hpp"

@@ -16,7 +16,7 @@ namespace rotary::cli::plot {
 enum class Scale { linear, logarithmic };
 
 struct Axis {
-  std::string label;  // with its unit: "wavelength (tokens)"
+  std::string label = {};  // with its unit: "wavelength (tokens)"
   Scale scale = Scale::linear;
   std::optional<double> from = {}, to = {};  // absent: what the data need
   std::vector<std::string> ticks = {};       // names of 0, 1, 2, ...; empty: numbers
@@ -34,12 +34,12 @@ enum class Style {
 using Color = std::size_t;
 
 struct Series {
-  std::string name;  // in the legend; empty: not in it
+  std::string name = {};  // in the legend; empty: not in it
   Style style = Style::line;
-  std::optional<Color> color = {};  // absent: the next one that no series of the panel has
-  std::vector<double> x, y;         // of one length; a y that is not finite breaks the line
-  std::vector<double> z = {};       // of the same length in a panel with a z axis, else empty
-  std::vector<double> lower = {};   // of the same length for a band, else empty
+  std::optional<Color> color = {};     // absent: the next one that no series of the panel has
+  std::vector<double> x = {}, y = {};  // of one length; a y that is not finite breaks the line
+  std::vector<double> z = {};          // of the same length in a panel with a z axis, else empty
+  std::vector<double> lower = {};      // of the same length for a band, else empty
 };
 
 // A line across the panel: the trained context, the base, 0.
@@ -53,8 +53,8 @@ struct Mark {
 // Cells one unit wide around x = 0 ... columns - 1, and y = 0 ... rows - 1.
 struct HeatMap {
   std::size_t rows = 0, columns = 0;
-  std::vector<double> values;  // [rows][columns]; not finite: an empty cell (masked)
-  std::string label;           // what a value is, with its unit
+  std::vector<double> values = {};  // [rows][columns]; not finite: an empty cell (masked)
+  std::string label = {};           // what a value is, with its unit
   double lowest = 0, highest = 1;
   enum class Colors { sequential, diverging } colors = Colors::sequential;  // diverging: about 0
 };
@@ -63,8 +63,8 @@ enum class Aspect { free, equal };   // equal: a unit of x is as long as one of 
 enum class YDirection { up, down };  // down: rows of a matrix, the first one on top
 
 struct Panel {
-  std::string title;  // empty where the figure's says it all
-  Axis x, y;
+  std::string title = {};  // empty where the figure's says it all
+  Axis x = {}, y = {};
   std::optional<Axis> z = {};  // given: a picture in space
   std::vector<Series> series = {};
   std::vector<Mark> marks = {};
@@ -74,10 +74,10 @@ struct Panel {
 };
 
 struct Figure {
-  std::string name;     // "wavelengths", as in `rotary plot wavelengths`
-  std::string title;    // a few words
-  std::string caption;  // one or two sentences: what there is to see
-  std::vector<Panel> panels;
+  std::string name = {};  // "wavelengths", as in `rotary plot wavelengths`
+  std::string title;      // a few words
+  std::string caption;    // one or two sentences: what there is to see
+  std::vector<Panel> panels = {};
   std::size_t columns = 1;  // how many panels stand side by side
 };
 

@@ -47,13 +47,22 @@ enum class Subjects {
 // Which members of a request a figure reads, beside its subjects.
 enum Uses : unsigned { nothing = 0, dim = 1, seed = 2, words = 4, learned = 8, context = 16 };
 
+using Make = Figure(const Request& request);
+
 struct FigureMaker {
   std::string_view name;
   std::string_view summary;  // one line: what there is to see
   Subjects subjects;
-  unsigned uses;                           // of Uses
-  std::int64_t most_last;                  // the largest Request::last; 0: it reads none
-  Figure (*make)(const Request& request);  // throws Failure
+  unsigned uses;           // of Uses
+  std::int64_t most_last;  // the largest Request::last; 0: it reads none
+  Make* make_unnamed;
+
+  // Throws Failure.
+  [[nodiscard]] Figure make(const Request& request) const {
+    Figure figure = make_unnamed(request);
+    figure.name = name;
+    return figure;
+  }
 };
 
 // In the order in which they are worth looking at.

@@ -1,35 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions behind the rows of figures.cpp, by file.
+// The functions behind the rows of figures.cpp, by file; and what several of them ask of a rotary
+// embedding: cos and sin of its angles in double, at listed positions, and where to look at a
+// curve.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "cli/plot/figures.hpp"
+#include "rotary/rotations.hpp"
 
 namespace rotary::cli::plot {
 
 // rotation.cpp
-[[nodiscard]] Figure rotation(const Request& request);
-[[nodiscard]] Figure corkscrew(const Request& request);
-[[nodiscard]] Figure fast_slow(const Request& request);
-
-// speeds.cpp
-[[nodiscard]] Figure wavelengths(const Request& request);
-[[nodiscard]] Figure scaling(const Request& request);
-[[nodiscard]] Figure numerics(const Request& request);
-
+Make rotation, corkscrew, fast_slow, wavelengths, scaling, numerics;
 // windows.cpp
-[[nodiscard]] Figure shaw(const Request& request);
-[[nodiscard]] Figure t5(const Request& request);
-[[nodiscard]] Figure alibi(const Request& request);
-[[nodiscard]] Figure sinusoidal(const Request& request);
-
+Make shaw, t5, alibi, sinusoidal;
 // scores.cpp
-[[nodiscard]] Figure decay(const Request& request);
-[[nodiscard]] Figure similarity(const Request& request);
-[[nodiscard]] Figure clipped(const Request& request);
-[[nodiscard]] Figure base(const Request& request);
-
+Make decay, similarity, clipped, base;
 // maps.cpp
-[[nodiscard]] Figure tables(const Request& request);
-[[nodiscard]] Figure attention(const Request& request);
+Make tables, attention;
+
+using Integers = std::vector<std::int64_t>;
+
+// The subjects asked for, or the usual one.
+[[nodiscard]] std::vector<Subject> subjects_of(const Request& request);
+
+// Its only subject, or the usual one.
+[[nodiscard]] Subject subject_of(const Request& request);
+
+// RoPE without scaling.
+[[nodiscard]] Subject plain_subject(std::int64_t dim, double base);
+
+// "d = 128, base 10000"
+[[nodiscard]] std::string numbers_text(const RotarySpec& spec);
+
+// e^(i position ω) in rows of double, without the attention factor and exact whatever the subject's
+// numerics are: the mathematics of its frequencies.
+[[nodiscard]] Rotations turned(const Frequencies& frequencies, std::span<const std::int64_t> at);
+
+// The cos and sin of each pair at a position.
+struct TurnedRow {
+  std::span<const double> cos, sin;
+};
+
+// The rows of turned(), one after the other, with memory for a few; and a number of each.
+void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_t> at,
+                     const std::function<void(const TurnedRow& row)>& use);
+[[nodiscard]] std::vector<double> of_turned(
+    const Frequencies& frequencies, std::span<const std::int64_t> at,
+    const std::function<double(const TurnedRow& row)>& number_of);
+
+// 0 to last, at most about so many, evenly.
+[[nodiscard]] Integers evenly(std::int64_t last, std::int64_t most);
+
+// 1 to last, so many in a decade where there are so many.
+[[nodiscard]] Integers by_decades(std::int64_t last, std::int64_t in_a_decade);
+
+// Of a value that is not there.
+constexpr double nothing_there = std::numeric_limits<double>::quiet_NaN();
+
+// What f makes of each element.
+template <class Range, class Function>
+[[nodiscard]] std::vector<double> numbers_of(const Range& elements, Function f) {
+  std::vector<double> numbers(std::size(elements));
+  std::ranges::transform(elements, numbers.begin(), f);
+  return numbers;
+}
+
+// 0 to count - 1.
+[[nodiscard]] std::vector<double> counted(std::size_t count);
+
+[[nodiscard]] std::vector<double> as_doubles(std::span<const std::int64_t> numbers);
+
+// The mean of cos(distance ω) over the pairs: what a score q·k is, in parts of |q||k|, where k = q
+// and all pairs have the same energy.
+[[nodiscard]] std::vector<double> aligned_similarity(const Frequencies& frequencies,
+                                                     std::span<const std::int64_t> distances);
+
+// The rows [positions, features] of the transformer's sinusoidal encoding.
+[[nodiscard]] std::vector<double> sinusoidal_rows(std::int64_t positions, std::int64_t features);
+
+// Independent draws from N(0, 1), the same on every machine up to the last bits of log and cos.
+[[nodiscard]] std::vector<double> normal_numbers(std::uint64_t seed, std::size_t count);
 
 }  // namespace rotary::cli::plot

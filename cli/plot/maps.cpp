@@ -1,63 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// What positions look like as tables [positions, features]: a sinusoidal encoding, a learned one,
-// and the cos and sin that rotary embedding turns by.
-// Attention weights of a few words under each encoding. There is no model behind them: a word's
-// vector is made from a hash of its letters, and is its query and its key, so that equal words
-// attend to each other and what differs between panels is the encoding alone.
+// Pictures of matrices: what positions look like as tables, and attention weights.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "cli/failure.hpp"
 #include "cli/plot/makers.hpp"
-#include "cli/plot/turning.hpp"
 #include "rotary/attention.hpp"
 #include "rotary/sinusoidal.hpp"
 
 namespace rotary::cli::plot {
 namespace {
 
-HeatMap empty_map(std::size_t rows, std::size_t columns) {
+// values: [positions][features], about 0.
+HeatMap map_of(std::int64_t positions, std::vector<double> values) {
+  const auto rows = static_cast<std::size_t>(positions);
   return {.rows = rows,
-          .columns = columns,
-          .values = std::vector<double>(rows * columns),
-          .label = {},
+          .columns = values.size() / rows,
+          .values = std::move(values),
           .lowest = -1,
-          .highest = 1,
           .colors = HeatMap::Colors::diverging};
 }
 
-Panel panel_of(std::string title, HeatMap map) {
+Panel table_of(std::string title, HeatMap map) {
   return {.title = std::move(title),
-          .x = Axis{.label = "feature"},
-          .y = Axis{.label = "position"},
+          .x = Axis{"feature"},
+          .y = Axis{"position"},
           .map = std::move(map),
           .y_direction = YDirection::down};
 }
 
-HeatMap sinusoidal_map(std::int64_t positions, std::int64_t dim) {
-  HeatMap map = empty_map(static_cast<std::size_t>(positions), static_cast<std::size_t>(dim));
-  const TokenExtents extents{.batch = 1, .tokens = positions, .features = dim};
-  const TokensView view{.data = map.values.data(),
-                        .dtype = DType::f64,
-                        .extents = extents,
-                        .strides = strides_btd(extents)};
-  const Sinusoidal sinusoidal = value_or_fail(make_sinusoidal(transformer_sinusoidal(dim)));
-  ok_or_fail(fill_sinusoidal(view, sinusoidal, ConsecutivePositions{0, positions}));
-  return map;
-}
-
 // N(0, 0.02²), as GPT-2 and BERT begin.
 HeatMap untrained_map(std::int64_t positions, std::int64_t dim, std::uint64_t seed) {
-  HeatMap map = empty_map(static_cast<std::size_t>(positions), static_cast<std::size_t>(dim));
-  map.values = normal_numbers(seed, map.values.size());
+  HeatMap map = map_of(positions, normal_numbers(seed, static_cast<std::size_t>(positions * dim)));
   for (double& value : map.values) value *= 0.02;
   return map;
 }
@@ -72,13 +53,12 @@ void fit_range(HeatMap& map) {
 }
 
 HeatMap rotary_map(const Frequencies& frequencies, std::int64_t positions) {
-  HeatMap map = empty_map(static_cast<std::size_t>(positions), 2 * frequencies.inv_freq.size());
-  auto value = map.values.begin();
+  std::vector<double> values;
   for_each_turned(frequencies, evenly(positions - 1, positions), [&](const TurnedRow& row) {
-    value = std::ranges::copy(row.cos, value).out;
-    value = std::ranges::copy(row.sin, value).out;
+    values.insert(values.end(), row.cos.begin(), row.cos.end());
+    values.insert(values.end(), row.sin.begin(), row.sin.end());
   });
-  return map;
+  return map_of(positions, std::move(values));
 }
 
 constexpr std::int64_t most_words = 24;  // more could not be read
@@ -142,11 +122,10 @@ HeatMap weights_of(const Words& words, const AttentionEncoding& encoding) {
                               .mask = {.order = AttentionOrder::causal},
                               .encoding = encoding};
   ok_or_fail(attend(out, q, q, v, options));
-  HeatMap map{.rows = count, .columns = count, .values = {}, .label = "attention weight"};
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const bool is_masked = i % count > i / count;
-    map.values.push_back(is_masked ? std::numeric_limits<double>::quiet_NaN() : weights[i]);
-  }
+  HeatMap map{.rows = count, .columns = count, .label = "attention weight"};
+  map.values.assign(weights.begin(), weights.end());
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (i % count > i / count) map.values[i] = nothing_there;  // masked
   return map;
 }
 
@@ -154,8 +133,8 @@ Panel panel_of(std::string title, const Words& words, const AttentionEncoding& e
   // Before the axes: where an initializer throws GCC 12 destroys members of those before it twice.
   HeatMap map = weights_of(words, encoding);
   return {.title = std::move(title),
-          .x = Axis{.label = {}, .ticks = words.words},
-          .y = Axis{.label = {}, .ticks = words.words},
+          .x = Axis{.ticks = words.words},
+          .y = Axis{.ticks = words.words},
           .map = std::move(map),
           .aspect = Aspect::equal,
           .y_direction = YDirection::down};
@@ -188,34 +167,34 @@ Figure tables(const Request& request) {
   HeatMap learned =
       request.learned ? *request.learned : untrained_map(positions, dim, request.seed);
   fit_range(learned);
-  Panel rotary = panel_of(subject.name, rotary_map(subject.frequencies, positions));
+  Panel rotary = table_of(subject.name, rotary_map(subject.frequencies, positions));
   rotary.x.label = "cos of each pair, then sin";
   return {
-      .name = "tables",
       .title = "Positions as tables",
       .caption =
           "A sinusoidal table and the rows of a rotary embedding are the same waves, "
           "from fast to slow; the one is added to embeddings, by the other queries and "
           "keys are turned. A learned table begins as noise.",
-      .panels = {panel_of("sinusoidal", sinusoidal_map(positions, dim)),
-                 panel_of(request.learned ? "learned" : "learned, untrained", std::move(learned)),
+      .panels = {table_of("sinusoidal", map_of(positions, sinusoidal_rows(positions, dim))),
+                 table_of(request.learned ? "learned" : "learned, untrained", std::move(learned)),
                  std::move(rotary)},
       .columns = 3};
 }
 
+// Attention weights of a few words under each encoding. There is no model behind them: a word's
+// vector is made from a hash of its letters, and is its query and its key, so that equal words
+// attend to each other and what differs between panels is the encoding alone.
 Figure attention(const Request& request) {
   const Subject subject = subject_of(request);
   const std::int64_t head_dim = subject.frequencies.window.head_dim;
   const Words words = words_of(request, head_dim);
   const Rotations rotations = value_or_fail(make_rotations(
       subject.frequencies, ConsecutivePositions{0, words.count()}, {.tensors = DType::f32}));
-  Figure figure{.name = "attention",
-                .title = "Attention weights under each encoding: a row for each query",
+  Figure figure{.title = "Attention weights under each encoding: a row for each query",
                 .caption =
                     "A query's row says how much it takes from each earlier word. Vectors "
                     "are made from a hash of the word, without a model: equal words draw "
                     "equally where there are no positions, by distance under the others.",
-                .panels = {},
                 .columns = words.count() > 14 ? std::size_t{2} : std::size_t{3}};
   figure.panels = {
       panel_of("no positions", words, {}),

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -15,7 +14,7 @@
 #include "cli/hidden_size.hpp"
 #include "cli/model_input.hpp"
 #include "cli/npy/npy.hpp"
-#include "cli/plot/turning.hpp"
+#include "cli/plot/makers.hpp"
 #include "cli/printable.hpp"
 #include "cli/spec_settings.hpp"
 #include "cli/tensor_input.hpp"
@@ -28,33 +27,32 @@ constexpr std::size_t most_configs = 6;  // more lines could not be told apart
 constexpr std::int64_t most_cells = std::int64_t{1} << 20;
 constexpr std::int64_t most_features = 4096;  // some figures take each pair 200,000 times
 
-template <unsigned use>
-bool reads(const FigureMaker& maker) {
-  return (maker.uses & use) != 0;
-}
-
 // Options that would do nothing are refused: who gave one meant something.
 void check_uses(const FigureMaker& maker, const RequestOptions& options) {
+  constexpr unsigned last = 1u << 31;  // beside Uses
+  const auto reads = [](const FigureMaker& figure, unsigned use) {
+    return use == last ? figure.most_last > 0 : (figure.uses & use) != 0;
+  };
   struct Row {
     std::string_view option;
     bool is_given;
-    bool (*is_read)(const FigureMaker& maker);
+    unsigned use;
   };
   const std::array<Row, 6> rows = {{
-      {"--last", options.last.has_value(), [](const FigureMaker& m) { return m.most_last > 0; }},
-      {"--dim", options.dim.has_value(), reads<Uses::dim>},
-      {"--seed", options.seed.has_value(), reads<Uses::seed>},
-      {"--words", options.words.has_value(), reads<Uses::words>},
-      {"--table", options.table.has_value(), reads<Uses::learned>},
+      {"--last", options.last.has_value(), last},
+      {"--dim", options.dim.has_value(), Uses::dim},
+      {"--seed", options.seed.has_value(), Uses::seed},
+      {"--words", options.words.has_value(), Uses::words},
+      {"--table", options.table.has_value(), Uses::learned},
       // With configs it is theirs, too.
       {"--context without a CONFIG", options.model.context && options.configs.empty(),
-       reads<Uses::context>},
+       Uses::context},
   }};
-  for (const auto& [option, is_given, is_read] : rows) {
-    if (!is_given || is_read(maker)) continue;
+  for (const auto& [option, is_given, use] : rows) {
+    if (!is_given || reads(maker, use)) continue;
     std::string names;
     for (const FigureMaker& other : figure_makers())
-      if (is_read(other)) names += fmt::format("{}{}", names.empty() ? "" : ", ", other.name);
+      if (reads(other, use)) names += fmt::format("{}{}", names.empty() ? "" : ", ", other.name);
     throw Failure(ExitCode::usage,
                   fmt::format("{} is for {}, and not for {}", option, names, maker.name));
   }
@@ -62,13 +60,16 @@ void check_uses(const FigureMaker& maker, const RequestOptions& options) {
 
 void check_configs(const FigureMaker& maker, const RequestOptions& options) {
   const std::size_t given = options.configs.size();
-  if (maker.subjects == Subjects::none && given > 0)
-    throw Failure(ExitCode::usage, fmt::format("{} takes no CONFIG, got {}", maker.name, given));
-  if (maker.subjects == Subjects::one && given > 1)
-    throw Failure(ExitCode::usage, fmt::format("{} takes one CONFIG, got {}", maker.name, given));
-  if (given > most_configs)
-    throw Failure(ExitCode::usage, fmt::format("{} takes at most {} CONFIG, got {}", maker.name,
-                                               most_configs, given));
+  const std::size_t most = maker.subjects == Subjects::none  ? 0
+                           : maker.subjects == Subjects::one ? 1
+                                                             : most_configs;
+  if (given > most) {
+    const std::string takes = most == 0   ? "no"
+                              : most == 1 ? "one"
+                                          : fmt::format("at most {}", most);
+    throw Failure(ExitCode::usage,
+                  fmt::format("{} takes {} CONFIG, got {}", maker.name, takes, given));
+  }
   const ModelOptions& model = options.model;
   const bool has_options =
       model.pairing || model.numerics || !model.settings.empty() || options.layer_type.has_value();
@@ -121,13 +122,12 @@ void add_subjects(std::vector<Subject>& subjects, const FigureMaker& maker,
                   const RequestOptions& options, const ModelOptions& of_config) {
   const Model model = model_from(of_config);
   print_warnings("plot", model.spec.warnings);
-  if (maker.subjects == Subjects::one || options.layer_type || model.spec.rotary.empty()) {
-    const std::size_t chosen =
-        choose_rotary(model.spec, {.layer = {}, .layer_type = options.layer_type});
-    subjects.push_back(subject_from(model, chosen, of_config));
-    return;
-  }
-  for (std::size_t index = 0; index < model.spec.rotary.size(); ++index)
+  const bool takes_one =
+      maker.subjects == Subjects::one || options.layer_type || model.spec.rotary.empty();
+  const std::size_t first =
+      takes_one ? choose_rotary(model.spec, {.layer = {}, .layer_type = options.layer_type}) : 0;
+  const std::size_t end = takes_one ? first + 1 : model.spec.rotary.size();
+  for (std::size_t index = first; index < end; ++index)
     subjects.push_back(subject_from(model, index, of_config));
 }
 
@@ -139,16 +139,6 @@ std::int64_t parse_from(std::string_view option, const std::string& text, std::i
                 fmt::format("{} must be from {} to {}, got {}", option, least, most, number));
 }
 
-template <class Number>
-void append_as_doubles(std::vector<double>& values, const NpyArray& array) {
-  const std::size_t count = array.data.size() / sizeof(Number);
-  for (std::size_t i = 0; i < count; ++i) {
-    Number number;
-    std::memcpy(&number, array.data.data() + i * sizeof(Number), sizeof(Number));
-    values.push_back(static_cast<double>(number));
-  }
-}
-
 HeatMap read_table(const std::string& path) {
   const NpyArray array = read_npy_file(path);
   if (array.shape.size() != 2 || array.shape[0] < 1 || array.shape[1] < 1 ||
@@ -158,20 +148,14 @@ HeatMap read_table(const std::string& path) {
                               "axes and {} bytes",
                               most_cells, array.shape.size(), array.data.size()));
   }
-  HeatMap map{.rows = static_cast<std::size_t>(array.shape[0]),
-              .columns = static_cast<std::size_t>(array.shape[1]),
-              .values = {},
-              .label = {},
-              .colors = HeatMap::Colors::diverging};
-  if (array.type == NpyType::f32) {
-    append_as_doubles<float>(map.values, array);
-  } else if (array.type == NpyType::f64) {
-    append_as_doubles<double>(map.values, array);
-  } else {
+  if (array.type != NpyType::f32 && array.type != NpyType::f64) {
     throw Failure(ExitCode::usage,
                   fmt::format("--table must be of f32 or f64, got {}", descr_of(array.type)));
   }
-  return map;
+  return {.rows = static_cast<std::size_t>(array.shape[0]),
+          .columns = static_cast<std::size_t>(array.shape[1]),
+          .values = array.doubles(),
+          .colors = HeatMap::Colors::diverging};
 }
 
 std::vector<std::string> split_at_blanks(std::string_view text) {

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rotary embedding does to one pair of features: in the plane, and in space.
+// What rotary embedding does to pairs of features: in the plane and in space, how many tokens a
+// turn takes, what scaling rules change, how exact the angles are.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <numbers>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "cli/failure.hpp"
 #include "cli/plot/makers.hpp"
-#include "cli/plot/turning.hpp"
+#include "rotary/numerics.hpp"
+#include "rotary/scaling.hpp"
 
 namespace rotary::cli::plot {
 namespace {
@@ -19,17 +27,9 @@ constexpr double degrees = 180 / std::numbers::pi;
 constexpr double quarter = std::numbers::pi / 2;  // of a turn
 
 // (x, y) of the pair (1, 0) at each position.
-struct PairPath {
-  std::vector<double> x, y;
-};
-
-PairPath path_of(const Frequencies& frequencies, std::size_t pair, const Integers& at) {
-  PairPath path;
-  for_each_turned(frequencies, at, [&](const TurnedRow& row) {
-    path.x.push_back(row.cos[pair]);
-    path.y.push_back(row.sin[pair]);
-  });
-  return path;
+Series path_of(const Frequencies& frequencies, std::size_t pair, const Integers& at) {
+  return {.x = of_turned(frequencies, at, [=](const TurnedRow& row) { return row.cos[pair]; }),
+          .y = of_turned(frequencies, at, [=](const TurnedRow& row) { return row.sin[pair]; })};
 }
 
 std::string speed_text(const Frequencies& frequencies, std::size_t pair) {
@@ -38,19 +38,19 @@ std::string speed_text(const Frequencies& frequencies, std::size_t pair) {
 
 Panel panel_in_plane(const Frequencies& frequencies, std::size_t pair) {
   constexpr std::int64_t positions = 7;
-  const Axis range{.label = {}, .from = -1.15, .to = 1.15};
-  Panel panel{
-      .title = speed_text(frequencies, pair), .x = range, .y = range, .aspect = Aspect::equal};
-  panel.x.label = "first feature of the pair";
-  panel.y.label = "second feature";
-  const PairPath path = path_of(frequencies, pair, evenly(positions - 1, positions));
+  constexpr double end = 1.15;
+  Panel panel{.title = speed_text(frequencies, pair),
+              .x = Axis{"first feature of the pair", Scale::linear, -end, end},
+              .y = Axis{"second feature", Scale::linear, -end, end},
+              .aspect = Aspect::equal};
+  const Series path = path_of(frequencies, pair, evenly(positions - 1, positions));
   for (std::size_t p = 0; p < path.x.size(); ++p) {
     panel.series.push_back({.name = fmt::format("position {}", p),
                             .color = p,
                             .x = {0, path.x[p]},
                             .y = {0, path.y[p]}});
   }
-  Series circle{.name = {}, .style = Style::dashed, .color = 7, .x = {}, .y = {}};
+  Series circle{.style = Style::dashed, .color = 7};
   for (int degree = 0; degree <= 360; degree += 5) {
     circle.x.push_back(std::cos(degree / degrees));
     circle.y.push_back(std::sin(degree / degrees));
@@ -81,12 +81,90 @@ std::size_t rising_pair(const Frequencies& frequencies, std::int64_t last) {
   return std::min(pair, frequencies.inv_freq.size() - 1);
 }
 
+// How many tokens each pair takes for a whole turn: λ = 2π / |ω|. A pair whose wavelength is longer
+// than the trained context never finished a turn in training: what lies beyond is new to the model.
+// A pair that stands still (p-RoPE) has none.
+Series wavelengths_of(const Subject& subject) {
+  const std::vector<double>& inv_freq = subject.frequencies.inv_freq;
+  return {.name = subject.name,
+          .style = Style::points,
+          .x = counted(inv_freq.size()),
+          .y = numbers_of(inv_freq, [](double frequency) {
+            return frequency == 0 ? nothing_there : 2 * std::numbers::pi / std::abs(frequency);
+          })};
+}
+
+// The rules on the same numbers: d = 128, base 10000, Llama 2's 4096 tokens, 8 times as many.
+std::vector<Subject> usual_rules() {
+  constexpr std::int64_t tokens = 4096;
+  constexpr double times = 8;
+  const std::vector<std::pair<std::string, Scaling>> rules = {
+      {"linear (PI)", LinearScaling{.factor = times}},
+      {"NTK-aware", NtkScaling{.alpha = times}},
+      {"YaRN, as in code", YarnScaling{.factor = times, .original_context_tokens = tokens}},
+      {"YaRN, as in the paper",
+       YarnScaling{.factor = times, .original_context_tokens = tokens, .ramp = YarnRamp::turns}},
+      {"Llama 3", Llama3Scaling{.factor = times,
+                                .low_freq_factor = 1,
+                                .high_freq_factor = 4,
+                                .original_context_tokens = tokens}}};
+  std::vector<Subject> subjects;
+  for (const auto& [name, rule] : rules) {
+    Subject& subject = subjects.emplace_back(usual_subject());
+    subject.name = name;
+    subject.spec.scaling = rule;
+    subject.frequencies = value_or_fail(make_frequencies(subject.spec));
+  }
+  return subjects;
+}
+
+// Wavelength with the rule / wavelength without it, by pair; of a pair that stands still none.
+Series lengthening_of(const Subject& subject) {
+  RotarySpec unscaled = subject.spec;
+  unscaled.scaling = NoScaling{};
+  std::vector<double> times = value_or_fail(make_frequencies(unscaled)).inv_freq;
+  std::ranges::transform(times, subject.frequencies.inv_freq, times.begin(), std::divides{});
+  return {.name = subject.name, .x = counted(times.size()), .y = std::move(times)};
+}
+
+// Of frequencies: 1 where a pair is left as it was, 0 where it is slowed down the most.
+Series ramp_of(const Series& lengthening) {
+  const double least = 1 / *std::ranges::max_element(lengthening.y);
+  return {.name = lengthening.name,
+          .x = lengthening.x,
+          .y = numbers_of(lengthening.y, [least](double times) {
+            return least < 1 ? (1 / times - least) / (1 - least) : 1;
+          })};
+}
+
+// How far cos and sin of each row are from exact: the largest |e^(ia) - exact| of all pairs, which
+// while it is small is the error of the angle in radians. Absent where the numerics cannot express
+// the spec (ggml has no operation for some).
+std::optional<std::vector<double>> largest_errors(const RotarySpec& spec, DType tensors,
+                                                  const Integers& positions, const Rotations& truth,
+                                                  std::int64_t context) {
+  const Result<Frequencies> frequencies = make_frequencies(spec, context);
+  if (!frequencies) return std::nullopt;
+  const Rotations rows =
+      value_or_fail(make_rotations(*frequencies, positions_of(positions), {.tensors = tensors}));
+  const double factor = frequencies->attention_factor;
+  std::vector<double> errors;
+  for (std::int64_t row = 0; row < rows.tokens(); ++row) {
+    double& largest = errors.emplace_back(0);
+    for (std::size_t pair = 0; pair < rows.cos(0, row).size(); ++pair) {
+      const double of_cos = rows.cos(0, row)[pair] / factor - truth.cos<double>(0, row)[pair];
+      const double of_sin = rows.sin(0, row)[pair] / factor - truth.sin<double>(0, row)[pair];
+      largest = std::max(largest, std::hypot(of_cos, of_sin));
+    }
+  }
+  return errors;
+}
+
 }  // namespace
 
 Figure rotation(const Request& request) {
   const Subject subject = subject_of(request);
-  return {.name = "rotation",
-          .title = fmt::format("A pair of features at positions 0 to 6 ({})", subject.name),
+  return {.title = fmt::format("A pair of features at positions 0 to 6 ({})", subject.name),
           .caption =
               "Position p turns the pair by p times the pair's frequency; its length stays. "
               "The first pair turns fastest, the others ever less.",
@@ -98,14 +176,13 @@ Figure rotation(const Request& request) {
 Figure corkscrew(const Request& request) {
   const Subject subject = subject_of(request);
   const std::int64_t last = request.last.value_or(64);
-  Panel panel{.title = {},
-              .x = Axis{.label = "first feature of a pair", .from = -1, .to = 1},
-              .y = Axis{.label = "second feature", .from = -1, .to = 1},
-              .z = Axis{.label = "position (tokens)", .from = 0, .to = static_cast<double>(last)}};
+  Panel panel{.x = Axis{"first feature of a pair", Scale::linear, -1, 1},
+              .y = Axis{"second feature", Scale::linear, -1, 1},
+              .z = Axis{"position (tokens)", Scale::linear, 0, static_cast<double>(last)}};
   // Between tokens, too: a line through whole positions of a fast pair would have corners.
   for (const double times : {3.0, 10.0, 40.0}) {
     const std::size_t pair = slower_pair(subject.frequencies, times);
-    Series series{.name = speed_text(subject.frequencies, pair), .x = {}, .y = {}};
+    Series series{.name = speed_text(subject.frequencies, pair)};
     for (int step = 0; step <= 400; ++step) {
       const double position = static_cast<double>(last) * step / 400;
       const double angle = position * subject.frequencies.inv_freq[pair];
@@ -115,8 +192,7 @@ Figure corkscrew(const Request& request) {
     }
     panel.series.push_back(std::move(series));
   }
-  return {.name = "corkscrew",
-          .title = fmt::format("Three pairs, turning as the position grows ({})", subject.name),
+  return {.title = fmt::format("Three pairs, turning as the position grows ({})", subject.name),
           .caption =
               "Each pair is a corkscrew with a pitch of its own, its wavelength. A position "
               "is the angles of all of them together.",
@@ -130,28 +206,21 @@ Figure fast_slow(const Request& request) {
   const std::size_t fast = slower_pair(frequencies, 2);
   const std::size_t slow = rising_pair(frequencies, at.back());
   const double turned = std::abs(frequencies.inv_freq[slow]) * static_cast<double>(at.back());
-  PairPath path = path_of(frequencies, fast, at);
-  std::vector<double> height = path_of(frequencies, slow, at).y;
-  Panel panel{.title = {},
-              .x = Axis{.label = fmt::format("pair {}, first feature", fast), .from = -1, .to = 1},
-              .y = Axis{.label = fmt::format("pair {}, second feature", fast), .from = -1, .to = 1},
-              .z = Axis{.label = fmt::format("pair {}, second feature", slow)}};
-  panel.series.push_back({.name = "from one to the next",
-                          .style = Style::dashed,
-                          .color = 5,
-                          .x = path.x,
-                          .y = path.y,
-                          .z = height});
-  panel.series.push_back({.name = at[1] == 1
-                                      ? fmt::format("positions 0 to {}", at.back())
-                                      : fmt::format("positions 0, {}, ... {}", at[1], at.back()),
-                          .style = Style::points,
-                          .color = 0,
-                          .x = std::move(path.x),
-                          .y = std::move(path.y),
-                          .z = std::move(height)});
-  return {.name = "fast_slow",
-          .title = fmt::format("{} against {}", speed_text(frequencies, fast),
+  Panel panel{.x = Axis{fmt::format("pair {}, first feature", fast), Scale::linear, -1, 1},
+              .y = Axis{fmt::format("pair {}, second feature", fast), Scale::linear, -1, 1},
+              .z = Axis{fmt::format("pair {}, second feature", slow)}};
+  Series line = path_of(frequencies, fast, at);
+  line.z = path_of(frequencies, slow, at).y;
+  Series points = line;
+  line.name = "from one to the next";
+  line.style = Style::dashed;
+  line.color = 5;
+  points.name = at[1] == 1 ? fmt::format("positions 0 to {}", at.back())
+                           : fmt::format("positions 0, {}, ... {}", at[1], at.back());
+  points.style = Style::points;
+  points.color = 0;
+  panel.series = {std::move(line), std::move(points)};
+  return {.title = fmt::format("{} against {}", speed_text(frequencies, fast),
                                speed_text(frequencies, slow)),
           .caption = fmt::format(
               "Around the axis the fast pair tells neighbours apart; along it the slow one, "
@@ -159,6 +228,85 @@ Figure fast_slow(const Request& request) {
               turned * degrees,
               turned < quarter ? "says roughly where in the text they are"
                                : "goes up and down: no pair is slow enough to say where they are"),
+          .panels = {std::move(panel)}};
+}
+
+Figure wavelengths(const Request& request) {
+  Panel panel{.x = Axis{"pair of features"}, .y = Axis{"wavelength (tokens)", Scale::logarithmic}};
+  std::map<std::int64_t, std::string> contexts;  // one line for those that several have
+  const auto add = [&](std::int64_t tokens, std::string_view of) {
+    std::string& names = contexts[tokens];
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", of);
+  };
+  for (const Subject& subject : subjects_of(request)) {
+    panel.series.push_back(wavelengths_of(subject));
+    if (subject.trained_context_tokens) add(*subject.trained_context_tokens, subject.name);
+  }
+  if (request.context_tokens) add(*request.context_tokens, "asked for");
+  for (const auto& [tokens, of] : contexts) {
+    panel.marks.push_back({.direction = Mark::Direction::horizontal,
+                           .at = static_cast<double>(tokens),
+                           .label = fmt::format("{} tokens: {}", tokens, of)});
+  }
+  return {.title = "Tokens for one turn of each pair",
+          .caption =
+              "Pairs above the line of a context never finish a turn within it: their later "
+              "angles are new to a model that was trained there.",
+          .panels = {std::move(panel)}};
+}
+
+// Scaling rules side by side: by how much each pair turns slower than base^(-2i/d), and where in
+// its ramp from "left as it is" to "divided by the factor" a pair stands.
+Figure scaling(const Request& request) {
+  Panel lengths{.x = Axis{"pair of features"},
+                .y = Axis{"wavelength, times longer", Scale::logarithmic}};
+  Panel ramps{.x = Axis{"pair of features"},
+              .y = Axis{.label = "share left as it was", .from = -0.05, .to = 1.05}};
+  for (const Subject& subject : request.subjects.empty() ? usual_rules() : request.subjects) {
+    lengths.series.push_back(lengthening_of(subject));
+    ramps.series.push_back(ramp_of(lengths.series.back()));
+  }
+  return {.title = request.subjects.empty()
+                       ? "Scaling rules: 8 times 4096 tokens, d = 128, base 10000"
+                       : "Scaling rules, by pair",
+          .caption =
+              "Linear scaling slows every pair down alike, NTK-aware all but the first; the "
+              "others leave fast pairs alone, slow the slow ones by the whole factor, and "
+              "have a ramp between.",
+          .panels = {std::move(lengths), std::move(ramps)},
+          .columns = 2};
+}
+
+Figure numerics(const Request& request) {
+  struct Recipe {
+    std::string_view name;
+    Numerics numerics;
+    DType tensors;
+  };
+  Subject subject = subject_of(request);
+  // Of rules that depend on the context, as far as these frequencies hold.
+  const auto [context, end] = subject.frequencies.contexts;
+  const Integers positions = by_decades(std::min(request.last.value_or(1'000'000), end - 1), 12);
+  RotarySpec& spec = subject.spec;
+  spec.numerics = Numerics::exact;
+  const Rotations truth = turned(value_or_fail(make_frequencies(spec, context)), positions);
+  Panel panel{.x = Axis{"position (tokens)", Scale::logarithmic},
+              .y = Axis{"largest error of a pair (radians)", Scale::logarithmic, 1e-8, 10}};
+  for (const auto& [name, numerics, tensors] :
+       {Recipe{"exact, float32", Numerics::exact, DType::f32},
+        Recipe{"transformers, float32", Numerics::transformers, DType::f32},
+        Recipe{"transformers, bfloat16", Numerics::transformers, DType::bf16},
+        Recipe{"ggml, float32", Numerics::ggml, DType::f32}}) {
+    spec.numerics = numerics;
+    auto errors = largest_errors(spec, tensors, positions, truth, context);
+    if (!errors) continue;
+    panel.series.push_back(
+        {.name = std::string(name), .x = as_doubles(positions), .y = *std::move(errors)});
+  }
+  return {.title = fmt::format("Error against position ({})", subject.name),
+          .caption =
+              "A float32 angle loses digits as the position grows; exact numerics reduce "
+              "the angle before they round, and do not.",
           .panels = {std::move(panel)}};
 }
 

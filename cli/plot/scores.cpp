@@ -21,25 +21,20 @@
 #include "cli/failure.hpp"
 #include "cli/hidden_size.hpp"
 #include "cli/plot/makers.hpp"
-#include "cli/plot/turning.hpp"
 #include "rotary/position_maps.hpp"
 
 namespace rotary::cli::plot {
 namespace {
 
 // B(r), the mean over j of |S_j|, S_j = Σ_{i<j} e^(i r ω_i): RoFormer's figure 2.
-std::vector<double> decay_bound(const Frequencies& frequencies, const Integers& distances) {
-  std::vector<double> bound;
-  for_each_turned(frequencies, distances, [&](const TurnedRow& row) {
-    std::complex<double> sum;
-    double total = 0;
-    for (std::size_t pair = 0; pair < row.cos.size(); ++pair) {
-      sum += std::complex(row.cos[pair], row.sin[pair]);
-      total += std::abs(sum);
-    }
-    bound.push_back(total / static_cast<double>(row.cos.size()));
-  });
-  return bound;
+double decay_bound(const TurnedRow& row) {
+  std::complex<double> sum;
+  double total = 0;
+  for (std::size_t pair = 0; pair < row.cos.size(); ++pair) {
+    sum += std::complex(row.cos[pair], row.sin[pair]);
+    total += std::abs(sum);
+  }
+  return total / static_cast<double>(row.cos.size());
 }
 
 // k for which the score is largest at distance `peak`: similarity moved there.
@@ -89,12 +84,11 @@ std::array<Series, 2> random_series(const Frequencies& frequencies, const Intege
   const RandomScore single(pairs, seed);
   std::vector<RandomScore> scores;
   for (std::uint64_t draw = 0; draw < draws; ++draw) scores.emplace_back(pairs, seed * 1000 + draw);
-  Series one{.name = "one random q and k", .color = 3, .x = as_doubles(distances), .y = {}};
+  Series one{.name = "one random q and k", .color = 3, .x = as_doubles(distances)};
   Series band{.name = "random q and k: mean ± deviation",
               .style = Style::band,
               .color = 5,
-              .x = as_doubles(distances),
-              .y = {}};
+              .x = as_doubles(distances)};
   for_each_turned(frequencies, distances, [&](const TurnedRow& row) {
     double sum = 0;
     double squares = 0;
@@ -124,42 +118,33 @@ Width width_of(const Request& request, const Subject& subject) {
   return {usual_hidden_size, "assumed"};
 }
 
-struct Curve {
-  std::string name;
-  Style style;
-  Color color;
-};
-
-Series aligned(const Frequencies& frequencies, const Integers& distances, const Curve& curve) {
-  return {.name = curve.name,
-          .style = curve.style,
-          .color = curve.color,
-          .x = as_doubles(distances),
-          .y = aligned_similarity(frequencies, distances)};
+// q = k; how the line looks is in it already.
+Series aligned_line(Series line, const Frequencies& frequencies, const Integers& distances) {
+  line.x = as_doubles(distances);
+  line.y = aligned_similarity(frequencies, distances);
+  return line;
 }
 
-// Mean over pairs of cos(phase_i - angle_i), angles clipped.
-std::vector<double> clipped_similarity(const Frequencies& frequencies, const Integers& distances,
-                                       const std::vector<double>& phases) {
+// Mean over pairs of cos(phase_i - angle_i) at each distance, angles clipped.
+Series clipped_scores(std::string name, const Frequencies& frequencies, const Integers& distances,
+                      const std::vector<double>& phases) {
   const PositionMap map = ClippedAngle{};
-  std::vector<double> similarity;
-  for (const std::int64_t distance : distances) {
+  const auto score = [&](std::int64_t distance) {
     double sum = 0;
     for (std::size_t pair = 0; pair < phases.size(); ++pair) {
       const double inv_freq = frequencies.inv_freq[pair];
       sum += std::cos(phases[pair] - relative_position(map, distance, 0, inv_freq) * inv_freq);
     }
-    similarity.push_back(sum / static_cast<double>(phases.size()));
-  }
-  return similarity;
+    return sum / static_cast<double>(phases.size());
+  };
+  return {.name = std::move(name), .x = as_doubles(distances), .y = numbers_of(distances, score)};
 }
 
 // Uniform on the circle: of a normal pair it is the angle.
 std::vector<double> random_phases(std::uint64_t seed, std::size_t pairs) {
   const std::vector<double> normal = normal_numbers(seed, 2 * pairs);
-  std::vector<double> phases;
-  for (std::size_t pair = 0; pair < pairs; ++pair)
-    phases.push_back(std::atan2(normal[2 * pair + 1], normal[2 * pair]));
+  std::vector<double> phases(pairs);
+  for (std::size_t i = 0; i < pairs; ++i) phases[i] = std::atan2(normal[2 * i + 1], normal[2 * i]);
   return phases;
 }
 
@@ -184,8 +169,7 @@ std::int64_t first_negative(const Frequencies& frequencies, std::int64_t end) {
 }
 
 Series needed_base(std::int64_t dim, std::int64_t last) {
-  Series series{
-      .name = fmt::format("smallest base, d = {}", dim), .style = Style::steps, .x = {}, .y = {}};
+  Series series{.name = fmt::format("smallest base, d = {}", dim), .style = Style::steps};
   std::int64_t reached = 1;
   for (double at = first_base; reached < last && at < 1e9; at *= grid) {
     const std::int64_t until = first_negative(plain_subject(dim, at).frequencies, last);
@@ -213,16 +197,14 @@ std::int64_t usual_last(const Request& request, std::int64_t dim) {
 
 Figure decay(const Request& request) {
   const Integers distances = evenly(request.last.value_or(256), 1024);
-  Panel panel{.title = {},
-              .x = Axis{.label = "distance r (tokens)"},
+  Panel panel{.x = Axis{"distance r (tokens)"},
               .y = Axis{.label = "B(r), mean of |S_j| over pairs j", .from = 0}};
   for (const Subject& subject : subjects_of(request)) {
     panel.series.push_back({.name = subject.name,
                             .x = as_doubles(distances),
-                            .y = decay_bound(subject.frequencies, distances)});
+                            .y = of_turned(subject.frequencies, distances, decay_bound)});
   }
-  return {.name = "decay",
-          .title = "The bound of RoFormer §3.4.3",
+  return {.title = "The bound of RoFormer §3.4.3",
           .caption =
               "S_j is the sum of e^(i r ω) over the frequencies ω of the first j pairs. A score is "
               "at most B(r) times pairs times the largest step between neighbouring products of "
@@ -238,9 +220,8 @@ Figure similarity(const Request& request) {
   const std::int64_t head_dim = frequencies.window.rotary_dim;
   const Width width = width_of(request, subject);
   const Subject mistaken = plain_subject(width.features, subject.spec.base);
-  const Curve q_is_k{
-      .name = fmt::format("q = k, head_dim = {}", head_dim), .style = Style::line, .color = 0};
-  const Curve mistake{
+  const Series q_is_k{.name = fmt::format("q = k, head_dim = {}", head_dim), .color = 0};
+  const Series mistake{
       .name = fmt::format("q = k, d_model = {} ({}) instead", width.features, width.source),
       .style = Style::dashed,
       .color = 7};
@@ -248,24 +229,21 @@ Figure similarity(const Request& request) {
 
   const Integers near = evenly(last, last <= 2000 ? 2000 : 500);
   const std::int64_t peak = last * 3 / 10;
-  Panel linear{.title = {}, .x = Axis{.label = "distance (tokens)"}, .y = similarity_axis};
+  Panel linear{.x = Axis{"distance (tokens)"}, .y = similarity_axis};
   auto [band, one] = random_series(frequencies, near, request.seed);
-  linear.series = {std::move(band), aligned(frequencies, near, q_is_k)};
+  linear.series = {std::move(band), aligned_line(q_is_k, frequencies, near)};
   linear.series.push_back({.name = fmt::format("k chosen to peak at {}", peak),
                            .color = 2,
                            .x = as_doubles(near),
                            .y = adversarial(frequencies, near, peak)});
   linear.series.push_back(std::move(one));
-  linear.series.push_back(aligned(mistaken.frequencies, near, mistake));
+  linear.series.push_back(aligned_line(mistake, mistaken.frequencies, near));
 
   const Integers far = by_decades(200 * last, 40);
-  Panel logarithmic{.title = {},
-                    .x = Axis{.label = "distance (tokens)", .scale = Scale::logarithmic},
-                    .y = similarity_axis};
-  logarithmic.series = {aligned(frequencies, far, q_is_k),
-                        aligned(mistaken.frequencies, far, mistake)};
-  return {.name = "similarity",
-          .title = fmt::format("Scores against distance ({})", subject.name),
+  Panel logarithmic{.x = Axis{"distance (tokens)", Scale::logarithmic}, .y = similarity_axis};
+  logarithmic.series = {aligned_line(q_is_k, frequencies, far),
+                        aligned_line(mistake, mistaken.frequencies, far)};
+  return {.title = fmt::format("Scores against distance ({})", subject.name),
           .caption = fmt::format(
               "Only of a key k that equals the query q do scores fall with distance, and with "
               "bumps. Of random q and k they scatter about 0 at every distance, and a key can be "
@@ -278,31 +256,26 @@ Figure similarity(const Request& request) {
 
 Figure clipped(const Request& request) {
   const Subject subject = subject_of(request);
-  const std::size_t pairs = subject.frequencies.inv_freq.size();
+  const Frequencies& frequencies = subject.frequencies;
+  const std::size_t pairs = frequencies.inv_freq.size();
   const Integers distances = by_decades(request.last.value_or(100000), 40);
-  const Axis distance_axis{.label = "distance (tokens)", .scale = Scale::logarithmic};
+  const Axis distance_axis{"distance (tokens)", Scale::logarithmic};
   Panel aligned{.title = "q = k",
                 .x = distance_axis,
                 .y = Axis{.label = "score q·k / (|q| |k|)", .from = -1.05, .to = 1.05}};
   aligned.series = {
-      {.name = "clipped at half a turn",
-       .x = as_doubles(distances),
-       .y = clipped_similarity(subject.frequencies, distances, std::vector<double>(pairs))},
+      clipped_scores("clipped at half a turn", frequencies, distances, std::vector<double>(pairs)),
       {.name = "as it is",
        .x = as_doubles(distances),
-       .y = aligned_similarity(subject.frequencies, distances)}};
-  Panel random{.title = "other q and k, clipped",
-               .x = distance_axis,
-               .y = Axis{.label = "score q·k / (|q| |k|)"}};
+       .y = aligned_similarity(frequencies, distances)}};
+  Panel random{
+      .title = "other q and k, clipped", .x = distance_axis, .y = Axis{"score q·k / (|q| |k|)"}};
   for (std::uint64_t draw = 0; draw < 4; ++draw) {
-    random.series.push_back(
-        {.name = fmt::format("random phases {}", draw + 1),
-         .x = as_doubles(distances),
-         .y = clipped_similarity(subject.frequencies, distances,
-                                 random_phases(request.seed * 1000 + draw, pairs))});
+    random.series.push_back(clipped_scores(fmt::format("random phases {}", draw + 1), frequencies,
+                                           distances,
+                                           random_phases(request.seed * 1000 + draw, pairs)));
   }
-  return {.name = "clipped",
-          .title = fmt::format("Clipped angles ({})", subject.name),
+  return {.title = fmt::format("Clipped angles ({})", subject.name),
           .caption =
               "Clipping each pair's relative angle at half a turn makes the score of a query q and "
               "a key k fall with distance where q = k. For other q and k it goes up and down all "
@@ -320,9 +293,8 @@ Figure base(const Request& request) {
                   fmt::format("head_dim times --last must be at most {} for base, got {}",
                               most_work, dim * last));
   }
-  Panel panel{.title = {},
-              .x = Axis{.label = "context (tokens)", .scale = Scale::logarithmic, .from = 256},
-              .y = Axis{.label = "base", .scale = Scale::logarithmic}};
+  Panel panel{.x = Axis{"context (tokens)", Scale::logarithmic, 256},
+              .y = Axis{"base", Scale::logarithmic}};
   panel.series.push_back(needed_base(dim, last));
   for (const Subject& subject : request.subjects) {
     if (!subject.trained_context_tokens) continue;
@@ -331,8 +303,7 @@ Figure base(const Request& request) {
                             .x = {static_cast<double>(*subject.trained_context_tokens)},
                             .y = {subject.spec.base.get()}});
   }
-  return {.name = "base",
-          .title = "The base that a context asks for",
+  return {.title = "The base that a context asks for",
           .caption =
               "The smallest base, tried in steps of 1 %, with which a key that equals the "
               "query scores no less than a random one, Σ cos(m ω) >= 0, at every distance m "

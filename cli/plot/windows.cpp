@@ -7,17 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <span>
 #include <string_view>
 #include <utility>
 
 #include "cli/failure.hpp"
 #include "cli/plot/makers.hpp"
-#include "cli/plot/turning.hpp"
 #include "rotary/alibi.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/shaw.hpp"
-#include "rotary/sinusoidal.hpp"
 #include "rotary/t5_bias.hpp"
 
 namespace rotary::cli::plot {
@@ -30,7 +27,6 @@ double row_of(std::int64_t distance, const ShawWindow& window) {
 Panel window_matrix(std::int64_t tokens, const ShawWindow& window) {
   HeatMap map{.rows = static_cast<std::size_t>(tokens),
               .columns = static_cast<std::size_t>(tokens),
-              .values = {},
               .label = "row of the table",
               .highest = static_cast<double>(window.rows() - 1)};
   for (std::int64_t query = 0; query < tokens; ++query) {
@@ -45,18 +41,22 @@ Panel window_matrix(std::int64_t tokens, const ShawWindow& window) {
           .y_direction = YDirection::down};
 }
 
+// y(distance) from -last to last.
+template <class Function>
+Series by_distance(std::string name, Style style, std::int64_t last, Function y) {
+  Integers distances(static_cast<std::size_t>(2 * last + 1));
+  std::iota(distances.begin(), distances.end(), -last);
+  return {.name = std::move(name),
+          .style = style,
+          .x = as_doubles(distances),
+          .y = numbers_of(distances, y)};
+}
+
 Series buckets(T5Direction direction, std::int64_t last) {
   const bool is_causal = direction == T5Direction::causal;
   const T5Buckets t5{.buckets = 32, .max_distance = 128, .direction = direction};
-  Series series{.name = is_causal ? "causal (decoder)" : "bidirectional (encoder)",
-                .style = Style::steps,
-                .x = {},
-                .y = {}};
-  for (std::int64_t distance = -last; distance <= last; ++distance) {
-    series.x.push_back(static_cast<double>(distance));
-    series.y.push_back(static_cast<double>(value_or_fail(t5_bucket(distance, t5))));
-  }
-  return series;
+  return by_distance(is_causal ? "causal (decoder)" : "bidirectional (encoder)", Style::steps, last,
+                     [&](std::int64_t distance) { return value_or_fail(t5_bucket(distance, t5)); });
 }
 
 void check_most(std::string_view what, std::int64_t got, std::int64_t most) {
@@ -71,20 +71,16 @@ Figure shaw(const Request& request) {
   const std::int64_t last = request.last.value_or(std::min<std::int64_t>(3 * reach, 511));
   const ShawWindow window{.left = reach, .right = reach};
   Panel steps{.title = "by distance",
-              .x = Axis{.label = "distance, key - query (tokens)"},
+              .x = Axis{"distance, key - query (tokens)"},
               .y = Axis{.label = "row of the table",
                         .from = -0.5,
-                        .to = static_cast<double>(window.rows()) - 0.5},
-              .series = {{.name = {}, .style = Style::points, .x = {}, .y = {}}}};
-  for (std::int64_t distance = -last; distance <= last; ++distance) {
-    steps.series[0].x.push_back(static_cast<double>(distance));
-    steps.series[0].y.push_back(row_of(distance, window));
-  }
+                        .to = static_cast<double>(window.rows()) - 0.5}};
+  steps.series.push_back(by_distance(
+      {}, Style::points, last, [&](std::int64_t distance) { return row_of(distance, window); }));
   for (const std::int64_t end : {-reach, reach}) {
     steps.marks.push_back({.at = static_cast<double>(end), .label = fmt::format("clip {}", end)});
   }
-  return {.name = "shaw",
-          .title = fmt::format("Shaw's window, clipped at {} tokens", reach),
+  return {.title = fmt::format("Shaw's window, clipped at {} tokens", reach),
           .caption =
               "Each distance within the window has a learned vector of its own; all that "
               "lies farther shares the vector of the window's end.",
@@ -94,13 +90,11 @@ Figure shaw(const Request& request) {
 
 Figure t5(const Request& request) {
   const std::int64_t last = request.last.value_or(150);
-  return {.name = "t5",
-          .title = "T5: 32 buckets, distances up to 128",
+  return {.title = "T5: 32 buckets, distances up to 128",
           .caption =
               "Near distances have a bucket each, farther ones share ever wider buckets. "
               "Beyond 113 tokens (bidirectional: 91) all distances look alike.",
-          .panels = {{.title = {},
-                      .x = Axis{.label = "distance, key - query (tokens)"},
+          .panels = {{.x = Axis{"distance, key - query (tokens)"},
                       .y = Axis{.label = "bucket", .from = -1, .to = 32},
                       .series = {buckets(T5Direction::bidirectional, last),
                                  buckets(T5Direction::causal, last)}}}};
@@ -114,23 +108,20 @@ Figure alibi(const Request& request) {
   const ScoresExtents extents{.heads = heads, .queries = 1, .keys = last + 1};
   const ScoresView view{biases.data(), DType::f64, extents, strides_bhqk(extents)};
   ok_or_fail(fill_distances(view, Alibi{.heads = heads}, -last));
-  Panel panel{.title = {},
-              .x = Axis{.label = "distance, key - query (tokens)"},
+  Integers distances = evenly(last, 100);
+  for (std::int64_t& distance : distances) distance -= last;
+  Panel panel{.x = Axis{"distance, key - query (tokens)"},
               .y = Axis{.label = "added to the score", .from = -20, .to = 0.5}};
   for (std::int64_t head = 0; head < heads; ++head) {
-    const std::span row = std::span(biases).subspan(static_cast<std::size_t>(head * (last + 1)));
-    const auto end = static_cast<std::size_t>(last);
-    Series series{.name = fmt::format("head {}, slope {:.3g}", head, row[end] - row[end - 1]),
-                  .x = {},
-                  .y = {}};
-    for (const std::int64_t column : evenly(last, 100)) {
-      series.x.push_back(static_cast<double>(column - last));
-      series.y.push_back(row[static_cast<std::size_t>(column)]);
-    }
-    panel.series.push_back(std::move(series));
+    const auto bias_at = [&](std::int64_t distance) {
+      return biases[static_cast<std::size_t>(head * (last + 1) + last + distance)];
+    };
+    panel.series.push_back(
+        {.name = fmt::format("head {}, slope {:.3g}", head, bias_at(0) - bias_at(-1)),
+         .x = as_doubles(distances),
+         .y = numbers_of(distances, bias_at)});
   }
   return {
-      .name = "alibi",
       .title = fmt::format("What linear biases (ALiBi) add to scores, {} heads", heads),
       .caption =
           "In each head a score falls with distance by the slope of that head: the first sees "
@@ -143,35 +134,27 @@ Figure sinusoidal(const Request& request) {
   const std::int64_t dim = request.dim.value_or(512);
   const std::int64_t last = request.last.value_or(128);
   check_most("--dim times --last of sinusoidal", dim * last, std::int64_t{1} << 24);
-  const auto features = static_cast<std::size_t>(dim);
-  const Integers positions = evenly(last, last);
-  std::vector<double> rows(features * positions.size());
-  const TokenExtents extents{.tokens = last + 1, .features = dim};
-  const TokensView view{rows.data(), DType::f64, extents, strides_btd(extents)};
-  ok_or_fail(fill_sinusoidal(view, value_or_fail(make_sinusoidal(transformer_sinusoidal(dim))),
-                             ConsecutivePositions{0, last + 1}));
+  const std::vector<double> rows = sinusoidal_rows(last + 1, dim);
   const auto series_of = [&](std::string name, const auto& value_of) {
-    Series series{.name = std::move(name), .x = as_doubles(positions), .y = {}};
+    Series series{.name = std::move(name), .x = counted(static_cast<std::size_t>(last + 1))};
     for (auto row = rows.begin(); row != rows.end(); row += dim) series.y.push_back(value_of(row));
     return series;
   };
   Panel waves{.title = "what is added to an embedding",
-              .x = Axis{.label = "position (tokens)"},
+              .x = Axis{"position (tokens)"},
               .y = Axis{.label = "value of a feature", .from = -1.05, .to = 1.05}};
   // Even ones are sines; each is followed by its cosine.
-  for (const std::size_t feature : {std::size_t{0}, features / 8 * 2, features / 4 * 2}) {
-    waves.series.push_back(series_of(fmt::format("feature {}", feature), [&](auto row) {
-      return row[static_cast<std::ptrdiff_t>(feature)];
-    }));
+  for (const std::int64_t feature : {std::int64_t{0}, dim / 8 * 2, dim / 4 * 2}) {
+    waves.series.push_back(
+        series_of(fmt::format("feature {}", feature), [&](auto row) { return row[feature]; }));
   }
   Panel likeness{.title = "how alike two positions are",
-                 .x = Axis{.label = "distance r (tokens)"},
-                 .y = Axis{.label = "p(0) · p(r) / |p|²"}};
+                 .x = Axis{"distance r (tokens)"},
+                 .y = Axis{"p(0) · p(r) / |p|²"}};
   likeness.series.push_back(series_of({}, [&](auto row) {
     return 2 * std::inner_product(row, row + dim, rows.begin(), 0.0) / static_cast<double>(dim);
   }));
-  return {.name = "sinusoidal",
-          .title = fmt::format("Sinusoidal vectors p of {} features", dim),
+  return {.title = fmt::format("Sinusoidal vectors p of {} features", dim),
           .caption =
               "Each pair of features is a wave of the position, from fast to slow. Near positions "
               "have similar vectors; the likeness falls in ripples, and stays above 0 for long, "

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/report/fields.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 
 #include "cli/commands/model_text.hpp"
 #include "cli/model_input.hpp"
+#include "cli/report/subjects.hpp"
 
 namespace rotary::cli::page {
 namespace {
@@ -39,10 +38,9 @@ void add_rule(Fields& fields, const RotarySpec& spec) {
     fields.push_back(
         {fmt::format("rule: {}", facts.name), parameter_text(value), std::string(facts.meaning)});
   }
-  if (depends_on_context(spec.scaling)) {
+  if (depends_on_context(spec.scaling))
     fields.push_back({"depends on the context", "yes",
                       "keys that were cached at one length may be wrong at another"});
-  }
 }
 
 void add_window(Fields& fields, const ModelRotary& rotary, const HeadWindow& window) {
@@ -52,17 +50,14 @@ void add_window(Fields& fields, const ModelRotary& rotary, const HeadWindow& win
                     "error"});
   fields.push_back({"features of a head", window_text(window, rotary.nope_head_dim),
                     "what does not turn carries no position"});
-  if (rotary.spec.sense == Sense::negative) {
+  if (rotary.spec.sense == Sense::negative)
     fields.push_back({"sense", "negative", "pairs turn the other way round"});
-  }
-  if (!rotary.sections.empty()) {
+  if (!rotary.sections.empty())
     fields.push_back({"sections", fmt::format("{}", fmt::join(rotary.sections, ", ")),
                       "pairs that follow time, height and width of an image; one number in text"});
-  }
-  if (rotary.spec.numerics != Numerics::exact) {
+  if (rotary.spec.numerics != Numerics::exact)
     fields.push_back(
         {"numerics", numerics_text(rotary.spec), "whose roundings the angles and products follow"});
-  }
 }
 
 void add_reach(Fields& fields, const ModelRotary& rotary, const Frequencies& frequencies) {

@@ -5,17 +5,78 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <set>
 #include <utility>
 
 #include "cli/commands/model_text.hpp"
 #include "cli/failure.hpp"
 #include "cli/hidden_size.hpp"
-#include "cli/plot/figures.hpp"
+#include "cli/json.hpp"
+#include "cli/plot/numbers.hpp"
 #include "cli/report/words.hpp"
+#include "rotary/version.hpp"
 
 namespace rotary::cli::page {
+namespace {
+
+// Figures are drawn: they need no more digits. Whole numbers are shorter as integers.
+void shorten_numbers(Json& json) {
+  if (json.is_structured()) {
+    for (Json& element : json) shorten_numbers(element);
+  } else if (json.is_number_float()) {
+    const double rounded = rounded_to_digits(json.get<double>(), 7);
+    json = rounded;
+    if (std::abs(rounded) < 1e7 && rounded == std::trunc(rounded))
+      json = static_cast<std::int64_t>(rounded);
+  }
+}
+
+}  // namespace
+
+// The JSON library finds what is beside the types, and nothing without a name.
+static void to_json(Json& json, const KeyEffect& effect) {
+  json = {{"change", effect.change}, {"results", effect.results}};
+}
+
+static void to_json(Json& json, const KeyRow& key) {
+  json = {{"path", key.path},
+          {"value", key.value},
+          {"meaning", key.meaning},
+          {"use", key.use},
+          {"effects", key.effects}};
+}
+
+static void to_json(Json& json, const Card& card) {
+  json = {{"name", card.name},     {"summary", card.summary},   {"sentences", card.sentences},
+          {"layers", card.layers}, {"warnings", card.warnings}, {"keys", card.keys}};
+}
+
+static void to_json(Json& json, const Field& field) {
+  json = {{"label", field.label}, {"value", field.value}, {"meaning", field.meaning}};
+}
+
+static void to_json(Json& json, const PlacedFigure& placed) {
+  json = {{"section", placed.section}, {"figure", placed.figure}};
+  shorten_numbers(json["figure"]);
+}
+
+static void to_json(Json& json, const ContextFigures& range) {
+  const auto [first, last] = range.contexts;
+  json = {{"first", first},
+          {"last", last == ContextRange{}.last ? Json() : Json(last)},
+          {"inv_freq", range.inv_freq},
+          {"figures", range.figures}};
+}
+
+static void to_json(Json& json, const Encoding& encoding) {
+  json = {{"name", encoding.name},
+          {"kind", to_string(encoding.kind)},
+          {"trained_context_tokens", encoding.trained_context_tokens},
+          {"fields", encoding.fields},
+          {"ranges", encoding.ranges}};
+}
+
 namespace {
 
 constexpr std::int64_t first_context = 512;  // tokens
@@ -24,22 +85,22 @@ constexpr std::int64_t beyond_trained = 4;   // and up to this many times the lo
 constexpr std::size_t most_pairs = 4096;     // some figures take each 100,000 times
 constexpr std::int64_t most_context = std::int64_t{1} << 40;
 
+template <class Use>
+void for_each_rotary(const std::vector<NamedModel>& models, Use use) {
+  for (const NamedModel& named : models)
+    for (const ModelRotary& rotary : named.model.rotary) use(rotary, named.name);
+}
+
 // Powers of two, and the lengths that the configs or the user name.
-std::vector<std::int64_t> contexts_of(const std::vector<NamedModel>& models,
-                                      std::optional<std::int64_t> asked) {
-  std::set<std::int64_t> contexts;
-  std::int64_t last = least_last;
-  const auto add = [&](std::optional<std::int64_t> tokens, std::int64_t times) {
-    if (!tokens) return;
-    contexts.insert(*tokens);
-    last = std::max(last, std::min(*tokens, most_context / times) * times);
-  };
-  add(asked, 1);
-  for (const NamedModel& named : models) {
-    for (const ModelRotary& rotary : named.model.rotary) {
-      add(rotary.trained_context_tokens, beyond_trained);
-    }
-  }
+std::vector<std::int64_t> contexts_of(const std::vector<NamedModel>& models, std::int64_t asked) {
+  std::set<std::int64_t> contexts = {asked};
+  std::int64_t last = std::max(least_last, std::min(asked, most_context));
+  for_each_rotary(models, [&](const ModelRotary& rotary, const std::string&) {
+    if (!rotary.trained_context_tokens) return;
+    const std::int64_t tokens = *rotary.trained_context_tokens;
+    contexts.insert(tokens);
+    last = std::max(last, std::min(tokens, most_context / beyond_trained) * beyond_trained);
+  });
   for (std::int64_t tokens = first_context; tokens <= last; tokens *= 2) contexts.insert(tokens);
   return {contexts.begin(), contexts.end()};
 }
@@ -47,11 +108,9 @@ std::vector<std::int64_t> contexts_of(const std::vector<NamedModel>& models,
 // The longest that a config states; without any, what many models have.
 std::int64_t usual_context(const std::vector<NamedModel>& models) {
   std::int64_t longest = 0;
-  for (const NamedModel& named : models) {
-    for (const ModelRotary& rotary : named.model.rotary) {
-      longest = std::max(longest, rotary.trained_context_tokens.value_or(0));
-    }
-  }
+  for_each_rotary(models, [&](const ModelRotary& rotary, const std::string&) {
+    longest = std::max(longest, rotary.trained_context_tokens.value_or(0));
+  });
   return longest > 0 ? longest : 8192;
 }
 
@@ -71,20 +130,18 @@ void for_each_range(const ModelRotary& rotary, const std::string& name,
 // Before the first figure is made.
 void check_size(const std::vector<NamedModel>& models, const std::vector<std::int64_t>& contexts) {
   std::size_t pairs = 0;
-  for (const NamedModel& named : models) {
-    for (const ModelRotary& rotary : named.model.rotary) {
-      for_each_range(rotary, named.name, contexts, [&](const Frequencies& frequencies) {
-        pairs += frequencies.inv_freq.size();
-        if (pairs <= most_pairs) return;
-        throw Failure(
-            ExitCode::usage,
-            fmt::format("a report must be about at most {} pairs of features that turn, over its "
-                        "configs, their layer types and the contexts with frequencies of their "
-                        "own, got {} or more",
-                        most_pairs, pairs));
-      });
-    }
-  }
+  for_each_rotary(models, [&](const ModelRotary& rotary, const std::string& name) {
+    for_each_range(rotary, name, contexts, [&](const Frequencies& frequencies) {
+      pairs += frequencies.inv_freq.size();
+      if (pairs <= most_pairs) return;
+      throw Failure(
+          ExitCode::usage,
+          fmt::format("a report must be about at most {} pairs of features that turn, over its "
+                      "configs, their layer types and the contexts with frequencies of their own, "
+                      "got {} or more",
+                      most_pairs, pairs));
+    });
+  });
 }
 
 // Which figures matter for an encoding.
@@ -96,28 +153,18 @@ struct Choice {
   std::optional<std::int64_t> last = {};
 };
 
-constexpr std::array rotary_choices = {
-    Choice{"context", "wavelengths"},
-    Choice{"scaling", "scaling"},
-    Choice{"distance", "similarity", last_distance},
-    Choice{"distance", "decay", last_distance},
-    Choice{"accuracy", "numerics"},
-};
-
 plot::Figure named_figure(std::string_view name, const plot::Request& request) {
-  const plot::FigureMaker* const maker = plot::find_figure(name);
-  if (maker == nullptr) {
-    throw Failure(ExitCode::internal, fmt::format("there is no figure of the name {}", name));
-  }
-  return maker->make(request);
+  if (const plot::FigureMaker* const maker = plot::find_figure(name)) return maker->make(request);
+  throw Failure(ExitCode::internal, fmt::format("there is no figure of the name {}", name));
 }
 
 std::vector<PlacedFigure> figures_of_rotary(const plot::Subject& subject) {
   std::vector<PlacedFigure> figures;
-  figures.reserve(rotary_choices.size());
-  for (const auto& [section, name, last] : rotary_choices) {
+  for (const auto& [section, name, last] :
+       {Choice{"context", "wavelengths"}, Choice{"scaling", "scaling"},
+        Choice{"distance", "similarity", last_distance}, Choice{"distance", "decay", last_distance},
+        Choice{"accuracy", "numerics"}})
     figures.push_back({section, named_figure(name, {.subjects = {subject}, .last = last})});
-  }
   return figures;
 }
 
@@ -128,23 +175,10 @@ std::vector<PlacedFigure> figures_of_kind(LayerEncoding kind) {
     figures.push_back({"distance", named_figure(name, {.last = last_distance})});
     figures.back().figure.title += remark;
   };
-  switch (kind) {
-    case LayerEncoding::alibi:
-      // How many heads there are is not part of what a config is resolved to.
-      add("alibi", " (an example)");
-      break;
-    case LayerEncoding::t5_bias:
-      add("t5", " (the usual numbers, which a config may change)");
-      break;
-    case LayerEncoding::sinusoidal:
-      add("sinusoidal", " (an example)");
-      break;
-    case LayerEncoding::rotary:
-    case LayerEncoding::none:
-    case LayerEncoding::learned:
-    case LayerEncoding::no_attention:
-      break;
-  }
+  // How many heads there are is not part of what a config is resolved to.
+  if (kind == LayerEncoding::alibi) add("alibi", " (an example)");
+  if (kind == LayerEncoding::t5_bias) add("t5", " (the usual numbers, which a config may change)");
+  if (kind == LayerEncoding::sinusoidal) add("sinusoidal", " (an example)");
   return figures;
 }
 
@@ -192,18 +226,8 @@ std::vector<std::string> layer_lines(const ModelSpec& model) {
   return lines;
 }
 
-void append(std::vector<std::string>& sentences, std::vector<std::string> more) {
-  for (std::string& sentence : more) {
-    if (!sentence.empty()) sentences.push_back(std::move(sentence));
-  }
-}
-
-struct Asked {
-  std::optional<std::int64_t> context_tokens;
-  const std::vector<std::int64_t>& contexts;
-};
-
-void add_model(Contents& contents, const NamedModel& named, const Asked& asked) {
+void add_model(Contents& contents, const NamedModel& named,
+               std::optional<std::int64_t> asked_context) {
   const ModelSpec& model = named.model;
   Card card{.name = named.name,
             .summary = summary_text(model),
@@ -213,8 +237,9 @@ void add_model(Contents& contents, const NamedModel& named, const Asked& asked) 
             .keys = key_rows(named.json, named.options)};
   for (std::size_t i = 0; i < model.rotary.size(); ++i) {
     const ModelRotary& rotary = model.rotary[i];
-    const auto frequencies = stated_frequencies(rotary, named.name, asked.context_tokens);
-    append(card.sentences, rotary_sentences(model, i, frequencies));
+    const auto frequencies = stated_frequencies(rotary, named.name, asked_context);
+    for (std::string& sentence : rotary_sentences(model, i, frequencies))
+      if (!sentence.empty()) card.sentences.push_back(std::move(sentence));
     std::string name = named.name;
     if (model.rotary.size() > 1 && rotary.layer_type) name += ", " + *rotary.layer_type;
     const plot::Subject subject{.name = name,
@@ -226,10 +251,10 @@ void add_model(Contents& contents, const NamedModel& named, const Asked& asked) 
                                   .kind = LayerEncoding::rotary,
                                   .trained_context_tokens = rotary.trained_context_tokens,
                                   .fields = rotary_fields(model, i, frequencies),
-                                  .ranges = ranges_of(rotary, subject, asked.contexts)});
+                                  .ranges = ranges_of(rotary, subject, contents.contexts)});
   }
   for (const LayerEncoding kind : other_kinds(model)) {
-    append(card.sentences, {encoding_sentence(kind)});
+    card.sentences.push_back(encoding_sentence(kind));
     contents.encodings.push_back({.name = model.rotary.empty()
                                               ? named.name
                                               : fmt::format("{}, {}", named.name, to_string(kind)),
@@ -257,14 +282,10 @@ std::vector<std::string> cache_remarks(const std::vector<NamedModel>& models,
     };
     const std::string where =
         depends(one) || depends(other) ? fmt::format(" at {} tokens", context_tokens) : "";
-    remarks.push_back(
-        rotate_alike(of(one), of(other))
-            ? fmt::format("{} and {} turn alike{}: keys rotated under one are right for queries of "
-                          "the other.",
-                          one.name, other.name, where)
-            : fmt::format("{} and {} do not turn alike{}: keys rotated under one are wrong for "
-                          "queries of the other.",
-                          one.name, other.name, where));
+    const bool alike = rotate_alike(of(one), of(other));
+    remarks.push_back(fmt::format(
+        "{} and {} {}turn alike{}: keys rotated under one are {} for queries of the other.",
+        one.name, other.name, alike ? "" : "do not ", where, alike ? "right" : "wrong"));
   }
   return remarks;
 }
@@ -277,11 +298,18 @@ Contents make_contents(const std::vector<NamedModel>& models,
   contents.context_tokens = context_tokens.value_or(usual_context(models));
   contents.contexts = contexts_of(models, contents.context_tokens);
   check_size(models, contents.contexts);
-  for (const NamedModel& named : models) {
-    add_model(contents, named, {context_tokens, contents.contexts});
-  }
+  for (const NamedModel& named : models) add_model(contents, named, context_tokens);
   contents.remarks = cache_remarks(models, contents.context_tokens);
   return contents;
+}
+
+std::string json_of(const Contents& contents) {
+  return printed({{"version", ROTARY_VERSION_STRING},
+                  {"context", contents.context_tokens},
+                  {"stops", contents.contexts},
+                  {"configs", contents.cards},
+                  {"subjects", contents.encodings},
+                  {"remarks", contents.remarks}});
 }
 
 }  // namespace rotary::cli::page

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report is about: the configs, and of each the encodings that its layers use.
+// What a report is about: the configs, and of each the encodings that its layers use, with what is
+// said of them and which figures matter.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/plot/figure.hpp"
-#include "cli/report/fields.hpp"
+#include "cli/plot/figures.hpp"
 #include "cli/report/keys.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/model_spec.hpp"
@@ -23,6 +23,13 @@ struct NamedModel {
   std::string json;        // the config's text
   ResolveOptions options;  // and what it does not say
   ModelSpec model;         // that it was resolved to
+};
+
+// What a config says, value by value, and what each value does: a row of the page's table.
+struct Field {
+  std::string label;    // the same in every config that has the field
+  std::string value;    // what this one says
+  std::string meaning;  // what the value does
 };
 
 // A figure and the part of the page that it belongs to: "context", "scaling", "position",
@@ -68,5 +75,14 @@ struct Contents {
 // context_tokens: what was asked for. Throws Failure.
 [[nodiscard]] Contents make_contents(const std::vector<NamedModel>& models,
                                      std::optional<std::int64_t> context_tokens);
+
+// What the script of the page reads. Figures as `rotary plot --json` writes them, with 7 digits:
+// they are drawn.
+[[nodiscard]] std::string json_of(const Contents& contents);
+
+// fields.cpp: of the layers that use model.rotary[index], or have an encoding that does not rotate.
+[[nodiscard]] std::vector<Field> rotary_fields(const ModelSpec& model, std::size_t index,
+                                               const Frequencies& frequencies);
+[[nodiscard]] std::vector<Field> encoding_fields(const ModelSpec& model, LayerEncoding encoding);
 
 }  // namespace rotary::cli::page
