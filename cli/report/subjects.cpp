@@ -35,16 +35,14 @@ void shorten_numbers(Json& json) {
 }  // namespace
 
 // The JSON library finds what is beside the types, and nothing without a name.
-static void to_json(Json& json, const KeyEffect& effect) {
-  json = {{"change", effect.change}, {"results", effect.results}};
-}
-
 static void to_json(Json& json, const KeyRow& key) {
   json = {{"path", key.path},
           {"value", key.value},
           {"meaning", key.meaning},
           {"use", key.use},
-          {"effects", key.effects}};
+          {"effects", json_array(key.effects, [](const KeyEffect& effect) {
+             return Json{{"change", effect.change}, {"results", effect.results}};
+           })}};
 }
 
 static void to_json(Json& json, const Card& card) {

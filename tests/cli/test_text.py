@@ -95,12 +95,14 @@ class HostileTextTest(ToolTest):
             "report": [["report", self.file, "gpt2", "-o", out + ".html", "--force"]],
             "models": [["models", "search", NAME], ["models", "families", NAME]],
             "bench": [["bench", "--operations", NAME]],
+            "help": [["help", NAME]],
+            "completions": [["completions", NAME]],
         }
         listed = self.run_ok("--help").split("\nCommands:\n")[1].split("\n\n")[0]
         self.assertEqual(set(commands), set(re.findall(r"^  (\w+)", listed, re.MULTILINE)))
         for command, calls in commands.items():
             for arguments in calls:
-                self.check(*arguments, codes=(2,) if command == "bench" else (0,))
+                self.check(*arguments, codes=(2,) if command in ("bench", "help", "completions") else (0,))
 
     def test_every_option_with_a_hostile_value(self):
         for command in [*"inspect table rotate encode bias explain claims plot report".split(),
