@@ -12,7 +12,7 @@
 
 #include "cli/claims/claims.hpp"
 #include "cli/claims/measure.hpp"
-#include "cli/plot/turning.hpp"
+#include "cli/plot/makers.hpp"
 #include "rotary/position_maps.hpp"
 
 namespace rotary::cli::claims {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "cli/plot/turning.hpp"
+#include "cli/plot/makers.hpp"
 
 namespace rotary::cli::claims {
 
