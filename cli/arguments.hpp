@@ -4,14 +4,26 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "rotary/tensor_view.hpp"
+
 namespace rotary::cli {
 
 [[nodiscard]] std::int64_t parse_int64(std::string_view option, std::string_view text);
+
+struct ValueRange {
+  std::int64_t first;
+  std::int64_t last;
+};
+
+[[nodiscard]] std::int64_t parse_between(std::string_view option, std::string_view text,
+                                         const ValueRange& range);
 
 // Finite.
 [[nodiscard]] double parse_double(std::string_view option, std::string_view text);
@@ -22,19 +34,64 @@ namespace rotary::cli {
 // The parts between commas, blanks around them removed; "" has one empty part.
 [[nodiscard]] std::vector<std::string_view> split_at_commas(std::string_view text);
 
+// What parse makes of each part; absent where the text is.
+template <class Parse>
+[[nodiscard]] auto parse_list(const std::optional<std::string>& text, Parse parse) {
+  std::optional<std::vector<decltype(parse(std::string_view()))>> values;
+  if (!text) return values;
+  values.emplace();
+  for (const std::string_view part : split_at_commas(*text)) values->push_back(parse(part));
+  return values;
+}
+
 [[noreturn]] void fail_choice(std::string_view option, std::string_view text,
                               const std::vector<std::string_view>& names);
 
-// The value that text names among choices.
-template <class Value>
-[[nodiscard]] Value choose(std::string_view option, std::string_view text,
-                           const std::vector<std::pair<std::string_view, Value>>& choices) {
+// The value among those given whose name is text; name is a member, or a function of a value.
+template <class Values, class Name>
+[[nodiscard]] const auto& choose_by(Name name, std::string_view option, std::string_view text,
+                                    const Values& values) {
   std::vector<std::string_view> names;
-  for (const auto& [name, value] : choices) {
-    if (name == text) return value;
-    names.push_back(name);
+  for (const auto& value : values) {
+    names.push_back(std::invoke(name, value));
+    if (names.back() == text) return value;
   }
   fail_choice(option, text, names);
 }
+
+template <class Value>
+[[nodiscard]] Value choose(std::string_view option, std::string_view text,
+                           const std::vector<std::pair<std::string_view, Value>>& choices) {
+  return choose_by(&std::pair<std::string_view, Value>::first, option, text, choices).second;
+}
+
+// Among values that have a to_string().
+template <class Values>
+[[nodiscard]] auto choose_named(std::string_view option, std::string_view text,
+                                const Values& values) {
+  return choose_by([](const auto& value) { return to_string(value); }, option, text, values);
+}
+
+// Of q, k and v that kernels take: f32, bf16, f16.
+[[nodiscard]] DType parse_kernel_dtype(std::string_view option, std::string_view text);
+
+// Positions: "0:16" (START:STOP, STOP excluded), "7", "0,1,4096", "-4:4,131071".
+// In the order given. Usage failure when a range is empty, a number leaves int64, or there are more
+// than most_positions, which is checked before anything of that size is allocated.
+[[nodiscard]] std::vector<std::int64_t> parse_positions(std::string_view option,
+                                                        std::string_view text,
+                                                        std::uint64_t most_positions);
+
+// The positions of an answer that has so many numbers (>= 1) for each of them. It goes to the file
+// out, or to standard output; how many numbers it may have depends on that, and a usage failure
+// says both.
+struct AnswerSize {
+  std::uint64_t numbers_each = 1;
+  const std::optional<std::string>& out;
+};
+
+[[nodiscard]] std::vector<std::int64_t> parse_positions(std::string_view option,
+                                                        std::string_view text,
+                                                        const AnswerSize& answer);
 
 }  // namespace rotary::cli

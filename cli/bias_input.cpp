@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::int64_t most_heads = std::int64_t{1} << 20;
 
-[[noreturn]] void fail(const std::string& message) { throw Failure(ExitCode::usage, message); }
-
 // A name in messages: "--set buckets".
 std::string option_of(std::string_view key) { return fmt::format("--set {}", key); }
 
@@ -37,9 +35,9 @@ T5Buckets t5_buckets(BiasSettings& settings) {
 
 // f32 or f64, any shape.
 std::vector<double> numbers_of(const NpyArray& array) {
-  if (array.type == NpyType::f32 || array.type == NpyType::f64) return array.doubles();
-  fail(fmt::format("--parameters must have the type '<f4' or '<f8', got '{}'",
-                   descr_of(array.type)));
+  require(array.type == NpyType::f32 || array.type == NpyType::f64,
+          "--parameters must have the type '<f4' or '<f8', got '{}'", descr_of(array.type));
+  return array.doubles();
 }
 
 // What one encoding is made from.
@@ -48,10 +46,11 @@ struct Source {
   BiasSettings& settings;
 
   [[nodiscard]] std::int64_t heads() const {
-    if (!options.heads) fail(fmt::format("{} needs --heads", options.name));
+    require(options.heads.has_value(), "{} needs --heads", options.name);
     const std::int64_t heads = parse_int64("--heads", *options.heads);
-    if (heads >= 1 && heads <= most_heads) return heads;
-    fail(fmt::format("--heads must be from 1 to {}, got {}", most_heads, heads));
+    require(heads >= 1 && heads <= most_heads, "--heads must be from 1 to {}, got {}", most_heads,
+            heads);
+    return heads;
   }
   // Without --heads: as many as have `for_each` numbers of the file each, the last one perhaps
   // fewer.
@@ -61,8 +60,7 @@ struct Source {
     return static_cast<std::int64_t>((numbers.size() + for_each - 1) / for_each);
   }
   [[nodiscard]] NpyArray file(std::string_view what) const {
-    if (!options.parameters)
-      fail(fmt::format("{} needs --parameters FILE: {}", options.name, what));
+    require(options.parameters.has_value(), "{} needs --parameters FILE: {}", options.name, what);
     return read_npy_file(*options.parameters);
   }
 };
@@ -72,11 +70,11 @@ OwnedBias t5(const Source& source) {
   const NpyArray array = source.file(
       "the table, [buckets, heads] (`rotary bias t5 --list` "
       "shows the buckets without it)");
-  if (array.shape.size() != 2)
-    fail(fmt::format("--parameters must be [buckets, heads], got {}", shape_text(array.shape)));
+  require(array.shape.size() == 2, "--parameters must be [buckets, heads], got {}",
+          shape_text(array.shape));
   const std::int64_t heads = array.shape[1];
-  if (source.options.heads && source.heads() != heads)
-    fail(fmt::format("--heads must be those of the table, {}; got {}", heads, source.heads()));
+  const std::int64_t given = source.options.heads ? source.heads() : heads;
+  require(given == heads, "--heads must be those of the table, {}; got {}", heads, given);
   OwnedBias owned{.bias = {}, .table = numbers_of(array)};
   owned.bias = T5Bias{.buckets = buckets,
                       .table = {.data = owned.table.data(),
@@ -87,20 +85,16 @@ OwnedBias t5(const Source& source) {
   return owned;
 }
 
-// An Alibi without slopes has those of its formula, which a file does not ask for.
-std::vector<double> slopes_of(const Source& source) {
-  auto slopes = numbers_of(source.file(""));
-  if (slopes.empty()) fail("--parameters must hold a slope for each head, got none");
-  return slopes;
-}
-
 Alibi alibi(const Source& source) {
   BiasSettings& settings = source.settings;
+  const bool has_file = source.options.parameters.has_value();
   std::vector<double> slopes;
-  if (source.options.parameters) slopes = slopes_of(source);
+  if (has_file) slopes = numbers_of(source.file(""));
+  // An Alibi without slopes has those of its formula, which a file does not ask for.
+  require(!has_file || !slopes.empty(), "--parameters must hold a slope for each head, got none");
   Alibi bias{.heads = source.heads_of(slopes, 1), .first_head = settings.integer("first_head", 0)};
   // Slopes of a file do not follow from it: there it is a key that nobody asks for.
-  if (!source.options.parameters) bias.bias_max = settings.number("bias_max", bias.bias_max);
+  if (!has_file) bias.bias_max = settings.number("bias_max", bias.bias_max);
   if (const auto all = settings.text("model_heads"))
     bias.model_heads = parse_int64(option_of("model_heads"), *all);
   bias.form = choose<AlibiForm>(option_of("form"), settings.text("form").value_or("causal"),
@@ -117,10 +111,9 @@ Fire fire(const Source& source) {
       "c, threshold, hidden_weight, hidden_bias, output_weight [heads, width], output_bias"));
   const auto heads = source.heads();
   const auto rest = static_cast<std::int64_t>(all.size()) - 2 - heads;
-  if (rest < 2 + heads || rest % (2 + heads) != 0) {
-    fail(fmt::format("--parameters must hold 2 + 2 W + W H + H numbers for H = {} heads, got {}",
-                     heads, all.size()));
-  }
+  require(rest >= 2 + heads && rest % (2 + heads) == 0,
+          "--parameters must hold 2 + 2 W + W H + H numbers for H = {} heads, got {}", heads,
+          all.size());
   const std::int64_t width = rest / (2 + heads);
   auto at = all.begin() + 2;
   const auto take = [&](std::int64_t count) {
@@ -138,7 +131,7 @@ Fire fire(const Source& source) {
 }
 
 Sandwich sandwich(const Source& source) {
-  if (source.options.parameters) fail("sandwich has no --parameters: nothing in it is learned");
+  require(!source.options.parameters, "sandwich has no --parameters: nothing in it is learned");
   const auto dim = source.settings.required("dim", "of one head");
   return {.dim = parse_int64(option_of("dim"), dim),
           .base = source.settings.number("base", 10000),
@@ -155,8 +148,9 @@ struct Lists {
 std::int64_t units_of(const std::string& name, const std::string& text) {
   constexpr std::int64_t most_units = 4096;
   const std::int64_t units = parse_int64(option_of(name), text);
-  if (units >= 1 && units <= most_units) return units;
-  fail(fmt::format("{} must be from 1 to {}, got {}", option_of(name), most_units, units));
+  require(units >= 1 && units <= most_units, "{} must be from 1 to {}, got {}", option_of(name),
+          most_units, units);
+  return units;
 }
 
 Lists lists_of(RelativeBias& bias, BiasSettings& settings) {
@@ -185,10 +179,9 @@ OwnedBias by_lists(const Source& source) {
   const auto all = numbers_of(source.file(""));
   const auto per_head = lists.of_names.size() * static_cast<std::size_t>(lists.units);
   const std::int64_t heads = source.heads_of(all, per_head);
-  if (all.size() != per_head * static_cast<std::size_t>(heads)) {
-    fail(fmt::format("--parameters must hold {} numbers for each of {} heads, got {}", per_head,
-                     heads, all.size()));
-  }
+  require(all.size() == per_head * static_cast<std::size_t>(heads),
+          "--parameters must hold {} numbers for each of {} heads, got {}", per_head, heads,
+          all.size());
   auto from = all.begin();
   for (const auto& [name, numbers] : lists.of_names) {
     const auto to = from + static_cast<std::ptrdiff_t>(heads * lists.units);
@@ -205,17 +198,11 @@ constexpr std::array<std::pair<std::string_view, OwnedBias (*)(const Source&)>, 
     {"sandwich", [](const Source& source) -> OwnedBias { return {.bias = sandwich(source)}; }},
 }};
 
+// By lists where there is none.
 const auto* own_maker(std::string_view name) {
   const auto* const row =
       std::ranges::find(own_makers, name, [](const auto& each) { return each.first; });
   return row == own_makers.end() ? nullptr : row;
-}
-
-bool is_by_lists(std::string_view name) { return own_maker(name) == nullptr; }
-
-OwnedBias made(const Source& source) {
-  const auto* const own = own_maker(source.options.name);
-  return own == nullptr ? by_lists(source) : own->second(source);
 }
 
 }  // namespace
@@ -223,7 +210,7 @@ OwnedBias made(const Source& source) {
 std::string bias_lists_help() {
   std::vector<std::string> lines;
   for (const std::string_view name : relative_bias_names()) {
-    if (!is_by_lists(name)) continue;
+    if (own_maker(name) != nullptr) continue;
     const RelativeBias bias = relative_bias_named(name).value();
     std::vector<std::string_view> members;
     for_each_parameter(
@@ -241,11 +228,11 @@ std::vector<std::string_view> bias_names() {
 BiasSettings::BiasSettings(const std::vector<std::string>& settings) {
   for (const std::string& setting : settings) {
     const auto equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0)
-      fail(fmt::format("--set must be KEY=VALUE, got '{}'", setting));
+    require(equals != std::string::npos && equals != 0, "--set must be KEY=VALUE, got '{}'",
+            setting);
     const std::string key = setting.substr(0, equals);
-    if (!given_.emplace(key, setting.substr(equals + 1)).second)
-      fail(fmt::format("{} is given twice", option_of(key)));
+    require(given_.emplace(key, setting.substr(equals + 1)).second, "{} is given twice",
+            option_of(key));
   }
 }
 
@@ -257,7 +244,7 @@ std::optional<std::string> BiasSettings::text(const std::string& key) {
 
 std::string BiasSettings::required(const std::string& key, std::string_view meaning) {
   if (const auto value = text(key)) return *value;
-  fail(fmt::format("{}=... is required: {}", option_of(key), meaning));
+  fail_usage("{}=... is required: {}", option_of(key), meaning);
 }
 
 std::int64_t BiasSettings::integer(const std::string& key, std::int64_t otherwise) {
@@ -278,16 +265,15 @@ std::vector<double> BiasSettings::numbers(const std::string& key, std::int64_t h
   if (values.size() == 1) values.resize(count, values.front());
   if (values.size() == count) return values;
   const std::string each = units == 1 ? "one" : fmt::format("{} numbers", units);
-  fail(fmt::format("{} must have one number, or {} for each of {} heads; got {}", option_of(key),
-                   each, heads, values.size()));
+  fail_usage("{} must have one number, or {} for each of {} heads; got {}", option_of(key), each,
+             heads, values.size());
 }
 
 void BiasSettings::check_all_used(std::string_view name) const {
   for (const auto& [key, value] : given_) {
-    if (std::ranges::find(known_, key) != known_.end()) continue;
-    if (known_.empty()) fail(fmt::format("{} takes no --set here, got '{}'", name, key));
-    fail(
-        fmt::format("--set of {} must be one of {}, got '{}'", name, fmt::join(known_, ", "), key));
+    require(!known_.empty(), "{} takes no --set here, got '{}'", name, key);
+    require(std::ranges::find(known_, key) != known_.end(),
+            "--set of {} must be one of {}, got '{}'", name, fmt::join(known_, ", "), key);
   }
 }
 
@@ -299,7 +285,9 @@ std::int64_t first_head(const RelativeBias& bias) noexcept {
 OwnedBias read_bias(const BiasOptions& options) {
   if (!relative_bias_named(options.name)) fail_choice("NAME", options.name, bias_names());
   BiasSettings settings(options.settings);
-  OwnedBias owned = made({.options = options, .settings = settings});
+  const Source source{.options = options, .settings = settings};
+  const auto* const own = own_maker(options.name);
+  OwnedBias owned = own == nullptr ? by_lists(source) : own->second(source);
   settings.check_all_used(options.name);
   ok_or_fail(validate(owned.bias), options.name);
   return owned;

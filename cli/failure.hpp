@@ -4,6 +4,8 @@
 // run() alone catches it, prints it and exits with its code.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -25,8 +27,28 @@ class Failure : public std::runtime_error {
   ExitCode exit_code_;
 };
 
+// A usage failure; the message as fmt::format takes it.
+template <class... Values>
+[[noreturn]] void fail_usage(fmt::format_string<Values...> message, Values&&... values) {
+  throw Failure(ExitCode::usage, fmt::format(message, std::forward<Values>(values)...));
+}
+
+template <class... Values>
+void require(bool holds, fmt::format_string<Values...> message, Values&&... values) {
+  if (!holds) fail_usage(message, std::forward<Values>(values)...);
+}
+
+[[nodiscard]] constexpr ExitCode exit_code_of(ErrorCode code) noexcept {
+  if (code == ErrorCode::invalid_argument) return ExitCode::usage;
+  if (code == ErrorCode::malformed_input) return ExitCode::malformed_input;
+  return code == ErrorCode::unsupported ? ExitCode::unsupported : ExitCode::internal;
+}
+
 // The library's error as the tool's; subject, often a file name, goes in front of the message.
-[[nodiscard]] Failure failure_of(const Error& error, std::string_view subject);
+[[nodiscard]] inline Failure failure_of(const Error& error, std::string_view subject) {
+  return {exit_code_of(error.code),
+          fmt::format("{}{}{}", subject, subject.empty() ? "" : ": ", error.message)};
+}
 
 template <class T>
 [[nodiscard]] T value_or_fail(Result<T> result, std::string_view subject = {}) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <list>
 #include <system_error>
+#include <utility>
 
 #include "cli/failure.hpp"
 #include "cli/partial_file.hpp"
@@ -20,12 +21,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail_io(std::string_view name, std::string_view what) {
-  throw Failure(ExitCode::io, fmt::format("{}: {}", name, what));
+template <class... Values>
+[[noreturn]] void fail_io(std::string_view name, fmt::format_string<Values...> what,
+                          Values&&... values) {
+  throw Failure(ExitCode::io,
+                fmt::format("{}: {}", name, fmt::format(what, std::forward<Values>(values)...)));
 }
 
 [[noreturn]] void fail_errno(std::string_view name, std::string_view verb) {
-  fail_io(name, fmt::format("cannot {} it: {}", verb, std::generic_category().message(errno)));
+  fail_io(name, "cannot {} it: {}", verb, std::generic_category().message(errno));
 }
 
 // Where the bytes of an output go: a symbolic link stays, what it points to is replaced.
@@ -33,27 +37,25 @@ fs::path target_of(const std::string& path) {
   std::error_code error;
   if (fs::symlink_status(path, error).type() != fs::file_type::symlink) return path;
   fs::path target = fs::canonical(path, error);
-  if (error) fail_io(path, fmt::format("cannot follow the link: {}", error.message()));
+  if (error) fail_io(path, "cannot follow the link: {}", error.message());
   return target;
 }
 
 void check_output(const std::string& path, Overwrite overwrite) {
-  if (path == "-") {
-    throw Failure(ExitCode::usage, "an output must be a file, '-' is only for inputs");
-  }
+  require(path != "-", "an output must be a file, '-' is only for inputs");
   std::error_code error;
   const fs::file_status status = fs::status(target_of(path), error);
   if (status.type() == fs::file_type::not_found) return;
-  if (error) fail_io(path, fmt::format("cannot look at it: {}", error.message()));
+  if (error) fail_io(path, "cannot look at it: {}", error.message());
   if (!fs::is_regular_file(status)) fail_io(path, "an output must be a regular file");
   if (overwrite == Overwrite::refuse) {
     fail_io(path, "exists; choose another name, or pass --force to replace it");
   }
   if (const auto links = fs::hard_link_count(target_of(path), error); !error && links > 1) {
     fail_io(path,
-            fmt::format("is one of {} hard links to a file, and the others would keep the old "
-                        "bytes; choose another name, or remove this one first",
-                        links));
+            "is one of {} hard links to a file, and the others would keep the old bytes; "
+            "choose another name, or remove this one first",
+            links);
   }
 }
 
@@ -76,6 +78,11 @@ void take_places(std::list<PartialFile>& files) {
 
 std::string_view input_name(std::string_view path) noexcept {
   return path == "-" ? "standard input" : path;
+}
+
+void check_standard_input(std::initializer_list<std::optional<std::string>> inputs) {
+  require(std::ranges::count(inputs, std::optional<std::string>("-")) <= 1,
+          "only one input can be '-', standard input");
 }
 
 InputFile::InputFile(const std::string& path)
@@ -109,7 +116,7 @@ std::string read_file(const std::string& path, std::uint64_t limit_bytes) {
   InputFile file(path);
   const auto check = [&](std::uint64_t size) {
     if (size <= limit_bytes) return;
-    fail_io(input_name(path), fmt::format("must have at most {} bytes here", limit_bytes));
+    fail_io(input_name(path), "must have at most {} bytes here", limit_bytes);
   };
   check(file.bytes_left().value_or(0));
   std::string bytes;
@@ -128,10 +135,8 @@ void check_outputs(std::span<const std::string> paths, Overwrite overwrite) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     check_output(paths[i], overwrite);
     for (std::size_t j = 0; j < i; ++j) {
-      if (target_of(paths[i]).lexically_normal() == target_of(paths[j]).lexically_normal()) {
-        throw Failure(ExitCode::usage,
-                      fmt::format("outputs must be different files, got '{}' twice", paths[i]));
-      }
+      require(target_of(paths[i]).lexically_normal() != target_of(paths[j]).lexically_normal(),
+              "outputs must be different files, got '{}' twice", paths[i]);
     }
   }
 }

@@ -5,17 +5,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "cli/descriptor.hpp"
+#include "cli/standard_streams.hpp"
 
 namespace rotary::cli {
 
 // What messages call an input: its path, or "standard input" for "-".
 [[nodiscard]] std::string_view input_name(std::string_view path) noexcept;
+
+// Usage failure where more than one of the inputs is "-".
+void check_standard_input(std::initializer_list<std::optional<std::string>> inputs);
 
 // From its first byte on; "-" is standard input.
 class InputFile {

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <exception>
 
-#include "cli/descriptor.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/partial_file.hpp"
 #include "cli/run.hpp"

@@ -2,15 +2,19 @@
 #include "cli/model_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "cli/arguments.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
+#include "cli/json.hpp"
 #include "cli/model_input.hpp"
 #include "cli/utf8.hpp"
+#include "rotary/spec_json.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -18,31 +22,34 @@ namespace {
 std::optional<std::int64_t> parse_context(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   const std::int64_t tokens = parse_int64("--context", *text);
-  if (tokens >= 1) return tokens;
-  throw Failure(ExitCode::usage, fmt::format("--context must be at least 1 token, got {}", tokens));
+  require(tokens >= 1, "--context must be at least 1 token, got {}", tokens);
+  return tokens;
 }
 
 Numerics parse_numerics(const std::optional<std::string>& text) {
   if (!text) return Numerics::exact;
-  return choose<Numerics>("--numerics", *text,
-                          {{"exact", Numerics::exact},
-                           {"transformers", Numerics::transformers},
-                           {"ggml", Numerics::ggml}});
+  return choose_named("--numerics", *text, all_numerics);
 }
 
 ConfigOverride parse_setting(const std::string& text) {
   const auto equals = text.find('=');
-  if (equals == 0 || equals == std::string::npos) {
-    throw Failure(
-        ExitCode::usage,
-        fmt::format("--set must be KEY=VALUE, such as rope_theta=500000, got '{}'", text));
-  }
+  require(equals != 0 && equals != std::string::npos,
+          "--set must be KEY=VALUE, such as rope_theta=500000, got '{}'", text);
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t length = utf8_sequence_length(rest);
-    if (length == 0) throw Failure(ExitCode::usage, "--set must be UTF-8");
+    require(length != 0, "--set must be UTF-8");
     rest.remove_prefix(length);
   }
   return {.key = text.substr(0, equals), .value = text.substr(equals + 1)};
+}
+
+// A member of a JSON object, whose reader judges the value: JSON, or else a text.
+std::string member_text(const ConfigOverride& setting) {
+  const auto& [key, value] = setting;
+  const bool is_json = Json::accept(value);
+  require(is_json || value.find_first_of("{[\"") != 0, "--set {} must be valid JSON, got '{}'", key,
+          value);
+  return fmt::format("{}:{}", Json(key).dump(), is_json ? value : Json(value).dump());
 }
 
 }  // namespace
@@ -68,6 +75,23 @@ ResolveOptions resolve_options(const ModelOptions& options) {
   return result;
 }
 
+ModelSpec model_of_settings(const ModelOptions& options) {
+  std::vector<ConfigOverride> settings = resolve_options(options).overrides;
+  require(!settings.empty(), "{} takes its numbers by --set: head_dim, base and pairing at least",
+          options.config);
+  if (options.pairing) settings.push_back({.key = "pairing", .value = *options.pairing});
+  if (options.numerics) settings.push_back({.key = "numerics", .value = *options.numerics});
+  if (options.config == xpos_name && !std::ranges::count(settings, "xpos", &ConfigOverride::key))
+    settings.push_back({.key = "xpos", .value = "{}"});
+  std::vector<std::string> members;
+  for (const ConfigOverride& setting : settings) members.push_back(member_text(setting));
+  const auto spec = parse_rotary_spec(fmt::format("{{{}}}", fmt::join(members, ",")));
+  if (!spec) fail_usage("{} by --set: {}", options.config, spec.error().message);
+  ModelSpec model;
+  model.rotary.push_back({.layer_type = {}, .spec = *spec, .trained_context_tokens = {}});
+  return model;
+}
+
 ModelSpec read_model(const ModelOptions& options) {
   return read_model(options.config, resolve_options(options));
 }
@@ -75,12 +99,10 @@ ModelSpec read_model(const ModelOptions& options) {
 Frequencies frequencies_of(const ModelSpec& model, std::size_t index, const ModelOptions& options) {
   const RotarySpec& spec = model.rotary[index].spec;
   const auto context_tokens = parse_context(options.context);
-  if (!context_tokens && depends_on_context(spec.scaling)) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("--context is required: the frequencies of rope_type {} depend on "
-                              "how many tokens the context has",
-                              rope_type(spec.scaling)));
-  }
+  require(context_tokens || !depends_on_context(spec.scaling),
+          "--context is required: the frequencies of rope_type {} depend on how many tokens the "
+          "context has",
+          rope_type(spec.scaling));
   return value_or_fail(make_frequencies(spec, context_tokens), input_name(options.config));
 }
 

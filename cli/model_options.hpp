@@ -36,6 +36,13 @@ void declare_model_options(OptionParser& parser, ModelOptions& options);
 // Usage failure for options that are not well-formed.
 [[nodiscard]] ResolveOptions resolve_options(const ModelOptions& options);
 
+// Names of rotary embedding itself, whose numbers are those of --set, as a spec has them.
+inline constexpr std::string_view rope_name = "rope";
+inline constexpr std::string_view xpos_name = "xpos";
+
+// A spec of --set alone: its members, as rotary/spec_json.hpp says. options.config is the name.
+[[nodiscard]] ModelSpec model_of_settings(const ModelOptions& options);
+
 // The model of options.config.
 [[nodiscard]] ModelSpec read_model(const ModelOptions& options);
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/descriptor.hpp"
+#include "cli/standard_streams.hpp"
 
 namespace rotary::cli {
 

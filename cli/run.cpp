@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "cli/command_line.hpp"
-#include "cli/descriptor.hpp"
 #include "cli/failure.hpp"
 #include "cli/json.hpp"
 #include "cli/printable.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/json_writer.hpp"
+#include "cli/json.hpp"
 #include "cli/npy/npy.hpp"
 #include "rotary/sinusoidal.hpp"
 
@@ -51,11 +51,8 @@ struct SinusoidalRows {
 // A line for each number of rows in f32 or f64.
 [[nodiscard]] std::string rows_text(const SinusoidalRows& rows);
 
-// As the value of a member: [positions][features], of rows in f32 or f64.
-void write_rows(JsonWriter& json, const SinusoidalRows& rows);
-
-// The same: what the name stands for.
-void write_sinusoidal(JsonWriter& json, std::string_view name, const SinusoidalSpec& spec);
+// What the name stands for.
+[[nodiscard]] Json sinusoidal_json(std::string_view name, const SinusoidalSpec& spec);
 
 // "sinusoidal sin_then_cos, spacing ends, base 10000, offset 0"
 [[nodiscard]] std::string sinusoidal_text(const SinusoidalSpec& spec);

@@ -10,9 +10,9 @@
 #include <exception>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "cli/colour.hpp"
-#include "cli/descriptor.hpp"
 #include "cli/failure.hpp"
 #include "cli/printable.hpp"
 #include "cli/utf8.hpp"
@@ -37,6 +37,22 @@ int write_printable(int descriptor, std::string_view text) {
 
 }  // namespace
 
+int Descriptor::close() noexcept {
+  const int number = std::exchange(number_, -1);
+  // After EINTR Linux has closed it.
+  return number <= STDERR_FILENO || ::close(number) == 0 || errno == EINTR ? 0 : errno;
+}
+
+int write_all(int descriptor, std::string_view bytes) noexcept {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
 bool reserve_standard_descriptors() noexcept {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(number, F_GETFD) != -1) continue;
@@ -57,6 +73,12 @@ void write_standard_error(std::string_view text) noexcept {
   try {
     static_cast<void>(write_printable(STDERR_FILENO, text));
   } catch (const std::exception&) {  // no memory for the escapes: better nothing than raw text
+  }
+}
+
+void print_warnings(std::string_view command, std::span<const std::string> warnings) {
+  for (const std::string& warning : warnings) {
+    write_standard_error(fmt::format("rotary {}: warning: {}\n", command, printable(warning)));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -31,45 +32,32 @@ class FileSource : public ByteSource {
 };
 
 std::string_view axes_text(Layout layout) {
-  switch (layout) {
-    case Layout::bthd:
-      return "[batch, tokens, heads, features]";
-    case Layout::bhtd:
-      return "[batch, heads, tokens, features]";
-    case Layout::thd:
-      return "[tokens, heads, features]";
-  }
-  return {};
+  if (layout == Layout::thd) return "[tokens, heads, features]";
+  return layout == Layout::bthd ? "[batch, tokens, heads, features]"
+                                : "[batch, heads, tokens, features]";
 }
 
 DType dtype_of(std::string_view option, NpyType type) {
   for (const DType dtype : {DType::f32, DType::f16, DType::f64}) {
     if (type == npy_type(dtype)) return dtype;
   }
-  throw Failure(
-      ExitCode::usage,
-      fmt::format(
-          "{} must have the type '<f4', '<f2' or '<f8', got '{}'{}", option, descr_of(type),
-          type == npy_type(DType::bf16) ? "; for bf16 held as uint16 pass --dtype bf16" : ""));
+  fail_usage("{} must have the type '<f4', '<f2' or '<f8', got '{}'{}", option, descr_of(type),
+             type == npy_type(DType::bf16) ? "; for bf16 held as uint16 pass --dtype bf16" : "");
 }
 
-void check_type(std::string_view option, NpyType type, DType dtype) {
-  if (type == npy_type(dtype)) return;
-  throw Failure(ExitCode::usage,
-                fmt::format("{} must have the type '{}' for --dtype {}, got '{}'", option,
-                            descr_of(npy_type(dtype)), to_string(dtype), descr_of(type)));
+// The one that is asked for, otherwise the file's own.
+DType dtype_of(std::string_view option, NpyType type, std::optional<DType> dtype) {
+  if (!dtype) return dtype_of(option, type);
+  require(type == npy_type(*dtype), "{} must have the type '{}' for --dtype {}, got '{}'", option,
+          descr_of(npy_type(*dtype)), to_string(*dtype), descr_of(type));
+  return *dtype;
 }
 
 Extents extents_of(const std::vector<std::int64_t>& shape, Layout layout) {
-  switch (layout) {
-    case Layout::bthd:
-      return {.batch = shape[0], .tokens = shape[1], .heads = shape[2], .features = shape[3]};
-    case Layout::bhtd:
-      return {.batch = shape[0], .tokens = shape[2], .heads = shape[1], .features = shape[3]};
-    case Layout::thd:
-      return {.batch = 1, .tokens = shape[0], .heads = shape[1], .features = shape[2]};
-  }
-  return {};
+  if (layout == Layout::thd) return {.tokens = shape[0], .heads = shape[1], .features = shape[2]};
+  const std::size_t tokens = layout == Layout::bthd ? 1 : 2;
+  return {
+      .batch = shape[0], .tokens = shape[tokens], .heads = shape[3 - tokens], .features = shape[3]};
 }
 
 template <class Number>
@@ -80,6 +68,26 @@ Positions positions_of_elements(const NpyArray& array) {
                             .batch = array.shape[0],
                             .tokens = tokens,
                             .batch_stride = tokens};
+}
+
+Positions positions_from(const NpyArray& array, const Extents& extents, Layout layout) {
+  const std::vector<std::int64_t>& shape = array.shape;
+  const bool per_token = shape.size() == 1 && shape[0] == extents.tokens;
+  const bool per_batch = layout != Layout::thd && shape.size() == 2 &&
+                         (shape[0] == extents.batch || shape[0] == 1) && shape[1] == extents.tokens;
+  if (!per_token && !per_batch) {
+    const std::string batched =
+        layout == Layout::thd
+            ? ""
+            : fmt::format(" or [batch, tokens] = [{}, {}]", extents.batch, extents.tokens);
+    fail_usage("--positions must have the shape [tokens] = [{}]{}, got {}", extents.tokens, batched,
+               shape_text(shape));
+  }
+  if (array.type == NpyType::i32) return positions_of_elements<std::int32_t>(array);
+  if (array.type == NpyType::i64) return positions_of_elements<std::int64_t>(array);
+  if (array.type == NpyType::f64) return positions_of_elements<double>(array);
+  fail_usage("--positions must be int32, int64 or float64 ('<i4', '<i8', '<f8'), got '{}'",
+             descr_of(array.type));
 }
 
 }  // namespace
@@ -104,17 +112,27 @@ Layout parse_layout(std::string_view text) {
 }
 
 DType parse_dtype(std::string_view text) {
-  return choose<DType>(
-      "--dtype", text,
-      {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}, {"f64", DType::f64}});
+  return choose_named("--dtype", text, std::array{DType::f32, DType::bf16, DType::f16, DType::f64});
 }
 
 DType parse_answer_dtype(const std::optional<std::string>& text,
                          const std::optional<std::string>& out) {
   const DType dtype = parse_dtype(text.value_or("f32"));
-  if (out || dtype == DType::f32 || dtype == DType::f64) return dtype;
-  throw Failure(ExitCode::usage,
-                fmt::format("--dtype must be f32 or f64 without --out, got '{}'", *text));
+  require(out || dtype == DType::f32 || dtype == DType::f64,
+          "--dtype must be f32 or f64 without --out, got '{}'", to_string(dtype));
+  return dtype;
+}
+
+Json numbers_json(const NpyArray& array) {
+  const std::vector<double> numbers = array.doubles();
+  auto next = numbers.begin();
+  const auto nested = [&](const auto& self, std::size_t axis) -> Json {
+    if (axis == array.shape.size()) return *next++;
+    Json elements = Json::array();
+    for (std::int64_t i = 0; i < array.shape[axis]; ++i) elements.push_back(self(self, axis + 1));
+    return elements;
+  };
+  return nested(nested, 0);
 }
 
 NpyArray read_npy_file(const std::string& path) {
@@ -122,27 +140,13 @@ NpyArray read_npy_file(const std::string& path) {
   return value_or_fail(read_npy(file), input_name(path));
 }
 
-NpyArray read_positions_file(const std::string& path) {
-  const bool is_list = path != "-" && path.find_first_not_of("0123456789-:, ") == std::string::npos;
-  std::error_code error;
-  if (!is_list || std::filesystem::exists(path, error)) return read_npy_file(path);
-  throw Failure(ExitCode::usage,
-                fmt::format("--positions must be an NPY file here, got '{}'; of consecutive tokens "
-                            "--first-position says where they begin",
-                            path));
-}
-
 Tensor read_tensor(std::string_view option, const std::string& path, const TensorForm& form) {
   const Layout layout = form.layout;
   Tensor tensor{.array = read_npy_file(path), .extents = {}, .strides = {}};
-  const std::size_t dimensions = layout == Layout::thd ? 3 : 4;
-  if (tensor.array.shape.size() != dimensions) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("{} must have the shape {} of --layout, got {}", option,
-                              axes_text(layout), shape_text(tensor.array.shape)));
-  }
-  if (form.dtype) check_type(option, tensor.array.type, *form.dtype);
-  tensor.dtype = form.dtype ? *form.dtype : dtype_of(option, tensor.array.type);
+  require(tensor.array.shape.size() == (layout == Layout::thd ? 3 : 4),
+          "{} must have the shape {} of --layout, got {}", option, axes_text(layout),
+          shape_text(tensor.array.shape));
+  tensor.dtype = dtype_of(option, tensor.array.type, form.dtype);
   tensor.extents = extents_of(tensor.array.shape, layout);
   tensor.strides =
       layout == Layout::bhtd ? strides_bhtd(tensor.extents) : strides_bthd(tensor.extents);
@@ -153,14 +157,10 @@ TokensTensor read_tokens(std::string_view option, const std::string& path,
                          std::optional<DType> dtype) {
   TokensTensor tensor{.array = read_npy_file(path), .extents = {}};
   const std::vector<std::int64_t>& shape = tensor.array.shape;
-  if (shape.size() != 2 && shape.size() != 3) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("{} must have the shape [tokens, features] or [batch, tokens, "
-                              "features], got {}",
-                              option, shape_text(shape)));
-  }
-  if (dtype) check_type(option, tensor.array.type, *dtype);
-  tensor.dtype = dtype ? *dtype : dtype_of(option, tensor.array.type);
+  require(shape.size() == 2 || shape.size() == 3,
+          "{} must have the shape [tokens, features] or [batch, tokens, features], got {}", option,
+          shape_text(shape));
+  tensor.dtype = dtype_of(option, tensor.array.type, dtype);
   const std::size_t last = shape.size() - 1;
   tensor.extents = {.batch = shape.size() == 3 ? shape[0] : 1,
                     .tokens = shape[last - 1],
@@ -168,27 +168,32 @@ TokensTensor read_tokens(std::string_view option, const std::string& path,
   return tensor;
 }
 
-Positions positions_from(const NpyArray& array, const Extents& extents, Layout layout) {
-  const std::vector<std::int64_t>& shape = array.shape;
-  const bool per_token = shape.size() == 1 && shape[0] == extents.tokens;
-  const bool per_batch = layout != Layout::thd && shape.size() == 2 &&
-                         (shape[0] == extents.batch || shape[0] == 1) && shape[1] == extents.tokens;
-  if (!per_token && !per_batch) {
-    const std::string batched =
-        layout == Layout::thd
-            ? ""
-            : fmt::format(" or [batch, tokens] = [{}, {}]", extents.batch, extents.tokens);
-    throw Failure(ExitCode::usage, fmt::format("--positions must have the shape [tokens] = [{}]{}, "
-                                               "got {}",
-                                               extents.tokens, batched, shape_text(shape)));
-  }
-  if (array.type == NpyType::i32) return positions_of_elements<std::int32_t>(array);
-  if (array.type == NpyType::i64) return positions_of_elements<std::int64_t>(array);
-  if (array.type == NpyType::f64) return positions_of_elements<double>(array);
-  throw Failure(ExitCode::usage,
-                fmt::format("--positions must be int32, int64 or float64 ('<i4', '<i8', '<f8'), "
-                            "got '{}'",
-                            descr_of(array.type)));
+Positions TokenPlaces::of(const Extents& extents, Layout layout) const {
+  if (array) return positions_from(*array, extents, layout);
+  return ConsecutivePositions{.first = first, .tokens = extents.tokens};
+}
+
+Json TokenPlaces::json(const std::optional<std::string>& file) const {
+  return {{"first", array ? Json() : Json(first)}, {"file", file}};
+}
+
+// Whoever gives a list of positions in place of a file is told so.
+NpyArray read_positions_file(const std::string& path) {
+  const bool is_list = path != "-" && path.find_first_not_of("0123456789-:, ") == std::string::npos;
+  std::error_code error;
+  require(!is_list || std::filesystem::exists(path, error),
+          "--positions must be an NPY file here, got '{}'; of consecutive tokens --first-position "
+          "says where they begin",
+          path);
+  return read_npy_file(path);
+}
+
+TokenPlaces read_places(const std::optional<std::string>& first_position,
+                        const std::optional<std::string>& positions) {
+  TokenPlaces places;
+  if (first_position) places.first = parse_int64("--first-position", *first_position);
+  if (positions) places.array = read_positions_file(*positions);
+  return places;
 }
 
 }  // namespace rotary::cli

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/json.hpp"
 #include "cli/npy/npy.hpp"
 #include "rotary/positions.hpp"
 #include "rotary/tensor_view.hpp"
@@ -39,10 +40,10 @@ struct Tensor {
   }
 };
 
-[[nodiscard]] NpyArray read_npy_file(const std::string& path);
+// The numbers of an array of f64 or f32 as arrays in arrays.
+[[nodiscard]] Json numbers_json(const NpyArray& array);
 
-// Of --positions. Whoever gives a list of positions in place of a file is told so.
-[[nodiscard]] NpyArray read_positions_file(const std::string& path);
+[[nodiscard]] NpyArray read_npy_file(const std::string& path);
 
 // What --layout and --dtype say of a file; without a dtype the file's own type says it, which for
 // bf16, held as uint16, it cannot.
@@ -77,9 +78,18 @@ struct TokensTensor {
 // The type that holds elements of the dtype: bf16 is held as uint16.
 [[nodiscard]] NpyType npy_type(DType dtype);
 
-// The positions that array, of --positions, holds for tokens of the extents. Valid while array
-// lives.
-[[nodiscard]] Positions positions_from(const NpyArray& array, const Extents& extents,
-                                       Layout layout);
+// Where tokens stand: the numbers of a file, otherwise first, first + 1, ...
+struct TokenPlaces {
+  std::int64_t first = 0;
+  std::optional<NpyArray> array;
+
+  [[nodiscard]] Positions of(const Extents& extents, Layout layout) const;
+  // The members "first" and "file", of which one is null.
+  [[nodiscard]] Json json(const std::optional<std::string>& file) const;
+};
+
+// Of --first-position and --positions, which exclude each other.
+[[nodiscard]] TokenPlaces read_places(const std::optional<std::string>& first_position,
+                                      const std::optional<std::string>& positions);
 
 }  // namespace rotary::cli

@@ -8,18 +8,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "bench/goals.hpp"
 #include "bench/lines.hpp"
+#include "bench/machine.hpp"
+#include "bench/measure.hpp"
 #include "bench/operations/operations.hpp"
 #include "bench/progress.hpp"
 #include "cli/arguments.hpp"
-#include "cli/commands/bench_options.hpp"
 #include "cli/commands/bench_report.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
-#include "rotary/instruction_set.hpp"
+#include "cli/text_table.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -28,53 +29,70 @@ constexpr std::int64_t most_tokens = std::int64_t{1} << 20;
 constexpr std::int64_t most_threads = 1024;
 
 struct Arguments {
-  std::optional<std::string> operations;
-  std::optional<std::string> tokens;
-  std::optional<std::string> dtypes;
-  std::optional<std::string> pairings;
-  std::optional<std::string> threads;
-  std::string seconds = "0.25";
-  std::optional<std::string> memory;
-  std::optional<std::string> instruction_set;
-  ReportOutput output;
+  std::optional<std::string> operations, tokens, dtypes, pairings, threads;
+  BenchOptions common;
   bool full = false;
 };
 
-const bench::Operation* parse_operation(std::string_view text) {
-  std::vector<std::pair<std::string_view, const bench::Operation*>> choices;
-  for (const bench::Operation& operation : bench::operations()) {
-    choices.emplace_back(operation.name, &operation);
-  }
-  return choose("--operations", text, choices);
-}
-
-Pairing parse_pairing(std::string_view text) {
-  std::vector<std::pair<std::string_view, Pairing>> choices;
-  choices.reserve(all_pairings.size());
-  for (const Pairing pairing : all_pairings) choices.emplace_back(to_string(pairing), pairing);
-  return choose("--pairings", text, choices);
-}
-
 bench::Wish wish_of(const Arguments& arguments) {
+  const auto operation = [](std::string_view text) {
+    return &choose_by(&bench::Operation::name, "--operations", text, bench::operations());
+  };
+  const auto tokens = [](std::string_view text) {
+    return parse_between("--tokens", text, {1, most_tokens});
+  };
+  const auto dtype = [](std::string_view text) { return parse_kernel_dtype("--dtypes", text); };
+  const auto pairing = [](std::string_view text) {
+    return choose_named("--pairings", text, all_pairings);
+  };
+  const auto threads = [](std::string_view text) {
+    return parse_between("--threads", text, {1, most_threads});
+  };
   return {.set = arguments.full ? bench::LineSet::full : bench::LineSet::usual,
-          .operations = parse_list(arguments.operations, parse_operation)
+          .operations = parse_list(arguments.operations, operation)
                             .value_or(std::vector<const bench::Operation*>()),
-          .tokens = parse_list(arguments.tokens,
-                               [](std::string_view text) {
-                                 return parse_between("--tokens", text, {1, most_tokens});
-                               }),
-          .dtypes =
-              parse_list(arguments.dtypes,
-                         [](std::string_view text) { return parse_timed_dtype("--dtypes", text); }),
-          .pairings = parse_list(arguments.pairings, parse_pairing),
-          .threads = parse_list(arguments.threads, [](std::string_view text) {
-            return parse_between("--threads", text, {1, most_threads});
-          })};
+          .tokens = parse_list(arguments.tokens, tokens),
+          .dtypes = parse_list(arguments.dtypes, dtype),
+          .pairings = parse_list(arguments.pairings, pairing),
+          .threads = parse_list(arguments.threads, threads)};
 }
 
-BenchLine measured(const bench::Line& line, const BenchReport& report) {
+std::string_view roofline_name(bench::RooflineKind roofline) {
+  if (roofline == bench::RooflineKind::none) return "none";
+  return roofline == bench::RooflineKind::scale ? "scale" : "copy";
+}
+
+// What the line is, without a result.
+Json facts_of(const bench::Line& line) {
+  const bench::Operation& operation = *line.operation;
+  const bench::HeadShape& shape = operation.shape;
+  const bool tensors = bench::tensor_bytes(line) > 0;
+  const bool made_in_call = operation.rows == bench::RowsAre::made_in_call;
+  return {{"operation", operation.name},
+          {"tokens", line.tokens},
+          {"dtype", tensors ? Json(to_string(line.dtype)) : Json()},
+          {"pairing", tensors ? Json(to_string(line.pairing)) : Json()},
+          {"threads", line.threads},
+          {"query_heads", shape.query_heads},
+          {"key_heads", shape.key_heads},
+          {"head_dim", shape.head_dim},
+          {"rotary_dim", shape.rotary_dim},
+          {"layout", shape.layout == bench::Layout::tokens_first ? "thd" : "htd"},
+          {"rows", made_in_call ? "made_in_call" : "made_before"}};
+}
+
+Json goal_json(const std::optional<bench::Goal>& goal, const bench::LineTiming& timing,
+               double ns_per_token) {
+  if (!goal) return {};
+  const bool is_ratio = goal->unit == bench::GoalUnit::ratio;
+  return {{"at_most", goal->at_most},
+          {"unit", is_ratio ? "ratio" : "ns_per_token"},
+          {"met", (is_ratio ? timing.ratio().value_or(0) : ns_per_token) <= goal->at_most}};
+}
+
+Json measured(const bench::Line& line, const bench::Caches& caches, double seconds) {
   const bench::Measurement measurement =
-      value_or_fail(bench::measure(line, report.setting.seconds_per_line), bench::describe(line));
+      value_or_fail(bench::measure(line, seconds), bench::describe(line));
   const bench::Verification& found = measurement.verification;
   if (!measurement.timing) {
     throw Failure(
@@ -85,33 +103,129 @@ BenchLine measured(const bench::Line& line, const BenchReport& report) {
                     bench::describe(line), found.wrong, found.elements, found.worst,
                     found.worst_position, found.worst_head, found.worst_feature));
   }
-  const bench::MemoryLevel level = bench::memory_level(line, report.setting.machine.caches);
-  return {.line = line,
-          .level = level,
-          .verification = found,
-          .timing = *measurement.timing,
-          .goal = bench::goal_of(line, level)};
+  const bench::LineTiming& timing = *measurement.timing;
+  const bench::MemoryLevel level = bench::memory_level(line, caches);
+  const double ns_per_token = timing.ns_per_call / static_cast<double>(line.tokens);
+  const auto moved = bench::moved_bytes(line);
+  Json json = facts_of(line);
+  json.update({{"working_set_bytes", bench::working_set_bytes(line)},
+               {"memory_level", to_string(level)},
+               {"moved_bytes", moved},
+               {"verified",
+                {{"elements", found.elements},
+                 {"largest_error_units", found.worst},
+                 {"bound_units", found.bound}}},
+               {"clock", to_string(timing.clock)},
+               {"rounds", timing.rounds},
+               {"ns_per_call", timing.ns_per_call},
+               {"ns_per_token", ns_per_token},
+               {"gigabytes_per_second", static_cast<double>(moved) / timing.ns_per_call},
+               {"roofline", roofline_name(line.operation->roofline)},
+               {"roofline_ns_per_call", timing.roofline_ns_per_call},
+               {"ratio", timing.ratio()},
+               {"goal", goal_json(bench::goal_of(line, level), timing, ns_per_token)}});
+  return json;
+}
+
+std::string shape_text(const bench::HeadShape& shape) {
+  if (shape.query_heads + shape.key_heads == 0) return {};
+  const auto queries = shape.query_heads == 0 ? "" : fmt::format("{}+", shape.query_heads);
+  return fmt::format("; {}{} {}heads x {}", queries, shape.key_heads,
+                     shape.query_heads == 0 ? "key " : "", shape.head_dim);
+}
+
+std::string goal_text(const Json& goal) {
+  if (goal.is_null()) return "";
+  return fmt::format("{}<= {:<4} {}", goal.at("unit") == "ratio" ? "" : "ns ",
+                     goal.at("at_most").get<double>(), goal.at("met") == true ? "met" : "MISSED");
+}
+
+// Doubles with three digits that count, without an exponent.
+std::string cell_text(const std::string& key, const Json& value) {
+  if (key == "goal") return goal_text(value);
+  if (value.is_null()) return "-";
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_number_float()) return value.dump();
+  const auto number = value.get<double>();
+  return fmt::format("{:.{}f}", number, key == "ratio" ? 2 : number < 100 ? 1 : 0);
+}
+
+std::string lines_text(const std::vector<Json>& lines) {
+  using Keys = std::array<const char*, 11>;
+  constexpr Keys keys = {"ratio",
+                         "goal",
+                         "dtype",
+                         "pairing",
+                         "threads",
+                         "tokens",
+                         "memory_level",
+                         "ns_per_token",
+                         "ns_per_call",
+                         "roofline_ns_per_call",
+                         "gigabytes_per_second"};
+  return text_table({{"   ratio"},
+                     {"goal", 16, Align::left},
+                     {"dtype", 0, Align::left},
+                     {"pairing", 0, Align::left},
+                     {"threads"},
+                     {"tokens"},
+                     {"in", 0, Align::left},
+                     {"ns/token"},
+                     {"ns/call"},
+                     {"roofline ns"},
+                     {"GB/s"}},
+                    lines.size(), [&](std::size_t row, std::size_t column) {
+                      return cell_text(keys[column], lines[row].at(keys[column]));
+                    });
+}
+
+std::string bench_text(const Json& report) {
+  std::string text = setting_text(report) +
+                     "Each line was verified against the reference, then timed beside its "
+                     "roofline: an in-place\n"
+                     "scale, or a copy where the result lies elsewhere, of the same bytes by the "
+                     "same threads.\n"
+                     "Minima.\n";
+  for (const bench::Operation& operation : bench::operations()) {
+    std::vector<Json> lines;
+    for (const Json& line : report.at("lines"))
+      if (line.at("operation") == operation.name) lines.push_back(line);
+    if (lines.empty()) continue;
+    text +=
+        fmt::format("\n{}: {}{}\n", operation.name, operation.summary, shape_text(operation.shape));
+    text += lines_text(lines);
+  }
+  GoalCount count;
+  count.add(report.at("lines"));
+  return text + count.text();
 }
 
 std::string run_bench(const Arguments& arguments, OutputForm form) {
   const std::vector<bench::Line> lines = bench::lines_of(wish_of(arguments));
-  arguments.output.check();
-  if (arguments.instruction_set) ok_or_fail(force_instruction_set(*arguments.instruction_set));
-  BenchReport report{.setting = this_setting(parse_seconds(arguments.seconds)),
-                     .memory_limit_bytes = memory_limit(arguments.memory),
-                     .lines = {},
-                     .skipped = {}};
+  const std::int64_t memory_limit = arguments.common.memory_limit();
+  Json report = arguments.common.begin_report();
+  const bench::Caches caches = bench::this_machine().caches;
+  Json timed = Json::array();
+  Json skipped = Json::array();
+  std::string skipped_text;
   bench::Progress progress("rotary bench", static_cast<std::int64_t>(lines.size()));
   for (const bench::Line& line : lines) {
-    if (bench::needed_bytes(line) > report.memory_limit_bytes) {
-      report.skipped.push_back({.line = line, .needed_bytes = bench::needed_bytes(line)});
+    const std::int64_t needed = bench::needed_bytes(line);
+    if (needed <= memory_limit) {
+      timed.push_back(measured(line, caches, report.at("seconds_per_line")));
     } else {
-      report.lines.push_back(measured(line, report));
+      skipped.push_back(facts_of(line));
+      skipped.back().update({{"needed_bytes", needed}, {"memory_limit_bytes", memory_limit}});
+      skipped_text +=
+          fmt::format("skipped: {}: needs {}, at most {} (--memory)\n", bench::describe(line),
+                      bytes_text(needed), bytes_text(memory_limit));
     }
     progress.advance();
   }
-  arguments.output.write(bench_json(report));
-  return form == OutputForm::json ? bench_json(report) : bench_text(report);
+  report["lines"] = std::move(timed);
+  report["skipped"] = std::move(skipped);
+  arguments.common.output.write(printed(report));
+  return form == OutputForm::json ? printed(report) : bench_text(report) + skipped_text;
 }
 
 std::string operation_names() {
@@ -133,14 +247,7 @@ Run declare(OptionParser& parser) {
   parser.add("--full", arguments->full,
              "every combination of 1 to 32768 tokens, three types, two pairings, one and two "
              "threads: some minutes");
-  parser.add("--seconds S", arguments->seconds, "time for each line (0.25)");
-  parser.add("--memory MIB", arguments->memory,
-             "most memory for a line's tensors, in MiB; lines that need more are skipped (half "
-             "of what is free)");
-  parser.add("--instruction-set NAME", arguments->instruction_set,
-             "of the kernels, as ROTARY_INSTRUCTION_SET; the roofline takes the best");
-  parser.add("--out FILE", arguments->output.out, "write the JSON to this file, too");
-  parser.add("--force", arguments->output.force, "replace an output that exists");
+  declare_bench_options(parser, arguments->common);
   return [arguments](OutputForm form) { return run_bench(*arguments, form); };
 }
 

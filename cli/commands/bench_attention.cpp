@@ -13,18 +13,20 @@
 
 #include "bench/attention/attention_measure.hpp"
 #include "bench/progress.hpp"
-#include "cli/commands/bench_attention_report.hpp"
-#include "cli/commands/bench_options.hpp"
+#include "cli/arguments.hpp"
+#include "cli/commands/bench_report.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
-#include "rotary/instruction_set.hpp"
+#include "cli/text_table.hpp"
 
 namespace rotary::cli {
 namespace {
 
 using bench::AttentionGroup;
+using bench::AttentionMeasurement;
 using bench::AttentionStep;
 using bench::BenchEncoding;
+using bench::GroupMeasurement;
 
 constexpr std::int64_t most_tokens = std::int64_t{1} << 16;
 constexpr std::int64_t most_keys = std::int64_t{1} << 20;
@@ -39,24 +41,15 @@ struct Arguments {
   std::optional<std::string> kv_heads;
   std::string head_dim = "64";
   std::string dtype = "f32";
-  std::string seconds = "0.25";
-  std::optional<std::string> memory;
-  std::optional<std::string> instruction_set;
-  ReportOutput output;
+  BenchOptions common;
 };
-
-const BenchEncoding* parse_encoding(std::string_view text) {
-  std::vector<std::pair<std::string_view, const BenchEncoding*>> choices;
-  for (const BenchEncoding& encoding : bench::bench_encodings())
-    choices.emplace_back(encoding.name, &encoding);
-  return choose("--encodings", text, choices);
-}
 
 // Each once, after no encoding, which all are compared with.
 std::vector<const BenchEncoding*> parse_encodings(const std::string& text) {
   std::vector<const BenchEncoding*> encodings = {&bench::bench_encodings().front()};
   for (const std::string_view part : split_at_commas(text)) {
-    const BenchEncoding* const encoding = parse_encoding(part);
+    const BenchEncoding* const encoding =
+        &choose_by(&BenchEncoding::name, "--encodings", part, bench::bench_encodings());
     if (std::ranges::find(encodings, encoding) == encodings.end()) encodings.push_back(encoding);
   }
   return encodings;
@@ -66,15 +59,12 @@ bench::AttentionShape parse_shape(const Arguments& arguments) {
   const std::int64_t heads = parse_between("--heads", arguments.heads, {1, most_heads});
   const std::int64_t key_heads =
       arguments.kv_heads ? parse_between("--kv-heads", *arguments.kv_heads, {1, heads}) : heads;
-  if (heads % key_heads != 0) {
-    throw Failure(ExitCode::usage, fmt::format("--heads must be a multiple of --kv-heads, got {} "
-                                               "and {}",
-                                               heads, key_heads));
-  }
+  require(heads % key_heads == 0, "--heads must be a multiple of --kv-heads, got {} and {}", heads,
+          key_heads);
   return {.heads = heads,
           .key_heads = key_heads,
           .head_dim = parse_between("--head-dim", arguments.head_dim, {1, most_head_dim}),
-          .dtype = parse_timed_dtype("--dtype", arguments.dtype)};
+          .dtype = parse_kernel_dtype("--dtype", arguments.dtype)};
 }
 
 // Where neither --tokens nor --decode is given, the usual sizes of both.
@@ -114,11 +104,10 @@ bench::AttentionLine line_of(const AttentionGroup& group) {
 void check_memory(const std::vector<AttentionGroup>& groups, std::int64_t limit) {
   for (const AttentionGroup& group : groups) {
     const std::int64_t needed = bench::needed_bytes(line_of(group));
-    if (needed <= limit) continue;
-    throw Failure(ExitCode::usage,
-                  fmt::format("the tensors and what verifies them must fit in {} MiB (--memory, or "
-                              "half of what is free), got {} MiB for {} of {} tokens",
-                              limit >> 20, needed >> 20, to_string(group.step), group.tokens));
+    require(needed <= limit,
+            "the tensors and what verifies them must fit in {} MiB (--memory, or half of what is "
+            "free), got {} MiB for {} of {} tokens",
+            limit >> 20, needed >> 20, to_string(group.step), group.tokens);
   }
 }
 
@@ -136,35 +125,156 @@ void refuse_wrong(const bench::GroupMeasurement& group) {
   }
 }
 
+Json goal_json(const GroupMeasurement& group, const AttentionMeasurement& line) {
+  const auto goal = bench::goal_of(line.line);
+  if (!goal) return {};
+  const bool is_ratio = goal->unit == bench::AttentionGoalUnit::ratio;
+  return {{"unit", is_ratio ? "ratio" : "of_roofline"},
+          {"limit", goal->limit},
+          {"met", is_ratio ? line.ratio <= goal->limit : group.share(line) >= goal->limit}};
+}
+
+Json group_json(const GroupMeasurement& group) {
+  const bench::AttentionLine& like = group.lines.front().line;
+  const auto line_json = [&](const AttentionMeasurement& line) -> Json {
+    return {{"encoding", line.line.encoding->name},
+            {"verified",
+             {{"elements", line.verification.elements},
+              {"largest_error_of_bound", line.verification.worst}}},
+            {"ns_per_call", line.ns_per_call},
+            {"ratio", line.ratio},
+            {"of_roofline", group.share(line)},
+            {"memory_bytes", line.memory_bytes},
+            {"goal", goal_json(group, line)}};
+  };
+  return {{"step", to_string(like.step)},
+          {"queries", like.queries()},
+          {"keys", like.tokens},
+          {"operations", bench::operations_of(like)},
+          {"cache_bytes", bench::cache_bytes(like)},
+          {"scores_bytes", bench::scores_bytes(like)},
+          {"clock", to_string(bench::Clock::thread_cpu)},
+          {"rounds", group.rounds},
+          {"roofline", like.step == AttentionStep::prefill ? "multiply_add" : "read"},
+          {"roofline_per_ns", group.roofline_per_ns},
+          {"lines", json_array(group.lines, line_json)}};
+}
+
+std::string goal_text(const Json& goal) {
+  if (goal.is_null()) return "";
+  const auto limit = goal.at("limit").get<double>();
+  return fmt::format("{} {}",
+                     goal.at("unit") == "ratio" ? fmt::format("<= {}", limit)
+                                                : fmt::format(">= {:.0f} %", 100 * limit),
+                     goal.at("met") == true ? "met" : "MISSED");
+}
+
+// "212 KiB", "1.5 GiB": three digits that count.
+std::string memory_text(double bytes) {
+  std::string_view unit = "KiB";
+  double value = bytes / 1024;
+  for (const std::string_view larger : {"MiB", "GiB"}) {
+    if (value < 1000) break;
+    value /= 1024;
+    unit = larger;
+  }
+  return fmt::format("{:.{}f} {}", value, value < 10 ? 1 : 0, unit);
+}
+
+std::string group_text(const Json& group) {
+  const bool is_prefill = group.at("step") == "prefill";
+  const auto peak = group.at("roofline_per_ns").get<double>();  // 10^9 in a second
+  const auto keys = group.at("keys").get<std::int64_t>();
+  const std::string title =
+      is_prefill ? fmt::format("\nprefill of {} tokens; multiply-adds in registers: {:.1f} GF/s\n",
+                               keys, peak)
+                 : fmt::format("\ndecode, one query and {} keys; reading k and v: {:.1f} GB/s\n",
+                               keys, peak);
+  const auto cell = [&](std::size_t row, std::size_t column) -> std::string {
+    const Json& line = group.at("lines").at(row);
+    const auto share = line.at("of_roofline").get<double>();
+    switch (column) {
+      case 0:
+        return "  " + line.at("encoding").get<std::string>();
+      case 1:
+        return fmt::format("{:.3f}", line.at("ratio").get<double>());
+      case 2:
+        return goal_text(line.at("goal"));
+      case 3:
+        return fmt::format("{:.3f}", line.at("ns_per_call").get<double>() / 1e6);
+      case 4:
+        return fmt::format("{:.1f}", share * peak);
+      case 5:
+        return fmt::format("{:.0f} %", 100 * share);
+      default:
+        return memory_text((column == 6 ? line.at("memory_bytes") : group.at("scores_bytes")));
+    }
+  };
+  return title + text_table({{"  encoding", 14, Align::left},
+                             {"ratio"},
+                             {"goal", 14, Align::left},
+                             {"ms", 12},
+                             {is_prefill ? "GF/s" : "GB/s"},
+                             {is_prefill ? "of peak" : "of read"},
+                             {"memory", 8},
+                             {"scores", 8}},
+                            group.at("lines").size(), cell);
+}
+
+std::string report_text(const Json& report, const bench::AttentionShape& shape) {
+  std::string text = setting_text(report);
+  text += fmt::format(
+      "Causal attention, one thread, {} query and {} key heads x {}, {}, [heads, tokens, "
+      "features].\n"
+      "Sampled rows of each line were held against the reference; then all lines of a size were\n"
+      "timed in turn, there and back. Minima. ratio: to no encoding. memory: what a call works "
+      "in;\n"
+      "scores: what the scores of all pairs would take in float32.\n",
+      shape.heads, shape.key_heads, shape.head_dim, to_string(shape.dtype));
+  GoalCount count;
+  for (const Json& group : report.at("groups")) {
+    text += group_text(group);
+    count.add(group.at("lines"));
+  }
+  return text + count.text();
+}
+
 // For the line of progress: a group takes time as its operations do, and the seconds it is given.
 std::int64_t parts_of(const AttentionGroup& group, double seconds) {
   const double estimate = bench::operations_of(line_of(group)) / 1e8;  // in 10 ms, seven rounds
   return 1000 + static_cast<std::int64_t>(estimate + 100 * seconds) * 10;
 }
 
-std::string run_attention(const Arguments& arguments, OutputForm form) {
-  const std::vector<AttentionGroup> groups = parse_groups(arguments);
-  check_memory(groups, memory_limit(arguments.memory));
-  const double seconds = parse_seconds(arguments.seconds);
-  arguments.output.check();
-  if (arguments.instruction_set) ok_or_fail(force_instruction_set(*arguments.instruction_set));
-  AttentionReport report{
-      .setting = this_setting(seconds), .shape = groups.front().shape, .groups = {}};
+// The member "groups".
+Json measured(const std::vector<AttentionGroup>& groups, double seconds) {
   std::int64_t total = 0;
   for (const AttentionGroup& group : groups) total += parts_of(group, seconds);
   bench::Progress progress("rotary bench attention", total);
-  for (const AttentionGroup& group : groups) {
+  return json_array(groups, [&](const AttentionGroup& group) {
     const auto parts = static_cast<double>(parts_of(group, seconds));
-    auto measured =
+    auto measurement =
         bench::measure(group, {.seconds_per_line = seconds, .on_progress = [&](double share) {
                                  progress.advance(static_cast<std::int64_t>(share * parts));
                                }});
     const std::string subject = fmt::format("{} of {} tokens", to_string(group.step), group.tokens);
-    report.groups.push_back(value_or_fail(std::move(measured), subject));
-    refuse_wrong(report.groups.back());
-  }
-  arguments.output.write(attention_json(report));
-  return form == OutputForm::json ? attention_json(report) : attention_text(report);
+    const GroupMeasurement found = value_or_fail(std::move(measurement), subject);
+    refuse_wrong(found);
+    return group_json(found);
+  });
+}
+
+std::string run_attention(const Arguments& arguments, OutputForm form) {
+  const std::vector<AttentionGroup> groups = parse_groups(arguments);
+  check_memory(groups, arguments.common.memory_limit());
+  Json report = arguments.common.begin_report();
+  const bench::AttentionShape& shape = groups.front().shape;
+  report.update({{"dtype", to_string(shape.dtype)},
+                 {"query_heads", shape.heads},
+                 {"key_heads", shape.key_heads},
+                 {"head_dim", shape.head_dim}});
+  report["groups"] = measured(groups, report.at("seconds_per_line"));
+  arguments.common.output.write(printed(report));
+  return form == OutputForm::json ? printed(report) : report_text(report, shape);
 }
 
 std::string encoding_names() {
@@ -172,13 +282,6 @@ std::string encoding_names() {
   for (const BenchEncoding& encoding : bench::bench_encodings())
     names += fmt::format("{}{}", names.empty() ? "" : ", ", encoding.name);
   return names;
-}
-
-void declare_shape(OptionParser& parser, Arguments& arguments) {
-  parser.add("--heads N", arguments.heads, "of queries (8)");
-  parser.add("--kv-heads N", arguments.kv_heads, "of keys and values (as many)");
-  parser.add("--head-dim N", arguments.head_dim, "features of a head (64)");
-  parser.add("--dtype f32|bf16|f16", arguments.dtype, "of q, k and v (f32)");
 }
 
 Run declare(OptionParser& parser) {
@@ -190,15 +293,14 @@ Run declare(OptionParser& parser) {
              "is left out");
   parser.add("--encodings LIST", arguments->encodings,
              fmt::format("of {}; all of them but kerple_power, unless told", encoding_names()));
-  declare_shape(parser, *arguments);
-  parser.add("--seconds S", arguments->seconds,
-             "time for each line (0.25); seven rounds are made in any case");
-  parser.add("--memory MIB", arguments->memory,
-             "most memory for the tensors and what verifies them, in MiB (half of what is free)");
-  parser.add("--instruction-set NAME", arguments->instruction_set,
-             "of the kernels, as ROTARY_INSTRUCTION_SET; the peaks take the best");
-  parser.add("--out FILE", arguments->output.out, "write the JSON to this file, too");
-  parser.add("--force", arguments->output.force, "replace an output that exists");
+  parser.add("--heads N", arguments->heads, "of queries (8)");
+  parser.add("--kv-heads N", arguments->kv_heads, "of keys and values (as many)");
+  parser.add("--head-dim N", arguments->head_dim, "features of a head (64)");
+  parser.add("--dtype f32|bf16|f16", arguments->dtype, "of q, k and v (f32)");
+  declare_bench_options(parser, arguments->common);
+  parser.replace_help("--memory",
+                      "most memory for the tensors and what verifies them, in MiB (half of what "
+                      "is free)");
   return [arguments](OutputForm form) { return run_attention(*arguments, form); };
 }
 

@@ -1,47 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `rotary bench` says, for people and as JSON.
+// What the commands that time something ask and report alike. A report is its JSON document, from
+// which its text is made.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "bench/goals.hpp"
-#include "bench/line.hpp"
-#include "bench/measure.hpp"
-#include "cli/commands/bench_setting.hpp"
+#include "cli/json.hpp"
+#include "cli/option_parser.hpp"
+#include "cli/shared_options.hpp"
 
 namespace rotary::cli {
 
-// A line that was verified and timed.
-struct BenchLine {
-  bench::Line line;
-  bench::MemoryLevel level;
-  bench::Verification verification;
-  bench::LineTiming timing;
-  std::optional<bench::Goal> goal;
+struct BenchOptions {
+  std::string seconds = "0.25";
+  std::optional<std::string> memory;
+  std::optional<std::string> instruction_set;
+  OutputOption output;
 
-  [[nodiscard]] double ns_per_token() const {
-    return timing.ns_per_call / static_cast<double>(line.tokens);
-  }
-  [[nodiscard]] bool meets_goal() const;  // requires one
+  // In bytes; half of what is free without --memory.
+  [[nodiscard]] std::int64_t memory_limit() const;
+
+  // Checks --seconds and --out and chooses the instruction set; the first members of a report: the
+  // machine, the build and the moment.
+  [[nodiscard]] Json begin_report() const;
 };
 
-// One that would have needed more memory than it may have.
-struct SkippedLine {
-  bench::Line line;
-  std::int64_t needed_bytes = 0;
-};
+// --seconds, --memory, --instruction-set, --out and --force.
+void declare_bench_options(OptionParser& parser, BenchOptions& options);
 
-struct BenchReport {
-  BenchSetting setting;
-  std::int64_t memory_limit_bytes = 0;
-  std::vector<BenchLine> lines;
-  std::vector<SkippedLine> skipped;
-};
+// Two lines.
+[[nodiscard]] std::string setting_text(const Json& report);
 
-[[nodiscard]] std::string bench_text(const BenchReport& report);
-[[nodiscard]] std::string bench_json(const BenchReport& report);
+// "48 KiB", "unknown" where there are none.
+[[nodiscard]] std::string bytes_text(std::int64_t bytes);
+
+// "3 of 4 goals met": in an array of lines, those that have a goal.
+struct GoalCount {
+  int goals = 0;
+  int met = 0;
+
+  void add(const Json& lines);
+  [[nodiscard]] std::string text() const;
+};
 
 }  // namespace rotary::cli

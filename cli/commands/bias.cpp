@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,14 +18,12 @@
 #include "cli/arguments.hpp"
 #include "cli/bias_input.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/encoding_options.hpp"
 #include "cli/failure.hpp"
-#include "cli/files.hpp"
-#include "cli/json_writer.hpp"
-#include "cli/npy/npy.hpp"
-#include "cli/position_list.hpp"
+#include "cli/json.hpp"
 #include "cli/printable.hpp"
+#include "cli/shared_options.hpp"
 #include "cli/tensor_input.hpp"
+#include "cli/text_table.hpp"
 #include "rotary/relative_bias.hpp"
 
 namespace rotary::cli {
@@ -34,172 +31,107 @@ namespace {
 
 struct Arguments {
   BiasOptions bias;
-  std::optional<std::string> rows, cols, out, dtype;
+  std::optional<std::string> rows, cols, dtype;
+  OutputOption output;
   bool list = false;
-  bool force = false;
-};
-
-struct Block {
-  std::string_view name;
-  std::int64_t heads = 0;
-  std::int64_t first_head = 0;
-  std::vector<std::int64_t> rows = {};
-  std::vector<std::int64_t> cols = {};
-  std::vector<double> values = {};  // [heads][rows][cols]
-
-  [[nodiscard]] ScoresExtents extents() const {
-    return {.heads = heads,
-            .queries = static_cast<std::int64_t>(rows.size()),
-            .keys = static_cast<std::int64_t>(cols.size())};
-  }
-  [[nodiscard]] std::span<const double> row(std::size_t head, std::size_t query) const {
-    return std::span(values).subspan((head * rows.size() + query) * cols.size(), cols.size());
-  }
 };
 
 // A name first: what else is missing depends on it.
 void check_name(const std::string& name) {
+  require(name != "shaw",
+          "shaw adds a vector to what meets in a score, no number: `rotary table shaw` shows which "
+          "row of its table a distance takes");
+  require(name != "cope",
+          "the positions of cope depend on the scores: add_cope() of rotary/cope.hpp");
   const auto names = bias_names();
-  if (std::ranges::find(names, name) != names.end()) return;
-  if (name == "shaw") {
-    throw Failure(
-        ExitCode::usage,
-        "shaw adds a vector to what meets in a score, no number: `rotary table shaw` shows "
-        "which row of its table a distance takes");
-  }
-  if (name == "cope") {
-    throw Failure(ExitCode::usage,
-                  "the positions of cope depend on the scores: add_cope() of rotary/cope.hpp");
-  }
-  fail_choice("NAME", name, names);
+  if (std::ranges::find(names, name) == names.end()) fail_choice("NAME", name, names);
 }
 
-void check_arguments(const Arguments& arguments) {
-  check_name(arguments.bias.name);
-  if (arguments.dtype && !arguments.out)
-    throw Failure(ExitCode::usage, "--dtype is for --out: text and JSON have the double");
-  if (arguments.list) {
-    if (arguments.rows || arguments.cols || arguments.out)
-      throw Failure(ExitCode::usage, "--list and --rows, --cols, --out exclude each other");
-    return;
-  }
-  if (!arguments.rows || !arguments.cols)
-    throw Failure(ExitCode::usage, "--rows and --cols are required, or --list");
-  if (!arguments.out) return;
-  if (!arguments.out->ends_with(".npy"))
-    throw Failure(ExitCode::usage, fmt::format("--out must end in .npy, got '{}'", *arguments.out));
-  check_outputs(std::span(&*arguments.out, 1),
-                arguments.force ? Overwrite::allow : Overwrite::refuse);
+void check_arguments(const Arguments& a) {
+  check_name(a.bias.name);
+  require(!a.dtype || a.output.path, "--dtype is for --out: text and JSON have the double");
+  require(!a.list || (!a.rows && !a.cols && !a.output.path),
+          "--list and --rows, --cols, --out exclude each other");
+  require(a.list || (a.rows && a.cols), "--rows and --cols are required, or --list");
+  a.output.check({".npy"});
 }
 
-Status fill(const Block& block, const RelativeBias& bias, DType dtype, void* data) {
-  const ScoresExtents extents = block.extents();
-  const ScoresView view{
-      .data = data, .dtype = dtype, .extents = extents, .strides = strides_bhqk(extents)};
-  return fill_bias(view, bias, BiasPositions{.queries = block.rows, .keys = block.cols});
-}
+struct Block {
+  std::int64_t first_head = 0;
+  std::vector<std::int64_t> rows = {};
+  std::vector<std::int64_t> cols = {};
+  NpyArray numbers = {};  // [heads][rows][cols]
+};
 
+// Of the doubles that are shown, or of --out.
 Block make_block(const Arguments& arguments, const RelativeBias& bias) {
-  Block block{.name = to_string(bias), .heads = head_count(bias), .first_head = first_head(bias)};
-  const auto heads = static_cast<std::uint64_t>(block.heads);
-  block.rows =
-      parse_positions("--rows", *arguments.rows, {.numbers_each = heads, .out = arguments.out});
+  const auto& out = arguments.output.path;
+  const DType dtype = out ? parse_dtype(arguments.dtype.value_or("f32")) : DType::f64;
+  const auto heads = static_cast<std::uint64_t>(head_count(bias));
+  Block block{.first_head = first_head(bias)};
+  block.rows = parse_positions("--rows", *arguments.rows, {.numbers_each = heads, .out = out});
   block.cols = parse_positions("--cols", *arguments.cols,
-                               {.numbers_each = heads * block.rows.size(), .out = arguments.out});
+                               {.numbers_each = heads * block.rows.size(), .out = out});
+  const ScoresExtents n{.heads = head_count(bias),
+                        .queries = static_cast<std::int64_t>(block.rows.size()),
+                        .keys = static_cast<std::int64_t>(block.cols.size())};
+  block.numbers = {.type = npy_type(dtype), .shape = {n.heads, n.queries, n.keys}, .data = {}};
+  block.numbers.data.resize(static_cast<std::size_t>(n.heads * n.queries * n.keys) *
+                            size_in_bytes(block.numbers.type));
+  const ScoresView view{
+      .data = block.numbers.data.data(), .dtype = dtype, .extents = n, .strides = strides_bhqk(n)};
+  ok_or_fail(fill_bias(view, bias, BiasPositions{.queries = block.rows, .keys = block.cols}));
   return block;
-}
-
-std::string npy_of(const Block& block, const RelativeBias& bias, DType dtype) {
-  const ScoresExtents n = block.extents();
-  const std::vector<std::int64_t> shape = {n.heads, n.queries, n.keys};
-  std::vector<std::byte> data(static_cast<std::size_t>(n.heads * n.queries * n.keys) *
-                              size_in_bytes(npy_type(dtype)));
-  ok_or_fail(fill(block, bias, dtype, data.data()));
-  return write_npy(npy_type(dtype), shape, data);
 }
 
 // Enough digits to tell neighbours far from the start apart. -0, as of KERPLE, is shown as 0.
 std::string number_text(double value) { return fmt::format("{:.9g}", value + 0.0); }
 
-// Of all columns, labels included.
-std::size_t column_width(const Block& block) {
+// A table for each head, all columns of one width.
+std::string text_of(const Block& block) {
+  const auto numbers = block.numbers.elements<double>();
   std::size_t width = 12;
-  for (const auto& labels : {std::span(block.rows), std::span(block.cols)}) {
+  for (const double value : numbers) width = std::max(width, number_text(value).size());
+  for (const auto& labels : {std::span(block.rows), std::span(block.cols)})
     for (const std::int64_t label : labels)
       width = std::max(width, fmt::formatted_size("{}", label));
-  }
-  for (const double value : block.values) width = std::max(width, number_text(value).size());
-  return width;
-}
-
-std::string text_of(const Block& block) {
-  const std::size_t width = column_width(block);
+  std::vector<Column> columns = {{"query \\ key", width}};
+  for (const std::int64_t col : block.cols) columns.push_back({fmt::format("{}", col), width});
   std::string text;
-  auto out = std::back_inserter(text);
-  for (std::size_t head = 0; head < static_cast<std::size_t>(block.heads); ++head) {
-    fmt::format_to(out, "{}head {}\n{:>{}}", head == 0 ? "" : "\n",
-                   block.first_head + static_cast<std::int64_t>(head), "query \\ key", width);
-    for (const std::int64_t col : block.cols) fmt::format_to(out, " {:>{}}", col, width);
-    text += '\n';
-    for (std::size_t row = 0; row < block.rows.size(); ++row) {
-      fmt::format_to(out, "{:>{}}", block.rows[row], width);
-      for (const double value : block.row(head, row))
-        fmt::format_to(out, " {:>{}}", number_text(value), width);
-      text += '\n';
-    }
+  for (std::int64_t head = 0; head < block.numbers.shape[0]; ++head) {
+    const auto before = static_cast<std::size_t>(head) * block.rows.size();
+    text += fmt::format("{}head {}\n", head == 0 ? "" : "\n", block.first_head + head);
+    const auto cell = [&](std::size_t row, std::size_t column) {
+      if (column == 0) return fmt::format("{}", block.rows[row]);
+      return number_text(numbers[(before + row) * block.cols.size() + column - 1]);
+    };
+    text += text_table(columns, block.rows.size(), cell, " ");
   }
   return text;
 }
 
-void write_values(JsonWriter& json, const Block& block) {
-  json.key("bias");
-  json.begin_array();
-  for (std::size_t head = 0; head < static_cast<std::size_t>(block.heads); ++head) {
-    json.begin_array();
-    for (std::size_t row = 0; row < block.rows.size(); ++row) {
-      json.begin_array();
-      for (const double value : block.row(head, row)) json.value(value);
-      json.end_array();
-    }
-    json.end_array();
-  }
-  json.end_array();
-}
-
-std::string json_of(const Block& block, const Arguments& arguments) {
-  const ScoresExtents n = block.extents();
-  JsonWriter json;
-  json.begin_object();
-  json.member("schema_version", 1);
-  json.member("name", block.name);
-  json.array("shape", std::vector{n.heads, n.queries, n.keys});
-  json.member("output", arguments.out);
-  json.member("dtype", arguments.out ? arguments.dtype.value_or("f32") : "f64");
-  if (!arguments.out) {
-    json.array("rows", block.rows);
-    json.array("cols", block.cols);
-    write_values(json, block);
-  }
-  json.end_object();
-  return std::move(json).finish();
+Json json_of(const Block& block, const Arguments& arguments) {
+  const bool is_saved = arguments.output.path.has_value();
+  Json json = {{"schema_version", 1},
+               {"name", arguments.bias.name},
+               {"shape", block.numbers.shape},
+               {"output", arguments.output.path},
+               {"dtype", is_saved ? arguments.dtype.value_or("f32") : "f64"}};
+  if (is_saved) return json;
+  json["rows"] = block.rows;
+  json["cols"] = block.cols;
+  json["bias"] = numbers_json(block.numbers);
+  return json;
 }
 
 std::string run_block(const Arguments& arguments, OutputForm form) {
-  const DType dtype = parse_dtype(arguments.dtype.value_or("f32"));
-  const OwnedBias owned = read_bias(arguments.bias);
-  Block block = make_block(arguments, owned.bias);
-  if (arguments.out) {
-    const OutputFile file{.path = *arguments.out, .bytes = npy_of(block, owned.bias, dtype)};
-    write_files(std::span(&file, 1), arguments.force ? Overwrite::allow : Overwrite::refuse);
-  } else {
-    const ScoresExtents n = block.extents();
-    block.values.resize(static_cast<std::size_t>(n.heads * n.queries * n.keys));
-    ok_or_fail(fill(block, owned.bias, DType::f64, block.values.data()));
-  }
-  if (form == OutputForm::json) return json_of(block, arguments);
-  if (!arguments.out) return text_of(block);
-  return fmt::format("{}: {} heads x {} rows x {} columns, {}\n", printable(*arguments.out),
-                     block.heads, block.rows.size(), block.cols.size(),
+  const Block block = make_block(arguments, read_bias(arguments.bias).bias);
+  const auto& path = arguments.output.path;
+  arguments.output.write(write_npy(block.numbers));
+  if (form == OutputForm::json) return printed(json_of(block, arguments));
+  if (!path) return text_of(block);
+  return fmt::format("{}: {} heads x {} rows x {} columns, {}\n", printable(*path),
+                     block.numbers.shape[0], block.rows.size(), block.cols.size(),
                      arguments.dtype.value_or("f32"));
 }
 
@@ -211,10 +143,8 @@ struct BucketSpan {
 
 std::vector<BucketSpan> bucket_spans(const T5Buckets& buckets) {
   constexpr std::int64_t most_distance = std::int64_t{1} << 22;
-  if (buckets.max_distance > most_distance) {
-    throw Failure(ExitCode::usage, fmt::format("--list takes a max_distance of at most {}, got {}",
-                                               most_distance, buckets.max_distance));
-  }
+  require(buckets.max_distance <= most_distance,
+          "--list takes a max_distance of at most {}, got {}", most_distance, buckets.max_distance);
   std::vector<BucketSpan> spans;
   for (std::int64_t at = -buckets.max_distance; at <= buckets.max_distance; ++at) {
     const std::int64_t bucket = value_or_fail(t5_bucket(at, buckets));
@@ -235,56 +165,36 @@ std::string position_text(const std::optional<std::int64_t>& position) {
 }
 
 std::string list_buckets(const Arguments& arguments, OutputForm form) {
-  if (arguments.bias.heads || arguments.bias.parameters) {
-    throw Failure(ExitCode::usage,
-                  "--list of t5 takes neither --heads nor --parameters: buckets serve all heads");
-  }
+  require(!arguments.bias.heads && !arguments.bias.parameters,
+          "--list of t5 takes neither --heads nor --parameters: buckets serve all heads");
   const auto spans = bucket_spans(read_t5_buckets(arguments.bias));
-  if (form == OutputForm::text) {
-    std::string text = "bucket  key - query\n";
-    for (const auto& [bucket, first, last] : spans) {
-      text += first == last ? fmt::format("{:>6}  {}\n", bucket, *first)
-                            : fmt::format("{:>6}  {} to {}\n", bucket, position_text(first),
-                                          position_text(last));
-    }
-    return text;
+  if (form == OutputForm::json) {
+    return printed({{"schema_version", 1},
+                    {"name", "t5"},
+                    {"buckets", json_array(spans, [](const BucketSpan& span) -> Json {
+                       return {{"bucket", span.bucket}, {"first", span.first}, {"last", span.last}};
+                     })}});
   }
-  JsonWriter json;
-  json.begin_object();
-  json.member("schema_version", 1);
-  json.member("name", "t5");
-  json.key("buckets");
-  json.begin_array();
-  for (const auto& [bucket, first, last] : spans) {
-    json.begin_object();
-    json.member("bucket", bucket);
-    json.member("first", first);
-    json.member("last", last);
-    json.end_object();
-  }
-  json.end_array();
-  json.end_object();
-  return std::move(json).finish();
+  return text_table({{"bucket"}, {"key - query", 0, Align::left}}, spans.size(),
+                    [&](std::size_t row, std::size_t column) {
+                      const auto& [bucket, first, last] = spans[row];
+                      if (column == 0) return fmt::format("{}", bucket);
+                      if (first == last) return fmt::format("{}", *first);
+                      return fmt::format("{} to {}", position_text(first), position_text(last));
+                    });
 }
 
 std::string list_slopes(const Arguments& arguments, OutputForm form) {
   const OwnedBias owned = read_bias(arguments.bias);
-  const auto& alibi = std::get<Alibi>(owned.bias);
-  const std::vector<double> slopes = value_or_fail(alibi_slopes(alibi));
-  if (form == OutputForm::json) {
-    JsonWriter json;
-    json.begin_object();
-    json.member("schema_version", 1);
-    json.member("name", "alibi");
-    json.array("slopes", slopes);
-    json.end_object();
-    return std::move(json).finish();
-  }
-  std::string text = "head  slope\n";
-  for (std::size_t head = 0; head < slopes.size(); ++head)
-    text += fmt::format("{:>4}  {}\n", static_cast<std::int64_t>(head) + alibi.first_head,
-                        slopes[head]);
-  return text;
+  const std::vector<double> slopes = value_or_fail(alibi_slopes(std::get<Alibi>(owned.bias)));
+  if (form == OutputForm::json)
+    return printed({{"schema_version", 1}, {"name", "alibi"}, {"slopes", slopes}});
+  const auto first = static_cast<std::size_t>(first_head(owned.bias));
+  return text_table({{"head"}, {"slope", 0, Align::left}}, slopes.size(),
+                    [&](std::size_t row, std::size_t column) {
+                      return column == 0 ? fmt::format("{}", first + row)
+                                         : fmt::format("{}", slopes[row]);
+                    });
 }
 
 std::string run_bias(const Arguments& arguments, OutputForm form) {
@@ -292,8 +202,7 @@ std::string run_bias(const Arguments& arguments, OutputForm form) {
   if (!arguments.list) return run_block(arguments, form);
   if (arguments.bias.name == "t5") return list_buckets(arguments, form);
   if (arguments.bias.name == "alibi") return list_slopes(arguments, form);
-  throw Failure(ExitCode::usage,
-                fmt::format("--list is for t5 and alibi, got '{}'", arguments.bias.name));
+  fail_usage("--list is for t5 and alibi, got '{}'", arguments.bias.name);
 }
 
 Run declare(OptionParser& parser) {
@@ -310,8 +219,7 @@ Run declare(OptionParser& parser) {
   parser.add("--list", arguments->list,
              "in place of a block: the slopes of alibi, the buckets of t5");
   parser.add("--dtype f32|f64|f16|bf16", arguments->dtype, "of --out (f32)");
-  parser.add("--out FILE", arguments->out, ".npy: [heads, rows, columns]");
-  parser.add("--force", arguments->force, "replace an output that exists");
+  declare_output(parser, arguments->output, ".npy: [heads, rows, columns]");
   return [arguments](OutputForm form) { return run_bias(*arguments, form); };
 }
 

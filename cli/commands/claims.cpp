@@ -19,22 +19,16 @@
 namespace rotary::cli {
 namespace {
 
-struct Arguments {
-  std::vector<std::string> chosen;
-};
-
 // By number or name.
 const claims::Claim& claim_called(std::string_view text) {
   const auto all = claims::all_claims();
   const auto found = std::ranges::find_if(all, [text](const claims::Claim& claim) {
     return claim.name == text || fmt::format_int(claim.number).c_str() == text;
   });
-  if (found == all.end()) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("a claim must be a number from 1 to {} or one of the names that "
-                              "`rotary claims` lists, got '{}'",
-                              all.size(), text));
-  }
+  require(found != all.end(),
+          "a claim must be a number from 1 to {} or one of the names that `rotary claims` lists, "
+          "got '{}'",
+          all.size(), text);
   return *found;
 }
 
@@ -47,8 +41,8 @@ std::vector<claims::Claim> chosen_claims(const std::vector<std::string>& chosen)
   return list;
 }
 
-std::string run_claims(const Arguments& arguments, OutputForm form) {
-  const std::vector<claims::Claim> list = chosen_claims(arguments.chosen);
+std::string run_claims(const std::vector<std::string>& chosen, OutputForm form) {
+  const std::vector<claims::Claim> list = chosen_claims(chosen);
   std::vector<claims::Finding> findings;
   {
     bench::Progress progress("rotary claims", static_cast<std::int64_t>(list.size()));
@@ -59,15 +53,14 @@ std::string run_claims(const Arguments& arguments, OutputForm form) {
   }
   claims::check(findings);
   if (form == OutputForm::json) return claims::findings_json(findings);
-  return arguments.chosen.empty() ? claims::overview_text(findings)
-                                  : claims::evidence_text(findings);
+  return chosen.empty() ? claims::overview_text(findings) : claims::evidence_text(findings);
 }
 
 Run declare(OptionParser& parser) {
-  const auto arguments = std::make_shared<Arguments>();
-  parser.add("CLAIM", arguments->chosen,
+  const auto chosen = std::make_shared<std::vector<std::string>>();
+  parser.add("CLAIM", *chosen,
              "numbers or names, to see their evidence; all, and their verdicts, without one");
-  return [arguments](OutputForm form) { return run_claims(*arguments, form); };
+  return [chosen](OutputForm form) { return run_claims(*chosen, form); };
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,12 +16,10 @@
 
 #include "cli/arguments.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/encoding_options.hpp"
 #include "cli/failure.hpp"
-#include "cli/files.hpp"
-#include "cli/json_writer.hpp"
-#include "cli/position_list.hpp"
+#include "cli/json.hpp"
 #include "cli/printable.hpp"
+#include "cli/shared_options.hpp"
 #include "cli/sinusoidal_input.hpp"
 #include "cli/tensor_input.hpp"
 #include "rotary/absolute.hpp"
@@ -31,18 +28,12 @@ namespace rotary::cli {
 namespace {
 
 struct Arguments {
-  std::optional<std::string> like, table, x, out;
-  std::optional<std::string> dim, positions, first_position;
-  std::optional<std::string> scale, dtype;
+  std::optional<std::string> like, table, x, dim, positions, first_position, scale, dtype;
   SinusoidalOptions sinusoidal;
-  bool force = false;
+  OutputOption output;
 
-  [[nodiscard]] Overwrite overwrite() const { return force ? Overwrite::allow : Overwrite::refuse; }
+  [[nodiscard]] SinusoidalName name() const { return {.option = "--like", .name = *like}; }
 };
-
-void require(bool holds, std::string_view requirement) {
-  if (!holds) throw Failure(ExitCode::usage, std::string(requirement));
-}
 
 // Everything that can be refused without reading a file.
 void check_arguments(const Arguments& a) {
@@ -53,21 +44,15 @@ void check_arguments(const Arguments& a) {
   const SinusoidalOptions& s = a.sinusoidal;
   require(!a.table || (!s.layout && !s.spacing && !s.base && !s.padding_idx && !a.scale),
           "--layout, --spacing, --base, --padding-idx and --scale are for --like");
-  require(!a.x || a.out, "--x and --out must be given together");
+  require(!a.x || a.output.path, "--x and --out must be given together");
   require(!a.x || !a.dim, "--dim is that of --x where embeddings are given");
   require(!a.scale || a.x, "--scale is of the embeddings, --x");
   require(a.x || (a.dim && a.positions),
           "--dim and --positions are required for the rows alone, --x to add them");
   require(!a.first_position || a.x, "--first-position needs --x; the rows alone take --positions");
   require(!a.first_position || !a.positions, "--first-position and --positions exclude each other");
-  int from_standard_input = 0;
-  for (const auto& path : {a.x, a.table, a.x ? a.positions : std::nullopt}) {
-    from_standard_input += path == "-" ? 1 : 0;
-  }
-  require(from_standard_input <= 1, "only one input can be '-', standard input");
-  if (!a.out) return;
-  require(a.out->ends_with(".npy"), fmt::format("--out must end in .npy, got '{}'", *a.out));
-  check_outputs(std::span(&*a.out, 1), a.overwrite());
+  check_standard_input({a.x, a.table, a.x ? a.positions : std::nullopt});
+  a.output.check({".npy"});
 }
 
 double scale_of(const Arguments& arguments, std::int64_t dim) {
@@ -79,52 +64,42 @@ double scale_of(const Arguments& arguments, std::int64_t dim) {
   return parse_double("--scale", *arguments.scale);
 }
 
-// What was done, for the summary.
+// What was done; of sinusoidal rows alone that are not in a file, the rows, too.
 struct Done {
   std::optional<SinusoidalSpec> spec;
   std::int64_t offset = 0;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
-  std::optional<std::int64_t> first_position;
-  std::optional<SinusoidalRows> rows;  // where they are not in a file
+  Json positions = {};  // of the embeddings
+  std::optional<SinusoidalRows> rows = {};
 };
 
 // Sinusoidal rows of listed positions: into a file, or kept to be shown.
 Done rows_alone(const Arguments& arguments) {
-  SinusoidalRows rows =
-      make_rows({.option = "--like", .name = *arguments.like}, arguments.sinusoidal,
-                {.dim = *arguments.dim,
-                 .positions = *arguments.positions,
-                 .dtype = arguments.dtype,
-                 .out = arguments.out});
+  SinusoidalRows rows = make_rows(arguments.name(), arguments.sinusoidal,
+                                  {.dim = *arguments.dim,
+                                   .positions = *arguments.positions,
+                                   .dtype = arguments.dtype,
+                                   .out = arguments.output.path});
   Done done{.spec = rows.spec,
             .offset = rows.spec.position_offset,
             .dtype = rows.dtype,
             .shape = rows.numbers.shape,
-            .first_position = {},
-            .rows = {}};
-  if (arguments.out) {
-    const OutputFile file{.path = *arguments.out, .bytes = write_npy(rows.numbers)};
-    write_files(std::span(&file, 1), arguments.overwrite());
-  } else {
-    done.rows = std::move(rows);
-  }
+            .positions = {{"first", nullptr}, {"file", nullptr}}};
+  arguments.output.write(write_npy(rows.numbers));
+  if (!arguments.output.path) done.rows = std::move(rows);
   return done;
 }
 
 ConstTableView table_view(const TokensTensor& table, const TokensTensor& x) {
-  if (table.array.shape.size() != 2) {
-    throw Failure(ExitCode::usage, fmt::format("--table must have the shape [rows, features], got "
-                                               "{}",
-                                               shape_text(table.array.shape)));
-  }
+  require(table.array.shape.size() == 2, "--table must have the shape [rows, features], got {}",
+          shape_text(table.array.shape));
   require(table.dtype == x.dtype,
-          fmt::format("--table must have the dtype of --x, {}; got {}: convert one of them with "
-                      "array.astype",
-                      to_string(x.dtype), to_string(table.dtype)));
+          "--table must have the dtype of --x, {}; got {}: convert one of them with array.astype",
+          to_string(x.dtype), to_string(table.dtype));
   require(table.extents.features == x.extents.features,
-          fmt::format("--table must have the {} features of --x, got {}", x.extents.features,
-                      table.extents.features));
+          "--table must have the {} features of --x, got {}", x.extents.features,
+          table.extents.features);
   return {.data = table.array.data.data(),
           .dtype = table.dtype,
           .rows = table.extents.tokens,
@@ -136,24 +111,17 @@ ConstTableView table_view(const TokensTensor& table, const TokensTensor& x) {
 Done add_rows(const Arguments& arguments) {
   std::optional<DType> dtype;
   if (arguments.dtype) dtype = parse_dtype(*arguments.dtype);
-  std::int64_t first = 0;
-  if (arguments.first_position) first = parse_int64("--first-position", *arguments.first_position);
+  TokenPlaces places = read_places(arguments.first_position, arguments.positions);
   TokensTensor x = read_tokens("--x", *arguments.x, dtype);
-  std::optional<NpyArray> array;
-  Positions positions = ConsecutivePositions{.first = first, .tokens = x.extents.tokens};
-  if (arguments.positions) {
-    array = read_positions_file(*arguments.positions);
-    const Extents extents{.batch = x.extents.batch, .tokens = x.extents.tokens};
-    positions = positions_from(*array, extents, Layout::bthd);
-    require(!arguments.table || array->type != NpyType::f64,
-            "--positions of a table must be int32 or int64, got float64");
-  }
+  const Extents extents{.batch = x.extents.batch, .tokens = x.extents.tokens};
+  const Positions positions = places.of(extents, Layout::bthd);
+  require(!arguments.table || !places.array || places.array->type != NpyType::f64,
+          "--positions of a table must be int32 or int64, got float64");
   Done done{.spec = {},
             .offset = 0,
             .dtype = x.dtype,
             .shape = x.array.shape,
-            .first_position = array ? std::nullopt : std::optional(first),
-            .rows = {}};
+            .positions = places.json(arguments.positions)};
   const TokensView view = x.view();
   if (arguments.table) {
     const TokensTensor table = read_tokens("--table", *arguments.table, dtype);
@@ -163,64 +131,45 @@ Done add_rows(const Arguments& arguments) {
         view, view,
         {.table = table_view(table, x), .rows = {.indices = positions, .offset = done.offset}}));
   } else {
-    done.spec = read_sinusoidal({.option = "--like", .name = *arguments.like}, arguments.sinusoidal,
-                                x.extents.features);
+    done.spec = read_sinusoidal(arguments.name(), arguments.sinusoidal, x.extents.features);
     done.offset = done.spec->position_offset;
     ok_or_fail(add_sinusoidal(view, view, value_or_fail(make_sinusoidal(*done.spec)), positions,
                               {.embedding_scale = scale_of(arguments, x.extents.features)}));
   }
-  const OutputFile file{.path = *arguments.out, .bytes = write_npy(x.array)};
-  write_files(std::span(&file, 1), arguments.overwrite());
+  arguments.output.write(write_npy(x.array));
   return done;
-}
-
-std::string encoding_text(const Arguments& arguments, const Done& done) {
-  if (!done.spec)
-    return fmt::format("table {}, offset {}", printable(*arguments.table), done.offset);
-  return sinusoidal_text(*done.spec);
 }
 
 std::string text_of(const Arguments& arguments, const Done& done) {
   if (done.rows) return rows_text(*done.rows);
-  return fmt::format("{}: {} {}\n{}\n", printable(*arguments.out), shape_text(done.shape),
-                     to_string(done.dtype), encoding_text(arguments, done));
+  return fmt::format(
+      "{}: {} {}\n{}\n", printable(*arguments.output.path), shape_text(done.shape),
+      to_string(done.dtype),
+      done.spec ? sinusoidal_text(*done.spec)
+                : fmt::format("table {}, offset {}", printable(*arguments.table), done.offset));
 }
 
-std::string json_of(const Arguments& arguments, const Done& done) {
-  JsonWriter json;
-  json.begin_object();
-  json.member("schema_version", 1);
-  json.member("encoding", done.spec ? "sinusoidal" : "learned");
-  json.key("sinusoidal");
-  if (done.spec) {
-    write_sinusoidal(json, *arguments.like, *done.spec);
-  } else {
-    json.null();
-  }
-  json.member("table", arguments.table);
-  json.member("offset", done.offset);
-  json.member("dtype", to_string(done.dtype));
-  json.array("shape", done.shape);
-  json.member("input", arguments.x);
-  json.member("output", arguments.out);
-  json.key("positions");
-  json.begin_object();
-  json.member("first", done.first_position);
-  json.member("file", arguments.x ? arguments.positions : std::nullopt);
-  if (done.rows) json.array("listed", done.rows->positions);
-  json.end_object();
-  if (done.rows) {
-    json.key("rows");
-    write_rows(json, *done.rows);
-  }
-  json.end_object();
-  return std::move(json).finish();
+Json json_of(const Arguments& arguments, const Done& done) {
+  Json json = {{"schema_version", 1},
+               {"encoding", done.spec ? "sinusoidal" : "learned"},
+               {"sinusoidal", done.spec ? sinusoidal_json(*arguments.like, *done.spec) : Json()},
+               {"table", arguments.table},
+               {"offset", done.offset},
+               {"dtype", to_string(done.dtype)},
+               {"shape", done.shape},
+               {"input", arguments.x},
+               {"output", arguments.output.path},
+               {"positions", done.positions}};
+  if (!done.rows) return json;
+  json["positions"]["listed"] = done.rows->positions;
+  json["rows"] = numbers_json(done.rows->numbers);
+  return json;
 }
 
 std::string run_encode(const Arguments& arguments, OutputForm form) {
   check_arguments(arguments);
   const Done done = arguments.x ? add_rows(arguments) : rows_alone(arguments);
-  return form == OutputForm::json ? json_of(arguments, done) : text_of(arguments, done);
+  return form == OutputForm::json ? printed(json_of(arguments, done)) : text_of(arguments, done);
 }
 
 void declare_encoding(OptionParser& parser, Arguments& arguments) {
@@ -241,8 +190,7 @@ Run declare(OptionParser& parser) {
   parser.add("--x FILE", arguments->x,
              "embeddings: an NPY file [tokens, features] or [batch, tokens, features], '-' "
              "for standard input");
-  parser.add("--out FILE", arguments->out, "where the result goes: .npy");
-  parser.add("--force", arguments->force, "replace an output that exists");
+  declare_output(parser, arguments->output, "where the result goes: .npy");
   parser.add("--dim D", arguments->dim, "features of the rows, without --x");
   parser.add("--positions P", arguments->positions,
              "without --x: START:STOP (STOP excluded), one position, or several of these "

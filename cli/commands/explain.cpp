@@ -26,7 +26,8 @@
 #include "cli/model_cards.hpp"
 #include "cli/model_input.hpp"
 #include "cli/model_options.hpp"
-#include "cli/warning.hpp"
+#include "cli/shared_options.hpp"
+#include "cli/standard_streams.hpp"
 #include "rotary/frequencies.hpp"
 
 namespace rotary::cli {
@@ -34,114 +35,107 @@ namespace {
 
 constexpr std::size_t most_values = 4096;  // beyond any head
 
-enum class Topic { config, rotation, forms, derivation, relative, mistakes, example };
+// What a topic is about, and what explains it: numbers, and a key beside them.
+struct Topic {
+  std::string_view name;
+  bool has_numbers = true;
+  bool has_key = true;
+  std::string (*explain)(const explain::Numbers& numbers, OutputForm form) = nullptr;
 
-constexpr std::array<std::pair<std::string_view, Topic>, 6> topics = {{
-    {"rotation", Topic::rotation},
-    {"forms", Topic::forms},
-    {"derivation", Topic::derivation},
-    {"relative", Topic::relative},
-    {"mistakes", Topic::mistakes},
-    {"example", Topic::example},
+  friend bool operator==(const Topic& a, const Topic& b) { return a.name == b.name; }
+};
+
+constexpr Topic rotation = {"rotation", true, false, explain::explain_rotation};
+constexpr Topic config_topic = {"config", false, false};
+constexpr std::array<Topic, 6> topics = {{
+    rotation,
+    {"forms", true, false, explain::explain_forms},
+    {"derivation", true, true, explain::explain_derivation},
+    {"relative", true, true, explain::explain_relative},
+    {"mistakes", true, true, explain::explain_mistakes},
+    {"example", false, false},
 }};
 
 struct Arguments {
   std::optional<std::string> name;    // a topic or a config
   std::optional<std::string> config;  // after a topic
-  std::optional<std::string> values;
-  std::optional<std::string> key;
-  std::optional<std::string> position;
-  std::optional<std::string> key_position;
-  std::optional<std::string> base;
-  std::optional<std::string> layer_type;
+  std::optional<std::string> values, key, position, key_position, base, layer_type;
   ModelOptions model;
 
   [[nodiscard]] bool has_config() const { return !model.config.empty(); }
 };
 
 Topic topic_named(const std::string& name) {
-  std::string names;
-  for (const auto& [each, topic] : topics) {
-    if (each == name) return topic;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", each);
+  std::vector<std::string_view> names;
+  for (const Topic& topic : topics) {
+    if (topic.name == name) return topic;
+    names.push_back(topic.name);
   }
   throw Failure(ExitCode::io,
                 fmt::format("{}: No such file, and no model card has this name{}; nor "
                             "is it a topic: {}",
-                            name, near_card_names_text(name), names));
+                            name, near_card_names_text(name), fmt::join(names, ", ")));
 }
 
 // The topic; arguments.model.config becomes the config, if there is one.
 Topic read_topic(Arguments& arguments) {
-  if (!arguments.name) return Topic::rotation;
+  if (!arguments.name) return rotation;
   if (arguments.config) {
     arguments.model.config = *arguments.config;
     return topic_named(*arguments.name);
   }
   if (!names_config(*arguments.name)) return topic_named(*arguments.name);
   arguments.model.config = *arguments.name;
-  return arguments.values || arguments.position ? Topic::rotation : Topic::config;
+  return arguments.values || arguments.position ? rotation : config_topic;
 }
 
 // Options that would do nothing are refused: who gave one meant something.
-void check_options(const Arguments& a, Topic topic) {
-  const bool is_config = topic == Topic::config;
-  const bool has_numbers = !is_config && topic != Topic::example;
-  const bool has_key = has_numbers && topic != Topic::rotation && topic != Topic::forms;
+void check_options(const Arguments& a, const Topic& topic) {
   const bool has_config = a.has_config();
+  const bool is_about_config = topic == config_topic;
+  const bool has_numbers = topic.has_numbers;
+  constexpr std::string_view of_numbers = "every topic but example";
+  constexpr std::string_view of_keys = "derivation, relative and mistakes";
   struct Row {
     std::string_view option;
     bool given, allowed;
     std::string_view belongs_to;
   };
-  const std::array<Row, 10> rows = {{
-      {"CONFIG", has_config, is_config || has_numbers, "every topic but example"},
-      {"--values", a.values.has_value(), has_numbers, "every topic but example"},
-      {"--position", a.position.has_value(), has_numbers, "every topic but example"},
-      {"--key", a.key.has_value(), has_key, "derivation, relative and mistakes"},
-      {"--key-position", a.key_position.has_value(), has_key, "derivation, relative and mistakes"},
-      {"--base", a.base.has_value(), has_numbers && !has_config,
-       "numbers without CONFIG (with one: --set rope_theta=B)"},
-      {"--pairing", a.model.pairing.has_value(), is_config || has_numbers,
-       "every topic but example"},
-      {"--context", a.model.context.has_value(), has_config, "a CONFIG"},
-      {"--numerics", a.model.numerics.has_value(), has_config && has_numbers,
-       "numbers with a CONFIG"},
-      {"--set", !a.model.settings.empty(), has_config, "a CONFIG"},
-  }};
-  for (const auto& [option, given, allowed, belongs_to] : rows) {
-    if (!given || allowed) continue;
-    throw Failure(ExitCode::usage, fmt::format("{} is for {}", option, belongs_to));
-  }
-  if (a.layer_type && !(has_config && has_numbers)) {
-    throw Failure(ExitCode::usage, "--layer-type is for numbers with a CONFIG");
-  }
+  for (const auto& [option, given, allowed, belongs_to] : std::initializer_list<Row>{
+           {"CONFIG", has_config, is_about_config || has_numbers, of_numbers},
+           {"--values", a.values.has_value(), has_numbers, of_numbers},
+           {"--position", a.position.has_value(), has_numbers, of_numbers},
+           {"--key", a.key.has_value(), topic.has_key, of_keys},
+           {"--key-position", a.key_position.has_value(), topic.has_key, of_keys},
+           {"--base", a.base.has_value(), has_numbers && !has_config,
+            "numbers without CONFIG (with one: --set rope_theta=B)"},
+           {"--pairing", a.model.pairing.has_value(), is_about_config || has_numbers, of_numbers},
+           {"--context", a.model.context.has_value(), has_config, "a CONFIG"},
+           {"--numerics", a.model.numerics.has_value(), has_config && has_numbers,
+            "numbers with a CONFIG"},
+           {"--set", !a.model.settings.empty(), has_config, "a CONFIG"},
+           {"--layer-type", a.layer_type.has_value(), has_config && has_numbers,
+            "numbers with a CONFIG"}})
+    require(!given || allowed, "{} is for {}", option, belongs_to);
 }
 
 // Without CONFIG and without numbers the example's take their place; of a person's own numbers
 // nobody but the person knows the pairing.
-void check_numbers_are_whole(const Arguments& arguments, Topic topic) {
+void check_numbers_are_whole(const Arguments& arguments, const Topic& topic) {
   if (arguments.has_config()) return;
-  const bool is_rotation = topic == Topic::rotation;
-  const auto need = [](bool missing, std::string_view option, std::string_view example) {
-    if (!missing) return;
-    throw Failure(ExitCode::usage,
-                  fmt::format("{} is required without CONFIG or a topic: {}", option, example));
-  };
-  need(is_rotation && !arguments.values, "--values", "--values 0.5,-1,1.5,2");
-  need(is_rotation && !arguments.position, "--position", "--position 3");
-  if (arguments.model.pairing || !(is_rotation || arguments.values)) return;
-  throw Failure(ExitCode::usage,
-                "--pairing is required with --values: half, interleaved or interleaved_to_half");
+  const bool is_rotation = topic == rotation;
+  require(!is_rotation || arguments.values,
+          "--values is required without CONFIG or a topic: --values 0.5,-1,1.5,2");
+  require(!is_rotation || arguments.position,
+          "--position is required without CONFIG or a topic: --position 3");
+  require(arguments.model.pairing || !(is_rotation || arguments.values),
+          "--pairing is required with --values: half, interleaved or interleaved_to_half");
 }
 
 std::vector<double> parse_vector(std::string_view option, const std::string& text) {
   std::vector<double> values = parse_doubles(option, text);
-  for (const double value : values) {
-    if (!std::isfinite(static_cast<float>(value))) {
-      throw Failure(ExitCode::usage, fmt::format("{} must fit float32, got {}", option, value));
-    }
-  }
+  for (const double value : values)
+    require(std::isfinite(static_cast<float>(value)), "{} must fit float32, got {}", option, value);
   return values;
 }
 
@@ -149,10 +143,8 @@ std::vector<double> parse_vector(std::string_view option, const std::string& tex
 std::int64_t features_of(const Arguments& arguments) {
   if (!arguments.values) return static_cast<std::int64_t>(std::size(explain::example_values));
   const std::size_t count = parse_vector("--values", *arguments.values).size();
-  if (count % 2 != 0 || count > most_values) {
-    throw Failure(ExitCode::usage, fmt::format("--values must be an even count, at most {}, got {}",
-                                               most_values, count));
-  }
+  require(count % 2 == 0 && count <= most_values,
+          "--values must be an even count, at most {}, got {}", most_values, count);
   return static_cast<std::int64_t>(count);
 }
 
@@ -176,11 +168,8 @@ explain::Numbers with_config(const Arguments& arguments) {
   const std::size_t chosen =
       choose_rotary(model, {.layer = {}, .layer_type = arguments.layer_type});
   const RotarySpec& spec = model.rotary[chosen].spec;
-  if (spec.head_dim > static_cast<std::int64_t>(most_values)) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("head_dim must be at most {} to be explained, got {}", most_values,
-                              spec.head_dim));
-  }
+  require(spec.head_dim <= static_cast<std::int64_t>(most_values),
+          "head_dim must be at most {} to be explained, got {}", most_values, spec.head_dim);
   return {.query = {},
           .key = {},
           .spec = spec,
@@ -196,41 +185,38 @@ explain::Vector query_of(const Arguments& arguments, std::int64_t head_dim) {
   if (arguments.values) {
     query = parse_vector("--values", *arguments.values);
   } else {
-    for (std::size_t i = 0; i < features; ++i) {
+    for (std::size_t i = 0; i < features; ++i)
       query.push_back(explain::example_values[i % std::size(explain::example_values)]);
-    }
   }
-  if (query.size() == features) return query;
-  throw Failure(ExitCode::usage, fmt::format("--values must be the {} features of a head, got {}",
-                                             features, query.size()));
+  require(query.size() == features, "--values must be the {} features of a head, got {}", features,
+          query.size());
+  return query;
 }
 
 // Reversed, the query is as good a key as any, and not the same.
 explain::Vector key_of(const Arguments& arguments, const explain::Vector& query) {
   if (!arguments.key) return {query.rbegin(), query.rend()};
   explain::Vector key = parse_vector("--key", *arguments.key);
-  if (key.size() == query.size()) return key;
-  throw Failure(ExitCode::usage, fmt::format("--key must have as many numbers as the query, {}, "
-                                             "got {}",
-                                             query.size(), key.size()));
+  require(key.size() == query.size(), "--key must have as many numbers as the query, {}, got {}",
+          query.size(), key.size());
+  return key;
 }
 
 // Topics that move tokens need room on both sides.
-std::int64_t check_room(std::string_view option, std::int64_t position) {
+void check_room(std::string_view option, std::int64_t position) {
   constexpr std::int64_t most = std::int64_t{1} << 62;
-  if (-most <= position && position <= most) return position;
-  throw Failure(ExitCode::usage, fmt::format("{} must be in [-2^62, 2^62] for this topic, got {}",
-                                             option, position));
+  require(-most <= position && position <= most,
+          "{} must be in [-2^62, 2^62] for this topic, got {}", option, position);
 }
 
-explain::Numbers read_numbers(const Arguments& arguments, Topic topic) {
+explain::Numbers read_numbers(const Arguments& arguments, const Topic& topic) {
   check_numbers_are_whole(arguments, topic);
   explain::Numbers numbers =
       arguments.has_config() ? with_config(arguments) : without_config(arguments);
   numbers.query = query_of(arguments, numbers.frequencies.window.head_dim);
   numbers.query_position = arguments.position ? parse_int64("--position", *arguments.position)
                                               : explain::example_position;
-  if (topic == Topic::rotation || topic == Topic::forms) return numbers;
+  if (!topic.has_key) return numbers;
   check_room("--position", numbers.query_position);
   numbers.key = key_of(arguments, numbers.query);
   numbers.key_position = arguments.key_position
@@ -243,24 +229,10 @@ explain::Numbers read_numbers(const Arguments& arguments, Topic topic) {
 std::string run_explain(Arguments& arguments, OutputForm form) {
   const Topic topic = read_topic(arguments);
   check_options(arguments, topic);
-  switch (topic) {
-    case Topic::config:
-      return explain::explain_config(arguments.model.config, resolve_options(arguments.model),
-                                     form);
-    case Topic::rotation:
-      return explain::explain_rotation(read_numbers(arguments, topic), form);
-    case Topic::forms:
-      return explain::explain_forms(read_numbers(arguments, topic), form);
-    case Topic::derivation:
-      return explain::explain_derivation(read_numbers(arguments, topic), form);
-    case Topic::relative:
-      return explain::explain_relative(read_numbers(arguments, topic), form);
-    case Topic::mistakes:
-      return explain::explain_mistakes(read_numbers(arguments, topic), form);
-    case Topic::example:
-      return explain::explain_example(form);
-  }
-  throw Failure(ExitCode::internal, "no such topic");
+  if (topic == config_topic)
+    return explain::explain_config(arguments.model.config, resolve_options(arguments.model), form);
+  if (!topic.has_numbers) return explain::explain_example(form);
+  return topic.explain(read_numbers(arguments, topic), form);
 }
 
 Run declare(OptionParser& parser) {
@@ -282,8 +254,7 @@ Run declare(OptionParser& parser) {
   parser.add("--key-position N", arguments->key_position,
              "where the key stands (2 before the query)");
   parser.add("--base B", arguments->base, "rope_theta, without CONFIG (10000)");
-  parser.add("--layer-type T", arguments->layer_type,
-             "the config's name for the layers you mean, when a model has several");
+  declare_layer_type(parser, arguments->layer_type);
   declare_model_options(parser, arguments->model);
   parser.replace_help(
       "--pairing",

@@ -25,7 +25,7 @@
 #include "cli/model_input.hpp"
 #include "cli/model_options.hpp"
 #include "cli/printable.hpp"
-#include "cli/warning.hpp"
+#include "cli/standard_streams.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/sinusoidal.hpp"
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,11 +16,12 @@
 #include "cli/arguments.hpp"
 #include "cli/ascii.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/families.hpp"
 #include "cli/failure.hpp"
-#include "cli/json_writer.hpp"
+#include "cli/json.hpp"
 #include "cli/model_cards.hpp"
-#include "cli/warning.hpp"
+#include "cli/standard_streams.hpp"
+#include "cli/text_table.hpp"
+#include "rotary/families.hpp"
 #include "rotary/model_spec.hpp"
 
 namespace rotary::cli {
@@ -33,18 +33,6 @@ struct Arguments {
   std::optional<std::string> action;
   std::optional<std::string> text;
 };
-
-struct Entry {
-  const ModelCard* card;
-  Result<ModelSpec> model;
-};
-
-std::vector<Entry> entries_of(const std::vector<const ModelCard*>& cards) {
-  std::vector<Entry> entries;
-  entries.reserve(cards.size());
-  for (const ModelCard* card : cards) entries.push_back({card, resolve(card->json)});
-  return entries;
-}
 
 std::vector<const ModelCard*> cards_with(std::string_view part) {
   std::vector<const ModelCard*> found;
@@ -59,8 +47,7 @@ std::vector<const ModelCard*> cards_with(std::string_view part) {
 
 const ModelCard& card_named(const std::string& name) {
   if (const ModelCard* card = find_model_card(name)) return *card;
-  throw Failure(ExitCode::usage,
-                fmt::format("no model card is called '{}'{}", name, near_card_names_text(name)));
+  fail_usage("no model card is called '{}'{}", name, near_card_names_text(name));
 }
 
 std::optional<std::int64_t> trained_context(const ModelSpec& model) {
@@ -71,114 +58,109 @@ std::optional<std::int64_t> trained_context(const ModelSpec& model) {
   return longest;
 }
 
-// What the layers do, each thing once, in order of the first layer.
-std::vector<std::string_view> encodings_of(const ModelSpec& model) {
-  std::vector<std::string_view> names;
-  for (const ModelLayer& layer : model.layers) {
-    const std::string_view name = to_string(layer.encoding);
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  }
-  return names;
-}
-
-using Row = std::array<std::string, 6>;
-constexpr std::array<std::size_t, 3> right_aligned = {2, 3, 5};
-
 void add_once(std::vector<std::string>& list, std::string text) {
   if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
 }
 
+Json card_json(const ModelCard& card, Action action) {
+  Json json = {
+      {"name", card.name}, {"model_type", text_or_null(card.model_type)}, {"source", card.source}};
+  const Result<ModelSpec> model = resolve(card.json);
+  if (model) {
+    std::vector<std::string> encodings;  // each once, in order of the first layer
+    for (const ModelLayer& layer : model->layers)
+      add_once(encodings, std::string(to_string(layer.encoding)));
+    json.update({{"trained_context_tokens", trained_context(*model)},
+                 {"layers", model->layers.size()},
+                 {"encodings", encodings},
+                 {"rotary", json_array(model->rotary, [](const ModelRotary& rotary) -> Json {
+                    return {{"layer_type", rotary.layer_type},
+                            {"base", rotary.spec.base.get()},
+                            {"rope_type", rope_type(rotary.spec.scaling)}};
+                  })}});
+  }
+  json["error"] = model ? Json() : Json(model.error().message);
+  if (action == Action::show) json["config"] = Json::parse(card.json);
+  return json;
+}
+
 std::string or_dash(std::string text) { return text.empty() ? "-" : std::move(text); }
 
-Row row_of(const Entry& entry) {
-  Row row = {std::string(entry.card->name),
-             or_dash(std::string(entry.card->model_type)),
-             "-",
-             "-",
-             "not supported",
-             "-"};
-  if (!entry.model) return row;
-  const ModelSpec& model = *entry.model;
+std::vector<std::string> card_cells(const Json& card) {
+  const Json& model_type = card.at("model_type");
+  std::vector<std::string> cells = {card.at("name"), model_type.is_null() ? "-" : model_type};
+  if (!card.at("error").is_null()) {
+    cells.insert(cells.end(), {"-", "-", "not supported", "-"});
+    return cells;
+  }
   std::vector<std::string> bases;
   std::vector<std::string> rules;
-  for (const ModelRotary& rotary : model.rotary) {
-    add_once(bases, fmt::format("{}", rotary.spec.base.get()));
-    add_once(rules, std::string(rope_type(rotary.spec.scaling)));
+  for (const Json& rotary : card.at("rotary")) {
+    add_once(bases, fmt::format("{}", rotary.at("base").get<double>()));
+    add_once(rules, rotary.at("rope_type"));
   }
-  for (const std::string_view encoding : encodings_of(model)) {
-    if (encoding != to_string(LayerEncoding::rotary)) add_once(rules, std::string(encoding));
-  }
-  if (const auto context = trained_context(model)) row[2] = fmt::format("{}", *context);
-  row[3] = or_dash(fmt::format("{}", fmt::join(bases, ", ")));
-  row[4] = or_dash(fmt::format("{}", fmt::join(rules, ", ")));
-  if (!model.layers.empty()) row[5] = fmt::format("{}", model.layers.size());
-  return row;
+  for (const Json& encoding : card.at("encodings"))
+    if (encoding != to_string(LayerEncoding::rotary)) add_once(rules, encoding);
+  const Json& context = card.at("trained_context_tokens");
+  const Json& layers = card.at("layers");
+  cells.push_back(context.is_null() ? "-" : context.dump());
+  cells.push_back(or_dash(fmt::format("{}", fmt::join(bases, ", "))));
+  cells.push_back(or_dash(fmt::format("{}", fmt::join(rules, ", "))));
+  cells.push_back(layers == 0 ? "-" : layers.dump());
+  return cells;
 }
 
-std::string table_of(const std::vector<Entry>& entries) {
-  std::vector<Row> rows = {{"name", "model_type", "context", "base", "rope_type", "layers"}};
-  for (const Entry& entry : entries) rows.push_back(row_of(entry));
-  std::array<std::size_t, std::tuple_size_v<Row>> widths{};
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const bool right = std::ranges::find(right_aligned, i) != right_aligned.end();
-      line += right ? fmt::format("{:>{}}  ", row[i], widths[i])
-                    : fmt::format("{:<{}}  ", row[i], widths[i]);
-    }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
-  }
-  return text;
+std::string cards_text(const Json& cards) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Json& card : cards) rows.push_back(card_cells(card));
+  return text_table({{"name", 0, Align::left},
+                     {"model_type", 0, Align::left},
+                     {"context"},
+                     {"base"},
+                     {"rope_type", 0, Align::left},
+                     {"layers"}},
+                    rows.size(),
+                    [&](std::size_t row, std::size_t column) { return rows[row][column]; });
 }
 
-void write_rotary(JsonWriter& json, const ModelSpec& model) {
-  json.key("rotary");
-  json.begin_array();
-  for (const ModelRotary& rotary : model.rotary) {
-    json.begin_object();
-    json.member("layer_type", rotary.layer_type);
-    json.member("base", rotary.spec.base.get());
-    json.member("rope_type", rope_type(rotary.spec.scaling));
-    json.end_object();
-  }
-  json.end_array();
+std::string encoding_text(const FamilyInfo& family) {
+  if (!family.text_model_type.empty()) return fmt::format("around {}", family.text_model_type);
+  return std::string(family.pairing ? to_string(*family.pairing) : to_string(family.encoding));
 }
 
-void write_entry(JsonWriter& json, const Entry& entry, Action action) {
-  json.begin_object();
-  json.member("name", entry.card->name);
-  json.member("model_type", entry.card->model_type.empty() ? std::optional<std::string_view>()
-                                                           : std::optional(entry.card->model_type));
-  json.member("source", entry.card->source);
-  if (entry.model) {
-    json.member("trained_context_tokens", trained_context(*entry.model));
-    json.member("layers", entry.model->layers.size());
-    json.array("encodings", encodings_of(*entry.model));
-    write_rotary(json, *entry.model);
-  }
-  json.member("error", entry.model ? std::optional<std::string>()
-                                   : std::optional(entry.model.error().message));
-  if (action == Action::show) {
-    json.key("config");
-    json.document(entry.card->json);
-  }
-  json.end_object();
+std::vector<FamilyInfo> families_with(std::string_view part) {
+  std::vector<FamilyInfo> families = value_or_fail(known_families());
+  std::erase_if(families, [part](const FamilyInfo& family) {
+    return !contains_ignoring_case(family.model_type, part) &&
+           !contains_ignoring_case(encoding_text(family), part) &&
+           !contains_ignoring_case(family.note, part);
+  });
+  return families;
 }
 
-std::string json_of(const std::vector<Entry>& entries, Action action) {
-  JsonWriter json;
-  json.begin_object();
-  json.member("schema_version", 1);
-  json.key("models");
-  json.begin_array();
-  for (const Entry& entry : entries) write_entry(json, entry, action);
-  json.end_array();
-  json.end_object();
-  return std::move(json).finish();
+Json family_json(const FamilyInfo& family) {
+  return {{"model_type", family.model_type},
+          {"encoding", to_string(family.encoding)},
+          {"pairing", family.pairing ? Json(to_string(*family.pairing)) : Json()},
+          {"base", family.base},
+          {"text_model_type", text_or_null(family.text_model_type)},
+          {"note", text_or_null(family.note)},
+          {"source", text_or_null(family.source)}};
+}
+
+std::string families_text(const std::vector<FamilyInfo>& families) {
+  return text_table({{"model_type", 0, Align::left},
+                     {"encoding", 0, Align::left},
+                     {"base", 9},
+                     {"", 0, Align::left}},
+                    families.size(), [&](std::size_t row, std::size_t column) -> std::string {
+                      const FamilyInfo& family = families[row];
+                      if (column == 0) return std::string(family.model_type);
+                      if (column == 1) return encoding_text(family);
+                      if (column == 3) return std::string(family.note);
+                      if (!family.pairing || !family.text_model_type.empty()) return "-";
+                      return family.base ? fmt::format("{}", *family.base) : "required";
+                    });
 }
 
 Action action_of(const Arguments& arguments) {
@@ -186,19 +168,18 @@ Action action_of(const Arguments& arguments) {
   const auto action = choose<Action>(
       "ACTION", *arguments.action,
       {{"search", Action::search}, {"show", Action::show}, {"families", Action::families}});
-  if (!arguments.text && action != Action::families) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("`rotary models {0}` needs {1}: rotary models {0} {1}",
-                              *arguments.action, action == Action::show ? "NAME" : "TEXT"));
-  }
+  require(arguments.text || action == Action::families,
+          "`rotary models {0}` needs {1}: rotary models {0} {1}", *arguments.action,
+          action == Action::show ? "NAME" : "TEXT");
   return action;
 }
 
 std::string run_models(const Arguments& arguments, OutputForm form) {
   const Action action = action_of(arguments);
   if (action == Action::families) {
-    const std::string part = arguments.text.value_or("");
-    return form == OutputForm::json ? families_json(part) : families_text(part);
+    const std::vector<FamilyInfo> families = families_with(arguments.text.value_or(""));
+    if (form == OutputForm::text) return families_text(families);
+    return printed({{"schema_version", 1}, {"families", json_array(families, family_json)}});
   }
   const std::vector<const ModelCard*> cards = action == Action::show
                                                   ? std::vector{&card_named(*arguments.text)}
@@ -208,9 +189,10 @@ std::string run_models(const Arguments& arguments, OutputForm form) {
                                                      "source",
                                                      *arguments.text)});
   }
-  if (form == OutputForm::json) return json_of(entries_of(cards), action);
-  if (action == Action::show) return std::string(cards.front()->json);
-  return table_of(entries_of(cards));
+  if (form == OutputForm::text && action == Action::show) return std::string(cards.front()->json);
+  Json models = json_array(cards, [&](const ModelCard* card) { return card_json(*card, action); });
+  if (form == OutputForm::text) return cards_text(models);
+  return printed({{"schema_version", 1}, {"models", std::move(models)}});
 }
 
 Run declare(OptionParser& parser) {

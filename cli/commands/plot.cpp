@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary plot: a figure of a model's positions, as a picture or as its numbers.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +12,6 @@
 #include "cli/arguments.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
-#include "cli/files.hpp"
 #include "cli/json.hpp"
 #include "cli/model_input.hpp"
 #include "cli/plot/figures.hpp"
@@ -21,6 +19,7 @@
 #include "cli/plot/numbers.hpp"
 #include "cli/plot/request_input.hpp"
 #include "cli/printable.hpp"
+#include "cli/shared_options.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -28,94 +27,73 @@ namespace {
 struct Arguments {
   std::optional<std::string> name;
   plot::RequestOptions request;
-  std::optional<std::string> out, theme;
+  std::optional<std::string> theme;
+  OutputOption output;
   bool list = false;
   bool csv = false;
-  bool force = false;
-
-  [[nodiscard]] Overwrite overwrite() const noexcept {
-    return force ? Overwrite::allow : Overwrite::refuse;
-  }
 };
 
-std::string_view configs_text(plot::Subjects subjects) {
-  switch (subjects) {
-    case plot::Subjects::none:
-      return "none";
-    case plot::Subjects::one:
-      return "one";
-    case plot::Subjects::several:
-      return "several";
-  }
-  return {};
+Json maker_json(const plot::FigureMaker& maker) {
+  using enum plot::Subjects;
+  return {{"name", maker.name},
+          {"summary", maker.summary},
+          {"configs", maker.subjects == none  ? "none"
+                      : maker.subjects == one ? "one"
+                                              : "several"}};
 }
 
 std::string list_of_figures(OutputForm form) {
-  if (form == OutputForm::text) {
-    std::string text;
-    for (const plot::FigureMaker& maker : plot::figure_makers())
-      text += fmt::format("{:<12} {}\n", maker.name, maker.summary);
-    return text;
-  }
-  const auto row = [](const plot::FigureMaker& maker) {
-    return Json{{"name", maker.name},
-                {"summary", maker.summary},
-                {"configs", configs_text(maker.subjects)}};
-  };
-  return printed({{"schema_version", 1}, {"figures", json_array(plot::figure_makers(), row)}});
+  const auto makers = plot::figure_makers();
+  if (form == OutputForm::json)
+    return printed({{"schema_version", 1}, {"figures", json_array(makers, maker_json)}});
+  std::string text;
+  for (const plot::FigureMaker& maker : makers)
+    text += fmt::format("{:<12} {}\n", maker.name, maker.summary);
+  return text;
 }
 
 const plot::FigureMaker& maker_of(const Arguments& arguments) {
-  if (const plot::FigureMaker* maker = plot::find_figure(arguments.name.value_or("")))
-    return *maker;
+  const auto makers = plot::figure_makers();
+  if (arguments.name) return choose_by(&plot::FigureMaker::name, "NAME", *arguments.name, makers);
   std::vector<std::string_view> names;
-  for (const plot::FigureMaker& maker : plot::figure_makers()) names.push_back(maker.name);
-  if (arguments.name) fail_choice("NAME", *arguments.name, names);
-  throw Failure(ExitCode::usage,
-                fmt::format("NAME is required: one of {}", fmt::join(names, ", ")));
+  for (const plot::FigureMaker& maker : makers) names.push_back(maker.name);
+  fail_usage("NAME is required: one of {}", fmt::join(names, ", "));
 }
 
 plot::Drawing drawing_of(const Arguments& arguments, const std::string& path) {
+  require(path.ends_with(".png") || path.ends_with(".svg"), "-o must end in .svg or .png, got '{}'",
+          path);
   plot::Drawing drawing;
-  if (path.ends_with(".png")) {
-    drawing.picture = plot::Picture::png;
-  } else if (!path.ends_with(".svg")) {
-    throw Failure(ExitCode::usage, fmt::format("-o must end in .svg or .png, got '{}'", path));
-  }
+  if (path.ends_with(".png")) drawing.picture = plot::Picture::png;
   drawing.theme = choose<plot::Theme>("--theme", arguments.theme.value_or("light"),
                                       {{"light", plot::Theme::light}, {"dark", plot::Theme::dark}});
   return drawing;
 }
 
-// Where the picture goes; absent where only numbers are asked for.
-std::optional<std::string> picture_path(const Arguments& arguments, OutputForm form) {
-  if (arguments.csv && form == OutputForm::json)
-    throw Failure(ExitCode::usage, "--csv and --json exclude each other");
-  if (arguments.out) return arguments.out;
-  if (arguments.csv || form == OutputForm::json) {
-    if (arguments.theme) throw Failure(ExitCode::usage, "--theme needs a picture, -o FILE");
-    return std::nullopt;
-  }
-  return fmt::format("{}.svg", *arguments.name);
+// --out, NAME.svg without one; nothing where only numbers are asked for.
+OutputOption picture_of(const Arguments& arguments, OutputForm form) {
+  const bool is_json = form == OutputForm::json;
+  require(!arguments.csv || !is_json, "--csv and --json exclude each other");
+  OutputOption output = arguments.output;
+  if (output.path) return output;
+  require(!arguments.theme || !(arguments.csv || is_json), "--theme needs a picture, -o FILE");
+  if (!arguments.csv && !is_json) output.path = fmt::format("{}.svg", *arguments.name);
+  return output;
 }
 
 std::string run_plot(const Arguments& arguments, OutputForm form) {
   if (arguments.list) {
-    if (arguments.name) throw Failure(ExitCode::usage, "--list takes no NAME");
+    require(!arguments.name, "--list takes no NAME");
     return list_of_figures(form);
   }
   const plot::FigureMaker& maker = maker_of(arguments);
-  const std::optional<std::string> path = picture_path(arguments, form);
+  const OutputOption output = picture_of(arguments, form);
+  const auto& path = output.path;
   std::optional<plot::Drawing> drawing;
-  if (path) {
-    drawing = drawing_of(arguments, *path);
-    check_outputs(std::span(&*path, 1), arguments.overwrite());
-  }
+  if (path) drawing = drawing_of(arguments, *path);
+  output.check();
   const plot::Figure figure = maker.make(plot::read_request(maker, arguments.request));
-  if (drawing) {
-    const OutputFile file{.path = *path, .bytes = plot::draw(figure, *drawing)};
-    write_files(std::span(&file, 1), arguments.overwrite());
-  }
+  if (drawing) output.write(plot::draw(figure, *drawing));
   if (form == OutputForm::json)
     return printed({{"schema_version", 1}, {"output", path}, {"figure", figure}});
   if (arguments.csv) return plot::csv_of(figure);
@@ -131,8 +109,7 @@ void declare_request(OptionParser& parser, plot::RequestOptions& request) {
   parser.replace_help("--context",
                       "tokens of the context that you mean to use: a line of wavelengths; and for "
                       "rules that depend on it (dynamic, longrope)");
-  parser.add("--layer-type T", request.layer_type,
-             "the config's name for the layers you mean, when a model has several");
+  declare_layer_type(parser, request.layer_type);
   parser.add("--last N", request.last, "the last position or distance that is drawn");
   parser.add(
       "--dim D", request.dim,
@@ -148,11 +125,11 @@ Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
   parser.add("NAME", arguments->name, "which figure: --list says what there is");
   declare_request(parser, arguments->request);
-  parser.add("-o,--out FILE", arguments->out, "the picture, .svg or .png (NAME.svg)");
+  declare_output(parser, arguments->output, "the picture, .svg or .png (NAME.svg)",
+                 "-o,--out FILE");
   parser.add("--theme light|dark", arguments->theme, "colours of the picture (light)");
   parser.add("--csv", arguments->csv, "print the numbers as CSV");
   parser.add("--list", arguments->list, "print which figures there are");
-  parser.add("--force", arguments->force, "replace an output that exists");
   return [arguments](OutputForm form) { return run_plot(*arguments, form); };
 }
 

@@ -17,13 +17,14 @@
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
-#include "cli/json_writer.hpp"
+#include "cli/json.hpp"
 #include "cli/model_input.hpp"
 #include "cli/model_options.hpp"
 #include "cli/printable.hpp"
 #include "cli/report/report_page.hpp"
 #include "cli/report/subjects.hpp"
-#include "cli/warning.hpp"
+#include "cli/shared_options.hpp"
+#include "cli/standard_streams.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -34,25 +35,18 @@ constexpr std::size_t most_configs = 4;
 struct Arguments {
   std::vector<std::string> configs;
   ModelOptions model;  // of all of them; its config is not used
-  std::string out;
-  bool force = false;
+  OutputOption output;
 };
 
 void check(const Arguments& arguments) {
-  if (arguments.configs.size() > most_configs) {
-    throw Failure(ExitCode::usage, fmt::format("a report takes at most {} configs, got {}",
-                                               most_configs, arguments.configs.size()));
-  }
+  require(arguments.configs.size() <= most_configs, "a report takes at most {} configs, got {}",
+          most_configs, arguments.configs.size());
   for (std::size_t i = 0; i < arguments.configs.size(); ++i) {
-    const std::string& config = arguments.configs[i];
     const auto before = std::span(arguments.configs).first(i);
-    if (std::ranges::find(before, config) != before.end()) {
-      throw Failure(ExitCode::usage,
-                    fmt::format("each config must be another one, got '{}' twice", config));
-    }
+    require(std::ranges::find(before, arguments.configs[i]) == before.end(),
+            "each config must be another one, got '{}' twice", arguments.configs[i]);
   }
-  const Overwrite overwrite = arguments.force ? Overwrite::allow : Overwrite::refuse;
-  check_outputs(std::span(&arguments.out, 1), overwrite);
+  arguments.output.check();
 }
 
 // Several configs may warn of the same.
@@ -80,50 +74,37 @@ std::vector<page::NamedModel> read_models(const Arguments& arguments) {
   return models;
 }
 
-std::string text_of(const Arguments& arguments, const page::Contents& contents, std::size_t bytes) {
-  std::string text = fmt::format("{}: {} kB\n", printable(arguments.out), (bytes + 999) / 1000);
-  for (const page::Encoding& encoding : contents.encodings) {
+// What is on the page.
+Json summary_of(const Arguments& arguments, const page::Contents& contents, std::size_t bytes) {
+  std::vector<std::string> warnings;
+  for (const page::Card& card : contents.cards)
+    std::ranges::move(with_name(card.name, card.warnings), std::back_inserter(warnings));
+  const auto encoding_json = [](const page::Encoding& encoding) -> Json {
     std::vector<std::string> figures;
-    for (const page::PlacedFigure& placed : encoding.ranges.front().figures) {
+    for (const page::PlacedFigure& placed : encoding.ranges.front().figures)
       figures.push_back(placed.figure.name);
-    }
-    text += fmt::format("  {}: {}{}\n", printable(encoding.name), to_string(encoding.kind),
-                        figures.empty() ? "" : fmt::format("; {}", fmt::join(figures, ", ")));
+    return {{"name", encoding.name}, {"kind", to_string(encoding.kind)}, {"figures", figures}};
+  };
+  return {{"schema_version", 1},
+          {"output", arguments.output.path},
+          {"bytes", bytes},
+          {"configs", arguments.configs},
+          {"encodings", json_array(contents.encodings, encoding_json)},
+          {"warnings", warnings}};
+}
+
+std::string text_of(const Json& summary) {
+  std::string text =
+      fmt::format("{}: {} kB\n", printable(summary.at("output").get_ref<const std::string&>()),
+                  (summary.at("bytes").get<std::size_t>() + 999) / 1000);
+  for (const Json& encoding : summary.at("encodings")) {
+    const auto figures = encoding.at("figures").get<std::vector<std::string>>();
+    text +=
+        fmt::format("  {}: {}{}\n", printable(encoding.at("name").get_ref<const std::string&>()),
+                    encoding.at("kind").get_ref<const std::string&>(),
+                    figures.empty() ? "" : fmt::format("; {}", fmt::join(figures, ", ")));
   }
   return text;
-}
-
-void write_encoding(JsonWriter& json, const page::Encoding& encoding) {
-  json.begin_object();
-  json.member("name", encoding.name);
-  json.member("kind", to_string(encoding.kind));
-  json.key("figures");
-  json.begin_array();
-  for (const page::PlacedFigure& placed : encoding.ranges.front().figures) {
-    json.value(placed.figure.name);
-  }
-  json.end_array();
-  json.end_object();
-}
-
-std::string json_of(const Arguments& arguments, const page::Contents& contents, std::size_t bytes) {
-  std::vector<std::string> warnings;
-  for (const page::Card& card : contents.cards) {
-    std::ranges::move(with_name(card.name, card.warnings), std::back_inserter(warnings));
-  }
-  JsonWriter json;
-  json.begin_object();
-  json.member("schema_version", 1);
-  json.member("output", arguments.out);
-  json.member("bytes", bytes);
-  json.array("configs", arguments.configs);
-  json.key("encodings");
-  json.begin_array();
-  for (const page::Encoding& encoding : contents.encodings) write_encoding(json, encoding);
-  json.end_array();
-  json.array("warnings", warnings);
-  json.end_object();
-  return std::move(json).finish();
 }
 
 std::string run_report(const Arguments& arguments, OutputForm form) {
@@ -131,11 +112,10 @@ std::string run_report(const Arguments& arguments, OutputForm form) {
   const std::vector<page::NamedModel> models = read_models(arguments);
   const auto context_tokens = resolve_options(arguments.model).context_tokens;
   const page::Contents contents = page::make_contents(models, context_tokens);
-  const OutputFile file{.path = arguments.out,
-                        .bytes = page::page_with(page::report_page(), page::json_of(contents))};
-  write_files(std::span(&file, 1), arguments.force ? Overwrite::allow : Overwrite::refuse);
-  return form == OutputForm::json ? json_of(arguments, contents, file.bytes.size())
-                                  : text_of(arguments, contents, file.bytes.size());
+  std::string page = page::page_with(page::report_page(), page::json_of(contents));
+  const Json summary = summary_of(arguments, contents, page.size());
+  arguments.output.write(std::move(page));
+  return form == OutputForm::json ? printed(summary) : text_of(summary);
 }
 
 Run declare(OptionParser& parser) {
@@ -144,8 +124,8 @@ Run declare(OptionParser& parser) {
       .add("CONFIG", arguments->configs,
            fmt::format("up to {} configs, shown side by side: {}", most_configs, config_help))
       .required();
-  parser.add("-o,--out FILE", arguments->out, "where the page goes: one HTML file").required();
-  parser.add("--force", arguments->force, "replace an output that exists");
+  declare_output(parser, arguments->output, "where the page goes: one HTML file", "-o,--out FILE")
+      .required();
   declare_model_options(parser, arguments->model);
   return [arguments](OutputForm form) { return run_report(*arguments, form); };
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,14 +15,18 @@
 #include <utility>
 #include <vector>
 
+#include "cli/arguments.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/table_kinds.hpp"
-#include "cli/encoding_options.hpp"
+#include "cli/commands/table_of_model.hpp"
 #include "cli/failure.hpp"
-#include "cli/files.hpp"
+#include "cli/json.hpp"
 #include "cli/model_cards.hpp"
 #include "cli/model_input.hpp"
-#include "cli/spec_settings.hpp"
+#include "cli/printable.hpp"
+#include "cli/tensor_input.hpp"
+#include "cli/text_table.hpp"
+#include "rotary/relative_bias.hpp"
+#include "rotary/shaw.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -54,8 +59,7 @@ std::vector<std::string_view> encoding_names() {
 
 Kind kind_of(const std::string& name) {
   if (names_config(name) || name == rope_name || name == xpos_name) return Kind::model;
-  for (const auto& [other, reason] : elsewhere)
-    if (name == other) throw Failure(ExitCode::usage, std::string(reason));
+  for (const auto& [other, reason] : elsewhere) require(name != other, "{}", reason);
   if (is_among(name, sinusoidal_names())) return Kind::sinusoidal;
   if (is_among(name, bias_names())) return Kind::bias;
   if (name == shaw) return Kind::window;
@@ -110,30 +114,170 @@ void check_options(const TableArguments& a, Kind kind) {
   for (const auto& [option, given, kinds] : rows) {
     if (!given || (kinds & kind) != 0) continue;
     const bool needs_other = option == "--positions" || option == "--distances";
-    throw Failure(ExitCode::usage,
-                  fmt::format("{} is for {}; {} takes {}", option, kinds_text(kinds), a.name(),
-                              needs_other ? wanted : "none"));
+    fail_usage("{} is for {}; {} takes {}", option, kinds_text(kinds), a.name(),
+               needs_other ? wanted : "none");
   }
-  if ((kind & by_position) != 0 ? !a.positions : !a.distances)
-    throw Failure(ExitCode::usage, fmt::format("{} needs {}", a.name(), wanted));
+  require((kind & by_position) != 0 ? a.positions.has_value() : a.distances.has_value(),
+          "{} needs {}", a.name(), wanted);
 }
 
-void check_outputs(const TableArguments& arguments) {
-  if (!arguments.out) return;
-  if (!arguments.out->ends_with(".npz") && !arguments.out->ends_with(".npy")) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("--out must end in .npz or .npy, got '{}'", *arguments.out));
+// An encoding's table as it is answered. Rows are made only where they are printed.
+struct Table {
+  std::string_view encoding, dtype;
+  const NpyArray& numbers;
+  Json facts;
+  std::function<Json()> rows;  // members beside the facts
+  std::function<std::string()> text;
+  std::string saved;  // what a file has
+};
+
+std::string answer(const TableArguments& arguments, OutputForm form, const Table& table) {
+  const auto& path = arguments.output.path;
+  arguments.output.write(write_npy(table.numbers));
+  if (form == OutputForm::text)
+    return path ? fmt::format("{}: {}\n", printable(*path), table.saved) : table.text();
+  Json json = {{"schema_version", 1},  {"encoding", table.encoding},   {"name", arguments.name()},
+               {"dtype", table.dtype}, {"shape", table.numbers.shape}, {"output", path}};
+  json.update(table.facts);
+  if (!path) json.update(table.rows());
+  return printed(json);
+}
+
+std::string table_of_sinusoidal(const TableArguments& arguments, OutputForm form) {
+  require(arguments.dim.has_value(), "{} needs --dim D and --positions LIST", arguments.name());
+  const SinusoidalRows rows =
+      make_rows({.option = "NAME", .name = arguments.name()}, arguments.sinusoidal,
+                {.dim = *arguments.dim,
+                 .positions = *arguments.positions,
+                 .dtype = arguments.dtype,
+                 .out = arguments.output.path});
+  return answer(
+      arguments, form,
+      {.encoding = "sinusoidal",
+       .dtype = to_string(rows.dtype),
+       .numbers = rows.numbers,
+       .facts = {{"sinusoidal", sinusoidal_json(arguments.name(), rows.spec)},
+                 {"offset", rows.spec.position_offset}},
+       .rows = [&]() -> Json {
+         return {{"positions", rows.positions}, {"rows", numbers_json(rows.numbers)}};
+       },
+       .text = [&] { return rows_text(rows); },
+       .saved = fmt::format("{} positions x {} features, {}\n{}", rows.positions.size(),
+                            rows.spec.dim, to_string(rows.dtype), sinusoidal_text(rows.spec))});
+}
+
+// [heads, distances]: a call of fill_distances for each run of consecutive distances.
+NpyArray bias_numbers(const RelativeBias& bias, DType dtype,
+                      const std::vector<std::int64_t>& distances) {
+  const std::int64_t heads = head_count(bias);
+  const auto count = static_cast<std::int64_t>(distances.size());
+  NpyArray numbers{.type = npy_type(dtype), .shape = {heads, count}, .data = {}};
+  const std::size_t bytes_each = size_in_bytes(numbers.type);
+  numbers.data.resize(static_cast<std::size_t>(heads * count) * bytes_each);
+  for (std::size_t first = 0, last = 0; first < distances.size(); first = last) {
+    for (last = first + 1; last < distances.size(); ++last)
+      if (distances[last - 1] + 1 != distances[last]) break;
+    const ScoresView view{
+        .data = numbers.data.data() + first * bytes_each,
+        .dtype = dtype,
+        .extents = {.heads = heads, .queries = 1, .keys = static_cast<std::int64_t>(last - first)},
+        .strides = {.batch = heads * count, .head = count, .query = count}};
+    ok_or_fail(fill_distances(view, bias, distances[first]), "--distances");
   }
-  cli::check_outputs(std::span(&*arguments.out, 1), arguments.overwrite());
+  return numbers;
+}
+
+std::string bias_text(const std::vector<std::int64_t>& distances, const NpyArray& array,
+                      std::int64_t first_head) {
+  const bool is_double = array.type == NpyType::f64;
+  const std::vector<double> numbers = array.doubles();
+  std::vector<Column> columns = {{"key - query"}};
+  for (std::int64_t head = 0; head < array.shape[0]; ++head)
+    columns.push_back({fmt::format("head {}", first_head + head), is_double ? 24U : 15U});
+  return text_table(columns, distances.size(), [&](std::size_t row, std::size_t column) {
+    if (column == 0) return fmt::format("{}", distances[row]);
+    return fmt::format("{:.{}g}", numbers[(column - 1) * distances.size() + row] + 0.0,  // -0 as 0
+                       is_double ? 17 : 9);
+  });
+}
+
+std::vector<std::int64_t> distances_of(const TableArguments& arguments, std::int64_t heads) {
+  return parse_positions(
+      "--distances", *arguments.distances,
+      {.numbers_each = static_cast<std::uint64_t>(heads), .out = arguments.output.path});
+}
+
+std::string table_of_bias(const TableArguments& arguments, OutputForm form) {
+  const DType dtype = parse_answer_dtype(arguments.dtype, arguments.output.path);
+  BiasOptions options = arguments.bias;
+  options.name = arguments.name();
+  options.settings = arguments.model.settings;
+  const OwnedBias owned = read_bias(options);
+  require(depends_on_distance_alone(owned.bias),
+          "{0} here depends on the key's own position, not on key - query alone: `rotary bias {0} "
+          "--rows LIST --cols LIST` with the same --heads and --set shows it",
+          arguments.name());
+  const auto distances = distances_of(arguments, head_count(owned.bias));
+  const NpyArray numbers = bias_numbers(owned.bias, dtype, distances);
+  return answer(arguments, form,
+                {.encoding = "relative",
+                 .dtype = to_string(dtype),
+                 .numbers = numbers,
+                 .facts = {{"first_head", first_head(owned.bias)}},
+                 .rows = [&]() -> Json {
+                   return {{"distances", distances}, {"bias", numbers_json(numbers)}};
+                 },
+                 .text = [&] { return bias_text(distances, numbers, first_head(owned.bias)); },
+                 .saved = fmt::format("{} heads x {} distances, {}", numbers.shape[0],
+                                      distances.size(), to_string(dtype))});
+}
+
+// The row of Shaw's window for each distance.
+std::string table_of_window(const TableArguments& arguments, OutputForm form) {
+  require(arguments.left && arguments.right,
+          "shaw needs --left N and --right N, how far the window reaches on each side");
+  const ShawWindow window{.left = parse_int64("--left", *arguments.left),
+                          .right = parse_int64("--right", *arguments.right)};
+  static_cast<void>(value_or_fail(shaw_row(0, window), "shaw"));
+  const auto distances = distances_of(arguments, 1);
+  std::vector<std::int64_t> rows;
+  for (const std::int64_t distance : distances)
+    rows.push_back(value_or_fail(shaw_row(distance, window)));
+  const auto bytes = std::as_bytes(std::span(rows));
+  const NpyArray numbers{.type = NpyType::i64,
+                         .shape = {static_cast<std::int64_t>(rows.size())},
+                         .data = {bytes.begin(), bytes.end()}};
+  return answer(
+      arguments, form,
+      {.encoding = "relative",
+       .dtype = "i64",
+       .numbers = numbers,
+       .facts = {{"left", window.left}, {"right", window.right}},
+       .rows = [&]() -> Json {
+         return {{"distances", distances}, {"rows", rows}};
+       },
+       .text =
+           [&] {
+             return text_table({{"key - query"}, {"row", 13}}, rows.size(),
+                               [&](std::size_t row, std::size_t column) {
+                                 return fmt::format("{}", (column == 0 ? distances : rows)[row]);
+                               });
+           },
+       .saved =
+           fmt::format("rows of {} distances, of {} in the table", rows.size(), window.rows())});
 }
 
 std::string run_table(const TableArguments& arguments, OutputForm form) {
   const Kind kind = kind_of(arguments.name());
   check_options(arguments, kind);
-  check_outputs(arguments);
+  arguments.output.check({".npz", ".npy"});
+  if (kind == Kind::model) return table_of_model(arguments, form);
+  require(!arguments.output.path || arguments.output.path->ends_with(".npy"),
+          "--out must end in .npy for {}, got '{}'", arguments.name(),
+          arguments.output.path.value_or(""));
   switch (kind) {
     case Kind::model:
-      return table_of_model(arguments, form);
+      break;
     case Kind::sinusoidal:
       return table_of_sinusoidal(arguments, form);
     case Kind::bias:
@@ -148,8 +292,7 @@ void declare_model(OptionParser& parser, TableArguments& arguments) {
   parser.add("--form half-width|hf|complex", arguments.form,
              "half-width: cos and sin, one for each pair (the default; as in vLLM); hf: one for "
              "each feature, as Transformers builds them; complex: cos + i sin");
-  parser.add("--layer-type T", arguments.layer_type,
-             "the config's name for the layers you mean, when a model has several");
+  declare_layer_type(parser, arguments.layer_type);
   parser.add("--role query|key", arguments.role, "of xpos: whose rows");
   declare_model_options(parser, arguments.model);
   parser.replace_help(
@@ -182,11 +325,10 @@ Run declare(OptionParser& parser) {
              "of an encoding's numbers: f32 (the default), f64; with --out also f16, bf16. Of "
              "a config: that of q and k, f32, bf16 or f16, to which --numerics transformers "
              "rounds the rows of most models");
-  parser.add("--out FILE", arguments->out,
-             "of a config .npz: arrays cos and sin (complex: freqs_cis), or .npy: one array "
-             "[2, tokens, columns], cos first (complex: [tokens, columns]); of an encoding "
-             ".npy: [positions, features], [heads, distances], of shaw [distances]");
-  parser.add("--force", arguments->force, "replace an output that exists");
+  declare_output(parser, arguments->output,
+                 "of a config .npz: arrays cos and sin (complex: freqs_cis), or .npy: one array "
+                 "[2, tokens, columns], cos first (complex: [tokens, columns]); of an encoding "
+                 ".npy: [positions, features], [heads, distances], of shaw [distances]");
   return [arguments](OutputForm form) { return run_table(*arguments, form); };
 }
 

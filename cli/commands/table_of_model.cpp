@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary table CONFIG: the cos and sin rows of given positions, in the shape in which other code
 // holds them, because they are the first thing that someone who ports a model compares.
+#include "cli/commands/table_of_model.hpp"
+
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,17 +16,14 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
-#include "cli/commands/table_kinds.hpp"
 #include "cli/failure.hpp"
-#include "cli/files.hpp"
-#include "cli/json_writer.hpp"
+#include "cli/json.hpp"
 #include "cli/model_input.hpp"
 #include "cli/npy/npy.hpp"
 #include "cli/npz/npz.hpp"
-#include "cli/position_list.hpp"
 #include "cli/printable.hpp"
-#include "cli/spec_settings.hpp"
-#include "cli/warning.hpp"
+#include "cli/standard_streams.hpp"
+#include "cli/text_table.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/rotations.hpp"
 
@@ -38,20 +36,17 @@ enum class Form {
   complex,  // cos + i sin [tokens, rotary_dim/2]
 };
 
+constexpr std::string_view usual_form = "half-width";
+
 Form parse_form(std::string_view text) {
   return choose<Form>(
       "--form", text,
-      {{"half-width", Form::half_width}, {"hf", Form::hf}, {"complex", Form::complex}});
-}
-
-DType parse_tensors(std::string_view text) {
-  return choose<DType>("--dtype", text,
-                       {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}});
+      {{usual_form, Form::half_width}, {"hf", Form::hf}, {"complex", Form::complex}});
 }
 
 std::optional<Role> parse_role(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
-  return choose<Role>("--role", *text, {{"query", Role::query}, {"key", Role::key}});
+  return choose_named("--role", *text, std::array{Role::query, Role::key});
 }
 
 struct Table {
@@ -61,18 +56,13 @@ struct Table {
   double attention_factor = 1;
   std::vector<std::int64_t> positions;
   std::int64_t columns = 0;
-  std::vector<float> cos;  // [tokens][columns]
-  std::vector<float> sin;  // [tokens][columns]
+  std::vector<float> cos = {};  // [tokens][columns]
+  std::vector<float> sin = {};  // [tokens][columns]
 
-  [[nodiscard]] std::int64_t tokens() const { return static_cast<std::int64_t>(positions.size()); }
-  [[nodiscard]] std::span<const float> row(const std::vector<float>& rows,
-                                           std::size_t token) const {
-    const auto width = static_cast<std::size_t>(columns);
-    return std::span(rows).subspan(token * width, width);
+  [[nodiscard]] std::vector<std::int64_t> shape() const {
+    return {static_cast<std::int64_t>(positions.size()), columns};
   }
 };
-
-constexpr std::string_view usual_form = "half-width";
 
 // One row of pairs as the columns of the form.
 void append_columns(std::vector<float>& rows, std::span<const float> pairs, Form form,
@@ -96,113 +86,86 @@ Table make_table(const TableArguments& arguments, const ModelSpec& model) {
               .layer_type = model.rotary[chosen].layer_type,
               .pairing = window.pairing,
               .attention_factor = frequencies.attention_factor,
-              .positions = parse_positions(
-                  "--positions", *arguments.positions,
-                  {.numbers_each = 2 * static_cast<std::uint64_t>(columns), .out = arguments.out}),
-              .columns = columns,
-              .cos = {},
-              .sin = {}};
-  const Rotations rotations =
-      value_or_fail(make_rotations(frequencies, positions_of(table.positions),
-                                   {.role = parse_role(arguments.role),
-                                    .tensors = parse_tensors(arguments.dtype.value_or("f32"))}));
-  const auto numbers = static_cast<std::size_t>(table.tokens() * columns);
-  table.cos.reserve(numbers);
-  table.sin.reserve(numbers);
-  for (std::int64_t token = 0; token < table.tokens(); ++token) {
+              .positions = parse_positions("--positions", *arguments.positions,
+                                           {.numbers_each = 2 * static_cast<std::uint64_t>(columns),
+                                            .out = arguments.output.path}),
+              .columns = columns};
+  const Rotations rotations = value_or_fail(
+      make_rotations(frequencies, positions_of(table.positions),
+                     {.role = parse_role(arguments.role),
+                      .tensors = parse_kernel_dtype("--dtype", arguments.dtype.value_or("f32"))}));
+  table.cos.reserve(table.positions.size() * static_cast<std::size_t>(columns));
+  table.sin.reserve(table.cos.capacity());
+  for (std::int64_t token = 0; token < table.shape()[0]; ++token) {
     append_columns(table.cos, rotations.cos(0, token), form, window.pairing);
     append_columns(table.sin, rotations.sin(0, token), form, window.pairing);
   }
   return table;
 }
 
-std::string npy_of(const std::vector<float>& rows, const Table& table) {
-  const std::vector<std::int64_t> shape = {table.tokens(), table.columns};
-  return write_npy(NpyType::f32, shape, std::as_bytes(std::span(rows)));
-}
-
-std::string complex_npy(const Table& table) {
-  std::vector<float> pairs;
-  pairs.reserve(2 * table.cos.size());
-  for (std::size_t i = 0; i < table.cos.size(); ++i) {
-    pairs.push_back(table.cos[i]);
-    pairs.push_back(table.sin[i]);
-  }
-  const std::vector<std::int64_t> shape = {table.tokens(), table.columns};
-  return write_npy(NpyType::c64, shape, std::as_bytes(std::span<const float>(pairs)));
+std::string npy_of(NpyType type, std::vector<std::int64_t> shape, std::span<const float> numbers) {
+  return write_npy(type, shape, std::as_bytes(numbers));
 }
 
 std::string file_of(const Table& table, const std::string& path) {
-  const bool archive = path.ends_with(".npz");
-  if (table.form == Form::complex) {
-    std::string npy = complex_npy(table);
-    if (!archive) return npy;
-    const NpzEntry entry{.name = "freqs_cis", .npy = std::move(npy)};
-    return write_npz(std::span(&entry, 1));
-  }
-  if (archive) {
-    const std::vector<NpzEntry> entries = {{.name = "cos", .npy = npy_of(table.cos, table)},
-                                           {.name = "sin", .npy = npy_of(table.sin, table)}};
+  const bool is_archive = path.ends_with(".npz");
+  if (is_archive && table.form != Form::complex) {
+    const std::array<NpzEntry, 2> entries = {
+        {{.name = "cos", .npy = npy_of(NpyType::f32, table.shape(), table.cos)},
+         {.name = "sin", .npy = npy_of(NpyType::f32, table.shape(), table.sin)}}};
     return write_npz(entries);
   }
-  std::vector<float> both = table.cos;
-  both.insert(both.end(), table.sin.begin(), table.sin.end());
-  const std::vector<std::int64_t> shape = {2, table.tokens(), table.columns};
-  return write_npy(NpyType::f32, shape, std::as_bytes(std::span<const float>(both)));
+  std::vector<float> both;
+  both.reserve(2 * table.cos.size());
+  if (table.form != Form::complex) {
+    both = table.cos;
+    both.insert(both.end(), table.sin.begin(), table.sin.end());
+    return npy_of(NpyType::f32, {2, table.shape()[0], table.columns}, both);
+  }
+  for (std::size_t i = 0; i < table.cos.size(); ++i)
+    both.insert(both.end(), {table.cos[i], table.sin[i]});
+  std::string npy = npy_of(NpyType::c64, table.shape(), both);
+  if (!is_archive) return npy;
+  const NpzEntry entry{.name = "freqs_cis", .npy = std::move(npy)};
+  return write_npz(std::span(&entry, 1));
 }
 
 std::string text_of(const Table& table) {
-  std::size_t width = std::string_view("position").size();
-  for (const std::int64_t position : table.positions) {
-    width = std::max(width, fmt::formatted_size("{}", position));
-  }
-  std::string text;
-  auto out = std::back_inserter(text);
-  fmt::format_to(out, "{:>{}}  {:>7}  {:>16}  {:>16}\n", "position", width,
-                 table.form == Form::hf ? "feature" : "pair", "cos", "sin");
-  for (std::size_t token = 0; token < table.positions.size(); ++token) {
-    const auto cos = table.row(table.cos, token);
-    const auto sin = table.row(table.sin, token);
-    for (std::size_t column = 0; column < cos.size(); ++column) {
-      fmt::format_to(out, "{:>{}}  {:>7}  {:>16.9g}  {:>16.9g}\n", table.positions[token], width,
-                     column, cos[column], sin[column]);
-    }
-  }
-  return text;
+  const auto width = static_cast<std::size_t>(table.columns);
+  const std::string_view of_column = table.form == Form::hf ? "feature" : "pair";
+  return text_table({{"position"}, {std::string(of_column), 7}, {"cos", 16}, {"sin", 16}},
+                    table.cos.size(), [&](std::size_t row, std::size_t column) {
+                      if (column == 0) return fmt::format("{}", table.positions[row / width]);
+                      if (column == 1) return fmt::format("{}", row % width);
+                      return fmt::format("{:.9g}", (column == 2 ? table.cos : table.sin)[row]);
+                    });
 }
 
-void write_rows(JsonWriter& json, std::string_view name, const Table& table,
-                const std::vector<float>& rows) {
-  json.key(name);
-  json.begin_array();
-  for (std::size_t token = 0; token < table.positions.size(); ++token) {
-    json.begin_array();
-    for (const float value : table.row(rows, token)) json.value(value);
-    json.end_array();
-  }
-  json.end_array();
+// [tokens][columns].
+Json rows_json(const std::vector<float>& numbers, std::int64_t columns) {
+  Json rows = Json::array();
+  for (auto row = numbers.begin(); row != numbers.end(); row += columns)
+    rows.push_back(Json(std::vector<float>(row, row + columns)));
+  return rows;
 }
 
-std::string json_of(const Table& table, const TableArguments& arguments, const ModelSpec& model) {
-  JsonWriter json;
-  json.begin_object();
-  json.member("schema_version", 1);
-  json.member("encoding", "rotary");
-  json.member("form", arguments.form.value_or(std::string(usual_form)));
-  json.member("layer_type", table.layer_type);
-  json.member("role", arguments.role);
-  json.member("pairing", to_string(table.pairing));
-  json.member("attention_factor", table.attention_factor);
-  json.array("shape", std::vector{table.tokens(), table.columns});
-  json.member("output", arguments.out);
-  if (!arguments.out) {
-    json.array("positions", table.positions);
-    write_rows(json, "cos", table, table.cos);
-    write_rows(json, "sin", table, table.sin);
+Json json_of(const Table& table, const TableArguments& arguments, const ModelSpec& model) {
+  Json json = {{"schema_version", 1},
+               {"encoding", "rotary"},
+               {"form", arguments.form.value_or(std::string(usual_form))},
+               {"layer_type", table.layer_type},
+               {"role", arguments.role},
+               {"pairing", to_string(table.pairing)},
+               {"attention_factor", table.attention_factor},
+               {"shape", table.shape()},
+               {"output", arguments.output.path}};
+  if (!arguments.output.path) {
+    json["positions"] = table.positions;
+    json["cos"] = rows_json(table.cos, table.columns);
+    json["sin"] = rows_json(table.sin, table.columns);
   }
-  json.array("warnings", model.warnings);
-  json.end_object();
-  return std::move(json).finish();
+  json["warnings"] = model.warnings;
+  return json;
 }
 
 // How the layers of a model without rotary embedding know positions, and where that is to be seen.
@@ -223,24 +186,19 @@ std::string json_of(const Table& table, const TableArguments& arguments, const M
 }  // namespace
 
 std::string table_of_model(const TableArguments& arguments, OutputForm form) {
-  if (arguments.dtype && arguments.model.numerics.value_or("exact") != "transformers") {
-    throw Failure(ExitCode::usage,
-                  "--dtype of a config is for --numerics transformers, which rounds to it");
-  }
+  require(!arguments.dtype || arguments.model.numerics == "transformers",
+          "--dtype of a config is for --numerics transformers, which rounds to it");
   const ModelSpec model = names_config(arguments.name()) ? read_model(arguments.model)
                                                          : model_of_settings(arguments.model);
   print_warnings("table", model.warnings);
   if (model.rotary.empty()) fail_without_rotary(model);
   const Table table = make_table(arguments, model);
-  if (arguments.out) {
-    const OutputFile file{.path = *arguments.out, .bytes = file_of(table, *arguments.out)};
-    write_files(std::span(&file, 1), arguments.overwrite());
-  }
-  if (form == OutputForm::json) return json_of(table, arguments, model);
-  if (!arguments.out) return text_of(table);
-  return fmt::format("{}: {} tokens x {} columns, form {}\n", printable(*arguments.out),
-                     table.tokens(), table.columns,
-                     arguments.form.value_or(std::string(usual_form)));
+  const auto& path = arguments.output.path;
+  if (path) arguments.output.write(file_of(table, *path));
+  if (form == OutputForm::json) return printed(json_of(table, arguments, model));
+  if (!path) return text_of(table);
+  return fmt::format("{}: {} tokens x {} columns, form {}\n", printable(*path), table.shape()[0],
+                     table.columns, arguments.form.value_or(std::string(usual_form)));
 }
 
 }  // namespace rotary::cli

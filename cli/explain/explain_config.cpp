@@ -16,8 +16,8 @@
 #include "cli/files.hpp"
 #include "cli/model_input.hpp"
 #include "cli/printable.hpp"
+#include "cli/standard_streams.hpp"
 #include "cli/utf8.hpp"
-#include "cli/warning.hpp"
 #include "cli/wrapped.hpp"
 #include "rotary/families.hpp"
 

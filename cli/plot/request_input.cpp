@@ -16,9 +16,8 @@
 #include "cli/npy/npy.hpp"
 #include "cli/plot/makers.hpp"
 #include "cli/printable.hpp"
-#include "cli/spec_settings.hpp"
+#include "cli/standard_streams.hpp"
 #include "cli/tensor_input.hpp"
-#include "cli/warning.hpp"
 
 namespace rotary::cli::plot {
 namespace {

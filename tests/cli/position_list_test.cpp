@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Positions on the command line: the ends of int64, and sizes refused before they are allocated.
-#include "cli/position_list.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/arguments.hpp"
 #include "cli/failure.hpp"
 
 namespace rotary::cli {

@@ -1,19 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of encodings that several commands have. Apart from what reads them.
-#pragma once
+#include "cli/shared_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <string>
+#include <algorithm>
+#include <span>
+#include <utility>
 
-#include "cli/bias_input.hpp"
-#include "cli/option_parser.hpp"
-#include "cli/sinusoidal_input.hpp"
+#include "cli/failure.hpp"
 
 namespace rotary::cli {
 
-// --layout, --spacing, --base, --padding-idx: all but --offset, which commands use for tables, too.
-inline void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& options) {
+void OutputOption::check(std::initializer_list<std::string_view> endings) const {
+  if (!path) return;
+  const auto ends = [this](std::string_view ending) { return path->ends_with(ending); };
+  require(endings.size() == 0 || std::ranges::any_of(endings, ends),
+          "--out must end in {}, got '{}'", fmt::join(endings, " or "), *path);
+  check_outputs(std::span(&*path, 1), overwrite());
+}
+
+void OutputOption::write(std::string bytes) const {
+  if (!path) return;
+  const OutputFile file{.path = *path, .bytes = std::move(bytes)};
+  write_files(std::span(&file, 1), overwrite());
+}
+
+DeclaredOption declare_output(OptionParser& parser, OutputOption& output, std::string help,
+                              std::string_view form) {
+  declare_force(parser, output.force);
+  return parser.add(form, output.path, std::move(help));
+}
+
+void declare_force(OptionParser& parser, bool& force) {
+  parser.add("--force", force, "replace an output that exists");
+}
+
+void declare_layer_type(OptionParser& parser, std::optional<std::string>& layer_type) {
+  parser.add("--layer-type T", layer_type,
+             "the config's name for the layers you mean, when a model has several");
+}
+
+void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& options) {
   parser.add("--layout interleaved|sin_then_cos|cos_then_sin", options.layout,
              "of sinusoidal: where the sine and the cosine of a pair stand");
   parser.add("--spacing even|ends", options.spacing,
@@ -24,8 +52,7 @@ inline void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& 
              "whose row is 0");
 }
 
-// --heads and --parameters. Commands declare --set, which may serve something else, too.
-inline void declare_bias_options(OptionParser& parser, BiasOptions& options) {
+void declare_bias_options(OptionParser& parser, BiasOptions& options) {
   parser.add("--heads H", options.heads, "how many; --parameters say it, too, but those of fire");
   parser.add("--parameters FILE", options.parameters,
              "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
@@ -34,8 +61,7 @@ inline void declare_bias_options(OptionParser& parser, BiasOptions& options) {
              "in its order, each of all heads");
 }
 
-// The values of --set, for help.
-[[nodiscard]] inline std::string bias_settings_help() {
+std::string bias_settings_help() {
   return fmt::format(
       "t5: direction=bidirectional|causal, buckets=32, max_distance=128, "
       "rounding=transformers|ggml. alibi: bias_max=8, form=causal|symmetric|key_position, "

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that several commands have, each with its one help.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cli/bias_input.hpp"
+#include "cli/files.hpp"
+#include "cli/option_parser.hpp"
+#include "cli/sinusoidal_input.hpp"
+
+namespace rotary::cli {
+
+// --out and --force, of commands that write one file, or none.
+struct OutputOption {
+  std::optional<std::string> path;
+  bool force = false;
+
+  [[nodiscard]] Overwrite overwrite() const noexcept {
+    return force ? Overwrite::allow : Overwrite::refuse;
+  }
+  // Fails where the file could not be written, or its name ends in none of these, if any.
+  void check(std::initializer_list<std::string_view> endings = {}) const;
+  // Nothing without --out.
+  void write(std::string bytes) const;
+};
+
+// The form is "--out FILE" or "-o,--out FILE".
+DeclaredOption declare_output(OptionParser& parser, OutputOption& output, std::string help,
+                              std::string_view form = "--out FILE");
+void declare_force(OptionParser& parser, bool& force);
+
+void declare_layer_type(OptionParser& parser, std::optional<std::string>& layer_type);
+
+// --layout, --spacing, --base, --padding-idx: all but --offset, which commands use for tables, too.
+void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& options);
+
+// --heads and --parameters. Commands declare --set, which may serve something else, too.
+void declare_bias_options(OptionParser& parser, BiasOptions& options);
+
+// The values of --set, for help.
+[[nodiscard]] std::string bias_settings_help();
+
+}  // namespace rotary::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text in aligned columns.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rotary::cli {
+
+enum class Align { right, left };
+
+// As wide as its title and its widest cell.
+struct Column {
+  std::string title;
+  std::size_t least_width = 0;
+  Align align = Align::right;
+};
+
+// The cell is asked for twice: tables of millions of numbers are not held as cells.
+using Cell = std::function<std::string(std::size_t row, std::size_t column)>;
+
+// A line of titles, then one for each row, without blanks at the end; between stands between the
+// columns.
+[[nodiscard]] std::string text_table(const std::vector<Column>& columns, std::size_t rows,
+                                     const Cell& cell, std::string_view between = "  ");
+
+}  // namespace rotary::cli
