@@ -85,6 +85,7 @@ Result<Timing> interleave(std::span<const Contender> contenders, const Budget& b
   }
   constexpr double never = std::numeric_limits<double>::infinity();
   Timing timing{.ns_per_call = std::vector<double>(contenders.size(), never), .rounds = 0};
+  std::vector<std::vector<double>> samples(contenders.size());
   const double start = now_ns(Clock::steady);
   double done = 0;
   while (timing.rounds < fewest_rounds || now_ns(Clock::steady) < start + 1e9 * budget.seconds) {
@@ -96,12 +97,18 @@ Result<Timing> interleave(std::span<const Contender> contenders, const Budget& b
       if (auto status = contenders[i](untimed); !status) return std::move(status).error();
       const auto ns = sample(contenders[i], calls, budget.clock);
       if (!ns) return ns.error();
-      timing.ns_per_call[i] = std::min(timing.ns_per_call[i], *ns / static_cast<double>(calls));
+      samples[i].push_back(*ns / static_cast<double>(calls));
+      timing.ns_per_call[i] = std::min(timing.ns_per_call[i], samples[i].back());
     }
     ++timing.rounds;
     if (!budget.on_progress) continue;
     const double now = share_done(timing.rounds, now_ns(Clock::steady) - start, budget.seconds);
     budget.on_progress(now - std::exchange(done, now));
+  }
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const auto middle = samples[i].begin() + static_cast<std::ptrdiff_t>(samples[i].size() / 2);
+    std::ranges::nth_element(samples[i], middle);
+    timing.spread = std::max(timing.spread, *middle / timing.ns_per_call[i]);
   }
   return timing;
 }

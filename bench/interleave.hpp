@@ -38,6 +38,7 @@ struct Budget {
 struct Timing {
   std::vector<double> ns_per_call;  // minima, one for each contender
   std::int64_t rounds = 0;
+  double spread = 1;  // the median of a contender's rounds by their minimum, the largest of all
 };
 
 // Before each sample a contender runs once untimed, unless a call takes at least 20 ms: such a call

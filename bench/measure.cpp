@@ -27,6 +27,7 @@ Result<Measurement> measure(Job& job, std::int64_t threads, double seconds) {
   if (!timing) return timing.error();
   measurement.timing = {.clock = clock,
                         .rounds = timing->rounds,
+                        .spread = timing->spread,
                         .ns_per_call = timing->ns_per_call.front(),
                         .roofline_ns_per_call = {}};
   if (has_roofline) measurement.timing->roofline_ns_per_call = timing->ns_per_call.back();

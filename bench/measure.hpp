@@ -14,6 +14,7 @@ namespace rotary::bench {
 struct LineTiming {
   Clock clock = Clock::steady;
   std::int64_t rounds = 0;
+  double spread = 1;  // of the rounds (interleave.hpp)
   double ns_per_call = 0;
   std::optional<double> roofline_ns_per_call;  // for the same bytes; absent for RooflineKind::none
 

@@ -68,6 +68,7 @@ Status time_all(const Jobs& jobs, Contender roofline, const GroupBudget& budget,
                               }});
   if (!timing) return timing.error();
   measured.rounds = timing->rounds;
+  measured.spread = timing->spread;
   measured.roofline_per_ns = 1 / timing->ns_per_call.front();
   const double base = timing->ns_per_call[1];
   for (std::size_t i = 0; i < jobs.size(); ++i) {

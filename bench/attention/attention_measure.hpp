@@ -34,6 +34,7 @@ struct AttentionMeasurement {
 struct GroupMeasurement {
   std::vector<AttentionMeasurement> lines;
   std::int64_t rounds = 0;  // 0: a result was wrong, and nothing was timed
+  double spread = 1;        // of the rounds (interleave.hpp)
   // prefill: multiply-adds in registers, operations in a ns; decode: keys and values read, bytes in
   // a ns.
   double roofline_per_ns = 0;

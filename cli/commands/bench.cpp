@@ -85,9 +85,10 @@ Json goal_json(const std::optional<bench::Goal>& goal, const bench::LineTiming& 
                double ns_per_token) {
   if (!goal) return {};
   const bool is_ratio = goal->unit == bench::GoalUnit::ratio;
-  return {{"at_most", goal->at_most},
-          {"unit", is_ratio ? "ratio" : "ns_per_token"},
-          {"met", (is_ratio ? timing.ratio().value_or(0) : ns_per_token) <= goal->at_most}};
+  return judged({{"at_most", goal->at_most},
+                 {"unit", is_ratio ? "ratio" : "ns_per_token"},
+                 {"met", (is_ratio ? timing.ratio().value_or(0) : ns_per_token) <= goal->at_most}},
+                timing.spread);
 }
 
 Json measured(const bench::Line& line, const bench::Caches& caches, double seconds) {
@@ -117,6 +118,7 @@ Json measured(const bench::Line& line, const bench::Caches& caches, double secon
                  {"bound_units", found.bound}}},
                {"clock", to_string(timing.clock)},
                {"rounds", timing.rounds},
+               {"spread", timing.spread},
                {"ns_per_call", timing.ns_per_call},
                {"ns_per_token", ns_per_token},
                {"gigabytes_per_second", static_cast<double>(moved) / timing.ns_per_call},
@@ -137,7 +139,7 @@ std::string shape_text(const bench::HeadShape& shape) {
 std::string goal_text(const Json& goal) {
   if (goal.is_null()) return "";
   return fmt::format("{}<= {:<4} {}", goal.at("unit") == "ratio" ? "" : "ns ",
-                     goal.at("at_most").get<double>(), goal.at("met") == true ? "met" : "MISSED");
+                     goal.at("at_most").get<double>(), verdict_text(goal));
 }
 
 // Doubles with three digits that count, without an exponent.

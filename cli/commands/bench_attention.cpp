@@ -129,9 +129,10 @@ Json goal_json(const GroupMeasurement& group, const AttentionMeasurement& line) 
   const auto goal = bench::goal_of(line.line);
   if (!goal) return {};
   const bool is_ratio = goal->unit == bench::AttentionGoalUnit::ratio;
-  return {{"unit", is_ratio ? "ratio" : "of_roofline"},
-          {"limit", goal->limit},
-          {"met", is_ratio ? line.ratio <= goal->limit : group.share(line) >= goal->limit}};
+  return judged({{"unit", is_ratio ? "ratio" : "of_roofline"},
+                 {"limit", goal->limit},
+                 {"met", is_ratio ? line.ratio <= goal->limit : group.share(line) >= goal->limit}},
+                group.spread);
 }
 
 Json group_json(const GroupMeasurement& group) {
@@ -155,6 +156,7 @@ Json group_json(const GroupMeasurement& group) {
           {"scores_bytes", bench::scores_bytes(like)},
           {"clock", to_string(bench::Clock::thread_cpu)},
           {"rounds", group.rounds},
+          {"spread", group.spread},
           {"roofline", like.step == AttentionStep::prefill ? "multiply_add" : "read"},
           {"roofline_per_ns", group.roofline_per_ns},
           {"lines", json_array(group.lines, line_json)}};
@@ -166,7 +168,7 @@ std::string goal_text(const Json& goal) {
   return fmt::format("{} {}",
                      goal.at("unit") == "ratio" ? fmt::format("<= {}", limit)
                                                 : fmt::format(">= {:.0f} %", 100 * limit),
-                     goal.at("met") == true ? "met" : "MISSED");
+                     verdict_text(goal));
 }
 
 // "212 KiB", "1.5 GiB": three digits that count.

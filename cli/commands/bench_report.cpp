@@ -18,6 +18,9 @@ namespace {
 constexpr double most_seconds = 60;
 constexpr std::int64_t most_memory_mib = std::int64_t{1} << 24;
 
+// A quiet machine's median round is at most some 5 % slower than its fastest.
+constexpr double most_quiet_spread = 1.15;
+
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
@@ -93,14 +96,33 @@ std::string bytes_text(std::int64_t bytes) {
   return fmt::format("{} KiB", bytes >> 10);
 }
 
+Json judged(Json goal, double spread) {
+  const bool met = goal.at("met").get<bool>();
+  goal["verdict"] = met ? "met" : spread > most_quiet_spread ? "busy" : "missed";
+  return goal;
+}
+
+std::string verdict_text(const Json& goal) {
+  const std::string& verdict = goal.at("verdict").get_ref<const std::string&>();
+  return verdict == "missed" ? "MISSED" : verdict;
+}
+
 void GoalCount::add(const Json& lines) {
   for (const Json& line : lines) {
     if (line.at("goal").is_null()) continue;
     ++goals;
-    met += line.at("goal").at("met").get<bool>() ? 1 : 0;
+    met += line.at("goal").at("verdict") == "met" ? 1 : 0;
+    busy += line.at("goal").at("verdict") == "busy" ? 1 : 0;
   }
 }
 
-std::string GoalCount::text() const { return fmt::format("\n{} of {} goals met\n", met, goals); }
+std::string GoalCount::text() const {
+  std::string text = fmt::format("\n{} of {} goals met\n", met, goals);
+  if (busy == 0) return text;
+  return text + fmt::format(
+                    "{} not met on a busy machine (the median round took over {} times the "
+                    "fastest), which\nsays nothing: end other work, and run it again\n",
+                    busy, most_quiet_spread);
+}
 
 }  // namespace rotary::cli

@@ -36,10 +36,18 @@ void declare_bench_options(OptionParser& parser, BenchOptions& options);
 // "48 KiB", "unknown" where there are none.
 [[nodiscard]] std::string bytes_text(std::int64_t bytes);
 
+// A goal with the member that says what the rounds tell: "met", "missed", or "busy" for one that
+// was missed while rounds differed so much that other work must have shared the machine.
+[[nodiscard]] Json judged(Json goal, double spread);
+
+// "met", "MISSED", "busy".
+[[nodiscard]] std::string verdict_text(const Json& goal);
+
 // "3 of 4 goals met": in an array of lines, those that have a goal.
 struct GoalCount {
   int goals = 0;
   int met = 0;
+  int busy = 0;
 
   void add(const Json& lines);
   [[nodiscard]] std::string text() const;

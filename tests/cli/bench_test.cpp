@@ -17,6 +17,7 @@
 #include "bench/operations/operations.hpp"
 #include "bench/roofline.hpp"
 #include "bench/verification.hpp"
+#include "cli/commands/bench_report.hpp"
 #include "rotary/threads.hpp"
 
 namespace rotary::bench {
@@ -152,6 +153,7 @@ TEST(BenchInterleave, TakesTurnsAndStopsAtAnError) {
   EXPECT_EQ(timing->rounds, 7);
   EXPECT_NE(order.find("aabbaabb"), std::string::npos) << order;
   for (const double ns : timing->ns_per_call) EXPECT_GT(ns, 0);
+  EXPECT_GE(timing->spread, 1);
 
   order.clear();
   double done = 0;
@@ -168,6 +170,25 @@ TEST(BenchInterleave, TakesTurnsAndStopsAtAnError) {
     return Error{ErrorCode::unsupported, "no"};
   }};
   EXPECT_FALSE(interleave(failing, {}));
+}
+
+using cli::GoalCount;
+using cli::Json;
+using cli::judged;
+using cli::verdict_text;
+
+TEST(BenchReport, SaysWhereTheMachineWasTooBusy) {
+  const auto verdict = [](bool met, double spread) {
+    return verdict_text(judged({{"met", met}}, spread));
+  };
+  EXPECT_EQ(verdict(true, 1), "met");
+  EXPECT_EQ(verdict(true, 3), "met");
+  EXPECT_EQ(verdict(false, 1.05), "MISSED");
+  EXPECT_EQ(verdict(false, 1.5), "busy");
+  GoalCount count;
+  const Json goal = judged({{"met", false}}, 1.5);
+  count.add({{{"goal", goal}}, {{"goal", nullptr}}});
+  EXPECT_TRUE(count.text().starts_with("\n0 of 1 goals met\n1 not met on a busy machine"));
 }
 
 // A scale by 1 changes no number, but makes a signalling NaN a quiet one.

@@ -65,8 +65,8 @@ class BenchAttentionTest(ToolTest):
     def test_the_table(self):
         text = self.run_ok(*SMALL, "--tokens", "512", "--encodings", "rope,fire")
         self.assertIn("prefill of 512 tokens; multiply-adds in registers: ", text)
-        self.assertRegex(text, r"\n  rope +\d+\.\d{3}  <= 1\.03 (met|MISSED) ")
-        self.assertRegex(text, r"\n[01] of 1 goals met\n$")
+        self.assertRegex(text, r"\n  rope +\d+\.\d{3}  <= 1\.03 (met|MISSED|busy) ")
+        self.assertRegex(text, r"\n[01] of 1 goals met\n")
         for line in text.splitlines():
             self.assertLessEqual(len(line), 132, line)
 
@@ -88,7 +88,7 @@ class BenchAttentionTest(ToolTest):
             (["--dtype", "f64"], "--dtype must be one of f32, bf16, f16, got 'f64'"),
             (["--seconds", "61"], "--seconds must be in (0, 60], got 61"),
             (["--tokens", "4096", "--memory", "1"], "must fit in 1 MiB (--memory, or half of what"),
-            (["more"], "not expected: more"),
+            (["more"], "no further argument 'more'"),
         ]:
             with self.subTest(arguments=arguments):
                 self.assert_fails(2, [part], "bench", "attention", *arguments)
