@@ -107,6 +107,15 @@ std::string meaning_of_parameter(std::string_view name) {
 
 }  // namespace
 
+std::vector<std::string_view> known_keys() {
+  std::vector<std::string_view> names;
+  for (const auto& [keys, meaning] : meanings) {
+    for (const auto word : std::views::split(keys, ' '))
+      names.emplace_back(&*word.begin(), std::ranges::size(word));
+  }
+  return names;
+}
+
 std::string meaning_of(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('.') + 1);  // npos + 1 is 0
   for (const auto& [keys, meaning] : meanings) {
