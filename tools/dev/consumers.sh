@@ -84,7 +84,7 @@ consumers_use_tool() {
   cmake --install "$build" --prefix "$installed"
   tests/consumers/consume.sh tool "$consumers_folder/tool_used" "$installed"
   local test
-  for test in search_paths notices small_tool; do
+  for test in manual search_paths notices small_tool; do
     ROTARY_BUILD="$build" ROTARY_PREFIX="$installed" \
       /usr/bin/python3 -B "tests/install/${test}_test.py"
   done
