@@ -23,7 +23,7 @@ constexpr std::int64_t head_dim = 128;
 Tensor tensor_of(DType dtype, std::int64_t heads, std::int64_t tokens,
                  Layout layout = Layout::tokens_first) {
   const Extents extents{.tokens = tokens, .heads = heads, .features = head_dim};
-  const Tensor tensor(dtype, extents, layout);
+  Tensor tensor(dtype, extents, layout);
   tensor.fill(1);
   return tensor;
 }

@@ -155,9 +155,6 @@ TEST(YarnRule, AttentionFactor) {
       growth);
 }
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 YarnScaling yarn() { return {.factor = 4, .original_context_tokens = 4096}; }
 
 TEST(YarnRule, Refusals) {
