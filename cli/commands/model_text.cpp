@@ -208,8 +208,8 @@ std::string origin_mark(const std::vector<ValueSource>& sources,
 std::string marks_legend(std::string_view text) {
   std::string legend;
   for (const auto& [origin, name, meaning] : marks) {
-    const auto is_in = [&](std::string_view before, std::string_view after) {
-      return text.find(fmt::format("{}{}{}", before, name, after)) != std::string_view::npos;
+    const auto is_in = [&text, mark = name](std::string_view before, std::string_view after) {
+      return text.find(fmt::format("{}{}{}", before, mark, after)) != std::string_view::npos;
     };
     const bool is_used = is_in("[", "]") || is_in("[", ",") || is_in(", ", "]");
     if (is_used) legend += fmt::format("  {:<16}  {}\n", fmt::format("[{}]", name), meaning);

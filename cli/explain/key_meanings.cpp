@@ -3,6 +3,7 @@
 // here are the other keys.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "cli/explain/explain_config.hpp"
@@ -110,8 +111,10 @@ std::string meaning_of_parameter(std::string_view name) {
 std::vector<std::string_view> known_keys() {
   std::vector<std::string_view> names;
   for (const auto& [keys, meaning] : meanings) {
-    for (const auto word : std::views::split(keys, ' '))
-      names.emplace_back(&*word.begin(), std::ranges::size(word));
+    for (std::string_view rest = keys; !rest.empty();) {
+      names.push_back(rest.substr(0, rest.find(' ')));
+      rest.remove_prefix(std::min(names.back().size() + 1, rest.size()));
+    }
   }
   return names;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "model/json/reader.hpp"
+#include "rotary/model_spec.hpp"
 
 namespace rotary {
 
