@@ -195,8 +195,10 @@ Step relative(const Plane& plane) {
 // The query and the key without the features that do not turn: these add the same to every score.
 struct Heads {
   const Numbers& numbers;
-  Vector q, k;
-  FormInput at_m, at_n;
+  Vector q = numbers.window_of(numbers.query);
+  Vector k = numbers.window_of(numbers.key);
+  FormInput at_m = {numbers.frequencies, numbers.query_position};
+  FormInput at_n = {numbers.frequencies, numbers.key_position};
 
   [[nodiscard]] double bound() const {
     return rounding_bound(q.size()) * numbers.attention_factor() * norm(q);
@@ -205,15 +207,6 @@ struct Heads {
     return bound() * numbers.attention_factor() * norm(k);
   }
 };
-
-Heads heads_of(const Numbers& numbers) {
-  const HeadWindow& window = numbers.frequencies.window;
-  return {.numbers = numbers,
-          .q = window_of(numbers.query, window),
-          .k = window_of(numbers.key, window),
-          .at_m = form_input(numbers.frequencies, numbers.query_position),
-          .at_n = form_input(numbers.frequencies, numbers.key_position)};
-}
 
 Step blocks(const Heads& heads) {
   const Numbers& numbers = heads.numbers;
@@ -226,8 +219,8 @@ Step blocks(const Heads& heads) {
         q[pair.first_result] * k[pair.first_result] + q[pair.second_result] * k[pair.second_result];
   }
   // At position 0 a query is only put in the order in which keys are written.
-  const double relative = dot(by_matrix(form_input(numbers.frequencies, 0), heads.q),
-                              by_matrix(form_input(numbers.frequencies, distance), heads.k));
+  const double relative = dot(by_matrix({numbers.frequencies, 0}, heads.q),
+                              by_matrix({numbers.frequencies, distance}, heads.k));
   const double score = dot(q, k);
   return {"d features are d/2 planes, each with a frequency of its own",
           "R_m has one 2 x 2 rotation for each pair; R_m^T R_n = R_(n - m)",
@@ -293,7 +286,7 @@ Step frequencies(const Heads& heads) {
 
 std::vector<Step> derivation_of(const Numbers& numbers) {
   const Plane plane = plane_of(numbers);
-  const Heads heads = heads_of(numbers);
+  const Heads heads{numbers};
   std::vector<Step> steps = {inner_product(plane),
                              lengths_and_angles(plane),
                              lengths(plane),
@@ -322,7 +315,7 @@ std::string values_text(const Values& values) {
 
 std::string text_of(const Numbers& numbers, const std::vector<Step>& steps) {
   std::string text =
-      query_text(numbers) + key_text(numbers) + spec_text(numbers) +
+      pair_text(numbers) +
       "\nAsked for: functions f(q, m) and f(k, n) whose inner product depends on q, k and\n"
       "m - n alone, with f(x, 0) = x.\n";
   for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -91,8 +91,7 @@ Json forms_document(const Numbers& numbers, const FormInput& input, const Vector
     add_check(form, check);
   }
   const Vector library =
-      window_of(rotated_by_library(numbers.query, numbers.frequencies, numbers.query_position),
-                numbers.frequencies.window);
+      numbers.window_of(numbers.rotated_by_library(numbers.query, numbers.query_position));
   const double deviation = largest_difference(library, right);
   const std::optional<double> most = library_bound(numbers, input, right);
   if (most) require({.deviation = deviation, .bound = *most}, "rotate()");
@@ -182,8 +181,8 @@ std::string forms_text(const Numbers& numbers, const FormInput& input, const Vec
 }  // namespace
 
 std::string explain_forms(const Numbers& numbers, OutputForm form) {
-  const FormInput input = form_input(numbers.frequencies, numbers.query_position);
-  const Vector x = window_of(numbers.query, numbers.frequencies.window);
+  const FormInput input(numbers.frequencies, numbers.query_position);
+  const Vector x = numbers.window_of(numbers.query);
   const Json json = forms_document(numbers, input, x);
   return form == OutputForm::json ? printed(json) : forms_text(numbers, input, x, json);
 }

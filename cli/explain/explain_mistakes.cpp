@@ -7,16 +7,137 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "cli/explain/mistakes.hpp"
 #include "cli/explain/topics.hpp"
+#include "cli/hidden_size.hpp"
+#include "rotary/rotations.hpp"
 
 namespace rotary::cli::explain {
 namespace {
+
+// The head that a mistake makes; Role says whether it is the query's or the key's.
+using Map = std::function<Vector(const Vector& head, std::int64_t position, Role role)>;
+
+struct Mistake {
+  std::string_view name;
+  std::string what;  // at most 46 columns
+  Map map;
+};
+
+Map turning_by(const Frequencies& frequencies) {
+  return [frequencies](const Vector& head, std::int64_t position, Role) {
+    return turned(head, frequencies, position);
+  };
+}
+
+Map other_base_for_keys(const Numbers& numbers) {
+  Vector slower = numbers.frequencies.inv_freq;
+  const auto pairs = static_cast<double>(slower.size());
+  for (std::size_t i = 0; i < slower.size(); ++i) {
+    slower[i] *= std::pow(2.0, -static_cast<double>(i) / pairs);
+  }
+  const Frequencies other = value_or_fail(
+      make_frequencies(numbers.frequencies.window, std::move(slower), numbers.attention_factor()));
+  return [&numbers, other](const Vector& head, std::int64_t position, Role role) {
+    return turned(head, role == Role::query ? numbers.frequencies : other, position);
+  };
+}
+
+Map other_pairing(const Numbers& numbers) {
+  return [&numbers](const Vector& head, std::int64_t position, Role) {
+    const FormInput input(numbers.frequencies, position);
+    const Elements elements =
+        input.pairing == Pairing::half ? Elements::every_two : Elements::rotate_half;
+    Vector result = head;
+    std::ranges::copy(by_elements(input, numbers.window_of(head), elements),
+                      result.begin() + numbers.frequencies.window.first_feature);
+    return result;
+  };
+}
+
+// The last two of (-x1, x0, -x3, x2, ...) printed as (-x[d-2], x[d-1]).
+Map misprinted_last_pair(const Numbers& numbers) {
+  return [&numbers](const Vector& head, std::int64_t position, Role) {
+    Vector result = numbers.turned(head, position);
+    const Pair last = numbers.pairs_at(position).back();
+    const double factor = numbers.attention_factor();
+    result[last.first_result] = head[last.first_feature] * factor * (last.cos - last.sin);
+    result[last.second_result] = head[last.second_feature] * factor * (last.cos + last.sin);
+    return result;
+  };
+}
+
+// 8 bits of significand, to nearest even.
+std::int64_t rounded_to_bf16(std::int64_t position) {
+  if (position == 0) return 0;
+  const auto value = static_cast<double>(position);
+  const double step = std::ldexp(1.0, std::ilogb(value) - 7);
+  return static_cast<std::int64_t>(std::nearbyint(value / step) * step);
+}
+
+std::vector<Mistake> mistaken_frequencies(const Numbers& numbers) {
+  if (!std::holds_alternative<NoScaling>(numbers.spec.scaling)) {
+    RotarySpec unscaled = numbers.spec;
+    unscaled.scaling = NoScaling{};
+    return {{"scaling_ignored", "the config's scaling rule left out",
+             turning_by(value_or_fail(make_frequencies(unscaled)))}};
+  }
+  if (numbers.spec.sense != Sense::positive) return {};
+  const auto exponents = [&](double first, double step) {
+    return turning_by(with_exponents(numbers, [=](double i) { return first + step * i; }));
+  };
+  const auto d = static_cast<double>(numbers.rotary_dim());
+  std::vector<Mistake> mistakes = {
+      {"exponent_i_over_d", "exponent i/d for 2i/d", exponents(0, 1 / d)},
+      {"pairs_from_1", "exponent 2i/d with i from 1", exponents(2 / d, 2 / d)}};
+  // With one head that turns whole it is no mistake.
+  const std::int64_t width = numbers.hidden_size.value_or(usual_hidden_size);
+  if (width != numbers.frequencies.window.rotary_dim) {
+    mistakes.push_back(
+        {"model_width_for_d",
+         fmt::format("exponent 2i/D, D = {}{}", width,
+                     numbers.hidden_size ? ", the model's width" : "; the width is unknown"),
+         exponents(0, 2 / static_cast<double>(width))});
+  }
+  return mistakes;
+}
+
+// Some belong to one pairing, or to frequencies that a scaling rule makes, or that none makes. They
+// refer to the numbers, which must outlive them.
+std::vector<Mistake> usual_mistakes(const Numbers& numbers) {
+  std::vector<Mistake> mistakes = mistaken_frequencies(numbers);
+  const auto add = [&](std::string_view name, std::string_view what, auto position_of) {
+    mistakes.push_back(
+        {name, std::string(what),
+         [&numbers, position_of](const Vector& head, std::int64_t position, Role role) {
+           return numbers.turned(head, position_of(position, role));
+         }});
+  };
+  mistakes.push_back({"other_pairing", "the other pairing", other_pairing(numbers)});
+  add("other_sense", "rotate_half negates the first half: turned back",
+      [](std::int64_t position, Role) { return -position; });
+  add("positions_from_1", "positions counted from 1",
+      [](std::int64_t position, Role) { return position + 1; });
+  add("positions_in_bf16", "positions rounded to bf16",
+      [](std::int64_t position, Role) { return rounded_to_bf16(position); });
+  add("head_index", "cos and sin broadcast over heads (head 1)",
+      [](std::int64_t, Role) { return std::int64_t{1}; });
+  add("query_alone", "the query turned, the key not",
+      [](std::int64_t position, Role role) { return role == Role::query ? position : 0; });
+  mistakes.push_back(
+      {"other_base_for_keys", "keys cached under another base", other_base_for_keys(numbers)});
+  if (numbers.frequencies.window.pairing.get() == Pairing::interleaved) {
+    mistakes.push_back({"last_pair_misprinted", "the last two of rot(x) as (-x[d-2], x[d-1])",
+                        misprinted_last_pair(numbers)});
+  }
+  return mistakes;
+}
 
 constexpr std::array<std::int64_t, 3> moves = {0, 300, 5000};
 
@@ -84,10 +205,9 @@ std::string finding_text(const Json& finding) {
 }
 
 std::string mistakes_text(const Numbers& numbers, const Json& json) {
-  std::string text = query_text(numbers) + key_text(numbers) + spec_text(numbers) + "\n" +
-                     line_of({"", "q' is off", "norm", "same distance", "distance"}) +
-                     line_of({"mistake", "by up to", "kept", "same score", "seen"}) +
-                     finding_text(json["right"]);
+  std::string text =
+      pair_text(numbers) + "\n" + line_of({"", "q' is off", "norm", "same distance", "distance"}) +
+      line_of({"mistake", "by up to", "kept", "same score", "seen"}) + finding_text(json["right"]);
   for (const Json& finding : json["mistakes"]) text += finding_text(finding);
   const auto unseen = std::ranges::count_if(json["mistakes"], [](const Json& finding) {
     return std::ranges::all_of(checks,

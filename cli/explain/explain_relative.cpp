@@ -27,9 +27,8 @@ Json score_at(const Numbers& numbers, std::int64_t query_position, std::int64_t 
           {"key_position", key_position},
           {"score", dot(numbers.turned(numbers.query, query_position),
                         numbers.turned(numbers.key, key_position))},
-          {"library_score_f32",
-           dot(rotated_by_library(numbers.query, numbers.frequencies, query_position),
-               rotated_by_library(numbers.key, numbers.frequencies, key_position))}};
+          {"library_score_f32", dot(numbers.rotated_by_library(numbers.query, query_position),
+                                    numbers.rotated_by_library(numbers.key, key_position))}};
 }
 
 Json relative_document(const Numbers& numbers) {
@@ -70,8 +69,8 @@ std::string scores_text(const Json& scores) {
 }
 
 std::string relative_text(const Numbers& numbers, const Json& json) {
-  std::string text = query_text(numbers) + key_text(numbers) + spec_text(numbers);
-  text += "\nSame distance, same score\n" + scores_text(json["same_distance"]);
+  std::string text =
+      pair_text(numbers) + "\nSame distance, same score\n" + scores_text(json["same_distance"]);
   text += fmt::format("  differ by {:.1e}, of at most {:.1e}\n", json["deviation"].get<double>(),
                       json["bound"].get<double>());
   text += fmt::format("\nThe norm {}\n", numbers.attention_factor() == 1

@@ -24,19 +24,8 @@
 namespace rotary::cli::explain {
 namespace {
 
-Vector with_exponent_i_over_d(const Numbers& numbers) {
-  const HeadWindow& window = numbers.frequencies.window;
-  Vector inv_freq;
-  for (std::int64_t i = 0; i < window.pairs(); ++i) {
-    inv_freq.push_back(std::pow(numbers.spec.base.get(),
-                                -static_cast<double>(i) / static_cast<double>(window.rotary_dim)));
-  }
-  const Frequencies wrong = value_or_fail(make_frequencies(window, std::move(inv_freq), 1));
-  return turned(numbers.query, pairs_at(wrong, numbers.query_position), 1);
-}
-
 Json rotation_document(const Numbers& numbers, const std::vector<Pair>& pairs) {
-  const Vector result = turned(numbers.query, pairs, numbers.attention_factor());
+  const Vector result = numbers.turned(numbers.query, numbers.query_position);
   Json json = document_of_query("rotation", numbers);
   json["pairs"] = json_array(pairs, [](const Pair& pair) {
     return Json{{"features", {pair.first_feature, pair.second_feature}},
@@ -47,12 +36,13 @@ Json rotation_document(const Numbers& numbers, const std::vector<Pair>& pairs) {
                 {"sin", pair.sin}};
   });
   json["result"] = result;
-  json["library_result_f32"] =
-      rotated_by_library(numbers.query, numbers.frequencies, numbers.query_position);
+  json["library_result_f32"] = numbers.rotated_by_library(numbers.query, numbers.query_position);
   json["norm_before"] = norm(numbers.query);
   json["norm_after"] = norm(result);
   if (std::holds_alternative<NoScaling>(numbers.spec.scaling)) {
-    json["result_of_exponent_i_over_d"] = with_exponent_i_over_d(numbers);
+    const auto d = static_cast<double>(numbers.rotary_dim());
+    const Frequencies wrong = with_exponents(numbers, [d](double i) { return i / d; });
+    json["result_of_exponent_i_over_d"] = turned(numbers.query, wrong, numbers.query_position);
   }
   return json;
 }
@@ -159,7 +149,7 @@ Json table_of(const Vector& values) {
                                     .base = example_base,
                                     .pairing = pairing}));
     rows.push_back(row_of(to_string(pairing), what, frequencies,
-                          turned(values, pairs_at(frequencies, example_position), 1)));
+                          turned(values, frequencies, example_position)));
   }
   return {{"values", values}, {"rows", rows}};
 }
@@ -173,9 +163,8 @@ Json table_of_four() {
       value_or_fail(make_frequencies(window, {1, std::pow(example_base, -1.0 / 4)}, 1));
   Json table = table_of(values);
   Json& rows = table["rows"];
-  rows.insert(rows.begin(),
-              row_of("exponent_i_over_d", "the same frequencies, 1 and 0.1, exactly", frequencies,
-                     turned(values, pairs_at(frequencies, example_position), 1)));
+  rows.insert(rows.begin(), row_of("exponent_i_over_d", "the same frequencies, 1 and 0.1, exactly",
+                                   frequencies, turned(values, frequencies, example_position)));
   rows.insert(rows.begin(),
               row_of("as_printed", "as it is printed", frequencies, {-0.355, 1.06, 0.84, 2.37}));
   return table;

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "cli/commands/model_text.hpp"
-#include "cli/explain/turning.hpp"
 #include "cli/printable.hpp"
 #include "cli/utf8.hpp"
 #include "rotary/frequencies.hpp"

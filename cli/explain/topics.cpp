@@ -1,21 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/explain/turning.hpp"
+#include "cli/explain/topics.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include <fmt/format.h>
+
 #include <complex>
 #include <numbers>
-#include <utility>
 
-#include "cli/failure.hpp"
+#include "cli/printable.hpp"
 #include "rotary/rotations.hpp"
 
 namespace rotary::cli::explain {
+namespace {
 
-std::vector<Pair> pairs_at(const Frequencies& frequencies, std::int64_t position) {
+constexpr std::size_t most_shown = 8;
+
+template <class Text>
+std::string listed(const Vector& values, Text text) {
+  std::string list;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values.size() > most_shown && i == 4) {
+      list += ", ...";
+      i = values.size() - 2;
+    }
+    list += (i == 0 ? "" : ", ") + text(values[i]);
+  }
+  return "[" + list + "]";
+}
+
+std::string vector_at(std::string_view name, const Vector& values, std::int64_t position) {
+  return fmt::format("{} = {} at position {}\n", name, exact_vector_text(values), position);
+}
+
+// (P x)[j] = x[order[j]], and back.
+Vector permuted(const Vector& x, std::span<const std::size_t> order) {
+  Vector result;
+  for (const std::size_t from : order) result.push_back(x[from]);
+  return result;
+}
+Vector permuted_back(const Vector& x, std::span<const std::size_t> order) {
+  Vector result(x.size());
+  for (std::size_t i = 0; i < order.size(); ++i) result[order[i]] = x[i];
+  return result;
+}
+
+}  // namespace
+
+std::vector<Pair> pairs_at(const Frequencies& frequencies, std::int64_t position,
+                           std::int64_t first_feature) {
   const HeadWindow& window = frequencies.window;
   const auto pair_count = static_cast<std::size_t>(window.pairs());
-  const auto begin = static_cast<std::size_t>(window.first_feature);
+  const auto begin = static_cast<std::size_t>(first_feature);
   const bool from_halves = window.pairing.get() == Pairing::half;
   const bool to_halves = window.pairing.get() != Pairing::interleaved;
   std::vector<Pair> pairs;
@@ -37,36 +71,29 @@ std::vector<Pair> pairs_at(const Frequencies& frequencies, std::int64_t position
   return pairs;
 }
 
-Vector turned(const Vector& x, std::span<const Pair> pairs, double attention_factor) {
+Vector turned(const Vector& x, const Frequencies& frequencies, std::int64_t position) {
   Vector result = x;
-  for (const Pair& pair : pairs) {
-    const double first = x[pair.first_feature] * attention_factor;
-    const double second = x[pair.second_feature] * attention_factor;
+  for (const Pair& pair : pairs_at(frequencies, position, frequencies.window.first_feature)) {
+    const double first = x[pair.first_feature] * frequencies.attention_factor;
+    const double second = x[pair.second_feature] * frequencies.attention_factor;
     result[pair.first_result] = first * pair.cos - second * pair.sin;
     result[pair.second_result] = first * pair.sin + second * pair.cos;
   }
   return result;
 }
 
-Vector rotated_by_library(const Vector& x, const Frequencies& frequencies, std::int64_t position) {
+Vector Numbers::rotated_by_library(const Vector& x, std::int64_t position) const {
   RotationsOptions options;
   if (frequencies.numerics == Numerics::transformers) options.tensors = DType::f32;
   const Rotations rotations = value_or_fail(
       make_rotations(frequencies, ConsecutivePositions{.first = position, .tokens = 1}, options));
-  std::vector<float> head;
-  for (const double value : x) head.push_back(static_cast<float>(value));
-  head = rotated(std::move(head), rotations);
+  const std::vector<float> head = rotated(std::vector<float>(x.begin(), x.end()), rotations);
   return {head.begin(), head.end()};
 }
 
-Vector window_of(const Vector& head, const HeadWindow& window) {
-  const auto begin = head.begin() + window.first_feature;
-  return {begin, begin + window.rotary_dim};
-}
-
-Vector with_window(Vector head, const Vector& inner, const HeadWindow& window) {
-  std::ranges::copy(inner, head.begin() + window.first_feature);
-  return head;
+Vector Numbers::window_of(const Vector& head) const {
+  const auto begin = head.begin() + frequencies.window.first_feature;
+  return {begin, begin + frequencies.window.rotary_dim};
 }
 
 std::vector<std::size_t> order_of_half(std::size_t features) {
@@ -74,36 +101,6 @@ std::vector<std::size_t> order_of_half(std::size_t features) {
   for (std::size_t i = 0; i < features; i += 2) order.push_back(i);
   for (std::size_t i = 1; i < features; i += 2) order.push_back(i);
   return order;
-}
-
-Vector permuted(const Vector& x, std::span<const std::size_t> order) {
-  Vector result;
-  for (const std::size_t from : order) result.push_back(x[from]);
-  return result;
-}
-
-Vector permuted_back(const Vector& x, std::span<const std::size_t> order) {
-  Vector result(x.size());
-  for (std::size_t i = 0; i < order.size(); ++i) result[order[i]] = x[i];
-  return result;
-}
-
-double rounding_bound(std::size_t features) {
-  return 2 * (34 + static_cast<double>(features)) * 0x1p-53;
-}
-
-FormInput form_input(const Frequencies& frequencies, std::int64_t position) {
-  FormInput input{.pairs = pairs_at(frequencies, position),
-                  .attention_factor = frequencies.attention_factor,
-                  .pairing = frequencies.window.pairing.get()};
-  const auto begin = static_cast<std::size_t>(frequencies.window.first_feature);
-  for (Pair& pair : input.pairs) {
-    for (std::size_t* const feature :
-         {&pair.first_feature, &pair.second_feature, &pair.first_result, &pair.second_result}) {
-      *feature -= begin;
-    }
-  }
-  return input;
 }
 
 Vector matrix_row(const FormInput& input, std::size_t row) {
@@ -173,6 +170,80 @@ Vector by_elements_in_order(const FormInput& input, Vector x, Elements elements)
   if (is_every_two && input.pairing != Pairing::interleaved) return permuted(result, order);
   if (!is_every_two && input.pairing == Pairing::interleaved) return permuted_back(result, order);
   return result;
+}
+
+std::string number_text(double number) {
+  const double size = std::abs(number);
+  if (size == 0) return "0";
+  return size >= 1e6 || size < 1e-4 ? fmt::format("{:.6g}", number) : fmt::format("{:.6f}", number);
+}
+
+std::string vector_text(const Vector& values) {
+  return listed(values, [](double value) {
+    return std::abs(value) < 1e9 ? fmt::format("{:.6f}", value) : fmt::format("{:.6g}", value);
+  });
+}
+
+std::string exact_vector_text(const Vector& values) {
+  return listed(values, [](double value) { return fmt::format("{}", value); });
+}
+
+std::string query_text(const Numbers& numbers) {
+  return vector_at("q", numbers.query, numbers.query_position);
+}
+
+std::string spec_text(const Numbers& numbers) {
+  const HeadWindow& window = numbers.frequencies.window;
+  std::string text = fmt::format("d = {} features", window.rotary_dim);
+  if (window.rotary_dim != window.head_dim) {
+    text += fmt::format(" of {}, from feature {}", window.head_dim, window.first_feature);
+  }
+  text += fmt::format(", {} pairing, base {}", to_string(window.pairing), numbers.spec.base.get());
+  const std::string_view rule = rope_type(numbers.spec.scaling);
+  if (rule != "default") text += fmt::format(", rope_type {}", rule);
+  if (numbers.attention_factor() != 1) {
+    text += fmt::format(", attention factor A = {:.6g}", numbers.attention_factor());
+  }
+  if (!numbers.config.empty()) text += fmt::format("\nas {} has it", printable(numbers.config));
+  return text + "\n";
+}
+
+std::string pair_text(const Numbers& numbers) {
+  return query_text(numbers) + vector_at("k", numbers.key, numbers.key_position) +
+         spec_text(numbers);
+}
+
+Json document_of_query(std::string_view topic, const Numbers& numbers) {
+  const HeadWindow& window = numbers.frequencies.window;
+  return {{"schema_version", 1},
+          {"topic", topic},
+          {"values", numbers.query},
+          {"position", numbers.query_position},
+          {"base", numbers.spec.base.get()},
+          {"pairing", to_string(window.pairing)},
+          {"rotary_dim", window.rotary_dim},
+          {"first_feature", window.first_feature},
+          {"rope_type", rope_type(numbers.spec.scaling)},
+          {"attention_factor", numbers.attention_factor()}};
+}
+
+Json document_of_pair(std::string_view topic, const Numbers& numbers) {
+  Json json = document_of_query(topic, numbers);
+  json["key"] = numbers.key;
+  json["key_position"] = numbers.key_position;
+  return json;
+}
+
+void require(const Check& check, std::string_view what) {
+  if (check.holds()) return;
+  throw Failure(ExitCode::check_failed, fmt::format("{} must hold within {:.3g}, got {:.3g}", what,
+                                                    check.bound, check.deviation));
+}
+
+void add_check(Json& json, const Check& check) {
+  json["deviation"] = check.deviation;
+  json["bound"] = check.bound;
+  json["holds"] = check.holds();
 }
 
 }  // namespace rotary::cli::explain
