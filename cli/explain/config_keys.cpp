@@ -3,12 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <span>
 #include <utility>
 
 #include "cli/explain/explain_config.hpp"
 #include "cli/failure.hpp"
+#include "rotary/scaling.hpp"
 
 namespace rotary::cli::explain {
 namespace {
@@ -43,10 +45,7 @@ struct Trial {
   Outcome outcome;
   std::vector<std::string> warnings;
 
-  [[nodiscard]] bool is_same() const {
-    const auto* const changed = std::get_if<std::vector<FactChange>>(&outcome);
-    return changed != nullptr && changed->empty();
-  }
+  [[nodiscard]] bool is_same() const { return outcome && outcome->empty(); }
 };
 
 void check_most(std::size_t most, std::string_view what, std::size_t got,
@@ -86,16 +85,6 @@ class Experiment {
     });
   }
 
-  // The members with values of another type, that no reader expects.
-  [[nodiscard]] Trial with_another_type(const Path& object, Names names) const {
-    return changed(object, [&](Json& parent) {
-      for (const std::string& name : names) {
-        Json& value = parent[name];
-        value = value.is_object() ? Json(7) : Json::object({{"no such key", 7}});
-      }
-    });
-  }
-
   [[nodiscard]] Trial with(const Path& path, const Json& value) const {
     return changed(path, [&](Json& place) { place = value; });
   }
@@ -111,9 +100,15 @@ class Experiment {
     return lost;
   }
 
-  // Whether anything reads one of the members: with values of another type something else happens.
+  // Whether anything reads one of the members: with values of another type, that no reader expects,
+  // something else happens.
   [[nodiscard]] bool are_read(const Path& object, Names names) const {
-    const Trial trial = with_another_type(object, names);
+    const Trial trial = changed(object, [&](Json& parent) {
+      for (const std::string& name : names) {
+        Json& value = parent[name];
+        value = value.is_object() ? Json(7) : Json::object({{"no such key", 7}});
+      }
+    });
     return !trial.is_same() || trial.warnings != warnings_;
   }
 
@@ -124,9 +119,8 @@ class Experiment {
     Json config = config_;
     change(member_of(config, path));
     const Result<ModelSpec> model = resolve(config.dump(), options_);
-    if (!model) return {.outcome = model.error(), .warnings = {}};
-    return {.outcome = changes(facts_, facts_of(*model, options_.context_tokens)),
-            .warnings = model->warnings};
+    if (!model) return {model.error(), {}};
+    return {changes(facts_, facts_of(*model, options_.context_tokens)), model->warnings};
   }
 
   Json config_;
@@ -163,26 +157,20 @@ std::optional<Json> another_value(const Json& value) {
 }
 
 // Requires a key that is read.
-KeyUse use_of(const Trial& without, const std::vector<std::string>& lost_warnings) {
-  if (std::holds_alternative<Error>(without.outcome)) return KeyUse::required;
-  if (!without.is_same()) return KeyUse::used;
-  return lost_warnings.empty() ? KeyUse::no_effect : KeyUse::ignored;
-}
-
 ConfigKey key_at(const Experiment& experiment, const Path& path, const Json& value) {
-  Trial without =
+  const Trial without =
       experiment.without(Path(path.begin(), path.end() - 1), std::span(&path.back(), 1));
-  std::vector<std::string> warnings;
-  if (!std::holds_alternative<Error>(without.outcome)) {
-    warnings = experiment.lost_warnings(without);
-  }
-  const KeyUse use = use_of(without, warnings);
   ConfigKey key{.path = fmt::format("{}", fmt::join(path, ".")),
                 .value = value,
-                .use = use,
-                .warnings = std::move(warnings),
-                .without = std::move(without.outcome)};
-  if (use != KeyUse::required && use != KeyUse::no_effect) return key;
+                .use = KeyUse::required,
+                .without = without.outcome};
+  if (without.outcome) {
+    key.warnings = experiment.lost_warnings(without);
+    key.use = !without.is_same()     ? KeyUse::used
+              : key.warnings.empty() ? KeyUse::no_effect
+                                     : KeyUse::ignored;
+  }
+  if (key.use != KeyUse::required && key.use != KeyUse::no_effect) return key;
   if (const std::optional<Json> other = another_value(value)) {
     key.other = {.value = *other, .outcome = experiment.with(path, *other).outcome};
   }
@@ -212,17 +200,126 @@ void visit(const Experiment& experiment, Path& path, const Json& object,
   }
 }
 
+// The parameters of scaling rules have their meaning beside the rules (rotary/config_scaling.hpp);
+// these are the other keys.
+struct Meaning {
+  std::string_view keys;  // with a blank between them
+  std::string_view meaning;
+};
+
+constexpr auto meanings = std::to_array<Meaning>({
+    {"model_type", "the family: its code decides the pairing and what is not written here"},
+    {"architectures", "the model's class; positions follow model_type"},
+    // Sizes.
+    {"hidden_size d_model n_embd dim", "features of a token; head_dim is this / number of heads"},
+    {"num_attention_heads n_head n_heads num_heads",
+     "query heads; head_dim is the model's width / this"},
+    {"num_key_value_heads n_kv_heads",
+     "key and value heads; several queries share one, rotation does not"},
+    {"multi_query", "all queries share one key head; the rotation is the same"},
+    {"num_hidden_layers num_layers n_layer n_layers decoder_layers encoder_layers",
+     "how many layers there are"},
+    {"max_position_embeddings max_seq_len max_sequence_length n_ctx n_positions seq_length",
+     "the longest context it was trained or tuned for, in tokens"},
+    {"max_source_positions", "how many positions the encoder has a vector for"},
+    {"initial_context_length", "the context before stretching, which the rule measures by"},
+    // Heads.
+    {"head_dim", "features of a head; d of base^(-2i/d), unless only a part turns"},
+    {"attention_head_dim d_kv kv_channels", "features of a head"},
+    {"global_head_dim", "head_dim of the layers that see everything"},
+    {"rotary_dim", "features of a head that turn; the rest has no position"},
+    {"partial_rotary_factor rotary_pct", "which part of a head turns; the rest has no position"},
+    {"qk_rope_head_dim", "features of a query head that turn (latent attention)"},
+    {"qk_nope_head_dim", "features of a query head that do not turn (latent attention)"},
+    // How positions enter.
+    {"position_embedding_type", "how positions enter: rope, alibi, absolute, ..."},
+    {"pos_emb", "how positions enter"},
+    {"rotary use_rotary_pos_emb", "false: positions do not turn"},
+    {"alibi", "true: linear biases on scores in place of a rotation"},
+    {"attn_config", "what concerns attention"},
+    {"new_decoder_architecture", "Falcon: chooses what follows from other keys"},
+    // The rotation.
+    {"rope_theta rotary_emb_base", "the base: pair i turns by base^(-2i/d) radians a token"},
+    {"rope_local_base_freq", "the base of layers with local attention"},
+    {"compress_rope_theta", "the base of layers with compressed keys"},
+    {"rope_interleaved", "true: neighbours are a pair"},
+    {"rope_parameters", "what concerns the rotation"},
+    {"rope_scaling rope_type type", "how frequencies are stretched beyond the context trained on"},
+    {"use_scaled_rope", "Llama 3.1's stretching of frequencies"},
+    {"original_rope", "false would be another rotation, which is refused"},
+    {"alpha", "NTK: the base times alpha^(d/(d-2))"},
+    {"mscale_all_dim", "YaRN: what mscale is divided by; in DeepSeek also the softmax scale"},
+    {"truncate", "YaRN: whether the ends of its ramp are rounded to whole pairs"},
+    {"mrope_section", "how many pairs follow time, height and width; in text all are one number"},
+    {"mrope_interleaved", "in which order the axes of an image share the pairs"},
+    {"xdrope_section", "pairs for each of several axes; refused where it is given"},
+    {"position_embedding_xdrope", "true would be a rotation by several axes, which is refused"},
+    {"use_dynamic_ntk", "Qwen: beyond its context the base would change with the length"},
+    // Queries.
+    {"use_logn_attn", "Qwen: queries grow with log(position) beyond the trained context"},
+    {"llama_4_scaling_beta", "queries grow with the logarithm of their position, so strongly"},
+    // Layers.
+    {"layer_types", "what kind of attention each layer has; kinds may turn differently"},
+    {"no_rope_layers", "which layers turn (1) and which have no position (0)"},
+    {"attn_type_list", "which layers have softmax attention, and with it positions"},
+    {"full_attention_interval", "every so many layers one has full attention, and positions"},
+    {"sliding_window attention_chunk_size",
+     "how far back a layer of local attention looks, in tokens"},
+    {"sliding_window_pattern", "which layers look at a window alone"},
+    {"compress_ratios", "which layers attend to compressed keys, and by how much"},
+    {"cross_attention_layers", "which layers attend to an image, without positions"},
+});
+
+// The first rule that has a parameter of this name says it; with the rule's name where no other has
+// such a parameter.
+std::string meaning_of_parameter(std::string_view name) {
+  std::string meaning;
+  std::vector<std::string_view> rules;
+  for (const std::string_view rule : rope_types()) {
+    const std::optional<Scaling> scaling = scaling_named(rule);
+    for_each_parameter(*scaling, [&](const ParameterFacts& facts, const auto&) {
+      if (facts.name != name) return;
+      if (meaning.empty()) meaning = facts.meaning;
+      rules.push_back(rule);
+    });
+  }
+  return rules.size() == 1 ? fmt::format("{}: {}", rules.front(), meaning) : meaning;
+}
+
 }  // namespace
 
-std::vector<ConfigKey> keys_of_config(const ConfigText& config) {
-  check_most(most_bytes, "bytes", config.json.size());
-  Json json = Json::parse(config.json);
-  for (const ConfigOverride& change : config.options.overrides) set_key(json, change);
-  const Experiment experiment(std::move(json), config.options);
+std::vector<ConfigKey> keys_of_config(std::string_view json, const ResolveOptions& options) {
+  check_most(most_bytes, "bytes", json.size());
+  Json config = Json::parse(json);
+  for (const ConfigOverride& change : options.overrides) set_key(config, change);
+  const Experiment experiment(std::move(config), options);
   std::vector<ConfigKey> keys;
   Path path;
   visit(experiment, path, experiment.config(), keys);
   return keys;
+}
+
+std::vector<std::string_view> known_keys() {
+  std::vector<std::string_view> names;
+  for (const auto& [keys, meaning] : meanings) {
+    for (std::string_view rest = keys; !rest.empty();) {
+      names.push_back(rest.substr(0, rest.find(' ')));
+      rest.remove_prefix(std::min(names.back().size() + 1, rest.size()));
+    }
+  }
+  return names;
+}
+
+std::string meaning_of(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('.') + 1);  // npos + 1 is 0
+  const bool is_word = name.find(' ') == std::string_view::npos;
+  const std::string word = fmt::format(" {} ", name);
+  for (const auto& [keys, meaning] : meanings) {
+    if (is_word && fmt::format(" {} ", keys).find(word) != std::string::npos) {
+      return std::string(meaning);
+    }
+  }
+  return meaning_of_parameter(name);
 }
 
 }  // namespace rotary::cli::explain

@@ -41,8 +41,7 @@ std::optional<FamilyInfo> family_of(const ModelSpec& model) {
 }
 
 bool changes_fact(const Outcome& outcome, const Fact& fact) {
-  const auto* const changed = std::get_if<std::vector<FactChange>>(&outcome);
-  return changed != nullptr && std::ranges::any_of(*changed, [&](const FactChange& each) {
+  return outcome && std::ranges::any_of(*outcome, [&](const FactChange& each) {
            return each.name == fact.name && each.layer_type == fact.layer_type;
          });
 }
@@ -67,7 +66,7 @@ std::vector<Fact> assumed_among(const std::vector<Fact>& facts,
 Explanation explanation_of(const std::string& path_or_card, const ResolveOptions& options) {
   const std::string json = read_config(path_or_card);
   const ModelSpec model = value_or_fail(resolve(json, options), input_name(path_or_card));
-  const std::vector<ConfigKey> keys = keys_of_config({.json = json, .options = options});
+  const std::vector<ConfigKey> keys = keys_of_config(json, options);
   print_warnings("explain", model.warnings);
   const std::vector<Fact> facts = facts_of(model, options.context_tokens);
   return {path_or_card, model, facts, keys, assumed_among(facts, keys), family_of(model)};
@@ -144,8 +143,7 @@ std::string text_of(const Explanation& explanation) {
 }
 
 Json outcome_json(const Outcome& outcome) {
-  if (const auto* const error = std::get_if<Error>(&outcome)) return {{"error", error->message}};
-  return {{"changes", std::get<std::vector<FactChange>>(outcome)}};
+  return outcome ? Json{{"changes", *outcome}} : Json{{"error", outcome.error().message}};
 }
 
 Json key_json(const ConfigKey& key) {
@@ -196,13 +194,13 @@ std::vector<KeyEffect> effects_of(const ConfigKey& key) {
   std::vector<KeyEffect> effects;
   const auto add = [&](std::string change, const Outcome& outcome) {
     KeyEffect effect{.change = std::move(change), .results = {}, .is_sentence = true};
-    if (const auto* const error = std::get_if<Error>(&outcome)) {
-      effect.results = {"refused: " + error->message};
-    } else if (const auto& changed = std::get<std::vector<FactChange>>(outcome); changed.empty()) {
+    if (!outcome) {
+      effect.results = {"refused: " + outcome.error().message};
+    } else if (outcome->empty()) {
       effect.results = {"the same model"};
     } else {
       effect.is_sentence = false;
-      for (const FactChange& each : changed) effect.results.push_back(change_text(each));
+      for (const FactChange& each : *outcome) effect.results.push_back(change_text(each));
     }
     effects.push_back(std::move(effect));
   };

@@ -8,10 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "cli/explain/model_facts.hpp"
 #include "cli/json.hpp"
 #include "cli/output_form.hpp"
 #include "rotary/model_spec.hpp"
@@ -22,6 +20,36 @@ namespace rotary::cli::explain {
 // Explains the config of a file or a model card; prints the config's warnings.
 [[nodiscard]] std::string explain_config(const std::string& path_or_card,
                                          const ResolveOptions& options, OutputForm form);
+
+// A model is a list of facts with names, so that two models can be compared and the difference
+// told.
+struct Fact {
+  std::string name;        // as in `rotary inspect --json`: "base", "rotary_dim", ...
+  std::string layer_type;  // of one rotary embedding among several; else empty
+  Json value;              // a number, a word or a list of numbers
+};
+void to_json(Json& json, const Fact& fact);
+
+// For a context of so many tokens, else for the trained one, else for one token.
+[[nodiscard]] std::vector<Fact> facts_of(const ModelSpec& model,
+                                         std::optional<std::int64_t> context_tokens);
+
+// null: the fact is not one of that model. Of lists there is no from, and to says how many elements
+// are others, and by which factors.
+struct FactChange {
+  std::string name;
+  std::string layer_type;
+  Json from;
+  Json to;
+};
+void to_json(Json& json, const FactChange& change);
+
+[[nodiscard]] std::vector<FactChange> changes(const std::vector<Fact>& from,
+                                              const std::vector<Fact>& to);
+
+// "base 500000", and "base 500000 -> 10000".
+[[nodiscard]] std::string fact_text(const Fact& fact);
+[[nodiscard]] std::string change_text(const FactChange& change);
 
 enum class KeyUse : std::int32_t {
   required,   // nothing can be said without it
@@ -39,7 +67,7 @@ struct KeyUseWords {
 [[nodiscard]] const KeyUseWords& words_of(KeyUse use) noexcept;
 
 // What the model becomes.
-using Outcome = std::variant<std::vector<FactChange>, Error>;
+using Outcome = Result<std::vector<FactChange>>;
 
 struct OtherValue {
   Json value;
@@ -51,19 +79,15 @@ struct ConfigKey {
   Json value;
   KeyUse use;
   std::vector<std::string> warnings = {};  // that the config has because of the key
-  Outcome without = {};
+  Outcome without = std::vector<FactChange>{};
   std::optional<OtherValue> other = {};  // twice a number, the opposite of a truth
 };
 
-struct ConfigText {
-  std::string_view json;
-  ResolveOptions options;  // their overrides are applied first
-};
-
-// In the config's order. The config must be one that resolves. Usage failure for a config of more
-// than 500 keys, of more than 256 KiB or of more than 2048 pairs of features: it is resolved
-// several times for each key that is read.
-[[nodiscard]] std::vector<ConfigKey> keys_of_config(const ConfigText& config);
+// In the config's order; the options' overrides are applied to it first. The config must be one
+// that resolves. Usage failure for a config of more than 500 keys, of more than 256 KiB or of more
+// than 2048 pairs of features: it is resolved several times for each key that is read.
+[[nodiscard]] std::vector<ConfigKey> keys_of_config(std::string_view json,
+                                                    const ResolveOptions& options);
 
 // JSON text; of an object none of whose members is read, "{...}". More than `most` bytes are cut
 // off, and end with the given ellipsis.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/explain/model_facts.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "cli/commands/model_text.hpp"
+#include "cli/explain/explain_config.hpp"
 #include "cli/printable.hpp"
 #include "cli/utf8.hpp"
 #include "rotary/frequencies.hpp"
@@ -64,62 +63,47 @@ void add_layers(const ModelSpec& model, std::vector<Fact>& facts) {
   if (counts.size() > 1) facts.push_back({"order of layers", "", order});
 }
 
-// Adds facts of one rotary embedding.
-class RotaryFacts {
- public:
-  RotaryFacts(const ModelRotary& rotary, std::vector<Fact>& facts)
-      : rotary_(rotary), layer_type_(rotary.layer_type.value_or("")), facts_(facts) {}
-
-  void add_spec() {
-    const RotarySpec& spec = rotary_.spec;
-    add("head_dim", spec.head_dim);
-    add("rotary_dim", spec.rotary_dim.value_or(spec.head_dim - spec.first_feature));
-    add("first_feature", spec.first_feature);
-    add("nope_head_dim", rotary_.nope_head_dim);
-    if (!rotary_.sections.empty()) {
-      add("sections", fmt::format("{}", fmt::join(rotary_.sections, ", ")));
-    }
-    add("pairing", to_string(spec.pairing));
-    add("sense", to_string(spec.sense));
-    add("base", spec.base.get());
-    add("rope_type", rope_type(spec.scaling));
-    for (const auto& [parameter, value] : scaling_parameters(spec.scaling)) {
-      if (parameter.name == "attention_factor") continue;
-      add(parameter.name, std::visit([](const auto& held) { return Json(held); }, value));
-    }
-    add("softmax_factor", rotary_.softmax_factor);
-    if (rotary_.trained_context_tokens) {
-      add("trained_context_tokens", *rotary_.trained_context_tokens);
-    }
+void add_rotary(const ModelRotary& rotary, std::optional<std::int64_t> context_tokens,
+                std::vector<Fact>& facts) {
+  const auto add = [&](std::string_view name, Json value) {
+    facts.push_back({std::string(name), rotary.layer_type.value_or(""), std::move(value)});
+  };
+  const RotarySpec& spec = rotary.spec;
+  add("head_dim", spec.head_dim);
+  add("rotary_dim", spec.rotary_dim.value_or(spec.head_dim - spec.first_feature));
+  add("first_feature", spec.first_feature);
+  add("nope_head_dim", rotary.nope_head_dim);
+  if (!rotary.sections.empty()) {
+    add("sections", fmt::format("{}", fmt::join(rotary.sections, ", ")));
   }
-
-  void add_frequencies(std::optional<std::int64_t> context_tokens) {
-    const auto tokens = context_tokens ? context_tokens : rotary_.trained_context_tokens;
-    const Result<Frequencies> made = make_frequencies(rotary_.spec, tokens.value_or(1));
-    if (!made) return add("error", made.error().message);
-    add("attention_factor", made->attention_factor);
-    add("inv_freq", made->inv_freq);
-    std::vector<double> wavelengths;
-    for (const double each : made->inv_freq) wavelengths.push_back(wavelength_tokens(each));
-    add("fastest_wavelength_tokens", std::ranges::min(wavelengths));
-    add("slowest_wavelength_tokens", std::ranges::max(wavelengths));
-    if (!rotary_.trained_context_tokens) return;
-    const auto trained = static_cast<double>(*rotary_.trained_context_tokens);
-    add("pairs_turning_in_trained_context",
-        std::ranges::count_if(wavelengths, [&](double each) { return each <= trained; }));
+  add("pairing", to_string(spec.pairing));
+  add("sense", to_string(spec.sense));
+  add("base", spec.base.get());
+  add("rope_type", rope_type(spec.scaling));
+  for (const auto& [parameter, value] : scaling_parameters(spec.scaling)) {
+    if (parameter.name == "attention_factor") continue;
+    add(parameter.name, std::visit([](const auto& held) { return Json(held); }, value));
   }
+  add("softmax_factor", rotary.softmax_factor);
+  const std::optional<std::int64_t> trained = rotary.trained_context_tokens;
+  if (trained) add("trained_context_tokens", *trained);
 
- private:
-  void add(std::string_view name, Json value) {
-    facts_.push_back({std::string(name), layer_type_, std::move(value)});
-  }
+  const auto tokens = context_tokens ? context_tokens : trained;
+  const Result<Frequencies> made = make_frequencies(spec, tokens.value_or(1));
+  if (!made) return add("error", made.error().message);
+  add("attention_factor", made->attention_factor);
+  add("inv_freq", made->inv_freq);
+  std::vector<double> wavelengths;
+  for (const double each : made->inv_freq) wavelengths.push_back(wavelength_tokens(each));
+  add("fastest_wavelength_tokens", std::ranges::min(wavelengths));
+  add("slowest_wavelength_tokens", std::ranges::max(wavelengths));
+  if (!trained) return;
+  add("pairs_turning_in_trained_context", std::ranges::count_if(wavelengths, [&](double each) {
+        return each <= static_cast<double>(*trained);
+      }));
+}
 
-  const ModelRotary& rotary_;
-  std::string layer_type_;
-  std::vector<Fact>& facts_;
-};
-
-// Of the same name and layer type.
+// Finds the fact of the same name and layer type.
 const Fact* fact_named(const std::vector<Fact>& facts, const Fact& like) {
   const auto found = std::ranges::find_if(facts, [&](const Fact& each) {
     return each.name == like.name && each.layer_type == like.layer_type;
@@ -140,13 +124,6 @@ std::string list_change(const Json& from, const Json& to) {
   const std::string range =
       fmt::format("{} of {} times {:.6g}", factors.size(), from.size(), least);
   return least == most ? range : fmt::format("{} to {:.6g}", range, most);
-}
-
-FactChange change_of(const Fact& from, const Fact& to) {
-  if (from.value.is_array() && to.value.is_array()) {
-    return {from.name, from.layer_type, nullptr, list_change(from.value, to.value)};
-  }
-  return {from.name, from.layer_type, from.value, to.value};
 }
 
 std::string full_name(const std::string& name, const std::string& layer_type) {
@@ -184,11 +161,7 @@ std::vector<Fact> facts_of(const ModelSpec& model, std::optional<std::int64_t> c
   std::vector<Fact> facts = {{"model_type", "", model.model_type},
                              {"layers", "", model.layers.size()}};
   add_layers(model, facts);
-  for (const ModelRotary& rotary : model.rotary) {
-    RotaryFacts each(rotary, facts);
-    each.add_spec();
-    each.add_frequencies(context_tokens);
-  }
+  for (const ModelRotary& rotary : model.rotary) add_rotary(rotary, context_tokens, facts);
   return facts;
 }
 
@@ -196,11 +169,14 @@ std::vector<FactChange> changes(const std::vector<Fact>& from, const std::vector
   std::vector<FactChange> result;
   for (const Fact& each : from) {
     const Fact* const other = fact_named(to, each);
-    if (other == nullptr) {
-      result.push_back({each.name, each.layer_type, each.value, nullptr});
-    } else if (other->value != each.value) {
-      result.push_back(change_of(each, *other));
+    if (other != nullptr && other->value == each.value) continue;
+    FactChange change{each.name, each.layer_type, each.value,
+                      other == nullptr ? Json() : other->value};
+    if (change.from.is_array() && change.to.is_array()) {
+      change.to = list_change(change.from, change.to);
+      change.from = nullptr;
     }
+    result.push_back(change);
   }
   for (const Fact& each : to) {
     if (fact_named(from, each) == nullptr) {

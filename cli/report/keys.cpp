@@ -8,7 +8,7 @@ namespace rotary::cli::page {
 std::vector<KeyRow> key_rows(std::string_view json, const ResolveOptions& options) {
   std::vector<KeyRow> rows;
   try {
-    for (const auto& key : explain::keys_of_config({.json = json, .options = options})) {
+    for (const auto& key : explain::keys_of_config(json, options)) {
       if (key.use == explain::KeyUse::unread) continue;
       rows.push_back({.path = key.path,
                       .value = explain::value_text(key.value, 60, "…"),
