@@ -123,7 +123,6 @@ struct Finding {
 [[nodiscard]] std::vector<Claim> rotary_claims();
 [[nodiscard]] std::vector<Claim> similarity_claims();
 [[nodiscard]] std::vector<Claim> frequency_claims();
-[[nodiscard]] std::vector<Claim> curve_claims();
 [[nodiscard]] std::vector<Claim> model_claims();
 
 // By number, which is 1 more than the index.

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claims 1, 2 and 20, about learned and sinusoidal tables, and 3, 4 and 5, about relative biases.
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <span>
-#include <vector>
 
 #include "cli/claims/claims.hpp"
 #include "cli/claims/measure.hpp"

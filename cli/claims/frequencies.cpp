@@ -3,16 +3,9 @@
 // sequences.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <limits>
 #include <numbers>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "cli/claims/claims.hpp"
 #include "cli/claims/measure.hpp"

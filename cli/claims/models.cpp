@@ -2,15 +2,6 @@
 // Claims 18, 19 and 21: what models are made of, linear attention, and what training says.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "cli/claims/claims.hpp"
 #include "cli/claims/measure.hpp"
 #include "cli/model_cards.hpp"

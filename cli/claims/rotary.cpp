@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claims 6, 7 and 8: what a rotation leaves as it is.
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <numbers>
 #include <numeric>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "cli/claims/claims.hpp"
 #include "cli/claims/measure.hpp"
