@@ -132,7 +132,7 @@ constexpr T5Buckets t5_decoder{
 constexpr T5Buckets t5_encoder{
     .buckets = 32, .max_distance = 128, .direction = T5Direction::bidirectional};
 
-// Of a key so many tokens before the query.
+// The key stands so many tokens before the query.
 std::int64_t bucket(std::int64_t distance, const T5Buckets& buckets) {
   return value_or_fail(t5_bucket(-distance, buckets));
 }
@@ -219,14 +219,14 @@ constexpr Extents usual_heads(std::int64_t tokens) {
   return {.tokens = tokens, .heads = heads, .features = usual_head_dim};
 }
 
-// Of what fill_bias() would be given for all pairs in float32.
+// Measures the tensor that fill_bias() would be given for all pairs in float32.
 double tensor_bytes_per_score(std::int64_t tokens) {
   const ScoresStrides strides = strides_bhqk({.heads = heads, .queries = tokens, .keys = tokens});
   return static_cast<double>(strides.batch * size_in_bytes(DType::f32)) /
          static_cast<double>(heads * tokens * tokens);
 }
 
-// What the bias adds to the memory of attend(), for each score of a head.
+// Measures the memory that the bias adds to attend(), for each score of a head.
 double extra_bytes_per_score(const RelativeBias& bias, std::int64_t tokens) {
   constexpr float nothing = 0;  // attend_bytes reads no element
   const ConstHeadsView view = heads_view(&nothing, usual_heads(tokens));

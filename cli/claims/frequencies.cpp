@@ -160,7 +160,7 @@ double error_of_float_rows(std::int64_t first) {
   return largest;
 }
 
-// What it can be: the product's rounding and a frequency that is off by up to an ulp.
+// The error has two sources: the product's rounding and a frequency that is off by up to an ulp.
 Number float_rows(std::string_view name, std::int64_t first) {
   const auto position = static_cast<double>(first);
   return {.name = std::string(name),

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several checks measure with: random vectors from a seed, and the library's rotations in
+// Several checks measure with these: random vectors from a seed, and the library's rotations in
 // double, with pairing half throughout (scores do not depend on it).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <span>
 #include <vector>
 
 #include "cli/failure.hpp"
+#include "cli/plot/makers.hpp"
 #include "cli/vectors.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/positions.hpp"
@@ -48,7 +51,9 @@ class Random {
 inline constexpr double usual_base = 10000;
 inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and many others
 
-[[nodiscard]] RotarySpec rope(std::int64_t head_dim, double base = usual_base);
+[[nodiscard]] inline RotarySpec rope(std::int64_t head_dim, double base = usual_base) {
+  return {.head_dim = head_dim, .base = base, .pairing = Pairing::half};
+}
 
 [[nodiscard]] inline Frequencies frequencies_of(const RotarySpec& spec,
                                                 std::optional<std::int64_t> context_tokens = {}) {
@@ -62,27 +67,61 @@ inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and
 }
 
 // Rows of double.
-[[nodiscard]] Rotations rows_at(const Frequencies& frequencies, const Positions& positions);
-[[nodiscard]] Rotations rows_at(const Frequencies& frequencies, std::int64_t position);
+[[nodiscard]] inline Rotations rows_at(const Frequencies& frequencies, const Positions& positions) {
+  return value_or_fail(make_rotations(frequencies, positions, {.rows = RowDType::f64}));
+}
+[[nodiscard]] inline Rotations rows_at(const Frequencies& frequencies, std::int64_t position) {
+  return rows_at(frequencies, ConsecutivePositions{.first = position, .tokens = 1});
+}
 
-// Of pairs of vectors q and k, [pairs][head_dim], k standing so many positions before q.
-[[nodiscard]] std::vector<double> scores_at(std::int64_t distance, const Frequencies& frequencies,
-                                            const std::vector<double>& q,
-                                            const std::vector<double>& k);
+// Scores pairs of vectors q and k, [pairs][head_dim], k standing so many positions before q.
+[[nodiscard]] inline std::vector<double> scores_at(std::int64_t distance,
+                                                   const Frequencies& frequencies,
+                                                   const std::vector<double>& q,
+                                                   const std::vector<double>& k) {
+  const auto head_dim = static_cast<std::size_t>(frequencies.window.head_dim);
+  const std::vector<double> turned = rotated(q, rows_at(frequencies, distance));
+  std::vector<double> scores;
+  scores.reserve(q.size() / head_dim);
+  for (std::size_t first = 0; first < q.size(); first += head_dim) {
+    scores.push_back(
+        dot(std::span(turned).subspan(first, head_dim), std::span(k).subspan(first, head_dim)));
+  }
+  return scores;
+}
 
 // Values that give the weights of attention, [tokens][tokens].
-[[nodiscard]] std::vector<float> identity(std::int64_t tokens);
+[[nodiscard]] inline std::vector<float> identity(std::int64_t tokens) {
+  const auto size = static_cast<std::size_t>(tokens);
+  std::vector<float> v(size * size);
+  for (std::size_t i = 0; i < size; ++i) v[i * size + i] = 1;
+  return v;
+}
 
 // S(r) = mean of cos(r inv_freq) for r in [0, distances): the cosine of a vector and itself r
 // positions away where every pair of features has the same length. Of other vectors it is the mean
 // over directions that the pairs' angles take.
-[[nodiscard]] std::vector<double> similarity(const Frequencies& frequencies,
-                                             std::int64_t distances);
+[[nodiscard]] inline std::vector<double> similarity(const Frequencies& frequencies,
+                                                    std::int64_t distances) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(distances));
+  std::iota(all.begin(), all.end(), 0);
+  return plot::aligned_similarity(frequencies, all);
+}
 
 // How far the curve rises again above the least that it was before.
-[[nodiscard]] double largest_rise(std::span<const double> curve);
+[[nodiscard]] inline double largest_rise(std::span<const double> curve) {
+  double least = curve.front();
+  double rise = 0;
+  for (const double value : curve) {
+    least = std::min(least, value);
+    rise = std::max(rise, value - least);
+  }
+  return rise;
+}
 
 // The first place where the curve is below 0; its size where it is nowhere.
-[[nodiscard]] std::int64_t first_negative(std::span<const double> curve);
+[[nodiscard]] inline std::int64_t first_negative(std::span<const double> curve) {
+  return std::ranges::find_if(curve, [](double value) { return value < 0; }) - curve.begin();
+}
 
 }  // namespace rotary::cli::claims

@@ -35,7 +35,7 @@ LongRopeScaling longrope() {
           .factor = 4};
 }
 
-// Of 256 keys (seed 6): how many of their elements are others where the context is twice as long.
+// Counts which elements of 256 keys (seed 6) are others where the context is twice as long.
 Number changed_keys(std::string_view name, const Scaling& scaling, Range expected) {
   const std::vector<double> keys = Random(6).normals(256 * usual_head_dim);
   const auto cached = [&](std::int64_t context_tokens) {
@@ -144,7 +144,7 @@ std::array<double, 2> weights_at_one_distance() {
   q = rotated(std::move(q), rotations);
   k = rotated(std::move(k), rotations);
 
-  // What comes out of an identity of values is the matrix of weights.
+  // An identity of values comes out as the matrix of weights.
   const std::vector<float> values = identity(tokens);
   std::vector<float> weights(values.size());
   const auto view = [](auto& of) {

@@ -8,7 +8,6 @@
 
 #include "cli/claims/claims.hpp"
 #include "cli/claims/measure.hpp"
-#include "cli/plot/makers.hpp"
 #include "rotary/position_maps.hpp"
 
 namespace rotary::cli::claims {

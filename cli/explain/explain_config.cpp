@@ -6,11 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <optional>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
@@ -30,15 +26,7 @@ struct Explanation {
   std::vector<Fact> facts;
   std::vector<ConfigKey> keys;
   std::vector<Fact> assumed;  // that no key decides
-  std::optional<FamilyInfo> family;
 };
-
-std::optional<FamilyInfo> family_of(const ModelSpec& model) {
-  for (const FamilyInfo& family : value_or_fail(known_families())) {
-    if (family.model_type == model.model_type) return family;
-  }
-  return {};
-}
 
 bool changes_fact(const Outcome& outcome, const Fact& fact) {
   return outcome && std::ranges::any_of(*outcome, [&](const FactChange& each) {
@@ -46,7 +34,7 @@ bool changes_fact(const Outcome& outcome, const Fact& fact) {
          });
 }
 
-// What the family, or --pairing, says: no key was seen to change it.
+// Lists the facts that the family, or --pairing, decides: no key was seen to change them.
 std::vector<Fact> assumed_among(const std::vector<Fact>& facts,
                                 const std::vector<ConfigKey>& keys) {
   constexpr std::array<std::string_view, 5> names = {"pairing", "base", "head_dim", "rotary_dim",
@@ -61,15 +49,6 @@ std::vector<Fact> assumed_among(const std::vector<Fact>& facts,
     if (!is_decided) assumed.push_back(fact);
   }
   return assumed;
-}
-
-Explanation explanation_of(const std::string& path_or_card, const ResolveOptions& options) {
-  const std::string json = read_config(path_or_card);
-  const ModelSpec model = value_or_fail(resolve(json, options), input_name(path_or_card));
-  const std::vector<ConfigKey> keys = keys_of_config(json, options);
-  print_warnings("explain", model.warnings);
-  const std::vector<Fact> facts = facts_of(model, options.context_tokens);
-  return {path_or_card, model, facts, keys, assumed_among(facts, keys), family_of(model)};
 }
 
 std::string lines_of(std::string_view text, std::size_t indent) {
@@ -121,12 +100,15 @@ std::string keys_text(const Explanation& explanation, KeyUse use) {
 std::string assumed_text(const Explanation& explanation) {
   std::string text;
   for (const Fact& fact : explanation.assumed) text += lines_of(fact_text(fact), 2);
-  if (explanation.model.rotary.empty() || !explanation.family) return text;
-  const FamilyInfo& family = *explanation.family;
-  std::string source = fmt::format("of the family {}", family.model_type);
-  if (!family.source.empty()) source += fmt::format(", transformers/models/{}", family.source);
-  if (!family.note.empty()) source += fmt::format(": {}", family.note);
-  return text + lines_of(source, 2);
+  if (explanation.model.rotary.empty()) return text;
+  for (const FamilyInfo& family : value_or_fail(known_families())) {
+    if (family.model_type != explanation.model.model_type) continue;
+    std::string source = fmt::format("of the family {}", family.model_type);
+    if (!family.source.empty()) source += fmt::format(", transformers/models/{}", family.source);
+    if (!family.note.empty()) source += fmt::format(": {}", family.note);
+    return text + lines_of(source, 2);
+  }
+  return text;
 }
 
 std::string text_of(const Explanation& explanation) {
@@ -211,7 +193,12 @@ std::vector<KeyEffect> effects_of(const ConfigKey& key) {
 
 std::string explain_config(const std::string& path_or_card, const ResolveOptions& options,
                            OutputForm form) {
-  const Explanation explanation = explanation_of(path_or_card, options);
+  const std::string json = read_config(path_or_card);
+  const ModelSpec model = value_or_fail(resolve(json, options), input_name(path_or_card));
+  const std::vector<ConfigKey> keys = keys_of_config(json, options);
+  print_warnings("explain", model.warnings);
+  const std::vector<Fact> facts = facts_of(model, options.context_tokens);
+  const Explanation explanation{path_or_card, model, facts, keys, assumed_among(facts, keys)};
   return form == OutputForm::json ? printed(json_of(explanation)) : text_of(explanation);
 }
 

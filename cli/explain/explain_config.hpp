@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each key of a model's config does to positions, in numbers, found by experiment: the model
-// is resolved again without the key, and with another value. So what is said of a key is what
+// Each key of a model's config and its effect on positions, in numbers, found by experiment: the
+// model is resolved again without the key, and with another value. So what is said of a key is what
 // resolve() does with it, and a family that reads a key is not listed twice.
 #pragma once
 
@@ -66,7 +66,7 @@ struct KeyUseWords {
 };
 [[nodiscard]] const KeyUseWords& words_of(KeyUse use) noexcept;
 
-// What the model becomes.
+// The changes that the model goes through.
 using Outcome = Result<std::vector<FactChange>>;
 
 struct OtherValue {
@@ -94,7 +94,7 @@ struct ConfigKey {
 [[nodiscard]] std::string value_text(const Json& value, std::size_t most,
                                      std::string_view ellipsis);
 
-// What becomes of the model with another value or without the key.
+// The model with another value or without the key.
 struct KeyEffect {
   std::string change;  // "without it", "with 16.0"
   std::vector<std::string> results;
@@ -102,8 +102,8 @@ struct KeyEffect {
 };
 [[nodiscard]] std::vector<KeyEffect> effects_of(const ConfigKey& key);
 
-// What the last name of a path means, in a sentence: "rope_scaling.factor" is "factor". Empty for a
-// key that is not known.
+// Says in a sentence what the last name of a path means: "rope_scaling.factor" is "factor". Empty
+// for a key that is not known.
 [[nodiscard]] std::string meaning_of(std::string_view path);
 
 // The keys that have a meaning of their own, apart from parameters of scaling rules.

@@ -4,18 +4,12 @@
 // 2104.09864) and the functional equations behind it; steps 8 to 12 about all features that turn.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <complex>
 #include <numbers>
-#include <optional>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "cli/commands/model_text.hpp"
 #include "cli/explain/topics.hpp"
-#include "cli/failure.hpp"
 
 namespace rotary::cli::explain {
 namespace {
@@ -54,7 +48,7 @@ struct Plane {
   [[nodiscard]] Complex turned(Complex z, std::int64_t position) const {
     return z * std::polar(1.0, angle(position));
   }
-  // What every step may be off by, relative to lengths; angles are off by that many radians.
+  // Bounds how far a step may be off, relative to lengths; angles are off by that many radians.
   [[nodiscard]] double bound() const { return rounding_bound(2) * std::abs(q) * std::abs(k); }
 };
 
@@ -69,15 +63,9 @@ Plane plane_of(const Numbers& numbers) {
     const Complex q(numbers.query[pairs[i].first_feature], numbers.query[pairs[i].second_feature]);
     const Complex k(numbers.key[pairs[i].first_feature], numbers.key[pairs[i].second_feature]);
     if (q == 0.0 || k == 0.0) continue;
-    return {.numbers = numbers,
-            .pair = i,
-            .q = q,
-            .k = k,
-            .m = numbers.query_position,
-            .n = numbers.key_position};
+    return {numbers, i, q, k, numbers.query_position, numbers.key_position};
   }
-  throw Failure(ExitCode::usage,
-                "--values and --key must share a pair that is not 0 in either, got none");
+  fail_usage("--values and --key must share a pair that is not 0 in either, got none");
 }
 
 Step inner_product(const Plane& plane) {

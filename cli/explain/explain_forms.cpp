@@ -4,12 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "cli/explain/topics.hpp"
 #include "rotary/numeric_contract.hpp"
 

@@ -10,16 +10,10 @@
 // tell from a pair of neighbours, so 8 features follow.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <iterator>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "cli/explain/topics.hpp"
-#include "cli/failure.hpp"
 
 namespace rotary::cli::explain {
 namespace {

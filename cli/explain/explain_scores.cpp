@@ -5,16 +5,9 @@
 // rows must be compared with numbers that somebody else made.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdint>
 #include <functional>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "cli/explain/topics.hpp"
 #include "cli/hidden_size.hpp"
