@@ -20,14 +20,6 @@
 namespace rotary::cli::explain {
 namespace {
 
-struct Explanation {
-  std::string name;  // of the file or card
-  ModelSpec model;
-  std::vector<Fact> facts;
-  std::vector<ConfigKey> keys;
-  std::vector<Fact> assumed;  // that no key decides
-};
-
 bool changes_fact(const Outcome& outcome, const Fact& fact) {
   return outcome && std::ranges::any_of(*outcome, [&](const FactChange& each) {
            return each.name == fact.name && each.layer_type == fact.layer_type;
@@ -82,10 +74,10 @@ std::string section(std::string_view title, const std::string& text) {
   return text.empty() ? text : fmt::format("\n{}\n{}", title, text);
 }
 
-std::string keys_text(const Explanation& explanation, KeyUse use) {
+std::string keys_text(const std::vector<ConfigKey>& keys, KeyUse use) {
   std::string text;
   std::vector<std::string> unread;
-  for (const ConfigKey& key : explanation.keys) {
+  for (const ConfigKey& key : keys) {
     if (key.use != use) continue;
     if (use == KeyUse::unread) {
       unread.push_back(printable(key.path));
@@ -97,31 +89,18 @@ std::string keys_text(const Explanation& explanation, KeyUse use) {
   return section(words_of(use).title, text);
 }
 
-std::string assumed_text(const Explanation& explanation) {
+std::string assumed_text(const ModelSpec& model, const std::vector<Fact>& assumed) {
   std::string text;
-  for (const Fact& fact : explanation.assumed) text += lines_of(fact_text(fact), 2);
-  if (explanation.model.rotary.empty()) return text;
+  for (const Fact& fact : assumed) text += lines_of(fact_text(fact), 2);
+  if (model.rotary.empty()) return text;
   for (const FamilyInfo& family : value_or_fail(known_families())) {
-    if (family.model_type != explanation.model.model_type) continue;
+    if (family.model_type != model.model_type) continue;
     std::string source = fmt::format("of the family {}", family.model_type);
     if (!family.source.empty()) source += fmt::format(", transformers/models/{}", family.source);
     if (!family.note.empty()) source += fmt::format(": {}", family.note);
     return text + lines_of(source, 2);
   }
   return text;
-}
-
-std::string text_of(const Explanation& explanation) {
-  std::string text =
-      fmt::format("{}: what each key does to positions\n", printable(input_name(explanation.name)));
-  for (const KeyUse use :
-       {KeyUse::required, KeyUse::used, KeyUse::no_effect, KeyUse::ignored, KeyUse::unread}) {
-    text += keys_text(explanation, use);
-  }
-  text += section("Decided by no key", assumed_text(explanation));
-  return text +
-         "\nFound by experiment: the config was resolved again without each key, and with another\n"
-         "value. What it comes to as a whole: rotary inspect\n";
 }
 
 Json outcome_json(const Outcome& outcome) {
@@ -141,16 +120,6 @@ Json key_json(const ConfigKey& key) {
     json["with_other_value"] = outcome_json(key.other->outcome);
   }
   return json;
-}
-
-Json json_of(const Explanation& explanation) {
-  return {{"schema_version", 1},
-          {"topic", "config"},
-          {"model_type", text_or_null(explanation.model.model_type)},
-          {"facts", explanation.facts},
-          {"assumed", explanation.assumed},
-          {"keys", json_array(explanation.keys, key_json)},
-          {"warnings", explanation.model.warnings}};
 }
 
 }  // namespace
@@ -198,8 +167,25 @@ std::string explain_config(const std::string& path_or_card, const ResolveOptions
   const std::vector<ConfigKey> keys = keys_of_config(json, options);
   print_warnings("explain", model.warnings);
   const std::vector<Fact> facts = facts_of(model, options.context_tokens);
-  const Explanation explanation{path_or_card, model, facts, keys, assumed_among(facts, keys)};
-  return form == OutputForm::json ? printed(json_of(explanation)) : text_of(explanation);
+  const std::vector<Fact> assumed = assumed_among(facts, keys);
+  if (form == OutputForm::json) {
+    return printed({{"schema_version", 1},
+                    {"topic", "config"},
+                    {"model_type", text_or_null(model.model_type)},
+                    {"facts", facts},
+                    {"assumed", assumed},
+                    {"keys", json_array(keys, key_json)},
+                    {"warnings", model.warnings}});
+  }
+  std::string text =
+      fmt::format("{}: what each key does to positions\n", printable(input_name(path_or_card)));
+  for (const KeyUse use :
+       {KeyUse::required, KeyUse::used, KeyUse::no_effect, KeyUse::ignored, KeyUse::unread}) {
+    text += keys_text(keys, use);
+  }
+  return text + section("Decided by no key", assumed_text(model, assumed)) +
+         "\nFound by experiment: the config was resolved again without each key, and with another\n"
+         "value. What it comes to as a whole: rotary inspect\n";
 }
 
 }  // namespace rotary::cli::explain

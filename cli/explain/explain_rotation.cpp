@@ -132,9 +132,8 @@ Json row_of(std::string_view name, std::string_view what, const Frequencies& fre
           {"norm_squared", dot(result, result)}};
 }
 
-// The values, right in both pairings.
-Json table_of(const Vector& values) {
-  Json rows = Json::array();
+// The given rows, and the values right in both pairings.
+Json table_of(const Vector& values, Json rows) {
   for (const auto& [pairing, what] :
        {std::pair(Pairing::interleaved, "right, pairs (0, 1), (2, 3), ..."),
         std::pair(Pairing::half, "right, pairs (0, d/2), (1, d/2 + 1), ...")}) {
@@ -153,15 +152,13 @@ Json table_of(const Vector& values) {
 Json table_of_four() {
   const Vector values(std::begin(example_values), std::end(example_values));
   const HeadWindow window{.head_dim = 4, .rotary_dim = 4, .pairing = Pairing::interleaved};
-  const Frequencies frequencies =
+  const Frequencies wrong =
       value_or_fail(make_frequencies(window, {1, std::pow(example_base, -1.0 / 4)}, 1));
-  Json table = table_of(values);
-  Json& rows = table["rows"];
-  rows.insert(rows.begin(), row_of("exponent_i_over_d", "the same frequencies, 1 and 0.1, exactly",
-                                   frequencies, turned(values, frequencies, example_position)));
-  rows.insert(rows.begin(),
-              row_of("as_printed", "as it is printed", frequencies, {-0.355, 1.06, 0.84, 2.37}));
-  return table;
+  return table_of(
+      values,
+      Json::array({row_of("as_printed", "as it is printed", wrong, {-0.355, 1.06, 0.84, 2.37}),
+                   row_of("exponent_i_over_d", "the same frequencies, 1 and 0.1, exactly", wrong,
+                          turned(values, wrong, example_position))}));
 }
 
 std::string rows_text(const Json& table) {
@@ -196,7 +193,7 @@ std::string example_text(const Json& four, const Json& eight) {
 
 std::string explain_example(OutputForm form) {
   const Json four = table_of_four();
-  const Json eight = table_of({0.5, -1, 1.5, 2, -0.25, 3, 1, -2});
+  const Json eight = table_of({0.5, -1, 1.5, 2, -0.25, 3, 1, -2}, Json::array());
   if (form == OutputForm::text) return example_text(four, eight);
   return printed({{"schema_version", 1},
                   {"topic", "example"},

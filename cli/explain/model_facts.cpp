@@ -39,21 +39,13 @@ std::string kind_of(const ModelSpec& model, const ModelLayer& layer) {
   return kind + temperature_text(layer.query_temperature);
 }
 
-bool are_alike(const ModelLayer& one, const ModelLayer& other) {
-  return one.encoding == other.encoding && one.rotary == other.rotary &&
-         one.query_temperature == other.query_temperature;
-}
-
 // How many layers of each kind, and in which order: a letter for each layer.
 void add_layers(const ModelSpec& model, std::vector<Fact>& facts) {
   std::map<std::string, std::size_t> counts;
   std::map<std::string, char> letters;
   std::string order;
-  std::string kind;
-  const ModelLayer* previous = nullptr;
   for (const ModelLayer& layer : model.layers) {
-    if (previous == nullptr || !are_alike(*previous, layer)) kind = kind_of(model, layer);
-    previous = &layer;
+    const std::string kind = kind_of(model, layer);
     ++counts[kind];
     const auto letter = static_cast<char>('A' + letters.size() % 26);
     order += letters.emplace(kind, letter).first->second;
