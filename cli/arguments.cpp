@@ -54,10 +54,9 @@ Range parse_range(std::string_view option, std::string_view text) {
 // 2^64 - 1 for all that are more.
 std::uint64_t count_positions(std::string_view option, std::string_view text) {
   std::uint64_t count = 0;
-  for (const std::string_view part : split_at_commas(text)) {
+  for (const std::string_view part : split_at_commas(text))
     if (__builtin_add_overflow(count, parse_range(option, part).count, &count))
       return std::numeric_limits<std::uint64_t>::max();
-  }
   return count;
 }
 
@@ -87,9 +86,8 @@ double parse_double(std::string_view option, std::string_view text) {
 
 std::vector<double> parse_doubles(std::string_view option, std::string_view text) {
   std::vector<double> values;
-  for (const std::string_view part : split_at_commas(text)) {
+  for (const std::string_view part : split_at_commas(text))
     values.push_back(parse_double(option, part));
-  }
   return values;
 }
 

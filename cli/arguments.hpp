@@ -3,9 +3,13 @@
 // Each failure is a usage error that names the option, the requirement and what was got.
 #pragma once
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,7 +38,7 @@ struct ValueRange {
 // The parts between commas, blanks around them removed; "" has one empty part.
 [[nodiscard]] std::vector<std::string_view> split_at_commas(std::string_view text);
 
-// What parse makes of each part; absent where the text is.
+// Parses each part; absent where the text is.
 template <class Parse>
 [[nodiscard]] auto parse_list(const std::optional<std::string>& text, Parse parse) {
   std::optional<std::vector<decltype(parse(std::string_view()))>> values;
@@ -42,6 +46,12 @@ template <class Parse>
   values.emplace();
   for (const std::string_view part : split_at_commas(*text)) values->push_back(parse(part));
   return values;
+}
+
+// "a, b, c": of each value a member, or what a function says of it.
+template <class Values, class Name>
+[[nodiscard]] std::string names_text(const Values& values, Name name) {
+  return fmt::format("{}", fmt::join(std::views::transform(values, name), ", "));
 }
 
 [[noreturn]] void fail_choice(std::string_view option, std::string_view text,
@@ -72,7 +82,7 @@ template <class Values>
   return choose_by([](const auto& value) { return to_string(value); }, option, text, values);
 }
 
-// Of q, k and v that kernels take: f32, bf16, f16.
+// Kernels take q, k and v of f32, bf16 and f16.
 [[nodiscard]] DType parse_kernel_dtype(std::string_view option, std::string_view text);
 
 // Positions: "0:16" (START:STOP, STOP excluded), "7", "0,1,4096", "-4:4,131071".

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <type_traits>
 #include <utility>
 
@@ -20,6 +21,65 @@ constexpr std::int64_t most_heads = std::int64_t{1} << 20;
 
 // A name in messages: "--set buckets".
 std::string option_of(std::string_view key) { return fmt::format("--set {}", key); }
+
+// KEY=VALUE as it was given, each asked for by name and none left over.
+class BiasSettings {
+ public:
+  explicit BiasSettings(const std::vector<std::string>& settings) {
+    for (const std::string& setting : settings) {
+      const auto equals = setting.find('=');
+      require(equals != std::string::npos && equals != 0, "--set must be KEY=VALUE, got '{}'",
+              setting);
+      const std::string key = setting.substr(0, equals);
+      require(given_.emplace(key, setting.substr(equals + 1)).second, "{} is given twice",
+              option_of(key));
+    }
+  }
+
+  [[nodiscard]] std::optional<std::string> text(const std::string& key) {
+    known_.push_back(key);
+    const auto found = given_.find(key);
+    return found == given_.end() ? std::nullopt : std::optional(found->second);
+  }
+  [[nodiscard]] std::string required(const std::string& key, std::string_view meaning) {
+    if (const auto value = text(key)) return *value;
+    fail_usage("{}=... is required: {}", option_of(key), meaning);
+  }
+  [[nodiscard]] std::int64_t integer(const std::string& key, std::int64_t otherwise) {
+    const auto value = text(key);
+    return value ? parse_int64(option_of(key), *value) : otherwise;
+  }
+  [[nodiscard]] double number(const std::string& key, double otherwise) {
+    const auto value = text(key);
+    return value ? parse_double(option_of(key), *value) : otherwise;
+  }
+  // [heads][units]; a single number serves all. Requires heads from 1 to 2^20, units from 1 to
+  // 4096.
+  [[nodiscard]] std::vector<double> numbers(const std::string& key, std::int64_t heads,
+                                            std::int64_t units) {
+    auto values = parse_doubles(option_of(key),
+                                required(key, "one number, or one for each head between commas"));
+    const auto count = static_cast<std::size_t>(heads * units);
+    if (values.size() == 1) values.resize(count, values.front());
+    if (values.size() == count) return values;
+    const std::string each = units == 1 ? "one" : fmt::format("{} numbers", units);
+    fail_usage("{} must have one number, or {} for each of {} heads; got {}", option_of(key), each,
+               heads, values.size());
+  }
+
+  // Fails when there is a key that nobody asked for.
+  void check_all_used(std::string_view name) const {
+    for (const auto& [key, value] : given_) {
+      require(!known_.empty(), "{} takes no --set here, got '{}'", name, key);
+      require(std::ranges::find(known_, key) != known_.end(),
+              "--set of {} must be one of {}, got '{}'", name, fmt::join(known_, ", "), key);
+    }
+  }
+
+ private:
+  std::map<std::string, std::string> given_;
+  std::vector<std::string> known_;
+};
 
 T5Buckets t5_buckets(BiasSettings& settings) {
   const auto direction = settings.required("direction", "bidirectional (encoders) or causal");
@@ -40,7 +100,7 @@ std::vector<double> numbers_of(const NpyArray& array) {
   return array.doubles();
 }
 
-// What one encoding is made from.
+// One encoding is made from these.
 struct Source {
   const BiasOptions& options;
   BiasSettings& settings;
@@ -223,58 +283,6 @@ std::string bias_lists_help() {
 std::vector<std::string_view> bias_names() {
   const auto names = relative_bias_names();
   return {names.begin(), names.end()};
-}
-
-BiasSettings::BiasSettings(const std::vector<std::string>& settings) {
-  for (const std::string& setting : settings) {
-    const auto equals = setting.find('=');
-    require(equals != std::string::npos && equals != 0, "--set must be KEY=VALUE, got '{}'",
-            setting);
-    const std::string key = setting.substr(0, equals);
-    require(given_.emplace(key, setting.substr(equals + 1)).second, "{} is given twice",
-            option_of(key));
-  }
-}
-
-std::optional<std::string> BiasSettings::text(const std::string& key) {
-  known_.push_back(key);
-  const auto found = given_.find(key);
-  return found == given_.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::string BiasSettings::required(const std::string& key, std::string_view meaning) {
-  if (const auto value = text(key)) return *value;
-  fail_usage("{}=... is required: {}", option_of(key), meaning);
-}
-
-std::int64_t BiasSettings::integer(const std::string& key, std::int64_t otherwise) {
-  const auto value = text(key);
-  return value ? parse_int64(option_of(key), *value) : otherwise;
-}
-
-double BiasSettings::number(const std::string& key, double otherwise) {
-  const auto value = text(key);
-  return value ? parse_double(option_of(key), *value) : otherwise;
-}
-
-std::vector<double> BiasSettings::numbers(const std::string& key, std::int64_t heads,
-                                          std::int64_t units) {
-  auto values = parse_doubles(option_of(key),
-                              required(key, "one number, or one for each head between commas"));
-  const auto count = static_cast<std::size_t>(heads * units);
-  if (values.size() == 1) values.resize(count, values.front());
-  if (values.size() == count) return values;
-  const std::string each = units == 1 ? "one" : fmt::format("{} numbers", units);
-  fail_usage("{} must have one number, or {} for each of {} heads; got {}", option_of(key), each,
-             heads, values.size());
-}
-
-void BiasSettings::check_all_used(std::string_view name) const {
-  for (const auto& [key, value] : given_) {
-    require(!known_.empty(), "{} takes no --set here, got '{}'", name, key);
-    require(std::ranges::find(known_, key) != known_.end(),
-            "--set of {} must be one of {}, got '{}'", name, fmt::join(known_, ", "), key);
-  }
 }
 
 std::int64_t first_head(const RelativeBias& bias) noexcept {

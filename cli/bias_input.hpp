@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,28 +25,6 @@ struct BiasOptions {
   std::optional<std::string> heads;
   std::vector<std::string> settings;      // KEY=VALUE
   std::optional<std::string> parameters;  // an NPY file
-};
-
-// KEY=VALUE as it was given, each asked for by name and none left over.
-class BiasSettings {
- public:
-  explicit BiasSettings(const std::vector<std::string>& settings);
-
-  [[nodiscard]] std::optional<std::string> text(const std::string& key);
-  [[nodiscard]] std::string required(const std::string& key, std::string_view meaning);
-  [[nodiscard]] std::int64_t integer(const std::string& key, std::int64_t otherwise);
-  [[nodiscard]] double number(const std::string& key, double otherwise);
-  // [heads][units]; a single number serves all. Requires heads from 1 to 2^20, units from 1 to
-  // 4096.
-  [[nodiscard]] std::vector<double> numbers(const std::string& key, std::int64_t heads,
-                                            std::int64_t units);
-
-  // Fails when there is a key that nobody asked for.
-  void check_all_used(std::string_view name) const;
-
- private:
-  std::map<std::string, std::string> given_;
-  std::vector<std::string> known_;
 };
 
 // A bias and, where it has one, the table that it views.

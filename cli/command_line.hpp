@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/output_form.hpp"
+#include "cli/json.hpp"
 
 namespace rotary::cli {
 

@@ -1,20 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failure: a command cannot go on. The library and the file readers return errors as values; the
-// commands, which are straight lines from arguments to output, throw one of these instead, and
-// run() alone catches it, prints it and exits with its code.
+// How the tool ends: an exit code, and Failure: a command cannot go on. The library and the file
+// readers return errors as values; the commands, which are straight lines from arguments to output,
+// throw one of these instead, and run() alone catches it, prints it and exits with its code.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <array>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "cli/exit_code.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary::cli {
+
+// The numbers are part of the tool's interface: scripts branch on them (docs/tool.md).
+enum class ExitCode : int {
+  ok = 0,
+  check_failed = 1,
+  usage = 2,
+  malformed_input = 3,
+  io = 4,
+  unsupported = 5,
+  internal = 70,
+};
+
+struct ExitCodeFacts {
+  ExitCode code;
+  std::string_view name;  // the code of an error in JSON
+  std::string_view meaning;
+};
+
+inline constexpr std::array<ExitCodeFacts, 7> exit_codes = {{
+    {ExitCode::ok, "ok", "ok"},
+    {ExitCode::check_failed, "check_failed", "a check failed"},
+    {ExitCode::usage, "usage", "usage: the command line asks for something that cannot be"},
+    {ExitCode::malformed_input, "malformed_input",
+     "malformed input: a file is not what its format requires"},
+    {ExitCode::io, "io", "I/O: a file cannot be read or written"},
+    {ExitCode::unsupported, "unsupported",
+     "unsupported: well-formed, but this version or machine cannot do it"},
+    {ExitCode::internal, "internal", "a bug in rotary, or out of memory"},
+}};
+
+[[nodiscard]] constexpr std::string_view to_string(ExitCode exit_code) noexcept {
+  for (const ExitCodeFacts& facts : exit_codes)
+    if (facts.code == exit_code) return facts.name;
+  return "internal";
+}
 
 class Failure : public std::runtime_error {
  public:

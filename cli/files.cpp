@@ -32,7 +32,7 @@ template <class... Values>
   fail_io(name, "cannot {} it: {}", verb, std::generic_category().message(errno));
 }
 
-// Where the bytes of an output go: a symbolic link stays, what it points to is replaced.
+// The bytes of an output go there: a symbolic link stays, what it points to is replaced.
 fs::path target_of(const std::string& path) {
   std::error_code error;
   if (fs::symlink_status(path, error).type() != fs::file_type::symlink) return path;
@@ -48,9 +48,8 @@ void check_output(const std::string& path, Overwrite overwrite) {
   if (status.type() == fs::file_type::not_found) return;
   if (error) fail_io(path, "cannot look at it: {}", error.message());
   if (!fs::is_regular_file(status)) fail_io(path, "an output must be a regular file");
-  if (overwrite == Overwrite::refuse) {
+  if (overwrite == Overwrite::refuse)
     fail_io(path, "exists; choose another name, or pass --force to replace it");
-  }
   if (const auto links = fs::hard_link_count(target_of(path), error); !error && links > 1) {
     fail_io(path,
             "is one of {} hard links to a file, and the others would keep the old bytes; "

@@ -15,7 +15,7 @@
 
 namespace rotary::cli {
 
-// What messages call an input: its path, or "standard input" for "-".
+// Messages call an input so: its path, or "standard input" for "-".
 [[nodiscard]] std::string_view input_name(std::string_view path) noexcept;
 
 // Usage failure where more than one of the inputs is "-".

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
 #include "rotary/version.hpp"
 
 namespace rotary::cli {

@@ -14,9 +14,8 @@ constexpr std::int64_t most = 65536;
 Json value_at(const Json& config, const std::string& outer, const std::string& key,
               const ResolveOptions& options) {
   Json value = config.is_object() && config.contains(key) ? config[key] : Json();
-  for (const ConfigOverride& change : options.overrides) {
+  for (const ConfigOverride& change : options.overrides)
     if (change.key == outer + key) value = Json::parse(change.value, nullptr, false);
-  }
   return value;
 }
 

@@ -14,8 +14,8 @@ namespace rotary::cli {
 // Where no config says it: that of Llama 2 7B, Mistral 7B and Llama 3.1 8B.
 inline constexpr std::int64_t usual_hidden_size = 4096;
 
-// Of a config that resolve() accepts with these options, or of the language model within it; absent
-// where it says none.
+// The config, which resolve() accepts with these options, or the language model within it says it;
+// absent where neither does.
 [[nodiscard]] std::optional<std::int64_t> hidden_size_of(std::string_view config_json,
                                                          const ResolveOptions& options);
 

@@ -45,11 +45,10 @@ std::string printed(const Json& document) {
     if (rest.empty()) break;
     // Only strings have other characters, and there an escape means the same.
     const std::string_view sequence = rest.substr(0, utf8_sequence_length(rest));
-    if (is_obeyed(code_point_of(sequence))) {
+    if (is_obeyed(code_point_of(sequence)))
       append_json_escape(text, code_point_of(sequence));
-    } else {
+    else
       text += sequence;
-    }
     rest.remove_prefix(sequence.size());
   }
   return text + '\n';

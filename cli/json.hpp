@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command finds out, as one value: text and JSON are printed from it. Members keep the order
+// A command answers with one value: text and JSON are printed from it. Members keep the order
 // in which they were set. Doubles are printed so that reading them back gives the same double; one
 // that is not finite becomes null, because JSON has none.
 #pragma once
@@ -15,17 +15,19 @@ template <class T>
 struct nlohmann::adl_serializer<std::optional<T>> {
   template <class Json>
   static void to_json(Json& json, const std::optional<T>& maybe) {
-    if (maybe) {
+    if (maybe)
       json = *maybe;
-    } else {
+    else
       json = nullptr;
-    }
   }
 };
 
 namespace rotary::cli {
 
 using Json = nlohmann::ordered_json;
+
+// One of the two goes to standard output: --json or not.
+enum class OutputForm { text, json };
 
 // An array of what make(element) returns for each element.
 template <class Range, class Make>

@@ -1,31 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
+// The tool: reads the command line, runs one command, and turns every failure into a message on
+// standard error, an exit code and, with --json, an error object on standard output.
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <new>
+#include <string>
+#include <string_view>
 
-#include "cli/exit_code.hpp"
+#include "cli/command_line.hpp"
+#include "cli/failure.hpp"
+#include "cli/json.hpp"
 #include "cli/partial_file.hpp"
-#include "cli/run.hpp"
+#include "cli/printable.hpp"
 #include "cli/standard_streams.hpp"
 
+namespace rotary::cli {
 namespace {
+
+// Also when the command line itself is what failed, so read without the parser.
+bool wants_json(Arguments arguments) {
+  return std::ranges::find(arguments, std::string_view("--json")) != arguments.end();
+}
+
+// Standard output may be what failed; the exit code stays that of the failure.
+int report(Arguments arguments, const Failure& failure) {
+  const std::string name = title(arguments);
+  std::string text = fmt::format("{}: {}\n", name, printable(failure.what()));
+  if (failure.exit_code() == ExitCode::usage)
+    text += fmt::format("`{} --help` shows examples and options.\n", name);
+  if (failure.exit_code() == ExitCode::internal)
+    text += "This is a bug in rotary, or the machine is out of memory.\n";
+  write_standard_error(text);
+  try {
+    if (!wants_json(arguments)) return static_cast<int>(failure.exit_code());
+    write_standard_output(printed({{"schema_version", 1},
+                                   {"error",
+                                    {{"code", to_string(failure.exit_code())},
+                                     {"message", failure.what()},
+                                     {"exit_code", static_cast<int>(failure.exit_code())}}}}));
+  } catch (const Failure& second) {
+    write_standard_error(fmt::format("{}: {}\n", name, second.what()));
+  }
+  return static_cast<int>(failure.exit_code());
+}
+
+int run_and_report(Arguments arguments) {
+  std::string answer;
+  try {
+    const Call call = read_command_line(arguments);
+    answer = call.run(call.form);
+  } catch (const Failure& failure) {
+    return report(arguments, failure);
+  } catch (const std::bad_alloc&) {
+    return report(arguments, Failure(ExitCode::internal, "out of memory"));
+  } catch (const std::exception& error) {
+    return report(arguments, Failure(ExitCode::internal, error.what()));
+  }
+  try {
+    write_standard_output(answer);
+    return static_cast<int>(ExitCode::ok);
+  } catch (const Failure& failure) {
+    // The work is done, so there is no error object: it would stand behind the beginning of an
+    // answer.
+    write_standard_error(fmt::format("{}: {}; output files, if any, are written\n",
+                                     title(arguments), failure.what()));
+    return static_cast<int>(failure.exit_code());
+  }
+}
 
 // Instead of abort(): where memory runs out inside a function that cannot fail (destructors of
 // the JSON library allocate, some functions of the command line's, too), no exception reaches
-// run().
+// main().
 [[noreturn]] void end_as_a_failure() noexcept {
-  rotary::cli::PartialFile::remove_all();
-  static_cast<void>(rotary::cli::write_all(
+  PartialFile::remove_all();
+  static_cast<void>(write_all(
       STDERR_FILENO, "rotary: this is a bug in rotary, or the machine is out of memory\n"));
-  std::_Exit(static_cast<int>(rotary::cli::ExitCode::internal));
+  std::_Exit(static_cast<int>(ExitCode::internal));
 }
 
 }  // namespace
+}  // namespace rotary::cli
 
 int main(int argument_count, char** arguments) {
   using namespace rotary::cli;
   std::set_terminate(end_as_a_failure);
   if (!reserve_standard_descriptors()) return static_cast<int>(ExitCode::io);
-  return run(argument_count, arguments);
+  try {
+    return run_and_report({arguments, static_cast<std::size_t>(argument_count)});
+  } catch (...) {  // no memory for the message either
+    static_cast<void>(write_all(STDERR_FILENO, "rotary: out of memory\n"));
+    return static_cast<int>(ExitCode::internal);
+  }
 }

@@ -8,8 +8,9 @@
 #include <cstddef>
 #include <utility>
 
-#include "cli/ascii.hpp"
+#include "cli/failure.hpp"
 #include "cli/nearest.hpp"
+#include "cli/utf8.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -36,9 +37,8 @@ bool is_part(std::string_view part, std::string_view whole) {
 }  // namespace
 
 const ModelCard* find_model_card(std::string_view name) noexcept {
-  for (const ModelCard& card : model_cards()) {
+  for (const ModelCard& card : model_cards())
     if (std::ranges::equal(card.name, name, {}, ascii_lower, ascii_lower)) return &card;
-  }
   return nullptr;
 }
 
@@ -54,15 +54,13 @@ std::vector<std::string_view> near_card_names(std::string_view text) {
   for (const ModelCard& card : model_cards()) {
     const std::string name = bare(card.name);
     const std::size_t distance = edit_distance(wanted, name);
-    if (distance <= name.size() / 3 || is_part(name, wanted) || is_part(wanted, name)) {
+    if (distance <= name.size() / 3 || is_part(name, wanted) || is_part(wanted, name))
       near.emplace_back(distance, card.name);
-    }
   }
   std::ranges::sort(near);
   std::vector<std::string_view> names;
-  for (const auto& [distance, name] : near) {
+  for (const auto& [distance, name] : near)
     if (names.size() < most_near_names) names.push_back(name);
-  }
   return names;
 }
 
@@ -70,6 +68,11 @@ std::string near_card_names_text(std::string_view text) {
   const std::vector<std::string_view> names = near_card_names(text);
   return names.empty() ? "; `rotary models` lists the names"
                        : fmt::format("; the nearest names: {}", fmt::join(names, ", "));
+}
+
+void fail_unknown_card(std::string_view text, std::string_view nor) {
+  throw Failure(ExitCode::io, fmt::format("{}: No such file, and no model card has this name{}{}",
+                                          text, near_card_names_text(text), nor));
 }
 
 }  // namespace rotary::cli

@@ -33,4 +33,7 @@ struct ModelCard {
 // "; the nearest names: llama-3-8b, llama-3.1-8b", or where all of them are listed.
 [[nodiscard]] std::string near_card_names_text(std::string_view text);
 
+// Fails: it names neither a file nor a card; nor ends the message.
+[[noreturn]] void fail_unknown_card(std::string_view text, std::string_view nor);
+
 }  // namespace rotary::cli

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/ascii.hpp"
+#include "cli/utf8.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -33,9 +33,8 @@ extern "C" void remove_and_end(int signal) {
 
 std::string random_name_beside(const std::string& target) {
   std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) {
+  if (::getrandom(&number, sizeof(number), 0) != sizeof(number))
     throw Failure(ExitCode::io, "the system has no random numbers for the name of a file");
-  }
   const auto folder = std::filesystem::path(target).parent_path();
   return folder / fmt::format("rotary-{:016x}.partial", number);
 }
@@ -45,11 +44,10 @@ void copy_access_list(const std::string& from, int to) noexcept {
   constexpr const char* name = "system.posix_acl_access";
   std::array<char, 4096> list{};
   const ssize_t size = ::getxattr(from.c_str(), name, list.data(), list.size());
-  if (size > 0) {
+  if (size > 0)
     static_cast<void>(::fsetxattr(to, name, list.data(), static_cast<std::size_t>(size), 0));
-  } else {
+  else
     static_cast<void>(::fremovexattr(to, name));  // what the folder gave it
-  }
 }
 
 // For a group that could not be kept: what everybody may.
@@ -96,7 +94,7 @@ PartialFile::~PartialFile() {
 }
 
 void PartialFile::create() {
-  // Who must not read the old file must not read the new one before its permissions are set.
+  // Nobody reads the new file who must not read the old one, until its permissions are set.
   const mode_t mode = old_ ? S_IRUSR | S_IWUSR : 0666;
   int number = -1;
   int error = EEXIST;
@@ -139,9 +137,8 @@ void PartialFile::keep_permissions() {
                           ::fchown(file, static_cast<uid_t>(-1), old_->st_gid) == 0;
   if (same_group) copy_access_list(target_, file);
   const mode_t mode = old_->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
-  if (::fchmod(file, same_group ? mode : with_group_as_others(mode)) != 0) {
+  if (::fchmod(file, same_group ? mode : with_group_as_others(mode)) != 0)
     fail("keep the permissions of", errno);
-  }
 }
 
 void PartialFile::take_place() {
@@ -167,9 +164,8 @@ bool PartialFile::give_back() noexcept {
 }
 
 void PartialFile::remove_all() noexcept {
-  for (const PartialFile* file = newest; file != nullptr; file = file->older_) {
+  for (const PartialFile* file = newest; file != nullptr; file = file->older_)
     if (file->exists_) ::unlink(file->name_.c_str());
-  }
 }
 
 void PartialFile::fail(std::string_view verb, int error) const {

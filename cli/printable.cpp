@@ -32,11 +32,10 @@ constexpr std::array<CodePoints, 24> obeyed = {{
 void append_escape(std::string& shown, char32_t code_point) {
   const auto number = static_cast<std::uint32_t>(code_point);
   auto out = std::back_inserter(shown);
-  if (number <= 0xFFFF) {
+  if (number <= 0xFFFF)
     fmt::format_to(out, "\\u{:04x}", number);
-  } else {
+  else
     fmt::format_to(out, "\\U{:08x}", number);
-  }
 }
 
 std::string shown(std::string_view text, std::string_view kept) {

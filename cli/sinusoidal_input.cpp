@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <ranges>
 #include <utility>
 
 #include "cli/arguments.hpp"
@@ -53,10 +54,8 @@ void read_padded(SinusoidalSpec& spec, const SinusoidalOptions& options) {
 }  // namespace
 
 std::vector<std::string_view> sinusoidal_names() {
-  std::vector<std::string_view> names;
-  names.reserve(known.size());
-  for (const auto& [name, make] : known) names.push_back(name);
-  return names;
+  const auto names = std::views::keys(known);
+  return {names.begin(), names.end()};
 }
 
 SinusoidalSpec read_sinusoidal(const SinusoidalName& like, const SinusoidalOptions& options,

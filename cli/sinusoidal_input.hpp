@@ -16,14 +16,14 @@
 
 namespace rotary::cli {
 
-// Those of known models, then "sinusoidal", which takes its layout and spacing from the options.
+// Names of known models, then "sinusoidal", which takes its layout and spacing from the options.
 [[nodiscard]] std::vector<std::string_view> sinusoidal_names();
 
 struct SinusoidalOptions {
   std::optional<std::string> layout, spacing, base, offset, padding_idx;
 };
 
-// What the user calls the encoding, and by which option.
+// The user calls the encoding so, by this option.
 struct SinusoidalName {
   std::string_view option;
   std::string_view name;
@@ -51,7 +51,7 @@ struct SinusoidalRows {
 // A line for each number of rows in f32 or f64.
 [[nodiscard]] std::string rows_text(const SinusoidalRows& rows);
 
-// What the name stands for.
+// The name, and the spec that it stands for.
 [[nodiscard]] Json sinusoidal_json(std::string_view name, const SinusoidalSpec& spec);
 
 // "sinusoidal sin_then_cos, spacing ends, base 10000, offset 0"

@@ -77,9 +77,8 @@ void write_standard_error(std::string_view text) noexcept {
 }
 
 void print_warnings(std::string_view command, std::span<const std::string> warnings) {
-  for (const std::string& warning : warnings) {
+  for (const std::string& warning : warnings)
     write_standard_error(fmt::format("rotary {}: warning: {}\n", command, printable(warning)));
-  }
 }
 
 }  // namespace rotary::cli

@@ -38,7 +38,7 @@ class Descriptor {
 // Failure: I/O.
 void write_standard_output(std::string_view text);
 
-// Where nobody listens nothing changes.
+// Nothing changes where nobody listens.
 void write_standard_error(std::string_view text) noexcept;
 
 // A line for each on standard error: "rotary inspect: warning: ..."; nothing else about the

@@ -37,20 +37,17 @@ std::string_view axes_text(Layout layout) {
                                 : "[batch, heads, tokens, features]";
 }
 
-DType dtype_of(std::string_view option, NpyType type) {
-  for (const DType dtype : {DType::f32, DType::f16, DType::f64}) {
-    if (type == npy_type(dtype)) return dtype;
+// The one that is asked for, otherwise the file's own.
+DType dtype_of(std::string_view option, NpyType type, std::optional<DType> asked) {
+  if (asked) {
+    require(type == npy_type(*asked), "{} must have the type '{}' for --dtype {}, got '{}'", option,
+            descr_of(npy_type(*asked)), to_string(*asked), descr_of(type));
+    return *asked;
   }
+  for (const DType dtype : {DType::f32, DType::f16, DType::f64})
+    if (type == npy_type(dtype)) return dtype;
   fail_usage("{} must have the type '<f4', '<f2' or '<f8', got '{}'{}", option, descr_of(type),
              type == npy_type(DType::bf16) ? "; for bf16 held as uint16 pass --dtype bf16" : "");
-}
-
-// The one that is asked for, otherwise the file's own.
-DType dtype_of(std::string_view option, NpyType type, std::optional<DType> dtype) {
-  if (!dtype) return dtype_of(option, type);
-  require(type == npy_type(*dtype), "{} must have the type '{}' for --dtype {}, got '{}'", option,
-          descr_of(npy_type(*dtype)), to_string(*dtype), descr_of(type));
-  return *dtype;
 }
 
 Extents extents_of(const std::vector<std::int64_t>& shape, Layout layout) {
@@ -177,7 +174,7 @@ Json TokenPlaces::json(const std::optional<std::string>& file) const {
   return {{"first", array ? Json() : Json(first)}, {"file", file}};
 }
 
-// Whoever gives a list of positions in place of a file is told so.
+// A list of positions in place of a file gets a message of its own.
 NpyArray read_positions_file(const std::string& path) {
   const bool is_list = path != "-" && path.find_first_not_of("0123456789-:, ") == std::string::npos;
   std::error_code error;

@@ -45,8 +45,8 @@ struct Tensor {
 
 [[nodiscard]] NpyArray read_npy_file(const std::string& path);
 
-// What --layout and --dtype say of a file; without a dtype the file's own type says it, which for
-// bf16, held as uint16, it cannot.
+// --layout and --dtype say how to read a file; without a dtype the file's own type says it, which
+// for bf16, held as uint16, it cannot.
 struct TensorForm {
   Layout layout = Layout::bthd;
   std::optional<DType> dtype;
@@ -78,7 +78,7 @@ struct TokensTensor {
 // The type that holds elements of the dtype: bf16 is held as uint16.
 [[nodiscard]] NpyType npy_type(DType dtype);
 
-// Where tokens stand: the numbers of a file, otherwise first, first + 1, ...
+// The positions of tokens: the numbers of a file, otherwise first, first + 1, ...
 struct TokenPlaces {
   std::int64_t first = 0;
   std::optional<NpyArray> array;
@@ -88,7 +88,7 @@ struct TokenPlaces {
   [[nodiscard]] Json json(const std::optional<std::string>& file) const;
 };
 
-// Of --first-position and --positions, which exclude each other.
+// Reads --first-position or --positions, which exclude each other.
 [[nodiscard]] TokenPlaces read_places(const std::optional<std::string>& first_position,
                                       const std::optional<std::string>& positions);
 

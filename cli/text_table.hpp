@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text in aligned columns.
+// Text for a terminal: aligned columns, and prose in lines.
 #pragma once
 
 #include <cstddef>
@@ -26,5 +26,9 @@ using Cell = std::function<std::string(std::size_t row, std::size_t column)>;
 // columns.
 [[nodiscard]] std::string text_table(const std::vector<Column>& columns, std::size_t rows,
                                      const Cell& cell, std::string_view between = "  ");
+
+// Lines of at most so many columns, broken between words, each behind so many blanks; a line end
+// after the last.
+[[nodiscard]] std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
 
 }  // namespace rotary::cli

@@ -38,9 +38,8 @@ std::size_t utf8_sequence_length(std::string_view text) noexcept {
     if (!between(text[0], row.lead_first, row.lead_last)) continue;
     if (text.size() < row.length) return 0;
     if (row.length >= 2 && !between(text[1], row.second_first, row.second_last)) return 0;
-    for (std::size_t i = 2; i < row.length; ++i) {
+    for (std::size_t i = 2; i < row.length; ++i)
       if (!between(text[i], 0x80, 0xBF)) return 0;
-    }
     return row.length;
   }
   return 0;
@@ -62,9 +61,8 @@ std::string_view utf8_prefix(std::string_view text, std::size_t most_bytes) noex
 char32_t code_point_of(std::string_view sequence) noexcept {
   constexpr std::array<unsigned char, 5> lead_bits = {0, 0x7F, 0x1F, 0x0F, 0x07};
   char32_t code_point = static_cast<unsigned char>(sequence[0]) & lead_bits[sequence.size()];
-  for (const char byte : sequence.substr(1)) {
+  for (const char byte : sequence.substr(1))
     code_point = (code_point << 6) | (static_cast<unsigned char>(byte) & 0x3F);
-  }
   return code_point;
 }
 

@@ -19,4 +19,9 @@ namespace rotary::cli {
 // The longest beginning of at most so many bytes that does not end within a character.
 [[nodiscard]] std::string_view utf8_prefix(std::string_view text, std::size_t most_bytes) noexcept;
 
+// 'A' to 'Z' in lower case, every other byte as it is.
+[[nodiscard]] constexpr char ascii_lower(char letter) noexcept {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
 }  // namespace rotary::cli

@@ -30,9 +30,8 @@ namespace rotary::cli {
 template <class Real>
 [[nodiscard]] double largest_difference(const std::vector<Real>& a, const std::vector<Real>& b) {
   double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
+  for (std::size_t i = 0; i < a.size(); ++i)
     largest = std::max(largest, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
-  }
   return largest;
 }
 

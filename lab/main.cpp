@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
 #include "cli/standard_streams.hpp"
 #include "lab/commands/commands.hpp"
 #include "lab/process/startup.hpp"

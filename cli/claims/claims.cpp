@@ -10,7 +10,7 @@
 
 #include "cli/failure.hpp"
 #include "cli/json.hpp"
-#include "cli/wrapped.hpp"
+#include "cli/text_table.hpp"
 
 namespace rotary::cli::claims {
 namespace {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary bench: how close the rotation comes to what the memory of this machine allows. Each line
 // is verified against the reference before it is timed.
-#include <fmt/format.h>
+#include "cli/commands/bench.hpp"
 
-#include <array>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
+#include <fmt/chrono.h>
+
+#include <ctime>
+#include <map>
 
 #include "bench/goals.hpp"
 #include "bench/lines.hpp"
@@ -16,17 +14,24 @@
 #include "bench/measure.hpp"
 #include "bench/operations/operations.hpp"
 #include "bench/progress.hpp"
-#include "cli/arguments.hpp"
-#include "cli/commands/bench_report.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/failure.hpp"
-#include "cli/text_table.hpp"
+#include "rotary/instruction_set.hpp"
+#include "rotary/version.hpp"
 
 namespace rotary::cli {
 namespace {
 
 constexpr std::int64_t most_tokens = std::int64_t{1} << 20;
 constexpr std::int64_t most_threads = 1024;
+constexpr double most_seconds = 60;
+constexpr std::int64_t most_memory_mib = std::int64_t{1} << 24;
+
+// A quiet machine's median round is at most some 5 % slower than its fastest.
+constexpr double most_quiet_spread = 1.15;
+
+std::string_view text_in(const Json& object, const char* key) {
+  return object.at(key).get_ref<const std::string&>();
+}
 
 struct Arguments {
   std::optional<std::string> operations, tokens, dtypes, pairings, threads;
@@ -62,7 +67,7 @@ std::string_view roofline_name(bench::RooflineKind roofline) {
   return roofline == bench::RooflineKind::scale ? "scale" : "copy";
 }
 
-// What the line is, without a result.
+// The line without a result.
 Json facts_of(const bench::Line& line) {
   const bench::Operation& operation = *line.operation;
   const bench::HeadShape& shape = operation.shape;
@@ -197,9 +202,7 @@ std::string bench_text(const Json& report) {
         fmt::format("\n{}: {}{}\n", operation.name, operation.summary, shape_text(operation.shape));
     text += lines_text(lines);
   }
-  GoalCount count;
-  count.add(report.at("lines"));
-  return text + count.text();
+  return text + goals_text(report.at("lines"));
 }
 
 std::string run_bench(const Arguments& arguments, OutputForm form) {
@@ -230,18 +233,11 @@ std::string run_bench(const Arguments& arguments, OutputForm form) {
   return form == OutputForm::json ? printed(report) : bench_text(report) + skipped_text;
 }
 
-std::string operation_names() {
-  std::string names;
-  for (const bench::Operation& operation : bench::operations()) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", operation.name);
-  }
-  return names;
-}
-
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
   parser.add("--operations LIST", arguments->operations,
-             fmt::format("of {}; between commas, as in every list below", operation_names()));
+             fmt::format("of {}; between commas, as in every list below",
+                         names_text(bench::operations(), &bench::Operation::name)));
   parser.add("--tokens LIST", arguments->tokens, "tokens of a call: 1 is a decode step");
   parser.add("--dtypes LIST", arguments->dtypes, "of f32, bf16, f16");
   parser.add("--pairings LIST", arguments->pairings, "of half, interleaved, interleaved_to_half");
@@ -254,6 +250,94 @@ Run declare(OptionParser& parser) {
 }
 
 }  // namespace
+
+std::int64_t BenchOptions::memory_limit() const {
+  if (!memory) return bench::available_memory_bytes() / 2;
+  return parse_between("--memory", *memory, {1, most_memory_mib}) << 20;
+}
+
+Json BenchOptions::begin_report() const {
+  const double seconds_per_line = parse_double("--seconds", seconds);
+  require(seconds_per_line > 0 && seconds_per_line <= most_seconds,
+          "--seconds must be in (0, {}], got {}", most_seconds, seconds_per_line);
+  output.check();
+  if (instruction_set) ok_or_fail(force_instruction_set(*instruction_set));
+  const bench::Machine machine = bench::this_machine();
+  const bench::Build build = bench::this_build();
+  return {{"schema_version", 1},
+          {"date", fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)))},
+          {"build",
+           {{"version", ROTARY_VERSION_STRING},
+            {"commit", build.commit},
+            {"compiler", build.compiler},
+            {"flags", build.flags},
+            {"type", build.type}}},
+          {"machine",
+           {{"cpu", machine.cpu},
+            {"processors", machine.processors},
+            {"l1d_bytes", machine.caches.l1d},
+            {"l2_bytes", machine.caches.l2},
+            {"l3_bytes", machine.caches.l3}}},
+          {"instruction_set", value_or_fail(rotary::instruction_set())},
+          {"seconds_per_line", seconds_per_line}};
+}
+
+void declare_bench_options(OptionParser& parser, BenchOptions& options) {
+  parser.add("--seconds S", options.seconds, "time for each line (0.25), of seven rounds at least");
+  parser.add("--memory MIB", options.memory,
+             "most memory for a line's tensors, in MiB; lines that need more are skipped (half "
+             "of what is free)");
+  parser.add("--instruction-set NAME", options.instruction_set,
+             "of the kernels, as ROTARY_INSTRUCTION_SET; the roofline takes the best");
+  declare_output(parser, options.output, "write the JSON to this file, too");
+}
+
+std::string setting_text(const Json& report) {
+  const Json& machine = report.at("machine");
+  const Json& build = report.at("build");
+  const auto cache = [&](const char* key) { return bytes_text(machine.at(key)); };
+  return fmt::format(
+      "{}, {} processor{}, L1d {}, L2 {}, L3 {}; instruction set {}\n"
+      "rotary {}, commit {}, {} {} ({}), {}\n",
+      text_in(machine, "cpu"), machine.at("processors").get<int>(),
+      machine.at("processors") == 1 ? "" : "s", cache("l1d_bytes"), cache("l2_bytes"),
+      cache("l3_bytes"), text_in(report, "instruction_set"), text_in(build, "version"),
+      text_in(build, "commit"), text_in(build, "compiler"), text_in(build, "flags"),
+      text_in(build, "type"), text_in(report, "date"));
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  if (bytes <= 0) return "unknown";
+  if (bytes % (1 << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
+  return fmt::format("{} KiB", bytes >> 10);
+}
+
+Json judged(Json goal, double spread) {
+  const bool met = goal.at("met").get<bool>();
+  goal["verdict"] = met ? "met" : spread > most_quiet_spread ? "busy" : "missed";
+  return goal;
+}
+
+std::string verdict_text(const Json& goal) {
+  const std::string& verdict = goal.at("verdict").get_ref<const std::string&>();
+  return verdict == "missed" ? "MISSED" : verdict;
+}
+
+std::string goals_text(const Json& lines) {
+  std::map<std::string, int> counts;
+  int goals = 0;
+  for (const Json& line : lines) {
+    if (line.at("goal").is_null()) continue;
+    ++goals;
+    ++counts[line.at("goal").at("verdict")];
+  }
+  std::string text = fmt::format("\n{} of {} goals met\n", counts["met"], goals);
+  if (counts["busy"] == 0) return text;
+  return text + fmt::format(
+                    "{} not met on a busy machine (the median round took over {} times the "
+                    "fastest), which\nsays nothing: end other work, and run it again\n",
+                    counts["busy"], most_quiet_spread);
+}
 
 constinit const std::array<const Command*, 1> bench_commands = {&bench_attention_command};
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary bench in a tool that was built without it, and so without GNU MPFR.
 #include "cli/commands/commands.hpp"
-#include "cli/failure.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary bench attention: what each position encoding costs inside attention, and how close that
 // comes to what a core can multiply and read. Verified against the reference before it is timed.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "bench/attention/attention_measure.hpp"
 #include "bench/progress.hpp"
-#include "cli/arguments.hpp"
-#include "cli/commands/bench_report.hpp"
+#include "cli/commands/bench.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/failure.hpp"
-#include "cli/text_table.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -34,11 +21,9 @@ constexpr std::int64_t most_heads = 1024;
 constexpr std::int64_t most_head_dim = 1024;
 
 struct Arguments {
-  std::optional<std::string> tokens;
-  std::optional<std::string> decode;
+  std::optional<std::string> tokens, decode, kv_heads;
   std::string encodings = "none,rope,alibi,t5,kerple_log,fire,sandwich,shaw_keys,shaw";
   std::string heads = "8";
-  std::optional<std::string> kv_heads;
   std::string head_dim = "64";
   std::string dtype = "f32";
   BenchOptions common;
@@ -67,7 +52,7 @@ bench::AttentionShape parse_shape(const Arguments& arguments) {
           .dtype = parse_kernel_dtype("--dtype", arguments.dtype)};
 }
 
-// Where neither --tokens nor --decode is given, the usual sizes of both.
+// The usual sizes of both, where neither --tokens nor --decode is given.
 std::vector<AttentionGroup> parse_groups(const Arguments& arguments) {
   const AttentionGroup like{.shape = parse_shape(arguments),
                             .encodings = parse_encodings(arguments.encodings)};
@@ -192,26 +177,16 @@ std::string group_text(const Json& group) {
                                keys, peak)
                  : fmt::format("\ndecode, one query and {} keys; reading k and v: {:.1f} GB/s\n",
                                keys, peak);
-  const auto cell = [&](std::size_t row, std::size_t column) -> std::string {
-    const Json& line = group.at("lines").at(row);
+  std::vector<std::array<std::string, 8>> rows;
+  for (const Json& line : group.at("lines")) {
     const auto share = line.at("of_roofline").get<double>();
-    switch (column) {
-      case 0:
-        return "  " + line.at("encoding").get<std::string>();
-      case 1:
-        return fmt::format("{:.3f}", line.at("ratio").get<double>());
-      case 2:
-        return goal_text(line.at("goal"));
-      case 3:
-        return fmt::format("{:.3f}", line.at("ns_per_call").get<double>() / 1e6);
-      case 4:
-        return fmt::format("{:.1f}", share * peak);
-      case 5:
-        return fmt::format("{:.0f} %", 100 * share);
-      default:
-        return memory_text((column == 6 ? line.at("memory_bytes") : group.at("scores_bytes")));
-    }
-  };
+    rows.push_back({"  " + line.at("encoding").get<std::string>(),
+                    fmt::format("{:.3f}", line.at("ratio").get<double>()),
+                    goal_text(line.at("goal")),
+                    fmt::format("{:.3f}", line.at("ns_per_call").get<double>() / 1e6),
+                    fmt::format("{:.1f}", share * peak), fmt::format("{:.0f} %", 100 * share),
+                    memory_text(line.at("memory_bytes")), memory_text(group.at("scores_bytes"))});
+  }
   return title + text_table({{"  encoding", 14, Align::left},
                              {"ratio"},
                              {"goal", 14, Align::left},
@@ -220,7 +195,8 @@ std::string group_text(const Json& group) {
                              {is_prefill ? "of peak" : "of read"},
                              {"memory", 8},
                              {"scores", 8}},
-                            group.at("lines").size(), cell);
+                            rows.size(),
+                            [&](std::size_t row, std::size_t column) { return rows[row][column]; });
 }
 
 std::string report_text(const Json& report, const bench::AttentionShape& shape) {
@@ -233,12 +209,12 @@ std::string report_text(const Json& report, const bench::AttentionShape& shape) 
       "in;\n"
       "scores: what the scores of all pairs would take in float32.\n",
       shape.heads, shape.key_heads, shape.head_dim, to_string(shape.dtype));
-  GoalCount count;
+  Json lines = Json::array();
   for (const Json& group : report.at("groups")) {
     text += group_text(group);
-    count.add(group.at("lines"));
+    lines.insert(lines.end(), group.at("lines").begin(), group.at("lines").end());
   }
-  return text + count.text();
+  return text + goals_text(lines);
 }
 
 // For the line of progress: a group takes time as its operations do, and the seconds it is given.
@@ -279,13 +255,6 @@ std::string run_attention(const Arguments& arguments, OutputForm form) {
   return form == OutputForm::json ? printed(report) : report_text(report, shape);
 }
 
-std::string encoding_names() {
-  std::string names;
-  for (const BenchEncoding& encoding : bench::bench_encodings())
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", encoding.name);
-  return names;
-}
-
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
   parser.add("--tokens LIST", arguments->tokens,
@@ -294,7 +263,8 @@ Run declare(OptionParser& parser) {
              "one query against so many keys (32768); with one of these two options the other "
              "is left out");
   parser.add("--encodings LIST", arguments->encodings,
-             fmt::format("of {}; all of them but kerple_power, unless told", encoding_names()));
+             fmt::format("of {}; all of them but kerple_power, unless told",
+                         names_text(bench::bench_encodings(), &BenchEncoding::name)));
   parser.add("--heads N", arguments->heads, "of queries (8)");
   parser.add("--kv-heads N", arguments->kv_heads, "of keys and values (as many)");
   parser.add("--head-dim N", arguments->head_dim, "features of a head (64)");

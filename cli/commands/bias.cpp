@@ -1,28 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary bias: what a relative encoding adds to the scores of given queries and keys, to look at or
 // to compare with another program's; or what it is made of, the slopes of ALiBi, the buckets of T5.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "cli/arguments.hpp"
 #include "cli/bias_input.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/failure.hpp"
-#include "cli/json.hpp"
-#include "cli/printable.hpp"
-#include "cli/shared_options.hpp"
 #include "cli/tensor_input.hpp"
-#include "cli/text_table.hpp"
 #include "rotary/relative_bias.hpp"
 
 namespace rotary::cli {
@@ -62,7 +43,7 @@ struct Block {
   NpyArray numbers = {};  // [heads][rows][cols]
 };
 
-// Of the doubles that are shown, or of --out.
+// The block holds doubles to be shown, or the --dtype of --out.
 Block make_block(const Arguments& arguments, const RelativeBias& bias) {
   const auto& out = arguments.output.path;
   const DType dtype = out ? parse_dtype(arguments.dtype.value_or("f32")) : DType::f64;
@@ -147,20 +128,15 @@ std::vector<BucketSpan> bucket_spans(const T5Buckets& buckets) {
   std::vector<BucketSpan> spans;
   for (std::int64_t at = -buckets.max_distance; at <= buckets.max_distance; ++at) {
     const std::int64_t bucket = value_or_fail(t5_bucket(at, buckets));
-    if (spans.empty()) {
+    if (spans.empty())
       spans.push_back({.bucket = bucket, .first = {}, .last = at});
-    } else if (spans.back().bucket == bucket) {
+    else if (spans.back().bucket == bucket)
       spans.back().last = at;
-    } else {
+    else
       spans.push_back({.bucket = bucket, .first = at, .last = at});
-    }
   }
   spans.back().last.reset();
   return spans;
-}
-
-std::string position_text(const std::optional<std::int64_t>& position) {
-  return position ? fmt::format("{}", *position) : "...";
 }
 
 std::string list_buckets(const Arguments& arguments, OutputForm form) {
@@ -174,12 +150,15 @@ std::string list_buckets(const Arguments& arguments, OutputForm form) {
                        return {{"bucket", span.bucket}, {"first", span.first}, {"last", span.last}};
                      })}});
   }
+  const auto end_text = [](const std::optional<std::int64_t>& position) {
+    return position ? fmt::format("{}", *position) : "...";
+  };
   return text_table({{"bucket"}, {"key - query", 0, Align::left}}, spans.size(),
                     [&](std::size_t row, std::size_t column) {
                       const auto& [bucket, first, last] = spans[row];
                       if (column == 0) return fmt::format("{}", bucket);
                       if (first == last) return fmt::format("{}", *first);
-                      return fmt::format("{} to {}", position_text(first), position_text(last));
+                      return fmt::format("{} to {}", end_text(first), end_text(last));
                     });
 }
 

@@ -3,18 +3,8 @@
 // verdict is not what docs/theory/claims.md says.
 #include "cli/claims/claims.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "bench/progress.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/failure.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -36,7 +26,6 @@ std::vector<claims::Claim> chosen_claims(const std::vector<std::string>& chosen)
   const auto all = claims::all_claims();
   if (chosen.empty()) return {all.begin(), all.end()};
   std::vector<claims::Claim> list;
-  list.reserve(chosen.size());
   for (const std::string& text : chosen) list.push_back(claim_called(text));
   return list;
 }

@@ -1,16 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands of the tool: one file each, one row each in the list below. A new command is a new
-// file, a row here, a schema in docs/schema/ and its tests.
+// file, a row here, a schema in docs/schema/ and its tests. The includes are those that most
+// commands need; a command adds its own.
 #pragma once
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "cli/arguments.hpp"
+#include "cli/failure.hpp"
+#include "cli/files.hpp"
+#include "cli/json.hpp"
+#include "cli/model_input.hpp"
+#include "cli/model_options.hpp"
 #include "cli/option_parser.hpp"
-#include "cli/output_form.hpp"
+#include "cli/printable.hpp"
+#include "cli/shared_options.hpp"
+#include "cli/standard_streams.hpp"
+#include "cli/text_table.hpp"
 
 namespace rotary::cli {
 
@@ -23,24 +43,14 @@ struct Command {
   std::string_view summary;
   std::string_view examples;      // lines, indented by 2
   Run (*declare)(OptionParser&);  // adds the command's options to its own app
-  // Those that are called by this one's name and their own.
+  // Commands that are called by this one's name and their own.
   std::span<const Command* const> commands = {};
 };
 
-extern const Command inspect_command;
-extern const Command table_command;
-extern const Command rotate_command;
-extern const Command encode_command;
-extern const Command explain_command;
-extern const Command plot_command;
-extern const Command report_command;
-extern const Command models_command;
-extern const Command bench_command;
-extern const Command bias_command;
-extern const Command claims_command;
-extern const Command help_command;
-extern const Command completions_command;
-extern const Command bench_attention_command;  // of bench
+extern const Command inspect_command, table_command, rotate_command, encode_command, bias_command,
+    explain_command, claims_command, plot_command, report_command, models_command, bench_command,
+    help_command, completions_command;
+extern const Command bench_attention_command;  // bench calls it
 
 inline constexpr std::array<const Command*, 13> all_commands = {
     &inspect_command, &table_command,  &rotate_command,      &encode_command, &bias_command,

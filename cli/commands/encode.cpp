@@ -1,25 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary encode: an absolute encoding, sinusoidal or a learned table, added to embeddings that
 // NumPy saved; or the rows of a sinusoidal encoding themselves.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <cctype>
 #include <cmath>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "cli/arguments.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/failure.hpp"
-#include "cli/json.hpp"
-#include "cli/printable.hpp"
-#include "cli/shared_options.hpp"
 #include "cli/sinusoidal_input.hpp"
 #include "cli/tensor_input.hpp"
 #include "rotary/absolute.hpp"
@@ -64,9 +49,9 @@ double scale_of(const Arguments& arguments, std::int64_t dim) {
   return parse_double("--scale", *arguments.scale);
 }
 
-// What was done; of sinusoidal rows alone that are not in a file, the rows, too.
+// The encoding as it was done, with the rows where they stand alone and in no file.
 struct Done {
-  std::optional<SinusoidalSpec> spec;
+  std::optional<SinusoidalSpec> spec = {};
   std::int64_t offset = 0;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
@@ -117,11 +102,8 @@ Done add_rows(const Arguments& arguments) {
   const Positions positions = places.of(extents, Layout::bthd);
   require(!arguments.table || !places.array || places.array->type != NpyType::f64,
           "--positions of a table must be int32 or int64, got float64");
-  Done done{.spec = {},
-            .offset = 0,
-            .dtype = x.dtype,
-            .shape = x.array.shape,
-            .positions = places.json(arguments.positions)};
+  Done done{
+      .dtype = x.dtype, .shape = x.array.shape, .positions = places.json(arguments.positions)};
   const TokensView view = x.view();
   if (arguments.table) {
     const TokensTensor table = read_tokens("--table", *arguments.table, dtype);

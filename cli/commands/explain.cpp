@@ -1,33 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary explain: rotary embedding and a model's config, explained on the reader's own numbers.
 // This file reads the command line; each topic is a file in cli/explain/.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "cli/arguments.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/explain/explain_config.hpp"
 #include "cli/explain/topics.hpp"
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
 #include "cli/hidden_size.hpp"
 #include "cli/model_cards.hpp"
-#include "cli/model_input.hpp"
-#include "cli/model_options.hpp"
-#include "cli/shared_options.hpp"
-#include "cli/standard_streams.hpp"
 #include "rotary/frequencies.hpp"
 
 namespace rotary::cli {
@@ -35,7 +15,7 @@ namespace {
 
 constexpr std::size_t most_values = 4096;  // beyond any head
 
-// What a topic is about, and what explains it: numbers, and a key beside them.
+// A topic is about numbers, and a key beside them, or about neither; explain() explains it.
 struct Topic {
   std::string_view name;
   bool has_numbers = true;
@@ -66,15 +46,9 @@ struct Arguments {
 };
 
 Topic topic_named(const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const Topic& topic : topics) {
-    if (topic.name == name) return topic;
-    names.push_back(topic.name);
-  }
-  throw Failure(ExitCode::io,
-                fmt::format("{}: No such file, and no model card has this name{}; nor "
-                            "is it a topic: {}",
-                            name, near_card_names_text(name), fmt::join(names, ", ")));
+  const auto* const topic = std::ranges::find(topics, name, &Topic::name);
+  if (topic != topics.end()) return *topic;
+  fail_unknown_card(name, "; nor is it a topic: " + names_text(topics, &Topic::name));
 }
 
 // The topic; arguments.model.config becomes the config, if there is one.
@@ -182,12 +156,11 @@ explain::Numbers with_config(const Arguments& arguments) {
 explain::Vector query_of(const Arguments& arguments, std::int64_t head_dim) {
   const auto features = static_cast<std::size_t>(head_dim);
   explain::Vector query;
-  if (arguments.values) {
+  if (arguments.values)
     query = parse_vector("--values", *arguments.values);
-  } else {
+  else
     for (std::size_t i = 0; i < features; ++i)
       query.push_back(explain::example_values[i % std::size(explain::example_values)]);
-  }
   require(query.size() == features, "--values must be the {} features of a head, got {}", features,
           query.size());
   return query;

@@ -2,24 +2,9 @@
 // rotary help and rotary completions: what the tool says of itself.
 #include "cli/help.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "cli/arguments.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/completions.hpp"
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
-#include "cli/json.hpp"
 #include "cli/model_cards.hpp"
 #include "cli/nearest.hpp"
 
@@ -43,11 +28,10 @@ CommandFacts facts_asked(const std::vector<std::string>& words) {
     if (facts.name == name) return std::move(facts);
     names.push_back(facts.name);
   }
-  throw Failure(ExitCode::usage,
-                fmt::format("there is no command '{}'{}", name, did_you_mean(name, names)));
+  fail_usage("there is no command '{}'{}", name, did_you_mean(name, names));
 }
 
-Json json_of(const OptionFacts& option) {
+Json option_json(const OptionFacts& option) {
   return {{"names", option.names},
           {"value", text_or_null(option.value)},
           {"help", option.help},
@@ -56,27 +40,22 @@ Json json_of(const OptionFacts& option) {
 }
 
 Json json_of(const CommandFacts& command) {
-  const auto of_option = [](const OptionFacts& option) { return json_of(option); };
   return {{"schema_version", 1},
           {"command", command.name},
           {"summary", command.summary},
           {"examples", command.examples},
-          {"arguments", json_array(command.arguments, of_option)},
-          {"options", json_array(command.options, of_option)},
+          {"arguments", json_array(command.arguments, option_json)},
+          {"options", json_array(command.options, option_json)},
           {"commands",
            json_array(command.commands, [](const Command* each) { return Json(each->name); })}};
-}
-
-std::string page_name(std::string command) {
-  std::ranges::replace(command, ' ', '-');
-  return command + ".1";
 }
 
 std::string write_pages(const std::string& folder) {
   std::vector<OutputFile> files;
   for (const CommandFacts& command : all_command_facts()) {
-    files.push_back(
-        {.path = folder + "/" + page_name(command.name), .bytes = manual_page(command)});
+    std::string page = command.name;
+    std::ranges::replace(page, ' ', '-');
+    files.push_back({.path = fmt::format("{}/{}.1", folder, page), .bytes = manual_page(command)});
   }
   write_files(files, Overwrite::allow);
   return fmt::format("{}: {} manual pages\n", folder, files.size());

@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary inspect: what a model's config.json says about positions, for a person or as JSON.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <initializer_list>
 #include <iterator>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <variant>
-#include <vector>
 
-#include "cli/arguments.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/model_text.hpp"
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
-#include "cli/json.hpp"
-#include "cli/model_input.hpp"
-#include "cli/model_options.hpp"
-#include "cli/printable.hpp"
-#include "cli/standard_streams.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/sinusoidal.hpp"
 
@@ -38,7 +18,7 @@ constexpr std::size_t line_width = 88;
 
 struct Inspection {
   ModelSpec model;
-  std::vector<Frequencies> frequencies;  // one for each of model.rotary
+  std::vector<Frequencies> frequencies = {};  // one for each of model.rotary
   std::optional<std::int64_t> context_tokens;
 };
 
@@ -47,7 +27,6 @@ struct Inspection {
 Inspection inspect(const ModelOptions& options) {
   const ResolveOptions resolving = resolve_options(options);
   Inspection found{.model = read_model(options.config, resolving),
-                   .frequencies = {},
                    .context_tokens = resolving.context_tokens};
   for (const ModelRotary& rotary : found.model.rotary) {
     const auto context =
@@ -116,9 +95,8 @@ std::string encoder_text(const ModelEncoder& encoder) {
                            to_string(spec.spacing.get()), half - 1, half - 1),
                mark("sinusoidal"));
   text += line("wavelengths", wavelengths_text(table.inv_freq));
-  if (encoder.positions) {
+  if (encoder.positions)
     text += line("positions", fmt::format("{}", *encoder.positions), mark("positions"));
-  }
   return text;
 }
 
@@ -155,25 +133,22 @@ std::string pairs_table(const Frequencies& frequencies, std::optional<std::int64
 
 // "contexts of 1 to 4096 tokens".
 std::string contexts_text(const ContextRange& contexts) {
-  if (contexts.first == contexts.last) {
+  if (contexts.first == contexts.last)
     return fmt::format("a context of {} tokens alone", contexts.first);
-  }
-  if (contexts.last == ContextRange{}.last) {
+  if (contexts.last == ContextRange{}.last)
     return fmt::format("contexts of {} tokens and more", contexts.first);
-  }
   return fmt::format("contexts of {} to {} tokens", contexts.first, contexts.last);
 }
 
-// What the spec says.
+// The spec, a line for each member.
 std::string spec_lines(const ModelRotary& rotary, const HeadWindow& window) {
   const auto mark = [&](std::initializer_list<std::string_view> values) {
     return origin_mark(rotary.sources, values);
   };
   std::string text = line("pairing", to_string(window.pairing), mark({"pairing"}));
   text += line("", "  " + pairing_text(window));
-  if (rotary.spec.sense == Sense::negative) {
+  if (rotary.spec.sense == Sense::negative)
     text += line("sense", "negative: pairs turn by -position x |inv_freq|", mark({"sense"}));
-  }
   text += line("head_dim", fmt::format("{}", window.head_dim), mark({"head_dim"}));
   text += line("features", window_text(window, rotary.nope_head_dim),
                mark({"rotary_dim", "first_feature", "nope_head_dim"}));
@@ -201,27 +176,24 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
                     origin_mark(model.sources, {"layer_types"}));
   }
   text += spec_lines(rotary, frequencies.window);
-  if (depends_on_context(rotary.spec.scaling)) {
+  if (depends_on_context(rotary.spec.scaling))
     text += line("holds for", contexts_text(frequencies.contexts) + "; --context shows another");
-  }
   text += line("attention factor", attention_text(rotary, frequencies.attention_factor));
   text += line("wavelengths", wavelengths_text(frequencies.inv_freq));
   text += line(
       "trained context",
       trained ? turning_text(frequencies, *trained) : "not in the config (max_position_embeddings)",
       origin_mark(rotary.sources, {"trained_context_tokens"}));
-  if (inspection.context_tokens) {
+  if (inspection.context_tokens)
     text += line("your context", turning_text(frequencies, *inspection.context_tokens));
-  }
   return text + pairs_table(frequencies, trained);
 }
 
 std::string text_of(const Inspection& inspection) {
   const ModelSpec& model = inspection.model;
   std::string text = printable(summary_text(model)) + "\n";
-  if (!model.config_part.empty()) {
+  if (!model.config_part.empty())
     text += fmt::format("read from {}, the config of the language model\n", model.config_part);
-  }
   text += layers_text(model);
   if (model.encoder) text += "\n" + encoder_text(*model.encoder);
   for (std::size_t i = 0; i < model.rotary.size(); ++i) text += rotary_text(inspection, i);
@@ -231,17 +203,15 @@ std::string text_of(const Inspection& inspection) {
 
 Json sources_json(const std::vector<ValueSource>& sources) {
   Json json = Json::object();
-  for (const auto& [value, origin, key] : sources) {
+  for (const auto& [value, origin, key] : sources)
     json[value] = {{"origin", to_string(origin)}, {"key", text_or_null(key)}};
-  }
   return json;
 }
 
 Json scaling_json(const Scaling& scaling) {
   Json json = Json::object();
-  for (const auto& [facts, value] : scaling_parameters(scaling)) {
+  for (const auto& [facts, value] : scaling_parameters(scaling))
     json[facts.name] = std::visit([](const auto& held) { return Json(held); }, value);
-  }
   return json;
 }
 
@@ -310,9 +280,8 @@ Json encoder_json(const ModelEncoder& encoder) {
 Json json_of(const Inspection& inspection) {
   const ModelSpec& model = inspection.model;
   Json rotary = Json::array();
-  for (std::size_t i = 0; i < model.rotary.size(); ++i) {
+  for (std::size_t i = 0; i < model.rotary.size(); ++i)
     rotary.push_back(rotary_json(inspection, i));
-  }
   return {{"schema_version", 1},
           {"model_type", text_or_null(model.model_type)},
           {"config_part", text_or_null(model.config_part)},

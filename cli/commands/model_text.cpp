@@ -135,9 +135,8 @@ std::string attention_text(const ModelRotary& rotary, double attention_factor) {
           ? "1: scores keep their size"
           : fmt::format("{:.6g} on cos and sin, so scores grow by its square, {:.6g}",
                         attention_factor, attention_factor * attention_factor);
-  if (rotary.softmax_factor != 1) {
+  if (rotary.softmax_factor != 1)
     text += fmt::format("; softmax scale times {:.6g}", rotary.softmax_factor);
-  }
   return text;
 }
 

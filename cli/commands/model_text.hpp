@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model's embeddings and layers mean, in the words that inspect, report and explain share.
+// Tells what a model's embeddings and layers mean, in the words that inspect, report and explain
+// share.
 #pragma once
 
 #include <cstddef>
@@ -76,7 +77,7 @@ struct ScalingParameter {
 [[nodiscard]] std::string origin_mark(const std::vector<ValueSource>& sources,
                                       std::initializer_list<std::string_view> values);
 
-// What the marks in a text mean, one a line; "" where it has none.
+// Explains the marks in a text, one a line; "" where it has none.
 [[nodiscard]] std::string marks_legend(std::string_view text);
 
 }  // namespace rotary::cli

@@ -1,26 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary models: the model cards inside the tool: list them, look for some, print one.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "cli/arguments.hpp"
-#include "cli/ascii.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/failure.hpp"
-#include "cli/json.hpp"
 #include "cli/model_cards.hpp"
-#include "cli/standard_streams.hpp"
-#include "cli/text_table.hpp"
+#include "cli/utf8.hpp"
 #include "rotary/families.hpp"
 #include "rotary/model_spec.hpp"
 
@@ -30,18 +12,20 @@ namespace {
 enum class Action { list, search, show, families };
 
 struct Arguments {
-  std::optional<std::string> action;
-  std::optional<std::string> text;
+  std::optional<std::string> action, text;
 };
+
+bool contains_ignoring_case(std::string_view text, std::string_view part) {
+  const auto found = std::ranges::search(text, part, {}, ascii_lower, ascii_lower);
+  return part.empty() || !found.empty();
+}
 
 std::vector<const ModelCard*> cards_with(std::string_view part) {
   std::vector<const ModelCard*> found;
-  for (const ModelCard& card : model_cards()) {
+  for (const ModelCard& card : model_cards())
     if (contains_ignoring_case(card.name, part) || contains_ignoring_case(card.model_type, part) ||
-        contains_ignoring_case(card.source, part)) {
+        contains_ignoring_case(card.source, part))
       found.push_back(&card);
-    }
-  }
   return found;
 }
 
@@ -52,9 +36,8 @@ const ModelCard& card_named(const std::string& name) {
 
 std::optional<std::int64_t> trained_context(const ModelSpec& model) {
   std::optional<std::int64_t> longest;
-  for (const ModelRotary& rotary : model.rotary) {
+  for (const ModelRotary& rotary : model.rotary)
     longest = std::max(longest, rotary.trained_context_tokens);
-  }
   return longest;
 }
 

@@ -1,25 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary plot: a figure of a model's positions, as a picture or as its numbers.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
-#include "cli/arguments.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/failure.hpp"
-#include "cli/json.hpp"
-#include "cli/model_input.hpp"
 #include "cli/plot/figures.hpp"
 #include "cli/plot/gnuplot.hpp"
 #include "cli/plot/numbers.hpp"
 #include "cli/plot/request_input.hpp"
-#include "cli/printable.hpp"
-#include "cli/shared_options.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -55,9 +40,7 @@ std::string list_of_figures(OutputForm form) {
 const plot::FigureMaker& maker_of(const Arguments& arguments) {
   const auto makers = plot::figure_makers();
   if (arguments.name) return choose_by(&plot::FigureMaker::name, "NAME", *arguments.name, makers);
-  std::vector<std::string_view> names;
-  for (const plot::FigureMaker& maker : makers) names.push_back(maker.name);
-  fail_usage("NAME is required: one of {}", fmt::join(names, ", "));
+  fail_usage("NAME is required: one of {}", names_text(makers, &plot::FigureMaker::name));
 }
 
 plot::Drawing drawing_of(const Arguments& arguments, const std::string& path) {

@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary report: what configs say about positions, as one page that opens in a browser without a
 // network. What is on it: cli/report/.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cstddef>
 #include <iterator>
-#include <memory>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
-#include "cli/json.hpp"
-#include "cli/model_input.hpp"
-#include "cli/model_options.hpp"
-#include "cli/printable.hpp"
 #include "cli/report/report_page.hpp"
 #include "cli/report/subjects.hpp"
-#include "cli/shared_options.hpp"
-#include "cli/standard_streams.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -52,10 +34,8 @@ void check(const Arguments& arguments) {
 std::vector<std::string> with_name(const std::string& config,
                                    const std::vector<std::string>& warnings) {
   std::vector<std::string> named;
-  named.reserve(warnings.size());
-  for (const std::string& warning : warnings) {
+  for (const std::string& warning : warnings)
     named.push_back(fmt::format("{}: {}", config, warning));
-  }
   return named;
 }
 
@@ -73,7 +53,7 @@ std::vector<page::NamedModel> read_models(const Arguments& arguments) {
   return models;
 }
 
-// What is on the page.
+// Lists what is on the page.
 Json summary_of(const Arguments& arguments, const page::Contents& contents, std::size_t bytes) {
   std::vector<std::string> warnings;
   for (const page::Card& card : contents.cards)

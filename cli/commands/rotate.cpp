@@ -3,27 +3,7 @@
 // that NumPy loads.
 #include "rotary/rotate.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "cli/arguments.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/failure.hpp"
-#include "cli/files.hpp"
-#include "cli/json.hpp"
-#include "cli/model_input.hpp"
-#include "cli/model_options.hpp"
-#include "cli/printable.hpp"
-#include "cli/shared_options.hpp"
-#include "cli/standard_streams.hpp"
 #include "cli/tensor_input.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/instruction_set.hpp"
@@ -102,7 +82,7 @@ void write_outputs(const std::vector<Job>& jobs, Overwrite overwrite) {
   write_files(files, overwrite);
 }
 
-// What was done to the tensors, for the summary.
+// The rotation as it was done, for the summary.
 struct Done {
   const Arguments& arguments;
   const std::vector<Job>& jobs;
@@ -153,7 +133,7 @@ std::string text_of(const Done& done) {
                             value_or_fail(instruction_set()));
 }
 
-// What the model also does to queries, and this command does not.
+// The model may do more to queries than this command does.
 void warn_about_queries(const Arguments& arguments, const ModelSpec& model, std::size_t chosen) {
   if (!arguments.q) return;
   const bool is_tempered = std::ranges::any_of(model.layers, [&](const ModelLayer& layer) {
@@ -201,11 +181,7 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
     ok_or_fail(rotate(view, view, rotations, {.direction = direction}),
                "--" + std::string(job.name));
   }
-  const Done done{.arguments = arguments,
-                  .jobs = jobs,
-                  .places = places,
-                  .window = frequencies.window,
-                  .spec = model.rotary[chosen].spec};
+  const Done done{arguments, jobs, places, frequencies.window, model.rotary[chosen].spec};
   write_outputs(jobs, arguments.overwrite());
   return form == OutputForm::json ? printed(json_of(done, model)) : text_of(done);
 }

@@ -1,30 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary table: what an encoding is made of, as a table by position or by distance: which kind it
 // is follows from the name, and with it which options have a meaning.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "cli/arguments.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/table_of_model.hpp"
-#include "cli/failure.hpp"
-#include "cli/json.hpp"
 #include "cli/model_cards.hpp"
-#include "cli/model_input.hpp"
-#include "cli/printable.hpp"
 #include "cli/tensor_input.hpp"
-#include "cli/text_table.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/shaw.hpp"
 
@@ -48,7 +28,7 @@ bool is_among(std::string_view name, const std::vector<std::string_view>& names)
   return std::ranges::find(names, name) != names.end();
 }
 
-// Those that have a table.
+// The encodings that have a table.
 std::vector<std::string_view> encoding_names() {
   std::vector<std::string_view> names = sinusoidal_names();
   for (const std::string_view name : bias_names())
@@ -63,10 +43,8 @@ Kind kind_of(const std::string& name) {
   if (is_among(name, sinusoidal_names())) return Kind::sinusoidal;
   if (is_among(name, bias_names())) return Kind::bias;
   if (name == shaw) return Kind::window;
-  throw Failure(ExitCode::io,
-                fmt::format("{}: No such file, and no model card has this name{}; nor is it an "
-                            "encoding: {}",
-                            name, near_card_names_text(name), fmt::join(encoding_names(), ", ")));
+  fail_unknown_card(name,
+                    fmt::format("; nor is it an encoding: {}", fmt::join(encoding_names(), ", ")));
 }
 
 std::string kinds_text(unsigned kinds) {
@@ -275,17 +253,8 @@ std::string run_table(const TableArguments& arguments, OutputForm form) {
   require(!arguments.output.path || arguments.output.path->ends_with(".npy"),
           "--out must end in .npy for {}, got '{}'", arguments.name(),
           arguments.output.path.value_or(""));
-  switch (kind) {
-    case Kind::model:
-      break;
-    case Kind::sinusoidal:
-      return table_of_sinusoidal(arguments, form);
-    case Kind::bias:
-      return table_of_bias(arguments, form);
-    case Kind::window:
-      return table_of_window(arguments, form);
-  }
-  throw Failure(ExitCode::internal, "no such kind of table");
+  if (kind == Kind::sinusoidal) return table_of_sinusoidal(arguments, form);
+  return kind == Kind::bias ? table_of_bias(arguments, form) : table_of_window(arguments, form);
 }
 
 void declare_model(OptionParser& parser, TableArguments& arguments) {

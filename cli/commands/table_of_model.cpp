@@ -3,27 +3,9 @@
 // holds them, because they are the first thing that someone who ports a model compares.
 #include "cli/commands/table_of_model.hpp"
 
-#include <fmt/format.h>
-
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "cli/arguments.hpp"
-#include "cli/failure.hpp"
-#include "cli/json.hpp"
-#include "cli/model_input.hpp"
+#include "cli/commands/commands.hpp"
 #include "cli/npy/npy.hpp"
 #include "cli/npz/npz.hpp"
-#include "cli/printable.hpp"
-#include "cli/standard_streams.hpp"
-#include "cli/text_table.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/rotations.hpp"
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/json.hpp"
 #include "cli/model_options.hpp"
-#include "cli/output_form.hpp"
 #include "cli/shared_options.hpp"
 
 namespace rotary::cli {

@@ -13,8 +13,8 @@
 #include "cli/model_input.hpp"
 #include "cli/printable.hpp"
 #include "cli/standard_streams.hpp"
+#include "cli/text_table.hpp"
 #include "cli/utf8.hpp"
-#include "cli/wrapped.hpp"
 #include "rotary/families.hpp"
 
 namespace rotary::cli::explain {

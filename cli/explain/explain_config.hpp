@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cli/json.hpp"
-#include "cli/output_form.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/result.hpp"
 

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "cli/json.hpp"
-#include "cli/output_form.hpp"
 #include "cli/vectors.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/rotary_spec.hpp"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
 #include "lab/commands/progress.hpp"
 #include "lab/process/children.hpp"
 #include "lab/process/interruption.hpp"

@@ -117,7 +117,7 @@ RULES = (
         "lab/",
         (PUBLIC, "cli/page/")
         + tuple(f"cli/{name}.hpp" for name in (
-            "exit_code", "failure", "files", "printable", "standard_streams", "utf8")),
+            "failure", "files", "printable", "standard_streams", "utf8")),
         STANDARD,
         ("CLI/", "fmt/", "gtest/", "nlohmann/", "openssl/", "dlfcn.h", "malloc.h",
          "libxml/", "zlib.h") + SYSTEM, REACH,

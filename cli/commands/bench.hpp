@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands that time something ask and report alike. A report is its JSON document, from
+// The commands that time something ask and report alike. A report is its JSON document, from
 // which its text is made.
 #pragma once
 
@@ -43,14 +43,7 @@ void declare_bench_options(OptionParser& parser, BenchOptions& options);
 // "met", "MISSED", "busy".
 [[nodiscard]] std::string verdict_text(const Json& goal);
 
-// "3 of 4 goals met": in an array of lines, those that have a goal.
-struct GoalCount {
-  int goals = 0;
-  int met = 0;
-  int busy = 0;
-
-  void add(const Json& lines);
-  [[nodiscard]] std::string text() const;
-};
+// "3 of 4 goals met": of those lines that have a goal.
+[[nodiscard]] std::string goals_text(const Json& lines);
 
 }  // namespace rotary::cli
