@@ -10,7 +10,7 @@ namespace rotary::cli {
 
 enum class ColourChoice { automatic, always, never };
 
-// Of the whole process, before anything is written.
+// Decides for the whole process, before anything is written.
 void choose_colour(ColourChoice choice) noexcept;
 
 // Whether a stream has colours: with automatic a terminal that is not dumb, unless NO_COLOR is set

@@ -43,7 +43,7 @@ struct Call {
   OutputForm form;
 };
 
-// What runs and answers: a command, the help that is asked for, or the version. Usage failure for a
+// Finds who answers: a command, the help that is asked for, or the version. Usage failure for a
 // command line that asks for something that cannot be.
 [[nodiscard]] Call read_command_line(Arguments arguments);
 

@@ -17,7 +17,7 @@ namespace rotary::cli {
 // else.
 [[nodiscard]] std::optional<Pairing> parse_pairing(const std::optional<std::string>& text);
 
-// What the help of every command says of CONFIG.
+// The help of CONFIG, for every command.
 inline constexpr std::string_view config_help =
     "a Hugging Face config.json, '-' for standard input, or a model card's name (rotary models)";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every command that reads a model's config asks about it: the config itself, what it does not
-// say, and what is to be changed in it.
+// Options of every command that reads a model's config: the config itself, facts that it does not
+// state, and changes to it.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +46,8 @@ inline constexpr std::string_view xpos_name = "xpos";
 // The model of options.config.
 [[nodiscard]] ModelSpec read_model(const ModelOptions& options);
 
-// Of model.rotary[index], for the context that was asked for. Usage failure when they depend on it
-// and none was.
+// Makes those of model.rotary[index] for the context that was asked for. Usage failure when they
+// depend on it and none was.
 [[nodiscard]] Frequencies frequencies_of(const ModelSpec& model, std::size_t index,
                                          const ModelOptions& options);
 

@@ -3,8 +3,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/plot/figures.hpp"
 #include "cli/plot/gnuplot.hpp"
-#include "cli/plot/numbers.hpp"
-#include "cli/plot/request_input.hpp"
 
 namespace rotary::cli {
 namespace {

@@ -4,8 +4,7 @@
 #include <iterator>
 
 #include "cli/commands/commands.hpp"
-#include "cli/report/report_page.hpp"
-#include "cli/report/subjects.hpp"
+#include "cli/report/contents.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -54,21 +53,22 @@ std::vector<page::NamedModel> read_models(const Arguments& arguments) {
 }
 
 // Lists what is on the page.
-Json summary_of(const Arguments& arguments, const page::Contents& contents, std::size_t bytes) {
+Json summary_of(const Arguments& arguments, const Json& contents, std::size_t bytes) {
   std::vector<std::string> warnings;
-  for (const page::Card& card : contents.cards)
-    std::ranges::move(with_name(card.name, card.warnings), std::back_inserter(warnings));
-  const auto encoding_json = [](const page::Encoding& encoding) -> Json {
-    std::vector<std::string> figures;
-    for (const page::PlacedFigure& placed : encoding.ranges.front().figures)
-      figures.push_back(placed.figure.name);
-    return {{"name", encoding.name}, {"kind", to_string(encoding.kind)}, {"figures", figures}};
+  for (const Json& config : contents.at("configs"))
+    std::ranges::move(with_name(config.at("name"), config.at("warnings")),
+                      std::back_inserter(warnings));
+  const auto encoding_json = [](const Json& subject) -> Json {
+    const auto figure_name = [](const Json& placed) { return placed.at("figure").at("name"); };
+    return {{"name", subject.at("name")},
+            {"kind", subject.at("kind")},
+            {"figures", json_array(subject.at("ranges").front().at("figures"), figure_name)}};
   };
   return {{"schema_version", 1},
           {"output", arguments.output.path},
           {"bytes", bytes},
           {"configs", arguments.configs},
-          {"encodings", json_array(contents.encodings, encoding_json)},
+          {"encodings", json_array(contents.at("subjects"), encoding_json)},
           {"warnings", warnings}};
 }
 
@@ -90,8 +90,8 @@ std::string run_report(const Arguments& arguments, OutputForm form) {
   check(arguments);
   const std::vector<page::NamedModel> models = read_models(arguments);
   const auto context_tokens = resolve_options(arguments.model).context_tokens;
-  const page::Contents contents = page::make_contents(models, context_tokens);
-  std::string page = page::page_with(page::report_page(), page::json_of(contents));
+  const Json contents = page::make_contents(models, context_tokens);
+  std::string page = page::page_with(page::report_page(), printed(contents));
   const Json summary = summary_of(arguments, contents, page.size());
   arguments.output.write(std::move(page));
   return form == OutputForm::json ? printed(summary) : text_of(summary);

@@ -169,21 +169,19 @@ struct Header {
   bool has_order = false;
 
   [[nodiscard]] Status parse_value(std::string_view key, HeaderText& text) {
-    if (key == "descr" && !type) {
-      auto parsed = parse_descr(text);
-      if (!parsed) return std::move(parsed).error();
-      type = *parsed;
-      return {};
-    }
-    if (key == "shape" && !shape) {
-      auto parsed = parse_shape(text);
-      if (!parsed) return std::move(parsed).error();
-      shape = *std::move(parsed);
-      return {};
-    }
+    if (key == "descr" && !type) return moved_into(type, parse_descr(text));
+    if (key == "shape" && !shape) return moved_into(shape, parse_shape(text));
     if (key == "fortran_order" && !std::exchange(has_order, true)) return parse_fortran_order(text);
     return bad_header("must have the keys descr, fortran_order and shape, once each, got '{}'",
                       shown(key));
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] static Status moved_into(std::optional<T>& member, Result<T> parsed) {
+    if (!parsed) return std::move(parsed).error();
+    member = *std::move(parsed);
+    return {};
   }
 };
 

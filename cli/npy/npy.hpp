@@ -34,7 +34,7 @@ struct NpyArray {
     return {reinterpret_cast<const T*>(data.data()), data.size() / sizeof(T)};
   }
 
-  // Of f64 or f32 the elements; of any other type nothing.
+  // The elements of an array of f64 or f32; none of any other type.
   [[nodiscard]] std::vector<double> doubles() const;
 };
 

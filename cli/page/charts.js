@@ -54,7 +54,7 @@ function pointsOf(series, view) {
   return points;
 }
 
-// What a series is drawn as: one dataset, or for a band its two edges.
+// A series is drawn as one dataset, or for a band its two edges.
 function datasetsOf(series, look, view) {
   const data = pointsOf(series, view);
   const line = {
@@ -103,7 +103,7 @@ function scaleOptions(axis, limits) {
       autoSkipPadding: 12,
       callback(value) {
         if (axis.ticks?.length) return axis.ticks[value] ?? "";
-        // Of two powers of ten and more, these alone.
+        // Where there are two powers of ten or more, these alone.
         const power = Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6);
         if (logarithmic && !power && this.max > 100 * this.min) return "";
         return short(value);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DOUTPUT=<file>.cpp -DCHART_LIBRARY=<chart.min.js> -DCHART_NOTICE=<file> -DHTML=<file>
-#   "-DSTYLES=<file>;..." "-DSCRIPTS=<file>;..." -DHEADER=<header>
-#   -DFUNCTION=<namespace>::<function> -P embed.cmake
+#   "-DSTYLES=<file>;..." "-DSCRIPTS=<file>;..." -DFUNCTION=<namespace>::<function>
+#   -P embed.cmake
 # Puts the pieces of a page together and writes the page, cut in two where its data go, as the
 # source that defines the function.
 cmake_minimum_required(VERSION 3.25)  # before, @NAME@ was a variable's value
@@ -41,7 +41,7 @@ string(REGEX MATCH "^(.*)::([a-z_]+)$" matched "${FUNCTION}")
 set(namespace "${CMAKE_MATCH_1}")
 set(name "${CMAKE_MATCH_2}")
 file(WRITE "${OUTPUT}" "// Written by cli/page/embed.cmake.
-#include \"${HEADER}\"
+#include \"cli/page/page.hpp\"
 
 namespace ${namespace} {
 

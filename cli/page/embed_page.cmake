@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# rotary_embed_page(<target> HTML <file> [STYLES <file>...] SCRIPTS <file>... HEADER <header>
+# rotary_embed_page(<target> HTML <file> [STYLES <file>...] SCRIPTS <file>...
 #   FUNCTION <function>)
-# A static library that defines the function, which the header declares: the pieces of a page, with
+# A static library that defines the function, which a header declares: the pieces of a page, with
 # the style and the chart library of this folder. Scripts stand in the page in the order given;
 # those without a folder are of this one.
 include_guard(GLOBAL)
 set_property(GLOBAL PROPERTY rotary_page_folder "${CMAKE_CURRENT_LIST_DIR}")
 
 function(rotary_embed_page target)
-  cmake_parse_arguments(PARSE_ARGV 1 page "" "HTML;HEADER;FUNCTION" "STYLES;SCRIPTS")
+  cmake_parse_arguments(PARSE_ARGV 1 page "" "HTML;FUNCTION" "STYLES;SCRIPTS")
   get_property(shared GLOBAL PROPERTY rotary_page_folder)
   list(TRANSFORM page_SCRIPTS PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" REGEX "/")
   list(TRANSFORM page_SCRIPTS PREPEND "${shared}/" REGEX "^[^/]")
@@ -23,7 +23,7 @@ function(rotary_embed_page target)
     COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${embedded}" "-DCHART_LIBRARY=${CHART_JS}"
       "-DCHART_NOTICE=${notice}" "-DHTML=${html}"
       "-DSTYLES=${page_STYLES}" "-DSCRIPTS=${page_SCRIPTS}"
-      "-DHEADER=${page_HEADER}" "-DFUNCTION=${page_FUNCTION}" -P "${shared}/embed.cmake"
+      "-DFUNCTION=${page_FUNCTION}" -P "${shared}/embed.cmake"
     DEPENDS "${shared}/embed.cmake" "${html}" ${page_STYLES} "${notice}"
       ${page_SCRIPTS} "${CHART_JS}"
     COMMENT "Embedding ${page_HTML} of ${target}"

@@ -9,7 +9,7 @@
 
 namespace rotary::cli::page {
 
-// What embed.cmake makes of a page: the text up to its data, and after them.
+// embed.cmake cuts a page in two: the text up to its data, and after them.
 struct PagePieces {
   std::string_view before_data;
   std::string_view after_data;

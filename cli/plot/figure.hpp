@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/json.hpp"
+
 namespace rotary::cli::plot {
 
 enum class Scale { linear, logarithmic };
@@ -80,5 +82,13 @@ struct Figure {
   std::vector<Panel> panels = {};
   std::size_t columns = 1;  // how many panels stand side by side
 };
+
+// numbers.cpp: a figure's numbers as JSON (docs/schema/plot.schema.json), and as CSV (RFC 4180, but
+// for line ends of one byte) with a line for each point of each series and for each cell of each
+// heat map: panel,series,x,y,z,lower; of a heat map series is "cells", x the column, y the row, z
+// the value. Numbers read back as the same double; what is not finite, or not there, is empty. A
+// text that spreadsheets would take for a formula begins with an apostrophe.
+void to_json(Json& json, const Figure& figure);
+[[nodiscard]] std::string csv_of(const Figure& figure);
 
 }  // namespace rotary::cli::plot

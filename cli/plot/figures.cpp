@@ -12,6 +12,7 @@
 
 #include "cli/failure.hpp"
 #include "cli/plot/makers.hpp"
+#include "cli/vectors.hpp"
 #include "rotary/sinusoidal.hpp"
 
 namespace rotary::cli::plot {
@@ -65,10 +66,6 @@ Frequencies without_recipe(const Frequencies& frequencies) {
   return value_or_fail(make_frequencies(frequencies.window, frequencies.inv_freq, 1));
 }
 
-Rotations exact_rows(const Frequencies& frequencies, std::span<const std::int64_t> at) {
-  return value_or_fail(make_rotations(frequencies, positions_of(at), {.rows = RowDType::f64}));
-}
-
 }  // namespace
 
 std::span<const FigureMaker> figure_makers() noexcept { return makers; }
@@ -99,16 +96,17 @@ std::string numbers_text(const RotarySpec& spec) {
 }
 
 Rotations turned(const Frequencies& frequencies, std::span<const std::int64_t> at) {
-  return exact_rows(without_recipe(frequencies), at);
+  return value_or_fail(
+      make_rotations(without_recipe(frequencies), positions_of(at), {.rows = RowDType::f64}));
 }
 
 void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_t> at,
                      const std::function<void(const TurnedRow& row)>& use) {
   constexpr std::size_t numbers_at_once = std::size_t{1} << 16;
-  const Frequencies plain = without_recipe(frequencies);
   const std::size_t rows = std::max(std::size_t{1}, numbers_at_once / frequencies.inv_freq.size());
   for (std::size_t first = 0; first < at.size(); first += rows) {
-    const Rotations some = exact_rows(plain, at.subspan(first, std::min(rows, at.size() - first)));
+    const Rotations some =
+        turned(frequencies, at.subspan(first, std::min(rows, at.size() - first)));
     for (std::int64_t row = 0; row < some.tokens(); ++row)
       use({.cos = some.cos<double>(0, row), .sin = some.sin<double>(0, row)});
   }
@@ -151,10 +149,7 @@ std::vector<double> as_doubles(std::span<const std::int64_t> numbers) {
 
 std::vector<double> aligned_similarity(const Frequencies& frequencies,
                                        std::span<const std::int64_t> distances) {
-  return of_turned(frequencies, distances, [](const TurnedRow& row) {
-    return std::accumulate(row.cos.begin(), row.cos.end(), 0.0) /
-           static_cast<double>(row.cos.size());
-  });
+  return of_turned(frequencies, distances, [](const TurnedRow& row) { return mean(row.cos); });
 }
 
 std::vector<double> sinusoidal_rows(std::int64_t positions, std::int64_t features) {

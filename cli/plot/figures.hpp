@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/model_options.hpp"
 #include "cli/plot/figure.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/rotary_spec.hpp"
@@ -26,7 +27,7 @@ struct Subject {
   std::optional<std::int64_t> hidden_size = {};  // features of a token, where a config says it
 };
 
-// What figures are made from. Each figure has numbers of its own for what is absent.
+// Figures are made from it. Each figure has numbers of its own for what is absent.
 struct Request {
   std::vector<Subject> subjects = {};               // none: the figure takes usual_subject()
   std::optional<std::int64_t> context_tokens = {};  // the context that one means to use
@@ -37,7 +38,7 @@ struct Request {
   std::optional<HeatMap> learned = {};              // a learned table [positions, features]
 };
 
-// What a figure does with configs.
+// How many configs a figure takes.
 enum class Subjects {
   none,     // it is about no model
   one,      // about one rotary embedding
@@ -71,7 +72,15 @@ struct FigureMaker {
 // nullptr where there is none of that name.
 [[nodiscard]] const FigureMaker* find_figure(std::string_view name) noexcept;
 
-// The embedding of RoFormer, d = 128 and base 10000: what figures are about that were given none.
-[[nodiscard]] Subject usual_subject();
+// The command line's part of a request.
+struct RequestOptions {
+  std::vector<std::string> configs;  // files, cards, or "rope" with model.settings
+  ModelOptions model;                // for each of them
+  std::optional<std::string> layer_type, last, dim, seed, words, table;
+};
+
+// request_input.cpp. Warnings about the configs go to standard error. Failures name the option, the
+// requirement and what was got; an option that the figure does not read is refused.
+[[nodiscard]] Request read_request(const FigureMaker& maker, const RequestOptions& options);
 
 }  // namespace rotary::cli::plot

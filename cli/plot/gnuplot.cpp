@@ -4,14 +4,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "cli/plot/gnuplot_parts.hpp"
 #include "cli/plot/layout.hpp"
 
 namespace rotary::cli::plot {
@@ -19,27 +22,261 @@ namespace {
 
 // Okabe and Ito 2008, whose colours differ for every kind of colour vision; those too pale for the
 // background are left out, its contrary comes last.
-constexpr std::array<std::string_view, 8> on_light = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                                      "#e69f00", "#56b4e9", "#8c6d00", "#000000"};
-constexpr std::array<std::string_view, 8> on_dark = {"#56b4e9", "#e69f00", "#2fc79b", "#e39cc4",
-                                                     "#f0e442", "#9aa5b1", "#ff8a4c", "#e6edf3"};
+using Palette = std::array<std::string_view, 8>;
+constexpr Palette on_light = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                              "#e69f00", "#56b4e9", "#8c6d00", "#000000"};
+constexpr Palette on_dark = {"#56b4e9", "#e69f00", "#2fc79b", "#e39cc4",
+                             "#f0e442", "#9aa5b1", "#ff8a4c", "#e6edf3"};
+
+struct Colors {
+  std::string_view background, text, grid;
+  Palette series;
+};
+
+constexpr Colors light = {
+    .background = "#ffffff", .text = "#24292f", .grid = "#d8dee4", .series = on_light};
+constexpr Colors dark = {
+    .background = "#0d1117", .text = "#c9d1d9", .grid = "#30363d", .series = on_dark};
+
+// Lines of gnuplot, of one theme and layout. x() and y() are positions of the picture as gnuplot
+// has them: parts of it, from its lower left corner.
+struct Script {
+  Picture picture;
+  Colors colors;
+  Layout layout;
+  std::string text = {};
+
+  template <class... Arguments>
+  void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(text), format, std::forward<Arguments>(arguments)...);
+    text += '\n';
+  }
+  [[nodiscard]] double x(double pixels) const { return pixels / layout.width; }
+  [[nodiscard]] double y(double pixels) const { return 1 - pixels / layout.height; }
+};
+
+// A text of gnuplot. Between single quotes nothing has a meaning, no backquote either, but they
+// themselves, and not all of gnuplot knows them doubled: they become apostrophes.
+std::string single_quoted(std::string_view text) {
+  return "'" + replaced(std::string(text), "'", "\xE2\x80\x99") + "'";
+}
+
+// Six digits are more than a picture shows.
+std::string number(double value) {
+  return std::isfinite(value) ? fmt::format("{:.6g}", value) : "NaN";
+}
+
+std::string bound(const std::optional<double>& value) { return value ? number(*value) : "*"; }
+
+// 1, 2 or 5 times a power of ten, at least so much.
+double round_step(double least) {
+  const double power = std::pow(10, std::floor(std::log10(least)));
+  for (const double times : {1.0, 2.0, 5.0})
+    if (times * power >= least) return times * power;
+  return 10 * power;
+}
+
+// Numbers with room between them: 1k for 1000, and no zeros of small ones.
+std::string tick_format(const Axis& axis) {
+  if (axis.scale == Scale::linear) return "%g";
+  return axis.from.value_or(1) < 0.001 ? "1e%T" : "%.0s%c";
+}
+
+// room: pixels that a number and the space to the next one take.
+std::string tick_places(const Axis& axis, double pixels, double room) {
+  if (!axis.ticks.empty()) {
+    std::string places;
+    for (std::size_t i = 0; i < axis.ticks.size(); ++i)
+      // The text is a format, in which % stands for itself when it is written twice.
+      places += fmt::format("{}{} {}", i == 0 ? "" : ", ",
+                            single_quoted(replaced(axis.ticks[i], "%", "%%")), i);
+    return "(" + places + ")";
+  }
+  if (axis.scale == Scale::logarithmic || !axis.from || !axis.to) return "autofreq";
+  return number(round_step((*axis.to - *axis.from) * room / pixels));
+}
+
+struct AxisPlace {
+  char name;
+  double pixels;
+  double room;
+  bool is_reversed = false;
+  // In lines: gnuplot puts the label of x lower in SVG than in PNG, and those in space on the
+  // numbers.
+  double label_offset = 0;
+  // In letters and lines: gnuplot puts numbers in space on the axes, and where two axes meet on
+  // each other.
+  std::string_view tick_offset = "0, 0";
+};
+
+void write_axis(Script& script, const Axis& axis, const AxisPlace& place) {
+  const std::string_view color = script.colors.text;
+  const char name = place.name;
+  script.line("set {}label {} offset 0, {} textcolor rgb '{}'{}", name, single_quoted(axis.label),
+              place.label_offset, color, name == 'z' ? " rotate by 90" : "");
+  // Where there is less than a decade to see, powers of two say more.
+  const bool is_narrow = axis.from && axis.to && *axis.to < 20 * *axis.from;
+  const bool is_logarithmic = axis.scale == Scale::logarithmic;
+  script.line("{}set logscale {}{}", is_logarithmic ? "" : "un", name,
+              !is_logarithmic ? ""
+              : is_narrow     ? " 2"
+                              : " 10");
+  // `reverse` would be heeded by an automatic range alone.
+  const std::string from = bound(axis.from);
+  const std::string to = bound(axis.to);
+  script.line("set {}range [{}:{}]{}", name, place.is_reversed ? to : from,
+              place.is_reversed ? from : to,
+              place.is_reversed && !axis.from ? " reverse" : " noreverse");
+  script.line("set format {} '{}'", name, tick_format(axis));
+  script.line("set {}tics {} offset {} {} textcolor rgb '{}'", name,
+              name == 'x' && !axis.ticks.empty() ? "rotate by 60 right" : "norotate",
+              place.tick_offset, tick_places(axis, place.pixels, place.room), color);
+}
+
+// Beside the palette of eight colours: a look comes again after 56 series alone. The first is
+// solid.
+constexpr std::array<std::string_view, 7> dashes = {
+    "1", "(12,6)", "(3,4)", "(16,5,3,5)", "(24,6)", "(6,8)", "(16,5,3,5,3,5)"};
+constexpr std::array<int, 7> point_types = {7, 9, 5, 13, 11, 15, 2};
+constexpr std::string_view guide_dash = "(2,6)";
+
+std::string line_text(const Series& series, Color look) {
+  const bool is_guide = series.style == Style::dashed;
+  return fmt::format("lw {} dt {}", is_guide ? 1.5 : 2,
+                     is_guide ? guide_dash : dashes[look % dashes.size()]);
+}
+
+std::string style_text(const Series& series, Color look, std::string_view color) {
+  if (series.style == Style::band)
+    return fmt::format("with filledcurves fs transparent solid 0.35 noborder lc rgb '{}'", color);
+  if (series.style != Style::points)
+    return fmt::format("with lines {} lc rgb '{}'", line_text(series, look), color);
+  // A few models must be found among lines; many pairs are a line.
+  return fmt::format("with points pt {} ps {} lc rgb '{}'", point_types[look % point_types.size()],
+                     series.x.size() < 30 ? 0.9 : 0.5, color);
+}
+
+// The color of each series; those without one get what no other has.
+std::vector<Color> series_looks(const Panel& panel) {
+  Color next = 0;
+  const auto is_taken = [&] {
+    return std::ranges::any_of(panel.series, [&](const Series& s) { return s.color == next; });
+  };
+  std::vector<Color> looks;
+  for (const Series& series : panel.series) {
+    while (!series.color && is_taken()) ++next;
+    looks.push_back(series.color ? *series.color : next++);
+  }
+  return looks;
+}
+
+std::string_view color_text(const Script& script, Color look) {
+  return script.colors.series[look % script.colors.series.size()];
+}
+
+// Draws the 40 pixels that stand before a name in the legend.
+void write_sample(Script& script, const Series& series, Color look, const Box& box) {
+  const std::string_view color = color_text(script, look);
+  const double middle = (box.top + box.bottom) / 2;
+  if (series.style == Style::band) {
+    script.line(
+        "set object rectangle from screen {:.4f}, {:.4f} to screen {:.4f}, {:.4f} "
+        "fs transparent solid 0.35 noborder fc rgb '{}'",
+        box.left, box.bottom, box.right, box.top, color);
+  } else if (series.style == Style::points) {
+    script.line("set label '' at screen {:.4f}, {:.4f} point pt {} ps 0.9 lc rgb '{}'",
+                (box.left + box.right) / 2, middle, point_types[look % point_types.size()], color);
+  } else {
+    script.line(
+        "set arrow from screen {:.4f}, {:.4f} to screen {:.4f}, {:.4f} nohead {} lc rgb '{}'",
+        box.left, middle, box.right, middle, line_text(series, look), color);
+  }
+}
+
+void write_axes(Script& script, const Panel& panel, const Box& plot) {
+  AxisPlace x{.name = 'x', .pixels = plot.width(), .room = 50};
+  AxisPlace y{.name = 'y',
+              .pixels = plot.height(),
+              .room = 36,
+              .is_reversed = panel.y_direction == YDirection::down};
+  x.label_offset = script.picture == Picture::svg ? 0.6 : 0;
+  if (panel.z) {
+    x.room = y.room = plot.width() / 5;
+    x.label_offset = y.label_offset = -1.4;
+    x.tick_offset = "-0.6, -0.6";
+    y.tick_offset = "1, -0.3";
+    AxisPlace z{.name = 'z', .pixels = plot.height(), .room = 50};
+    z.tick_offset = "-0.6, 0.3";
+    write_axis(script, *panel.z, z);
+  }
+  write_axis(script, panel.x, x);
+  write_axis(script, panel.y, y);
+}
+
+// $d0, $d1, ...: a block for each series. A line of NaN breaks the line that is drawn. Steps are
+// lines with corners: gnuplot's own begin the dash anew at each corner. Returns how `plot` names
+// the series.
+std::string write_series(Script& script, const Panel& panel) {
+  const std::vector<Color> looks = series_looks(panel);
+  std::string plots;
+  for (std::size_t index = 0; index < panel.series.size(); ++index) {
+    const Series& series = panel.series[index];
+    script.line("$d{} << EOD", index);
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (series.style == Style::steps && i > 0)
+        script.line("{} {}", number(series.x[i]), number(series.y[i - 1]));
+      std::string row = number(series.x[i]);
+      if (!series.lower.empty()) row += fmt::format(" {}", number(series.lower[i]));
+      row += fmt::format(" {}", number(series.y[i]));
+      if (!series.z.empty()) row += fmt::format(" {}", number(series.z[i]));
+      script.line("{}", row);
+    }
+    script.line("EOD");
+    plots += fmt::format("{}$d{} {} notitle", index == 0 ? "" : ", ", index,
+                         style_text(series, looks[index], color_text(script, looks[index])));
+  }
+  return plots;
+}
+
+void write_legend(Script& script, const Panel& panel, const Legend& legend) {
+  const std::vector<Color> looks = series_looks(panel);
+  // A name that is too long for the picture shows its beginning.
+  const double left =
+      std::max(8.0, legend.center - legend.entry_width * static_cast<double>(legend.columns) / 2);
+  std::size_t entry = 0;
+  for (std::size_t index = 0; index < panel.series.size(); ++index) {
+    const Series& series = panel.series[index];
+    if (series.name.empty()) continue;
+    const std::size_t column = entry % legend.columns;
+    const std::size_t line = entry / legend.columns;
+    const double x = left + legend.entry_width * static_cast<double>(column);
+    const double y = legend.top + legend_line * static_cast<double>(line);
+    write_sample(script, series, looks[index],
+                 {.left = script.x(x),
+                  .top = script.y(y + 4),
+                  .right = script.x(x + 40),
+                  .bottom = script.y(y + legend_line - 4)});
+    script.line("set label {} at screen {:.4f}, {:.4f} left textcolor rgb '{}'",
+                single_quoted(series.name), script.x(x + 48), script.y(y + legend_line / 2),
+                script.colors.text);
+    ++entry;
+  }
+}
 
 void write_marks(Script& script, const Panel& panel) {
   script.line("unset arrow\nunset label\nunset object");
   for (const Mark& mark : panel.marks) {
-    const std::string at = number(mark.at);
-    const std::string text = single_quoted(mark.label);
-    if (mark.direction == Mark::Direction::vertical) {
-      script.line("set arrow from {}, graph 0 to {}, graph 1 nohead dt 2 lc rgb '{}'", at, at,
-                  script.colors().text);
-      script.line("set label {} at {}, graph 0.5 rotate center offset 1.3, 0 textcolor rgb '{}'",
-                  text, at, script.colors().text);
-    } else {
-      script.line("set arrow from graph 0, first {} to graph 1, first {} nohead dt 2 lc rgb '{}'",
-                  at, at, script.colors().text);
-      script.line("set label {} at graph 0.01, first {} front offset 0, 0.6 textcolor rgb '{}'",
-                  text, at, script.colors().text);
-    }
+    const bool is_vertical = mark.direction == Mark::Direction::vertical;
+    const auto at = [&](double part) {  // of the panel
+      return is_vertical ? fmt::format("{}, graph {}", number(mark.at), part)
+                         : fmt::format("graph {}, first {}", part, number(mark.at));
+    };
+    script.line("set arrow from {} to {} nohead dt 2 lc rgb '{}'", at(0), at(1),
+                script.colors.text);
+    script.line("set label {} at {} {} textcolor rgb '{}'", single_quoted(mark.label),
+                at(is_vertical ? 0.5 : 0.01),
+                is_vertical ? "rotate center offset 1.3, 0" : "front offset 0, 0.6",
+                script.colors.text);
   }
 }
 
@@ -47,8 +284,8 @@ void write_marks(Script& script, const Panel& panel) {
 // about the colour of the background.
 void write_map(Script& script, const HeatMap& map) {
   if (map.colors == HeatMap::Colors::diverging) {
-    script.line("set palette defined (-1 '{}', 0 '{}', 1 '{}')", script.colors().series[0],
-                script.colors().background, script.colors().series[1]);
+    script.line("set palette defined (-1 '{}', 0 '{}', 1 '{}')", script.colors.series[0],
+                script.colors.background, script.colors.series[1]);
   } else {
     script.line(
         "set palette defined (0 '#00224e', 1 '#35456c', 2 '#666970', 3 '#948e77', 4 '#c8b866', "
@@ -68,26 +305,26 @@ void write_map(Script& script, const HeatMap& map) {
   script.line("EOD");
 }
 
-void write_margins(Script& script, const Box& box, const Screen& screen) {
-  script.line("set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}", screen.x(box.left),
-              screen.x(box.right));
-  script.line("set bmargin at screen {:.4f}\nset tmargin at screen {:.4f}", screen.y(box.bottom),
-              screen.y(box.top));
+void write_margins(Script& script, const Box& box) {
+  script.line("set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}", script.x(box.left),
+              script.x(box.right));
+  script.line("set bmargin at screen {:.4f}\nset tmargin at screen {:.4f}", script.y(box.bottom),
+              script.y(box.top));
 }
 
 // A heat map of its own: gnuplot's own scale is a polygon for each of 128 colours, more than
 // all else in an SVG.
-void write_scale(Script& script, const HeatMap& map, const Box& box, const Screen& screen) {
+void write_scale(Script& script, const HeatMap& map, const Box& box) {
   constexpr int cells = 48;
   const double step = (map.highest - map.lowest) / cells;
-  write_margins(script, box, screen);
+  write_margins(script, box);
   script.line("unset title\nunset xlabel\nunset ylabel\nunset xtics\nunset ytics");
   script.line("unset arrow\nunset label\nunset object");
   script.line("set xrange [-0.5:1.5]\nset yrange [{0}:{1}]\nset y2range [{0}:{1}]",
               number(map.lowest), number(map.highest));
-  script.line("set y2tics autofreq textcolor rgb '{}'", script.colors().text);
+  script.line("set y2tics autofreq textcolor rgb '{}'", script.colors.text);
   script.line("set y2label {} offset -1, 0 textcolor rgb '{}'", single_quoted(map.label),
-              script.colors().text);
+              script.colors.text);
   script.line("$scale << EOD");
   for (int cell = 0; cell < cells; ++cell) {
     const std::string value = number(map.lowest + (cell + 0.5) * step);
@@ -99,89 +336,63 @@ void write_scale(Script& script, const HeatMap& map, const Box& box, const Scree
   script.line("unset y2tics\nunset y2label");
 }
 
-void write_place(Script& script, const Place& place, const Screen& screen) {
+void write_place(Script& script, const Place& place) {
   if (place.is_in_space) {  // whose box gnuplot fits in, numbers included
-    script.line("set origin {:.4f}, {:.4f}\nset size {:.4f}, {:.4f}", screen.x(place.plot.left),
-                screen.y(place.plot.bottom), screen.x(place.plot.width()),
-                screen.y(place.plot.top) - screen.y(place.plot.bottom));
+    script.line("set origin {:.4f}, {:.4f}\nset size {:.4f}, {:.4f}", script.x(place.plot.left),
+                script.y(place.plot.bottom), script.x(place.plot.width()),
+                script.y(place.plot.top) - script.y(place.plot.bottom));
     return;
   }
-  write_margins(script, place.plot, screen);
+  write_margins(script, place.plot);
 }
 
-void write_panel(Script& script, const Panel& panel, const Place& place, const Screen& screen) {
+void write_panel(Script& script, const Panel& panel, const Place& place) {
+  write_place(script, place);
   // Lower in SVG, whose titles gnuplot puts higher.
   script.line("set title {} textcolor rgb '{}' offset 0, {}", single_quoted(panel.title),
-              script.colors().text, script.picture() == Picture::svg ? -0.8 : -0.3);
+              script.colors.text, script.picture == Picture::svg ? -0.8 : -0.3);
   write_axes(script, panel, place.plot);
   write_marks(script, panel);
-  if (place.legend) write_legend(script, panel, *place.legend, screen);
-  write_data(script, panel);
+  if (place.legend) write_legend(script, panel, *place.legend);
+  const std::string lines = write_series(script, panel);
   if (panel.map) write_map(script, *panel.map);
   script.line("{} grid", panel.map ? "unset" : "set");
   std::string plots = panel.map ? "$map matrix with image notitle" : "";
-  if (!panel.series.empty()) plots += (plots.empty() ? "" : ", ") + series_plots(script, panel);
+  if (!lines.empty()) plots += (plots.empty() ? "" : ", ") + lines;
   script.line("{} {}", panel.z ? "splot" : "plot", plots);
-  if (panel.map && place.colors) write_scale(script, *panel.map, *place.colors, screen);
+  if (panel.map && place.colors) write_scale(script, *panel.map, *place.colors);
 }
 
 // Letters of 14 pixels: points of PNG are 4/3 of them. A PNG has twice the pixels, for screens
 // whose points are several pixels and for print.
-void write_settings(Script& script, const Layout& layout, const Drawing& drawing) {
-  const Colors& colors = script.colors();
-  const bool is_svg = drawing.picture == Picture::svg;
+void write_settings(Script& script) {
+  const auto& [picture, colors, layout, text] = script;
+  const bool is_svg = picture == Picture::svg;
   const int times = is_svg ? 1 : 2;
   script.line("set terminal {} size {},{} background rgb '{}' font 'sans-serif,{}' noenhanced{}",
               is_svg ? "svg" : "pngcairo", times * layout.width, times * layout.height,
               colors.background, is_svg ? "14" : "10.5",
               is_svg ? "" : " fontscale 2 linewidth 2 dashlength 2 pointscale 3");
-  script.line("set encoding utf8");
-  script.line("set border lw 0.8 lc rgb '{}'", colors.text);
+  script.line("set encoding utf8\nset border lw 0.8 lc rgb '{}'", colors.text);
   script.line("set grid lc rgb '{}' lt 1 lw 0.7", colors.grid);
-  script.line("unset key");
-  script.line("unset colorbox");
-  script.line("set xyplane at 0");
-  script.line("set view 72, 40, 1, 1.5");
+  script.line("unset key\nunset colorbox\nset xyplane at 0\nset view 72, 40, 1, 1.5");
 }
 
 }  // namespace
 
-Colors colors_of(Theme theme) {
-  if (theme == Theme::dark)
-    return {.background = "#0d1117", .text = "#c9d1d9", .grid = "#30363d", .series = on_dark};
-  return {.background = "#ffffff", .text = "#24292f", .grid = "#d8dee4", .series = on_light};
-}
-
-std::string single_quoted(std::string_view text) {
-  std::string result = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      result += "\xE2\x80\x99";
-    } else {
-      result += c;
-    }
-  }
-  return result + '\'';
-}
-
-std::string number(double value) {
-  return std::isfinite(value) ? fmt::format("{:.6g}", value) : "NaN";
-}
-
 std::string gnuplot_script(const Figure& figure, const Drawing& drawing) {
   Figure complete = figure;
   for (Panel& panel : complete.panels) panel = with_ranges(std::move(panel));
-  const Layout layout = layout_of(complete);
-  Script script(drawing);
-  write_settings(script, layout, drawing);
+  Script script{.picture = drawing.picture,
+                .colors = drawing.theme == Theme::dark ? dark : light,
+                .layout = layout_of(complete)};
+  write_settings(script);
   script.line("set multiplot title {} textcolor rgb '{}'", single_quoted(figure.title),
-              script.colors().text);
-  for (std::size_t index = 0; index < complete.panels.size(); ++index) {
-    write_place(script, layout.places[index], Screen(layout));
-    write_panel(script, complete.panels[index], layout.places[index], Screen(layout));
-  }
+              script.colors.text);
+  for (std::size_t index = 0; index < complete.panels.size(); ++index)
+    write_panel(script, complete.panels[index], script.layout.places[index]);
   script.line("unset multiplot");
-  return std::move(script).finish();
+  return std::move(script.text);
 }
 
 }  // namespace rotary::cli::plot

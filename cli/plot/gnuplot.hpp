@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "cli/plot/figure.hpp"
 
@@ -19,11 +20,11 @@ struct Drawing {
 
 [[nodiscard]] std::string gnuplot_script(const Figure& figure, const Drawing& drawing);
 
-// The bytes of the picture that the script draws. Failure: unsupported where there is no gnuplot,
-// with what to install.
-[[nodiscard]] std::string run_gnuplot(const std::string& script);
-
-// Both; an SVG says the figure's title and caption to screen readers.
+// The bytes of the picture that gnuplot makes of the script; an SVG says the figure's title and
+// caption to screen readers. Failure: unsupported where there is no gnuplot, with what to install.
 [[nodiscard]] std::string draw(const Figure& figure, const Drawing& drawing);
+
+// The text, with `by` wherever it had `old`.
+[[nodiscard]] std::string replaced(std::string text, std::string_view old, std::string_view by);
 
 }  // namespace rotary::cli::plot

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "cli/failure.hpp"
 #include "cli/plot/gnuplot.hpp"
@@ -66,12 +67,6 @@ int spawn_gnuplot(std::FILE* in, std::FILE* out, std::FILE* errors) {
   return -1;
 }
 
-void replace_all(std::string& text, std::string_view old, const std::string& by) {
-  for (std::size_t at = text.find(old); at != std::string::npos;
-       at = text.find(old, at + by.size()))
-    text.replace(at, old.size(), by);
-}
-
 // gnuplot leaves one for each setting of its pen, half of the picture's bytes.
 void drop_empty_groups(std::string& svg) {
   constexpr std::string_view end = "miter\">\n</g>\n";
@@ -82,27 +77,9 @@ void drop_empty_groups(std::string& svg) {
   }
 }
 
-std::string xml_text(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
+std::string xml_text(std::string text) {
+  return replaced(replaced(replaced(std::move(text), "&", "&amp;"), "<", "&lt;"), ">", "&gt;");
 }
-
-}  // namespace
 
 std::string run_gnuplot(const std::string& script) {
   const File in = scratch_file();
@@ -129,17 +106,26 @@ std::string run_gnuplot(const std::string& script) {
   return picture;
 }
 
+}  // namespace
+
+std::string replaced(std::string text, std::string_view old, std::string_view by) {
+  for (std::size_t at = text.find(old); at != std::string::npos;
+       at = text.find(old, at + by.size()))
+    text.replace(at, old.size(), by);
+  return text;
+}
+
 std::string draw(const Figure& figure, const Drawing& drawing) {
   std::string picture = run_gnuplot(gnuplot_script(figure, drawing));
   if (drawing.picture == Picture::png) return picture;
-  replace_all(picture, "<title>Gnuplot</title>",
-              fmt::format("<title>{}</title>", xml_text(figure.title)));
+  picture = replaced(std::move(picture), "<title>Gnuplot</title>",
+                     fmt::format("<title>{}</title>", xml_text(figure.title)));
   const std::size_t begin = picture.find("<desc>");
   const std::size_t end = picture.find("</desc>");
   if (begin != std::string::npos && end != std::string::npos)
     picture.replace(begin, end - begin, "<desc>" + xml_text(figure.caption));
   // Cells of a heat map, which browsers would blur.
-  replace_all(picture, "<image ", "<image style='image-rendering:pixelated' ");
+  picture = replaced(std::move(picture), "<image ", "<image style='image-rendering:pixelated' ");
   drop_empty_groups(picture);
   return picture;
 }

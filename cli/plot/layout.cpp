@@ -40,7 +40,7 @@ bool shares_legend(const Figure& figure) {
   });
 }
 
-// Of the legend of these names, as wide as fits; its height is 0 where there is none.
+// The legend is as wide as fits; its height is 0 where there are no names.
 struct LegendSize {
   std::size_t columns = 1;
   double entry_width = 0, height = 0;
@@ -69,7 +69,7 @@ bool shares_scale(const Figure& figure) {
          });
 }
 
-// What stands around the axes of a panel: labels and numbers of the axes, title, colour scale.
+// The room around the axes of a panel: labels and numbers of the axes, title, colour scale.
 Box margins_of(const Panel& panel) {
   if (panel.z) return {.left = 10, .top = -30, .right = 10, .bottom = 0};
   Box margins{.left = 82, .top = panel.title.empty() ? 6.0 : 28.0, .right = 24, .bottom = 56};

@@ -30,6 +30,9 @@ Make tables, attention;
 
 using Integers = std::vector<std::int64_t>;
 
+// The embedding of RoFormer, d = 128 and base 10000: what figures are about that were given none.
+[[nodiscard]] Subject usual_subject();
+
 // The subjects asked for, or the usual one.
 [[nodiscard]] std::vector<Subject> subjects_of(const Request& request);
 
@@ -64,10 +67,10 @@ void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_
 // 1 to last, so many in a decade where there are so many.
 [[nodiscard]] Integers by_decades(std::int64_t last, std::int64_t in_a_decade);
 
-// Of a value that is not there.
+// Stands for a value that is not there.
 constexpr double nothing_there = std::numeric_limits<double>::quiet_NaN();
 
-// What f makes of each element.
+// f(element) of each element.
 template <class Range, class Function>
 [[nodiscard]] std::vector<double> numbers_of(const Range& elements, Function f) {
   std::vector<double> numbers(std::size(elements));

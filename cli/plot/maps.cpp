@@ -12,6 +12,7 @@
 
 #include "cli/failure.hpp"
 #include "cli/plot/makers.hpp"
+#include "cli/vectors.hpp"
 #include "rotary/attention.hpp"
 #include "rotary/sinusoidal.hpp"
 
@@ -74,7 +75,7 @@ std::uint64_t hash_of(std::string_view word) {
   return hash;
 }
 
-// What the panels have in common. [words, features] and [words, words], float32.
+// The panels have these words in common. [words, features] and [words, words], float32.
 struct Words {
   std::vector<std::string> words;
   std::int64_t features = 0;
@@ -92,16 +93,12 @@ Words words_of(const Request& request, std::int64_t features) {
   if (words.words.empty())
     words.words = {"the", "dog", "chases", "the", "pig", "and",
                    "the", "pig", "chases", "the", "dog"};
-  if (words.count() < 2 || words.count() > most_words) {
-    throw Failure(ExitCode::usage, fmt::format("--words must have 2 to {} words, got {}",
-                                               most_words, words.count()));
-  }
+  require(words.count() >= 2 && words.count() <= most_words,
+          "--words must have 2 to {} words, got {}", most_words, words.count());
   for (const std::string& word : words.words) {
     const std::vector<double> vector =
         normal_numbers(hash_of(word) ^ request.seed, static_cast<std::size_t>(features));
-    double energy = 0;
-    for (const double x : vector) energy += x * x;
-    const double scale = std::sqrt(static_cast<double>(features) / energy);
+    const double scale = std::sqrt(static_cast<double>(features) / dot(vector, vector));
     for (const double x : vector) words.vectors.push_back(static_cast<float>(scale * x));
   }
   return words;
@@ -113,11 +110,9 @@ HeatMap weights_of(const Words& words, const AttentionEncoding& encoding) {
   std::vector<float> identity(count * count);
   for (std::size_t i = 0; i < count; ++i) identity[i * count + i] = 1;
   std::vector<float> weights(count * count);
-  const Extents of_q = words.extents(words.features);
-  const Extents of_v = words.extents(words.count());
-  const ConstHeadsView q{words.vectors.data(), DType::f32, of_q, strides_bthd(of_q)};
-  const ConstHeadsView v{identity.data(), DType::f32, of_v, strides_bthd(of_v)};
-  const HeadsView out{weights.data(), DType::f32, of_v, strides_bthd(of_v)};
+  const auto q = heads_view(words.vectors.data(), words.extents(words.features));
+  const auto v = heads_view(std::as_const(identity).data(), words.extents(words.count()));
+  const auto out = heads_view(weights.data(), words.extents(words.count()));
   const AttendOptions options{.scale = self_score / static_cast<double>(words.features),
                               .mask = {.order = AttentionOrder::causal},
                               .encoding = encoding};
@@ -160,10 +155,9 @@ Figure tables(const Request& request) {
   const Subject subject = request.subjects.empty() ? plain_subject(64, 10000) : subject_of(request);
   const std::int64_t positions = request.last.value_or(127) + 1;
   const std::int64_t dim = request.dim.value_or(64);
-  if (positions > most_cells / std::max<std::int64_t>(dim, subject.frequencies.window.rotary_dim)) {
-    throw Failure(ExitCode::usage, fmt::format("a heat map has at most {} cells, got {} positions",
-                                               most_cells, positions));
-  }
+  const std::int64_t widest = std::max(dim, subject.frequencies.window.rotary_dim);
+  require(positions <= most_cells / widest, "a heat map has at most {} cells, got {} positions",
+          most_cells, positions);
   HeatMap learned =
       request.learned ? *request.learned : untrained_map(positions, dim, request.seed);
   fit_range(learned);

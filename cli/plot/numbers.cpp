@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/plot/numbers.hpp"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -9,6 +7,8 @@
 #include <iterator>
 #include <span>
 #include <string_view>
+
+#include "cli/plot/figure.hpp"
 
 namespace rotary::cli::plot {
 
@@ -87,7 +87,7 @@ std::string field(double number) {
   return std::isfinite(number) ? fmt::format("{}", number) : std::string();
 }
 
-// Of an optional coordinate.
+// A coordinate that may be absent.
 std::string field(std::span<const double> numbers, std::size_t i) {
   return i < numbers.size() ? field(numbers[i]) : std::string();
 }

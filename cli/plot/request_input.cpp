@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/plot/request_input.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,31 +50,21 @@ void check_uses(const FigureMaker& maker, const RequestOptions& options) {
     std::string names;
     for (const FigureMaker& other : figure_makers())
       if (reads(other, use)) names += fmt::format("{}{}", names.empty() ? "" : ", ", other.name);
-    throw Failure(ExitCode::usage,
-                  fmt::format("{} is for {}, and not for {}", option, names, maker.name));
+    fail_usage("{} is for {}, and not for {}", option, names, maker.name);
   }
 }
 
 void check_configs(const FigureMaker& maker, const RequestOptions& options) {
+  constexpr std::array<std::size_t, 3> most = {0, 1, most_configs};  // by Subjects
+  const std::array<std::string, 3> takes = {"no", "one", fmt::format("at most {}", most_configs)};
   const std::size_t given = options.configs.size();
-  const std::size_t most = maker.subjects == Subjects::none  ? 0
-                           : maker.subjects == Subjects::one ? 1
-                                                             : most_configs;
-  if (given > most) {
-    const std::string takes = most == 0   ? "no"
-                              : most == 1 ? "one"
-                                          : fmt::format("at most {}", most);
-    throw Failure(ExitCode::usage,
-                  fmt::format("{} takes {} CONFIG, got {}", maker.name, takes, given));
-  }
+  const auto subjects = static_cast<std::size_t>(maker.subjects);
+  require(given <= most[subjects], "{} takes {} CONFIG, got {}", maker.name, takes[subjects],
+          given);
   const ModelOptions& model = options.model;
-  const bool has_options =
-      model.pairing || model.numerics || !model.settings.empty() || options.layer_type.has_value();
-  if (given == 0 && has_options) {
-    throw Failure(
-        ExitCode::usage,
-        "--pairing, --numerics, --set and --layer-type need a CONFIG (rope: by --set alone)");
-  }
+  require(given > 0 ||
+              !(model.pairing || model.numerics || !model.settings.empty() || options.layer_type),
+          "--pairing, --numerics, --set and --layer-type need a CONFIG (rope: by --set alone)");
 }
 
 // A model, and what of its config is not part of its positions.
@@ -101,11 +89,9 @@ Subject subject_from(const Model& of, std::size_t index, const ModelOptions& opt
     throw Failure(ExitCode::unsupported,
                   "figures are of rotations alone; the rows of xPos are not: `rotary table xpos`");
   }
-  if (rotary.spec.head_dim > most_features) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("{}: a figure must be about a head of at most {} features, got {}",
-                              input_name(options.config), most_features, rotary.spec.head_dim));
-  }
+  require(rotary.spec.head_dim <= most_features,
+          "{}: a figure must be about a head of at most {} features, got {}",
+          input_name(options.config), most_features, rotary.spec.head_dim);
   const bool is_unnamed = options.config == rope_name && !names_config(options.config);
   Subject subject{
       .name = is_unnamed ? "RoPE, " + numbers_text(rotary.spec) : printable(options.config),
@@ -133,26 +119,21 @@ void add_subjects(std::vector<Subject>& subjects, const FigureMaker& maker,
 std::int64_t parse_from(std::string_view option, const std::string& text, std::int64_t least,
                         std::int64_t most) {
   const std::int64_t number = parse_int64(option, text);
-  if (number >= least && number <= most) return number;
-  throw Failure(ExitCode::usage,
-                fmt::format("{} must be from {} to {}, got {}", option, least, most, number));
+  require(number >= least && number <= most, "{} must be from {} to {}, got {}", option, least,
+          most, number);
+  return number;
 }
 
 HeatMap read_table(const std::string& path) {
   const NpyArray array = read_npy_file(path);
-  if (array.shape.size() != 2 || array.shape[0] < 1 || array.shape[1] < 1 ||
-      array.shape[0] > most_cells / array.shape[1]) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("--table must be [positions, features] with 1 to {} numbers, got {} "
-                              "axes and {} bytes",
-                              most_cells, array.shape.size(), array.data.size()));
-  }
-  if (array.type != NpyType::f32 && array.type != NpyType::f64) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("--table must be of f32 or f64, got {}", descr_of(array.type)));
-  }
-  return {.rows = static_cast<std::size_t>(array.shape[0]),
-          .columns = static_cast<std::size_t>(array.shape[1]),
+  const auto& shape = array.shape;
+  require(shape.size() == 2 && shape[0] >= 1 && shape[1] >= 1 && shape[0] <= most_cells / shape[1],
+          "--table must be [positions, features] with 1 to {} numbers, got {} axes and {} bytes",
+          most_cells, shape.size(), array.data.size());
+  require(array.type == NpyType::f32 || array.type == NpyType::f64,
+          "--table must be of f32 or f64, got {}", descr_of(array.type));
+  return {.rows = static_cast<std::size_t>(shape[0]),
+          .columns = static_cast<std::size_t>(shape[1]),
           .values = array.doubles(),
           .colors = HeatMap::Colors::diverging};
 }

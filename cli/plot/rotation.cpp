@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rotary embedding does to pairs of features: in the plane and in space, how many tokens a
+// Rotary embedding turns pairs of features: in the plane and in space, how many tokens a
 // turn takes, what scaling rules change, how exact the angles are.
 #include <fmt/format.h>
 
@@ -127,7 +127,8 @@ Series lengthening_of(const Subject& subject) {
   return {.name = subject.name, .x = counted(times.size()), .y = std::move(times)};
 }
 
-// Of frequencies: 1 where a pair is left as it was, 0 where it is slowed down the most.
+// The share of its frequency that each pair keeps: 1 where a pair is left as it was, 0 where it is
+// slowed down the most.
 Series ramp_of(const Series& lengthening) {
   const double least = 1 / *std::ranges::max_element(lengthening.y);
   return {.name = lengthening.name,
@@ -284,7 +285,7 @@ Figure numerics(const Request& request) {
     DType tensors;
   };
   Subject subject = subject_of(request);
-  // Of rules that depend on the context, as far as these frequencies hold.
+  // Some rules depend on the context: as far as these frequencies hold.
   const auto [context, end] = subject.frequencies.contexts;
   const Integers positions = by_decades(std::min(request.last.value_or(1'000'000), end - 1), 12);
   RotarySpec& spec = subject.spec;

@@ -37,14 +37,6 @@ double decay_bound(const TurnedRow& row) {
   return total / static_cast<double>(row.cos.size());
 }
 
-// k for which the score is largest at distance `peak`: similarity moved there.
-std::vector<double> adversarial(const Frequencies& frequencies, const Integers& distances,
-                                std::int64_t peak) {
-  Integers moved = distances;
-  for (std::int64_t& distance : moved) distance -= peak;
-  return aligned_similarity(frequencies, moved);
-}
-
 // Random q and k.
 class RandomScore {
  public:
@@ -229,13 +221,16 @@ Figure similarity(const Request& request) {
 
   const Integers near = evenly(last, last <= 2000 ? 2000 : 500);
   const std::int64_t peak = last * 3 / 10;
+  // The score of this k is largest at the peak: similarity moved there.
+  Integers moved = near;
+  for (std::int64_t& distance : moved) distance -= peak;
   Panel linear{.x = Axis{"distance (tokens)"}, .y = similarity_axis};
   auto [band, one] = random_series(frequencies, near, request.seed);
   linear.series = {std::move(band), aligned_line(q_is_k, frequencies, near)};
   linear.series.push_back({.name = fmt::format("k chosen to peak at {}", peak),
                            .color = 2,
                            .x = as_doubles(near),
-                           .y = adversarial(frequencies, near, peak)});
+                           .y = aligned_similarity(frequencies, moved)});
   linear.series.push_back(std::move(one));
   linear.series.push_back(aligned_line(mistake, mistaken.frequencies, near));
 
@@ -288,11 +283,8 @@ Figure base(const Request& request) {
   const std::int64_t dim = request.dim.value_or(
       request.subjects.empty() ? 128 : request.subjects.front().frequencies.window.rotary_dim);
   const std::int64_t last = request.last ? *request.last : usual_last(request, dim);
-  if (dim * last > most_work) {
-    throw Failure(ExitCode::usage,
-                  fmt::format("head_dim times --last must be at most {} for base, got {}",
-                              most_work, dim * last));
-  }
+  require(dim * last <= most_work, "head_dim times --last must be at most {} for base, got {}",
+          most_work, dim * last);
   Panel panel{.x = Axis{"context (tokens)", Scale::logarithmic, 256},
               .y = Axis{"base", Scale::logarithmic}};
   panel.series.push_back(needed_base(dim, last));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What encodings that do not rotate make of distance: Shaw's clip window, T5's buckets, ALiBi's
+// How encodings that do not rotate see distance: Shaw's clip window, T5's buckets, ALiBi's
 // slopes, the likeness of sinusoidal vectors.
 #include <fmt/format.h>
 
@@ -59,11 +59,6 @@ Series buckets(T5Direction direction, std::int64_t last) {
                      [&](std::int64_t distance) { return value_or_fail(t5_bucket(distance, t5)); });
 }
 
-void check_most(std::string_view what, std::int64_t got, std::int64_t most) {
-  if (got <= most) return;
-  throw Failure(ExitCode::usage, fmt::format("{} must be at most {}, got {}", what, most, got));
-}
-
 }  // namespace
 
 Figure shaw(const Request& request) {
@@ -102,7 +97,7 @@ Figure t5(const Request& request) {
 
 Figure alibi(const Request& request) {
   const std::int64_t heads = request.dim.value_or(8);
-  check_most("--dim of alibi, its heads,", heads, 32);
+  require(heads <= 32, "--dim of alibi, its heads, must be at most 32, got {}", heads);
   const std::int64_t last = request.last.value_or(256);
   std::vector<double> biases(static_cast<std::size_t>(heads * (last + 1)));
   const ScoresExtents extents{.heads = heads, .queries = 1, .keys = last + 1};
@@ -133,7 +128,9 @@ Figure alibi(const Request& request) {
 Figure sinusoidal(const Request& request) {
   const std::int64_t dim = request.dim.value_or(512);
   const std::int64_t last = request.last.value_or(128);
-  check_most("--dim times --last of sinusoidal", dim * last, std::int64_t{1} << 24);
+  constexpr std::int64_t most = std::int64_t{1} << 24;
+  require(dim * last <= most, "--dim times --last of sinusoidal must be at most {}, got {}", most,
+          dim * last);
   const std::vector<double> rows = sinusoidal_rows(last + 1, dim);
   const auto series_of = [&](std::string name, const auto& value_of) {
     Series series{.name = std::move(name), .x = counted(static_cast<std::size_t>(last + 1))};

@@ -1,13 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/report/words.hpp"
-
+// A config in words: field by field, key by key and in sentences.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string_view>
 
 #include "cli/commands/model_text.hpp"
+#include "cli/explain/explain_config.hpp"
+#include "cli/failure.hpp"
 #include "cli/model_input.hpp"
+#include "cli/report/contents.hpp"
 
 namespace rotary::cli::page {
 namespace {
+
+void add(Json& fields, std::string_view label, std::string_view value, std::string_view meaning) {
+  fields.push_back({{"label", label}, {"value", value}, {"meaning", meaning}});
+}
+
+void add_model(Json& fields, const ModelSpec& model) {
+  add(fields, "model_type", model.model_type.empty() ? "none" : model.model_type,
+      "the family: it decides what the config does not say, the pairing above all");
+}
+
+// Queries of some layers grow with the position.
+void add_temperature(Json& fields, const ModelSpec& model, LayerEncoding encoding) {
+  for (const LayerGroup& group : layer_groups(model)) {
+    if (group.encoding != encoding || group.temperature.empty()) continue;
+    add(fields, "query temperature", group.temperature, "keeps attention sharp over long contexts");
+  }
+}
+
+void add_rule(Json& fields, const RotarySpec& spec) {
+  add(fields, "base (rope_theta)", fmt::format("{}", spec.base.get()),
+      "the larger, the slower the slow pairs: the slowest takes almost 2π · base "
+      "tokens for a turn, before scaling");
+  add(fields, "rule (rope_type)", rope_type(spec.scaling),
+      "how frequencies are changed for a longer context than the original one");
+  for (const auto& [facts, value] : scaling_parameters(spec.scaling)) {
+    add(fields, fmt::format("rule: {}", facts.name), parameter_text(value), facts.meaning);
+  }
+  if (depends_on_context(spec.scaling))
+    add(fields, "depends on the context", "yes",
+        "keys that were cached at one length may be wrong at another");
+}
+
+void add_window(Json& fields, const ModelRotary& rotary, const HeadWindow& window) {
+  add(fields, "pairing", fmt::format("{}: {}", to_string(window.pairing), pairing_text(window)),
+      "which two features turn together; the wrong one gives fluent nonsense and no "
+      "error");
+  add(fields, "features of a head", window_text(window, rotary.nope_head_dim),
+      "what does not turn carries no position");
+  if (rotary.spec.sense == Sense::negative)
+    add(fields, "sense", "negative", "pairs turn the other way round");
+  if (!rotary.sections.empty())
+    add(fields, "sections", fmt::format("{}", fmt::join(rotary.sections, ", ")),
+        "pairs that follow time, height and width of an image; one number in text");
+  if (rotary.spec.numerics != Numerics::exact)
+    add(fields, "numerics", numerics_text(rotary.spec),
+        "whose roundings the angles and products follow");
+}
+
+void add_reach(Json& fields, const ModelRotary& rotary, const Frequencies& frequencies) {
+  add(fields, "attention factor", attention_text(rotary, frequencies.attention_factor),
+      "multiplies cos and sin, and so what turned features add to scores by its square");
+  add(fields, "wavelengths", wavelengths_text(frequencies.inv_freq),
+      "tokens for one turn: short ones tell neighbours apart, long ones far tokens");
+  if (!rotary.trained_context_tokens) {
+    add(fields, "stated context", "none", "max_position_embeddings is not in the config");
+    return;
+  }
+  const auto tokens = *rotary.trained_context_tokens;
+  add(fields, "stated context", fmt::format("{} tokens", tokens),
+      "max_position_embeddings: what the model says that it can take");
+  add(fields, "pairs that finish a turn", turning_text(frequencies, tokens),
+      "the others never show all of their angles within it");
+}
 
 std::string first_sentence(const ModelSpec& model, std::size_t index) {
   const std::string layers = layers_with_rotary(model, index);
@@ -23,8 +91,6 @@ std::string first_sentence(const ModelSpec& model, std::size_t index) {
                    who);
 }
 
-}  // namespace
-
 std::string rule_sentence(const Scaling& scaling) {
   std::string text(sentence(scaling));
   for (const auto& [facts, value] : scaling_parameters(scaling)) {
@@ -33,6 +99,37 @@ std::string rule_sentence(const Scaling& scaling) {
       text.replace(at, key.size(), parameter_text(value));
   }
   return text;
+}
+
+}  // namespace
+
+Json rotary_fields(const ModelSpec& model, std::size_t index, const Frequencies& frequencies) {
+  const ModelRotary& rotary = model.rotary[index];
+  Json fields = Json::array();
+  add_model(fields, model);
+  add(fields, "encoding", "rotary (RoPE)", "queries and keys are turned by their position");
+  const std::string layers = layers_with_rotary(model, index);
+  add(fields, "layers", layers.empty() ? "not in the config" : layers,
+      "which layers have this encoding");
+  add_window(fields, rotary, frequencies.window);
+  add_rule(fields, rotary.spec);
+  add_reach(fields, rotary, frequencies);
+  add_temperature(fields, model, LayerEncoding::rotary);
+  return fields;
+}
+
+Json encoding_fields(const ModelSpec& model, LayerEncoding encoding) {
+  Json fields = Json::array();
+  add_model(fields, model);
+  for (const LayerGroup& group : layer_groups(model)) {
+    if (group.encoding != encoding) continue;
+    add(fields, "encoding", group.kind, "how positions enter a layer");
+    add(fields, "layers", fmt::format("layers {}", fmt::join(group.runs, ", ")),
+        "which layers have this encoding");
+    break;
+  }
+  add_temperature(fields, model, encoding);
+  return fields;
 }
 
 std::vector<std::string> rotary_sentences(const ModelSpec& model, std::size_t index,
@@ -75,6 +172,27 @@ std::string encoding_sentence(LayerEncoding encoding) {
       return "Some layers have no attention: they mix tokens otherwise.";
   }
   return {};
+}
+
+Json key_rows(const NamedModel& named) {
+  Json rows = Json::array();
+  try {
+    for (const auto& key : explain::keys_of_config(named.json, named.options)) {
+      if (key.use == explain::KeyUse::unread) continue;
+      const auto effect_json = [](const explain::KeyEffect& effect) {
+        return Json{{"change", effect.change}, {"results", effect.results}};
+      };
+      rows.push_back({{"path", key.path},
+                      {"value", explain::value_text(key.value, 60, "…")},
+                      {"meaning", explain::meaning_of(key.path)},
+                      {"use", explain::words_of(key.use).sentence},
+                      {"effects", json_array(explain::effects_of(key), effect_json)}});
+    }
+  } catch (const Failure& failure) {
+    if (failure.exit_code() != ExitCode::usage) throw;
+    return Json::array();
+  }
+  return rows;
 }
 
 }  // namespace rotary::cli::page

@@ -22,9 +22,6 @@ REGISTRY = re.compile(
 
 # A comment that opens with one of these speaks of a noun that it does not name.
 OPENING = re.compile(r"(?://|#|/\*) (?:Of|What|Whose|Who|Whom|To whom)\b")
-# The tool's comments are still to be rewritten.
-OPENINGS_ALLOWED = ("cli/",)
-
 
 # Inputs of fuzz targets, of which every byte counts, and pictures as gnuplot writes them.
 AS_THEY_ARE = ("fuzz/corpus/", "docs/figures/")
@@ -37,8 +34,7 @@ def check_text(tree):
         yield from machine(file)
     for file in tree.of("cpp", "python", "bash", "cmake", "javascript", "css"):
         yield from licence_line(file)
-        if not file.path.startswith(OPENINGS_ALLOWED):
-            yield from openings(file)
+        yield from openings(file)
     for file in tree.of("markdown"):
         yield from links(file, tree)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader may change: which encodings are shown, the context, the position, the distances.
+// A reader may change: which encodings are shown, the context, the position, the distances.
 "use strict";
 
 function chosenSubjects(redraw) {

@@ -2,7 +2,7 @@
 // The figures of the report: those of all encodings that are shown, laid over one another.
 "use strict";
 
-// What the config means at a context's length: where a rule depends on it there are several.
+// The range that holds at a context's length: where a rule depends on it there are several.
 function rangeOf(subject, context) {
   return subject.ranges.find((range) => range.last === null || range.last >= context)
     ?? subject.ranges.at(-1);

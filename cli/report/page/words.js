@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said in words: warnings, a card for each config, the fields side by side, the status of a
+// Words of the page: warnings, a card for each config, the fields side by side, the status of a
 // chosen context.
 "use strict";
 
@@ -108,7 +108,7 @@ function turningPairs(frequencies, context) {
   return frequencies.filter((frequency) => Math.abs(frequency) * context >= 2 * Math.PI).length;
 }
 
-// What the chosen context means for each encoding that turns pairs.
+// A line says what the chosen context means for each encoding that turns pairs.
 function contextLines() {
   return shownSubjects().filter(isRotary).map((subject) => {
     const range = rangeOf(subject, state.context);

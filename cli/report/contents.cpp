@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/report/subjects.hpp"
+#include "cli/report/contents.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "cli/commands/model_text.hpp"
 #include "cli/failure.hpp"
 #include "cli/hidden_size.hpp"
-#include "cli/json.hpp"
-#include "cli/plot/numbers.hpp"
-#include "cli/report/words.hpp"
+#include "cli/plot/figures.hpp"
 #include "rotary/version.hpp"
 
 namespace rotary::cli::page {
@@ -31,51 +31,6 @@ void shorten_numbers(Json& json) {
       json = static_cast<std::int64_t>(rounded);
   }
 }
-
-}  // namespace
-
-// The JSON library finds what is beside the types, and nothing without a name.
-static void to_json(Json& json, const KeyRow& key) {
-  json = {{"path", key.path},
-          {"value", key.value},
-          {"meaning", key.meaning},
-          {"use", key.use},
-          {"effects", json_array(key.effects, [](const KeyEffect& effect) {
-             return Json{{"change", effect.change}, {"results", effect.results}};
-           })}};
-}
-
-static void to_json(Json& json, const Card& card) {
-  json = {{"name", card.name},     {"summary", card.summary},   {"sentences", card.sentences},
-          {"layers", card.layers}, {"warnings", card.warnings}, {"keys", card.keys}};
-}
-
-static void to_json(Json& json, const Field& field) {
-  json = {{"label", field.label}, {"value", field.value}, {"meaning", field.meaning}};
-}
-
-static void to_json(Json& json, const PlacedFigure& placed) {
-  json = {{"section", placed.section}, {"figure", placed.figure}};
-  shorten_numbers(json["figure"]);
-}
-
-static void to_json(Json& json, const ContextFigures& range) {
-  const auto [first, last] = range.contexts;
-  json = {{"first", first},
-          {"last", last == ContextRange{}.last ? Json() : Json(last)},
-          {"inv_freq", range.inv_freq},
-          {"figures", range.figures}};
-}
-
-static void to_json(Json& json, const Encoding& encoding) {
-  json = {{"name", encoding.name},
-          {"kind", to_string(encoding.kind)},
-          {"trained_context_tokens", encoding.trained_context_tokens},
-          {"fields", encoding.fields},
-          {"ranges", encoding.ranges}};
-}
-
-namespace {
 
 constexpr std::int64_t first_context = 512;  // tokens
 constexpr std::int64_t least_last = 131072;  // a page offers contexts up to this at least
@@ -146,49 +101,62 @@ void check_size(const std::vector<NamedModel>& models, const std::vector<std::in
 constexpr std::int64_t last_distance = 1000;  // tokens
 
 struct Choice {
-  std::string_view section;
-  std::string_view figure;  // of `rotary plot`
+  std::string_view section;  // of the page
+  std::string_view figure;   // of `rotary plot`
   std::optional<std::int64_t> last = {};
+  std::string_view remark = {};  // behind its title
 };
 
-plot::Figure named_figure(std::string_view name, const plot::Request& request) {
-  if (const plot::FigureMaker* const maker = plot::find_figure(name)) return maker->make(request);
-  throw Failure(ExitCode::internal, fmt::format("there is no figure of the name {}", name));
+Json placed_figure(const Choice& choice, const std::vector<plot::Subject>& subjects) {
+  const plot::FigureMaker* const maker = plot::find_figure(choice.figure);
+  if (!maker) {
+    throw Failure(ExitCode::internal,
+                  fmt::format("there is no figure of the name {}", choice.figure));
+  }
+  plot::Figure figure = maker->make({.subjects = subjects, .last = choice.last});
+  figure.title += choice.remark;
+  Json json = figure;
+  shorten_numbers(json);
+  return {{"section", choice.section}, {"figure", std::move(json)}};
 }
 
-std::vector<PlacedFigure> figures_of_rotary(const plot::Subject& subject) {
-  std::vector<PlacedFigure> figures;
-  for (const auto& [section, name, last] :
-       {Choice{"context", "wavelengths"}, Choice{"scaling", "scaling"},
-        Choice{"distance", "similarity", last_distance}, Choice{"distance", "decay", last_distance},
-        Choice{"accuracy", "numerics"}})
-    figures.push_back({section, named_figure(name, {.subjects = {subject}, .last = last})});
-  return figures;
-}
+constexpr std::array of_rotary = {Choice{"context", "wavelengths"}, Choice{"scaling", "scaling"},
+                                  Choice{"distance", "similarity", last_distance},
+                                  Choice{"distance", "decay", last_distance},
+                                  Choice{"accuracy", "numerics"}};
 
-// Of an encoding that does not rotate, as far as its kind alone decides it.
-std::vector<PlacedFigure> figures_of_kind(LayerEncoding kind) {
-  std::vector<PlacedFigure> figures;
+// An encoding that does not rotate, as far as its kind alone decides it: how many heads there are
+// is not part of what a config is resolved to.
+Json figures_of_kind(LayerEncoding kind) {
+  constexpr std::string_view usual = " (the usual numbers, which a config may change)";
+  constexpr std::string_view example = " (an example)";
+  Json figures = Json::array();
   const auto add = [&](std::string_view name, std::string_view remark) {
-    figures.push_back({"distance", named_figure(name, {.last = last_distance})});
-    figures.back().figure.title += remark;
+    figures.push_back(placed_figure({"distance", name, last_distance, remark}, {}));
   };
-  // How many heads there are is not part of what a config is resolved to.
-  if (kind == LayerEncoding::alibi) add("alibi", " (an example)");
-  if (kind == LayerEncoding::t5_bias) add("t5", " (the usual numbers, which a config may change)");
-  if (kind == LayerEncoding::sinusoidal) add("sinusoidal", " (an example)");
+  if (kind == LayerEncoding::alibi) add("alibi", example);
+  if (kind == LayerEncoding::t5_bias) add("t5", usual);
+  if (kind == LayerEncoding::sinusoidal) add("sinusoidal", example);
   return figures;
 }
 
-// of: all but the frequencies, which depend on the context.
-std::vector<ContextFigures> ranges_of(const ModelRotary& rotary, plot::Subject of,
-                                      const std::vector<std::int64_t>& contexts) {
-  std::vector<ContextFigures> ranges;
-  for_each_range(rotary, of.name, contexts, [&](Frequencies frequencies) {
-    of.frequencies = std::move(frequencies);
-    ranges.push_back({.contexts = of.frequencies.contexts,
-                      .inv_freq = of.frequencies.inv_freq,
-                      .figures = figures_of_rotary(of)});
+Json range_json(ContextRange contexts, const std::vector<double>& inv_freq, Json figures) {
+  const auto [first, last] = contexts;
+  return {{"first", first},
+          {"last", last == ContextRange{}.last ? Json() : Json(last)},
+          {"inv_freq", inv_freq},
+          {"figures", std::move(figures)}};
+}
+
+// subject: all but the frequencies, which depend on the context.
+Json ranges_of(const ModelRotary& rotary, plot::Subject subject,
+               const std::vector<std::int64_t>& contexts) {
+  Json ranges = Json::array();
+  for_each_range(rotary, subject.name, contexts, [&](Frequencies frequencies) {
+    subject.frequencies = std::move(frequencies);
+    const auto figure = [&](const Choice& choice) { return placed_figure(choice, {subject}); };
+    ranges.push_back(range_json(subject.frequencies.contexts, subject.frequencies.inv_freq,
+                                json_array(of_rotary, figure)));
   });
   return ranges;
 }
@@ -199,7 +167,7 @@ Frequencies stated_frequencies(const ModelRotary& rotary, const std::string& nam
   return value_or_fail(make_frequencies(rotary.spec, tokens.value_or(1)), name);
 }
 
-// Those that do not rotate and yet decide something, each once.
+// The encodings that do not rotate and yet decide something, each once.
 std::vector<LayerEncoding> other_kinds(const ModelSpec& model) {
   std::vector<LayerEncoding> kinds;
   for (const LayerGroup& group : layer_groups(model)) {
@@ -224,20 +192,16 @@ std::vector<std::string> layer_lines(const ModelSpec& model) {
   return lines;
 }
 
-void add_model(Contents& contents, const NamedModel& named,
-               std::optional<std::int64_t> asked_context) {
+// A model's entry among the configs; its encodings are added to the subjects.
+Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_context,
+                 const std::vector<std::int64_t>& contexts, Json& subjects) {
   const ModelSpec& model = named.model;
-  Card card{.name = named.name,
-            .summary = summary_text(model),
-            .sentences = {},
-            .layers = layer_lines(model),
-            .warnings = model.warnings,
-            .keys = key_rows(named.json, named.options)};
+  std::vector<std::string> sentences;
   for (std::size_t i = 0; i < model.rotary.size(); ++i) {
     const ModelRotary& rotary = model.rotary[i];
     const auto frequencies = stated_frequencies(rotary, named.name, asked_context);
     for (std::string& sentence : rotary_sentences(model, i, frequencies))
-      if (!sentence.empty()) card.sentences.push_back(std::move(sentence));
+      if (!sentence.empty()) sentences.push_back(std::move(sentence));
     std::string name = named.name;
     if (model.rotary.size() > 1 && rotary.layer_type) name += ", " + *rotary.layer_type;
     const plot::Subject subject{.name = name,
@@ -245,22 +209,25 @@ void add_model(Contents& contents, const NamedModel& named,
                                 .frequencies = frequencies,
                                 .trained_context_tokens = rotary.trained_context_tokens,
                                 .hidden_size = hidden_size_of(named.json, named.options)};
-    contents.encodings.push_back({.name = name,
-                                  .kind = LayerEncoding::rotary,
-                                  .trained_context_tokens = rotary.trained_context_tokens,
-                                  .fields = rotary_fields(model, i, frequencies),
-                                  .ranges = ranges_of(rotary, subject, contents.contexts)});
+    subjects.push_back({{"name", name},
+                        {"kind", to_string(LayerEncoding::rotary)},
+                        {"trained_context_tokens", rotary.trained_context_tokens},
+                        {"fields", rotary_fields(model, i, frequencies)},
+                        {"ranges", ranges_of(rotary, subject, contexts)}});
   }
   for (const LayerEncoding kind : other_kinds(model)) {
-    card.sentences.push_back(encoding_sentence(kind));
-    contents.encodings.push_back({.name = model.rotary.empty()
-                                              ? named.name
-                                              : fmt::format("{}, {}", named.name, to_string(kind)),
-                                  .kind = kind,
-                                  .fields = encoding_fields(model, kind),
-                                  .ranges = {{.contexts = {}, .figures = figures_of_kind(kind)}}});
+    sentences.push_back(encoding_sentence(kind));
+    subjects.push_back(
+        {{"name",
+          model.rotary.empty() ? named.name : fmt::format("{}, {}", named.name, to_string(kind))},
+         {"kind", to_string(kind)},
+         {"trained_context_tokens", nullptr},
+         {"fields", encoding_fields(model, kind)},
+         {"ranges", Json::array({range_json({}, {}, figures_of_kind(kind))})}});
   }
-  contents.cards.push_back(std::move(card));
+  return {{"name", named.name},         {"summary", summary_text(model)},
+          {"sentences", sentences},     {"layers", layer_lines(model)},
+          {"warnings", model.warnings}, {"keys", key_rows(named)}};
 }
 
 // Whether keys cached under one config are right under the next, where each has one embedding.
@@ -290,24 +257,21 @@ std::vector<std::string> cache_remarks(const std::vector<NamedModel>& models,
 
 }  // namespace
 
-Contents make_contents(const std::vector<NamedModel>& models,
-                       std::optional<std::int64_t> context_tokens) {
-  Contents contents;
-  contents.context_tokens = context_tokens.value_or(usual_context(models));
-  contents.contexts = contexts_of(models, contents.context_tokens);
-  check_size(models, contents.contexts);
-  for (const NamedModel& named : models) add_model(contents, named, context_tokens);
-  contents.remarks = cache_remarks(models, contents.context_tokens);
-  return contents;
-}
-
-std::string json_of(const Contents& contents) {
-  return printed({{"version", ROTARY_VERSION_STRING},
-                  {"context", contents.context_tokens},
-                  {"stops", contents.contexts},
-                  {"configs", contents.cards},
-                  {"subjects", contents.encodings},
-                  {"remarks", contents.remarks}});
+Json make_contents(const std::vector<NamedModel>& models,
+                   std::optional<std::int64_t> context_tokens) {
+  const std::int64_t context = context_tokens.value_or(usual_context(models));
+  const std::vector<std::int64_t> contexts = contexts_of(models, context);
+  check_size(models, contexts);
+  Json subjects = Json::array();
+  Json configs = json_array(models, [&](const NamedModel& named) {
+    return config_json(named, context_tokens, contexts, subjects);
+  });
+  return {{"version", ROTARY_VERSION_STRING},
+          {"context", context},
+          {"stops", contexts},
+          {"configs", std::move(configs)},
+          {"subjects", std::move(subjects)},
+          {"remarks", cache_remarks(models, context)}};
 }
 
 }  // namespace rotary::cli::page

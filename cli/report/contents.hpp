@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of a report: its pieces, and the JSON document that its script reads. The document has
+// the configs, and the encodings that their layers use, with what is said of them and which figures
+// matter.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/json.hpp"
+#include "cli/page/page.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/model_spec.hpp"
+
+namespace rotary::cli::page {
+
+// A config, under the name by which it was given.
+struct NamedModel {
+  std::string name;
+  std::string json;        // the config's text
+  ResolveOptions options;  // and what it does not say
+  ModelSpec model;         // that it was resolved to
+};
+
+// The data of the page:
+//   version
+//   context   the one that the page begins with
+//   stops     the contexts that it offers, in order
+//   configs   name, summary, sentences, layers (where they do not all do the same), warnings, keys
+//   subjects  the encodings: name, kind, trained_context_tokens, fields (value by value) and
+//             ranges: first and last context (null: none), inv_freq, figures with their section
+//   remarks   sentences about configs beside one another
+// Figures are those of `rotary plot --json`, with 7 digits: they are drawn. context_tokens is what
+// was asked for. Throws Failure.
+[[nodiscard]] Json make_contents(const std::vector<NamedModel>& models,
+                                 std::optional<std::int64_t> context_tokens);
+
+// Written by cli/page/embed.cmake.
+[[nodiscard]] PagePieces report_page() noexcept;
+
+// words.cpp. Rows of the table of fields (label, value, meaning), for the layers that use
+// model.rotary[index], or that have an encoding that does not rotate.
+[[nodiscard]] Json rotary_fields(const ModelSpec& model, std::size_t index,
+                                 const Frequencies& frequencies);
+[[nodiscard]] Json encoding_fields(const ModelSpec& model, LayerEncoding encoding);
+
+// The same in whole sentences, for a reader who has never seen a config: how far these layers
+// reach, and what an encoding that does not rotate does ("" for rotary).
+[[nodiscard]] std::vector<std::string> rotary_sentences(const ModelSpec& model, std::size_t index,
+                                                        const Frequencies& frequencies);
+[[nodiscard]] std::string encoding_sentence(LayerEncoding encoding);
+
+// Each key of the config with its effect on positions (cli/explain/explain_config.hpp); those that
+// nothing reads are left out. Empty for a config of so many keys that trying them all would take
+// long.
+[[nodiscard]] Json key_rows(const NamedModel& named);
+
+}  // namespace rotary::cli::page
