@@ -55,7 +55,8 @@ std::string usage_of(const CommandFacts& command) {
   std::string usage = command.name;
   if (is_tool(command)) usage += " COMMAND";
   for (const OptionFacts& argument : command.arguments) {
-    usage += argument.required ? " " + form_of(argument) : fmt::format(" [{}]", form_of(argument));
+    const std::string form = form_of(argument);
+    usage += argument.required ? fmt::format(" {}", form) : fmt::format(" [{}]", form);
   }
   for (const OptionFacts& option : command.options) {
     if (option.required) usage += fmt::format(" {} {}", option.names.back(), option.value);

@@ -195,7 +195,7 @@ std::string text_of(const Inspection& inspection) {
   if (!model.config_part.empty())
     text += fmt::format("read from {}, the config of the language model\n", model.config_part);
   text += layers_text(model);
-  if (model.encoder) text += "\n" + encoder_text(*model.encoder);
+  if (model.encoder) text += fmt::format("\n{}", encoder_text(*model.encoder));
   for (std::size_t i = 0; i < model.rotary.size(); ++i) text += rotary_text(inspection, i);
   const std::string legend = marks_legend(text);
   return text + (legend.empty() ? "" : "\nNot stated by the config:\n" + legend);
