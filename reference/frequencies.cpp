@@ -198,7 +198,7 @@ Frequencies scale(const MixedNtkScaling& rule, const Rope& rope) {
 Frequencies scale(const NtkByPartsScaling& rule, const Rope& rope) {
   const YarnScaling context{.original_context_tokens = rule.original_context_tokens};
   const auto mask = [&](std::int64_t i, long double many, long double few) {
-    const long double last = static_cast<long double>(rope.rotary_dim - 1);
+    const auto last = static_cast<long double>(rope.rotary_dim - 1);
     const long double begin = std::max(std::floor(pair_with_turns(context, rope, many)), 0.0L);
     long double end = std::min(std::ceil(pair_with_turns(context, rope, few)), last);
     if (begin == end) end += 0.001L;

@@ -26,7 +26,7 @@ Result<std::size_t> struct_size_of(std::string_view argument, const void* from,
 Result<std::size_t> known_bytes(std::string_view argument, const void* from,
                                 const StructLayout& layout) {
   const auto given = struct_size_of(argument, from, layout);
-  if (!given) return given;
+  if (!given) return given.error();
   const std::size_t size = *given;
   if (size <= layout.bytes) return size;
   const auto* const bytes = static_cast<const unsigned char*>(from);

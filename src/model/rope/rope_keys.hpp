@@ -13,7 +13,7 @@ namespace rotary {
 
 // Whether a word of the key (between underscores) begins like rope, rotary, mrope or xdrope:
 // rope_theta, no_rope_layers, mrope_section, attn_rotary_emb; not "properties".
-[[nodiscard]] bool speaks_of_rope(std::string_view key);
+[[nodiscard]] bool speaks_of_rope(std::string_view original);
 
 // Whether the family's class reads this key.
 [[nodiscard]] bool reads_key(const Family& family, std::string_view key);
