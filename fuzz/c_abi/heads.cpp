@@ -146,7 +146,8 @@ void Session::shift_quantized() {
   const RotationsTwin& rotations = any_of(rotations_);
   const auto decoded =
       decode_heads(rotations.twin ? &*rotations.twin : nullptr, Features::adjacent);
-  if (!decoded) return;
+  // A view of no dtype is placed as if its elements had no bytes; these have one.
+  if (!decoded || size_in_bytes(static_cast<DType>(decoded->dtype)) == 0) return;
   rotary_int8_view keys = ROTARY_INT8_VIEW_INIT;
   keys.data = static_cast<int8_t*>(decoded->data);
   std::copy(std::begin(decoded->extents), std::end(decoded->extents), keys.extents);
