@@ -260,6 +260,10 @@ Json layer_json(const ModelLayer& layer) {
                                  {"offset", step->offset}};
   } else if (const auto* const logn = std::get_if<LognTemperature>(&layer.query_temperature)) {
     json["query_temperature"] = {{"rule", "logn"}, {"trained_tokens", logn->trained_tokens}};
+  } else if (const auto* const power = std::get_if<PowerTemperature>(&layer.query_temperature)) {
+    json["query_temperature"] = {{"rule", "power"},
+                                 {"exponent", power->exponent},
+                                 {"interval_tokens", power->interval_tokens}};
   }
   return json;
 }

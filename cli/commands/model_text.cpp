@@ -58,6 +58,10 @@ struct TemperatureText {
   std::string operator()(const LognTemperature& rule) const {
     return fmt::format("queries times max(1, ln(position + 1) / ln {})", rule.trained_tokens);
   }
+  std::string operator()(const PowerTemperature& rule) const {
+    return fmt::format("queries times (1 + (position + 1) / {})^{}", rule.interval_tokens,
+                       rule.exponent);
+  }
 };
 
 bool same_kind(const ModelLayer& one, const ModelLayer& other) {

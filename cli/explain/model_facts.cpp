@@ -27,6 +27,10 @@ std::string temperature_text(const QueryTemperature& temperature) {
     return fmt::format(" with queries times max(1, ln(position + 1) / ln {})",
                        logn->trained_tokens);
   }
+  if (const auto* const power = std::get_if<PowerTemperature>(&temperature)) {
+    return fmt::format(" with queries times (1 + (position + 1) / {})^{}", power->interval_tokens,
+                       power->exponent);
+  }
   return {};
 }
 

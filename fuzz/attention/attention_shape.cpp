@@ -92,6 +92,7 @@ double decode_scale(Bytes& input) {
 QueryTemperature decode_temperature(Bytes& input) {
   if (!input.once_in(4)) return NoTemperature{};
   if (input.once_in(2)) return LognTemperature{.trained_tokens = input.number(2, 9)};
+  if (input.once_in(3)) return PowerTemperature{.exponent = 0.5, .interval_tokens = 3};
   return StepTemperature{.scale = static_cast<double>(input.number(0, 4)) / 8,
                          .interval_tokens = input.number(1, 5),
                          .offset = input.number(0, 1)};

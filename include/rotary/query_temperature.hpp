@@ -36,7 +36,17 @@ struct LognTemperature {
   friend bool operator==(const LognTemperature&, const LognTemperature&) = default;
 };
 
-using QueryTemperature = std::variant<NoTemperature, StepTemperature, LognTemperature>;
+// (1 + (position + 1) / interval)^exponent. Beam: exponent 0.1, interval 2048, in its layers without
+// rotation (compute_attention_scaling in beam/modeling_beam.py).
+struct PowerTemperature {
+  double exponent = 0;               // [0, 1]
+  std::int64_t interval_tokens = 0;  // > 0
+
+  friend bool operator==(const PowerTemperature&, const PowerTemperature&) = default;
+};
+
+using QueryTemperature =
+    std::variant<NoTemperature, StepTemperature, LognTemperature, PowerTemperature>;
 
 // Checks the ranges above; within them the factors are finite at every position.
 [[nodiscard]] ROTARY_API Status validate(const QueryTemperature& temperature) noexcept;

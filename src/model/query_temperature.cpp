@@ -28,7 +28,18 @@ struct FactorAt {
     const double tokens = static_cast<double>(position) + 1;
     return std::max(1.0, std::log(tokens) / std::log(static_cast<double>(rule.trained_tokens)));
   }
+
+  double operator()(const PowerTemperature& rule) const {
+    const double tokens = static_cast<double>(position) + 1;
+    return std::exp(rule.exponent *
+                    std::log1p(tokens / static_cast<double>(rule.interval_tokens)));
+  }
 };
+
+Status checked_interval(std::int64_t tokens) {
+  if (tokens >= 1) return {};
+  return invalid_argument("the interval of a query temperature must be >= 1 token, got ", tokens);
+}
 
 struct Validate {
   Status operator()(const NoTemperature&) const { return {}; }
@@ -38,10 +49,7 @@ struct Validate {
       return invalid_argument("the scale of a query temperature must be in [0, 2^20], got ",
                               rule.scale);
     }
-    if (rule.interval_tokens < 1) {
-      return invalid_argument("the interval of a query temperature must be >= 1 token, got ",
-                              rule.interval_tokens);
-    }
+    if (auto status = checked_interval(rule.interval_tokens); !status) return status;
     if (rule.offset == 0 || rule.offset == 1) return {};
     return invalid_argument("the offset of a query temperature must be 0 or 1, got ", rule.offset);
   }
@@ -50,6 +58,14 @@ struct Validate {
     if (rule.trained_tokens > 1) return {};
     return invalid_argument("the trained context of logn attention must be > 1 token, got ",
                             rule.trained_tokens);
+  }
+
+  Status operator()(const PowerTemperature& rule) const {
+    if (!(rule.exponent >= 0 && rule.exponent <= 1)) {
+      return invalid_argument("the exponent of a query temperature must be in [0, 1], got ",
+                              rule.exponent);
+    }
+    return checked_interval(rule.interval_tokens);
   }
 };
 

@@ -37,6 +37,17 @@ TEST(QueryTemperature, LognGrowsBeyondTheTrainedContext) {
   EXPECT_DOUBLE_EQ(query_factor(rule, 4194303), 2);
 }
 
+// Beam: exp(0.1 * log1p((p + 1) / 2048)).
+TEST(QueryTemperature, BeamGrowsAsAPower) {
+  const QueryTemperature rule = PowerTemperature{.exponent = 0.1, .interval_tokens = 2048};
+  EXPECT_DOUBLE_EQ(query_factor(rule, 2047), std::pow(2.0, 0.1));
+  EXPECT_DOUBLE_EQ(query_factor(rule, 1023 * 2048 - 1), std::pow(1024.0, 0.1));
+  EXPECT_TRUE(validate(rule));
+  EXPECT_FALSE(validate(PowerTemperature{.exponent = 1.5, .interval_tokens = 2048}));
+  EXPECT_FALSE(validate(PowerTemperature{.exponent = NAN, .interval_tokens = 2048}));
+  EXPECT_FALSE(validate(PowerTemperature{.exponent = 0.1, .interval_tokens = 0}));
+}
+
 TEST(QueryTemperature, TheLargestPosition) {
   constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
   const QueryTemperature rule = StepTemperature{.scale = 1, .interval_tokens = 1, .offset = 1};
