@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that a model family's implementation assumes and its config does not say, as data: one
 // row for each model_type, in families/. Taken from the model and configuration files of Hugging
-// Face Transformers at c49429ed (5.16.0.dev0) and 5.16.0 unless the row says otherwise.
+// Face Transformers at c49429ed (5.16.0.dev0), and held against every class of 5.23.0 since
+// (./dev golden --classes), unless the row says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,9 @@
 #include "rotary/rotary_spec.hpp"
 
 namespace rotary {
+
+// The type of a layer, counted from 0, of a class whose layers follow no interval.
+using TypeOfLayer = std::string_view (*)(std::int64_t layer, std::int64_t layers);
 
 // Reads how a layer's positions enter from the config of a family that offers a choice.
 using EncodingReader = LayerEncoding (*)(Reader& config);
@@ -67,6 +71,7 @@ struct RotatedPart {
 struct LatentAttention {
   std::int64_t rope_dim = 64;
   std::int64_t nope_dim = 128;
+  std::int64_t sliding_nope_dim = 0;  // of sliding layers if it differs
 };
 
 // The number of features of a head.
@@ -101,6 +106,7 @@ enum class ScaledLayers { full, all };
 
 // For families whose full and sliding layers have different bases, given beside the dictionary.
 struct TwoBases {
+  std::string_view full_type = "full_attention";
   std::string_view full_key;
   double full;  // if the config gives none
   std::string_view sliding_key;
@@ -113,6 +119,7 @@ struct RopeForm {
   bool is_read = true;  // false: fixed base, no scaling
   RopeDialect dialect = RopeDialect::transformers;
   SectionKeys sections = SectionKeys::refused;
+  std::string_view scaled_layers_key = {};  // lists the layers that scaling applies to
   RopeLabels labels = RopeLabels::layer_types;
   std::string_view otherwise = {};  // rope_parameters, as JSON, of a config without any
   std::optional<TwoBases> two_bases = {};
@@ -135,6 +142,9 @@ struct LayerPattern {
   FullLayer full = FullLayer::last;
   std::string_view full_type = "full_attention";
   std::string_view other_type = "sliding_attention";
+  TypeOfLayer type_of = nullptr;  // instead of the above
+  // Names that this class gives to full_attention in a list of layer types.
+  std::string_view alias_of_full = {};
 };
 
 // Which attention layers of a rotary model rotate.
@@ -144,6 +154,8 @@ enum class RotaryLayers {
   sliding_if_windowed,  // as sliding, but all if sliding_window is null
   no_rope_layers,       // the list of that name; 1 means that a layer rotates
   layer_rope_theta,     // the list of that name: a base per layer; 0: no rotation
+  nonzero_theta,        // as layer_rope_theta, but others have one base; absent: as sliding
+  with_parameters,      // those whose type has a dictionary, and not null
 };
 
 // The config keys for a family's factor on its queries.
@@ -152,6 +164,7 @@ enum class TemperatureKeys {
   llama4,  // attn_temperature_tuning, floor_scale, attn_scale: layers that do not rotate
   llama_4_scaling_beta,  // in the dictionary, with its original context: all layers
   use_logn_attn,         // with seq_length: all layers
+  beam,                  // fixed in code: layers that do not rotate
 };
 
 // Differences between the layers of a model.
@@ -211,6 +224,7 @@ struct Family {
   std::optional<ClassSizes> sizes = {};
   std::optional<EncoderForm> encoder = {};  // if it differs from the decoder, which the row is of
   std::string_view note = {};               // what is unusual, for people
+  std::string_view warning = {};            // what a config of the family can never say
   std::string_view source = {};             // folder in transformers/models; absent: model_type
 };
 
@@ -233,6 +247,7 @@ struct Family {
 [[nodiscard]] std::span<const Family> two_base_families();
 [[nodiscard]] std::span<const Family> multimodal_families();
 [[nodiscard]] std::span<const Family> other_encoding_families();
+[[nodiscard]] std::span<const Family> sound_families();
 [[nodiscard]] std::span<const Family> remote_code_families();
 
 }  // namespace rotary

@@ -104,6 +104,49 @@ LayerTypes from_letters(Reader& config) {
   return types;
 }
 
+// recurrent_gemma: a list that is repeated over the layers.
+LayerTypes from_repeated(Reader& config, std::string_view key, std::int64_t layers) {
+  const LayerTypes cycle = from_list(config, key, *config.find(key));
+  LayerTypes types;
+  for (std::int64_t i = 0; i < layers && !cycle.empty(); ++i)
+    types.push_back(cycle[static_cast<std::size_t>(i) % cycle.size()]);
+  return types;
+}
+
+// ultrabert: a window for each layer; 0 or null is a full layer.
+LayerTypes from_windows(Reader& config, std::string_view key) {
+  const Json& list = *config.find(key);
+  LayerTypes types;
+  if (!list.is_array()) {
+    config.malformed(key, " must be an array, got ", describe(list));
+    return types;
+  }
+  for (const Json& each : list.array()) {
+    const bool is_window = each.is_number() && each.number() > 0;
+    if (!is_window && !each.is_null() && each != Json(0.0)) {
+      config.malformed(key, " must hold windows >= 0 and null, got ", describe(each));
+      break;
+    }
+    types.emplace_back(is_window ? sliding : full);
+  }
+  return types;
+}
+
+// kimi_linear: the numbers of layers with attention, counted from 1.
+LayerTypes from_linear_attn_config(Reader& config, std::int64_t layers) {
+  auto object = *config.object("linear_attn_config");
+  LayerTypes types(static_cast<std::size_t>(layers), std::string(linear));
+  for (const double number : object.required_numbers("full_attn_layers")) {
+    if (!(number >= 1) || number > static_cast<double>(layers)) {
+      object.malformed("full_attn_layers must hold numbers of layers, 1 to ", layers, "; got ",
+                       number);
+      break;
+    }
+    types[static_cast<std::size_t>(number) - 1] = full;
+  }
+  return types;
+}
+
 bool is_full(FullLayer rule, std::int64_t layer, std::int64_t interval) {
   const bool is_last = (layer + 1) % interval == 0;
   switch (rule) {
@@ -139,6 +182,10 @@ std::int64_t read_interval(Reader& config, const LayerPattern& pattern) {
 
 LayerTypes from_pattern(Reader& config, const LayerPattern& pattern, std::int64_t layers) {
   LayerTypes types;
+  if (pattern.type_of != nullptr) {
+    for (std::int64_t i = 0; i < layers; ++i) types.emplace_back(pattern.type_of(i, layers));
+    return types;
+  }
   if (pattern.interval == all_alike) return types;
   if (pattern.interval == must_be_listed) {
     config.malformed(
@@ -172,8 +219,12 @@ LayerTypes find_types(Reader& config, const Family& family, std::optional<std::i
     if (is_stated(each.key)) return from_indices(config, each, *layers);
   }
   if (is_stated("attn_layer_period")) return from_period(config, *layers);
+  if (is_stated("block_types")) return from_repeated(config, "block_types", *layers);
+  if (is_stated("attention_windows")) return from_windows(config, "attention_windows");
+  if (is_stated("linear_attn_config")) return from_linear_attn_config(config, *layers);
   const LayerPattern& pattern = family.layers.pattern;
-  if (pattern.interval != all_alike && !is_stated(pattern.interval_key)) {
+  const bool has_pattern = pattern.interval != all_alike || pattern.type_of != nullptr;
+  if (has_pattern && !is_stated(pattern.interval_key)) {
     note(sources, "layer_types", Origin::class_default, "layer_types");
   }
   return from_pattern(config, pattern, *layers);
@@ -184,6 +235,9 @@ LayerTypes find_types(Reader& config, const Family& family, std::optional<std::i
 std::vector<std::string> read_layer_types(Reader& config, const Family& family,
                                           std::optional<std::int64_t> layers, Sources& sources) {
   LayerTypes types = find_types(config, family, layers, sources);
+  if (const std::string_view alias = family.layers.pattern.alias_of_full; !alias.empty()) {
+    std::replace(types.begin(), types.end(), std::string(full), std::string(alias));
+  }
   // Layers that predict several tokens at once may follow those of the model.
   const bool may_be_longer = family.rope.labels != RopeLabels::layer_types;
   const auto count = static_cast<std::int64_t>(types.size());

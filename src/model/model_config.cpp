@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/model_config.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "model/layer_types.hpp"
+#include "model/per_layer_config.hpp"
 #include "model/rope/rope_keys.hpp"
 
 namespace rotary {
@@ -96,8 +98,19 @@ void read_latent_dims(Reader& config, const LatentAttention& usual, ModelConfig&
         {"nope_head_dim", "qk_nope_head_dim"}}) {
     note(result.rotary_sources, value, stated_if(config.find(key) != nullptr), key);
   }
-  if (result.nope_head_dim < 0) {
-    config.malformed("qk_nope_head_dim must be >= 0, got ", result.nope_head_dim);
+  result.sliding_nope_head_dim = result.nope_head_dim;
+  if (usual.sliding_nope_dim != 0) {
+    result.sliding_nope_head_dim =
+        config.integer("swa_qk_nope_head_dim").value_or(usual.sliding_nope_dim);
+    const auto turning = config.integer("swa_qk_rope_head_dim").value_or(result.head_dim);
+    if (turning != result.head_dim) {
+      config.not_supported("swa_qk_rope_head_dim must equal qk_rope_head_dim, ", result.head_dim,
+                           "; got ", turning);
+    }
+  }
+  if (result.nope_head_dim < 0 || result.sliding_nope_head_dim < 0) {
+    config.malformed("qk_nope_head_dim must be >= 0, got ",
+                     std::min(result.nope_head_dim, result.sliding_nope_head_dim));
   }
 }
 
@@ -220,8 +233,8 @@ void read_layout(Reader& config, ModelConfig& result) {
 
 ModelConfig read_model_config(Reader& reader, const Family& family) {
   ModelConfig result{.reader = reader, .family = family};
-  for (const auto step : {read_encoding, read_head_dim, read_layers, read_lengths, read_rotary_dim,
-                          read_base, read_fraction, read_pairing, read_layout}) {
+  for (const auto step : {read_encoding, read_head_dim, read_layers, read_per_layer_config, read_lengths,
+                          read_rotary_dim, read_base, read_fraction, read_pairing, read_layout}) {
     if (!reader.failed()) step(reader, result);  // later faults would not be named
   }
   return result;

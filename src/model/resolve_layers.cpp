@@ -56,6 +56,17 @@ Rotates by_base(const ModelConfig& config) {
   return rotates;
 }
 
+Rotates by_parameters(const ModelConfig& config) {
+  Rotates rotates(static_cast<std::size_t>(*config.layers), true);
+  const auto& ropes = config.layout.ropes;
+  for (std::size_t i = 0; i < config.layer_types.size() && config.layout.is_nested; ++i) {
+    rotates[i] = std::any_of(ropes.begin(), ropes.end(), [&](const LayerTypeRope& each) {
+      return each.layer_type == config.layer_types[i];
+    });
+  }
+  return rotates;
+}
+
 Rotates by_window(const ModelConfig& config) {
   Rotates rotates(static_cast<std::size_t>(*config.layers), true);
   for (std::size_t i = 0; i < config.layer_types.size(); ++i)
@@ -70,6 +81,8 @@ void note_list(const ModelConfig& config, std::string_view key, Sources& sources
 
 Rotates rotating_layers(const ModelConfig& config, Sources& sources) {
   Rotates all(static_cast<std::size_t>(*config.layers), true);
+  const bool is_sliding = config.family.layers.rotating == RotaryLayers::nonzero_theta &&
+                          config.reader.find("layer_rope_theta") == nullptr;
   switch (config.family.layers.rotating) {
     case RotaryLayers::all:
       return all;
@@ -81,8 +94,11 @@ Rotates rotating_layers(const ModelConfig& config, Sources& sources) {
       note_list(config, "no_rope_layers", sources);
       return by_no_rope_layers(config);
     case RotaryLayers::layer_rope_theta:
+    case RotaryLayers::nonzero_theta:
       note_list(config, "layer_rope_theta", sources);
-      return by_base(config);
+      return is_sliding ? by_window(config) : by_base(config);
+    case RotaryLayers::with_parameters:
+      return by_parameters(config);
   }
   return all;
 }
@@ -168,6 +184,10 @@ Temperatures read_temperatures(const ModelConfig& config, Sources& sources) {
       read.rotating = temperature_of_beta(config);
       note_keys(config.layout.ropes.front().origin, "llama_4_scaling_beta");
       break;
+    case TemperatureKeys::beam:
+      read.others = PowerTemperature{.exponent = 0.1, .interval_tokens = 2048};
+      note(sources, "query_temperature", Origin::family);
+      return read;
     case TemperatureKeys::use_logn_attn:
       read.rotating = temperature_of_logn(config.reader);
       note_keys(Origin::stated, "use_logn_attn");
@@ -220,6 +240,7 @@ void resolve_encoder(const ModelConfig& config, ModelSpec& model) {
 
 void resolve_layers(const ModelConfig& config, ModelSpec& model) {
   const Family& family = config.family;
+  if (!family.warning.empty()) config.reader.findings().warn(family.warning);
   resolve_encoder(config, model);
   if (!config.layers) {
     config.reader.warn(family.keys.layers, " is absent, so no layers are listed",

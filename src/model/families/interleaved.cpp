@@ -28,6 +28,13 @@ constexpr Family glm(std::string_view model_type) {
           .head = {.dim = 128}};
 }
 
+constexpr Family blt(std::string_view model_type, double base) {
+  return {.model_type = model_type,
+          .pairing = Pairing::interleaved,
+          .base = {base},
+          .source = "blt"};
+}
+
 constexpr Family ernie(std::string_view model_type, std::int64_t head_dim) {
   return {.model_type = model_type,
           .pairing = Pairing::interleaved,
@@ -56,10 +63,10 @@ constexpr std::array interleaved_rows = {
            .pairing = Pairing::interleaved,
            .base = {500000},
            .rounding = Rounding::table},
-    Family{.model_type = "blt_global_transformer",
-           .pairing = Pairing::interleaved,
-           .base = {500000},
-           .source = "blt"},
+    blt("blt_global_transformer", 500000),
+    blt("blt_local_encoder", 500000),
+    blt("blt_local_decoder", 500000),
+    blt("blt_patcher", 10000),
     Family{.model_type = "openai_privacy_filter",
            .pairing = Pairing::interleaved,
            .base = {150000},

@@ -56,6 +56,58 @@ constexpr Family longcat() {
   return family;
 }
 
+constexpr std::string_view mistral_large4_rope =
+    R"({"rope_type": "yarn", "rope_theta": 10000.0, "factor": 2048.0,
+        "original_max_position_embeddings": 512, "beta_fast": 32.0, "beta_slow": 1.0,
+        "attention_factor": 1.0})";
+
+constexpr Family mistral_large4() {
+  Family family = deepseek_v3("mistral_large4_text", 10000, 64);
+  family.rope.otherwise = mistral_large4_rope;
+  family.layers.rotating = RotaryLayers::no_rope_layers;
+  family.note = "every fourth layer does not rotate; frequencies have a learned factor";
+  family.warning =
+      "the weights multiply each frequency by exp(rotary_emb.alpha), and queries by a learned "
+      "function of the position: neither is in the config, so neither is in these numbers";
+  family.source = "mistral_large4";
+  return family;
+}
+
+constexpr Family bailing_hybrid() {
+  Family family = deepseek_v3("bailing_hybrid", 6e6, 128);
+  family.layers.pattern = {.interval_key = "layer_group_size",
+                           .interval = 6,
+                           .other_type = "linear_attention"};
+  family.note = "five layers of six have no rotary attention";
+  return family;
+}
+
+// hy_v4/modeling_hy_v4.py: rotate_half, unlike its kin.
+constexpr Family hy_v4() {
+  Family family = deepseek_v3("hy_v4", 10000, 192);
+  family.pairing = Pairing::half;
+  return family;
+}
+
+constexpr std::string_view dots3_note_type(std::int64_t layer, std::int64_t) {
+  return layer < 2 || layer % 4 == 1 ? "indexed_attention" : "sliding_attention";
+}
+
+constexpr Family dots3_note() {
+  Family family = deepseek_v3("dots3_note_text", {}, 128);
+  family.head.latent->sliding_nope_dim = 192;
+  family.rope.two_bases = TwoBases{.full_type = "indexed_attention",
+                                   .full_key = "rope_theta",
+                                   .full = 8e7,
+                                   .sliding_key = "swa_rope_theta",
+                                   .sliding = 50000,
+                                   .scaled = ScaledLayers::all};
+  family.layers.pattern = {.type_of = dots3_note_type, .alias_of_full = "indexed_attention"};
+  family.note = "sliding layers have a base and unrotated features of their own";
+  family.source = "dots3_note";
+  return family;
+}
+
 constexpr std::array latent_rows = {
     // deepseek_v2/modeling_deepseek_v2.py: complex numbers in float32.
     Family{.model_type = "deepseek_v2",
@@ -73,6 +125,10 @@ constexpr std::array latent_rows = {
     with_switch(deepseek_v3("axk1", 10000, 128)),
     deepseek_v3("axk2", 10000, 128),
     mistral4(),
+    mistral_large4(),
+    bailing_hybrid(),
+    hy_v4(),
+    dots3_note(),
     Family{.model_type = "minicpm3",
            .base = {10000},
            .head = {.latent = LatentAttention{.rope_dim = 32, .nope_dim = 64}}},

@@ -20,6 +20,34 @@ constexpr LayerPattern every_fourth_attends(std::string_view key) {
 constexpr LayerPattern none_attends = {.interval = 1, .full_type = "linear_attention"};
 constexpr LayerPattern listed = {.interval = must_be_listed};
 
+constexpr std::string_view beam_type(std::int64_t layer, std::int64_t layers) {
+  return (layer + 1) % 6 == 0 || layer == layers - 1 ? "full_attention" : "sliding_attention";
+}
+
+constexpr std::string_view flint_type(std::int64_t layer, std::int64_t layers) {
+  const bool is_full = layer < 2 || layer % 4 == 1 || layer == layers - 1;
+  return is_full ? "full_attention" : "sliding_attention";
+}
+
+// Every fourth layer, counted backward from the last, is a full one.
+constexpr std::string_view muse_type(std::int64_t layer, std::int64_t layers) {
+  return (layers - 1 - layer) % 4 == 0 ? "full_attention" : "sliding_attention";
+}
+
+constexpr Family muse(std::string_view model_type, double base, std::int64_t head_dim,
+                      std::string_view source) {
+  return {.model_type = model_type,
+          .base = {base},
+          .head = {.dim = head_dim},
+          .layers = {.pattern = {.type_of = muse_type}, .rotating = RotaryLayers::nonzero_theta},
+          .note = "layer_rope_theta is 0 where a layer does not rotate",
+          .source = source};
+}
+
+constexpr std::string_view beam_rope =
+    R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+        "full_attention": null})";
+
 constexpr std::string_view sliding_note = "only layers with a sliding window rotate";
 
 constexpr std::array layered_rows = {
@@ -45,6 +73,36 @@ constexpr std::array layered_rows = {
            .layers = {.pattern = every_fourth_full("sliding_window_pattern"),
                       .rotating = RotaryLayers::sliding},
            .note = sliding_note},
+    Family{.model_type = "cohere2_moe",
+           .pairing = Pairing::interleaved,
+           .base = {10000},
+           .rounding = Rounding::table,
+           .head = {.dim = 128},
+           .layers = {.pattern = every_fourth_full("sliding_window_pattern"),
+                      .rotating = RotaryLayers::sliding},
+           .note = sliding_note},
+    // beam/modeling_beam.py: null in rope_parameters means that a layer type does not rotate.
+    Family{.model_type = "beam",
+           .base = {10000},
+           .rounding = Rounding::result,
+           .head = {.dim = 128},
+           .rope = {.otherwise = beam_rope},
+           .layers = {.pattern = {.type_of = beam_type},
+                      .rotating = RotaryLayers::with_parameters,
+                      .temperature = TemperatureKeys::beam},
+           .note = "full layers do not rotate; there queries grow with the position"},
+    Family{.model_type = "flint",
+           .base = {10000},
+           .head = {.dim = 128},
+           .layers = {.pattern = {.type_of = flint_type}, .rotating = RotaryLayers::sliding},
+           .note = sliding_note},
+    Family{.model_type = "kolibri1",
+           .base = {10000},
+           .head = {.dim = 128},
+           .layers = {.pattern = {.interval = 5}, .rotating = RotaryLayers::sliding_if_windowed},
+           .note = sliding_note},
+    muse("muse_glimmer_text", 500000, 128, "muse_glimmer"),
+    muse("muse_spark_text", 500000, 64, "muse_spark"),
     Family{.model_type = "exaone4",
            .base = {10000},
            .layers = {.pattern = every_fourth_full("sliding_window_pattern"),
@@ -114,6 +172,27 @@ constexpr std::array layered_rows = {
            .layers = {.pattern = listed},
            .keys = {.head_dim = "attention_head_dim"},
            .note = "only hybrid layers have attention; they rotate if use_mem_rope"},
+    // recurrent_gemma/configuration_recurrent_gemma.py: block_types is repeated over the layers.
+    Family{.model_type = "recurrent_gemma",
+           .base = {10000},
+           .part = {.given_by = PartialRotary::fraction, .fraction = 0.5},
+           .layers = {.pattern = {.interval = 3,
+                                  .full_type = "sliding_attention",
+                                  .other_type = "linear_attention"}},
+           .note = "two layers of three have no attention"},
+    // kimi_linear/modeling_kimi_linear.py: multi-head latent attention without rotation.
+    Family{.model_type = "kimi_linear",
+           .encoding = LayerEncoding::none,
+           .layers = {.pattern = listed},
+           .note = "attention without positions among layers of linear attention"},
+    Family{.model_type = "glm5_next_text",
+           .encoding = LayerEncoding::none,
+           .layers = {.pattern = {.interval = 4,
+                                  .full_type = "indexed_attention",
+                                  .other_type = "linear_attention",
+                                  .alias_of_full = "indexed_attention"}},
+           .note = "attention without positions among layers of linear attention",
+           .source = "glm5_next"},
     Family{.model_type = "jamba",
            .encoding = LayerEncoding::none,
            .layers = {.pattern = listed},

@@ -91,6 +91,34 @@ constexpr Family per_type(std::string_view model_type, std::string_view rope,
           .note = "full and sliding layers have bases and fractions of their own"};
 }
 
+constexpr std::string_view embedding_gemma2_rope =
+    R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+        "full_attention": {"rope_type": "default", "rope_theta": 1000000.0}})";
+
+constexpr std::string_view lfm3_rope =
+    R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+        "full_attention": {"rope_type": "proportional", "rope_theta": 1000000.0,
+                           "partial_rotary_factor": 0.5}})";
+
+constexpr std::string_view lfm3_type(std::int64_t layer, std::int64_t) {
+  if (layer % 4 == 2) return "full_attention";
+  return layer % 4 == 0 && layer > 0 ? "sliding_attention" : "conv";
+}
+
+constexpr std::string_view neomme_rope =
+    R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0,
+                              "partial_rotary_factor": 1.0},
+        "full_attention": {"rope_type": "default", "rope_theta": 1000000.0,
+                           "partial_rotary_factor": 0.25}})";
+
+constexpr std::string_view neomme_type(std::int64_t layer, std::int64_t layers) {
+  return (layer + 1) % 6 == 0 || layer == layers - 1 ? "full_attention" : "sliding_attention";
+}
+
+constexpr std::string_view ultrabert_rope =
+    R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+        "full_attention": {"rope_type": "default", "rope_theta": 2560000.0}})";
+
 constexpr std::array two_bases_rows = {
     gemma3("gemma3_text", "gemma3"),
     gemma3n(),
@@ -119,6 +147,34 @@ constexpr std::array two_bases_rows = {
                                           .sliding = 10000}},
            .layers = {.pattern = {.interval = 6, .full = FullLayer::last_and_zero}},
            .note = "a third of the head turns; sliding layers have the base 10000"},
+    Family{.model_type = "embedding_gemma2_text",
+           .base = {10000},
+           .head = {.dim = 256, .full_dim_key = "global_head_dim", .full_dim = 512},
+           .rope = {.otherwise = embedding_gemma2_rope},
+           .layers = {.pattern = every_sixth_full},
+           .trained_context = 262144,
+           .note = "full layers have heads of global_head_dim features",
+           .source = "embedding_gemma2"},
+    Family{.model_type = "lfm3",
+           .base = {1e6},
+           .rounding = Rounding::result,
+           .head = {.dim = 128},
+           .rope = {.otherwise = lfm3_rope},
+           .layers = {.pattern = {.type_of = lfm3_type}},
+           .note = "full layers turn half of the head (proportional); some are convolutions"},
+    // neomme/modeling_neomme.py: pairs follow row and column in turn, which are equal in text.
+    Family{.model_type = "neomme",
+           .base = {10000},
+           .part = {.given_by = PartialRotary::fraction},
+           .head = {.dim = 64},
+           .rope = {.otherwise = neomme_rope},
+           .layers = {.pattern = {.type_of = neomme_type}},
+           .note = "text alone: pairs follow the row and the column of an image in turn"},
+    Family{.model_type = "ultrabert",
+           .base = {10000},
+           .rope = {.labels = RopeLabels::per_layer_lists, .otherwise = ultrabert_rope},
+           .layers = {.pattern = {.interval = 3}},
+           .note = "rope_theta may be a list, one entry for each layer"},
     per_type("laguna", laguna_rope, "full_attention"),
     per_type("mellum", mellum_rope, "full_attention"),
     per_type("zaya", zaya_rope, "hybrid"),

@@ -92,7 +92,9 @@ Dimension rotary_dimension(const ModelConfig& config, const RopeParameters& rope
   if (config.family.head.latent) {  // head_dim is already that of the rotated tensor
     const double cut =
         static_cast<double>(head_dim) / static_cast<double>(head_dim + config.nope_head_dim);
-    if (given && *given != 1 && *given != cut) {
+    const double whole = config.reader.number("head_dim").value_or(0);
+    const bool is_of_whole = given && *given * whole == static_cast<double>(head_dim);
+    if (given && *given != 1 && *given != cut && !is_of_whole) {
       config.reader.warn(part.key, " ", *given, " is ignored: all of qk_rope_head_dim, ", head_dim,
                          ", turns");
     }
@@ -278,7 +280,9 @@ std::optional<ModelRotary> resolve_rotary(const ModelConfig& config, const Layer
                                         .numerics = options.numerics,
                                         .rounding = config.family.rounding},
                      .softmax_factor = softmax,
-                     .nope_head_dim = config.nope_head_dim,
+                     .nope_head_dim = rope.layer_type == "sliding_attention"
+                                          ? config.sliding_nope_head_dim
+                                          : config.nope_head_dim,
                      .sections = rope.sections,
                      .trained_context_tokens = config.max_position_embeddings,
                      .sources = std::move(sources)};

@@ -51,7 +51,9 @@ bool reads_layer_key(const Family& family, std::string_view key) {
     case RotaryLayers::no_rope_layers:
       return key == "no_rope_layers" || key == "no_rope_layer_interval";
     case RotaryLayers::layer_rope_theta:
+    case RotaryLayers::nonzero_theta:
       return key == "layer_rope_theta";
+    case RotaryLayers::with_parameters:
     case RotaryLayers::all:
     case RotaryLayers::sliding:
     case RotaryLayers::sliding_if_windowed:
@@ -104,7 +106,7 @@ bool reads_key(const Family& family, std::string_view key) {
     return family.part.given_by == PartialRotary::dimension ||
            family.part.rotary_dim_key != RotaryDimKey::ignored;
   }
-  if (key == family.pairing_switch.key) return true;
+  if (key == family.pairing_switch.key || key == family.rope.scaled_layers_key) return true;
   if (key == "use_mem_rope") return family.read_encoding == mem_rope_or_none;
   if (family.head.latent && key == "qk_rope_head_dim") return true;
   if (reads_layer_key(family, key) || reads_label_key(family, key)) return true;

@@ -26,7 +26,8 @@ struct Dictionary {
 
 // For classes that name the layer types themselves, so that a model may lack layers of a type.
 bool may_be_unused(const Family& family, std::string_view label) {
-  constexpr std::array<std::string_view, 4> labels = {full, sliding, "hybrid", "hybrid_sliding"};
+  constexpr std::array<std::string_view, 5> labels = {full, sliding, "indexed_attention", "hybrid",
+                                                      "hybrid_sliding"};
   const bool names_them = family.rope.two_bases || !family.rope.otherwise.empty();
   return names_them && std::find(labels.begin(), labels.end(), label) != labels.end();
 }
@@ -68,6 +69,7 @@ Dictionary find_dictionary(Reader& config, const Family& family) {
     config.findings().fail(std::move(parameters).error());
     return found;
   }
+  drop_null_types(*parameters);
   config.warn("rope_parameters is absent; that of the family's class is used: ",
               shorten(parameters->text(), 200));
   return {.json = *std::move(parameters),
@@ -108,7 +110,8 @@ RopeLayout nested(const Dictionary& dictionary, const Family& family,
     const auto found = std::find_if(layout.ropes.begin(), layout.ropes.end(),
                                     [&](const auto& each) { return each.layer_type == label; });
     const bool is_there = found != layout.ropes.end();
-    if (!is_there && has_attention(label)) {
+    const bool may_lack = family.layers.rotating == RotaryLayers::with_parameters;
+    if (!is_there && has_attention(label) && !may_lack) {
       findings.fail(malformed_input(dictionary.path, shorten(label),
                                     " must be given, because layer_types names it; got none"));
       return layout;
@@ -138,7 +141,7 @@ RopeLayout with_two_bases(Reader& config, const Family& family, Dictionary dicti
   Json full_rope = dictionary.json;
   Json sliding_rope = bases.scaled == ScaledLayers::all ? full_rope : unscaled;
   if (is_nested(dictionary.json)) {
-    const Json* const of_full = dictionary.json.find(full);
+    const Json* const of_full = dictionary.json.find(bases.full_type);
     const Json* const of_sliding = dictionary.json.find(sliding);
     full_rope = of_full == nullptr ? unscaled : *of_full;
     sliding_rope = of_sliding == nullptr ? unscaled : *of_sliding;
@@ -149,12 +152,12 @@ RopeLayout with_two_bases(Reader& config, const Family& family, Dictionary dicti
                            " when it reads a config of this form");
   }
   if (!is_nested(dictionary.json)) dictionary.json = Json(Json::Object());
-  dictionary.json.object().insert_or_assign(std::string(full), std::move(full_rope));
+  dictionary.json.object().insert_or_assign(std::string(bases.full_type), std::move(full_rope));
   dictionary.json.object().insert_or_assign(std::string(sliding), std::move(sliding_rope));
   if (dictionary.path.empty()) dictionary.path = message(config.path(), "rope_parameters.");
   RopeLayout layout = nested(dictionary, family, types, config.findings());
   for (LayerTypeRope& rope : layout.ropes) {
-    if (rope.layer_type == full) fill_base(config, bases.full_key, bases.full, rope);
+    if (rope.layer_type == bases.full_type) fill_base(config, bases.full_key, bases.full, rope);
     if (rope.layer_type == sliding) fill_base(config, bases.sliding_key, bases.sliding, rope);
   }
   return layout;
@@ -163,22 +166,26 @@ RopeLayout with_two_bases(Reader& config, const Family& family, Dictionary dicti
 // Moves the sections of positions by axes out of the dictionary.
 void take_sections(LayerTypeRope& rope, Findings& findings) {
   Reader reader(rope.dictionary, rope.path, findings);
-  for (const double each : reader.numbers("mrope_section").value_or(std::vector<double>())) {
-    if (!(each >= 0) || each > 1e6 || each != static_cast<double>(static_cast<int>(each))) {
-      reader.malformed("mrope_section must hold numbers of pairs, got ", each);
-      return;
-    }
-    rope.sections.push_back(static_cast<std::int64_t>(each));
-  }
   Json::Object& members = rope.dictionary.object();
+  for (const std::string_view key : {"mrope_section", "xdrope_section"}) {
+    for (const double each : reader.numbers(key).value_or(std::vector<double>())) {
+      if (!(each >= 0) || each > 1e6 || each != static_cast<double>(static_cast<int>(each))) {
+        reader.malformed(key, " must hold numbers of pairs, got ", each);
+        return;
+      }
+      rope.sections.push_back(static_cast<std::int64_t>(each));
+    }
+  }
   for (const std::string_view key : {"mrope_interleaved", "interleaved"}) {
     reader.boolean(key);
     members.erase(std::string(key));
   }
   members.erase("mrope_section");
+  members.erase("xdrope_section");
   for (const std::string_view key : {"rope_type", "type"}) {
     const auto found = members.find(key);
     if (found != members.end() && found->second == "mrope") found->second = Json("default");
+    if (found != members.end() && found->second == "xdrope") found->second = Json("dynamic");
   }
   if (!rope.sections.empty()) {
     reader.warn(
@@ -207,6 +214,35 @@ void warn_about_nested_truncate(const RopeLayout& layout, Findings& findings) {
                   "truncate is false and so used; Transformers 5 ignores it in parameters for one "
                   "layer type");
   }
+}
+
+// Layers out of the list have the base of the dictionary and no scaling.
+void split_scaled_layers(Reader& config, std::string_view key, RopeLayout& layout) {
+  const auto list = config.numbers(key);
+  const std::size_t layers = layout.of_layer.size();
+  if (!list || layers == 0) return;
+  std::vector<std::size_t> of_layer(layers, 1);
+  for (const double index : *list) {
+    if (!(index >= 0) || index >= static_cast<double>(layers)) {
+      config.malformed(key, " must hold indices of layers, 0 to ", layers - 1, "; got ", index);
+      return;
+    }
+    of_layer[static_cast<std::size_t>(index)] = 0;
+  }
+  const bool are_alike = std::find(of_layer.begin(), of_layer.end(), 1) == of_layer.end();
+  const LayerTypeRope& scaled = layout.ropes.front();
+  const Json* type = scaled.dictionary.find("rope_type");
+  if (type == nullptr) type = scaled.dictionary.find("type");
+  if (are_alike || type == nullptr || *type == "default") return;
+  LayerTypeRope unscaled = scaled;
+  unscaled.dictionary = Json(Json::Object());
+  if (const Json* const base = scaled.dictionary.find("rope_theta")) {
+    unscaled.dictionary.object().try_emplace("rope_theta", *base);
+  }
+  unscaled.layer_type = "unscaled";
+  layout.ropes.front().layer_type = "scaled";
+  layout.ropes.push_back(std::move(unscaled));
+  layout.of_layer = std::move(of_layer);
 }
 
 RopeLayout lay_out(Reader& config, const Family& family, const std::vector<std::string>& types) {
@@ -247,6 +283,7 @@ RopeLayout lay_out(Reader& config, const Family& family, const std::vector<std::
                           .sections = {},
                           .origin = dictionary.origin});
   layout.of_layer.assign(types.size(), 0);
+  split_scaled_layers(config, family.rope.scaled_layers_key, layout);
   return layout;
 }
 

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of models of sound: encoders, codecs, talkers and decoders whose positions count frames or
+// tokens. Each is a config of its own within that of its model.
+#include <array>
+
+#include "model/families.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr Family whole_head_of_sound(std::string_view model_type, double base, std::int64_t head_dim,
+                            std::string_view source) {
+  return {.model_type = model_type, .base = {base}, .head = {.dim = head_dim}, .source = source};
+}
+
+constexpr Family part_of_sound(std::string_view model_type, double fraction, std::string_view source) {
+  return {.model_type = model_type,
+          .base = {10000},
+          .part = {.given_by = PartialRotary::fraction, .fraction = fraction},
+          .source = source};
+}
+
+constexpr Family neighbours(std::string_view model_type, double base, std::int64_t head_dim,
+                            std::string_view source) {
+  return {.model_type = model_type,
+          .pairing = Pairing::interleaved,
+          .base = {base},
+          .head = {.dim = head_dim},
+          .source = source};
+}
+
+constexpr Family moonshine_streaming() {
+  Family family = part_of_sound("moonshine_streaming", 0.8, "moonshine_streaming");
+  family.pairing = Pairing::interleaved;
+  family.note = "the decoder's layers";
+  return family;
+}
+
+constexpr std::string_view higgs_audio_v2_rope =
+    R"({"rope_type": "llama3", "rope_theta": 500000.0, "factor": 32.0, "high_freq_factor": 0.5,
+        "low_freq_factor": 0.125, "original_max_position_embeddings": 1024})";
+
+constexpr Family higgs_audio_v2() {
+  Family family = whole_head_of_sound("higgs_audio_v2", 500000, 128, "higgs_audio_v2");
+  family.rope.otherwise = higgs_audio_v2_rope;
+  family.note = "without rope_parameters its class has scaling of its own";
+  return family;
+}
+
+constexpr Family with_sections(Family family) {
+  family.rope.sections = SectionKeys::accepted;
+  return family;
+}
+
+constexpr std::array sound_rows = {
+    whole_head_of_sound("csm_depth_decoder_model", 500000, 0, "csm"),
+    whole_head_of_sound("dia_encoder", 10000, 128, "dia"),
+    whole_head_of_sound("dia_decoder", 10000, 128, "dia"),
+    whole_head_of_sound("gradium_phonon_tts", 10000, 64, "gradium_phonon_tts"),
+    whole_head_of_sound("kyutai_speech_to_text", 10000, 0, "kyutai_speech_to_text"),
+    whole_head_of_sound("lasr_encoder", 10000, 0, "lasr"),
+    whole_head_of_sound("mimi", 10000, 0, "mimi"),
+    whole_head_of_sound("neucodec", 10000, 0, "neucodec"),
+    whole_head_of_sound("pocket_tts", 10000, 64, "pocket_tts"),
+    whole_head_of_sound("pocket_tts_audio_tokenizer", 10000, 64, "pocket_tts_audio_tokenizer"),
+    with_sections(whole_head_of_sound("qwen2_5_omni_talker", 1e6, 128, "qwen2_5_omni")),
+    whole_head_of_sound("qwen2_5_omni_dit", 10000, 64, "qwen2_5_omni"),
+    with_sections(whole_head_of_sound("qwen3_omni_moe_talker_text", 10000, 0, "qwen3_omni_moe")),
+    whole_head_of_sound("qwen3_omni_moe_talker_code_predictor", 10000, 128, "qwen3_omni_moe"),
+    whole_head_of_sound("timesfm2_5", 10000, 80, "timesfm2_5"),
+    whole_head_of_sound("voxtral_realtime_encoder", 10000, 64, "voxtral_realtime"),
+    whole_head_of_sound("xcodec2", 10000, 0, "xcodec2"),
+    part_of_sound("dots3_note_audio_encoder", 0.5, "dots3_note"),
+    part_of_sound("glmasr_encoder", 0.5, "glmasr"),
+    part_of_sound("nemotron3_5_transcribe_asr_audio", 0.5, "nemotron3_5_transcribe"),
+    part_of_sound("nemotron3_5_transcribe_word_timestamp", 0.5, "nemotron3_5_transcribe"),
+    part_of_sound("nemotron3_diarization_audio", 1, "nemotron3_diarization"),
+    moonshine_streaming(),
+    // pe_audio/modeling_pe_audio.py, pe_video's: products with [[cos, -sin], [sin, cos]].
+    neighbours("pe_audio_encoder", 20000, 128, "pe_audio"),
+    neighbours("pe_audio_video_encoder", 20000, 128, "pe_audio_video"),
+    neighbours("pe_video_encoder", 20000, 128, "pe_video"),
+    higgs_audio_v2(),
+};
+
+}  // namespace
+
+std::span<const Family> sound_families() { return sound_rows; }
+
+}  // namespace rotary

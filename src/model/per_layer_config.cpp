@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/per_layer_config.hpp"
+
+#include <charconv>
+#include <string_view>
+#include <vector>
+
+#include "model/json/config_json.hpp"
+#include "model/rope/rope_keys.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr std::string_view key_of_all = "per_layer_config";
+
+// One value for each layer.
+using PerLayer = std::vector<std::int64_t>;
+
+std::optional<std::size_t> layer_number(std::string_view text, std::size_t layers) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number && number < layers ? std::optional(number) : std::nullopt;
+}
+
+// What the layers' own objects say of the key; `otherwise` for layers that say nothing.
+PerLayer values_of(Reader& object, std::string_view key, std::size_t layers,
+                   std::int64_t otherwise) {
+  PerLayer values(layers, otherwise);
+  for (const auto& [name, entry] : object.members()) {
+    const auto number = layer_number(name, layers);
+    if (!number || !entry.is_object()) {
+      object.malformed(shorten(name), " must be the number of a layer, 0 to ", layers - 1,
+                       ", with an object; got ", describe(entry));
+      break;
+    }
+    Reader reader(entry, message(object.path(), name, "."), object.findings());
+    values[*number] = reader.integer(key).value_or(otherwise);
+  }
+  return values;
+}
+
+// The common value of the layers of one type; all other layers must have the config's own.
+struct OfOneType {
+  std::string_view key;
+  std::string_view type;  // empty: no type may differ
+  std::int64_t own;
+};
+
+std::int64_t read_of_type(Reader& object, const OfOneType& wanted, const ModelConfig& config) {
+  const auto values =
+      values_of(object, wanted.key, static_cast<std::size_t>(*config.layers), wanted.own);
+  const auto& types = config.layer_types;
+  std::optional<std::int64_t> common;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool is_of_type = i < types.size() && types[i] == wanted.type;
+    const std::int64_t required = is_of_type ? common.value_or(values[i]) : wanted.own;
+    if (values[i] != required) {
+      object.not_supported(to_text(static_cast<std::int64_t>(i)), ".", wanted.key, " must be ",
+                           required, ", as in other layers of its type; got ", values[i]);
+      break;
+    }
+    if (is_of_type) common = required;
+  }
+  return common.value_or(wanted.own);
+}
+
+void refuse_rope_keys(Reader& object) {
+  for (const auto& [name, entry] : object.members()) {
+    if (!entry.is_object()) continue;  // values_of() refuses it
+    for (const auto& [key, value] : entry.object()) {
+      if (!speaks_of_rope(key) || key == "qk_rope_head_dim" || value.is_null()) continue;
+      object.not_supported(shorten(name), ".", shorten(key),
+                           " is not understood for single layers; got ", describe(value));
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+void read_per_layer_config(Reader& config, ModelConfig& result) {
+  auto object = config.object(key_of_all);
+  if (!object || object->members().empty()) return;
+  if (result.encoding != LayerEncoding::rotary || !result.layers) return;
+  refuse_rope_keys(*object);
+  if (result.family.head.latent) {
+    read_of_type(*object, {"qk_rope_head_dim", "", result.head_dim}, result);
+    result.sliding_nope_head_dim = read_of_type(
+        *object, {"qk_nope_head_dim", "sliding_attention", result.nope_head_dim}, result);
+    return;
+  }
+  const bool says_head_dim = result.full_head_dim != result.head_dim;
+  const OfOneType head_dim{"head_dim", "full_attention", result.head_dim};
+  const std::int64_t full = read_of_type(*object, head_dim, result);
+  if (full == result.head_dim && !says_head_dim) return;
+  result.full_head_dim = full;
+  result.full_head_sources.clear();
+  note(result.full_head_sources, "head_dim", Origin::stated, key_of_all);
+}
+
+}  // namespace rotary
