@@ -36,8 +36,8 @@ struct LognTemperature {
   friend bool operator==(const LognTemperature&, const LognTemperature&) = default;
 };
 
-// (1 + (position + 1) / interval)^exponent. Beam: exponent 0.1, interval 2048, in its layers without
-// rotation (compute_attention_scaling in beam/modeling_beam.py).
+// (1 + (position + 1) / interval)^exponent. Beam: exponent 0.1, interval 2048, in its layers
+// without rotation (compute_attention_scaling in beam/modeling_beam.py).
 struct PowerTemperature {
   double exponent = 0;               // [0, 1]
   std::int64_t interval_tokens = 0;  // > 0

@@ -14,10 +14,9 @@ namespace {
 using Topic = std::span<const Family> (*)();
 
 constexpr std::array<Topic, 10> topics = {
-    llama_like_families, partial_families,        interleaved_families,
-    latent_families,     layered_families,        two_base_families,
-    multimodal_families, sound_families,          other_encoding_families,
-    remote_code_families};
+    llama_like_families,     partial_families,    interleaved_families, latent_families,
+    layered_families,        two_base_families,   multimodal_families,  sound_families,
+    other_encoding_families, remote_code_families};
 
 FamilyInfo info(const Family& family) {
   FamilyInfo shown{.model_type = family.model_type,

@@ -233,8 +233,9 @@ void read_layout(Reader& config, ModelConfig& result) {
 
 ModelConfig read_model_config(Reader& reader, const Family& family) {
   ModelConfig result{.reader = reader, .family = family};
-  for (const auto step : {read_encoding, read_head_dim, read_layers, read_per_layer_config, read_lengths,
-                          read_rotary_dim, read_base, read_fraction, read_pairing, read_layout}) {
+  for (const auto step :
+       {read_encoding, read_head_dim, read_layers, read_per_layer_config, read_lengths,
+        read_rotary_dim, read_base, read_fraction, read_pairing, read_layout}) {
     if (!reader.failed()) step(reader, result);  // later faults would not be named
   }
   return result;

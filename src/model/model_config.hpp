@@ -24,8 +24,8 @@ struct ModelConfig {
   LayerEncoding encoding = family.encoding;  // of attention layers
   Pairing pairing = family.pairing;
   std::int64_t head_dim = 0;
-  std::int64_t full_head_dim = 0;  // for full layers
-  std::int64_t nope_head_dim = 0;  // see ModelRotary
+  std::int64_t full_head_dim = 0;          // for full layers
+  std::int64_t nope_head_dim = 0;          // see ModelRotary
   std::int64_t sliding_nope_head_dim = 0;  // for sliding layers
   std::optional<std::int64_t> layers = {};
   std::optional<std::int64_t> max_position_embeddings = {};

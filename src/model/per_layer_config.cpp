@@ -23,7 +23,7 @@ std::optional<std::size_t> layer_number(std::string_view text, std::size_t layer
   return is_number && number < layers ? std::optional(number) : std::nullopt;
 }
 
-// What the layers' own objects say of the key; `otherwise` for layers that say nothing.
+// Reads the key in the layers' own objects; `otherwise` for layers that say nothing.
 PerLayer values_of(Reader& object, std::string_view key, std::size_t layers,
                    std::int64_t otherwise) {
   PerLayer values(layers, otherwise);

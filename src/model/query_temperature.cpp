@@ -31,8 +31,7 @@ struct FactorAt {
 
   double operator()(const PowerTemperature& rule) const {
     const double tokens = static_cast<double>(position) + 1;
-    return std::exp(rule.exponent *
-                    std::log1p(tokens / static_cast<double>(rule.interval_tokens)));
+    return std::exp(rule.exponent * std::log1p(tokens / static_cast<double>(rule.interval_tokens)));
   }
 };
 

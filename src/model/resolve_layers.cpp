@@ -56,6 +56,17 @@ Rotates by_base(const ModelConfig& config) {
   return rotates;
 }
 
+// Muse: the base is that of rope_parameters; the list says only which layers rotate.
+Rotates by_nonzero_theta(const ModelConfig& config, double base) {
+  for (const double each : read_per_layer(config, "layer_rope_theta")) {
+    if (each == 0 || each == base) continue;
+    config.reader.warn("layer_rope_theta ", each, " turns as rope_theta, ", base,
+                       ", as in Transformers: the list counts only where it is 0");
+    break;
+  }
+  return by_base(config);
+}
+
 Rotates by_parameters(const ModelConfig& config) {
   Rotates rotates(static_cast<std::size_t>(*config.layers), true);
   const auto& ropes = config.layout.ropes;
@@ -79,10 +90,9 @@ void note_list(const ModelConfig& config, std::string_view key, Sources& sources
   note(sources, "layer_types", stated_if(config.reader.find(key) != nullptr), key);
 }
 
-Rotates rotating_layers(const ModelConfig& config, Sources& sources) {
+Rotates rotating_layers(const ModelConfig& config, ModelSpec& model) {
   Rotates all(static_cast<std::size_t>(*config.layers), true);
-  const bool is_sliding = config.family.layers.rotating == RotaryLayers::nonzero_theta &&
-                          config.reader.find("layer_rope_theta") == nullptr;
+  Sources& sources = model.sources;
   switch (config.family.layers.rotating) {
     case RotaryLayers::all:
       return all;
@@ -94,9 +104,12 @@ Rotates rotating_layers(const ModelConfig& config, Sources& sources) {
       note_list(config, "no_rope_layers", sources);
       return by_no_rope_layers(config);
     case RotaryLayers::layer_rope_theta:
+      note_list(config, "layer_rope_theta", sources);
+      return by_base(config);
     case RotaryLayers::nonzero_theta:
       note_list(config, "layer_rope_theta", sources);
-      return is_sliding ? by_window(config) : by_base(config);
+      if (config.reader.find("layer_rope_theta") == nullptr) return by_window(config);
+      return by_nonzero_theta(config, model.rotary.front().spec.base.get());
     case RotaryLayers::with_parameters:
       return by_parameters(config);
   }
@@ -249,7 +262,7 @@ void resolve_layers(const ModelConfig& config, ModelSpec& model) {
   }
   model.layers.resize(static_cast<std::size_t>(*config.layers), ModelLayer{});
   const bool is_rotary = config.encoding == LayerEncoding::rotary;
-  const Rotates rotates = is_rotary ? rotating_layers(config, model.sources) : Rotates();
+  const Rotates rotates = is_rotary ? rotating_layers(config, model) : Rotates();
   const Temperatures temperatures =
       is_rotary ? read_temperatures(config, model.sources) : Temperatures();
   const auto& ropes = config.layout.of_layer;

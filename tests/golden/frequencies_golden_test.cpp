@@ -19,10 +19,6 @@
 namespace rotary {
 namespace {
 
-// 8 ulp: torch rounds the exponent 2i/d to float32, which its pow magnifies by ln(base), and each
-// operation around it.
-constexpr double float_tolerance = 0x1p-20;
-
 class FrequenciesGolden : public testing::TestWithParam<std::string> {};
 
 void expect_near(const std::vector<double>& got, const std::vector<double>& wanted,
@@ -80,7 +76,8 @@ void expect_agreement(const ModelRotary& rotary, const nlohmann::json& result) {
   EXPECT_NEAR(got.attention_factor, factor, factor * 4 * 0x1p-52);
   // 4 units in the last place of a double below 2.
   EXPECT_NEAR(rotary.softmax_factor, result.value("softmax_scale_multiplier", 1.0), 1e-15);
-  expect_near(got.inv_freq, result.at("inv_freq_f32").get<std::vector<double>>(), float_tolerance);
+  expect_near(got.inv_freq, result.at("inv_freq_f32").get<std::vector<double>>(),
+              test::float32_tolerance);
   expect_near(got.inv_freq, result.at("inv_freq_f64_reference").get<std::vector<double>>(),
               reference_tolerance(spec, context));
 }

@@ -12,6 +12,10 @@
 
 namespace rotary::test {
 
+// Relative, of float32 frequencies: 8 ulp. torch rounds the exponent 2i/d to float32, which its pow
+// magnifies by ln(base), and each operation around it.
+inline constexpr double float32_tolerance = 0x1p-20;
+
 [[nodiscard]] nlohmann::json read_golden(std::string_view name);
 
 // The file's config under a model_type, which one in the config overrides, resolved.

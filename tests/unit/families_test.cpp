@@ -22,12 +22,13 @@ std::vector<FamilyInfo> families() { return test::value_of(known_families()); }
 
 // Enough for any family to resolve: the count of layers under every name, types where they must be.
 std::string config_of(const FamilyInfo& family) {
-  const std::set<std::string_view> with_listed_layers = {"jamba", "nemotron_h", "zamba2"};
+  const std::set<std::string_view> with_listed_layers = {"jamba", "kimi_linear", "nemotron_h",
+                                                         "zamba2"};
   std::string members = test::member("model_type", test::json_text(family.model_type));
   members.append(R"(, "hidden_size": 4096, "num_attention_heads": 64, "head_dim": 80,
       "n_layer": 4, "num_hidden_layers": 4, "n_layers": 4, "num_layers": 4, "encoder_layers": 4,
       "num_transformer_layers": 4, "decoder_num_hidden_layers": 4,
-      "decoder_layers": 4, "rope_theta": 20000,
+      "decoder_layers": 4, "num_layers_per_stack": 4, "rope_theta": 20000,
       "rotary_dim": 40)");
   if (with_listed_layers.contains(family.model_type))
     members.append(R"(, "layers_block_type": ["mamba", "hybrid", "mamba", "hybrid"])");

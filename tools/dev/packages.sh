@@ -34,6 +34,9 @@ packages_arm=(g++-aarch64-linux-gnu qemu-user)
 # pip fetches wheels of transformers (Apache-2.0), which torch (BSD-3-Clause) of Debian runs.
 packages_golden=(python3 python3-pip python3-torch python3-numpy)
 
+# venv makes an environment of newer packages from PyPI, which the distribution does not have.
+packages_classes=(python3 python3-pip python3-venv)
+
 # torch (BSD-3-Clause) is a peer itself; pip fetches onnxruntime and the sources of ggml (both MIT).
 packages_peers=(gcc python3 python3-pip python3-venv python3-torch python3-numpy)
 

@@ -29,10 +29,8 @@ constexpr Family glm(std::string_view model_type) {
 }
 
 constexpr Family blt(std::string_view model_type, double base) {
-  return {.model_type = model_type,
-          .pairing = Pairing::interleaved,
-          .base = {base},
-          .source = "blt"};
+  return {
+      .model_type = model_type, .pairing = Pairing::interleaved, .base = {base}, .source = "blt"};
 }
 
 constexpr Family ernie(std::string_view model_type, std::int64_t head_dim) {

@@ -75,9 +75,9 @@ constexpr Family mistral_large4() {
 
 constexpr Family bailing_hybrid() {
   Family family = deepseek_v3("bailing_hybrid", 6e6, 128);
-  family.layers.pattern = {.interval_key = "layer_group_size",
-                           .interval = 6,
-                           .other_type = "linear_attention"};
+  family.layers.pattern = {
+      .interval_key = "layer_group_size", .interval = 6, .other_type = "linear_attention"};
+  family.keys.positions = "model_max_length";
   family.note = "five layers of six have no rotary attention";
   return family;
 }

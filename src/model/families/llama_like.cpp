@@ -98,6 +98,7 @@ constexpr std::array llama_like_rows = {
     with_source(llama_like("granite_docling_text", 10000), "granite_docling"),
     with_source(llama_like("granite4_vision_text", 10000), "granite4_vision"),
     with_source(llama_like("deepseek_ocr2_text", 10000), "deepseek_ocr2"),
+    with_source(llama_like("deepseek_ocr2_encoder", 10000), "deepseek_ocr2"),
     with_source(llama_like("emu3_text_model", 1e6), "emu3"),
     with_source(llama_like("mllama_text_model", 500000), "mllama"),
     llama_like("muse_glimmer_assistant", 500000, 128),

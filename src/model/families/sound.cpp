@@ -8,12 +8,13 @@
 namespace rotary {
 namespace {
 
-constexpr Family whole_head_of_sound(std::string_view model_type, double base, std::int64_t head_dim,
-                            std::string_view source) {
+constexpr Family whole_head_of_sound(std::string_view model_type, double base,
+                                     std::int64_t head_dim, std::string_view source) {
   return {.model_type = model_type, .base = {base}, .head = {.dim = head_dim}, .source = source};
 }
 
-constexpr Family part_of_sound(std::string_view model_type, double fraction, std::string_view source) {
+constexpr Family part_of_sound(std::string_view model_type, double fraction,
+                               std::string_view source) {
   return {.model_type = model_type,
           .base = {10000},
           .part = {.given_by = PartialRotary::fraction, .fraction = fraction},

@@ -109,6 +109,8 @@ bool reads_key(const Family& family, std::string_view key) {
   if (key == family.pairing_switch.key || key == family.rope.scaled_layers_key) return true;
   if (key == "use_mem_rope") return family.read_encoding == mem_rope_or_none;
   if (family.head.latent && key == "qk_rope_head_dim") return true;
+  const bool has_sliding = family.head.latent && family.head.latent->sliding_nope_dim != 0;
+  if (has_sliding && key == "swa_qk_rope_head_dim") return true;
   if (reads_layer_key(family, key) || reads_label_key(family, key)) return true;
   if (!family.rope.is_read) return false;
   const auto& bases = family.rope.two_bases;

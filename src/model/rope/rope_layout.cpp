@@ -63,7 +63,9 @@ Dictionary find_dictionary(Reader& config, const Family& family) {
     found = {.json = object->json(), .path = object->path()};
   }
   drop_null_types(found.json);
-  if (found.json.size() > 0 || family.rope.otherwise.empty()) return found;
+  const Json* const bases = config.find("rope_theta");
+  const bool has_list = bases != nullptr && bases->is_array();
+  if (found.json.size() > 0 || has_list || family.rope.otherwise.empty()) return found;
   auto parameters = parse_json(family.rope.otherwise, "RopeForm::otherwise");
   if (!parameters) {
     config.findings().fail(std::move(parameters).error());

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each rotary class of a transformers release makes of its own configs, one JSON line each.
 
-Runs in the environment that scratch.py makes: it imports the release and a torch that can. A line
-has the config, the frequencies and factor of each layer type, and which layers rotate by the
-model's own forward pass on torch's meta device, which has shapes and no numbers.
+    survey.py SETTINGS.json [MODEL_TYPE]...
+
+Runs in the environment of scratch.py. A line has the config, the frequencies, factor and rows of
+each layer type, and which layers rotate in the model's own forward pass on torch's meta device,
+which has shapes and no numbers. What another project's code raises is an answer, too.
 """
 
 import ast
+import collections
 import copy
 import dataclasses
 import importlib
@@ -21,35 +24,44 @@ import transformers
 
 MODELS = pathlib.Path(transformers.__file__).parent / "models"
 TOKENS = 4
-ROTATION = ("apply_rotary", "apply_rotary_emb", "rotate_queries")
+POSITIONS = (0, 1, 4095, 131071)
+ROTATION = ("apply_rotary", "rotate_queries")
 
 
 @dataclasses.dataclass(frozen=True)
 class Use:
-    """A place that makes a rotary module of a config: a class of a modeling file."""
+    """A rotary class, a config it is made of, and the models that do so."""
 
     module: types.ModuleType
     rotary: type
     config: type
-    models: list  # the classes that make this rotary module of this config
+    models: list
 
 
 def main():
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
+    torch.distributions.Distribution.set_default_validate_args(False)  # needs numbers
     without_numbers()
-    wanted = sys.argv[1:]
+    settings = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
+    wanted = sys.argv[2:]
     for use in uses():
         if wanted and use.config.model_type not in wanted:
             continue
+        complete = settings["complete"].get(use.config.__name__, {})
         for name, change in VARIANTS.items():
-            line = examined(use, name, change)
+            line = examined(use, complete, name, change)
             if line is not None:
                 print(json.dumps(line), flush=True)
 
 
+def without_numbers():
+    """Makes conditions on tensors of the meta device false: they have no numbers."""
+    of_numbers = torch.Tensor.__bool__
+    torch.Tensor.__bool__ = lambda one: False if one.is_meta else of_numbers(one)
+
+
 def uses():
-    """Every pair of a rotary class and a config that some class makes it of, each once."""
     found = {}
     for path in sorted(MODELS.glob("*/modeling_*.py")):
         source = path.read_text(encoding="utf-8")
@@ -57,12 +69,12 @@ def uses():
             continue
         module = importlib.import_module(f"transformers.models.{path.parent.name}.{path.stem}")
         for rotary, config, model in uses_in(module, ast.parse(source)):
-            use = found.setdefault((rotary, config), Use(module, rotary, config, []))
-            use.models.append(model)
+            found.setdefault((rotary, config), Use(module, rotary, config, [])).models.append(model)
     return found.values()
 
 
 def uses_in(module, tree):
+    """Places of a modeling file that make a rotary module of a config."""
     rotaries = {name: one for name, one in inspect.getmembers(module, inspect.isclass)
                 if "Rotary" in name and one.__module__ == module.__name__
                 and "config" in inspect.signature(one.__init__).parameters}
@@ -72,22 +84,23 @@ def uses_in(module, tree):
         model = getattr(module, node.name)
         for call in ast.walk(node):
             if isinstance(call, ast.Call) and getattr(call.func, "id", None) in rotaries:
-                config = config_of(module, model, call)
+                config = config_of(model, call)
                 if config is not None:
                     yield rotaries[call.func.id], config, model
 
 
-def config_of(module, model, call):
-    """The class of the config that the call passes: config or a part of it."""
+def config_of(model, call):
+    """The class of the config that the call passes: the model's, or a part of it."""
     parameter = inspect.signature(model.__init__).parameters.get("config")
-    config = parameter.annotation if parameter else inspect.Parameter.empty
-    if not inspect.isclass(config):
+    config = parameter.annotation if parameter else None
+    if not hasattr(config, "model_type"):
         config = getattr(model, "config_class", None)
-    if not inspect.isclass(config) or not hasattr(config, "model_type"):
+    if not hasattr(config, "model_type"):
         return None
+    if "max_position_embeddings" not in vars(config()) and "decoder" in config.sub_configs:
+        return config.sub_configs["decoder"]  # t5gemma, whose modules are annotated with the whole
     given = [word.value for word in call.keywords if word.arg == "config"] + call.args
-    part = ast.unparse(given[0]).removeprefix("self.")
-    for name in part.split(".")[1:]:
+    for name in ast.unparse(given[0]).removeprefix("self.").split(".")[1:]:
         config = config.sub_configs.get(name)
         if config is None:
             return None
@@ -95,11 +108,11 @@ def config_of(module, model, call):
 
 
 def of_rule(**parameters):
-    """A change of a config's rope parameters: of all dictionaries of a nested one."""
+    """A change of a config's rope parameters: of each dictionary of a nested one."""
     def change(config):
         rope = copy.deepcopy(config.rope_parameters)
-        nested = all(isinstance(each, dict) for each in rope.values())
-        for each in rope.values() if nested else [rope]:
+        nested = [each for each in rope.values() if isinstance(each, dict)]
+        for each in nested or [rope]:
             if each.get("rope_type", "default") != "default":
                 return None
             each.update(parameters)
@@ -108,9 +121,11 @@ def of_rule(**parameters):
 
 
 def longrope(config):
-    pairs = rotary_pairs(config)
-    if pairs is None:
+    rope = config.rope_parameters
+    if any(isinstance(each, dict) for each in rope.values()):
         return None
+    dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    pairs = int(dim * rope.get("partial_rotary_factor", 1.0)) // 2
     short = [1 + 0.01 * i for i in range(pairs)]
     change = of_rule(rope_type="longrope", factor=4.0, original_max_position_embeddings=2048,
                      short_factor=short, long_factor=[3 * each for each in short])(config)
@@ -118,16 +133,8 @@ def longrope(config):
                                 "max_position_embeddings": 8192}
 
 
-def rotary_pairs(config):
-    dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    rope = config.rope_parameters
-    if any(isinstance(each, dict) for each in rope.values()):
-        return None
-    return int(dim * rope.get("partial_rotary_factor", 1.0)) // 2
-
-
 VARIANTS = {
-    "class": lambda config: {},
+    "class": None,
     "linear": of_rule(rope_type="linear", factor=4.0),
     "dynamic": of_rule(rope_type="dynamic", factor=2.0),
     "yarn": of_rule(rope_type="yarn", factor=4.0, original_max_position_embeddings=2048),
@@ -137,27 +144,33 @@ VARIANTS = {
 }
 
 
-def examined(use, name, change):
+def examined(use, complete, variant, change):
+    """The line of one config; None if the rule does not apply to it."""
     line = {"folder": use.module.__name__.split(".")[-2], "class": use.rotary.__name__,
             "config_class": use.config.__name__, "model_type": use.config.model_type,
-            "variant": name,
-            "is_axial": hasattr(use.rotary, "compute_axial_rope_parameters")}
+            "variant": variant,
+            "has_axes": hasattr(use.rotary, "compute_axial_rope_parameters")}
     try:
-        config = use.config()
-        changed = change(config) if line["is_axial"] is False else {}
-        if changed is None or (name != "class" and (line["is_axial"] or not changed)):
-            return None
-        config = use.config(**changed)
-        line["config"] = config.to_dict()
-        line["diff"] = config.to_diff_dict()
-        context = context_of(config, name)
-        line |= {"context": context, "ropes": ropes_of(use.rotary, config, context)}
-        if name == "class":
+        config = use.config(**complete)
+        if change is not None:
+            changed = None if line["has_axes"] else change(config)
+            if changed is None:
+                return None
+            config = use.config(**complete | changed)
+        context = context_of(config, variant)
+        line |= {"config": config.to_dict(), "context": context, "positions": POSITIONS,
+                 "ropes": ropes_of(use.rotary, config, context)}
+        if change is None:
             line |= rotating_layers(use, config)
-    except Exception as error:  # whatever others' code raises is an answer
-        line["error"] = f"{type(error).__name__}: {error}"
-        return line if name == "class" else None
+    except Exception as error:
+        if change is not None:
+            return None
+        line["error"] = text_of(error)
     return line
+
+
+def text_of(error):
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def context_of(config, variant):
@@ -166,38 +179,57 @@ def context_of(config, variant):
 
 
 def ropes_of(rotary, config, context):
-    """label -> frequencies and factor, in a context of so many tokens."""
+    """label -> frequencies, factor and rows; in a context of so many tokens."""
     module = rotary(config=config)
     labels = [name.removesuffix("inv_freq").removesuffix("_")
               for name, _ in module.named_buffers()
               if name.endswith("inv_freq") and "original" not in name]
     if context is not None:
-        grow(module, labels, context)
-    return {label: {"inv_freq": getattr(module, prefixed(label, "inv_freq")).tolist(),
-                    "factor": float(getattr(module, prefixed(label, "attention_scaling")))}
-            for label in labels}
-
-
-def prefixed(label, name):
-    return f"{label}_{name}" if label else name
-
-
-def grow(module, labels, context):
-    last = torch.tensor([[context - 1]])
+        for label in labels:
+            rows_of(module, label, [context - 1])
+    found = {}
     for label in labels:
-        module(torch.zeros(1, 1, 1), last, *([label] if label else []))
+        prefix = f"{label}_" if label else ""
+        found[label] = {"inv_freq": getattr(module, prefix + "inv_freq").tolist(),
+                        "factor": float(getattr(module, prefix + "attention_scaling"))}
+        if context is None:
+            found[label]["rows"] = rows_of(module, label, POSITIONS)
+    return found
+
+
+def rows_of(module, label, positions):
+    """cos and sin at positions of text, as the class returns them; None where it wants others."""
+    arguments = (torch.zeros(1, 1, 1), torch.tensor([positions]))
+    try:
+        made = module(*arguments, *([label] if label else []))
+    except Exception:
+        return None
+    if torch.is_tensor(made):  # complex
+        made = (made.real, made.imag)
+    rows = [part.reshape(len(positions), -1).tolist() for part in made]
+    return {"cos": rows[0], "sin": rows[1]}
 
 
 def rotating_layers(use, config):
-    """Layers of the model whose forward pass calls a function that rotates."""
+    """How often each layer of the model calls a function that rotates."""
     why = ""
-    for model in use.models:
+    for model in use.models + whole_models(use):
         for inputs in (of_ids, of_embeddings):
             try:
-                return {"rotating": sorted(run(use.module, model, copy.deepcopy(config), inputs))}
+                calls = run(use.module, model, copy.deepcopy(config), inputs)
+                return {"rotating": sorted(calls.items(), key=str)}
             except Exception as error:
-                why = why or f"{type(error).__name__}: {error}".splitlines()[0]
+                why = why or text_of(error)
     return {"rotating": None, "no_run": why}
+
+
+def whole_models(use):
+    """Models of the same config; its layers may make the rotary modules."""
+    return [one for name, one in inspect.getmembers(use.module, inspect.isclass)
+            if name.endswith("Model") and one.__module__ == use.module.__name__
+            and one not in use.models
+            and getattr(inspect.signature(one.__init__).parameters.get("config"), "annotation",
+                        None) is use.config]
 
 
 def of_ids(_):
@@ -212,7 +244,7 @@ def run(module, model_class, config, inputs):
     config._attn_implementation = "eager"
     with torch.device("meta"):
         model = model_class(config).eval()
-    rotating, stack = set(), []
+    calls, stack = collections.Counter(), [None]
     for part in model.modules():
         if isinstance(getattr(part, "layer_idx", None), int):
             part.register_forward_pre_hook(lambda one, _: stack.append(one.layer_idx))
@@ -222,30 +254,30 @@ def run(module, model_class, config, inputs):
     originals = {name: one for name, one in vars(module).items()
                  if callable(one) and name.lstrip("_").startswith(ROTATION)}
     for name, one in originals.items():
-        setattr(module, name, recorded(one, rotating, stack))
+        setattr(module, name, counted(one, calls, stack))
     try:
         with torch.no_grad(), torch.device("meta"):
             model(**inputs(config), use_cache=False)
     finally:
         for name, one in originals.items():
             setattr(module, name, one)
-    return rotating
+    return calls
 
 
 def forget(stack):
     stack.pop()
 
 
-def without_numbers():
-    """Makes conditions on tensors of the meta device false: they have no numbers."""
-    of_numbers = torch.Tensor.__bool__
-    torch.Tensor.__bool__ = lambda one: False if one.is_meta else of_numbers(one)
-
-
-def recorded(function, rotating, stack):
+def counted(function, calls, stack):
+    """The function, counted for the innermost layer, but not within another that is counted."""
     def call(*arguments, **named):
-        rotating.add(stack[-1] if stack else None)
-        return function(*arguments, **named)
+        if stack[-1] != "rotates":
+            calls[stack[-1]] += 1
+        stack.append("rotates")
+        try:
+            return function(*arguments, **named)
+        finally:
+            stack.pop()
     return call
 
 

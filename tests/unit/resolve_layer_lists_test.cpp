@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// What single families say of single layers: their types, which have rope parameters, the sizes of
+// their heads.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+
+#include "support/resolving.hpp"
+
+namespace rotary {
+namespace {
+
+using test::layers_of;
+using test::malformed;
+using test::model_with;
+using test::not_supported;
+using test::resolved;
+using test::rotary_for;
+using test::warns;
+
+constexpr std::string_view full_at_both_ends = R"("layer_types": ["full_attention",
+    "sliding_attention", "sliding_attention", "full_attention"])";
+
+std::string with_types(std::string_view family, std::string_view members) {
+  return model_with(family, std::string(full_at_both_ends).append(", ").append(members));
+}
+
+TEST(LayerLists, BlockTypesAreRepeated) {
+  EXPECT_EQ(layers_of(resolved(model_with("recurrent_gemma"))), "- - R0 -");
+  EXPECT_EQ(layers_of(resolved(
+                model_with("recurrent_gemma", R"("block_types": ["recurrent", "attention"])"))),
+            "- R0 - R0");
+}
+
+TEST(LayerLists, KimiCountsFromOne) {
+  EXPECT_EQ(layers_of(resolved(model_with(
+                "kimi_linear", R"("linear_attn_config": {"full_attn_layers": [2, 4]})"))),
+            "- N - N");
+  EXPECT_TRUE(
+      malformed(model_with("kimi_linear", R"("linear_attn_config": {"full_attn_layers": [0]})"),
+                {"linear_attn_config.full_attn_layers", "1 to 4", "got 0"}));
+}
+
+TEST(LayerLists, WindowsOfUltrabert) {
+  const ModelSpec model = resolved(model_with(
+      "ultrabert", R"("attention_windows": [128, 0, null, 64], "rope_theta": [5000, 7, 7, 5000])"));
+  EXPECT_EQ(layers_of(model), "R1 R0 R0 R1");
+  EXPECT_EQ(rotary_for(model, "sliding_attention").spec.base.get(), 5000);
+  EXPECT_TRUE(malformed(model_with("ultrabert", R"("attention_windows": [128, -1, 0, 0])"),
+                        {"attention_windows", ">= 0", "got -1"}));
+}
+
+TEST(LayerLists, NullParametersMeanNoRotation) {
+  constexpr std::string_view parameters =
+      R"("rope_parameters": {"sliding_attention": null, "full_attention": {"rope_theta": 7}})";
+  const ModelSpec beam = resolved(with_types("beam", parameters));
+  EXPECT_EQ(layers_of(beam), "R0 N N R0");
+  const auto& power = std::get<PowerTemperature>(beam.layers[1].query_temperature);
+  EXPECT_EQ(power.exponent, 0.1);
+  EXPECT_EQ(power.interval_tokens, 2048);
+  EXPECT_TRUE(std::holds_alternative<NoTemperature>(beam.layers[0].query_temperature));
+  EXPECT_EQ(layers_of(resolved(with_types("cohere_compass_text", parameters))), "R0 N N R0");
+  EXPECT_TRUE(malformed(with_types("gemma4_text", parameters),
+                        {"sliding_attention", "must be given"}));  // its class would fail
+}
+
+TEST(LayerLists, ScalingOfSomeLayers) {
+  const ModelSpec model = resolved(model_with(
+      "molmo2_text", R"("rope_scaling_layers": [1, 3], "rope_parameters": {"rope_type": "linear",
+                        "factor": 8, "rope_theta": 5000})"));
+  EXPECT_EQ(layers_of(model), "R1 R0 R1 R0");
+  EXPECT_TRUE(std::holds_alternative<LinearScaling>(model.rotary[0].spec.scaling));
+  EXPECT_TRUE(std::holds_alternative<NoScaling>(model.rotary[1].spec.scaling));
+  EXPECT_EQ(model.rotary[1].spec.base.get(), 5000);
+  EXPECT_EQ(layers_of(resolved(model_with("molmo2_text", R"("rope_scaling_layers": [1])"))),
+            "R0 R0 R0 R0");
+  EXPECT_TRUE(malformed(model_with("molmo2_text", R"("rope_scaling_layers": [4])"),
+                        {"rope_scaling_layers", "0 to 3", "got 4"}));
+}
+
+TEST(LayerLists, MuseReadsZerosAlone) {
+  EXPECT_EQ(layers_of(resolved(model_with("muse_spark_text"))), "R0 R0 R0 N");
+  const ModelSpec model = resolved(
+      model_with("muse_spark_text", R"("rope_theta": 500, "layer_rope_theta": [0, 500, 500, 9])"));
+  EXPECT_EQ(layers_of(model), "N R0 R0 R0");
+  EXPECT_TRUE(warns(model, "layer_rope_theta 9 turns as rope_theta, 500"));
+}
+
+TEST(LayerLists, HeadsOfSingleLayers) {
+  const auto with = [](std::string_view layers) {
+    return with_types("embedding_gemma2_text",
+                      std::string(R"("per_layer_config": )").append(layers));
+  };
+  const ModelSpec model = resolved(with(R"({"0": {"head_dim": 96}, "03": {"head_dim": 96}})"));
+  EXPECT_EQ(rotary_for(model, "full_attention").spec.head_dim, 96);
+  EXPECT_EQ(rotary_for(model, "sliding_attention").spec.head_dim, 64);
+  EXPECT_TRUE(not_supported(with(R"({"0": {"head_dim": 96}, "3": {"head_dim": 32}})"),
+                            {"per_layer_config.3.head_dim", "must be 96", "got 32"}));
+  EXPECT_TRUE(not_supported(with(R"({"1": {"head_dim": 96}})"),
+                            {"per_layer_config.1.head_dim", "must be 64", "got 96"}));
+  EXPECT_TRUE(not_supported(with(R"({"1": {"rope_theta": 7}})"),
+                            {"per_layer_config.1.rope_theta", "single layers"}));
+  EXPECT_TRUE(malformed(with(R"({"4": {}})"), {"per_layer_config.4", "0 to 3"}));
+  EXPECT_TRUE(malformed(with(R"({"x": {}})"), {"per_layer_config.x", "0 to 3"}));
+}
+
+TEST(LayerLists, UnrotatedFeaturesOfSlidingLayers) {
+  const ModelSpec model =
+      resolved(model_with("dots3_note_text", R"("layer_types": ["full_attention",
+          "indexed_attention", "sliding_attention", "sliding_attention"])"));
+  EXPECT_EQ(layers_of(model), "R0 R0 R1 R1");
+  EXPECT_EQ(rotary_for(model, "indexed_attention").nope_head_dim, 128);
+  EXPECT_EQ(rotary_for(model, "sliding_attention").nope_head_dim, 192);
+  EXPECT_EQ(rotary_for(model, "sliding_attention").spec.base.get(), 50000);
+  EXPECT_TRUE(not_supported(model_with("dots3_note_text", R"("swa_qk_rope_head_dim": 32)"),
+                            {"swa_qk_rope_head_dim", "64", "got 32"}));
+}
+
+TEST(LayerLists, FullAttentionUnderAnotherName) {
+  EXPECT_EQ(layers_of(resolved(model_with("qwen4_exp_text",
+                                          R"("layer_types": ["linear_attention", "full_attention",
+                                                     "linear_attention", "indexed_attention"])"))),
+            "- R0 - R0");
+}
+
+TEST(LayerLists, LearnedFactorsAreSaid) {
+  EXPECT_TRUE(warns(resolved(model_with("mistral_large4_text")), "rotary_emb.alpha"));
+}
+
+TEST(LayerLists, HunyuansOwnNames) {
+  const ModelSpec model = resolved(model_with("hunyuan_vl_text", R"("rope_scaling":
+      {"type": "xdrope", "alpha": 1000, "xdrope_section": [8, 8, 8, 8]})"));
+  EXPECT_EQ(std::get<NtkScaling>(model.rotary[0].spec.scaling).alpha, 1000);
+  EXPECT_EQ(model.rotary[0].sections.size(), 4U);
+}
+
+}  // namespace
+}  // namespace rotary

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the tool against every rotary class of a published transformers: frequencies, factor and
+rows of its default config and under five scaling rules, and which layers rotate.
+
+    classes.py [--write] [MODEL_TYPE]...
+
+settings.json pins the packages, completes configs whose defaults make no model, and says why a
+class cannot agree. Exit status 1: one neither agrees nor has a reason. --write: keeps a part of
+the numbers for the tests, tests/golden/classes.json.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+
+from judge import Verdict, judged
+from keep import recorded, write
+from scratch import ScratchError, python_with
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+SETTINGS = HERE / "settings.json"
+TOOL = ROOT / "build/release/bin/rotary"
+ENVIRONMENTS = ROOT / "build/golden/environments"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="dev golden --classes",
+                                     description=__doc__.split("\n\n")[0])
+    parser.add_argument("model_types", nargs="*", metavar="MODEL_TYPE", help="default: all")
+    parser.add_argument("--write", action="store_true", help="write tests/golden/classes.json")
+    arguments = parser.parse_args()
+    try:
+        return compare_classes(arguments.model_types, [] if arguments.write else None)
+    except ScratchError as error:
+        print(f"golden: {error}", file=sys.stderr)
+        return 1
+
+
+def compare_classes(model_types, kept):
+    """Prints each class that does not agree and why; 0 if each has a reason in settings.json.
+    kept: takes those that agree, to be written; None: nothing is."""
+    settings = json.loads(SETTINGS.read_text(encoding="utf-8"))
+    print(", ".join(settings["python"]))
+    counts = collections.Counter()
+    for line in survey(settings, model_types):
+        verdict = with_reason(line, settings["reasons"])
+        counts[verdict.kind] += 1
+        if kept is not None and line["variant"] == "class" and verdict.kind == "agrees":
+            kept.append(recorded(line, TOOL))
+        if line["variant"] == "class" or verdict.kind not in ("agrees", "has a reason"):
+            print(f"{line['config_class']:36} {line['variant']:9} {verdict.kind}: {verdict.text}",
+                  flush=True)
+    print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
+    if kept is not None:
+        write(kept, settings["python"], ROOT / "tests/golden/classes.json")
+    failed = set(counts) - {"agrees", "has a reason"}
+    return 1 if failed or not counts else 0
+
+
+def survey(settings, model_types):
+    python = python_with(settings["python"], ENVIRONMENTS)
+    command = [python, "-B", HERE / "survey.py", SETTINGS, *model_types]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True) as process:
+        for line in process.stdout:
+            yield json.loads(line)
+    if process.returncode != 0:
+        yield {"config_class": "-", "variant": "class", "has_axes": False,
+               "error": f"the survey ended with {process.returncode}"}
+
+
+def with_reason(line, reasons):
+    if line["has_axes"]:
+        return Verdict("has a reason", "positions on several axes")
+    verdict = judged(line, TOOL)
+    reason = reasons.get(line["config_class"])
+    if reason is None or (verdict.kind == "agrees" and line["variant"] != "class"):
+        return verdict
+    if verdict.kind == "agrees":
+        return Verdict("differs", f"agrees, although settings.json has a reason: {reason}")
+    return Verdict("has a reason", reason)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

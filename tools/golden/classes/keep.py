@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of the survey's numbers that the tests keep."""
+
+import json
+
+from judge import ask
+
+
+def recorded(line, tool):
+    """A class with some of its frequencies, the keys of its config that the tool reads, and the
+    layers that rotate (null: the model did not run)."""
+    return {"class": line["config_class"], "config": read_part(line, tool),
+            "ropes": {label: sample(rope) for label, rope in line["ropes"].items()},
+            "rotating": rotating(line["rotating"])}
+
+
+def sample(rope):
+    """Of the frequencies in falling order the first, the last and those at quarters between."""
+    frequencies = sorted(map(abs, rope["inv_freq"]), reverse=True)
+    last = len(frequencies) - 1
+    places = sorted({0, 1, last // 4, last // 2, 3 * last // 4, last - 1, last})
+    return {"pairs": len(frequencies), "factor": rope["factor"],
+            "inv_freq": {place: frequencies[place] for place in places}}
+
+
+def rotating(calls):
+    layers = sorted(index for index, _ in calls or () if index is not None and index >= 0)
+    return layers or None
+
+
+def read_part(line, tool):
+    """The config without the keys that change nothing in the tool's answer."""
+    config = dict(line["config"])
+    whole = answer(config, line, tool)
+    for key in list(config):
+        if key == "model_type":
+            continue
+        without = {name: value for name, value in config.items() if name != key}
+        if answer(without, line, tool) == whole:
+            config = without
+    return config
+
+
+def answer(config, line, tool):
+    asked = ask(tool, "inspect", line | {"config": config})
+    if asked.returncode != 0:
+        return None
+    said = json.loads(asked.stdout)
+    for part in (said, *said["rotary"]):
+        part.pop("sources", None)
+    return said
+
+
+def write(classes, packages, path):
+    rows = ",\n".join(json.dumps(each, sort_keys=True) for each in classes)
+    path.write_text(f'{{"produced_by": {json.dumps(packages)}, "classes": [\n{rows}\n]}}\n',
+                    encoding="utf-8")

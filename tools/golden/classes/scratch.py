@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An environment of its own for packages that the distribution does not have, made once."""
+
+import hashlib
+import pathlib
+import subprocess
+import sys
+import venv
+
+
+class ScratchError(Exception):
+    """The packages could not be installed."""
+
+
+def python_with(packages, folder):
+    """The interpreter of an environment in the folder that has these packages."""
+    name = hashlib.sha256("\n".join(packages).encode()).hexdigest()[:12]
+    place = pathlib.Path(folder) / name
+    done = place / "installed"
+    python = place / "bin/python"
+    if done.exists():
+        return python
+    print(f"install {', '.join(packages)} (5.5 GB, some minutes)", file=sys.stderr)
+    venv.create(place, with_pip=True, clear=True)
+    command = [python, "-m", "pip", "install", "--quiet", "--no-cache-dir", *packages]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise ScratchError(f"pip could not install {', '.join(packages)}: "
+                                f"{result.stderr.strip()}")
+    done.touch()
+    return python
