@@ -23,7 +23,7 @@ Json value_at(const Json& config, const std::string& outer, const std::string& k
 
 std::optional<std::int64_t> hidden_size_of(std::string_view config_json,
                                            const ResolveOptions& options) {
-  Json config = Json::parse(config_json, nullptr, /*allow_exceptions=*/false);
+  Json config = parsed_config(config_json);
   std::string outer;
   for (const char* const key : {"thinker_config", "text_config", "llm_config", "language_config"}) {
     if (!config.is_object() || !config.contains(key) || !config[key].is_object()) continue;
