@@ -34,6 +34,29 @@ void refuse_unknown_family(LanguageConfig& config) {
       "the tool --pairing), if you know which features of this model turn together");
 }
 
+// use_mla: whether attention is latent. Only DeepSeek-V2's own code has a choice.
+const Family* choose_attention(Reader& config, const Family* known) {
+  constexpr std::string_view key = "use_mla";
+  const auto is_latent = config.boolean(key);
+  const bool expected = known != nullptr && known->head.latent;
+  if (!is_latent || *is_latent == expected) return known;
+  if (!expected || known->model_type != "deepseek_v2") {
+    config.not_supported(key, " must be ", expected ? "true" : "false", ", because the family ",
+                         known == nullptr ? "is unknown" : known->model_type,
+                         known == nullptr ? ""
+                         : expected       ? " has latent attention alone"
+                                          : " has no latent attention",
+                         "; got ", *is_latent ? "true" : "false");
+    return known;
+  }
+  for (const std::string_view width : {"qk_rope_head_dim", "qk_nope_head_dim"}) {
+    if (config.integer(width).value_or(0) == 0) continue;
+    config.not_supported(width, " must be 0 or absent, because use_mla is false; got ",
+                         *config.integer(width));
+  }
+  return &deepseek_without_latent_attention();
+}
+
 // A pairing in the options overrides the family and its config.
 void override_pairing(const ResolveOptions& options, ModelConfig& config) {
   if (!options.pairing || config.encoding != LayerEncoding::rotary) return;
@@ -83,11 +106,12 @@ ModelSpec resolve_config(const Reader& reader, const ResolveOptions& options) {
   model.model_type = language.model_type;
   const std::string_view path = language.reader.path();
   model.config_part = path.substr(0, path.size() - (path.empty() ? 0 : 1));
-  const Family* const known = find_family(language.family);
+  const Family* known = find_family(language.family);
   if (known == nullptr && !options.pairing) refuse_unknown_family(language);
+  if (!reader.failed()) known = choose_attention(language.reader, known);
   if (reader.failed()) return model;
-  ModelConfig config =
-      read_model_config(language.reader, known == nullptr ? unknown_family() : *known);
+  ModelConfig config = read_model_config(
+      language.reader, known == nullptr ? unknown_family() : *known, language.sizes);
   override_pairing(options, config);
   if (!model.model_type.empty()) {
     note(config.model_sources, "model_type", language.origin, "model_type");

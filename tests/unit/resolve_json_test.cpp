@@ -80,10 +80,10 @@ TEST(ResolveJson, NonFiniteNumbersThatNobodyReads) {
 TEST(ResolveJson, NonFiniteNumbersThatAreRead) {
   for (const std::string_view number : {"NaN", "Infinity", "-Infinity"}) {
     const std::string got = "got " + std::string(number);
-    EXPECT_TRUE(malformed(llama_with(member("rope_theta", number)),
-                          {"rope_theta must be a number", got}));
-    EXPECT_TRUE(malformed(llama_with(member("head_dim", number)),
-                          {"head_dim must be an integer", got}));
+    EXPECT_TRUE(
+        malformed(llama_with(member("rope_theta", number)), {"rope_theta must be a number", got}));
+    EXPECT_TRUE(
+        malformed(llama_with(member("head_dim", number)), {"head_dim must be an integer", got}));
     EXPECT_TRUE(malformed(std::string(number), {"must be a JSON object", got}));
   }
   EXPECT_TRUE(malformed(llama_with(R"("rope_scaling": {"type": "linear", "factor": NaN})"),

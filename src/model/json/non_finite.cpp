@@ -87,8 +87,8 @@ class Scanner {
 }  // namespace
 
 NonFiniteNumbers take_non_finite(std::string_view text) {
-  const bool may_have = text.find("NaN") != std::string_view::npos ||
-                        text.find("Infinity") != std::string_view::npos;
+  const bool may_have =
+      text.find("NaN") != std::string_view::npos || text.find("Infinity") != std::string_view::npos;
   return may_have ? Scanner(text).take() : NonFiniteNumbers();
 }
 
