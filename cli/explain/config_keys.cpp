@@ -299,17 +299,6 @@ std::vector<ConfigKey> keys_of_config(std::string_view json, const ResolveOption
   return keys;
 }
 
-std::vector<std::string_view> known_keys() {
-  std::vector<std::string_view> names;
-  for (const auto& [keys, meaning] : meanings) {
-    for (std::string_view rest = keys; !rest.empty();) {
-      names.push_back(rest.substr(0, rest.find(' ')));
-      rest.remove_prefix(std::min(names.back().size() + 1, rest.size()));
-    }
-  }
-  return names;
-}
-
 std::string meaning_of(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('.') + 1);  // npos + 1 is 0
   const bool is_word = name.find(' ') == std::string_view::npos;

@@ -107,7 +107,8 @@ struct ModelSpec {
 };
 
 // Sets one key of the config. key: dots lead into objects ("rope_scaling.factor"). value: JSON
-// text; text that is not JSON is taken as a string.
+// text; text that is not JSON is taken as a string. A key that nothing reads for the model is an
+// error, which names the one that may be meant; null removes a key, be it there or not.
 struct ConfigOverride {
   std::string key;
   std::string value;

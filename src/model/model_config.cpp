@@ -100,6 +100,7 @@ std::int64_t read_own_head_dim(Reader& config, ModelConfig& result) {
   const Family& family = result.family;
   const std::int64_t of_sizes = result.sizes == nullptr ? 0 : result.sizes->head_dim;
   const std::int64_t of_class = of_sizes != 0 ? of_sizes : family.head.dim;
+  config.accept({&family.keys.hidden_size, 1});  // every class reads it, for other purposes
   const auto key = present(config, family.keys.head_dim, ConfigKeys().head_dim);
   const auto head_dim = config.integer(key);
   const bool is_of_class = !head_dim && of_class != 0 && !config.has(key);

@@ -2,6 +2,8 @@
 // The order of precedence is that of RotaryEmbeddingConfigMixin in Transformers 5
 // (modeling_rope_utils.py). Where that warns about or ignores something it does not understand,
 // this refuses it.
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/enumerators.hpp"
@@ -157,11 +159,16 @@ Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& op
     if (auto status = apply_overrides(*json, options.overrides); !status) {
       return std::move(status).error();
     }
+    std::set<std::string> asked;
     Findings findings;
+    if (!options.overrides.empty()) findings.asked = &asked;
     const Reader reader(*json, "", findings);
     ModelSpec model = is_params_json(reader) ? resolve_params_json(reader, options)
                                              : resolve_config(reader, options);
     if (findings.failed()) return *std::move(findings.error);
+    if (auto status = check_overrides(options.overrides, asked); !status) {
+      return std::move(status).error();
+    }
     model.warnings = std::move(findings.warnings);
     if (auto status = check_temperatures(model); !status) return std::move(status).error();
     return model;

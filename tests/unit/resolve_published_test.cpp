@@ -24,7 +24,7 @@ Origin origin_of(const std::vector<ValueSource>& sources, std::string_view value
   throw std::runtime_error("no source of " + std::string(value));
 }
 
-// Of the class of the language model in Transformers 5.23.
+// Values of the language model's class in Transformers 5.23.
 struct Sparse {
   std::string_view config;
   std::size_t layers;

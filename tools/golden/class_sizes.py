@@ -14,7 +14,7 @@ import transformers
 
 
 def first_of(config, *names):
-    """The first of the attributes that is a number; some are ambiguous, with an error of their own."""
+    """The first of the attributes that is a number; an ambiguous one raises AttributeError."""
     for name in names:
         try:
             value = getattr(config, name, None)

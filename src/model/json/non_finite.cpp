@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view blanks = " \t\n\r";
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-constexpr std::array<std::pair<std::string_view, double>, 3> names = {
+constexpr std::array<std::pair<std::string_view, double>, 3> spellings = {
     {{"NaN", std::numeric_limits<double>::quiet_NaN()},
      {"Infinity", infinity},
      {"-Infinity", -infinity}}};
@@ -63,7 +63,7 @@ class Scanner {
 
   bool take_number() {
     if (!is_at_value()) return false;
-    for (const auto& [name, value] : names) {
+    for (const auto& [name, value] : spellings) {
       if (found_.text.compare(at_, name.size(), name) != 0 || !ends_value(at_ + name.size())) {
         continue;
       }

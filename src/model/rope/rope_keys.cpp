@@ -135,8 +135,11 @@ void refuse_rope_key(Reader& config, std::string_view key, const Json& value,
 void check_rope_keys(Reader& config, const Family& family) {
   for (const auto& [key, value] : config.members()) {
     if (!speaks_of_rope(key) || value.is_null() || reads_key(family, key)) continue;
-    if (is_harmless(key, value)) continue;
-    if (family.head.latent && contains(of_an_indexer, key)) continue;
+    const std::string_view name = key;
+    if (is_harmless(key, value) || (family.head.latent && contains(of_an_indexer, key))) {
+      config.accept({&name, 1});  // the config's tree outlives its reader
+      continue;
+    }
     // For an unknown model nobody can say whether it reads the key.
     if (!contains(known, key) || family.model_type.empty()) {
       refuse_rope_key(config, key, value, known);
