@@ -234,6 +234,11 @@ constexpr auto meanings = std::to_array<Meaning>({
     // How positions enter.
     {"position_embedding_type", "how positions enter: rope, alibi, absolute, ..."},
     {"pos_emb", "how positions enter"},
+    {"dual_chunk_attention_config", "other distances beyond a chunk, in vLLM and SGLang alone"},
+    {"chunk_size", "dual chunk attention: beyond so many tokens distances are other ones"},
+    {"local_size", "dual chunk attention: how much of the chunk before keeps its distances"},
+    {"per_layer_config", "values that differ in single layers"},
+    {"use_mla", "whether attention is latent (DeepSeek)"},
     {"rotary use_rotary_pos_emb", "false: positions do not turn"},
     {"alibi", "true: linear biases on scores in place of a rotation"},
     {"attn_config", "what concerns attention"},

@@ -14,6 +14,7 @@
 
 #include "rotary/export.h"
 #include "rotary/numerics.hpp"
+#include "rotary/position_maps.hpp"
 #include "rotary/query_temperature.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
@@ -101,8 +102,11 @@ struct ModelSpec {
   // the config itself.
   std::string config_part;
   std::optional<ModelEncoder> encoder;  // layers are then the decoder's
-  // model_type, layers (their number), encoding, layer_types (what tells layers apart) and
-  // query_temperature: those that apply, each once.
+  // dual_chunk_attention_config of Qwen2.5-1M: relative positions beyond a chunk, for
+  // attend_mapped(). Absent: they are differences of positions.
+  std::optional<DualChunk> dual_chunk;
+  // model_type, layers (their number), encoding, layer_types (what tells layers apart),
+  // query_temperature and dual_chunk: those that apply, each once.
   std::vector<ValueSource> sources;
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/model_config.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "model/layer_types.hpp"
+#include "model/per_layer.hpp"
 #include "model/rope/rope_keys.hpp"
 
 namespace rotary {
@@ -211,17 +213,31 @@ void read_pairing(Reader& config, ModelConfig& result) {
        is_switched ? stated_if(interleaves.has_value()) : Origin::family, pairing.key);
 }
 
+// A base beside dictionaries none of which has it.
+void warn_about_base_beside(Reader& config, const ModelConfig& result) {
+  const auto& ropes = result.layout.ropes;
+  const bool is_used = std::any_of(ropes.begin(), ropes.end(), [&](const LayerTypeRope& each) {
+    const Json* const own = each.dictionary.find("rope_theta");
+    return own == nullptr || *own == Json(*result.rope_theta);
+  });
+  if (is_used) return;
+  config.warn(result.base_key, " ", *result.rope_theta,
+              " is ignored: the rope parameters of each layer type have a base of their own");
+}
+
 void read_layout(Reader& config, ModelConfig& result) {
   if (result.encoding != LayerEncoding::rotary) return;
   result.layout = read_rope_layout(config, result.family, result.layer_types);
+  if (result.layout.is_nested && result.rope_theta) warn_about_base_beside(config, result);
 }
 
 }  // namespace
 
 ModelConfig read_model_config(Reader& reader, const Family& family, const ClassSizes* sizes) {
   ModelConfig result{.reader = reader, .family = family, .sizes = sizes};
-  for (const auto step : {read_encoding, read_head_dim, read_layers, read_lengths, read_rotary_dim,
-                          read_base, read_fraction, read_pairing, read_layout}) {
+  for (const auto step :
+       {read_encoding, read_head_dim, read_layers, read_per_layer_config, read_lengths,
+        read_rotary_dim, read_base, read_fraction, read_pairing, read_layout}) {
     if (!reader.failed()) step(reader, result);  // later faults would not be named
   }
   return result;

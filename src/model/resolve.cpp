@@ -16,6 +16,7 @@
 #include "model/json/spelling.hpp"
 #include "model/model_config.hpp"
 #include "model/params_json.hpp"
+#include "model/position_keys.hpp"
 #include "model/resolve_layers.hpp"
 #include "model/rope/resolve_rotary.hpp"
 #include "model/wrappers.hpp"
@@ -122,6 +123,16 @@ ModelSpec resolve_config(const Reader& reader, const ResolveOptions& options) {
   if (!reader.failed()) resolve_rotaries(config, options, model);
   if (!reader.failed()) resolve_layers(config, model);
   if (!reader.failed()) check_use_dynamic_ntk(config, options);
+  if (!reader.failed()) check_position_embedding_type(language.reader, config);
+  if (!reader.failed() && config.encoding == LayerEncoding::rotary) {
+    model.dual_chunk = read_dual_chunk(language.reader);
+    if (model.dual_chunk) {
+      note(model.sources, "dual_chunk", Origin::stated, "dual_chunk_attention_config");
+    }
+  }
+  if (!reader.failed() && known == nullptr) {
+    refuse_other_position_keys(language.reader, *reader.findings().asked);
+  }
   warn_about_context(config, options);
   return model;
 }
@@ -161,7 +172,8 @@ Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& op
     }
     std::set<std::string> asked;
     Findings findings;
-    if (!options.overrides.empty()) findings.asked = &asked;
+    // A pairing may be that of a family nobody knows, whose unread keys are looked at.
+    if (!options.overrides.empty() || options.pairing) findings.asked = &asked;
     const Reader reader(*json, "", findings);
     ModelSpec model = is_params_json(reader) ? resolve_params_json(reader, options)
                                              : resolve_config(reader, options);
