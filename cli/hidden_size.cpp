@@ -2,6 +2,7 @@
 #include "cli/hidden_size.hpp"
 
 #include <string>
+#include <utility>
 
 #include "cli/json.hpp"
 
@@ -19,17 +20,35 @@ Json value_at(const Json& config, const std::string& outer, const std::string& k
   return value;
 }
 
-}  // namespace
-
-std::optional<std::int64_t> hidden_size_of(std::string_view config_json,
-                                           const ResolveOptions& options) {
-  Json config = Json::parse(config_json, nullptr, /*allow_exceptions=*/false);
-  std::string outer;
-  for (const char* const key : {"thinker_config", "text_config", "llm_config", "language_config"}) {
+// The config of the language model, and its path.
+std::pair<Json, std::string> language_model(std::string_view config_json) {
+  std::pair<Json, std::string> found(parsed_config(config_json), "");
+  auto& [config, outer] = found;
+  for (const char* const key :
+       {"vlm_config", "thinker_config", "text_config", "llm_config", "language_config"}) {
     if (!config.is_object() || !config.contains(key) || !config[key].is_object()) continue;
     config = Json(config[key]);
     outer += std::string(key) + ".";
   }
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> head_counts_of(std::string_view config_json) {
+  const Json config = language_model(config_json).first;
+  std::vector<std::int64_t> counts;
+  for (const char* const key : {"num_attention_heads", "n_head", "n_heads", "num_heads",
+                                "num_key_value_heads", "n_head_kv", "n_kv_heads"}) {
+    if (!config.is_object() || !config.contains(key) || !config[key].is_number_integer()) continue;
+    counts.push_back(config[key].get<std::int64_t>());
+  }
+  return counts;
+}
+
+std::optional<std::int64_t> hidden_size_of(std::string_view config_json,
+                                           const ResolveOptions& options) {
+  const auto [config, outer] = language_model(config_json);
   for (const char* const key : {"hidden_size", "n_embd", "d_model", "dim", "model_dim"}) {
     const Json value = value_at(config, outer, key, options);
     if (!value.is_number_integer()) continue;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "rotary/model_spec.hpp"
 
@@ -18,5 +19,8 @@ inline constexpr std::int64_t usual_hidden_size = 4096;
 // absent where neither does.
 [[nodiscard]] std::optional<std::int64_t> hidden_size_of(std::string_view config_json,
                                                          const ResolveOptions& options);
+
+// How many heads of queries and of keys the model has, as far as its config says.
+[[nodiscard]] std::vector<std::int64_t> head_counts_of(std::string_view config_json);
 
 }  // namespace rotary::cli

@@ -27,6 +27,27 @@ void append_json_escape(std::string& text, char32_t code_point) {
 
 }  // namespace
 
+Json parsed_config(std::string_view text) {
+  std::string plain;
+  bool is_within = false;  // a string
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::string_view rest = text.substr(at);
+    if (is_within && rest.front() == '\\') {
+      plain += rest.substr(0, 2);
+      ++at;
+      continue;
+    }
+    if (rest.front() == '"') is_within = !is_within;
+    plain += rest.front();
+    for (const std::string_view name : {"NaN", "Infinity", "-Infinity"}) {
+      if (is_within || !rest.starts_with(name)) continue;
+      plain.replace(plain.size() - 1, 1, fmt::format("\"{}\"", name));
+      at += name.size() - 1;
+    }
+  }
+  return Json::parse(plain, nullptr, /*allow_exceptions=*/false);
+}
+
 double rounded_to_digits(double number, int significant_digits) {
   const std::string text = fmt::format("{:.{}g}", number, significant_digits);
   double rounded = number;

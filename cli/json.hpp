@@ -42,6 +42,10 @@ template <class Range, class Make>
   return text.empty() ? Json() : Json(text);
 }
 
+// A config that resolve() accepts: NaN and Infinity, which Python writes, become texts. Discarded
+// if it is no JSON.
+[[nodiscard]] Json parsed_config(std::string_view text);
+
 // The double nearest to number that has so many significant digits.
 [[nodiscard]] double rounded_to_digits(double number, int significant_digits);
 

@@ -12,12 +12,9 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
-#include "cli/explain/explain_config.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
-#include "cli/json.hpp"
 #include "cli/model_cards.hpp"
-#include "cli/nearest.hpp"
 
 namespace rotary::cli {
 namespace {
@@ -132,31 +129,6 @@ void refuse_weights(const std::string& path) {
                             path, kind));
 }
 
-// A key that the config lacks and that nobody knows changes nothing; one that resembles another is
-// a slip.
-void check_setting(const Json& config, const std::string& path) {
-  std::string pointer = "/";  // RFC 6901
-  for (const char each : path)
-    pointer += each == '~' ? "~0" : each == '/' ? "~1" : std::string(1, each == '.' ? '/' : each);
-  if (config.contains(Json::json_pointer(pointer)) || !explain::meaning_of(path).empty()) return;
-  std::vector<std::string_view> names = explain::known_keys();
-  const Json::json_pointer parent(pointer.substr(0, pointer.rfind('/')));
-  if (config.contains(parent) && config.at(parent).is_object()) {
-    for (const auto& [key, value] : config.at(parent).items()) names.push_back(key);
-  }
-  const std::string meant = did_you_mean(path.substr(path.rfind('.') + 1), names);
-  if (meant.empty()) return;
-  throw Failure(
-      ExitCode::usage,
-      fmt::format("--set {}: the config has no such key, and nothing reads it{}", path, meant));
-}
-
-void check_settings(std::string_view config, const std::vector<ConfigOverride>& settings) {
-  if (settings.empty()) return;
-  const Json json = Json::parse(config, nullptr, false);
-  for (const ConfigOverride& each : settings) check_setting(json, each.key);
-}
-
 }  // namespace
 
 std::optional<Pairing> parse_pairing(const std::optional<std::string>& text) {
@@ -187,7 +159,6 @@ ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& opti
 ModelSpec model_of(std::string_view config, const std::string& path_or_card,
                    const ResolveOptions& options) {
   ModelSpec model = value_or_fail(resolve(config, options), input_name(path_or_card));
-  check_settings(config, options.overrides);
   const ModelCard* card = card_meant(path_or_card);
   if (card != nullptr && path_or_card.find('/') != std::string::npos) {
     model.warnings.push_back(

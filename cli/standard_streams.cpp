@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <exception>
@@ -20,15 +21,22 @@
 namespace rotary::cli {
 namespace {
 
-// A piece at a time, so that a long answer is not in memory twice. 0, or errno.
+bool is_plain(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
+}
+
+// A piece at a time, so that a long answer is not in memory twice; plain text needs no memory, so
+// that a command which wrote its files does not fail here. 0, or errno.
 int write_printable(int descriptor, std::string_view text) {
   const bool colours = has_colour(descriptor);
   constexpr std::size_t piece_bytes = std::size_t{1} << 16;
   while (!text.empty()) {
     const std::string_view whole = utf8_prefix(text, piece_bytes);
     const std::string_view piece = whole.empty() ? text.substr(0, piece_bytes) : whole;
-    const std::string shown = printable_lines(piece);
-    const int error = write_all(descriptor, colours ? coloured(shown) : shown);
+    const bool needs_memory = colours || !is_plain(piece);
+    const std::string shown = needs_memory ? printable_lines(piece) : std::string();
+    const std::string_view written = needs_memory ? std::string_view(shown) : piece;
+    const int error = write_all(descriptor, colours ? coloured(shown) : written);
     if (error != 0) return error;
     text.remove_prefix(piece.size());
   }

@@ -196,6 +196,7 @@ std::string text_of(const Inspection& inspection) {
     text += fmt::format("read from {}, the config of the language model\n", model.config_part);
   text += layers_text(model);
   if (model.encoder) text += fmt::format("\n{}", encoder_text(*model.encoder));
+  if (model.dual_chunk) text += "\n" + line("position map", dual_chunk_text(*model.dual_chunk));
   for (std::size_t i = 0; i < model.rotary.size(); ++i) text += rotary_text(inspection, i);
   const std::string legend = marks_legend(text);
   return text + (legend.empty() ? "" : "\nNot stated by the config:\n" + legend);
@@ -281,6 +282,10 @@ Json encoder_json(const ModelEncoder& encoder) {
           {"sources", sources_json(encoder.sources)}};
 }
 
+Json position_map_json(const DualChunk& map) {
+  return {{"map", "dual_chunk"}, {"chunk", map.chunk}, {"local", map.local}};
+}
+
 Json json_of(const Inspection& inspection) {
   const ModelSpec& model = inspection.model;
   Json rotary = Json::array();
@@ -292,6 +297,7 @@ Json json_of(const Inspection& inspection) {
           {"rotary", std::move(rotary)},
           {"layers", json_array(model.layers, layer_json)},
           {"encoder", model.encoder ? encoder_json(*model.encoder) : Json()},
+          {"position_map", model.dual_chunk ? position_map_json(*model.dual_chunk) : Json()},
           {"sources", sources_json(model.sources)},
           {"warnings", model.warnings}};
 }

@@ -122,6 +122,11 @@ std::string plain(double number) {
                                          : fmt::format("{:.4g}", number);
 }
 
+std::string dual_chunk_text(const DualChunk& map) {
+  return fmt::format("dual chunk ({} tokens, {} local): other distances beyond {}", map.chunk,
+                     map.local, map.chunk);
+}
+
 std::string window_text(const HeadWindow& window, std::int64_t nope_head_dim) {
   if (window.rotary_dim == window.head_dim) {
     const std::string others =

@@ -4,6 +4,7 @@
 #include "rotary/rotate.hpp"
 
 #include "cli/commands/commands.hpp"
+#include "cli/hidden_size.hpp"
 #include "cli/tensor_input.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/instruction_set.hpp"
@@ -146,6 +147,25 @@ void warn_about_queries(const Arguments& arguments, const ModelSpec& model, std:
                                "the position (rotary inspect shows it), which is not done here"});
 }
 
+// A token axis with as many entries as the model has heads, beside a head axis without, is one read
+// in the wrong layout.
+std::vector<std::string> layout_warnings(const std::vector<Job>& jobs, std::string_view config,
+                                         std::string_view layout) {
+  const std::vector<std::int64_t> counts = head_counts_of(config);
+  const auto is_count = [&](std::int64_t n) { return std::ranges::count(counts, n) != 0; };
+  std::vector<std::string> warnings;
+  for (const Job& job : jobs) {
+    const auto& [batch, tokens, heads, features] = job.tensor.extents;
+    if (!is_count(tokens) || is_count(heads)) continue;
+    warnings.push_back(
+        fmt::format("--{} has {} tokens, as many as the model has heads, and {} heads, which it "
+                    "has not: is its "
+                    "layout not {}?",
+                    job.name, tokens, heads, layout));
+  }
+  return warnings;
+}
+
 // Whole heads of a model with latent attention, of which a slice turns.
 void check_head(const Job& job, const ModelRotary& rotary) {
   const std::int64_t features = job.tensor.extents.features;
@@ -161,7 +181,8 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   check_arguments(arguments);
   const Layout layout = parse_layout(arguments.layout);
   const Direction direction = parse_direction(arguments.direction);
-  const ModelSpec model = read_model(arguments.model);
+  const std::string config = read_config(arguments.model.config);
+  ModelSpec model = model_of(config, arguments.model.config, resolve_options(arguments.model));
   print_warnings("rotate", model.warnings);
   LayerChoice choice{.layer = {}, .layer_type = arguments.layer_type};
   if (arguments.layer) choice.layer = parse_int64("--layer", *arguments.layer);
@@ -171,6 +192,9 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
 
   const TokenPlaces places = read_places(arguments.first_position, arguments.positions);
   std::vector<Job> jobs = read_jobs(arguments, layout);
+  const std::vector<std::string> suspicious = layout_warnings(jobs, config, arguments.layout);
+  print_warnings("rotate", suspicious);
+  model.warnings.insert(model.warnings.end(), suspicious.begin(), suspicious.end());
   const Tensor& tensor = jobs.front().tensor;
   const RowDType rows = tensor.dtype == DType::f64 ? RowDType::f64 : RowDType::f32;
   const Rotations rotations = value_or_fail(make_rotations(
@@ -182,8 +206,10 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
                "--" + std::string(job.name));
   }
   const Done done{arguments, jobs, places, frequencies.window, model.rotary[chosen].spec};
+  // Made first: it may run out of memory, and then nothing may be written.
+  std::string summary = form == OutputForm::json ? printed(json_of(done, model)) : text_of(done);
   write_outputs(jobs, arguments.overwrite());
-  return form == OutputForm::json ? printed(json_of(done, model)) : text_of(done);
+  return summary;
 }
 
 Run declare(OptionParser& parser) {

@@ -234,6 +234,11 @@ constexpr auto meanings = std::to_array<Meaning>({
     // How positions enter.
     {"position_embedding_type", "how positions enter: rope, alibi, absolute, ..."},
     {"pos_emb", "how positions enter"},
+    {"dual_chunk_attention_config", "other distances beyond a chunk, in vLLM and SGLang alone"},
+    {"chunk_size", "dual chunk attention: beyond so many tokens distances are other ones"},
+    {"local_size", "dual chunk attention: how much of the chunk before keeps its distances"},
+    {"per_layer_config", "values that differ in single layers"},
+    {"use_mla", "whether attention is latent (DeepSeek)"},
     {"rotary use_rotary_pos_emb", "false: positions do not turn"},
     {"alibi", "true: linear biases on scores in place of a rotation"},
     {"attn_config", "what concerns attention"},
@@ -290,24 +295,13 @@ std::string meaning_of_parameter(std::string_view name) {
 
 std::vector<ConfigKey> keys_of_config(std::string_view json, const ResolveOptions& options) {
   check_most(most_bytes, "bytes", json.size());
-  Json config = Json::parse(json);
+  Json config = parsed_config(json);
   for (const ConfigOverride& change : options.overrides) set_key(config, change);
   const Experiment experiment(std::move(config), options);
   std::vector<ConfigKey> keys;
   Path path;
   visit(experiment, path, experiment.config(), keys);
   return keys;
-}
-
-std::vector<std::string_view> known_keys() {
-  std::vector<std::string_view> names;
-  for (const auto& [keys, meaning] : meanings) {
-    for (std::string_view rest = keys; !rest.empty();) {
-      names.push_back(rest.substr(0, rest.find(' ')));
-      rest.remove_prefix(std::min(names.back().size() + 1, rest.size()));
-    }
-  }
-  return names;
 }
 
 std::string meaning_of(std::string_view path) {

@@ -105,7 +105,4 @@ struct KeyEffect {
 // for a key that is not known.
 [[nodiscard]] std::string meaning_of(std::string_view path);
 
-// The keys that have a meaning of their own, apart from parameters of scaling rules.
-[[nodiscard]] std::vector<std::string_view> known_keys();
-
 }  // namespace rotary::cli::explain

@@ -155,6 +155,10 @@ void to_json(Json& json, const FactChange& change) {
 std::vector<Fact> facts_of(const ModelSpec& model, std::optional<std::int64_t> context_tokens) {
   std::vector<Fact> facts = {{"model_type", "", model.model_type},
                              {"layers", "", model.layers.size()}};
+  if (model.dual_chunk) {
+    facts.push_back({"dual_chunk.chunk", "", model.dual_chunk->chunk});
+    facts.push_back({"dual_chunk.local", "", model.dual_chunk->local});
+  }
   add_layers(model, facts);
   for (const ModelRotary& rotary : model.rotary) add_rotary(rotary, context_tokens, facts);
   return facts;

@@ -14,6 +14,7 @@
 
 #include "rotary/export.h"
 #include "rotary/numerics.hpp"
+#include "rotary/position_maps.hpp"
 #include "rotary/query_temperature.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
@@ -101,13 +102,17 @@ struct ModelSpec {
   // the config itself.
   std::string config_part;
   std::optional<ModelEncoder> encoder;  // layers are then the decoder's
-  // model_type, layers (their number), encoding, layer_types (what tells layers apart) and
-  // query_temperature: those that apply, each once.
+  // dual_chunk_attention_config of Qwen2.5-1M: relative positions beyond a chunk, for
+  // attend_mapped(). Absent: they are differences of positions.
+  std::optional<DualChunk> dual_chunk;
+  // model_type, layers (their number), encoding, layer_types (what tells layers apart),
+  // query_temperature and dual_chunk: those that apply, each once.
   std::vector<ValueSource> sources;
 };
 
 // Sets one key of the config. key: dots lead into objects ("rope_scaling.factor"). value: JSON
-// text; text that is not JSON is taken as a string.
+// text; text that is not JSON is taken as a string. A key that nothing reads for the model is an
+// error, which names the one that may be meant; null removes a key, be it there or not.
 struct ConfigOverride {
   std::string key;
   std::string value;

@@ -18,6 +18,27 @@ constexpr std::array<Topic, 10> topics = {
     layered_families,        two_base_families,   multimodal_families,  sound_families,
     other_encoding_families, remote_code_families};
 
+// From the configs and code of the models' authors.
+constexpr std::array<Alias, 16> aliases = {{
+    {"RefinedWeb", "falcon", "as falcon: the authors' own files of Falcon 40B"},
+    {"RefinedWebModel", "falcon", "as falcon: the authors' own files of Falcon 7B"},
+    {"Yi", "llama", "as llama"},
+    {"dots_ocr", "qwen2", "as qwen2: its language model's keys are beside its own"},
+    {"ernie4_5_moe_vl", "ernie4_5_vl_moe_text", "as ernie4_5_vl_moe_text: Baidu's own files"},
+    {"exaone4_5_text", "exaone4",
+     "as exaone4: the language model of EXAONE 4.5 as first published"},
+    {"llava_llama", "llama", "as llama: LLaVA's authors' own files"},
+    {"llava_mistral", "mistral", "as mistral: LLaVA's authors' own files"},
+    {"llava_qwen", "qwen2", "as qwen2: LLaVA's authors' own files"},
+    {"minicpmo", "qwen2", "as qwen2: its language model's keys are beside its own"},
+    {"minicpmv", "qwen2", "as qwen2: its language model's keys are beside its own"},
+    {"mixformer-sequential", "phi-msft", "as phi-msft: Phi 1 and 1.5 as first published"},
+    {"moss", "codegen", "as codegen"},
+    {"phi4mm", "phi4_multimodal", "as phi4_multimodal: Phi-4-multimodal's own files"},
+    {"stablelm_epoch", "stablelm", "as stablelm: StableLM 3B as first published"},
+    {"xverse", "llama", "as llama"},
+}};
+
 FamilyInfo info(const Family& family) {
   FamilyInfo shown{.model_type = family.model_type,
                    .encoding = family.encoding,
@@ -34,6 +55,13 @@ FamilyInfo info(const Family& family) {
   return shown;
 }
 
+FamilyInfo info(const Alias& alias) {
+  FamilyInfo shown = info(*find_family(alias.family));
+  shown.model_type = alias.model_type;
+  shown.note = alias.note;
+  return shown;
+}
+
 FamilyInfo info(const Wrapper& wrapper) {
   return {.model_type = wrapper.model_type,
           .encoding = LayerEncoding::rotary,
@@ -45,6 +73,13 @@ FamilyInfo info(const Wrapper& wrapper) {
 }
 
 }  // namespace
+
+std::string_view family_of(std::string_view model_type) {
+  const auto* const found = std::find_if(aliases.begin(), aliases.end(), [&](const Alias& each) {
+    return each.model_type == model_type;
+  });
+  return found == aliases.end() ? model_type : found->family;
+}
 
 const Family* find_family(std::string_view model_type) {
   for (const Topic topic : topics) {
@@ -61,7 +96,7 @@ const Family& unknown_family() {
   static constexpr Family family = {.base = {.other_key = "rotary_emb_base"},
                                     .part = {.given_by = PartialRotary::fraction,
                                              .other_key = "rotary_pct",
-                                             .rotary_dim_key = RotaryDimKey::stands_in},
+                                             .rotary_dim_key = RotaryDimKey::read},
                                     .rope = {.sections = SectionKeys::accepted}};
   return family;
 }
@@ -71,6 +106,7 @@ std::vector<std::string_view> family_names() {
   for (const Topic topic : topics) {
     for (const Family& each : topic()) names.push_back(each.model_type);
   }
+  for (const Alias& each : aliases) names.push_back(each.model_type);
   for (const Wrapper& each : wrappers()) names.push_back(each.model_type);
   return names;
 }
@@ -81,6 +117,7 @@ Result<std::vector<FamilyInfo>> known_families() noexcept {
     for (const Topic topic : topics) {
       for (const Family& each : topic()) families.push_back(info(each));
     }
+    for (const Alias& each : aliases) families.push_back(info(each));
     for (const Wrapper& each : wrappers()) families.push_back(info(each));
     std::sort(families.begin(), families.end(),
               [](const FamilyInfo& a, const FamilyInfo& b) { return a.model_type < b.model_type; });

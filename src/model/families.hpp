@@ -48,7 +48,8 @@ enum class PartialRotary {
 // Meaning of the key rotary_dim for families that use a fraction.
 enum class RotaryDimKey {
   ignored,
-  stands_in,  // replaces an absent fraction: configs older than the fraction
+  read,       // replaces an absent fraction
+  stands_in,  // as read, although Transformers 5 does not: configs older than the fraction
   disputed,   // other programs read it, Transformers does not
 };
 
@@ -184,14 +185,6 @@ struct ConfigKeys {
   std::string_view head_dim = "head_dim";
 };
 
-// Sizes of a class, for a config within a wrapper's that leaves them out. A config of its own must
-// state them.
-struct ClassSizes {
-  std::int64_t hidden_size;
-  std::int64_t heads;
-  std::int64_t layers;
-};
-
 // A sinusoidal encoder of a model whose decoder has another encoding.
 struct EncoderForm {
   SinusoidalSpec (*sinusoidal)(std::int64_t dim);
@@ -220,13 +213,22 @@ struct Family {
   RopeForm rope = {};
   LayerForm layers = {};
   ConfigKeys keys = {};
-  std::int64_t trained_context = 0;  // if the config gives none; 0: then it is not known
-  std::optional<ClassSizes> sizes = {};
+  std::int64_t trained_context = 0;         // if the config gives none; 0: then it is not known
   std::optional<EncoderForm> encoder = {};  // if it differs from the decoder, which the row is of
   std::string_view note = {};               // what is unusual, for people
   std::string_view warning = {};            // what a config of the family can never say
   std::string_view source = {};             // folder in transformers/models; absent: model_type
 };
+
+// Names in published files for families that Transformers, or this table, calls otherwise.
+struct Alias {
+  std::string_view model_type;
+  std::string_view family;
+  std::string_view note;  // for people
+};
+
+// The family that this name means; without an alias the name itself.
+[[nodiscard]] std::string_view family_of(std::string_view model_type);
 
 // Null if the family is unknown.
 [[nodiscard]] const Family* find_family(std::string_view model_type);
@@ -234,6 +236,10 @@ struct Family {
 // A family that reads every key any family has and assumes nothing: for configs whose user states
 // the pairing.
 [[nodiscard]] const Family& unknown_family();
+
+// deepseek_v2 with use_mla: false, as in DeepSeek-OCR and the smaller DeepSeek-VL2: the original
+// code then has Llama's attention.
+[[nodiscard]] const Family& deepseek_without_latent_attention();
 
 // Every model_type that find_family() knows.
 [[nodiscard]] std::vector<std::string_view> family_names();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/json/config_json.hpp"
+#include "model/json/spelling.hpp"
 
 namespace rotary {
 namespace {
@@ -16,6 +17,52 @@ constexpr std::string_view full = "full_attention";
 constexpr std::string_view sliding = "sliding_attention";
 constexpr std::string_view linear = "linear_attention";
 
+// ALLOWED_LAYER_TYPES of configuration_utils.py in Transformers 5.23, the older names that it
+// replaces, and those of models with code of their own. window_attention is of images.
+constexpr std::array<std::string_view, 15> with_attention = {full,
+                                                             sliding,
+                                                             "chunked_attention",
+                                                             "window_attention",
+                                                             "indexed_attention",
+                                                             "compressed_sparse_attention",
+                                                             "heavily_compressed_attention",
+                                                             "minimax_m3_sparse",
+                                                             "hybrid",
+                                                             "hybrid_sliding",
+                                                             "reference_sliding_attention",
+                                                             "attention",
+                                                             "deepseek_sparse_attention",
+                                                             "qwen_sparse_attention",
+                                                             cross_attention};
+constexpr std::array<std::string_view, 9> without_attention = {
+    linear, "mamba", "mamba2", "conv", "recurrent", "mlp", "moe", "linear", "lightning"};
+
+template <std::size_t n>
+bool contains(const std::array<std::string_view, n>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Whether the config has a rope dictionary for each layer type: then these are all the names.
+bool has_dictionaries(const Reader& config) {
+  const auto has_one = [&](std::string_view key) {
+    const Json* const found = config.find(key);
+    return found != nullptr && found->size() != 0 && found->is_object() &&
+           std::all_of(found->object().begin(), found->object().end(), [](const auto& member) {
+             return member.second.is_object() || member.second.is_null();
+           });
+  };
+  return has_one("rope_parameters") || has_one("rope_scaling");
+}
+
+// A name that nobody knows may be of a layer that has no attention, or turns otherwise.
+void check_name(Reader& config, std::string_view key, const std::string& name) {
+  if (contains(with_attention, name) || contains(without_attention, name)) return;
+  std::vector<std::string_view> known(with_attention.begin(), with_attention.end());
+  known.insert(known.end(), without_attention.begin(), without_attention.end());
+  config.not_supported(key, " must hold names of known layer types (", join(known), "), got ",
+                       describe(name), did_you_mean(name, known));
+}
+
 LayerTypes from_list(Reader& config, std::string_view key, const Json& list) {
   const bool is_text =
       list.is_array() && std::all_of(list.array().begin(), list.array().end(),
@@ -25,7 +72,12 @@ LayerTypes from_list(Reader& config, std::string_view key, const Json& list) {
     config.malformed(key, " must be an array of strings, got ", describe(list));
     return types;
   }
-  for (const Json& each : list.array()) types.push_back(each.string());
+  const bool names_any = has_dictionaries(config);
+  for (const Json& each : list.array()) {
+    types.push_back(each.string());
+    if (!names_any) check_name(config, key, types.back());
+    if (config.failed()) break;
+  }
   return types;
 }
 
@@ -235,6 +287,7 @@ LayerTypes find_types(Reader& config, const Family& family, std::optional<std::i
 std::vector<std::string> read_layer_types(Reader& config, const Family& family,
                                           std::optional<std::int64_t> layers, Sources& sources) {
   LayerTypes types = find_types(config, family, layers, sources);
+  if (config.failed()) return types;
   if (const std::string_view alias = family.layers.pattern.alias_of_full; !alias.empty()) {
     std::replace(types.begin(), types.end(), std::string(full), std::string(alias));
   }
@@ -249,10 +302,6 @@ std::vector<std::string> read_layer_types(Reader& config, const Family& family,
   return types;
 }
 
-bool has_attention(std::string_view layer_type) {
-  constexpr std::array<std::string_view, 9> without = {
-      linear, "mamba", "mamba2", "conv", "recurrent", "mlp", "moe", "linear", "lightning"};
-  return std::find(without.begin(), without.end(), layer_type) == without.end();
-}
+bool has_attention(std::string_view layer_type) { return !contains(without_attention, layer_type); }
 
 }  // namespace rotary

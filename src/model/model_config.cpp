@@ -28,17 +28,11 @@ void read_encoding(Reader& config, ModelConfig& result) {
   if (result.encoding == LayerEncoding::rotary) check_rope_keys(config, family);
 }
 
-// The sizes of the family's class; null for a config that is no part of another.
-const ClassSizes* assumed_sizes(const Reader& config, const Family& family) {
-  return config.path().empty() || !family.sizes ? nullptr : &*family.sizes;
-}
-
 void read_layers(Reader& config, ModelConfig& result) {
   const auto key = present(config, result.family.keys.layers, ConfigKeys().layers);
   auto layers = config.integer(key);
   const bool is_given = layers.has_value();
-  const ClassSizes* const sizes = assumed_sizes(config, result.family);
-  if (!layers && sizes != nullptr) layers = sizes->layers;
+  if (!layers && result.sizes != nullptr) layers = result.sizes->layers;
   if (layers && (*layers < 1 || *layers > max_layers)) {
     config.malformed(key, " must be in 1..", max_layers, ", got ", *layers);
     return;
@@ -56,15 +50,16 @@ void read_layers(Reader& config, ModelConfig& result) {
 }
 
 // Hidden size / heads (times HeadForm::multiple). The quotient must be whole.
-std::int64_t divide_heads(Reader& config, const Family& family, Sources& sources) {
+std::int64_t divide_heads(Reader& config, ModelConfig& result) {
+  const Family& family = result.family;
   const auto size_key = present(config, family.keys.hidden_size, ConfigKeys().hidden_size);
   const auto heads_key = present(config, family.keys.heads, ConfigKeys().heads);
   auto hidden_size = config.integer(size_key);
   auto heads = config.integer(heads_key);
   const bool is_given = hidden_size && heads;
-  if (const ClassSizes* const sizes = assumed_sizes(config, family)) {
-    hidden_size = hidden_size.value_or(sizes->hidden_size);
-    heads = heads.value_or(sizes->heads);
+  if (result.sizes != nullptr) {
+    hidden_size = hidden_size.value_or(result.sizes->hidden_size);
+    heads = heads.value_or(result.sizes->heads);
   }
   if (!hidden_size || !heads) {
     const bool is_wrapped = config.find("text_config") != nullptr;
@@ -84,7 +79,7 @@ std::int64_t divide_heads(Reader& config, const Family& family, Sources& sources
                      *hidden_size, " and ", *heads);
     return 0;
   }
-  note(sources, "head_dim", is_given ? Origin::rule : Origin::class_default,
+  note(result.rotary_sources, "head_dim", is_given ? Origin::rule : Origin::class_default,
        message(size_key, " / ", heads_key));
   return *hidden_size / *heads * family.head.multiple;
 }
@@ -114,19 +109,23 @@ void read_latent_dims(Reader& config, const LatentAttention& usual, ModelConfig&
   }
 }
 
-std::int64_t read_own_head_dim(Reader& config, const Family& family, Sources& sources) {
+std::int64_t read_own_head_dim(Reader& config, ModelConfig& result) {
+  const Family& family = result.family;
+  const std::int64_t of_sizes = result.sizes == nullptr ? 0 : result.sizes->head_dim;
+  const std::int64_t of_class = of_sizes != 0 ? of_sizes : family.head.dim;
+  config.accept({&family.keys.hidden_size, 1});  // every class reads it, for other purposes
   const auto key = present(config, family.keys.head_dim, ConfigKeys().head_dim);
   const auto head_dim = config.integer(key);
-  const bool is_of_class = !head_dim && family.head.dim != 0 && !config.has(key);
+  const bool is_of_class = !head_dim && of_class != 0 && !config.has(key);
   if ((head_dim && family.head.reads_dim) || is_of_class) {
-    note(sources, "head_dim", stated_if(head_dim.has_value()), key);
-    return head_dim.value_or(family.head.dim);
+    note(result.rotary_sources, "head_dim", stated_if(head_dim.has_value()), key);
+    return head_dim.value_or(of_class);
   }
   if (head_dim) {
     config.warn("head_dim is ignored: the family ", family.model_type, " divides ",
                 family.keys.hidden_size, " by ", family.keys.heads);
   }
-  return divide_heads(config, family, sources);
+  return divide_heads(config, result);
 }
 
 void read_head_dim(Reader& config, ModelConfig& result) {
@@ -136,7 +135,7 @@ void read_head_dim(Reader& config, ModelConfig& result) {
     read_latent_dims(config, *head.latent, result);
     return;
   }
-  result.head_dim = read_own_head_dim(config, result.family, result.rotary_sources);
+  result.head_dim = read_own_head_dim(config, result);
   result.full_head_dim = result.head_dim;
   if (head.full_dim_key.empty()) return;
   const auto given = config.integer(head.full_dim_key);
@@ -163,9 +162,10 @@ void read_lengths(Reader& config, ModelConfig& result) {
     config.malformed(key, " must be >= 1, got ", *result.max_position_embeddings);
   }
   const bool is_given = result.max_position_embeddings.has_value();
-  if (!is_given && result.family.trained_context != 0) {
-    result.max_position_embeddings = result.family.trained_context;
-  }
+  const std::int64_t of_class = result.sizes == nullptr ? 0 : result.sizes->positions;
+  const std::int64_t otherwise =
+      result.family.trained_context != 0 ? result.family.trained_context : of_class;
+  if (!is_given && otherwise != 0) result.max_position_embeddings = otherwise;
   if (result.max_position_embeddings) {
     note(result.rotary_sources, "trained_context_tokens", stated_if(is_given), key);
   }
@@ -224,15 +224,28 @@ void read_pairing(Reader& config, ModelConfig& result) {
        is_switched ? stated_if(interleaves.has_value()) : Origin::family, pairing.key);
 }
 
+// A base beside dictionaries none of which has it.
+void warn_about_base_beside(Reader& config, const ModelConfig& result) {
+  const auto& ropes = result.layout.ropes;
+  const bool is_used = std::any_of(ropes.begin(), ropes.end(), [&](const LayerTypeRope& each) {
+    const Json* const own = each.dictionary.find("rope_theta");
+    return own == nullptr || *own == Json(*result.rope_theta);
+  });
+  if (is_used) return;
+  config.warn(result.base_key, " ", *result.rope_theta,
+              " is ignored: the rope parameters of each layer type have a base of their own");
+}
+
 void read_layout(Reader& config, ModelConfig& result) {
   if (result.encoding != LayerEncoding::rotary) return;
   result.layout = read_rope_layout(config, result.family, result.layer_types);
+  if (result.layout.is_nested && result.rope_theta) warn_about_base_beside(config, result);
 }
 
 }  // namespace
 
-ModelConfig read_model_config(Reader& reader, const Family& family) {
-  ModelConfig result{.reader = reader, .family = family};
+ModelConfig read_model_config(Reader& reader, const Family& family, const ClassSizes* sizes) {
+  ModelConfig result{.reader = reader, .family = family, .sizes = sizes};
   for (const auto step :
        {read_encoding, read_head_dim, read_layers, read_per_layer_config, read_lengths,
         read_rotary_dim, read_base, read_fraction, read_pairing, read_layout}) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/class_sizes.hpp"
 #include "model/families.hpp"
 #include "model/json/reader.hpp"
 #include "model/rope/rope_layout.hpp"
@@ -21,6 +22,7 @@ inline constexpr std::int64_t max_layers = 100'000;
 struct ModelConfig {
   Reader& reader;
   const Family& family;
+  const ClassSizes* sizes = nullptr;         // for what the config leaves out; null: nothing
   LayerEncoding encoding = family.encoding;  // of attention layers
   Pairing pairing = family.pairing;
   std::int64_t head_dim = 0;
@@ -44,6 +46,7 @@ struct ModelConfig {
 
 // Errors: unknown keys that speak of rope or rotary. Warnings: known ones that the family does not
 // read. After an error, the values that follow it are missing.
-[[nodiscard]] ModelConfig read_model_config(Reader& reader, const Family& family);
+[[nodiscard]] ModelConfig read_model_config(Reader& reader, const Family& family,
+                                            const ClassSizes* sizes = nullptr);
 
 }  // namespace rotary

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/per_layer_config.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <string_view>
 #include <vector>
@@ -65,11 +67,18 @@ std::int64_t read_of_type(Reader& object, const OfOneType& wanted, const ModelCo
   return common.value_or(wanted.own);
 }
 
-void refuse_rope_keys(Reader& object) {
+bool changes_positions(std::string_view key) {
+  constexpr std::array<std::string_view, 6> others = {
+      "hidden_size", "num_attention_heads",     "max_position_embeddings",
+      "layer_type",  "position_embedding_type", "original_max_position_embeddings"};
+  return speaks_of_rope(key) || std::find(others.begin(), others.end(), key) != others.end();
+}
+
+void refuse_what_changes_positions(Reader& object) {
   for (const auto& [name, entry] : object.members()) {
     if (!entry.is_object()) continue;  // values_of() refuses it
     for (const auto& [key, value] : entry.object()) {
-      if (!speaks_of_rope(key) || key == "qk_rope_head_dim" || value.is_null()) continue;
+      if (!changes_positions(key) || key == "qk_rope_head_dim" || value.is_null()) continue;
       object.not_supported(shorten(name), ".", shorten(key),
                            " is not understood for single layers; got ", describe(value));
       return;
@@ -83,17 +92,18 @@ void read_per_layer_config(Reader& config, ModelConfig& result) {
   auto object = config.object(key_of_all);
   if (!object || object->members().empty()) return;
   if (result.encoding != LayerEncoding::rotary || !result.layers) return;
-  refuse_rope_keys(*object);
+  refuse_what_changes_positions(*object);
   if (result.family.head.latent) {
     read_of_type(*object, {"qk_rope_head_dim", "", result.head_dim}, result);
     result.sliding_nope_head_dim = read_of_type(
         *object, {"qk_nope_head_dim", "sliding_attention", result.nope_head_dim}, result);
     return;
   }
-  const bool says_head_dim = result.full_head_dim != result.head_dim;
-  const OfOneType head_dim{"head_dim", "full_attention", result.head_dim};
+  const std::string_view full_key = result.family.head.full_dim_key;
+  const bool is_needed = result.full_head_dim != result.head_dim && config.find(full_key) == nullptr;
+  const OfOneType head_dim{"head_dim", full_key.empty() ? "" : "full_attention", result.head_dim};
   const std::int64_t full = read_of_type(*object, head_dim, result);
-  if (full == result.head_dim && !says_head_dim) return;
+  if (full == result.head_dim && !is_needed) return;
   result.full_head_dim = full;
   result.full_head_sources.clear();
   note(result.full_head_sources, "head_dim", Origin::stated, key_of_all);

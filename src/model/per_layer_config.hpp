@@ -8,7 +8,7 @@
 namespace rotary {
 
 // Sets the sizes of heads that the layers of a type have in common. Refuses types whose layers
-// differ, and keys that speak of rope.
+// differ, and other keys that could change positions.
 void read_per_layer_config(Reader& config, ModelConfig& result);
 
 }  // namespace rotary

@@ -2,6 +2,8 @@
 // The order of precedence is that of RotaryEmbeddingConfigMixin in Transformers 5
 // (modeling_rope_utils.py). Where that warns about or ignores something it does not understand,
 // this refuses it.
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/enumerators.hpp"
@@ -14,6 +16,7 @@
 #include "model/json/spelling.hpp"
 #include "model/model_config.hpp"
 #include "model/params_json.hpp"
+#include "model/position_keys.hpp"
 #include "model/resolve_layers.hpp"
 #include "model/rope/resolve_rotary.hpp"
 #include "model/wrappers.hpp"
@@ -32,6 +35,29 @@ void refuse_unknown_family(LanguageConfig& config) {
       suggestion.empty() ? "." : suggestion,
       " State the pairing, half, interleaved or interleaved_to_half (ResolveOptions::pairing; in "
       "the tool --pairing), if you know which features of this model turn together");
+}
+
+// use_mla: whether attention is latent. Only DeepSeek-V2's own code has a choice.
+const Family* choose_attention(Reader& config, const Family* known) {
+  constexpr std::string_view key = "use_mla";
+  const auto is_latent = config.boolean(key);
+  const bool expected = known != nullptr && known->head.latent;
+  if (!is_latent || *is_latent == expected) return known;
+  if (!expected || known->model_type != "deepseek_v2") {
+    config.not_supported(key, " must be ", expected ? "true" : "false", ", because the family ",
+                         known == nullptr ? "is unknown" : known->model_type,
+                         known == nullptr ? ""
+                         : expected       ? " has latent attention alone"
+                                          : " has no latent attention",
+                         "; got ", *is_latent ? "true" : "false");
+    return known;
+  }
+  for (const std::string_view width : {"qk_rope_head_dim", "qk_nope_head_dim"}) {
+    if (config.integer(width).value_or(0) == 0) continue;
+    config.not_supported(width, " must be 0 or absent, because use_mla is false; got ",
+                         *config.integer(width));
+  }
+  return &deepseek_without_latent_attention();
 }
 
 // A pairing in the options overrides the family and its config.
@@ -83,11 +109,12 @@ ModelSpec resolve_config(const Reader& reader, const ResolveOptions& options) {
   model.model_type = language.model_type;
   const std::string_view path = language.reader.path();
   model.config_part = path.substr(0, path.size() - (path.empty() ? 0 : 1));
-  const Family* const known = find_family(language.family);
+  const Family* known = find_family(language.family);
   if (known == nullptr && !options.pairing) refuse_unknown_family(language);
+  if (!reader.failed()) known = choose_attention(language.reader, known);
   if (reader.failed()) return model;
-  ModelConfig config =
-      read_model_config(language.reader, known == nullptr ? unknown_family() : *known);
+  ModelConfig config = read_model_config(
+      language.reader, known == nullptr ? unknown_family() : *known, language.sizes);
   override_pairing(options, config);
   if (!model.model_type.empty()) {
     note(config.model_sources, "model_type", language.origin, "model_type");
@@ -96,6 +123,16 @@ ModelSpec resolve_config(const Reader& reader, const ResolveOptions& options) {
   if (!reader.failed()) resolve_rotaries(config, options, model);
   if (!reader.failed()) resolve_layers(config, model);
   if (!reader.failed()) check_use_dynamic_ntk(config, options);
+  if (!reader.failed()) check_position_embedding_type(language.reader, config);
+  if (!reader.failed() && config.encoding == LayerEncoding::rotary) {
+    model.dual_chunk = read_dual_chunk(language.reader);
+    if (model.dual_chunk) {
+      note(model.sources, "dual_chunk", Origin::stated, "dual_chunk_attention_config");
+    }
+  }
+  if (!reader.failed() && known == nullptr) {
+    refuse_other_position_keys(language.reader, *reader.findings().asked);
+  }
   warn_about_context(config, options);
   return model;
 }
@@ -133,11 +170,17 @@ Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& op
     if (auto status = apply_overrides(*json, options.overrides); !status) {
       return std::move(status).error();
     }
+    std::set<std::string> asked;
     Findings findings;
+    // A pairing may be that of a family nobody knows, whose unread keys are looked at.
+    if (!options.overrides.empty() || options.pairing) findings.asked = &asked;
     const Reader reader(*json, "", findings);
     ModelSpec model = is_params_json(reader) ? resolve_params_json(reader, options)
                                              : resolve_config(reader, options);
     if (findings.failed()) return *std::move(findings.error);
+    if (auto status = check_overrides(options.overrides, asked); !status) {
+      return std::move(status).error();
+    }
     model.warnings = std::move(findings.warnings);
     if (auto status = check_temperatures(model); !status) return std::move(status).error();
     return model;

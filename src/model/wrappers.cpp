@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "model/families.hpp"
 #include "model/json/config_json.hpp"
 #include "model/rope/rope_keys.hpp"
 
@@ -13,7 +14,8 @@ namespace rotary {
 namespace {
 
 // From sub_configs and __post_init__ of the configuration files in Transformers; internvl_chat,
-// kimi_vl and deepseek_vl_v2 from configs of models that come with their own code.
+// kimi_vl, deepseek_vl_v2, multi_modality (DeepSeek-VL, Janus), ovis and ovis2_5 from configs of
+// models that come with their own code.
 constexpr std::array list = {
     Wrapper{"aria", "aria_text"},
     Wrapper{"audioflamingo3", "qwen2"},
@@ -22,7 +24,7 @@ constexpr std::array list = {
     Wrapper{"cohere2_vision", "cohere2"},
     Wrapper{"cohere_compass", "cohere_compass_text"},
     Wrapper{"colmodernvbert", "modernvbert", "vlm_config"},
-    Wrapper{"colpali", "gemma"},
+    Wrapper{"colpali", "paligemma", "vlm_config"},
     Wrapper{"colqwen2", "qwen2_vl", "vlm_config"},
     Wrapper{"cosmos3_edge", "cosmos3_edge_text"},
     Wrapper{"cosmos3_omni", "qwen3_vl_text"},
@@ -90,12 +92,15 @@ constexpr std::array list = {
     Wrapper{"modernvbert", "modernbert"},
     Wrapper{"molmo2", "molmo2_text"},
     Wrapper{"moss_transcribe_diarize", "qwen3"},
+    Wrapper{"multi_modality", "llama", "language_config"},
     Wrapper{"muse_glimmer", "muse_glimmer_text"},
     Wrapper{"muse_spark", "muse_spark_text"},
     Wrapper{"musicflamingo", "qwen2"},
     Wrapper{"nemo_speechlm", "nemotron_h"},
     Wrapper{"nemotron_h_omni", "nemotron_h"},
+    Wrapper{"ovis", "", "llm_config"},
     Wrapper{"ovis2", "qwen2"},
+    Wrapper{"ovis2_5", "", "llm_config"},
     Wrapper{"paddleocr_vl", "paddleocr_vl_text"},
     Wrapper{"paligemma", "gemma"},
     Wrapper{"perception_lm", "llama"},
@@ -149,11 +154,15 @@ void warn_about_outer_keys(Reader& outer, const Reader& inner) {
   }
 }
 
-// qwen2_vl contains a qwen2_vl_text, so its older flat form is understood; llava contains any
-// model.
-bool has_own_language_model(const Wrapper& wrapper) {
+// Whether the language model's keys are beside the wrapper's own, as in older files. qwen2_vl
+// contains a qwen2_vl_text; llava contains any model, but the files of LLaVA's authors are flat and
+// a Llama's; older files of ColPali have no vlm_config but the text_config that belongs into it.
+bool is_flat(const Wrapper& wrapper, const Reader& config) {
   const std::string_view text = wrapper.text_model_type;
-  return text.substr(0, wrapper.model_type.size()) == wrapper.model_type;
+  if (text.substr(0, wrapper.model_type.size()) == wrapper.model_type) return true;
+  if (wrapper.key == "vlm_config") return config.find("text_config") != nullptr;
+  return wrapper.model_type == "llava" && config.find("hidden_size") != nullptr &&
+         config.find("num_attention_heads") != nullptr;
 }
 
 LanguageConfig language_config(Reader config, std::string_view assumed_type) {
@@ -161,17 +170,19 @@ LanguageConfig language_config(Reader config, std::string_view assumed_type) {
   const std::string type = given.value_or(std::string(assumed_type));
   return {.reader = std::move(config),
           .model_type = type,
-          .family = type,
+          .family = std::string(family_of(type)),
           .origin = given ? Origin::stated : Origin::family};
 }
 
-// The inner config if its model_type equals the outer one: Ministral 3 in MLC's list of models,
-// where the published config says mistral3 outside.
+// The inner config if its model_type equals the outer one, or it has none: Ministral 3 in MLC's
+// list of models, where the published config says mistral3 outside.
 const Json* language_model_of_same_type(const LanguageConfig& found) {
   const Json* const inner = found.reader.find("text_config");
   if (inner == nullptr || !inner->is_object()) return nullptr;
   const Json* const inner_type = inner->find("model_type");
-  return inner_type != nullptr && *inner_type == found.model_type ? inner : nullptr;
+  const bool is_same = inner_type == nullptr ? find_family(found.family) != nullptr
+                                             : *inner_type == found.model_type;
+  return is_same ? inner : nullptr;
 }
 
 }  // namespace
@@ -182,7 +193,7 @@ LanguageConfig find_language_config(const Reader& config) {
   LanguageConfig found = language_config(config, "");
   while (const Wrapper* const wrapper = find_wrapper(found.family)) {
     const Json* const inner = found.reader.find(wrapper->key);
-    if (inner == nullptr && has_own_language_model(*wrapper)) {
+    if (inner == nullptr && is_flat(*wrapper, found.reader)) {
       found.family = wrapper->text_model_type;
       continue;
     }
@@ -195,11 +206,13 @@ LanguageConfig find_language_config(const Reader& config) {
     const Reader deeper = *found.reader.object(wrapper->key);
     warn_about_outer_keys(found.reader, deeper);
     found = language_config(deeper, wrapper->text_model_type);
+    found.sizes = class_sizes(wrapper->model_type, found.family);
   }
   if (language_model_of_same_type(found) != nullptr) {
     const Reader deeper = *found.reader.object("text_config");
     warn_about_outer_keys(found.reader, deeper);
     found.reader = deeper;
+    found.sizes = class_sizes("", found.family);
   }
   return found;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/class_sizes.hpp"
 #include "model/json/reader.hpp"
 #include "rotary/model_spec.hpp"
 
@@ -21,9 +22,10 @@ struct Wrapper {
 
 struct LanguageConfig {
   Reader reader;
-  std::string model_type;          // as in the config; empty if it has none
-  std::string family;              // as model_type, except for a wrapper in its flat form
-  Origin origin = Origin::stated;  // of model_type; family: the wrapper around it says so
+  std::string model_type;             // as in the config; empty if it has none
+  std::string family;                 // as model_type, except for a wrapper in its flat form
+  Origin origin = Origin::stated;     // of model_type; family: the wrapper around it says so
+  const ClassSizes* sizes = nullptr;  // of the class of a config within another
 };
 
 // The config of the language model: the config itself, or the one inside its wrappers. A wrapper

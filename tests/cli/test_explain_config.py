@@ -133,6 +133,13 @@ class ExplainConfigTest(ToolTest):
         self.assertIn(b"warning: rotary_pct is ignored", text.stderr)
         self.assertIn(b"\nWithout effect, and warned about\n  rotary_pct = 0.25\n", text.stdout)
 
+    def test_a_position_map(self):
+        config = LLAMA | {"dual_chunk_attention_config": {"chunk_size": 1024, "local_size": 64}}
+        text = self.run_ok("explain", self.write_config(config))
+        self.assertIn("dual_chunk_attention_config.chunk_size", text)
+        self.assertIn("beyond so many tokens distances are other ones", text)
+        self.assertIn("dual_chunk.chunk 1024 -> 2048", text)
+
     def test_objects_that_nothing_reads_are_one_key(self):
         labels = {str(i): f"label {i}" for i in range(5000)}
         _, keys = self.keys_of(LLAMA | {"id2label": labels, "a.b": 1, "empty": {}})

@@ -90,7 +90,8 @@ class ConfigTest(ToolTest):
         self.check(3, ["rotary_dim", "18"], odd | {"rotary_dim": 18})
         self.check(3, ["rope_theta"], LLAMA | {"rope_theta": "10000"})
         self.check(3, ["base"], LLAMA | {"rope_theta": -1.0})
-        self.check(3, ["valid JSON"], json.dumps(LLAMA | {"rope_theta": float("nan")}))
+        self.check(3, ["rope_theta must be a number", "got NaN"],
+                   json.dumps(LLAMA | {"rope_theta": float("nan")}))
 
     def test_rules_and_keys_that_are_not_known(self):
         rule = {"rope_type": "novel", "factor": 2.0}

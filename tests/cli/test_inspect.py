@@ -135,6 +135,17 @@ class InspectTest(ToolTest):
         text = self.run_ok("inspect", self.write_config(config))
         self.assertIn("2, 3, 3 pairs for the axes of an image", text)
 
+    def test_a_position_map(self):
+        """Qwen2.5-1M's, which servers apply and Transformers does not."""
+        config = LLAMA | {"dual_chunk_attention_config": {"chunk_size": 1024, "local_size": 64}}
+        document = self.inspect(config)
+        self.assertEqual(document["position_map"],
+                         {"map": "dual_chunk", "chunk": 1024, "local": 64})
+        self.assertIn("beyond 1024 tokens", document["warnings"][0])
+        self.assertIsNone(self.inspect(LLAMA)["position_map"])
+        text = self.run_ok("inspect", self.write_config(config))
+        self.assertIn("dual chunk (1024 tokens, 64 local): other distances beyond 1024", text)
+
     def test_a_config_within_a_config(self):
         document = self.inspect({"model_type": "llava", "text_config": LLAMA})
         self.assertEqual(document["model_type"], "llama")

@@ -29,6 +29,8 @@ MISTAKES = [
     (["inspect", "config.json", "--set", 'rope_scaling={"type": "linear", "factr": 8}'], 5,
      ["rope_scaling.factr", "did you mean factor?"]),
     (["inspect", "config.json", "--set", "hidden_sise=128"], 2, ["did you mean hidden_size?"]),
+    (["inspect", "config.json", "--set", "layer_norm_eps=1"], 2,
+     ["must be one that is read for this model", "layer_norm_eps"]),
     (["inspect", "confg.json"], 4, ["confg.json", "No such file", "`rotary models`"]),
     (["inspect", "lama-3.1-8b"], 4, ["the nearest names: llama-3.1-8b"]),
     (["inspect", "Qwen/Qwen9-1B"], 4,

@@ -15,7 +15,6 @@ SOURCE = re.compile(r"^[\w.-]+/[\w.-]+ at [0-9a-f]{40}, \S+")
 
 # The configs that this version refuses, and a part of each error.
 REFUSED = {
-    "minimax-m1": "minimax_m1",
     "mixtral-8x7b.params": "rope_theta must be given",
 }
 

@@ -185,14 +185,30 @@ class RotateTest(ToolTest):
             wanted = rotated(x, [np.arange(4)], 16, True, base)
             np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
 
+    def test_a_token_axis_of_as_many_as_heads(self):
+        """Of a decode step, [batch, heads, tokens, features] taken for the other layout."""
+        config = {**LLAMA, "num_key_value_heads": 2}
+        for heads, tokens, layout, warned in ((1, 4, "bthd", True), (3, 2, "bthd", True),
+                                              (4, 4, "bthd", False), (2, 4, "bthd", False),
+                                              (1, 5, "bthd", False), (4, 1, "bhtd", False)):
+            with self.subTest(heads=heads, tokens=tokens, layout=layout):
+                shape = (1, tokens, heads, 16) if layout == "bthd" else (1, heads, tokens, 16)
+                self.save("q.npy", self.random_array(*shape))
+                more = ["--q", "q.npy", "--out-q", "o.npy", "--force"]
+                warnings = self.rotate(config, *more, layout=layout)["warnings"]
+                self.assertEqual(len(warnings), int(warned))
+                if warned:
+                    self.assertIn("as many as the model has heads", warnings[0])
+                    self.assertIn("is its layout not bthd?", warnings[0])
+
     def test_pairing_overrides_with_a_warning(self):
-        x = self.random_array(1, 4, 1, 16)
+        x = self.random_array(1, 5, 1, 16)
         self.save("q.npy", x)
         more = ["--q", "q.npy", "--out-q", "o.npy", "--pairing", "interleaved"]
         document = self.rotate(LLAMA, *more)
         self.assertEqual(document["pairing"], "interleaved")
         self.assertEqual(len(document["warnings"]), 1)
-        wanted = rotated(x, [np.arange(4)], 16, False)
+        wanted = rotated(x, [np.arange(5)], 16, False)
         np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
 
     def test_interleaved_to_half_moves_features_and_inverse_moves_them_back(self):

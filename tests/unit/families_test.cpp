@@ -18,12 +18,17 @@
 namespace rotary {
 namespace {
 
+bool is_wrapper(const FamilyInfo& family) {
+  const std::set<std::string_view> of_any_model = {"internvl_chat", "ovis", "ovis2_5"};
+  return !family.text_model_type.empty() || of_any_model.contains(family.model_type);
+}
+
 std::vector<FamilyInfo> families() { return test::value_of(known_families()); }
 
 // Enough for any family to resolve: the count of layers under every name, types where they must be.
 std::string config_of(const FamilyInfo& family) {
-  const std::set<std::string_view> with_listed_layers = {"jamba", "kimi_linear", "nemotron_h",
-                                                         "zamba2"};
+  const std::set<std::string_view> with_listed_layers = {
+      "jamba", "kimi_linear", "minimax_m1", "minimax_text_01", "nemotron_h", "zamba2"};
   std::string members = test::member("model_type", test::json_text(family.model_type));
   members.append(R"(, "hidden_size": 4096, "num_attention_heads": 64, "head_dim": 80,
       "n_layer": 4, "num_hidden_layers": 4, "n_layers": 4, "num_layers": 4, "encoder_layers": 4,
@@ -50,7 +55,7 @@ TEST(Families, EachHasOneRow) {
 
 TEST(Families, EachResolves) {
   for (const FamilyInfo& family : families()) {
-    if (!family.text_model_type.empty() || family.model_type == "internvl_chat") continue;
+    if (is_wrapper(family)) continue;
     SCOPED_TRACE(family.model_type);
     const ModelSpec model = test::resolved(config_of(family));
     ASSERT_EQ(model.layers.size(), 4U);
@@ -122,7 +127,7 @@ std::string base_text(const std::optional<double>& base) {
 
 std::string row_of(const FamilyInfo& family) {
   std::string row = "| `" + std::string(family.model_type) + "` | ";
-  if (!family.text_model_type.empty() || family.model_type == "internvl_chat") {
+  if (is_wrapper(family)) {
     row.append("around a language model | | |");
     if (!family.text_model_type.empty())
       row.append(" `").append(family.text_model_type).append("` unless it says otherwise");

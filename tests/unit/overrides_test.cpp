@@ -54,6 +54,61 @@ TEST(Overrides, RefuseKeysThatAreNone) {
                     ErrorCode::invalid_argument, {"hidden_size must be an object", "128"}));
 }
 
+Result<ModelSpec> with(std::string_view config, ConfigOverride change) {
+  return resolve(config, {.overrides = {std::move(change)}});
+}
+
+// A key that nobody reads would change nothing, and its user would not know.
+TEST(Overrides, OfAKeyThatNobodyReadsAreRefused) {
+  EXPECT_TRUE(fails(with(llama_with(""), {"layer_norm_eps", "1"}), ErrorCode::invalid_argument,
+                    {"one that is read for this model", "got layer_norm_eps"}));
+  EXPECT_TRUE(fails(with(llama_with(""), {"max_position_embedings", "1"}),
+                    ErrorCode::invalid_argument, {"did you mean max_position_embeddings?"}));
+  // Its class divides hidden_size by heads.
+  EXPECT_TRUE(fails(with(llama_with(""), {"rotary_dim", "16"}), ErrorCode::invalid_argument,
+                    {"got rotary_dim"}));
+  EXPECT_TRUE(fails(with(test::model_with("gptj"), {"rope_scaling.factor", "2"}),
+                    ErrorCode::invalid_argument, {"got rope_scaling.factor"}));
+}
+
+TEST(Overrides, BesideTheLanguageModelNameItsKey) {
+  const std::string config =
+      R"({"model_type": "llava", "text_config": {"model_type": "llama"}, "image_seq_length": 9})";
+  EXPECT_TRUE(fails(with(config, {"rope_theta", "5e5"}), ErrorCode::invalid_argument,
+                    {"did you mean text_config.rope_theta?"}));
+  EXPECT_TRUE(fails(with(config, {"image_seq_length", "5"}), ErrorCode::invalid_argument,
+                    {"got image_seq_length"}));
+  const auto model = with(config, {"text_config.rope_theta", "5e5"});
+  EXPECT_EQ(test::value_of(model).rotary.at(0).spec.base.get(), 5e5);
+  EXPECT_TRUE(with(config, {"text_config", R"({"hidden_size": 64, "num_attention_heads": 1})"}));
+}
+
+TEST(Overrides, OfKeysThatAreReadInAnotherPlace) {
+  // Gemma 3's dictionary is given to its full layers, and has another path then.
+  const std::string gemma = test::model_with("gemma3_text", R"("rope_scaling": {
+      "rope_type": "linear", "factor": 8})");
+  const auto model = with(gemma, {"rope_scaling.factor", "4"});
+  EXPECT_EQ(test::rotary_for(test::value_of(model), "full_attention").spec.scaling,
+            Scaling(LinearScaling{.factor = 4}));
+  EXPECT_TRUE(with(gemma, {"rope_local_base_freq", "5e4"}));
+  EXPECT_TRUE(with(test::model_with("phi"), {"flash_rotary", "true"}));
+  EXPECT_TRUE(with(test::model_with("deepseek_v3"), {"qk_rope_head_dim", "32"}));
+  EXPECT_TRUE(with(test::model_with("dbrx", R"("attn_config": {"rope_theta": 5e5})"),
+                   {"attn_config.rope_theta", "1e6"}));
+}
+
+TEST(Overrides, ByNullNeedNoReader) {
+  EXPECT_TRUE(with(llama_with(""), {"no_such_key", "null"}));
+  EXPECT_TRUE(with(llama_with(R"("use_ropes": 1)"), {"use_ropes", "null"}));
+}
+
+TEST(Overrides, OfAParamsJsonAreRead) {
+  const std::string config = R"({"dim": 64, "n_heads": 1, "n_layers": 2, "rope_theta": 5e5})";
+  EXPECT_TRUE(with(config, {"rope_theta", "1e6"}));
+  EXPECT_TRUE(
+      fails(with(config, {"norm_eps", "1"}), ErrorCode::invalid_argument, {"got norm_eps"}));
+}
+
 TEST(Overrides, AreNoDeeperThanAConfig) {
   std::string key = "rope_scaling";
   for (int level = 0; level < 60000; ++level) key += ".a";

@@ -58,12 +58,50 @@ TEST(ResolveJson, NotQuiteJson) {
   EXPECT_TRUE(malformed("{\"model_type\": \"ll\xFF\xFE\"}", {"JSON", "byte"}));
 }
 
-// Python writes these; JSON has no such numbers.
+// JSON has no such numbers.
 TEST(ResolveJson, NumbersThatAreNone) {
-  for (const std::string_view number :
-       {"NaN", "Infinity", "-Infinity", "1e400", "-1e400", "0x10"}) {
+  for (const std::string_view number : {"1e400", "-1e400", "0x10", "nan", "inf", "-NaN", "NaNx",
+                                        "+Infinity", "Infinity1", "infinity", "- Infinity"}) {
     EXPECT_TRUE(malformed(llama_with(member("rope_theta", number)), {"JSON"})) << number;
   }
+}
+
+// Python writes these. Nobody reads the value in most files: time_step_limit of Mamba-2.
+TEST(ResolveJson, NonFiniteNumbersThatNobodyReads) {
+  for (const std::string_view number : {"NaN", "Infinity", "-Infinity"}) {
+    EXPECT_TRUE(resolve(llama_with(member("time_step_limit", number)))) << number;
+    const std::string list = "[0.0, " + std::string(number) + " , " + std::string(number) + "]";
+    EXPECT_TRUE(resolve(llama_with(member("other", list)))) << number;
+    const std::string nested = "{\"NaN\": [" + std::string(number) + "]}";
+    EXPECT_TRUE(resolve(llama_with(member("other", nested)))) << number;
+  }
+}
+
+TEST(ResolveJson, NonFiniteNumbersThatAreRead) {
+  for (const std::string_view number : {"NaN", "Infinity", "-Infinity"}) {
+    const std::string got = "got " + std::string(number);
+    EXPECT_TRUE(
+        malformed(llama_with(member("rope_theta", number)), {"rope_theta must be a number", got}));
+    EXPECT_TRUE(
+        malformed(llama_with(member("head_dim", number)), {"head_dim must be an integer", got}));
+    EXPECT_TRUE(malformed(std::string(number), {"must be a JSON object", got}));
+  }
+  EXPECT_TRUE(malformed(llama_with(R"("rope_scaling": {"type": "linear", "factor": NaN})"),
+                        {"rope_scaling.factor must be a number, got NaN"}));
+}
+
+// Text that has them elsewhere is read, or refused at its byte, as without them.
+TEST(ResolveJson, NonFiniteNumbersElsewhere) {
+  const std::string config =
+      R"({"model_type": "llama", "NaN": "NaN, Infinity", "a": "\"NaN", "b": NaN, "head_dim": 8})";
+  EXPECT_EQ(test::resolved_rotary(config).head_dim, 8);
+  for (const std::string_view text :
+       {"{NaN: 1}", "{\"a\": 1, NaN: 2}", "[1 NaN]", "{\"a\": 1, NaN}", "NaN NaN", "[NaN"}) {
+    EXPECT_TRUE(malformed(text, {"JSON", "byte"})) << text;
+  }
+  EXPECT_TRUE(malformed(R"({"a": -Infinity, "b" 1})", {"byte 22"}));
+  EXPECT_TRUE(malformed(R"({"a": 111111111, "b" 1})", {"byte 22"}));
+  EXPECT_TRUE(malformed(R"({"a": NaN, "a": NaN})", {"'a' twice"}));
 }
 
 TEST(ResolveJson, NumbersOfAnySize) {

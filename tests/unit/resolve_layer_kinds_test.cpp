@@ -160,8 +160,9 @@ TEST(LayerKinds, ListsOfBasesAndFractions) {
   EXPECT_EQ(rotary_for(model, "sliding_attention").spec.rotary_dim, 64);
   EXPECT_TRUE(not_supported(
       model_with("step3p5",
-                 R"("layer_types": ["a", "a", "a", "a"], "rope_theta": [1e4, 1e4, 1e5, 1e4])"),
-      {"rope_theta", "the same in all layers of type a"}));
+                 R"("layer_types": ["attention", "attention", "attention", "attention"],
+             "rope_theta": [1e4, 1e4, 1e5, 1e4])"),
+      {"rope_theta", "the same in all layers of type attention"}));
   EXPECT_EQ(resolved(model_with("step3p5", R"("rope_theta": 20000)")).rotary[0].spec.base.get(),
             20000);
   const ModelSpec fractions = resolved(model_with("step3p5", R"("rope_theta": 20000,

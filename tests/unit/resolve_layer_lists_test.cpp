@@ -105,6 +105,29 @@ TEST(LayerLists, HeadsOfSingleLayers) {
   EXPECT_TRUE(malformed(with(R"({"x": {}})"), {"per_layer_config.x", "0 to 3"}));
 }
 
+// Gemma 4 as Transformers 5.23 saves it: global_head_dim is gone.
+TEST(LayerLists, HeadsOfGemma4) {
+  const auto gemma4 = [](std::string_view entries) {
+    return R"({"model_type": "gemma4_text", "num_hidden_layers": 12, "per_layer_config": {)" +
+           std::string(entries) + "}}";
+  };
+  const ModelSpec model = resolved(gemma4(R"("5": {"head_dim": 384}, "11": {"head_dim": 384})"));
+  EXPECT_EQ(rotary_for(model, "full_attention").spec.head_dim, 384);
+  EXPECT_EQ(rotary_for(model, "sliding_attention").spec.head_dim, 256);
+  EXPECT_TRUE(not_supported(gemma4(R"("5": {"head_dim": 384})"), {"11.head_dim", "must be 384"}));
+  EXPECT_TRUE(not_supported(gemma4(R"("4": {"head_dim": 384})"), {"4.head_dim", "must be 256"}));
+}
+
+TEST(LayerLists, HeadsOfFamiliesWithOneSize) {
+  const auto llama = [](std::string_view entries) {
+    return model_with("llama", std::string(R"("per_layer_config": )") +
+                                   std::string(entries));
+  };
+  EXPECT_TRUE(not_supported(llama(R"({"1": {"head_dim": 32}})"), {"must be 64", "got 32"}));
+  EXPECT_TRUE(not_supported(llama(R"({"1": {"num_attention_heads": 2}})"), {"single layers"}));
+  EXPECT_TRUE(resolve(llama(R"({"0": {"num_key_value_heads": 1}})")));
+}
+
 TEST(LayerLists, UnrotatedFeaturesOfSlidingLayers) {
   const ModelSpec model =
       resolved(model_with("dots3_note_text", R"("layer_types": ["full_attention",

@@ -85,6 +85,116 @@ TEST(Silence, NamesOfAnEncodingThatAreNone) {
                             {"attn_config.rope must be false"}));
 }
 
+// Such a layer may have no attention, or turn otherwise.
+TEST(Silence, LayerTypesOfUnknownNames) {
+  EXPECT_TRUE(
+      not_supported(llama_with(R"("layer_types": ["full_attention", "full_atention"])"),
+                    {"layer_types must hold names of known layer types", "chunked_attention",
+                     "got \"full_atention\"", "did you mean full_attention?"}));
+  EXPECT_TRUE(not_supported(model_with("zamba2", R"("layers_block_type": ["mamba", "x", "hybrid",
+                                                 "mamba"])"),
+                            {"layers_block_type", "got \"x\""}));
+  // Dictionaries for them say how they turn.
+  EXPECT_TRUE(resolve(llama_with(R"("layer_types": ["x", "y"], "rope_parameters": {
+      "x": {"rope_theta": 10000}, "y": {"rope_theta": 500000}})")));
+  // Every name that configuration classes of Transformers 5.23 allow, and their older ones.
+  for (const std::string_view name : {"full_attention",
+                                      "sliding_attention",
+                                      "chunked_attention",
+                                      "window_attention",
+                                      "indexed_attention",
+                                      "compressed_sparse_attention",
+                                      "heavily_compressed_attention",
+                                      "minimax_m3_sparse",
+                                      "conv",
+                                      "moe",
+                                      "hybrid",
+                                      "hybrid_sliding",
+                                      "reference_sliding_attention",
+                                      "linear_attention",
+                                      "mamba",
+                                      "attention",
+                                      "deepseek_sparse_attention",
+                                      "qwen_sparse_attention",
+                                      "recurrent",
+                                      "mlp"}) {
+    const std::string types = "[" + test::json_text(name) + ", " + test::json_text(name) + "]";
+    EXPECT_TRUE(resolve(llama_with(test::member("layer_types", types)))) << name;
+  }
+}
+
+TEST(Silence, ABaseBesideDictionariesThatHaveTheirOwn) {
+  const std::string nested = R"("layer_types": ["full_attention", "sliding_attention"],
+      "rope_parameters": {"full_attention": {"rope_theta": 500000},
+                          "sliding_attention": {"rope_theta": 10000}})";
+  EXPECT_TRUE(warns(resolved(llama_with(nested + R"(, "rope_theta": 7e6)")),
+                    "rope_theta 7e+06 is ignored"));
+  EXPECT_TRUE(resolved(llama_with(nested + R"(, "rope_theta": 500000)")).warnings.empty());
+  EXPECT_TRUE(resolved(llama_with(nested)).warnings.empty());
+  const ModelSpec gemma = resolved(R"({"model_type": "gemma3_text", "num_hidden_layers": 6,
+      "rope_theta": 5, "rope_local_base_freq": 7, "rope_parameters": {
+        "full_attention": {"rope_theta": 500000}, "sliding_attention": {"rope_theta": 7}}})");
+  EXPECT_TRUE(warns(gemma, "rope_theta 5 is ignored"));
+  EXPECT_FALSE(warns(gemma, "rope_local_base_freq"));
+}
+
+TEST(Silence, PositionEmbeddingTypesThatNobodyReads) {
+  for (const std::string_view name : {"relative_key", "alibi", "learned"}) {
+    EXPECT_TRUE(not_supported(
+        llama_with(test::member("position_embedding_type", test::json_text(name))),
+        {"position_embedding_type must be rope", "llama does not read it", std::string(name)}));
+  }
+  EXPECT_TRUE(warns(resolved(llama_with(R"("position_embedding_type": "absolute")")),
+                    "position_embedding_type absolute is ignored"));
+  EXPECT_TRUE(resolved(llama_with(R"("position_embedding_type": "rope")")).warnings.empty());
+  EXPECT_TRUE(not_supported(model_with("gpt2", R"("n_layer": 2,
+                                       "position_embedding_type": "rotary")"),
+                            {"must be absolute", "gpt2"}));
+}
+
+// Qwen2.5-1M: what its servers change, and Transformers does not.
+TEST(Silence, DualChunkAttention) {
+  const auto with = [](std::string_view members) {
+    return model_with("qwen2", R"("dual_chunk_attention_config": {)" + std::string(members) + "}");
+  };
+  const ModelSpec model = resolved(with(R"("chunk_size": 262144, "local_size": 8192,
+      "original_max_position_embeddings": 262144)"));
+  EXPECT_EQ(model.dual_chunk, (DualChunk{.chunk = 262144, .local = 8192}));
+  EXPECT_TRUE(warns(model, "changes relative positions beyond 262144 tokens"));
+  EXPECT_TRUE(warns(model, "0.1 ln(n / 262144) + 1"));
+  EXPECT_FALSE(resolved(model_with("qwen2")).dual_chunk);
+  EXPECT_TRUE(malformed(with(R"("chunk_size": 4)"), {"local_size must be given"}));
+  EXPECT_TRUE(malformed(with(R"("chunk_size": 4, "local_size": 4)"), {"must be > local_size"}));
+  EXPECT_TRUE(
+      not_supported(with(R"("chunk_size": 4, "local_size": 1, "chunk_sise": 1)"),
+                    {"dual_chunk_attention_config.chunk_sise", "did you mean chunk_size?"}));
+}
+
+// Without a family nobody can say what such keys mean.
+TEST(Silence, KeysOfAnUnknownFamily) {
+  const auto with = [](std::string_view members) {
+    return resolve(model_with("new", R"("rope_theta": 10000, )" + std::string(members)),
+                   {.pairing = Pairing::half});
+  };
+  for (const std::string_view key :
+       {"n_positions", "alibi_bias_max", "learned_pos_emb", "max_relative_positions", "n_head",
+        "global_head_dim", "global_attn_every_n_layers", "sliding_window_pattern", "num_layers",
+        "qk_nope_head_dim"}) {
+    EXPECT_TRUE(test::fails(with(test::member(key, "7")), ErrorCode::unsupported,
+                            {key, "may change positions, heads or layers; got 7"}))
+        << key;
+  }
+  for (const std::string_view key :
+       {"num_key_value_heads", "v_head_dim", "layer_norm_eps", "moe_layer_freq", "vocab_size",
+        "max_window_layers", "lm_head_bias", "position_ids", "num_nextn_predict_layers",
+        "intermediate_size", "sliding_window", "num_experts"}) {
+    EXPECT_TRUE(with(test::member(key, "7"))) << key;
+  }
+  EXPECT_TRUE(with(R"("alibi": false, "pruned_heads": {}, "pos_emb": null)"));
+  EXPECT_TRUE(test::fails(with(R"("num_attention_head": 7)"), ErrorCode::unsupported,
+                          {"did you mean num_attention_heads?"}));
+}
+
 TEST(Silence, TwoOriginalContexts) {
   const ModelSpec model = resolved(llama_with(
       R"("original_max_position_embeddings": 1024, "rope_scaling": {"rope_type": "yarn",

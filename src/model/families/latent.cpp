@@ -138,4 +138,9 @@ constexpr std::array latent_rows = {
 
 std::span<const Family> latent_families() { return latent_rows; }
 
+const Family& deepseek_without_latent_attention() {
+  static constexpr Family family = {.model_type = "deepseek_v2", .base = {10000}};
+  return family;
+}
+
 }  // namespace rotary

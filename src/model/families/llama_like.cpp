@@ -12,12 +12,6 @@ constexpr Family llama_like(std::string_view model_type, double base, std::int64
   return {.model_type = model_type, .base = {base}, .head = {.dim = head_dim}};
 }
 
-// The sizes of LlamaConfig and MistralConfig, which the text_config of LLaVA 1.5 and 1.6 leave out.
-constexpr Family with_sizes(Family family) {
-  family.sizes = ClassSizes{.hidden_size = 4096, .heads = 32, .layers = 32};
-  return family;
-}
-
 constexpr Family with_source(Family family, std::string_view source) {
   family.source = source;
   return family;
@@ -54,8 +48,8 @@ constexpr std::string_view ministral3_rope =
         "mscale_all_dim": 1.0, "mscale": 1.0, "llama_4_scaling_beta": 0.1})";
 
 constexpr std::array llama_like_rows = {
-    with_sizes(llama_like("llama", 10000)),
-    with_sizes(llama_like("mistral", 10000)),
+    llama_like("llama", 10000),
+    llama_like("mistral", 10000),
     llama_like("ministral", 10000),
     llama_like("mixtral", 1e6),
     llama_like("qwen2", 10000),

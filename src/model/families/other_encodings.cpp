@@ -49,7 +49,14 @@ constexpr std::array other_encodings_rows = {
     encoded("bart", LayerEncoding::learned, encoder_keys),
     bert("bert"),
     bert("roberta"),
-    bert("xlm-roberta"),
+    // Its class has learned vectors alone; xlm-roberta-flash-implementation, the code that
+    // jina-embeddings-v3 comes with, rotates halves.
+    Family{.model_type = "xlm-roberta",
+           .encoding = LayerEncoding::learned,
+           .read_encoding = rotary_or_learned,
+           .encoding_key = "position_embedding_type",
+           .base = {.otherwise = 10000, .key = "rotary_emb_base"},
+           .note = "rotates if position_embedding_type is rotary, as in jina-embeddings-v3"},
     bert("camembert"),
     bert("electra"),
     bert("albert"),

@@ -51,10 +51,10 @@ constexpr std::array partial_rows = {
            .base = {1e6},
            .part = {.given_by = PartialRotary::fraction},
            .head = {.dim = 128}},
-    // The model's own code has rotary_dim 64 of 128; Transformers 5 reads a fraction.
+    // Published files have rotary_dim 64 of 128, from which its class computes an absent fraction.
     Family{.model_type = "minimax_m2",
            .base = {5e6},
-           .part = {.given_by = PartialRotary::fraction, .rotary_dim_key = RotaryDimKey::stands_in},
+           .part = {.given_by = PartialRotary::fraction, .rotary_dim_key = RotaryDimKey::read},
            .head = {.dim = 128}},
     Family{.model_type = "minimax_m3_vl_text",
            .base = {5e6},

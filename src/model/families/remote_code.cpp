@@ -15,6 +15,14 @@ constexpr Family half_pairs(std::string_view model_type, std::optional<double> b
   return {.model_type = model_type, .base = {base}, .source = remote};
 }
 
+constexpr Family minimax(std::string_view model_type) {
+  return {.model_type = model_type,
+          .part = {.given_by = PartialRotary::dimension},
+          .layers = {.pattern = {.interval = must_be_listed}},
+          .note = "some layers are linear attention; rotary_dim must be given",
+          .source = remote};
+}
+
 constexpr std::array remote_code_rows = {
     half_pairs("internlm", 10000),
     half_pairs("internlm2", 10000),
@@ -24,6 +32,9 @@ constexpr std::array remote_code_rows = {
     half_pairs("minicpm", 10000),
     half_pairs("bailing_moe", {}),
     half_pairs("molmo", {}),
+    // MiniMax-Text-01 and M1: their own code turns rotary_dim features of a head.
+    minimax("minimax_m1"),
+    minimax("minimax_text_01"),
     Family{.model_type = "hunyuan",
            .base = {10000},
            .rope = {.dialect = RopeDialect::hunyuan},

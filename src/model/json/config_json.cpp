@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/message.hpp"
+#include "model/json/non_finite.hpp"
 
 namespace rotary {
 namespace {
@@ -24,14 +26,21 @@ std::string in_ascii(std::string_view text) {
 // Builds the tree from the parser's events and stops at the first thing that is refused.
 class StrictHandler final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit StrictHandler(std::string_view document) : document_(document) {}
+  StrictHandler(std::string_view document, std::span<const NonFinite> non_finite)
+      : document_(document), non_finite_(non_finite) {}
 
   bool null() override { return add(Json()); }
   bool boolean(bool value) override { return add(Json(value)); }
   bool number_integer(number_integer_t value) override { return add(Json(value)); }
   bool number_unsigned(number_unsigned_t value) override { return add(Json(value)); }
   bool number_float(number_float_t value, const string_t&) override { return add(Json(value)); }
-  bool string(string_t& value) override { return add(Json(std::move(value))); }
+  bool string(string_t& value) override {
+    const std::size_t at = strings_++;
+    if (non_finite_.empty() || non_finite_.front().string != at) return add(Json(std::move(value)));
+    const double number = non_finite_.front().value;
+    non_finite_ = non_finite_.subspan(1);
+    return add(Json(number));
+  }
   bool binary(binary_t&) override {
     return refuse(document_, " must be JSON text, got a binary value");
   }
@@ -42,6 +51,7 @@ class StrictHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
 
   bool key(string_t& name) override {
+    ++strings_;
     if (open_.back()->find(name) != nullptr) {
       return refuse(document_, " must not repeat a key, got '", shorten(name),
                     "' twice in one object");
@@ -105,6 +115,8 @@ class StrictHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   std::string_view document_;
+  std::span<const NonFinite> non_finite_;  // those still to come
+  std::size_t strings_ = 0;                // keys included
   // Only the innermost open container is added to, so these pointers stay valid.
   std::vector<Json*> open_;
   std::string key_;
@@ -123,8 +135,10 @@ Result<Json> parse_json(std::string_view text, std::string_view document) {
   if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
     return malformed_input(document, " must be JSON text, got a NUL byte at byte ", nul);
   }
-  StrictHandler handler(document);
-  nlohmann::json::sax_parse(text.begin(), text.end(), &handler);
+  const NonFiniteNumbers found = take_non_finite(text);
+  StrictHandler handler(document, found.numbers);
+  const std::string_view parsed = found.numbers.empty() ? text : found.text;
+  nlohmann::json::sax_parse(parsed.begin(), parsed.end(), &handler);
   return handler.take();
 }
 

@@ -39,8 +39,10 @@ void append_text(const Json& value, std::string& text) {
     text += leaf_text(static_cast<std::uint64_t>(value.integer()));
   } else if (value.is_integer()) {
     text += leaf_text(value.integer());
-  } else {
+  } else if (value.is_number()) {
     text += leaf_text(value.number());
+  } else {
+    text += std::isnan(value.number()) ? "NaN" : value.number() < 0 ? "-Infinity" : "Infinity";
   }
 }
 

@@ -4,6 +4,7 @@
 // Nothing here allocates in a destructor, a move or a comparison.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,7 +27,7 @@ class Json {
   explicit Json(bool value) : value_(value) {}
   explicit Json(std::int64_t value) : value_(value) {}
   explicit Json(std::uint64_t value) : value_(value) {}
-  explicit Json(double value) : value_(value) {}
+  explicit Json(double value) : value_(value) {}  // a number only if it is finite
   explicit Json(std::string value) : value_(std::move(value)) {}
   explicit Json(const char* value) : value_(std::string(value)) {}
   explicit Json(Array value) : value_(std::move(value)) {}
@@ -36,7 +37,7 @@ class Json {
   [[nodiscard]] bool is_boolean() const { return holds<bool>(); }
   [[nodiscard]] bool is_integer() const { return holds<std::int64_t>() || is_unsigned(); }
   [[nodiscard]] bool is_unsigned() const { return holds<std::uint64_t>(); }
-  [[nodiscard]] bool is_number() const { return holds<double>() || is_integer(); }
+  [[nodiscard]] bool is_number() const { return is_finite() || is_integer(); }
   [[nodiscard]] bool is_string() const { return holds<std::string>(); }
   [[nodiscard]] bool is_array() const { return holds<Array>(); }
   [[nodiscard]] bool is_object() const { return holds<Object>(); }
@@ -71,6 +72,11 @@ class Json {
   template <class T>
   [[nodiscard]] bool holds() const {
     return std::holds_alternative<T>(value_);
+  }
+
+  [[nodiscard]] bool is_finite() const {
+    const auto* const number = std::get_if<double>(&value_);
+    return number != nullptr && std::isfinite(*number);
   }
 
   std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array,

@@ -5,8 +5,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/message.hpp"
+#include "model/json/spelling.hpp"
 
 namespace rotary {
 namespace {
@@ -51,7 +53,47 @@ Status apply(Json& config, const ConfigOverride& change) {
   }
 }
 
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+bool is_rope_dictionary(std::string_view path) {
+  return last_part(path) == "rope_scaling" || last_part(path) == "rope_parameters";
+}
+
+bool is_read(const std::string& key, const std::set<std::string>& asked) {
+  const std::string below = key + ".";
+  const auto next = asked.lower_bound(below);
+  const bool is_around = next != asked.end() && next->compare(0, below.size(), below) == 0;
+  if (is_around || asked.contains(key)) return true;
+  for (auto dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1)) {
+    const std::string object = key.substr(0, dot);
+    if (is_rope_dictionary(object) && asked.contains(object)) return true;
+  }
+  return false;
+}
+
+// A key of the same name elsewhere, such as text_config.rope_theta, or else one spelt alike.
+std::string meant(std::string_view key, const std::set<std::string>& asked) {
+  std::vector<std::string_view> names;
+  for (const std::string& each : asked) {
+    if (last_part(each) == last_part(key)) return message("; did you mean ", shorten(each), "?");
+    names.push_back(each);
+    names.push_back(last_part(each));
+  }
+  const std::string alike = did_you_mean(key, names);
+  return alike.empty() ? did_you_mean(last_part(key), names) : alike;
+}
+
 }  // namespace
+
+Status check_overrides(std::span<const ConfigOverride> overrides,
+                       const std::set<std::string>& asked) {
+  for (const ConfigOverride& each : overrides) {
+    if (is_read(each.key, asked) || value_of(each.value).is_null()) continue;
+    return invalid_argument("a key to set must be one that is read for this model, got ",
+                            shorten(each.key), meant(each.key, asked));
+  }
+  return {};
+}
 
 Status apply_overrides(Json& config, std::span<const ConfigOverride> overrides) {
   for (const ConfigOverride& each : overrides) {

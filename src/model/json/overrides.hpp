@@ -2,7 +2,9 @@
 // Changes to a config before it is read, instead of editing the file.
 #pragma once
 
+#include <set>
 #include <span>
+#include <string>
 
 #include "model/json/config_json.hpp"
 #include "rotary/model_spec.hpp"
@@ -12,5 +14,11 @@ namespace rotary {
 // Applies overrides in order and creates missing objects on the way to a key. Errors:
 // invalid_argument for an empty key or part of one, or if a value on the way is not an object.
 [[nodiscard]] Status apply_overrides(Json& config, std::span<const ConfigOverride> overrides);
+
+// Requires that readers looked for every key that is set, by itself, within it or, of rope
+// dictionaries, which refuse keys that they do not know, around it. Setting null only removes, and
+// needs no reader. Error: invalid_argument, with the key that may be meant.
+[[nodiscard]] Status check_overrides(std::span<const ConfigOverride> overrides,
+                                     const std::set<std::string>& asked);
 
 }  // namespace rotary

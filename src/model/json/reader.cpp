@@ -76,13 +76,14 @@ std::optional<Reader> Reader::object(std::string_view key) {
 
 const Json* Reader::find(std::string_view key) const {
   if (key.empty()) return nullptr;
-  const Json* const found = object_->find(key);
+  const Json* const found = look_for(key);
   return found == nullptr || found->is_null() ? nullptr : found;
 }
 
 void Reader::accept(std::span<const std::string_view> keys) {
   for (const std::string_view key : keys) {
     if (std::find(asked_.begin(), asked_.end(), key) == asked_.end()) asked_.push_back(key);
+    if (findings_->asked != nullptr) findings_->asked->insert(message(path_, key));
   }
 }
 

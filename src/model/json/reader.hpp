@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ namespace rotary {
 struct Findings {
   std::optional<Error> error;  // the first
   std::vector<std::string> warnings;
+  std::set<std::string>* asked = nullptr;  // gets the path of each key that a reader looks for
 
   [[nodiscard]] bool failed() const { return error.has_value(); }
   void fail(Error found) {
@@ -60,7 +62,7 @@ class Reader {
   // not have: it is never found, whatever the config has under it.
   [[nodiscard]] const Json* find(std::string_view key) const;
   // Whether the key is there, be its value null.
-  [[nodiscard]] bool has(std::string_view key) const { return object_->find(key) != nullptr; }
+  [[nodiscard]] bool has(std::string_view key) const { return look_for(key) != nullptr; }
   [[nodiscard]] bool is_null(std::string_view key) const {
     return has(key) && object_->find(key)->is_null();
   }
@@ -95,6 +97,11 @@ class Reader {
   [[nodiscard]] bool failed() const { return findings_->failed(); }
 
  private:
+  // The value of a key, null or not.
+  [[nodiscard]] const Json* look_for(std::string_view key) const {
+    if (findings_->asked != nullptr) findings_->asked->insert(message(path_, key));
+    return object_->find(key);
+  }
   // find(), and remembers that the key was asked for.
   const Json* ask(std::string_view key);
   void mistyped(std::string_view key, const Json& value, std::string_view wanted);

@@ -45,6 +45,7 @@ std::string did_you_mean(std::string_view key, std::span<const std::string_view>
   std::string_view nearest;
   std::size_t fewest = most_mistakes + 1;
   for (const std::string_view name : accepted) {
+    if (name == key) continue;  // it is not accepted here
     // The difference in length is a lower bound; checking it keeps long keys cheap.
     const std::size_t longer = std::max(name.size(), key.size());
     if (longer - std::min(name.size(), key.size()) > most_mistakes) continue;

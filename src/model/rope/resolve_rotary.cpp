@@ -46,12 +46,13 @@ Dimension stand_in(const ModelConfig& config, std::int64_t rotary_dim,
       reader.warn("rotary_dim ", rotary_dim, " is ignored, as in Transformers, which turns all ",
                   config.head_dim, " features of a head; vLLM and llama.cpp turn ", rotary_dim);
       return {};
+    case RotaryDimKey::read:
     case RotaryDimKey::stands_in:
       if (fraction) {
         reader.warn("rotary_dim ", rotary_dim, " is ignored: ", fraction_key, " is given, too");
         return {};
       }
-      if (!config.family.model_type.empty()) {
+      if (config.family.part.rotary_dim_key == RotaryDimKey::stands_in) {
         reader.warn("rotary_dim ", rotary_dim, " is used, because ", fraction_key,
                     " is absent; Transformers 5 does not read it");
       }
@@ -130,6 +131,10 @@ double base_of(const ModelConfig& config, const RopeParameters& rope, const Laye
   if (config.rope_theta) {
     note(sources, "base", Origin::stated, config.base_key);
     return *config.rope_theta;
+  }
+  if (config.sizes != nullptr && config.sizes->rope_theta) {
+    note(sources, "base", Origin::class_default, config.family.base.key);
+    return *config.sizes->rope_theta;
   }
   if (config.family.base.otherwise) {
     note(sources, "base", config.family.rope.is_read ? Origin::class_default : Origin::family,

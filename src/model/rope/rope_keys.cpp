@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 
 #include "model/encoding_choice.hpp"
@@ -40,7 +41,13 @@ constexpr std::array<Switch, 9> switches = {Switch{"rotary", true},
                                             Switch{"use_rotary_pos_emb", true},
                                             Switch{"position_embedding_xdrope", false}};
 
+// Which kernels rotate, not how: original files of Phi, ERNIE, Megatron.
+constexpr std::array<std::string_view, 3> kernel_choices = {"flash_rotary", "fuse_rope",
+                                                            "apply_rope_fusion"};
+
 bool is_harmless(std::string_view key, const Json& value) {
+  if (contains(kernel_choices, key) && value.is_boolean()) return true;
+  if (key == "qk_rope_head_dim" && value == Json(std::int64_t{0})) return true;  // no such tensor
   return std::any_of(switches.begin(), switches.end(), [&](const Switch& each) {
     return each.key == key && value.is_boolean() && value.boolean() == each.harmless;
   });
@@ -112,6 +119,7 @@ bool reads_key(const Family& family, std::string_view key) {
   const bool has_sliding = family.head.latent && family.head.latent->sliding_nope_dim != 0;
   if (has_sliding && key == "swa_qk_rope_head_dim") return true;
   if (reads_layer_key(family, key) || reads_label_key(family, key)) return true;
+  if (key == "rope_3d") return family.rope.sections == SectionKeys::accepted;
   if (!family.rope.is_read) return false;
   const auto& bases = family.rope.two_bases;
   if (bases && (key == bases->full_key || key == bases->sliding_key)) return true;
@@ -131,8 +139,11 @@ void refuse_rope_key(Reader& config, std::string_view key, const Json& value,
 void check_rope_keys(Reader& config, const Family& family) {
   for (const auto& [key, value] : config.members()) {
     if (!speaks_of_rope(key) || value.is_null() || reads_key(family, key)) continue;
-    if (is_harmless(key, value)) continue;
-    if (family.head.latent && contains(of_an_indexer, key)) continue;
+    const std::string_view name = key;
+    if (is_harmless(key, value) || (family.head.latent && contains(of_an_indexer, key))) {
+      config.accept({&name, 1});  // the config's tree outlives its reader
+      continue;
+    }
     // For an unknown model nobody can say whether it reads the key.
     if (!contains(known, key) || family.model_type.empty()) {
       refuse_rope_key(config, key, value, known);

@@ -130,6 +130,10 @@ void fill_base(Reader& config, std::string_view key, double otherwise, LayerType
   const auto base = config.number(key);
   const bool is_new =
       rope.dictionary.object().try_emplace("rope_theta", base.value_or(otherwise)).second;
+  const Json& own = rope.dictionary.object().at("rope_theta");
+  if (!is_new && base && own != Json(*base)) {
+    config.warn(key, " ", *base, " is ignored: ", rope.path, "rope_theta is ", describe(own));
+  }
   if (!is_new) return;
   rope.base_key = key;
   if (!base) rope.assumed.emplace_back("rope_theta");

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// NaN, Infinity and -Infinity, which Python's json writes although JSON has no such numbers.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rotary {
+
+struct NonFinite {
+  std::size_t string;  // number of strings in the text, keys included, before its replacement
+  double value;
+};
+
+struct NonFiniteNumbers {
+  std::string text;  // with each number replaced by "" and spaces of the same length
+  std::vector<NonFinite> numbers;
+};
+
+// Replaces the numbers where a value stands, so that a JSON parser accepts the text and its
+// positions stay right. Without any the returned text is empty.
+[[nodiscard]] NonFiniteNumbers take_non_finite(std::string_view text);
+
+}  // namespace rotary

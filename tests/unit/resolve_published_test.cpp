@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forms of published files: values left out, names of the authors' own, keys that choose kernels.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/resolving.hpp"
+
+namespace rotary {
+namespace {
+
+using test::model_with;
+using test::not_supported;
+using test::resolved;
+using test::resolved_rotary;
+using test::warns;
+
+Origin origin_of(const std::vector<ValueSource>& sources, std::string_view value) {
+  for (const ValueSource& each : sources) {
+    if (each.value == value) return each.origin;
+  }
+  throw std::runtime_error("no source of " + std::string(value));
+}
+
+// Values of the language model's class in Transformers 5.23.
+struct Sparse {
+  std::string_view config;
+  std::size_t layers;
+  std::int64_t head_dim;
+  std::int64_t trained_context;
+  double base;
+};
+
+TEST(Published, SizesOfTheLanguageModelsClass) {
+  for (const Sparse& each :
+       {Sparse{R"({"model_type": "llava", "text_config": {"model_type": "llama"}})", 32, 128, 2048,
+               10000},
+        Sparse{R"({"model_type": "video_llava", "text_config": {}})", 32, 128, 2048, 10000},
+        Sparse{R"({"model_type": "qwen2_audio", "text_config": {"model_type": "qwen2"}})", 32, 128,
+               32768, 10000},
+        Sparse{R"({"model_type": "idefics2", "text_config": {"max_position_embeddings": 4096}})",
+               32, 128, 4096, 10000},
+        Sparse{R"({"model_type": "paligemma", "text_config": {"num_hidden_layers": 18}})", 18, 256,
+               8192, 10000},
+        Sparse{R"({"model_type": "llava", "text_config": {"model_type": "qwen2",
+                      "hidden_size": 2048}})",
+               32, 64, 32768, 10000},
+        // Voxtral's wrapper gives its Llama values of its own.
+        Sparse{R"({"model_type": "voxtral", "text_config": {"model_type": "llama"}})", 30, 128,
+               131072, 1e8},
+        Sparse{R"({"model_type": "glmasr", "text_config": {"model_type": "llama"}})", 28, 128, 8192,
+               10000},
+        Sparse{R"({"model_type": "multi_modality", "language_config": {"model_type": "llama",
+                      "num_hidden_layers": 30, "max_position_embeddings": 16384}})",
+               30, 128, 16384, 10000}}) {
+    SCOPED_TRACE(each.config);
+    const ModelSpec model = resolved(each.config);
+    EXPECT_EQ(model.layers.size(), each.layers);
+    EXPECT_EQ(model.rotary.at(0).spec.head_dim, each.head_dim);
+    EXPECT_EQ(model.rotary.at(0).trained_context_tokens, each.trained_context);
+    EXPECT_EQ(model.rotary.at(0).spec.base.get(), each.base);
+    EXPECT_EQ(origin_of(model.rotary.at(0).sources, "head_dim"), Origin::class_default);
+  }
+}
+
+TEST(Published, SizesAreMarkedAsTheClasss) {
+  const ModelSpec model = resolved(R"({"model_type": "llava", "text_config": {}})");
+  EXPECT_EQ(origin_of(model.sources, "layers"), Origin::class_default);
+  EXPECT_EQ(origin_of(model.rotary.at(0).sources, "trained_context_tokens"), Origin::class_default);
+}
+
+TEST(Published, AConfigOfItsOwnMustStateItsSizes) {
+  EXPECT_TRUE(test::malformed(R"({"model_type": "qwen2"})", {"hidden_size", "must be given"}));
+}
+
+TEST(Published, KernelChoicesOfPhi) {
+  EXPECT_EQ(resolved_rotary(model_with("phi-msft", R"("rotary_dim": 32, "flash_rotary": false,
+                                       "flash_attn": true, "fused_dense": false)"))
+                .rotary_dim,
+            32);
+  EXPECT_TRUE(resolve(model_with("phi", R"("flash_rotary": true)")));
+  EXPECT_TRUE(not_supported(model_with("phi", R"("flash_rotary": 2)"), {"flash_rotary"}));
+}
+
+// DeepSeek-OCR and DeepSeek-VL2-tiny: heads of Llama, in halves.
+TEST(Published, NoLatentAttentionInDeepSeekOcr) {
+  const ModelSpec model = resolved(R"({"model_type": "deepseek_vl_v2", "language_config": {
+      "model_type": "deepseek_v2", "hidden_size": 1280, "num_attention_heads": 10,
+      "num_hidden_layers": 12, "max_position_embeddings": 8192, "use_mla": false,
+      "kv_lora_rank": null, "qk_nope_head_dim": 0, "qk_rope_head_dim": 0, "v_head_dim": 0}})");
+  EXPECT_EQ(model.rotary.at(0).spec.head_dim, 128);
+  EXPECT_EQ(model.rotary.at(0).spec.pairing, Pairing::half);
+  EXPECT_EQ(model.rotary.at(0).nope_head_dim, 0);
+  EXPECT_TRUE(model.warnings.empty()) << model.warnings.front();
+}
+
+TEST(Published, LatentAttentionThatTheConfigContradicts) {
+  EXPECT_TRUE(
+      not_supported(model_with("deepseek_v2", R"("use_mla": false, "qk_rope_head_dim": 64)"),
+                    {"qk_rope_head_dim must be 0", "use_mla is false", "got 64"}));
+  EXPECT_TRUE(not_supported(model_with("deepseek_v3", R"("use_mla": false)"),
+                            {"use_mla must be true", "deepseek_v3", "got false"}));
+  EXPECT_TRUE(not_supported(model_with("llama", R"("use_mla": true)"),
+                            {"use_mla must be false", "llama", "got true"}));
+  EXPECT_TRUE(resolve(model_with("deepseek_v3", R"("use_mla": true)")));
+  EXPECT_TRUE(resolve(model_with("llama", R"("use_mla": false)")));
+}
+
+// As Transformers 5 saves them, and ColPali's older form.
+TEST(Published, RetrieversAroundAVisionModel) {
+  const ModelSpec model = resolved(R"({"model_type": "colpali", "embedding_dim": 128,
+      "vlm_config": {"model_type": "paligemma", "text_config": {"model_type": "gemma"}}})");
+  EXPECT_EQ(model.config_part, "vlm_config.text_config");
+  EXPECT_EQ(model.rotary.at(0).spec.head_dim, 256);
+  EXPECT_EQ(
+      resolved(R"({"model_type": "colpali", "text_config": {"model_type": "gemma"}})").config_part,
+      "text_config");
+  EXPECT_EQ(resolved(R"({"model_type": "colqwen2", "vlm_config": {"model_type": "qwen2_vl",
+                         "text_config": {"model_type": "qwen2_vl_text"}}})")
+                .rotary.at(0)
+                .spec.head_dim,
+            128);
+}
+
+TEST(Published, NamesOfTheAuthorsOwn) {
+  struct Named {
+    std::string_view name;
+    Pairing pairing;
+    std::optional<std::int64_t> rotary_dim;
+  };
+  for (const Named& each :
+       {Named{"phi4mm", Pairing::half, 64}, Named{"Yi", Pairing::half, {}},
+        Named{"stablelm_epoch", Pairing::half, 16}, Named{"llava_qwen", Pairing::half, {}},
+        Named{"dots_ocr", Pairing::half, {}}, Named{"moss", Pairing::interleaved, 64},
+        Named{"ernie4_5_moe_vl", Pairing::interleaved, {}}}) {
+    SCOPED_TRACE(each.name);
+    const ModelSpec model = resolved(model_with(each.name, R"("n_head": 2)"));
+    EXPECT_EQ(model.model_type, each.name);
+    EXPECT_EQ(model.rotary.at(0).spec.pairing, each.pairing);
+    EXPECT_EQ(model.rotary.at(0).spec.rotary_dim.value_or(64), each.rotary_dim.value_or(64));
+  }
+}
+
+TEST(Published, Exaone45AsFirstPublished) {
+  const ModelSpec model = resolved(R"({"model_type": "exaone4_5", "text_config": {
+      "model_type": "exaone4_5_text", "num_hidden_layers": 4, "sliding_window": 4096}})");
+  EXPECT_EQ(test::layers_of(model), "R0 R0 R0 N");
+}
+
+// jina-embeddings-v3 is an xlm-roberta with code of its own.
+TEST(Published, JinaEmbeddings3) {
+  const RotarySpec spec = resolved_rotary(model_with(
+      "xlm-roberta", R"("position_embedding_type": "rotary", "rotary_emb_base": 20000.0)"));
+  EXPECT_EQ(spec.base.get(), 20000);
+  EXPECT_EQ(spec.pairing, Pairing::half);
+  EXPECT_EQ(test::layers_of(resolved(model_with("xlm-roberta"))), "l l l l");
+}
+
+// Its class computes the fraction from rotary_dim.
+TEST(Published, MiniMaxM2StatesRotaryDim) {
+  const ModelSpec model = resolved(model_with("minimax_m2", R"("rotary_dim": 32)"));
+  EXPECT_EQ(model.rotary.at(0).spec.rotary_dim, 32);
+  EXPECT_TRUE(model.warnings.empty()) << model.warnings.front();
+  EXPECT_TRUE(warns(resolved(model_with("phi", R"("rotary_dim": 32)")), "does not read it"));
+}
+
+TEST(Published, MiniMaxText01TurnsRotaryDim) {
+  const ModelSpec model = resolved(model_with(
+      "minimax_text_01", R"("rotary_dim": 32, "rope_theta": 1e7, "attn_type_list": [0, 0, 0, 1])"));
+  EXPECT_EQ(model.rotary.at(0).spec.rotary_dim, 32);
+  EXPECT_EQ(test::layers_of(model), "- - - R0");
+  EXPECT_TRUE(model.warnings.empty()) << model.warnings.front();
+}
+
+// The published file says mistral3 outside, lists of models say ministral3.
+TEST(Published, Ministral3AroundItsLanguageModel) {
+  for (const std::string_view text : {R"({"hidden_size": 4096, "num_hidden_layers": 2})",
+                                      R"({"model_type": "ministral3", "num_hidden_layers": 2})"}) {
+    const ModelSpec model =
+        resolved(R"({"model_type": "ministral3", "text_config": )" + std::string(text) + "}");
+    EXPECT_EQ(model.config_part, "text_config");
+    EXPECT_EQ(model.layers.size(), 2U);
+    EXPECT_EQ(rope_type(model.rotary.at(0).spec.scaling), "yarn");
+  }
+}
+
+// LLaVA's authors keep the keys of the language model beside their own.
+TEST(Published, FlatLlava) { EXPECT_EQ(resolved_rotary(model_with("llava")).head_dim, 64); }
+
+}  // namespace
+}  // namespace rotary

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Prints the rows of src/model/class_sizes.cpp from an installed transformers (5.23).
+
+Usage: class_sizes.py docs/families.md: hidden size, heads, layers and max_position_embeddings (0:
+none) of the configuration class of each family that the page lists.
+"""
+
+import pathlib
+import re
+import sys
+
+import transformers
+
+
+def first_of(config, *names):
+    """The first of the attributes that is a number; an ambiguous one raises AttributeError."""
+    for name in names:
+        try:
+            value = getattr(config, name, None)
+        except AttributeError:
+            continue
+        if isinstance(value, int):
+            return value
+    return 0
+
+
+def main(page):
+    names = re.findall(r"^\| `([^`]+)` \| (?!around)", pathlib.Path(page).read_text("utf-8"), re.M)
+    classes = transformers.CONFIG_MAPPING
+    for name in sorted(set(names) & set(classes)):
+        config = classes[name]()
+        heads = first_of(config, "num_attention_heads", "decoder_attention_heads")
+        # longcat_flash counts sublayers under the usual name.
+        layers = first_of(config, *["num_layers"] * (name == "longcat_flash"), "num_hidden_layers")
+        hidden = first_of(config, "hidden_size")
+        positions = first_of(config, "max_position_embeddings")
+        print(f'    {{"{name}", {hidden}, {heads}, {layers}, {positions}}},')
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
