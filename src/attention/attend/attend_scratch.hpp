@@ -61,6 +61,7 @@ struct ScratchSizes {
   std::int64_t features = 0;         // of a value head
   std::int64_t key_distances = 0;    // Shaw's key vectors; 0: none
   std::int64_t value_distances = 0;  // Shaw's value vectors; 0: none
+  bool has_changes = false;          // a softcap or a mask of pairs
   BiasSizes bias;
 };
 
@@ -68,6 +69,8 @@ struct Scratch {
   KeyRun* sinks = nullptr;               // [rows]
   KeyRun* windows = nullptr;             // [rows]
   kernels::RowLimits* limits = nullptr;  // [rows]
+  kernels::RowChange* changes = nullptr;  // [rows]; null: scores stay as they are
+  std::uint64_t* seen = nullptr;          // as in ScoreChanges
   const void** queries = nullptr;        // [rows_of_load]
   void** results = nullptr;              // [rows_of_load]
   float* scales = nullptr;               // [rows_of_load]
