@@ -161,7 +161,10 @@ void Session::make_rotations_of_rows() {
   const Passed<rotary_rotations_options> options(input_, decode_rotations_options(), optional);
   const bool has_out = !input_.once_in(64);
   auto* made = reinterpret_cast<rotary_rotations*>(this);
-  const rotary_status status = rotary_rotations_of_cos_sin(
+  const bool unchecked = input_.once_in(4);
+  const auto make =
+      unchecked ? rotary_rotations_of_unchecked_cos_sin : rotary_rotations_of_cos_sin;
+  const rotary_status status = make(
       passed_window.pointer(), passed_rows.pointer(), options.pointer(), has_out ? &made : nullptr);
   const auto of_window = value_of(passed_window);
   const auto given = passed_rows.value(ROTARY_COS_SIN_INIT);
@@ -180,7 +183,8 @@ void Session::make_rotations_of_rows() {
           .token_stride = given->token_stride,
           .pair_stride = given->pair_stride,
           .attention_factor = given->attention_factor};
-  auto twin = make_rotations(*of_window, view, *how);
+  auto twin = unchecked ? make_unchecked_rotations(*of_window, view, *how)
+                        : make_rotations(*of_window, view, *how);
   check_made(status, twin ? Status() : Status(twin.error()), made, has_out);
   if (!twin) return;
   RotationsTwin& slot = any_of(rotations_);
