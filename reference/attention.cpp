@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes attention row by row. The order of operations is that of the models: Vaswani et al. 2017
 // (arXiv 1706.03762), eq. 1; Shaw et al. 2018 (arXiv 1803.02155), eqs. 3 to 5; Gemma 2 caps scaled
-// scores before anything is added; T5 and ALiBi add to scaled scores; CoPE: Golovneva et al. 2024, appendix B.
+// scores before anything is added; T5 and ALiBi add to scaled scores; CoPE: Golovneva et al. 2024,
+// appendix B.
 #include "reference/attention.hpp"
 
 #include <algorithm>

@@ -162,10 +162,9 @@ void Session::make_rotations_of_rows() {
   const bool has_out = !input_.once_in(64);
   auto* made = reinterpret_cast<rotary_rotations*>(this);
   const bool unchecked = input_.once_in(4);
-  const auto make =
-      unchecked ? rotary_rotations_of_unchecked_cos_sin : rotary_rotations_of_cos_sin;
-  const rotary_status status = make(
-      passed_window.pointer(), passed_rows.pointer(), options.pointer(), has_out ? &made : nullptr);
+  const auto make = unchecked ? rotary_rotations_of_unchecked_cos_sin : rotary_rotations_of_cos_sin;
+  const rotary_status status = make(passed_window.pointer(), passed_rows.pointer(),
+                                    options.pointer(), has_out ? &made : nullptr);
   const auto of_window = value_of(passed_window);
   const auto given = passed_rows.value(ROTARY_COS_SIN_INIT);
   const auto how = value_of(options);

@@ -246,8 +246,9 @@ struct AttendedRow {
   std::int64_t head_dim = 0;
   std::int64_t keys = 0;  // seen by the query; the bound is useful up to about 2^22
   // The largest, over those keys, of |scale * factor| * |q| * (|k| + |a|) + |bias| + |number of the
-  // additive mask|. Norms are Euclidean, of the heads after rotation; a is the vector of shaw_keys; |bias| is the sum of the
-  // magnitudes of the terms of its formula (for key_position: |slope| * (|key| + |query|)).
+  // additive mask|. Norms are Euclidean, of the heads after rotation; a is the vector of shaw_keys;
+  // |bias| is the sum of the magnitudes of the terms of its formula (for key_position: |slope| *
+  // (|key| + |query|)).
   double score_size = 0;
   // rotate_error_bound of the query plus that of the keys, if attend() rotates them; else 0.
   double rotation = 0;

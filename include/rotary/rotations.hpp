@@ -212,8 +212,8 @@ class Rotations {
 
 // The same for rows that are no rotations: any finite numbers, as in the test vectors of ONNX's
 // RotaryEmbedding, for which rotate() computes the same products and sums. Checks everything but
-// cos² + sin²; attention_factor means nothing and must be 1. No bound of numeric_contract.hpp speaks
-// of such rows.
+// cos² + sin²; attention_factor means nothing and must be 1. No bound of numeric_contract.hpp
+// speaks of such rows.
 [[nodiscard]] ROTARY_API Result<Rotations> make_unchecked_rotations(
     const HeadWindow& window, const CosSinView& rows,
     const RotationsOptions& options = {}) noexcept;

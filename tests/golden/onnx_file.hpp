@@ -20,8 +20,10 @@ struct OnnxTensor {
   std::vector<std::byte> bytes;
 
   [[nodiscard]] std::size_t size() const;
-  [[nodiscard]] std::size_t element_bytes() const { return size() == 0 ? 0 : bytes.size() / size(); }
-  [[nodiscard]] DType dtype() const;              // of the types of numbers
+  [[nodiscard]] std::size_t element_bytes() const {
+    return size() == 0 ? 0 : bytes.size() / size();
+  }
+  [[nodiscard]] DType dtype() const;                 // of the types of numbers
   [[nodiscard]] double at(std::size_t index) const;  // of any type
 };
 

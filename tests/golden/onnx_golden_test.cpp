@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The test vectors of ONNX's RotaryEmbedding (8) and Attention (93, opsets 23 to 25), all of them, by
-// the library's calls; Attention's by the reference, too.
+// The test vectors of ONNX's RotaryEmbedding (8) and Attention (93, opsets 23 to 25), all of them,
+// by the library's calls; Attention's by the reference, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -118,7 +118,8 @@ class OnnxAttention {
     const KvCache cache{.k = test::heads_view(k, kv_heads_), .v = test::heads_view(v, kv_heads_)};
     OnnxTensor past_k = *of_.input("past_key");
     OnnxTensor past_v = *of_.input("past_value");
-    test::require(append(cache, {test::heads_view(past_k, kv_heads_), test::heads_view(past_v, kv_heads_)},
+    test::require(append(cache,
+                         {test::heads_view(past_k, kv_heads_), test::heads_view(past_v, kv_heads_)},
                          ConsecutiveSlots{0}));
     test::require(append(cache, {test::heads_view(k_, kv_heads_), test::heads_view(v_, kv_heads_)},
                          ConsecutiveSlots{past_}));
@@ -127,11 +128,11 @@ class OnnxAttention {
   }
 
   void make_options() {
-    options_.scale = of_.attributes.value(
-        "scale", 1 / std::sqrt(static_cast<double>(q_view_.extents.features)));
+    options_.scale =
+        of_.attributes.value("scale", 1 / std::sqrt(static_cast<double>(q_view_.extents.features)));
     if (const double cap = of_.attributes.value("softcap", 0.0); cap > 0) options_.softcap = cap;
-    options_.mask.order = of_.attribute("is_causal", 0) != 0 ? AttentionOrder::causal
-                                                             : AttentionOrder::bidirectional;
+    options_.mask.order =
+        of_.attribute("is_causal", 0) != 0 ? AttentionOrder::causal : AttentionOrder::bidirectional;
     if (const auto left = of_.attribute("left_window_size", -1); left >= 0)
       options_.mask.left = left;
     if (const auto right = of_.attribute("right_window_size", -1); right >= 0)
@@ -207,9 +208,8 @@ class OnnxAttention {
       const Strides& s = view.strides;
       const std::int64_t element =
           at.batch * s.batch + at.token * s.token + at.head * s.head + feature;
-      heads.values.push_back(
-          test::value_at(view.dtype, static_cast<const std::byte*>(view.data) +
-                                         element * size_in_bytes(view.dtype)));
+      heads.values.push_back(test::value_at(view.dtype, static_cast<const std::byte*>(view.data) +
+                                                            element * size_in_bytes(view.dtype)));
     });
     return heads;
   }
@@ -234,12 +234,12 @@ class OnnxAttention {
     }
     const OnnxTensor* const mask = of_.input("attn_mask");
     if (mask == nullptr) return call;
-    test::for_each_element({n.batch, n.heads, n.tokens, keys}, [&](const test::HeadIndex& at,
-                                                                    std::int64_t key) {
-      const double number = mask->at(mask_index(*mask, {at.batch, at.token, at.head, key}));
-      if (mask->type == "bool") call.mask.pairs.push_back(number != 0 ? 1 : 0);
-      if (mask->type != "bool") call.mask.numbers.push_back(number);
-    });
+    test::for_each_element(
+        {n.batch, n.heads, n.tokens, keys}, [&](const test::HeadIndex& at, std::int64_t key) {
+          const double number = mask->at(mask_index(*mask, {at.batch, at.token, at.head, key}));
+          if (mask->type == "bool") call.mask.pairs.push_back(number != 0 ? 1 : 0);
+          if (mask->type != "bool") call.mask.numbers.push_back(number);
+        });
     return call;
   }
 
@@ -257,8 +257,9 @@ class OnnxAttention {
 
   // Of a result, relative to the largest value. In f32 twice our own bound: their sums have fewer
   // roundings than it counts. In f16 and bf16 they round q and k, each times a rounded root of the
-  // scale (2 units of u each), their product, the mask, its sum and the softmax: a score is off by 7
-  // units of its size, a weight by twice that and 3 more, and the result is rounded once by either.
+  // scale (2 units of u each), their product, the mask, its sum and the softmax: a score is off by
+  // 7 units of its size, a weight by twice that and 3 more, and the result is rounded once by
+  // either.
   [[nodiscard]] double tolerance() const {
     const double product = largest(q_) * largest(k_) * std::abs(options_.scale);
     AttendedRow row{.head_dim = q_view_.extents.features, .keys = k_view_.extents.tokens};
@@ -319,8 +320,8 @@ std::vector<float> rows_of(const OnnxCase& of, const char* cache) {
   return rows;
 }
 
-// cos and sin are random there, so the rows are made unchecked. Each number is a sum of two products
-// of numbers below 1, in float32 by either: 3 roundings each.
+// cos and sin are random there, so the rows are made unchecked. Each number is a sum of two
+// products of numbers below 1, in float32 by either: 3 roundings each.
 TEST(OnnxGolden, RotaryEmbeddingIsRotate) {
   const std::vector<OnnxCase> cases = test::read_onnx_cases("RotaryEmbedding");
   EXPECT_EQ(cases.size(), 8U);

@@ -80,7 +80,8 @@ TEST(AttendSoftcap, IsThatOfTheFormulaForEverySize) {
                                    .features = 1,
                                    .value_features = 1};
   for (const double cap : {0x1p-64, 0x1p40, 1.0, 50.0, 1e-5}) {
-    Attended call({.shape = shape, .mask = bidirectional, .softcap = cap, .scale = 1, .seed = 3100});
+    Attended call(
+        {.shape = shape, .mask = bidirectional, .softcap = cap, .scale = 1, .seed = 3100});
     call.k.set({}, 0, 1);
     test::for_each_element(call.q.extents(), [&](const test::HeadIndex& at, std::int64_t feature) {
       const double size = std::exp2(static_cast<double>(at.token) * 1.5 - 20);
@@ -165,9 +166,14 @@ TEST(AttendMasks, HaveHolesAnywhereInManyTiles) {
     std::int64_t queries, keys, heads, key_heads;
   };
   std::uint64_t seed = 3400;
-  for (const auto& [queries, keys, heads, key_heads] :
-       {Sizes{1, 300, 8, 2}, {4, 513, 4, 2}, {9, 300, 2, 1}, {16, 700, 1, 1}, {31, 257, 2, 2},
-        {60, 520, 4, 1}, {1, 5000, 2, 1}, {17, 64, 3, 1}}) {
+  for (const auto& [queries, keys, heads, key_heads] : {Sizes{1, 300, 8, 2},
+                                                        {4, 513, 4, 2},
+                                                        {9, 300, 2, 1},
+                                                        {16, 700, 1, 1},
+                                                        {31, 257, 2, 2},
+                                                        {60, 520, 4, 1},
+                                                        {1, 5000, 2, 1},
+                                                        {17, 64, 3, 1}}) {
     for (const std::int64_t hidden : {0, 2, 90}) {
       for (const auto& cap : {std::optional<double>(), std::optional<double>(2)}) {
         SCOPED_TRACE(std::to_string(queries) + " of " + std::to_string(keys) + ", " +
@@ -205,8 +211,8 @@ std::vector<std::uint64_t> bits_of(AttendCase made_of) {
   return call.bits();
 }
 
-// A mask that hides nothing changes no bit; nor does it matter whether -Inf, false or positions hide
-// a key.
+// A mask that hides nothing changes no bit; nor does it matter whether -Inf, false or positions
+// hide a key.
 TEST(AttendMasks, GiveTheBitsOfOtherMasksThatSayTheSame) {
   for (const std::int64_t queries : {1, 3, 9, 40}) {
     const test::AttentionShape shape = with_queries(queries, 300);
@@ -259,7 +265,8 @@ TEST(AttendMasks, KeepAQueryFromWhatItsHolesHide) {
       test::for_each_element(call.k.extents(), [&](const test::HeadIndex& at, std::int64_t f) {
         if (at.token % 11 != 5) return;
         call.k.set(at, f, at.token % 2 == 0 ? std::nan("") : infinity);
-        if (f < shape.value_features) call.v.set(at, f, at.token % 3 == 0 ? std::nan("") : infinity);
+        if (f < shape.value_features)
+          call.v.set(at, f, at.token % 3 == 0 ? std::nan("") : infinity);
       });
       test::require(call.run());
       test::for_each_element(call.out.extents(), [&](const test::HeadIndex& at, std::int64_t f) {

@@ -176,17 +176,9 @@ void add_of_cos_sin(Calls& calls, const char* name, decltype(&rotary_rotations_o
                     double factor) {
   calls.push_back(sized(name, std::to_string(factor), {{2}, {3}}, [=](Sizes n) {
     const CosSinView of = cos_sin(n[0], n[1]);
-    const rotary_cos_sin rows{sizeof(rotary_cos_sin),
-                              of.cos,
-                              of.sin,
-                              ROTARY_F32,
-                              0,
-                              of.batch,
-                              of.tokens,
-                              of.batch_stride,
-                              of.token_stride,
-                              of.pair_stride,
-                              factor};
+    const rotary_cos_sin rows{
+        sizeof(rotary_cos_sin), of.cos,          of.sin,         ROTARY_F32, 0, of.batch, of.tokens,
+        of.batch_stride,        of.token_stride, of.pair_stride, factor};
     return outcome_of_making<rotary_rotations>([&](rotary_rotations** out) {
       const rotary_window window = c_window();
       return make(&window, &rows, nullptr, out);

@@ -66,8 +66,8 @@ TEST(ReferenceAttention, IsTheFormulaByHand) {
               1e-13);
 }
 
-// The cap bends the scaled score, and nothing that is added: not -Inf, which stays a mask. Holes and
-// -Inf leave a query without keys as a mask of positions does.
+// The cap bends the scaled score, and nothing that is added: not -Inf, which stays a mask. Holes
+// and -Inf leave a query without keys as a mask of positions does.
 TEST(ReferenceAttention, CapsScaledScoresBeforeItAddsAndMasks) {
   const Extents one{.tokens = 1, .heads = 1, .features = 1};
   const Extents three{.tokens = 3, .heads = 1, .features = 1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of attend() on its softcap and masks of pairs, broken once: the error says it and
-// what was got, and no byte has changed.
+// The requirements of attend() on its softcap and masks of pairs, broken once: the error says it
+// and what was got, and no byte has changed.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -47,8 +47,9 @@ TEST_F(AttendMasksErrors, Softcaps) {
 
 TEST_F(AttendMasksErrors, Extents) {
   const auto refused = [&](std::string_view name) {
-    expect_refused({name, ": each extent must be 1 or that of the scores, batch 2, heads 4, "
-                          "queries 3, keys 5; got"});
+    expect_refused({name,
+                    ": each extent must be 1 or that of the scores, batch 2, heads 4, "
+                    "queries 3, keys 5; got"});
   };
   for (std::int64_t ScoresExtents::*extent : {&ScoresExtents::batch, &ScoresExtents::heads,
                                               &ScoresExtents::queries, &ScoresExtents::keys}) {
@@ -77,7 +78,8 @@ TEST_F(AttendMasksErrors, Views) {
   options.additive_mask = good;
   options.additive_mask->data = nullptr;
   expect_refused({"additive_mask: data must not be null"});
-  options.additive_mask->data = booleans.data() + 2 - reinterpret_cast<std::uintptr_t>(booleans.data()) % 4 + 4;
+  options.additive_mask->data =
+      booleans.data() + 2 - reinterpret_cast<std::uintptr_t>(booleans.data()) % 4 + 4;
   expect_refused({"additive_mask: data must be aligned to its element size, 4", "2 bytes off"});
   options.additive_mask = good;
   options.additive_mask->strides.query = test::highest;

@@ -206,8 +206,7 @@ class Operands {
     read_ = count_;
     add("out", call.out);
     if (call.options.log_sum_exp) add("log_sum_exp", heads_view(*call.options.log_sum_exp), 1);
-    if (call.options.weights)
-      add("weights", heads_view(*call.options.weights), call.columns());
+    if (call.options.weights) add("weights", heads_view(*call.options.weights), call.columns());
   }
 
   [[nodiscard]] std::span<const Operand> read() const noexcept { return {all_.data(), read_}; }
@@ -288,9 +287,8 @@ Status check_scores(std::string_view name, const ConstHeadsView& scores, const E
 }
 
 Status check_read(const AttendCall& call) {
-  for (const auto check :
-       {check_heads, check_scale, check_softcap, check_mask, check_table, check_sequences,
-        check_pair_masks, check_encoding}) {
+  for (const auto check : {check_heads, check_scale, check_softcap, check_mask, check_table,
+                           check_sequences, check_pair_masks, check_encoding}) {
     if (auto status = check(call); !status) return status;
   }
   return {};

@@ -47,8 +47,8 @@ Status check_mask(std::string_view name, const AttendCall& call,
 const void* first_element(const ElementsView& mask, const AttentionSequence& sequence,
                           std::int64_t query, std::int64_t head) {
   const Strides& s = mask.strides;
-  const std::int64_t element = sequence.batch * s.batch + query * s.token + head * s.head +
-                               sequence.first_key * s.feature;
+  const std::int64_t element =
+      sequence.batch * s.batch + query * s.token + head * s.head + sequence.first_key * s.feature;
   return static_cast<const std::byte*>(mask.data) + element * mask.element_bytes;
 }
 

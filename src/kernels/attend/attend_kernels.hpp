@@ -145,7 +145,7 @@ using LoadMask = void (*)(const MaskNumbersJob& job);
 // is 0 is not seen, and nothing of it reaches the row.
 struct RowChange {
   BiasTable bias;
-  const void* numbers = nullptr;            // that of key 0; null: none
+  const void* numbers = nullptr;           // that of key 0; null: none
   const std::uint8_t* booleans = nullptr;  // the same
 };
 

@@ -55,8 +55,9 @@ namespace {
 // there is no recipe to follow.
 Status check_inverse(const Rotations& rotations) {
   if (rotations.unchecked())
-    return invalid_argument("direction inverse must be of rotations, got unchecked rows, which may "
-                            "be none; transpose is the backward pass");
+    return invalid_argument(
+        "direction inverse must be of rotations, got unchecked rows, which may "
+        "be none; transpose is the backward pass");
   if (rotations.role()) {
     const Role role = *rotations.role();
     const Role other = role == Role::query ? Role::key : Role::query;
