@@ -152,6 +152,7 @@ std::vector<Fact> facts_of(const ModelSpec& model, std::optional<std::int64_t> c
   std::vector<Fact> facts = {{"model_type", "", model.model_type},
                              {"layers", "", model.layers.size()}};
   add_layers(model, facts);
+  if (model.softcap) facts.push_back({"softcap", "", *model.softcap});
   for (const ModelRotary& rotary : model.rotary) add_rotary(rotary, context_tokens, facts);
   return facts;
 }

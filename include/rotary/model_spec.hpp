@@ -101,8 +101,10 @@ struct ModelSpec {
   // the config itself.
   std::string config_part;
   std::optional<ModelEncoder> encoder;  // layers are then the decoder's
-  // model_type, layers (their number), encoding, layer_types (what tells layers apart) and
-  // query_temperature: those that apply, each once.
+  // attn_logit_softcapping of models whose attention applies it (Gemma 2): AttendOptions::softcap.
+  std::optional<double> softcap;
+  // model_type, layers (their number), encoding, layer_types (what tells layers apart),
+  // query_temperature and softcap: those that apply, each once.
   std::vector<ValueSource> sources;
 };
 

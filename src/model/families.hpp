@@ -208,6 +208,7 @@ struct Family {
   LayerForm layers = {};
   ConfigKeys keys = {};
   std::int64_t trained_context = 0;  // if the config gives none; 0: then it is not known
+  double softcap = 0;  // if attn_logit_softcapping is absent; 0: this family's attention reads none
   std::optional<ClassSizes> sizes = {};
   std::optional<EncoderForm> encoder = {};  // if it differs from the decoder, which the row is of
   std::string_view note = {};               // what is unusual, for people
