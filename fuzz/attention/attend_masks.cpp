@@ -45,8 +45,12 @@ HeadsView place_mask(Placing& placing, DType dtype, const ScoresExtents& n) {
                      Innermost::anywhere);
 }
 
-ScoresStrides strides_of(const Strides& s, std::int64_t bytes) {
-  return {s.batch * bytes, s.head * bytes, s.token * bytes, s.feature * bytes};
+// Those that mean nothing are any numbers, and may wrap.
+ScoresStrides strides_of(const Strides& s, std::uint64_t bytes) {
+  const auto in_bytes = [bytes](std::int64_t stride) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(stride) * bytes);
+  };
+  return {in_bytes(s.batch), in_bytes(s.head), in_bytes(s.token), in_bytes(s.feature)};
 }
 
 // The element for a query of a head and a key, in a mask that may have one for all.
