@@ -166,11 +166,10 @@ struct AttendOptions {
 //
 // The bits of a query do not depend on executor, memory, strides or the other queries' values. They
 // may depend, within the bound, on the number of queries in its sequence and on whether weights are
-// asked for. Numbers that a query does not see never reach it, NaN and Inf included, but of Shaw's
-// vectors those at distances that `mask` and `sequences` leave. Starts no thread;
-// options.executor.run is called at most once. On an error nothing has been written. Errors:
-// invalid_argument, with the requirement and what was got; unsupported, as rotate(), and for f64;
-// out_of_memory.
+// asked for. Numbers that a query does not see never reach it, NaN and Inf included. Starts no
+// thread; options.executor.run is called at most once. On an error nothing has been written.
+// Errors: invalid_argument, with the requirement and what was got; unsupported, as rotate(), and
+// for f64; out_of_memory.
 [[nodiscard]] ROTARY_API Status attend(HeadsView out, ConstHeadsView q, ConstHeadsView k,
                                        ConstHeadsView v, const AttendOptions& options) noexcept;
 

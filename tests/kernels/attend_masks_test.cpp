@@ -279,6 +279,27 @@ TEST(AttendMasks, KeepAQueryFromWhatItsHolesHide) {
   }
 }
 
+// Shaw's vectors at distances whose keys are all hidden are NaN.
+TEST(AttendMasks, KeepAQueryFromVectorsOfHiddenDistances) {
+  for (const std::int64_t queries : {1, 9}) {
+    const test::AttentionShape shape = with_queries(queries);
+    AttendCase made_of{.shape = shape, .mask = bidirectional, .scale = 0.1, .seed = 3650};
+    reference::ShawVectors values{{40, 40}, {}};
+    values.table.assign(static_cast<std::size_t>(81 * shape.value_features), 0.5);
+    for (std::int64_t f = 0; f < shape.value_features; ++f)
+      values.table[static_cast<std::size_t>(30 * shape.value_features + f)] = std::nan("");
+    made_of.encoding.shaw_values = values;
+    made_of.boolean_mask = PairMask{.extents = extents_of(shape), .hidden = 3};
+    Attended call(made_of);
+    test::for_each_element({shape.batch, queries, shape.heads, shape.keys},
+                           [&](const test::HeadIndex& at, std::int64_t key) {
+                             const std::int64_t distance = key - (shape.keys - queries + at.token);
+                             if (distance == -10 || at.token == 3) call.set_boolean(at, key, 0);
+                           });
+    ASSERT_TRUE(is_right(call));
+  }
+}
+
 // As a query of no sequence, whatever hides the keys.
 TEST(AttendMasks, LeaveAQueryWithoutKeysZeros) {
   for (const std::int64_t queries : {1, 9}) {

@@ -121,8 +121,8 @@ TEST(ResolveSoftcap, IsThatOfTheConfigOrOfTheClass) {
     const ModelSpec stated = resolved(test::model_with(family, R"("attn_logit_softcapping": 30)"));
     EXPECT_EQ(stated.softcap, 30);
     EXPECT_EQ(origin_of_softcap(stated), Origin::stated);
-    EXPECT_FALSE(
-        resolved(test::model_with(family, R"("attn_logit_softcapping": null)")).softcap.has_value());
+    EXPECT_FALSE(resolved(test::model_with(family, R"("attn_logit_softcapping": null)"))
+                     .softcap.has_value());
   }
   for (const std::string_view family : {"gemma", "gemma3_text", "llama"}) {
     EXPECT_FALSE(
@@ -135,7 +135,8 @@ TEST(ResolveSoftcap, IsThatOfTheConfigOrOfTheClass) {
 
 TEST(ResolveSoftcap, MustBePositive) {
   for (const std::string_view cap : {"0", "-50", "1e30", "\"50\"", "true"}) {
-    const std::string config = test::model_with("gemma2", test::member("attn_logit_softcapping", cap));
+    const std::string config =
+        test::model_with("gemma2", test::member("attn_logit_softcapping", cap));
     EXPECT_TRUE(
         test::fails(resolve(config), ErrorCode::malformed_input, {"attn_logit_softcapping must"}))
         << cap;

@@ -296,6 +296,9 @@ struct PlaceValuesJob {
   std::int64_t features;
   const float* values;  // packed; state.places of them
   float* scratch;       // [accumulate_scratch_size]
+  // As in ScoreChanges; where it is not null, places without weight are left out: a mask hides
+  // them.
+  std::uint64_t* seen = nullptr;
 };
 
 // Merges the states of the same rows over other keys.
