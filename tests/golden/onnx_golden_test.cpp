@@ -255,11 +255,11 @@ class OnnxAttention {
     return size(index);
   }
 
-  // Of a result, relative to the largest value. In f32 twice our own bound: their sums have fewer
-  // roundings than it counts. In f16 and bf16 they round q and k, each times a rounded root of the
-  // scale (2 units of u each), their product, the mask, its sum and the softmax: a score is off by
-  // 7 units of its size, a weight by twice that and 3 more, and the result is rounded once by
-  // either.
+  // Tolerance of a result, relative to the largest value. In f32 twice our own bound: their sums
+  // have fewer roundings than it counts. In f16 and bf16 they round q and k, each times a rounded
+  // root of the scale (2 units of u each), their product, the mask, its sum and the softmax: a
+  // score is off by 7 units of its size, a weight by twice that and 3 more, and the result is
+  // rounded once by either.
   [[nodiscard]] double tolerance() const {
     const double product = largest(q_) * largest(k_) * std::abs(options_.scale);
     AttendedRow row{.head_dim = q_view_.extents.features, .keys = k_view_.extents.tokens};

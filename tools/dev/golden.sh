@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./dev golden: the golden data of tests/golden made again by a published transformers, and what
-# other releases make of the same configs; --onnx: ONNX's vectors made again by a published onnx, and
-# the library held against them. It needs the network, once for each wheel.
+# other releases make of the same configs; --onnx: ONNX's vectors made again by a published onnx,
+# and the library held against them. It needs the network, once for each wheel.
 
 golden_onnx() {
   /usr/bin/python3 -B tools/golden/onnx_vectors.py "$@"

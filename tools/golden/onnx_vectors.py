@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes tests/golden/onnx_vectors.json again: the test vectors of ONNX's RotaryEmbedding and Attention
-as the published onnx package computes them.
+"""Makes tests/golden/onnx_vectors.json again: the test vectors of ONNX's RotaryEmbedding and
+Attention as the published onnx package computes them.
 
     onnx_vectors.py [--write]
 """

@@ -141,7 +141,7 @@ struct MaskNumbersJob {
 };
 using LoadMask = void (*)(const MaskNumbersJob& job);
 
-// What is added to the scores of a row after the cap. A key whose number is -inf or whose boolean
+// Numbers added to the scores of a row after the cap. A key whose number is -inf or whose boolean
 // is 0 is not seen, and nothing of it reaches the row.
 struct RowChange {
   BiasTable bias;

@@ -104,6 +104,7 @@ class Attended {
  private:
   void turn();
   void make_masks();
+  void read_masks(reference::Mask& to) const;
   [[nodiscard]] double additive(const HeadIndex& query, std::int64_t key) const;
   [[nodiscard]] ShawTable shaw_table(reference::ShawVectors& vectors);
   [[nodiscard]] reference::Attention attention() const;
