@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes attention row by row. The order of operations is that of the models: Vaswani et al. 2017
-// (arXiv 1706.03762), eq. 1; Shaw et al. 2018 (arXiv 1803.02155), eqs. 3 to 5; T5 and ALiBi add to
-// scaled scores; CoPE: Golovneva et al. 2024, appendix B.
+// (arXiv 1706.03762), eq. 1; Shaw et al. 2018 (arXiv 1803.02155), eqs. 3 to 5; Gemma 2 caps scaled
+// scores before anything is added; T5 and ALiBi add to scaled scores; CoPE: Golovneva et al. 2024,
+// appendix B.
 #include "reference/attention.hpp"
 
 #include <algorithm>
@@ -92,11 +93,17 @@ void add_values(double* out, const AttentionCase& of, const QueryIndex& at,
 
 }  // namespace
 
+double scaled_product(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
+  return of.attention.scale * product(of, at, key);
+}
+
 double score_of(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
-  const double score = of.attention.scale * product(of, at, key);
-  const auto& bias = of.attention.encoding.bias;
-  if (!bias) return score;
-  return score + static_cast<double>(relative_bias(*bias, positions_of_pair(of, at, key)).value);
+  double score = scaled_product(of, at, key);
+  if (const auto& cap = of.attention.softcap) score = *cap * std::tanh(score / *cap);
+  if (const auto& bias = of.attention.encoding.bias)
+    score += static_cast<double>(relative_bias(*bias, positions_of_pair(of, at, key)).value);
+  const std::vector<double>& numbers = of.attention.mask.numbers;
+  return numbers.empty() ? score : score + numbers[pair_offset(of, at, key)];
 }
 
 AttentionRow row_of(const AttentionCase& of, const QueryIndex& at) {

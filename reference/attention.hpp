@@ -52,6 +52,10 @@ struct Mask {
   // both empty: one document.
   std::vector<std::int64_t> query_documents = {};
   std::vector<std::int64_t> key_documents = {};
+  // Pairs, [batch][heads of q][queries][keys] each. pairs: 0: masked; empty: none is. numbers:
+  // added to the score, -Inf: masked; empty: all 0.
+  std::vector<std::uint8_t> pairs = {};
+  std::vector<double> numbers = {};
 };
 
 // A R(position) of queries and keys; with xpos also the factor of their role.
@@ -77,11 +81,13 @@ struct AttentionEncoding {
   std::vector<double> cope = {};  // CoPE's table [positions][features of q]; empty: none
 };
 
-// score_ij = scale (A R(i) q_i · A R(j) k_j + q_i · a_ij) + bias(head, i, j), masked with -Inf;
-// CoPE then adds a bias computed from q_i and these scores. a is of shaw_keys, and q_i includes its
-// factor. out_i = Σ_j softmax_j(score_i) (v_j + a'_ij), with a' of shaw_values.
+// score_ij = cap(scale (A R(i) q_i · A R(j) k_j + q_i · a_ij)) + bias(head, i, j) + number_ij,
+// masked with -Inf; CoPE then adds a bias computed from q_i and these scores. a is of shaw_keys,
+// and q_i includes its factor. cap(x) = softcap tanh(x / softcap), or x without one (Gemma 2, arXiv
+// 2408.00118, section 2). out_i = Σ_j softmax_j(score_i) (v_j + a'_ij), with a' of shaw_values.
 struct Attention {
   double scale = 1;  // 1 / sqrt(features of q) in most models, 1 in T5
+  std::optional<double> softcap = {};
   Mask mask = {};
   AttentionEncoding encoding = {};
   // The positions of the tokens; no two are 2^63 or more apart. [batch][queries]; empty: the last

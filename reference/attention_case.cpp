@@ -2,6 +2,7 @@
 #include "reference/attention_case.hpp"
 
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "reference/forms.hpp"
@@ -123,8 +124,18 @@ BiasIndex positions_of_pair(const AttentionCase& of, const QueryIndex& at, std::
           .key = of.key_positions[size_of(at.batch * of.turned_k.extents.tokens + key)]};
 }
 
+std::size_t pair_offset(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
+  const Extents& q = of.q.extents;
+  const std::int64_t row = (at.batch * q.heads + at.head) * q.tokens + at.query;
+  return size_of(row * of.turned_k.extents.tokens + key);
+}
+
 bool sees(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
   const Mask& mask = of.attention.mask;
+  const std::size_t pair_at = pair_offset(of, at, key);
+  if (!mask.pairs.empty() && mask.pairs[pair_at] == 0) return false;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (!mask.numbers.empty() && mask.numbers[pair_at] == -infinity) return false;
   const std::size_t i = size_of(at.batch * of.q.extents.tokens + at.query);
   const std::size_t j = size_of(at.batch * of.turned_k.extents.tokens + key);
   if (!mask.keys.empty() && mask.keys[j] == 0) return false;

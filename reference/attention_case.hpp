@@ -55,9 +55,17 @@ struct QueryIndex {
 [[nodiscard]] BiasIndex positions_of_pair(const AttentionCase& of, const QueryIndex& at,
                                           std::int64_t key);
 
+// Index of a pair in Mask::pairs and Mask::numbers.
+[[nodiscard]] std::size_t pair_offset(const AttentionCase& of, const QueryIndex& at,
+                                      std::int64_t key);
+
 [[nodiscard]] bool sees(const AttentionCase& of, const QueryIndex& at, std::int64_t key);
 
-// With the bias, without mask and CoPE.
+// The product of query and key times the scale, before the softcap.
+[[nodiscard]] double scaled_product(const AttentionCase& of, const QueryIndex& at,
+                                    std::int64_t key);
+
+// With softcap, bias and numbers of the mask; without mask and CoPE.
 [[nodiscard]] double score_of(const AttentionCase& of, const QueryIndex& at, std::int64_t key);
 
 // Calls visit(at) for every query of every head of every batch row.

@@ -116,7 +116,15 @@ class Backward {
     return gates;
   }
 
-  // score_ij = scale (q'_i · k'_j + q_i · a_ij).
+  // ∂ cap tanh(x / cap) / ∂x = 1 - tanh²(x / cap).
+  [[nodiscard]] double slope_of_cap(const QueryIndex& at, std::int64_t key) const {
+    const auto& cap = of_.attention.softcap;
+    if (!cap) return 1;
+    const double tanh = std::tanh(scaled_product(of_, at, key) / *cap);
+    return 1 - tanh * tanh;
+  }
+
+  // score_ij = cap(scale (q'_i · k'_j + q_i · a_ij)).
   void add_products(const QueryIndex& at, const AttentionRow& row,
                     const std::vector<double>& d_scores) {
     const std::size_t features = size_of(of_.q.extents.features);
@@ -124,7 +132,7 @@ class Backward {
     for (std::size_t j = 0; j < d_scores.size(); ++j) {
       if (row.masked(j)) continue;
       const auto key = static_cast<std::int64_t>(j);
-      const double d_product = of_.attention.scale * d_scores[j];
+      const double d_product = of_.attention.scale * d_scores[j] * slope_of_cap(at, key);
       const std::size_t k = key_offset(of_, of_.turned_k, at, key);
       add(turned_q_.values.data() + i, d_product, of_.turned_k.values.data() + k, features);
       add(to_.k.values.data() + k, d_product, of_.turned_q.values.data() + i, features);

@@ -197,6 +197,9 @@ std::string text_of(const Inspection& inspection) {
   text += layers_text(model);
   if (model.encoder) text += fmt::format("\n{}", encoder_text(*model.encoder));
   if (model.dual_chunk) text += "\n" + line("position map", dual_chunk_text(*model.dual_chunk));
+  if (model.softcap)
+    text += "\n" + line("scores", fmt::format("capped: {0} tanh(score / {0})", *model.softcap),
+                        origin_mark(model.sources, {"softcap"}));
   for (std::size_t i = 0; i < model.rotary.size(); ++i) text += rotary_text(inspection, i);
   const std::string legend = marks_legend(text);
   return text + (legend.empty() ? "" : "\nNot stated by the config:\n" + legend);
@@ -298,6 +301,7 @@ Json json_of(const Inspection& inspection) {
           {"layers", json_array(model.layers, layer_json)},
           {"encoder", model.encoder ? encoder_json(*model.encoder) : Json()},
           {"position_map", model.dual_chunk ? position_map_json(*model.dual_chunk) : Json()},
+          {"softcap", model.softcap},
           {"sources", sources_json(model.sources)},
           {"warnings", model.warnings}};
 }

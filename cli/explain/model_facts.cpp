@@ -160,6 +160,7 @@ std::vector<Fact> facts_of(const ModelSpec& model, std::optional<std::int64_t> c
     facts.push_back({"dual_chunk.local", "", model.dual_chunk->local});
   }
   add_layers(model, facts);
+  if (model.softcap) facts.push_back({"softcap", "", *model.softcap});
   for (const ModelRotary& rotary : model.rotary) add_rotary(rotary, context_tokens, facts);
   return facts;
 }

@@ -42,6 +42,9 @@ bool is_inside(const AttendCase& of) {
   for (const auto& view : {of.options.log_sum_exp, of.options.weights}) {
     if (view && !is_inside(arena, as_heads(*view))) return false;
   }
+  const AttendOptions& options = of.options;
+  if (options.additive_mask && !is_inside(arena, as_heads(*options.additive_mask))) return false;
+  if (options.boolean_mask && !is_inside(arena, as_heads(*options.boolean_mask))) return false;
   for (const ShawTable* shaw : {of.options.encoding.shaw_keys, of.options.encoding.shaw_values}) {
     if (shaw != nullptr && !is_inside(arena, shaw->table)) return false;
   }

@@ -76,21 +76,39 @@ std::optional<reference::ShawVectors> vectors_of(const ShawTable* shaw) {
   return vectors;
 }
 
+// Heads, then queries, then keys of the sequence.
+void read_masks(reference::Mask& to, const AttendCase& of, const AttentionSequence& s) {
+  if (!of.options.additive_mask && !of.options.boolean_mask) return;
+  const std::int64_t rows = of.q.extents.heads * s.queries;
+  for (std::int64_t i = 0; i < rows * s.keys; ++i) {
+    const MaskedPair at{.batch = s.batch,
+                        .head = i / s.keys / s.queries,
+                        .query = s.first_query + i / s.keys % s.queries,
+                        .column = s.first_key + i % s.keys};
+    to.pairs.push_back(leaves(of.options, at) ? 1 : 0);
+    to.numbers.push_back(number_at(of.options, at));
+  }
+}
+
 // Without rotations and bias: both are taken as they are.
 reference::Attention attention_of(const AttendCase& of, const AttentionSequence& s) {
   const AttendOptions& options = of.options;
-  return {.scale = options.scale,
-          .mask = {.order = options.mask.order == AttentionOrder::causal
-                                ? reference::Order::causal
-                                : reference::Order::bidirectional,
-                   .left = options.mask.left,
-                   .right = options.mask.right,
-                   .sinks = options.mask.sinks},
-          .encoding = {.shaw_keys = vectors_of(options.encoding.shaw_keys),
-                       .shaw_values = vectors_of(options.encoding.shaw_values)},
-          .query_positions = positions_from(s.query_position, s.queries),
-          .key_positions = positions_from(s.key_position, s.keys),
-          .query_factors = factors_of(options.q_temperature, s)};
+  reference::Attention attention{
+      .scale = options.scale,
+      .softcap = options.softcap,
+      .mask = {.order = options.mask.order == AttentionOrder::causal
+                            ? reference::Order::causal
+                            : reference::Order::bidirectional,
+               .left = options.mask.left,
+               .right = options.mask.right,
+               .sinks = options.mask.sinks},
+      .encoding = {.shaw_keys = vectors_of(options.encoding.shaw_keys),
+                   .shaw_values = vectors_of(options.encoding.shaw_values)},
+      .query_positions = positions_from(s.query_position, s.queries),
+      .key_positions = positions_from(s.key_position, s.keys),
+      .query_factors = factors_of(options.q_temperature, s)};
+  read_masks(attention.mask, of, s);
+  return attention;
 }
 
 // One sequence with all that its rows share.

@@ -70,6 +70,7 @@ bool decode_attend(Bytes& input, Arena& arena, AttendCase& to) {
   decode_results(placing, to);
   decode_encoding(placing, to);
   to.options.sequences = to.sequences;
+  if (placing.has_room) decode_masks(placing, to);
   if (!placing.has_room) return false;
   if (input.once_in(3)) spoil(input, to);
   return true;

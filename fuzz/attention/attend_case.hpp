@@ -47,6 +47,24 @@ struct AttendCase : AttentionViews {
 // Adds to a case what brings positions into its scores.
 void decode_encoding(Placing& placing, AttendCase& to);
 
+// Adds a softcap and masks of pairs, or neither.
+void decode_masks(Placing& placing, AttendCase& to);
+
+// The elements of a mask of booleans, as those of heads.
+[[nodiscard]] ConstHeadsView as_heads(const BooleanMaskView& mask);
+
+// A query of a head, as rows of masks count them, and a key by its column.
+struct MaskedPair {
+  std::int64_t batch = 0;
+  std::int64_t head = 0;
+  std::int64_t query = 0;
+  std::int64_t column = 0;
+};
+// The number that an additive mask adds, 0 without one.
+[[nodiscard]] double number_at(const AttendOptions& options, const MaskedPair& at);
+// Whether a mask of booleans leaves the pair.
+[[nodiscard]] bool leaves(const AttendOptions& options, const MaskedPair& at);
+
 // Makes one thing about the case wrong, or does not.
 void spoil(Bytes& input, AttendCase& of);
 

@@ -9,12 +9,22 @@
 namespace rotary::fuzz {
 namespace {
 
+template <class View>
+void append_mask(std::vector<std::int64_t*>& to, View& mask) {
+  ScoresExtents& n = mask.extents;
+  ScoresStrides& s = mask.strides;
+  to.insert(to.end(),
+            {&n.batch, &n.heads, &n.queries, &n.keys, &s.batch, &s.head, &s.query, &s.key});
+}
+
 std::vector<std::int64_t*> all_numbers(AttendCase& of) {
   std::vector<std::int64_t*> all;
   append_numbers(all, of);
   append_numbers(all, of.sequences);
   if (of.options.log_sum_exp) append_numbers(all, *of.options.log_sum_exp);
   if (of.options.weights) append_numbers(all, *of.options.weights);
+  if (of.options.additive_mask) append_mask(all, *of.options.additive_mask);
+  if (of.options.boolean_mask) append_mask(all, *of.options.boolean_mask);
   if (of.table)
     all.insert(all.end(), {&of.table->sequences, &of.table->blocks_of_sequence, &of.table->stride});
   all.push_back(&of.options.mask.sinks);
@@ -43,7 +53,10 @@ Expected change_options(Bytes& input, AttendCase& of) {
   AttendOptions& options = of.options;
   constexpr std::array scales = {0.0, 0x1p-65, 0x1p65, std::numeric_limits<double>::infinity(),
                                  std::numeric_limits<double>::quiet_NaN()};
-  switch (input.number(0, 4)) {
+  switch (input.number(0, 5)) {
+    case 5:
+      options.softcap = scales[static_cast<std::size_t>(input.number(0, 4))];
+      return Expected::refused;
     case 0:
       options.scale = scales[static_cast<std::size_t>(input.number(0, 4))];
       return Expected::refused;

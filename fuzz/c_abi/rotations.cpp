@@ -24,6 +24,17 @@ void check_filled(const Passed<T>& before, const Passed<T>& after, const T& want
   if (expected != after.bytes()) fail("a struct must be filled as far as it goes, and no other");
 }
 
+// Their cos and sin are left out.
+CosSinView view_of(const rotary_cos_sin& rows) {
+  return {.dtype = static_cast<DType>(rows.dtype),
+          .batch = rows.batch,
+          .tokens = rows.tokens,
+          .batch_stride = rows.batch_stride,
+          .token_stride = rows.token_stride,
+          .pair_stride = rows.pair_stride,
+          .attention_factor = rows.attention_factor};
+}
+
 }  // namespace
 
 void Session::ask_frequencies() {
@@ -161,7 +172,9 @@ void Session::make_rotations_of_rows() {
   const Passed<rotary_rotations_options> options(input_, decode_rotations_options(), optional);
   const bool has_out = !input_.once_in(64);
   auto* made = reinterpret_cast<rotary_rotations*>(this);
-  const rotary_status status = rotary_rotations_of_cos_sin(
+  const bool unchecked = input_.once_in(4);
+  const rotary_status status = (unchecked ? rotary_rotations_of_unchecked_cos_sin
+                                          : rotary_rotations_of_cos_sin)(
       passed_window.pointer(), passed_rows.pointer(), options.pointer(), has_out ? &made : nullptr);
   const auto of_window = value_of(passed_window);
   const auto given = passed_rows.value(ROTARY_COS_SIN_INIT);
@@ -171,16 +184,11 @@ void Session::make_rotations_of_rows() {
     return;
   }
   // Rows of a handle's own memory are read where they are, by both.
-  view = {.cos = in_shadow(static_cast<const std::byte*>(given->cos)),
-          .sin = in_shadow(static_cast<const std::byte*>(given->sin)),
-          .dtype = static_cast<DType>(given->dtype),
-          .batch = given->batch,
-          .tokens = given->tokens,
-          .batch_stride = given->batch_stride,
-          .token_stride = given->token_stride,
-          .pair_stride = given->pair_stride,
-          .attention_factor = given->attention_factor};
-  auto twin = make_rotations(*of_window, view, *how);
+  view = view_of(*given);
+  view.cos = in_shadow(static_cast<const std::byte*>(given->cos));
+  view.sin = in_shadow(static_cast<const std::byte*>(given->sin));
+  auto twin = unchecked ? make_unchecked_rotations(*of_window, view, *how)
+                        : make_rotations(*of_window, view, *how);
   check_made(status, twin ? Status() : Status(twin.error()), made, has_out);
   if (!twin) return;
   RotationsTwin& slot = any_of(rotations_);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// attend: out = softmax(scale * q·k + bias) v, with every position encoding inside. Scores exist
-// one tile at a time: beside its operands a call needs memory for a few tiles, whatever the number
-// of tokens (Milakov and Gimelshein 2018, arXiv 1805.02867; Dao et al. 2022, arXiv 2205.14135).
+// attend: out = softmax(cap(scale * q·k) + bias + mask) v, with every position encoding inside.
+// Scores exist one tile at a time: beside its operands a call needs memory for a few tiles,
+// whatever the number of tokens (Milakov and Gimelshein 2018, arXiv 1805.02867; Dao et al. 2022,
+// arXiv 2205.14135).
 //
 //   const AttendOptions options{.scale = 1 / std::sqrt(128.0),
 //                               .mask = {.order = AttentionOrder::causal}};
@@ -39,6 +40,14 @@ struct AttentionMask {
   // Negative: only keys at least -right positions before the query.
   std::optional<std::int64_t> right = {};
   std::int64_t sinks = 0;  // attention sinks of StreamingLLM (arXiv 2309.17453); >= 0
+};
+
+// Booleans for pairs of a query and a key, one byte each (bool of C++, NumPy and torch): 0: the
+// query does not see the key; any other: it may.
+struct BooleanMaskView {
+  const void* data = nullptr;
+  ScoresExtents extents = {};
+  ScoresStrides strides = {};  // in bytes
 };
 
 // Queries and the keys that they may see: a document of a packed batch, a padded row without its
@@ -100,7 +109,20 @@ struct AttendOptions {
   // Multiplies q·k; must be given, its magnitude from 2^-64 to 2^64. 1 / sqrt(head_dim) in most
   // models, 1 in T5; multiply it by the softmax_factor of the model's ModelRotary.
   double scale = 0;
+  // Scores become softcap * tanh(score / softcap) before the bias and the masks (Gemma 2, arXiv
+  // 2408.00118, section 2: attn_logit_softcapping); from 2^-64 to 2^64. ONNX's softcap of 0 is
+  // none.
+  std::optional<double> softcap = {};
   AttentionMask mask;
+  // Masks of pairs, on top of `mask` and `sequences`: a query sees what all of them leave it. Row
+  // first_query + r and column first_key + c are for query r and key c of a sequence. Each extent
+  // is that of the scores, [q's batch, q's heads, q's queries, keys], or 1 for all of them; the
+  // number of keys is as for weights. Strides are any, 0 too. Read tile by tile, never copied as a
+  // whole. Numbers, f32, bf16 or f16, are added to scores: -Inf hides the key; the finite ones of a
+  // magnitude above 2^126 ln(2) count as that, so that a query whose numbers are all the lowest
+  // finite one sees its keys alike, as in Transformers; NaN gives NaN, +Inf as well.
+  std::optional<ConstScoresView> additive_mask = {};
+  std::optional<BooleanMaskView> boolean_mask = {};
   AttentionEncoding encoding = {};
   // Sorted by batch row, then by query; their queries do not overlap. A query in no sequence sees
   // no key. Empty: each batch row is one sequence, its keys at positions 0, 1, 2 ..., its last
@@ -126,9 +148,15 @@ struct AttendOptions {
 // The formula, with a and a' Shaw's vectors and the sum over the keys j that query r sees:
 //     out[b][r][h] = Σ_j w_j (v[b][j][h / group] + a'(r, j)),
 //     w = softmax over j of
-//         scale * factor(r) * q[b][r][h] · (k[b][j][h / group] + a(r, j)) + bias(h, r, j).
+//         cap(scale * factor(r) * q[b][r][h] · (k[b][j][h / group] + a(r, j))) + bias(h, r, j)
+//         + additive_mask[b][h][r][j],
+//     cap(x) = softcap * tanh(x / softcap), or x without a softcap.
 // group = q's heads / k's heads, a whole number (1: multi-head, more: grouped-query attention; k's
-// heads 1: multi-query). A query that sees no key gets zeros, and -Inf for its log_sum_exp.
+// heads 1: multi-query). A query that sees no key, because of any mask, gets zeros, and -Inf for
+// its log_sum_exp: as ONNX's Attention and torch's scaled_dot_product_attention since 2.5 (a
+// softmax of -Inf alone is NaN elsewhere). The order of cap and masks is that of Gemma 2 and of
+// ONNX's Attention as onnx 1.23 has it for opsets 23 to 25; its first text for 23 capped what the
+// mask had been added to, which for masks of 0 and -Inf is the same but that -Inf became -softcap.
 //
 // Extents: q [batch, queries, heads, head_dim], k [batch, keys, kv heads, head_dim], v [batch,
 // keys, kv heads, v features], out [batch, queries, heads, v features]. Each view is f32, bf16 or

@@ -105,8 +105,10 @@ struct ModelSpec {
   // dual_chunk_attention_config of Qwen2.5-1M: relative positions beyond a chunk, for
   // attend_mapped(). Absent: they are differences of positions.
   std::optional<DualChunk> dual_chunk;
+  // attn_logit_softcapping of models whose attention applies it (Gemma 2): AttendOptions::softcap.
+  std::optional<double> softcap;
   // model_type, layers (their number), encoding, layer_types (what tells layers apart),
-  // query_temperature and dual_chunk: those that apply, each once.
+  // query_temperature, dual_chunk and softcap: those that apply, each once.
   std::vector<ValueSource> sources;
 };
 

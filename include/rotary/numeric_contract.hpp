@@ -245,9 +245,10 @@ template <PositionNumber Number>
 struct AttendedRow {
   std::int64_t head_dim = 0;
   std::int64_t keys = 0;  // seen by the query; the bound is useful up to about 2^22
-  // The largest, over those keys, of |scale * factor| * |q| * (|k| + |a|) + |bias|. Norms are
-  // Euclidean, of the heads after rotation; a is the vector of shaw_keys; |bias| is the sum of the
-  // magnitudes of the terms of its formula (for key_position: |slope| * (|key| + |query|)).
+  // The largest, over those keys, of |scale * factor| * |q| * (|k| + |a|) + |bias| + |number of the
+  // additive mask|. Norms are Euclidean, of the heads after rotation; a is the vector of shaw_keys;
+  // |bias| is the sum of the magnitudes of the terms of its formula (for key_position: |slope| *
+  // (|key| + |query|)).
   double score_size = 0;
   // rotate_error_bound of the query plus that of the keys, if attend() rotates them; else 0.
   double rotation = 0;
@@ -255,17 +256,26 @@ struct AttendedRow {
   double distance_size = 0;
   // Number of vectors of shaw_values that the keys use, at most `keys`; 0 without.
   std::int64_t value_distances = 0;
+  // The part of score_size that the additive mask adds: the largest |number|; else 0.
+  double mask_size = 0;
+  double softcap = 0;  // 0: none
 };
 
 // Error of a score. In units of 2^-24 * score_size: two roundings of the query, one of the bias,
 // one for each feature and the sum with the bias, three more for the subtraction of the running
 // maximum, and those of the rotations. A sum with shaw_keys starts from the product with a vector,
-// which adds one rounding for each feature, relative to distance_size. score_size in [2^-60, 2^60];
+// which adds one rounding for each feature, relative to distance_size. A softcap cannot enlarge an
+// error and adds 4 roundings, of two constants and two products, and 4 ulp of a tanh, 12 units of
+// what it leaves of a score. A number of a mask has 2 roundings of its own; the sum with it, one.
+// score_size in [2^-60, 2^60];
 // none of the norms in it is above 2^100, |q| with the scale.
 [[nodiscard]] inline double attend_score_error(const AttendedRow& row) noexcept {
   const auto features = static_cast<double>(row.head_dim);
   const double units = features + 8 + std::numbers::sqrt2 * row.rotation;
-  return (units * row.score_size + features * row.distance_size) * 0x1p-24 * (1 + 0x1p-8);
+  const double cap = 12 * std::fmin(row.score_size, row.softcap);
+  const double mask = row.mask_size == 0 ? 0 : row.score_size + 2 * row.mask_size;
+  return (units * row.score_size + features * row.distance_size + cap + mask) * 0x1p-24 *
+         (1 + 0x1p-8);
 }
 
 // The most times that a row's sums are rescaled to another maximum: once for each tile of 64 keys

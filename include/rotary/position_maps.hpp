@@ -84,8 +84,9 @@ struct MappedAttention {
   PositionMap map = {};
   // For q and k: numerics exact, no xpos, valid for every context. Not owned.
   const Frequencies* frequencies = nullptr;
-  // With a causal mask that has at most a window to the left; encoding, weights and memory must be
-  // empty. A key that several sequences read has the same position in each.
+  // With a causal mask that has at most a window to the left; softcap, masks of pairs, encoding,
+  // weights and memory must be empty. A key that several sequences read has the same position in
+  // each.
   AttendOptions attend = {};
 };
 

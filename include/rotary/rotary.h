@@ -284,6 +284,12 @@ ROTARY_API rotary_status rotary_rotations_of_cos_sin(const rotary_window* window
                                                      const rotary_cos_sin* rows,
                                                      const rotary_rotations_options* options,
                                                      rotary_rotations** out);
+
+/* The same for rows that are no rotations: any finite numbers, with an attention_factor of 1.
+ * ROTARY_INVERSE is refused for them. */
+ROTARY_API rotary_status rotary_rotations_of_unchecked_cos_sin(
+    const rotary_window* window, const rotary_cos_sin* rows,
+    const rotary_rotations_options* options, rotary_rotations** out);
 ROTARY_API void rotary_rotations_free(rotary_rotations* rotations);
 
 /* Fills *rows, whose struct_size the caller has set, with pointers to the rows, for reading. cos

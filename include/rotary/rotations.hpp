@@ -80,6 +80,7 @@ class Rotations {
         numerics_(other.numerics_),
         rounding_(other.rounding_),
         role_(other.role_),
+        unchecked_(other.unchecked_),
         contexts_(other.contexts_),
         memory_(other.memory_),
         owned_(std::move(other.owned_)) {}
@@ -96,6 +97,7 @@ class Rotations {
     numerics_ = other.numerics_;
     rounding_ = other.rounding_;
     role_ = other.role_;
+    unchecked_ = other.unchecked_;
     contexts_ = other.contexts_;
     memory_ = other.memory_;
     owned_ = std::move(other.owned_);
@@ -115,6 +117,9 @@ class Rotations {
   [[nodiscard]] Rounding rounding() const noexcept { return rounding_; }
   // query or key if the rows are for one of them only (xPos); absent: for both.
   [[nodiscard]] std::optional<Role> role() const noexcept { return role_; }
+  // Whether these are rows of make_unchecked_rotations, which may be no rotations: rotate() and
+  // rotate_qk() refuse Direction::inverse for them.
+  [[nodiscard]] bool unchecked() const noexcept { return unchecked_; }
   // Frequencies::contexts of the frequencies used; all contexts for a CosSinView. Queries and keys
   // match if they are rotated by rotations of the same spec and contexts.
   [[nodiscard]] const ContextRange& contexts() const noexcept { return contexts_; }
@@ -166,6 +171,7 @@ class Rotations {
   Numerics numerics_ = Numerics::exact;
   Rounding rounding_ = Rounding::every_step;
   std::optional<Role> role_;
+  bool unchecked_ = false;
   ContextRange contexts_;
   std::span<std::byte> memory_;   // the caller's, or empty
   std::vector<std::byte> owned_;  // used when memory_ is empty
@@ -197,9 +203,18 @@ class Rotations {
 // rounding, to nearest even. Allocates nothing when options.memory is given. Errors:
 // invalid_argument for a view that is not well-formed; for an element that is not finite; for a
 // pair whose cos² + sin² differs from attention_factor² by more than 2 %, which no rounding of a
-// rotation explains (a factor that is off by less than 1 % is not noticed); for a role, since rows
+// rotation explains (a factor that is off by less than 1 % is not noticed;
+// make_unchecked_rotations takes any); for a role, since rows
 // of xPos are not rotations; for memory that is too small or overlaps the view. out_of_memory.
 [[nodiscard]] ROTARY_API Result<Rotations> make_rotations(
+    const HeadWindow& window, const CosSinView& rows,
+    const RotationsOptions& options = {}) noexcept;
+
+// The same for rows that are no rotations: any finite numbers, as in the test vectors of ONNX's
+// RotaryEmbedding, for which rotate() computes the same products and sums. Checks everything but
+// cos² + sin²; attention_factor means nothing and must be 1. No bound of numeric_contract.hpp
+// speaks of such rows.
+[[nodiscard]] ROTARY_API Result<Rotations> make_unchecked_rotations(
     const HeadWindow& window, const CosSinView& rows,
     const RotationsOptions& options = {}) noexcept;
 

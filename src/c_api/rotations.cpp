@@ -39,6 +39,17 @@ rotary_cos_sin rows_of(const Rotations& rotations) {
 // From frequencies, or from a caller's cos and sin.
 constexpr auto make_rotations = [](const auto&... from) { return rotary::make_rotations(from...); };
 
+// make: of a window, rows and options.
+template <class Make>
+rotary_status rotations_of(const rotary_window* window, const rotary_cos_sin* rows,
+                           const rotary_rotations_options* options, rotary_rotations** out,
+                           const Make& make) {
+  return c_api::make(out, [&] {
+    return c_api::with(make, c_api::window(window), c_api::cos_sin(rows),
+                       c_api::rotations_options(options));
+  });
+}
+
 }  // namespace
 
 rotary_status rotary_row_bytes(const rotary_window* window, int64_t batch, int64_t tokens,
@@ -77,10 +88,14 @@ rotary_status rotary_rotations_remake(rotary_rotations* rotations,
 rotary_status rotary_rotations_of_cos_sin(const rotary_window* window, const rotary_cos_sin* rows,
                                           const rotary_rotations_options* options,
                                           rotary_rotations** out) {
-  return c_api::make(out, [&] {
-    return c_api::with(make_rotations, c_api::window(window), c_api::cos_sin(rows),
-                       c_api::rotations_options(options));
-  });
+  return rotations_of(window, rows, options, out, make_rotations);
+}
+
+rotary_status rotary_rotations_of_unchecked_cos_sin(const rotary_window* window,
+                                                    const rotary_cos_sin* rows,
+                                                    const rotary_rotations_options* options,
+                                                    rotary_rotations** out) {
+  return rotations_of(window, rows, options, out, rotary::make_unchecked_rotations);
 }
 
 void rotary_rotations_free(rotary_rotations* rotations) { delete rotations; }

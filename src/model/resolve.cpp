@@ -102,6 +102,20 @@ void check_use_dynamic_ntk(const ModelConfig& config, const ResolveOptions& opti
                               *options.context_tokens);
 }
 
+// null is stated, and none.
+void resolve_softcap(const ModelConfig& config, ModelSpec& model) {
+  constexpr std::string_view key = "attn_logit_softcapping";
+  Reader& reader = config.reader;
+  if (config.family.softcap == 0 && !config.family.model_type.empty()) return;
+  const auto stated = reader.number(key);
+  if (!reader.has(key) && config.family.softcap == 0) return;
+  note(model.sources, "softcap", stated_if(reader.has(key)), key);
+  if (reader.is_null(key)) return;
+  model.softcap = stated.value_or(config.family.softcap);
+  if (*model.softcap >= 0x1p-64 && *model.softcap <= 0x1p64) return;
+  reader.malformed(key, " must be from 2^-64 to 2^64, or null for none, got ", *model.softcap);
+}
+
 ModelSpec resolve_config(const Reader& reader, const ResolveOptions& options) {
   ModelSpec model;
   LanguageConfig language = find_language_config(reader);
@@ -122,6 +136,7 @@ ModelSpec resolve_config(const Reader& reader, const ResolveOptions& options) {
   model.sources = std::move(config.model_sources);
   if (!reader.failed()) resolve_rotaries(config, options, model);
   if (!reader.failed()) resolve_layers(config, model);
+  if (!reader.failed()) resolve_softcap(config, model);
   if (!reader.failed()) check_use_dynamic_ntk(config, options);
   if (!reader.failed()) check_position_embedding_type(language.reader, config);
   if (!reader.failed() && config.encoding == LayerEncoding::rotary) {

@@ -146,8 +146,13 @@ std::int64_t address(const void* data) {
 }  // namespace
 
 std::optional<AddressRange> address_range(const ConstHeadsView& view) noexcept {
+  return address_range(
+      ElementsView{view.data, size_in_bytes(view.dtype), view.extents, view.strides});
+}
+
+std::optional<AddressRange> address_range(const ElementsView& view) noexcept {
   if (is_empty(view.extents)) return AddressRange{};
-  const std::int64_t size = size_in_bytes(view.dtype);
+  const std::int64_t size = view.element_bytes;
   AddressRange range{.begin = 0, .end = size};
   const auto add = [&](std::int64_t count, std::int64_t stride) {
     std::int64_t bytes = 0;

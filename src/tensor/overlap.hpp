@@ -10,6 +10,14 @@
 
 namespace rotary {
 
+// A view of elements of a size that no DType has; strides count elements.
+struct ElementsView {
+  const void* data = nullptr;
+  std::int64_t element_bytes = 1;
+  Extents extents = {};
+  Strides strides = {};
+};
+
 // The bytes of a view, from its lowest to one past its highest. Empty views have none.
 struct AddressRange {
   std::int64_t begin = 0;  // relative to the view's data pointer
@@ -18,6 +26,8 @@ struct AddressRange {
 
 // Nothing if the range exceeds ±2^62 (a view of an impossible size). Requires extents >= 0.
 [[nodiscard]] std::optional<AddressRange> address_range(const ConstHeadsView& view) noexcept;
+
+[[nodiscard]] std::optional<AddressRange> address_range(const ElementsView& view) noexcept;
 
 // Whether strides of 0 turn the view's memory into 2^36 elements or more. A call that reads them
 // all and writes little would take minutes. Requires extents >= 0 and strides of 0 along extents of
@@ -30,14 +40,6 @@ enum class Overlap { none, shared, undecided };
 // in most other cases; undecided after a bounded search. Requires views that have a range and
 // strides of 0 along extents of 1 (without_unused_strides).
 [[nodiscard]] Overlap find_overlap(const ConstHeadsView& a, const ConstHeadsView& b) noexcept;
-
-// A view of elements of a size that no DType has; strides count elements.
-struct ElementsView {
-  const void* data = nullptr;
-  std::int64_t element_bytes = 1;
-  Extents extents = {};
-  Strides strides = {};
-};
 
 // As above for elements of any size.
 [[nodiscard]] Overlap find_overlap(const ElementsView& a, const ElementsView& b) noexcept;

@@ -92,6 +92,9 @@ static void test_rotation_functions(rotary_frequencies* frequencies, rotary_rota
   CHECK_NULL(rotary_rotations_of_cos_sin(NULL, &rows, NULL, &out), "window");
   CHECK_NULL(rotary_rotations_of_cos_sin(&window, NULL, NULL, &out), "rows");
   CHECK_NULL(rotary_rotations_of_cos_sin(&window, &rows, NULL, NULL), "out");
+  CHECK_NULL(rotary_rotations_of_unchecked_cos_sin(NULL, &rows, NULL, &out), "window");
+  CHECK_NULL(rotary_rotations_of_unchecked_cos_sin(&window, NULL, NULL, &out), "rows");
+  CHECK_NULL(rotary_rotations_of_unchecked_cos_sin(&window, &rows, NULL, NULL), "out");
   CHECK_NULL(rotary_rotations_rows(NULL, &rows), "rotations");
   CHECK_NULL(rotary_rotations_rows(rotations, NULL), "rows");
 }

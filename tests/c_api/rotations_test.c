@@ -161,6 +161,14 @@ static void test_of_cos_sin(const rotary_frequencies* frequencies, int32_t dtype
   CHECK_FAILS(rotary_rotations_of_cos_sin(&window, &rows, &options, &copied),
               ROTARY_INVALID_ARGUMENT, "attention_factor");
   CHECK(copied == NULL);
+  CHECK_FAILS(rotary_rotations_of_unchecked_cos_sin(&window, &rows, &options, &copied),
+              ROTARY_INVALID_ARGUMENT, "attention_factor must be 1");
+  rows.attention_factor = 1;
+  rows.sin = rows.cos; /* no rotation */
+  CHECK_FAILS(rotary_rotations_of_cos_sin(&window, &rows, &options, &copied),
+              ROTARY_INVALID_ARGUMENT, "cos^2 + sin^2");
+  CHECK_OK(rotary_rotations_of_unchecked_cos_sin(&window, &rows, &options, &copied));
+  rotary_rotations_free(copied);
   rotary_rotations_free(made);
 }
 

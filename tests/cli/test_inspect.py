@@ -187,6 +187,17 @@ class InspectTest(ToolTest):
         self.assertIn("448 to 511; the others pass unchanged [family]\n", trailing)
         self.assertNotIn(" \n", trailing)
 
+    def test_a_softcap_of_the_class(self):
+        gemma = {"model_type": "gemma2", "hidden_size": 2304, "num_hidden_layers": 26,
+                 "num_attention_heads": 8, "head_dim": 256, "max_position_embeddings": 8192}
+        document = self.inspect(gemma)
+        self.assertEqual(document["softcap"], 50)
+        self.assertEqual(document["sources"]["softcap"],
+                         {"origin": "class_default", "key": "attn_logit_softcapping"})
+        self.assertIn("scores            capped: 50 tanh(score / 50) [class default]\n",
+                      self.run_ok("inspect", self.write_config(gemma)))
+        self.assertIsNone(self.inspect(LLAMA)["softcap"])
+
     def test_an_encoder_with_sinusoids(self):
         config = {"model_type": "whisper", "d_model": 384, "encoder_layers": 4,
                   "decoder_layers": 2}

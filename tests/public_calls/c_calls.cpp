@@ -171,6 +171,21 @@ Calls rotations_calls() {
   return calls;
 }
 
+// rotary_rotations_of_cos_sin, or the same for rows that are no rotations.
+void add_of_cos_sin(Calls& calls, const char* name, decltype(&rotary_rotations_of_cos_sin) make,
+                    double factor) {
+  calls.push_back(sized(name, std::to_string(factor), {{2}, {3}}, [=](Sizes n) {
+    const CosSinView of = cos_sin(n[0], n[1]);
+    const rotary_cos_sin rows{
+        sizeof(rotary_cos_sin), of.cos,          of.sin,         ROTARY_F32, 0, of.batch, of.tokens,
+        of.batch_stride,        of.token_stride, of.pair_stride, factor};
+    return outcome_of_making<rotary_rotations>([&](rotary_rotations** out) {
+      const rotary_window window = c_window();
+      return make(&window, &rows, nullptr, out);
+    });
+  }));
+}
+
 Calls row_calls() {
   Calls calls = {sized("rotary_row_bytes", "", {{}, {3}}, [](Sizes n) {
     const rotary_window window = c_window();
@@ -178,25 +193,9 @@ Calls row_calls() {
         rotary_row_bytes(&window, n[0], n[1], ROTARY_F32, &operand(std::size_t{0})));
   })};
   for (const double factor : {1.0, 3.0}) {
-    calls.push_back(
-        sized("rotary_rotations_of_cos_sin", std::to_string(factor), {{2}, {3}}, [factor](Sizes n) {
-          const CosSinView of = cos_sin(n[0], n[1]);
-          const rotary_cos_sin rows{sizeof(rotary_cos_sin),
-                                    of.cos,
-                                    of.sin,
-                                    ROTARY_F32,
-                                    0,
-                                    of.batch,
-                                    of.tokens,
-                                    of.batch_stride,
-                                    of.token_stride,
-                                    of.pair_stride,
-                                    factor};
-          return outcome_of_making<rotary_rotations>([&](rotary_rotations** out) {
-            const rotary_window window = c_window();
-            return rotary_rotations_of_cos_sin(&window, &rows, nullptr, out);
-          });
-        }));
+    add_of_cos_sin(calls, "rotary_rotations_of_cos_sin", rotary_rotations_of_cos_sin, factor);
+    add_of_cos_sin(calls, "rotary_rotations_of_unchecked_cos_sin",
+                   rotary_rotations_of_unchecked_cos_sin, factor);
   }
   static rotary_rotations* const rotations = [] {
     const Shifted shifted(std::array<std::int64_t, 3>{1, 1, 3});

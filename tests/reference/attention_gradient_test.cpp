@@ -123,6 +123,28 @@ TEST_F(AttentionGradient, IsThatOfDifferences) {
   }
 }
 
+// With a softcap that bends most scores, and a mask of numbers, one of them -Inf, and of holes.
+TEST_F(AttentionGradient, IsThatOfDifferencesUnderASoftcap) {
+  const AttentionShape shape = test::attention_shapes[0];
+  const auto pairs =
+      static_cast<std::size_t>(shape.batch * shape.heads * shape.queries * shape.keys);
+  for (const EncodingSample& encoding : test::attention_encodings(shape)) {
+    set_up_case(shape, test::attention_masks()[1], encoding);
+    given.softcap = 0.7;
+    given.mask.pairs.assign(pairs, 1);
+    given.mask.numbers.assign(pairs, 0);
+    for (std::size_t i = 0; i < pairs; ++i) {
+      given.mask.pairs[i] = i % 7 == 3 ? 0 : 1;
+      given.mask.numbers[i] = std::sin(static_cast<double>(i));
+    }
+    given.mask.numbers[1] = -HUGE_VAL;
+    for (const Varied& varied : everything()) {
+      SCOPED_TRACE(encoding.name + ", " + varied.name);
+      ASSERT_NO_FATAL_FAILURE(expect_difference(varied, 62));
+    }
+  }
+}
+
 // Each number alone, in the case with all encodings.
 TEST_F(AttentionGradient, IsThatOfDifferencesInEveryNumber) {
   const AttentionShape shape = test::attention_shapes[0];

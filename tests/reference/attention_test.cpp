@@ -66,6 +66,26 @@ TEST(ReferenceAttention, IsTheFormulaByHand) {
               1e-13);
 }
 
+// The cap bends the scaled score, and nothing that is added: not -Inf, which stays a mask. Holes
+// and -Inf leave a query without keys as a mask of positions does.
+TEST(ReferenceAttention, CapsScaledScoresBeforeItAddsAndMasks) {
+  const Extents one{.tokens = 1, .heads = 1, .features = 1};
+  const Extents three{.tokens = 3, .heads = 1, .features = 1};
+  const AttentionInputs inputs{{one, {2}}, {three, {6, -1, 5}}, {three, {1, 10, std::nan("")}}};
+  Attention given{.scale = 0.5, .softcap = 1.5, .mask = {.numbers = {-0.25, 3, -infinity}}};
+  const AttentionResult got = attention(inputs, given);
+  const double first = std::exp(1.5 * std::tanh(6 / 1.5) - 0.25);
+  const double second = std::exp(3 - 1.5 * std::tanh(1 / 1.5));
+  EXPECT_NEAR(got.log_sum_exp[0], std::log(first + second), 1e-15);
+  EXPECT_NEAR(got.out.values[0], (first + 10 * second) / (first + second), 1e-14);
+  given.mask.pairs = {0, 1, 1};
+  EXPECT_EQ(attention(inputs, given).out.values[0], 10);
+  given.mask.pairs = {0, 0, 1};
+  const AttentionResult none = attention(inputs, given);
+  EXPECT_EQ(none.out.values[0], 0);
+  EXPECT_EQ(none.log_sum_exp[0], -infinity);
+}
+
 // The scale is of Shaw's product too, not of a bias: ln 1, 2, 4 under the default positions, where
 // the query is the last key.
 TEST(ReferenceAttention, ScalesShawsProductAndNoBias) {

@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "rotary/rotate.hpp"
 #include "rotary/rotations.hpp"
 #include "support/error_matchers.hpp"
 #include "support/result.hpp"
+#include "support/tensor.hpp"
 
 namespace rotary {
 namespace {
@@ -48,6 +50,32 @@ void expect_refused(const CosSinView& view, std::initializer_list<std::string_vi
 
 TEST(CosSinRowsErrors, NoneInTheSourceItself) {
   EXPECT_TRUE(make_rotations(window, Source().view()));
+}
+
+// Any finite numbers, by a call that says so; what undoes a rotation does not undo these.
+TEST(CosSinRowsErrors, RowsThatAreNoRotationsAreAskedForByName) {
+  Source source;
+  source.cos[5] = 7;
+  source.sin[6] = 0;
+  expect_refused(source.view(), {"cos^2 + sin^2 must be attention_factor^2", "token 1, pair 2"});
+  auto rows = test::value_of(make_unchecked_rotations(window, source.view()));
+  EXPECT_TRUE(rows.unchecked());
+  EXPECT_EQ(rows.cos(0, 1)[2], 7);
+  test::Tensor heads({.extents = {.batch = 2, .tokens = 4, .heads = 1, .features = 8}});
+  heads.set({.batch = 0, .token = 1, .head = 0}, 3, 2);
+  EXPECT_TRUE(rotate(heads.view(), heads.view(), rows));
+  EXPECT_EQ(heads.at({.batch = 0, .token = 1, .head = 0}, 3), 14);
+  EXPECT_TRUE(rotate(heads.view(), heads.view(), rows, {.direction = Direction::transpose}));
+  EXPECT_TRUE(test::fails(
+      rotate(heads.view(), heads.view(), rows, {.direction = Direction::inverse}),
+      ErrorCode::invalid_argument, {"direction inverse must be of rotations", "unchecked rows"}));
+  source.sin[23] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(test::fails(make_unchecked_rotations(window, source.view()),
+                          ErrorCode::invalid_argument, {"sin must be finite, got nan", "token 3"}));
+  CosSinView view = source.view();
+  view.attention_factor = 1.5;
+  EXPECT_TRUE(test::fails(make_unchecked_rotations(window, view), ErrorCode::invalid_argument,
+                          {"attention_factor must be 1 for unchecked rows, got 1.5"}));
 }
 
 TEST(CosSinRowsErrors, BrokenWindow) {

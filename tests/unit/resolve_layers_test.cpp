@@ -105,5 +105,43 @@ TEST(ResolveLayers, AnAbsurdCountIsRefused) {
   }
 }
 
+std::optional<Origin> origin_of_softcap(const ModelSpec& model) {
+  for (const ValueSource& source : model.sources)
+    if (source.value == "softcap") return source.origin;
+  return {};
+}
+
+// Gemma 2's class caps scores where the config is silent; null is none; other families' code has no
+// use for the key.
+TEST(ResolveSoftcap, IsThatOfTheConfigOrOfTheClass) {
+  for (const std::string_view family : {"gemma2", "vaultgemma"}) {
+    const ModelSpec silent = resolved(test::model_with(family));
+    EXPECT_EQ(silent.softcap, 50) << family;
+    EXPECT_EQ(origin_of_softcap(silent), Origin::class_default);
+    const ModelSpec stated = resolved(test::model_with(family, R"("attn_logit_softcapping": 30)"));
+    EXPECT_EQ(stated.softcap, 30);
+    EXPECT_EQ(origin_of_softcap(stated), Origin::stated);
+    EXPECT_FALSE(resolved(test::model_with(family, R"("attn_logit_softcapping": null)"))
+                     .softcap.has_value());
+  }
+  for (const std::string_view family : {"gemma", "gemma3_text", "llama"}) {
+    EXPECT_FALSE(
+        resolved(test::model_with(family, R"("attn_logit_softcapping": 30)")).softcap.has_value());
+  }
+  const std::string unknown = test::model_with("new", R"("attn_logit_softcapping": 20)");
+  EXPECT_EQ(resolved(unknown, {.pairing = Pairing::half}).softcap, 20);
+  EXPECT_FALSE(resolved(test::model_with("new"), {.pairing = Pairing::half}).softcap.has_value());
+}
+
+TEST(ResolveSoftcap, MustBePositive) {
+  for (const std::string_view cap : {"0", "-50", "1e30", "\"50\"", "true"}) {
+    const std::string config =
+        test::model_with("gemma2", test::member("attn_logit_softcapping", cap));
+    EXPECT_TRUE(
+        test::fails(resolve(config), ErrorCode::malformed_input, {"attn_logit_softcapping must"}))
+        << cap;
+  }
+}
+
 }  // namespace
 }  // namespace rotary

@@ -1,16 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./dev golden: the golden data of tests/golden made again by a published transformers, and what
-# other releases make of the same configs; with --classes: every rotary class of a release beside
-# the tool. It needs the network, once for each wheel.
+# other releases make of the same configs; --onnx: ONNX's vectors made again by a published onnx,
+# and the library held against them; --classes: every rotary class of a release beside the tool. It
+# needs the network, once for each wheel.
+
+golden_onnx() {
+  /usr/bin/python3 -B tools/golden/onnx_vectors.py "$@"
+  [[ $# -eq 0 ]] || return 0
+  install_packages "${packages_build[@]}" "${packages_test[@]}"
+  configure dev
+  cmake --build --preset dev --target rotary_golden_test
+  build/dev/bin/rotary_golden_test --gtest_filter='OnnxGolden.*'
+}
+
+golden_classes() {
+  install_packages "${packages_classes[@]}"
+  cmd_build release
+  /usr/bin/python3 -B tools/golden/classes/classes.py "$@"
+}
 
 cmd_golden() {
-  if [[ ${1:-} == --classes ]]; then
-    shift
-    install_packages "${packages_classes[@]}"
-    cmd_build release
-    /usr/bin/python3 -B tools/golden/classes/classes.py "$@"
-    return
-  fi
-  install_packages "${packages_golden[@]}"
-  /usr/bin/python3 -B tools/golden/golden.py "$@"
+  case ${1:-} in
+    --classes) golden_classes "${@:2}" ;;
+    --onnx)
+      install_packages "${packages_golden[@]}"
+      golden_onnx "${@:2}"
+      ;;
+    *)
+      install_packages "${packages_golden[@]}"
+      /usr/bin/python3 -B tools/golden/golden.py "$@"
+      ;;
+  esac
 }

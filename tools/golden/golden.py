@@ -4,6 +4,8 @@
 
     golden.py [--release VERSION] [FOLDER | FILE.json]...
     golden.py --releases [--check | --write]
+
+`./dev golden --onnx [--write]` is onnx_vectors.py.
 """
 
 import argparse

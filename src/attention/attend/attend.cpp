@@ -13,6 +13,7 @@
 #include "base/guard.hpp"
 #include "rotary/attention.hpp"
 #include "runtime/parts.hpp"
+#include "tensor/heads_views.hpp"
 #include "tensor/view_checks.hpp"
 
 namespace rotary {
@@ -72,15 +73,29 @@ Result<std::size_t> bytes_for(const AttendCall& given) {
   return Error{ErrorCode::out_of_memory, "a call of these sizes needs 2^61 bytes or more"};
 }
 
+// A mask with queries as tokens and keys as features.
+ElementsView elements_of(const ConstScoresView& mask, std::int64_t element_bytes) {
+  const ConstHeadsView view = heads_view(mask);
+  return with_used_strides(ElementsView{.data = view.data,
+                                        .element_bytes = element_bytes,
+                                        .extents = view.extents,
+                                        .strides = view.strides});
+}
+
 // table: null for keys in batch rows.
 AttendCall call_of(const HeadsView& out, const ConstHeadsView& q, const PagedKeys& keys,
                    const BlockTable* table, const AttendOptions& options) {
-  return {.out = with_used_strides(out),
-          .q = with_used_strides(q),
-          .k = with_used_strides(keys.k),
-          .v = with_used_strides(keys.v),
-          .table = table,
-          .options = options};
+  AttendCall call{.out = with_used_strides(out),
+                  .q = with_used_strides(q),
+                  .k = with_used_strides(keys.k),
+                  .v = with_used_strides(keys.v),
+                  .table = table,
+                  .options = options};
+  if (const auto& mask = options.additive_mask)
+    call.additive_mask = elements_of(*mask, size_in_bytes(mask->dtype));
+  if (const auto& mask = options.boolean_mask)
+    call.boolean_mask = elements_of({mask->data, DType::f32, mask->extents, mask->strides}, 1);
+  return call;
 }
 
 }  // namespace

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "rotary/attention.hpp"
+#include "tensor/overlap.hpp"
 
 namespace rotary {
 
@@ -38,11 +40,23 @@ struct AttendCall {
   ConstHeadsView v;
   const BlockTable* table = nullptr;  // null: keys lie in batch rows
   const AttendOptions& options;
+  // The masks of the options, queries as tokens and keys as features; strides that are not used are
+  // 0.
+  std::optional<ElementsView> additive_mask = {};
+  std::optional<ElementsView> boolean_mask = {};
 
   // Query heads per kv head. Requires checked extents.
   [[nodiscard]] std::int64_t group() const noexcept {
     return k.extents.heads == 0 ? 0 : q.extents.heads / k.extents.heads;
   }
+  // Keys that scores are for; -1 for so many that no view can have them.
+  [[nodiscard]] std::int64_t columns() const noexcept {
+    std::int64_t keys = k.extents.tokens;
+    if (table != nullptr && __builtin_mul_overflow(keys, table->blocks_of_sequence, &keys))
+      return -1;
+    return keys;
+  }
+  [[nodiscard]] bool masks_pairs() const noexcept { return additive_mask || boolean_mask; }
   // Null if the caller asked for no weights or has no keys. Requires at least one query.
   [[nodiscard]] const ScoresView* weights() const noexcept {
     const auto& view = options.weights;

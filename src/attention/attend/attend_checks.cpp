@@ -11,6 +11,7 @@
 
 #include "attention/attend/encoding_checks.hpp"
 #include "attention/attend/key_limits.hpp"
+#include "attention/attend/pair_masks.hpp"
 #include "base/message.hpp"
 #include "kernels/attend/attend_kernels.hpp"
 #include "tensor/heads_views.hpp"
@@ -183,16 +184,6 @@ Status check_sequences(const AttendCall& call) {
   return {};
 }
 
-// Keys that the weights of a query are for.
-std::int64_t columns_of_weights(const AttendCall& call) {
-  std::int64_t keys = call.k.extents.tokens;
-  if (call.table != nullptr &&
-      __builtin_mul_overflow(keys, call.table->blocks_of_sequence, &keys)) {
-    return -1;  // no view can have this many
-  }
-  return keys;
-}
-
 // A tensor of a call, by the name that messages give it.
 struct Operand {
   std::string_view name;
@@ -215,8 +206,7 @@ class Operands {
     read_ = count_;
     add("out", call.out);
     if (call.options.log_sum_exp) add("log_sum_exp", heads_view(*call.options.log_sum_exp), 1);
-    if (call.options.weights)
-      add("weights", heads_view(*call.options.weights), columns_of_weights(call));
+    if (call.options.weights) add("weights", heads_view(*call.options.weights), call.columns());
   }
 
   [[nodiscard]] std::span<const Operand> read() const noexcept { return {all_.data(), read_}; }
@@ -252,6 +242,13 @@ Status check_out(const AttendCall& call) {
                           "; got ", describe(out));
 }
 
+ElementsView elements_of(const ConstHeadsView& view) {
+  return {.data = view.data,
+          .element_bytes = size_in_bytes(view.dtype),
+          .extents = view.extents,
+          .strides = view.strides};
+}
+
 // The working memory must not overlap what the call reads or writes.
 Status check_memory_apart(const AttendCall& call, std::size_t bytes) {
   const ElementsView memory{
@@ -262,16 +259,12 @@ Status check_memory_apart(const AttendCall& call, std::size_t bytes) {
   const auto written = operands.written();
   for (const auto& some : {written.first(1), operands.read(), written.subspan(1)}) {
     for (const Operand& of : some) {
-      const ElementsView elements{.data = of.view.data,
-                                  .element_bytes = size_in_bytes(of.view.dtype),
-                                  .extents = of.view.extents,
-                                  .strides = of.view.strides};
-      if (find_overlap(memory, elements) == Overlap::none) continue;
+      if (find_overlap(memory, elements_of(of.view)) == Overlap::none) continue;
       return invalid_argument("memory: must lie apart from ", of.name,
                               ", got memory that overlaps it");
     }
   }
-  return {};
+  return check_apart_from_masks("memory", memory, call);
 }
 
 }  // namespace
@@ -294,8 +287,8 @@ Status check_scores(std::string_view name, const ConstHeadsView& scores, const E
 }
 
 Status check_read(const AttendCall& call) {
-  for (const auto check :
-       {check_heads, check_scale, check_mask, check_table, check_sequences, check_encoding}) {
+  for (const auto check : {check_heads, check_scale, check_softcap, check_mask, check_table,
+                           check_sequences, check_pair_masks, check_encoding}) {
     if (auto status = check(call); !status) return status;
   }
   return {};
@@ -315,6 +308,8 @@ Status check_written(const AttendCall& call) {
     for (const Operand& of : operands.before(to)) {
       if (auto status = check_apart(to.name, to.view, of.name, of.view); !status) return status;
     }
+    if (auto status = check_apart_from_masks(to.name, elements_of(to.view), call); !status)
+      return status;
   }
   return {};
 }

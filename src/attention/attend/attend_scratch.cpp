@@ -32,6 +32,10 @@ Scratch take(Arena& arena, const ScratchSizes& sizes) noexcept {
   s.sinks = arena.take<KeyRun>(sizes.rows);
   s.windows = arena.take<KeyRun>(sizes.rows);
   s.limits = arena.take<kernels::RowLimits>(sizes.rows);
+  if (sizes.has_changes) {
+    s.changes = arena.take<kernels::RowChange>(sizes.rows);
+    s.seen = arena.take<std::uint64_t>(rows_of_bias * kernels::words_of_tile);
+  }
   s.queries = arena.take<const void*>(rows_of_load);
   s.results = arena.take<void*>(rows_of_load);
   s.scales = arena.take<float>(rows_of_load);

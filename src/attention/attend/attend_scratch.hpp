@@ -61,24 +61,27 @@ struct ScratchSizes {
   std::int64_t features = 0;         // of a value head
   std::int64_t key_distances = 0;    // Shaw's key vectors; 0: none
   std::int64_t value_distances = 0;  // Shaw's value vectors; 0: none
+  bool has_changes = false;          // a softcap or a mask of pairs
   BiasSizes bias;
 };
 
 struct Scratch {
-  KeyRun* sinks = nullptr;               // [rows]
-  KeyRun* windows = nullptr;             // [rows]
-  kernels::RowLimits* limits = nullptr;  // [rows]
-  const void** queries = nullptr;        // [rows_of_load]
-  void** results = nullptr;              // [rows_of_load]
-  float* scales = nullptr;               // [rows_of_load]
-  float* loaded = nullptr;               // max(rows_of_load, rows_of_heads) rows
-  float* packed_queries = nullptr;       // all rows, packed
-  kernels::SoftmaxState state = {};      // of rows_of_heads rows
-  const void** keys = nullptr;           // [blocks_of_tile]
-  const void** values = nullptr;         // [blocks_of_tile]
-  const void** next = nullptr;           // [2 * keys_of_tile], keys and values of the next tile
-  float* packed_keys = nullptr;          // keys_of_tile keys, packed
-  float* packed_values = nullptr;        // keys_of_tile values, packed
+  KeyRun* sinks = nullptr;                // [rows]
+  KeyRun* windows = nullptr;              // [rows]
+  kernels::RowLimits* limits = nullptr;   // [rows]
+  kernels::RowChange* changes = nullptr;  // [rows]; null: scores stay as they are
+  std::uint64_t* seen = nullptr;          // as in ScoreChanges
+  const void** queries = nullptr;         // [rows_of_load]
+  void** results = nullptr;               // [rows_of_load]
+  float* scales = nullptr;                // [rows_of_load]
+  float* loaded = nullptr;                // max(rows_of_load, rows_of_heads) rows
+  float* packed_queries = nullptr;        // all rows, packed
+  kernels::SoftmaxState state = {};       // of rows_of_heads rows
+  const void** keys = nullptr;            // [blocks_of_tile]
+  const void** values = nullptr;          // [blocks_of_tile]
+  const void** next = nullptr;            // [2 * keys_of_tile], keys and values of the next tile
+  float* packed_keys = nullptr;           // keys_of_tile keys, packed
+  float* packed_values = nullptr;         // keys_of_tile values, packed
   float* of_kernels = nullptr;
   BiasMemory bias;
   float* distance_scores = nullptr;  // [rows_of_heads][distance_scores_size(key_distances)]

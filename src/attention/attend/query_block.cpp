@@ -12,6 +12,7 @@
 
 #include "attention/attend/bias/shaw_block.hpp"
 #include "attention/attend/key_blocks.hpp"
+#include "attention/attend/pair_masks.hpp"
 #include "attention/attend/results.hpp"
 #include "attention/attend/turn_heads.hpp"
 
@@ -175,10 +176,12 @@ class Block {
                               .bias_of_key_0 = 0,
                               .bias_count = 0};
     set_shaw_limits(head);
+    if (scratch_.changes != nullptr) set_changes(head);
     if (!block_.call.bias) return;
     head.for_each_row([&](std::int64_t row, std::int64_t query, std::int64_t query_head) {
       if (block_.biases.has_rows(block_.query_position(query))) return;
       block_.biases.set_table(scratch_.limits[row], query_head, block_.distance_of_key_0(query));
+      put_bias_behind_cap(block_, row);
     });
   }
 
@@ -201,6 +204,7 @@ class Block {
                               .head = head.first_query_head() + shape_.head_of(run, index),
                               .key_0 = block_.distance_of_key_0(query),
                               .keys = tile});
+      put_bias_behind_cap(block_, row);
     }
   }
 
@@ -232,7 +236,8 @@ class Block {
                  .first_key = tile.begin,
                  .count = tile.end - tile.begin,
                  .state = head.state(),
-                 .scratch = scratch_.of_kernels});
+                 .scratch = scratch_.of_kernels,
+                 .changes = changes_from(block_, 0)});
   }
 
   void pack_keys(const BlockHead& head, const KeyRun& tile) const {
@@ -285,7 +290,8 @@ class Block {
                            .scratch = scratch_.of_kernels,
                            .next = {.heads = next.heads + first_next,
                                     .count = end_next - first_next,
-                                    .bytes = next.bytes}});
+                                    .bytes = next.bytes},
+                           .changes = changes_from(block_, row)});
     }
   }
 

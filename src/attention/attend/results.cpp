@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 
+#include "attention/attend/pair_masks.hpp"
 #include "attention/attend/turn_heads.hpp"
 
 namespace rotary {
@@ -107,7 +108,8 @@ void store_weights(const BlockHead& head, std::int64_t first_row, const KeyRun& 
                                    .count = tile.end - tile.begin,
                                    .max = state.max,
                                    .sum = state.sum,
-                                   .weights = scratch.of_kernels});
+                                   .weights = scratch.of_kernels,
+                                   .changes = changes_from(block, first_row)});
   const ScoresView& view = *block.call.args.weights();
   for (std::int64_t i = 0; i < rows; ++i) {
     const kernels::RowLimits& limits = scratch.limits[first_row + i];

@@ -109,6 +109,8 @@ Status check_options(const AttendOptions& options) {
       encoding.shaw_keys != nullptr || encoding.shaw_values != nullptr) {
     return unsupported("encoding: a position map rotates q and k itself, so it must be empty");
   }
+  if (options.softcap || options.additive_mask || options.boolean_mask)
+    return unsupported("softcap and masks of pairs: a position map takes none");
   if (options.weights) return unsupported("weights: a position map gives none");
   if (!options.memory.empty()) return unsupported("memory: a position map takes none");
   return {};

@@ -23,6 +23,7 @@
 
 #include "kernels/attend/attend_kernels.hpp"
 #include "kernels/attend/attend_tiles-inl.hpp"
+#include "kernels/attend/changes-inl.hpp"
 #include "kernels/attend/softmax-inl.hpp"
 #include "kernels/elements-inl.hpp"
 
@@ -184,6 +185,12 @@ HWY_INLINE TileOfRows from_row(TileOfRows tile, std::int64_t row) {
   return tile;
 }
 
+// The changes of a job's rows from `row` on; `seen` holds those of one group of rows at a time.
+HWY_INLINE ScoreChanges from_row(ScoreChanges changes, std::int64_t row) {
+  if (changes.rows != nullptr) changes.rows += row;
+  return changes;
+}
+
 // Calls visit(rows, row) for all rows: as many at a time as a register tile holds, then four, then
 // one. A row's computation is the same in each.
 template <class Visit>
@@ -241,6 +248,18 @@ HWY_INLINE void add_values_within_limits(const TileOfRows& tile, std::int64_t ro
   }
 }
 
+// The same for rows that see the keys of a mask.
+HWY_INLINE void add_seen_values(const TileOfRows& tile, std::int64_t rows,
+                                const std::uint64_t* seen) {
+  for_each_register_tile(rows, [&](auto count, std::int64_t first) HWY_ATTR {
+    for_each_seen_run(count, first, seen, {0, tile.count},
+                      [&](auto at_once, std::int64_t row, KeyRange keys) HWY_ATTR {
+                        add_all_values<static_cast<std::size_t>(at_once())>(from_row(tile, row),
+                                                                            keys);
+                      });
+  });
+}
+
 HWY_INLINE void score_tile(const TileOfRows& tile, std::int64_t rows, const RangesOfRows& ranges,
                            Fetching& fetching) {
   const KeyRange panels = whole_panels(ranges.any);
@@ -272,17 +291,25 @@ HWY_INLINE void accumulate_tile(const AccumulateJob& job, const TileOfRows& tile
   const hn::ScalableTag<float> d;
   const KeyRange panels = whole_panels(ranges.any);
   score_tile(tile, rows, ranges, fetching);
+  const ScoreChanges changes = from_row(job.changes, row);
   for (std::int64_t r = 0; r < rows; ++r) {
-    const auto largest = hn::Load(d, tile.largest + r * lane_multiple);
     const StateRow state = state_row(job.state, row + r, job.features);
     float* const scores = tile.scores + r * keys_of_tile;
-    const Weighed weighed =
-        weigh_row(state, scores, panels, hn::GetLane(hn::MaxOfLanes(d, largest)));
     const RowLimits& limits = tile.limits[r];
+    const float largest =
+        changes.rows == nullptr
+            ? hn::GetLane(hn::MaxOfLanes(d, hn::Load(d, tile.largest + r * lane_multiple)))
+            : change_row(changes, r, tile.first_key,
+                         within_tile(limits, tile.first_key, tile.count), scores);
+    const Weighed weighed = weigh_row(state, scores, panels, largest);
     add_by_place(state, scores, within_tile(limits, tile.first_key, tile.count),
                  limits.place_of_key_0 + tile.first_key, weighed);
   }
-  add_values_within_limits(tile, rows, ranges);
+  if (changes.seen != nullptr) {
+    add_seen_values(tile, rows, changes.seen);
+  } else {
+    add_values_within_limits(tile, rows, ranges);
+  }
 }
 
 inline void accumulate(const AccumulateJob& job) {
@@ -344,7 +371,12 @@ inline void find_weights(const WeightsJob& job) {
     if (is_empty(ranges.any)) continue;
     const KeyRange panels = whole_panels(ranges.any);
     score_tile(tile, rows, ranges, fetching);
+    const ScoreChanges changes = from_row(job.changes, row);
     for (std::int64_t r = 0; r < rows; ++r) {
+      if (changes.rows != nullptr) {
+        const KeyRange keys = within_tile(tile.limits[r], tile.first_key, tile.count);
+        change_row(changes, r, tile.first_key, keys, tile.scores + r * keys_of_tile);
+      }
       finish_weights(tile.scores + r * keys_of_tile, panels, job.max[row + r], job.sum[row + r]);
     }
   }

@@ -125,6 +125,45 @@ struct RowLimits {
   std::int64_t place_of_key_0 = 0;
 };
 
+// A bias of a row, looked up as that of RowLimits.
+struct BiasTable {
+  const float* values = nullptr;
+  std::int64_t of_key_0 = 0;
+  std::int64_t count = 0;
+};
+
+// Numbers of a mask, to be multiplied by log2(e). Finite results beyond largest_bias become that.
+struct MaskNumbersJob {
+  const void* first;    // of the kernel's type
+  std::int64_t stride;  // elements
+  std::int64_t count;
+  float* to;  // [count]; unaligned
+};
+using LoadMask = void (*)(const MaskNumbersJob& job);
+
+// Numbers added to the scores of a row after the cap. A key whose number is -inf or whose boolean
+// is 0 is not seen, and nothing of it reaches the row.
+struct RowChange {
+  BiasTable bias;
+  const void* numbers = nullptr;           // that of key 0; null: none
+  const std::uint8_t* booleans = nullptr;  // the same
+};
+
+// 64-bit words with a bit for each key of a tile.
+inline constexpr std::int64_t words_of_tile = keys_of_tile / 64;
+
+// Changes of scores between their sums, which begin with the bias of RowLimits, and the softmax.
+struct ScoreChanges {
+  const RowChange* rows = nullptr;  // [rows] of the job; null: no change, and no cost
+  float cap = 0;                    // scores become cap * tanh(score / cap); units of log2; 0: none
+  float inverse_cap = 0;
+  LoadMask load_numbers = nullptr;
+  std::int64_t number_bytes = 0;
+  std::int64_t numbers_stride = 0;  // elements from one key to the next
+  std::int64_t booleans_stride = 0;
+  std::uint64_t* seen = nullptr;  // [rows at a time][words_of_tile], scratch; null: no mask
+};
+
 // The bias is slope * term + offset from the end of the piece before up to entry `end`.
 struct StraightPiece {
   double slope;
@@ -180,6 +219,7 @@ struct AccumulateJob {
   SoftmaxState state;
   float* scratch;  // [accumulate_scratch_size]
   NextHeads next = {};
+  ScoreChanges changes = {};  // seen: rows_of_group at a time
 };
 
 // Keys are prefetched this many ahead where the processor does not prefetch them by itself.
@@ -207,7 +247,8 @@ struct StreamJob {
   std::int64_t first_key;  // index of the first key, a multiple of keys_of_tile
   std::int64_t count;
   SoftmaxState state;
-  float* scratch;  // [stream_scratch_size(rows, features)]
+  float* scratch;             // [stream_scratch_size(rows, features)]
+  ScoreChanges changes = {};  // seen: all rows
 };
 
 // Floats of one row of DistanceScoresJob::scores.
@@ -229,6 +270,7 @@ struct WeightsJob {
   const float* sum;        // [rows]
   float* weights;          // [rows][keys_of_tile], defined within a row's limits; needs
                            // accumulate_scratch_size floats
+  ScoreChanges changes = {};
 };
 
 // Writes products of queries with vectors that belong to distances (Shaw), as biases for RowLimits:
@@ -254,6 +296,9 @@ struct PlaceValuesJob {
   std::int64_t features;
   const float* values;  // packed; state.places of them
   float* scratch;       // [accumulate_scratch_size]
+  // As in ScoreChanges; where it is not null, places without weight are left out: a mask hides
+  // them.
+  std::uint64_t* seen = nullptr;
 };
 
 // Merges the states of the same rows over other keys.
@@ -290,6 +335,7 @@ struct AttendTypeKernels {
   LoadQueries load_queries;
   Stream stream;
   Finish finish;
+  LoadMask load_mask;
 };
 
 struct AttendKernels {

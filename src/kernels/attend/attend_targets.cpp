@@ -12,6 +12,7 @@
 #include "kernels/attend/attend_finish-inl.hpp"
 #include "kernels/attend/attend_kernels.hpp"
 #include "kernels/attend/attend_pack-inl.hpp"
+#include "kernels/attend/changes-inl.hpp"
 #include "kernels/attend/distances-inl.hpp"
 #include "kernels/attend/straight_pieces-inl.hpp"
 #include "kernels/attend/stream-inl.hpp"
@@ -25,7 +26,8 @@ constexpr AttendTypeKernels attend_type_kernels{.pack_keys = pack_keys<T>,
                                                 .pack_values = pack_values<T>,
                                                 .load_queries = load_queries<T>,
                                                 .stream = stream<T>,
-                                                .finish = finish<T>};
+                                                .finish = finish<T>,
+                                                .load_mask = load_mask<T>};
 
 extern const AttendKernels attend_kernels;
 const AttendKernels attend_kernels{.f32 = attend_type_kernels<float>,

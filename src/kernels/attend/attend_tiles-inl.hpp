@@ -107,12 +107,15 @@ HWY_INLINE hn::Mask<D> lanes_within(D d, KeyRange range, std::int64_t place) {
 }
 
 // Biases of two vectors of keys from `key` on.
-HWY_INLINE const float* bias_of_panel(const RowLimits& limits, std::int64_t key) {
+HWY_INLINE const float* bias_of_panel(const BiasTable& bias, std::int64_t key) {
   alignas(attend_alignment) static constexpr float none[keys_of_panel] = {};
-  if (limits.bias == nullptr) return none;
-  const std::int64_t last = limits.bias_count - 2 * vector_lanes;
-  const std::int64_t first = limits.bias_of_key_0 + key;
-  return limits.bias + (first < 0 ? 0 : first > last ? last : first);
+  if (bias.values == nullptr) return none;
+  const std::int64_t last = bias.count - 2 * vector_lanes;
+  const std::int64_t first = bias.of_key_0 + key;
+  return bias.values + (first < 0 ? 0 : first > last ? last : first);
+}
+HWY_INLINE const float* bias_of_panel(const RowLimits& limits, std::int64_t key) {
+  return bias_of_panel(BiasTable{limits.bias, limits.bias_of_key_0, limits.bias_count}, key);
 }
 
 }  // namespace HWY_NAMESPACE

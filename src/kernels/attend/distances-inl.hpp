@@ -105,6 +105,13 @@ HWY_INLINE void load_weights(const StateRow& row, std::int64_t first, std::int64
   if (first + count == row.places) add(to[count - 1], sums + row.places);
 }
 
+// Marks the places of a row that have weight.
+HWY_INLINE void mark_weights(const float* weights, KeyRange places, std::uint64_t* seen) {
+  std::fill_n(seen, words_of_tile, std::uint64_t{0});
+  for (std::int64_t place = places.begin; place < places.end; ++place)
+    seen[place / 64] |= std::uint64_t{weights[place] != 0.0F} << (place % 64);
+}
+
 inline void add_place_values(const PlaceValuesJob& job) {
   const std::int64_t padded = padded_features(job.features);
   for (std::int64_t first = 0; first < job.state.places; first += keys_of_tile) {
@@ -116,6 +123,9 @@ inline void add_place_values(const PlaceValuesJob& job) {
       for (std::int64_t r = 0; r < rows; ++r) {
         load_weights(state_row(job.state, row + r, job.features), first, count,
                      job.scratch + r * keys_of_tile);
+        if (job.seen == nullptr) continue;
+        mark_weights(job.scratch + r * keys_of_tile, within_tile(job.limits[row + r], first, count),
+                     job.seen + r * words_of_tile);
       }
       // Queries and keys are not read.
       const TileOfRows tile{.queries = job.scratch,
@@ -129,7 +139,11 @@ inline void add_place_values(const PlaceValuesJob& job) {
                             .sums_of_values = job.state.sums_of_values + row * padded,
                             .scores = job.scratch,
                             .largest = job.scratch};
-      add_values_within_limits(tile, rows, ranges);
+      if (job.seen != nullptr) {
+        add_seen_values(tile, rows, job.seen);
+      } else {
+        add_values_within_limits(tile, rows, ranges);
+      }
     }
   }
 }

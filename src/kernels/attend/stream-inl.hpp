@@ -20,6 +20,7 @@
 #include "kernels/attend/attend_kernels.hpp"
 #include "kernels/attend/attend_pack-inl.hpp"
 #include "kernels/attend/attend_tiles-inl.hpp"
+#include "kernels/attend/changes-inl.hpp"
 #include "kernels/attend/softmax-inl.hpp"
 #include "kernels/elements-inl.hpp"
 
@@ -228,6 +229,15 @@ HWY_INLINE void add_run(const Run<T>& values, const StreamJob& job, std::int64_t
                                  .sums = job.state.sums_of_values + row * padded,
                                  .padded = padded});
   };
+  if (job.changes.seen != nullptr) {
+    for_few_rows(job.rows, [&](auto rows, std::int64_t row) HWY_ATTR {
+      for_each_seen_run(rows, row, job.changes.seen, {place, place + values.count},
+                        [&](auto at_once, std::int64_t of, KeyRange keys) HWY_ATTR {
+                          add(at_once, of, KeyRange{keys.begin - place, keys.end - place});
+                        });
+    });
+    return;
+  }
   const std::integral_constant<std::size_t, 1> one;
   for (std::int64_t row = 0; row < job.rows; ++row) {
     add(one, row, before(within_tile(job.limits[row], first, values.count), shared));
@@ -343,8 +353,13 @@ HWY_INLINE void stream_tile(const StreamJob& job, std::int64_t first, std::int64
   for (std::int64_t row = 0; row < job.rows; ++row) {
     float* const scores = job.scratch + row * score_stride;
     const KeyRange range = within_tile(job.limits[row], first_key, count);
-    if (is_empty(range)) continue;
-    const float largest = complete_scores(job.limits[row], first_key, range, scores);
+    if (is_empty(range)) {
+      forget_keys(job.changes, row);
+      continue;
+    }
+    float largest = complete_scores(job.limits[row], first_key, range, scores);
+    if (job.changes.rows != nullptr)
+      largest = change_row(job.changes, row, first_key, range, scores);
     const StateRow state = state_row(job.state, row, job.features);
     const Weighed weighed = weigh_row(state, scores, whole_panels(range), largest);
     add_by_place(state, scores, range, job.limits[row].place_of_key_0 + first_key, weighed);

@@ -17,6 +17,12 @@ constexpr Family with_source(Family family, std::string_view source) {
   return family;
 }
 
+// The class's attn_logit_softcapping. Gemma 3 has the key and never uses it.
+constexpr Family with_softcap(Family family, double softcap) {
+  family.softcap = softcap;
+  return family;
+}
+
 // cos, sin, products and sum in float32, rounded once: the rotary class has no .to(dtype).
 constexpr Family in_float32(Family family) {
   family.rounding = Rounding::result;
@@ -57,8 +63,8 @@ constexpr std::array llama_like_rows = {
     llama_like("qwen3", 10000, 128),
     llama_like("qwen3_moe", 10000),
     llama_like("gemma", 10000, 256),
-    llama_like("gemma2", 10000, 256),
-    llama_like("vaultgemma", 10000, 256),
+    with_softcap(llama_like("gemma2", 10000, 256), 50),
+    with_softcap(llama_like("vaultgemma", 10000, 256), 50),
     llama_like("arcee", 10000),
     llama_like("bitnet", 500000),
     llama_like("chameleon", 10000),

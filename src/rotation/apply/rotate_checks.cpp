@@ -54,6 +54,10 @@ namespace {
 // Rows with a role are those of xPos. Inverting A R divides by A^2; no model computes that, so
 // there is no recipe to follow.
 Status check_inverse(const Rotations& rotations) {
+  if (rotations.unchecked())
+    return invalid_argument(
+        "direction inverse must be of rotations, got unchecked rows, which may "
+        "be none; transpose is the backward pass");
   if (rotations.role()) {
     const Role role = *rotations.role();
     const Role other = role == Role::query ? Role::key : Role::query;

@@ -25,6 +25,9 @@
 namespace rotary {
 namespace {
 
+// Whether cos^2 + sin^2 must be A^2.
+enum class RowValues { of_rotations, any };
+
 // Relative tolerance of cos^2 + sin^2 against A^2. Rows rounded to bf16 differ by up to 0.8 %.
 constexpr double tolerance = 0.02;
 
@@ -164,13 +167,15 @@ std::string fitting_factor(const CosSinView& rows, std::int64_t pairs) {
 }
 
 template <class Element>
-Status check_values(const CosSinView& rows, std::int64_t pairs) {
+Status check_values(const CosSinView& rows, std::int64_t pairs, RowValues allowed) {
   const double wanted = rows.attention_factor * rows.attention_factor;
   Index bad;
   const bool good = for_each_pair(rows, pairs, [&](const Index& at) {
     bad = at;
+    const Values values = values_at<Element>(rows, at);
+    if (allowed == RowValues::any) return std::isfinite(values.cos) && std::isfinite(values.sin);
     // False for NaN and infinities, too.
-    return std::abs(values_at<Element>(rows, at).norm() - wanted) <= tolerance * wanted;
+    return std::abs(values.norm() - wanted) <= tolerance * wanted;
   });
   if (good) return {};
   const Values got = values_at<Element>(rows, bad);
@@ -203,9 +208,9 @@ void convert(const CosSinView& rows, std::int64_t pairs, Real* to) {
 
 template <class Element>
 Result<Rotations> rotations_of(const CosSinView& rows, const HeadWindow& window,
-                               const RotationsOptions& options) {
+                               const RotationsOptions& options, RowValues allowed) {
   const std::int64_t pairs = window.pairs();
-  if (auto status = check_values<Element>(rows, pairs); !status) {
+  if (auto status = check_values<Element>(rows, pairs, allowed); !status) {
     return std::move(status).error();
   }
   auto rotations = RotationsAccess::empty(window, options);
@@ -213,7 +218,8 @@ Result<Rotations> rotations_of(const CosSinView& rows, const HeadWindow& window,
   auto status = RotationsAccess::reshape(*rotations, {.window = window,
                                                       .attention_factor = rows.attention_factor,
                                                       .batch = rows.batch,
-                                                      .tokens = rows.tokens});
+                                                      .tokens = rows.tokens,
+                                                      .unchecked = allowed == RowValues::any});
   if (!status) return std::move(status).error();
   if (rows.tokens == 0) return rotations;
   void* const to = RotationsAccess::rows(*rotations);
@@ -225,17 +231,29 @@ Result<Rotations> rotations_of(const CosSinView& rows, const HeadWindow& window,
   return rotations;
 }
 
+Result<Rotations> make_rows(const HeadWindow& window, const CosSinView& rows,
+                            const RotationsOptions& options, RowValues allowed) {
+  if (auto status = validate(window); !status) return std::move(status).error();
+  if (auto status = check_source(window, rows, options); !status) return std::move(status).error();
+  return with_element(rows.dtype, [&](auto like) {
+    return rotations_of<decltype(like)>(rows, window, options, allowed);
+  });
+}
+
 }  // namespace
 
 Result<Rotations> make_rotations(const HeadWindow& window, const CosSinView& rows,
                                  const RotationsOptions& options) noexcept {
+  return guarded([&] { return make_rows(window, rows, options, RowValues::of_rotations); });
+}
+
+Result<Rotations> make_unchecked_rotations(const HeadWindow& window, const CosSinView& rows,
+                                           const RotationsOptions& options) noexcept {
   return guarded([&]() -> Result<Rotations> {
-    if (auto status = validate(window); !status) return std::move(status).error();
-    if (auto status = check_source(window, rows, options); !status) {
-      return std::move(status).error();
-    }
-    return with_element(
-        rows.dtype, [&](auto like) { return rotations_of<decltype(like)>(rows, window, options); });
+    if (rows.attention_factor != 1)
+      return invalid_argument("attention_factor must be 1 for unchecked rows, got ",
+                              rows.attention_factor);
+    return make_rows(window, rows, options, RowValues::any);
   });
 }
 

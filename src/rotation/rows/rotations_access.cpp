@@ -106,6 +106,7 @@ Status RotationsAccess::reshape(Rotations& rotations, const RowsShape& shape) {
   rotations.numerics_ = shape.numerics;
   rotations.rounding_ = shape.rounding;
   rotations.contexts_ = shape.contexts;
+  rotations.unchecked_ = shape.unchecked;
   return {};
 }
 

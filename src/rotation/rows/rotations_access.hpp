@@ -24,6 +24,7 @@ struct RowsShape {
   Rounding rounding = Rounding::every_step;
   RowSharing sharing = RowSharing::each_token;
   ContextRange contexts = {};
+  bool unchecked = false;
 };
 
 struct RotationsAccess {

@@ -154,6 +154,8 @@ Attended::Attended(AttendCase made_of)
     shaw_values_ = shaw_table(*case_.encoding.shaw_values);
     options_.encoding.shaw_values = &*shaw_values_;
   }
+  options_.softcap = case_.softcap;
+  make_masks();
   if (case_.encoding.rotary) turn();
 }
 
@@ -224,10 +226,6 @@ Status Attended::run() {
                        {.map = *case_.map, .frequencies = &*frequencies_, .attend = options_});
 }
 
-Status Attended::run(const Pages& pages) {
-  return attend(out.view(), q.view(), pages.keys(), options_);
-}
-
 Pages Attended::pages(std::int64_t slots) const {
   const AttentionShape& s = case_.shape;
   const auto count = static_cast<std::int64_t>(case_.sequences.size());
@@ -283,6 +281,8 @@ reference::Attention Attended::attention() const {
   }
   attention.query_positions = std::move(places.queries);
   attention.key_positions = std::move(places.keys);
+  attention.softcap = case_.softcap;
+  read_masks(attention.mask);
   return attention;
 }
 

@@ -24,6 +24,14 @@ struct Form {
   Layout layout = Layout::bthd;
 };
 
+// A mask of random pairs. Extents: each 1 or that of the scores.
+struct PairMask {
+  ScoresExtents extents = {.batch = 1, .heads = 1, .queries = 1, .keys = 1};
+  DType dtype = DType::f32;      // of numbers
+  Layout layout = Layout::bthd;  // of [batch, queries, heads, keys]
+  std::int64_t hidden = 4;       // one of so many pairs is -Inf, or false; 0: none
+};
+
 struct AttendCase {
   AttentionShape shape;
   // Rotary, which attend() applies, a bias, Shaw's vectors.
@@ -33,6 +41,9 @@ struct AttendCase {
   AttentionMask mask = {.order = AttentionOrder::causal};
   std::vector<AttentionSequence> sequences = {};
   QueryTemperature q_temperature = {};
+  std::optional<double> softcap = {};
+  std::optional<PairMask> additive_mask = {};
+  std::optional<PairMask> boolean_mask = {};
   double scale = 0.3;
   Form q = {};
   Form k = {};
@@ -68,6 +79,12 @@ class Attended {
   [[nodiscard]] Status run(const Pages& pages);
   [[nodiscard]] Pages pages(std::int64_t slots) const;
 
+  // Whether the masks of pairs leave a query the key.
+  [[nodiscard]] bool leaves(const HeadIndex& query, std::int64_t key) const;
+  // Changes a number, or a boolean: true where it is not 0.
+  void set_additive(const HeadIndex& query, std::int64_t key, double number);
+  void set_boolean(const HeadIndex& query, std::int64_t key, std::uint8_t boolean);
+
   // From now on options() ask for weights, too.
   void ask_for_weights();
 
@@ -86,6 +103,9 @@ class Attended {
 
  private:
   void turn();
+  void make_masks();
+  void read_masks(reference::Mask& to) const;
+  [[nodiscard]] double additive(const HeadIndex& query, std::int64_t key) const;
   [[nodiscard]] ShawTable shaw_table(reference::ShawVectors& vectors);
   [[nodiscard]] reference::Attention attention() const;
   [[nodiscard]] KeyScore score_of(const reference::AttentionCase& of,
@@ -101,6 +121,8 @@ class Attended {
   std::vector<Tensor> shaw_tensors_;
   std::optional<ShawTable> shaw_keys_;
   std::optional<ShawTable> shaw_values_;
+  std::optional<Tensor> additive_;  // [batch, queries, heads, keys]
+  std::vector<std::uint8_t> booleans_;
 };
 
 // Makes a call for the case and checks its results.

@@ -75,6 +75,7 @@ void ExactRow::add(const SeenKey& key, std::span<const double> value,
   ++row_.keys;
   row_.score_size = std::max(row_.score_size, key.size);
   row_.distance_size = std::max(row_.distance_size, key.distance_size);
+  row_.mask_size = std::max(row_.mask_size, key.mask_size);
   for (std::size_t f = 0; f < features_; ++f) {
     values_.push_back(value[f] + (added.empty() ? 0 : added[f]));
     largest_[f] = std::max(largest_[f], size_of_number(value[f]));
@@ -192,17 +193,22 @@ ExactRow exact_row(const reference::AttentionCase& of, const reference::QueryInd
   const double q = scale * norm(head_of(of.turned_q, reference::query_offset(of, at)));
   const double plain_q = scale * norm(head_of(of.q, reference::query_offset(of, at)));
   ExactRow row(of.q.extents.features, rotation, of.v.extents.features);
+  row.set_softcap(of.attention.softcap.value_or(0));
+  const std::vector<double>& numbers = of.attention.mask.numbers;
   for (std::int64_t key = 0; key < of.v.extents.tokens; ++key) {
     if (!reference::sees(of, at, key)) continue;
     const BiasIndex pair = reference::positions_of_pair(of, at, key);
     const KeyScore score = score_of(key);
     const double k = norm(head_of(of.turned_k, reference::key_offset(of, of.turned_k, at, key)));
     const double a = norm(vector_of(encoding.shaw_keys, pair));
+    const double number =
+        numbers.empty() ? 0 : std::abs(numbers[reference::pair_offset(of, at, key)]);
     row.add({.key = key,
              .score = score.score,
-             .size = q * k + plain_q * a + score.bias_size,
+             .size = q * k + plain_q * a + score.bias_size + number,
              .distance_size = plain_q * a,
-             .largest_factor = std::max({q, encoding.shaw_keys ? plain_q : 0, k, a})},
+             .largest_factor = std::max({q, encoding.shaw_keys ? plain_q : 0, k, a}),
+             .mask_size = number},
             head_of(of.v, reference::key_offset(of, of.v, at, key)),
             vector_of(encoding.shaw_values, pair));
   }

@@ -24,6 +24,7 @@ struct SeenKey {
   double size = 0;
   double distance_size = 0;
   double largest_factor = 0;  // of the products that the score is made of
+  double mask_size = 0;
 };
 
 // Bounds of one row; attend_mapped() has others than attend().
@@ -49,6 +50,8 @@ class ExactRow {
  public:
   // rotation: as in AttendedRow.
   ExactRow(std::int64_t head_dim, double rotation, std::int64_t features);
+
+  void set_softcap(double softcap) noexcept { row_.softcap = softcap; }
 
   // Keys are added one by one, in order; added: what is added to the value, or empty.
   void add(const SeenKey& key, std::span<const double> value, std::span<const double> added = {});

@@ -56,12 +56,14 @@ void add_values_met(const BlockHead& head, KeyRun Met::*run) {
     any = any || !met.empty();
   });
   if (!any) return;
-  block.call.kernels.add_place_values({.state = head.state(0),
-                                       .limits = limits,
-                                       .rows = block.unit.shape.rows(),
-                                       .features = block.features(),
-                                       .values = block.shared.shaw.values.packed,
-                                       .scratch = block.scratch.of_kernels});
+  block.call.kernels.add_place_values(
+      {.state = head.state(0),
+       .limits = limits,
+       .rows = block.unit.shape.rows(),
+       .features = block.features(),
+       .values = block.shared.shaw.values.packed,
+       .scratch = block.scratch.of_kernels,
+       .seen = block.call.args.masks_pairs() ? block.scratch.seen : nullptr});
 }
 
 }  // namespace

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// The test vectors of ONNX's RotaryEmbedding (8) and Attention (93, opsets 23 to 25), all of them,
+// by the library's calls; Attention's by the reference, too.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "golden/onnx_file.hpp"
+#include "reference/attention.hpp"
+#include "rotary/attention.hpp"
+#include "rotary/kv_cache.hpp"
+#include "rotary/numeric_contract.hpp"
+#include "rotary/rotate.hpp"
+#include "support/elements.hpp"
+#include "support/result.hpp"
+#include "support/tensor.hpp"
+
+namespace rotary {
+namespace {
+
+using test::OnnxCase;
+using test::OnnxTensor;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
+
+double largest(const OnnxTensor& tensor) {
+  double most = 0;
+  for (std::size_t i = 0; i < tensor.size(); ++i)
+    if (std::isfinite(tensor.at(i))) most = std::max(most, std::abs(tensor.at(i)));
+  return most;
+}
+
+void expect_equal(const OnnxTensor& got, const OnnxTensor& wanted) {
+  EXPECT_EQ(got.bytes, wanted.bytes);
+}
+
+void expect_near(const std::vector<double>& got, const OnnxTensor& wanted, double tolerance) {
+  ASSERT_EQ(got.size(), wanted.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (got[i] == wanted.at(i)) continue;  // -Inf among others
+    ASSERT_NEAR(got[i], wanted.at(i), tolerance) << i;
+  }
+}
+
+std::vector<double> numbers_of(const OnnxTensor& tensor) {
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < tensor.size(); ++i) numbers.push_back(tensor.at(i));
+  return numbers;
+}
+
+// One case of Attention as calls of the library.
+class OnnxAttention {
+ public:
+  explicit OnnxAttention(const OnnxCase& of)
+      : of_(of),
+        q_(*of.input("Q")),
+        k_(*of.input("K")),
+        v_(*of.input("V")),
+        out_(test::unwritten(of.outputs.at("Y"))),
+        q_heads_(of.attribute("q_num_heads", q_.shape[1])),
+        kv_heads_(of.attribute("kv_num_heads", k_.shape[1])) {
+    if (of.input("past_key") != nullptr) append_to_past();
+    q_view_ = test::heads_view(q_, q_heads_);
+    k_view_ = test::heads_view(k_, kv_heads_);
+    v_view_ = test::heads_view(v_, kv_heads_);
+    make_options();
+    make_mask();
+    make_sequences();
+  }
+
+  void check_all() {
+    test::require(attend(test::heads_view(out_, q_heads_), q_view_, k_view_, v_view_, options_));
+    expect_near(numbers_of(out_), of_.outputs.at("Y"), tolerance() * largest(v_));
+    if (of_.outputs.contains("present_key")) {
+      expect_equal(k_, of_.outputs.at("present_key"));
+      expect_equal(v_, of_.outputs.at("present_value"));
+    }
+    const auto scores = of_.outputs.find("qk_matmul_output");
+    if (scores == of_.outputs.end()) return;
+    const std::int64_t mode = of_.attribute("qk_matmul_output_mode", 0);
+    // Weights are as off as results, and scores have sizes of their own.
+    const double scale = mode == 3 ? 1 : std::max(1.0, largest(scores->second));
+    expect_near(scores_of_mode(mode), scores->second, tolerance() * scale);
+  }
+
+  void check_reference() const {
+    const reference::AttentionResult got = reference::attention(
+        {heads_of(q_view_), heads_of(k_view_), heads_of(v_view_)}, reference_call());
+    OnnxTensor wanted = of_.outputs.at("Y");
+    const reference::Heads expected = heads_of(test::heads_view(wanted, q_heads_));
+    const double bound = tolerance() * largest(v_);
+    ASSERT_EQ(got.out.values.size(), expected.values.size());
+    for (std::size_t i = 0; i < expected.values.size(); ++i)
+      ASSERT_NEAR(got.out.values[i], expected.values[i], bound) << i;
+  }
+
+ private:
+  // The cache of past keys and values gets the new ones: present_key and present_value.
+  void append_to_past() {
+    const auto grown = [&](const char* past, OnnxTensor& added) {
+      const OnnxTensor& before = *of_.input(past);
+      OnnxTensor cache = before;
+      past_ = before.shape[2];
+      cache.shape[2] += test::heads_view(added, kv_heads_).extents.tokens;
+      cache.bytes.assign(cache.size() * before.element_bytes(), std::byte{0xFF});
+      return cache;
+    };
+    OnnxTensor k = grown("past_key", k_);
+    OnnxTensor v = grown("past_value", v_);
+    const KvCache cache{.k = test::heads_view(k, kv_heads_), .v = test::heads_view(v, kv_heads_)};
+    OnnxTensor past_k = *of_.input("past_key");
+    OnnxTensor past_v = *of_.input("past_value");
+    test::require(append(cache,
+                         {test::heads_view(past_k, kv_heads_), test::heads_view(past_v, kv_heads_)},
+                         ConsecutiveSlots{0}));
+    test::require(append(cache, {test::heads_view(k_, kv_heads_), test::heads_view(v_, kv_heads_)},
+                         ConsecutiveSlots{past_}));
+    k_ = std::move(k);
+    v_ = std::move(v);
+  }
+
+  void make_options() {
+    options_.scale =
+        of_.attributes.value("scale", 1 / std::sqrt(static_cast<double>(q_view_.extents.features)));
+    if (const double cap = of_.attributes.value("softcap", 0.0); cap > 0) options_.softcap = cap;
+    options_.mask.order =
+        of_.attribute("is_causal", 0) != 0 ? AttentionOrder::causal : AttentionOrder::bidirectional;
+    if (const auto left = of_.attribute("left_window_size", -1); left >= 0)
+      options_.mask.left = left;
+    if (const auto right = of_.attribute("right_window_size", -1); right >= 0)
+      options_.mask.right = right;
+  }
+
+  // Axes are aligned on the right: [keys], [queries, keys], [heads, queries, keys] or all four. A
+  // mask that is shorter than the keys hides the rest: a view of as many keys.
+  void make_mask() {
+    const OnnxTensor* const mask = of_.input("attn_mask");
+    if (mask == nullptr) return;
+    std::vector<std::int64_t> n = mask->shape;
+    n.insert(n.begin(), 4 - n.size(), 1);
+    const ScoresExtents extents{.batch = n[0], .heads = n[1], .queries = n[2], .keys = n[3]};
+    k_view_.extents.tokens = v_view_.extents.tokens = extents.keys;
+    if (mask->type == "bool") {
+      options_.boolean_mask = {mask->bytes.data(), extents, strides_bhqk(extents)};
+    } else {
+      options_.additive_mask = {mask->bytes.data(), mask->dtype(), extents, strides_bhqk(extents)};
+    }
+  }
+
+  // The first query is at the number of past keys; with a number of keys for each batch row, the
+  // last query at the last of these.
+  void make_sequences() {
+    const OnnxTensor* const lengths = of_.input("nonpad_kv_seqlen");
+    for (std::int64_t batch = 0; batch < q_view_.extents.batch; ++batch) {
+      AttentionSequence sequence{.batch = batch,
+                                 .queries = q_view_.extents.tokens,
+                                 .keys = k_view_.extents.tokens,
+                                 .query_position = past_};
+      if (lengths != nullptr) {
+        const auto keys = static_cast<std::int64_t>(lengths->at(size(batch)));
+        sequence.keys = std::min(sequence.keys, keys);
+        sequence.query_position = keys - sequence.queries;
+      }
+      sequences_.push_back(sequence);
+    }
+    options_.sequences = sequences_;
+  }
+
+  // Mode 3 is the softmax. Scores are the logarithm of their weight times the sum of all: 0, of the
+  // products, are those of a call without cap and masks; 1 of one with the cap; 2 of all.
+  std::vector<double> scores_of_mode(std::int64_t mode) {
+    AttendOptions options = options_;
+    if (mode < 2) {
+      options.additive_mask = {};
+      options.boolean_mask = {};
+      options.mask = {.order = AttentionOrder::bidirectional};
+    }
+    if (mode < 1) options.softcap = {};
+    const Extents& n = q_view_.extents;
+    ScoresExtents extents{n.batch, n.heads, n.tokens, k_view_.extents.tokens};
+    std::vector<float> weights(size(n.batch * n.heads * n.tokens * extents.keys), -1);
+    std::vector<float> sums(size(n.batch * n.heads * n.tokens), -1);
+    options.weights = ScoresView{weights.data(), DType::f32, extents, strides_bhqk(extents)};
+    const std::size_t keys = size(extents.keys);
+    extents.keys = 1;
+    options.log_sum_exp = ScoresView{sums.data(), DType::f32, extents, strides_bhqk(extents)};
+    OnnxTensor out = out_;
+    test::require(attend(test::heads_view(out, q_heads_), q_view_, k_view_, v_view_, options));
+    std::vector<double> scores;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const double weight = weights[i];
+      scores.push_back(mode == 3 ? weight : std::log(weight) + double{sums[i / keys]});
+    }
+    return scores;
+  }
+
+  [[nodiscard]] static reference::Heads heads_of(const HeadsView& view) {
+    reference::Heads heads{view.extents, {}};
+    test::for_each_element(view.extents, [&](const test::HeadIndex& at, std::int64_t feature) {
+      const Strides& s = view.strides;
+      const std::int64_t element =
+          at.batch * s.batch + at.token * s.token + at.head * s.head + feature;
+      heads.values.push_back(test::value_at(view.dtype, static_cast<const std::byte*>(view.data) +
+                                                            element * size_in_bytes(view.dtype)));
+    });
+    return heads;
+  }
+
+  [[nodiscard]] reference::Attention reference_call() const {
+    const bool causal = options_.mask.order == AttentionOrder::causal;
+    reference::Attention call{
+        .scale = options_.scale,
+        .softcap = options_.softcap,
+        .mask = {.order = causal ? reference::Order::causal : reference::Order::bidirectional,
+                 .left = options_.mask.left,
+                 .right = options_.mask.right}};
+    const Extents& n = q_view_.extents;
+    const std::int64_t keys = k_view_.extents.tokens;
+    for (const AttentionSequence& sequence : sequences_) {
+      for (std::int64_t query = 0; query < n.tokens; ++query)
+        call.query_positions.push_back(sequence.query_position + query);
+      for (std::int64_t key = 0; key < keys; ++key) {
+        call.key_positions.push_back(key);
+        call.mask.keys.push_back(key < sequence.keys ? 1 : 0);
+      }
+    }
+    const OnnxTensor* const mask = of_.input("attn_mask");
+    if (mask == nullptr) return call;
+    test::for_each_element(
+        {n.batch, n.heads, n.tokens, keys}, [&](const test::HeadIndex& at, std::int64_t key) {
+          const double number = mask->at(mask_index(*mask, {at.batch, at.token, at.head, key}));
+          if (mask->type == "bool") call.mask.pairs.push_back(number != 0 ? 1 : 0);
+          if (mask->type != "bool") call.mask.numbers.push_back(number);
+        });
+    return call;
+  }
+
+  // at: batch, head, query, key.
+  [[nodiscard]] static std::size_t mask_index(const OnnxTensor& mask,
+                                              const std::array<std::int64_t, 4>& at) {
+    std::int64_t index = 0;
+    const std::size_t rank = mask.shape.size();
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      const std::int64_t extent = mask.shape[axis];
+      index = index * extent + (extent == 1 ? 0 : at[4 - rank + axis]);
+    }
+    return size(index);
+  }
+
+  // Tolerance of a result, relative to the largest value. In f32 twice our own bound: their sums
+  // have fewer roundings than it counts. In f16 and bf16 they round q and k, each times a rounded
+  // root of the scale (2 units of u each), their product, the mask, its sum and the softmax: a
+  // score is off by 7 units of its size, a weight by twice that and 3 more, and the result is
+  // rounded once by either.
+  [[nodiscard]] double tolerance() const {
+    const double product = largest(q_) * largest(k_) * std::abs(options_.scale);
+    AttendedRow row{.head_dim = q_view_.extents.features, .keys = k_view_.extents.tokens};
+    row.score_size = product * static_cast<double>(row.head_dim);
+    const OnnxTensor* const mask = of_.input("attn_mask");
+    if (mask != nullptr && mask->type != "bool") row.mask_size = largest(*mask);
+    row.score_size += row.mask_size;
+    row.softcap = options_.softcap.value_or(0);
+    if (q_view_.dtype == DType::f32) return 2 * attend_error_bound(row) * 0x1p-24;
+    const double unit = q_view_.dtype == DType::f16 ? 0x1p-11 : 0x1p-8;
+    return (2 * 7 * row.score_size + 3 + 2) * unit;
+  }
+
+  const OnnxCase& of_;
+  OnnxTensor q_;
+  OnnxTensor k_;
+  OnnxTensor v_;
+  OnnxTensor out_;
+  std::int64_t q_heads_;
+  std::int64_t kv_heads_;
+  std::int64_t past_ = 0;
+  HeadsView q_view_;
+  HeadsView k_view_;
+  HeadsView v_view_;
+  AttendOptions options_;
+  std::vector<AttentionSequence> sequences_;
+};
+
+TEST(OnnxGolden, AttentionIsAttend) {
+  const std::vector<OnnxCase> cases = test::read_onnx_cases("Attention");
+  EXPECT_EQ(cases.size(), 93U);
+  for (const OnnxCase& of : cases) {
+    SCOPED_TRACE(of.name);
+    OnnxAttention(of).check_all();
+  }
+}
+
+TEST(OnnxGolden, AttentionIsTheReference) {
+  for (const OnnxCase& of : test::read_onnx_cases("Attention")) {
+    SCOPED_TRACE(of.name);
+    OnnxAttention(of).check_reference();
+  }
+}
+
+// The rows of the positions, [batch, tokens, pairs], gathered from the caches, or these themselves.
+std::vector<float> rows_of(const OnnxCase& of, const char* cache) {
+  const OnnxTensor& all = *of.input(cache);
+  const OnnxTensor* const positions = of.input("position_ids");
+  const std::size_t pairs = size(all.shape.back());
+  std::vector<float> rows;
+  const std::size_t count = positions == nullptr ? all.size() / pairs : positions->size();
+  for (std::size_t row = 0; row < count; ++row) {
+    const std::size_t from =
+        positions == nullptr ? row : static_cast<std::size_t>(positions->at(row));
+    for (std::size_t pair = 0; pair < pairs; ++pair)
+      rows.push_back(static_cast<float>(all.at(from * pairs + pair)));
+  }
+  return rows;
+}
+
+// cos and sin are random there, so the rows are made unchecked. Each number is a sum of two
+// products of numbers below 1, in float32 by either: 3 roundings each.
+TEST(OnnxGolden, RotaryEmbeddingIsRotate) {
+  const std::vector<OnnxCase> cases = test::read_onnx_cases("RotaryEmbedding");
+  EXPECT_EQ(cases.size(), 8U);
+  for (const OnnxCase& of : cases) {
+    SCOPED_TRACE(of.name);
+    OnnxTensor x = *of.input("X");
+    const HeadsView view = test::heads_view(x, of.attribute("num_heads", 1));
+    const std::vector<float> cos = rows_of(of, "cos_cache");
+    const std::vector<float> sin = rows_of(of, "sin_cache");
+    const std::int64_t rotated = of.attribute("rotary_embedding_dim", 0);
+    const bool interleaved = of.attribute("interleaved", 0) != 0;
+    const HeadWindow window{.head_dim = view.extents.features,
+                            .rotary_dim = rotated == 0 ? view.extents.features : rotated,
+                            .pairing = interleaved ? Pairing::interleaved : Pairing::half};
+    const std::int64_t pairs = window.pairs();
+    const CosSinView rows{.cos = cos.data(),
+                          .sin = sin.data(),
+                          .dtype = DType::f32,
+                          .batch = view.extents.batch,
+                          .tokens = view.extents.tokens,
+                          .batch_stride = view.extents.tokens * pairs,
+                          .token_stride = pairs};
+    const Rotations rotations = test::value_of(make_unchecked_rotations(window, rows));
+    EXPECT_FALSE(make_rotations(window, rows));
+    test::require(rotate(view, view, rotations));
+    expect_near(numbers_of(x), of.outputs.at("Y"), 6 * 0x1p-24 * 2 * largest(*of.input("X")));
+  }
+}
+
+}  // namespace
+}  // namespace rotary
