@@ -214,7 +214,7 @@ struct Family {
   LayerForm layers = {};
   ConfigKeys keys = {};
   std::int64_t trained_context = 0;  // if the config gives none; 0: then it is not known
-  double softcap = 0;  // if attn_logit_softcapping is absent; 0: the attention reads none
+  double softcap = 0;  // if attn_logit_softcapping is absent; 0: the family reads none
   std::optional<EncoderForm> encoder = {};  // if it differs from the decoder, which the row is of
   std::string_view note = {};               // what is unusual, for people
   std::string_view warning = {};            // what a config of the family can never say

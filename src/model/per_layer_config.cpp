@@ -100,7 +100,7 @@ void read_per_layer_config(Reader& config, ModelConfig& result) {
     return;
   }
   const std::string_view full_key = result.family.head.full_dim_key;
-  const bool is_needed = result.full_head_dim != result.head_dim && config.find(full_key) == nullptr;
+  const bool is_needed = result.full_head_dim != result.head_dim && !config.has(full_key);
   const OfOneType head_dim{"head_dim", full_key.empty() ? "" : "full_attention", result.head_dim};
   const std::int64_t full = read_of_type(*object, head_dim, result);
   if (full == result.head_dim && !is_needed) return;

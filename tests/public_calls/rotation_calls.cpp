@@ -178,7 +178,7 @@ Calls position_calls() {
                             rows.attention_factor = factor;
                             return make_rotations(window_of_16(), rows);
                           }));
-    calls.push_back(sized("rotary::make_unchecked_rotations", std::to_string(factor), {{2}, {3}},
+    calls.push_back(sized("rotary::make_unchecked_rotations(", std::to_string(factor), {{2}, {3}},
                           [factor](Sizes n) {
                             CosSinView rows = cos_sin(n[0], n[1]);
                             rows.attention_factor = factor;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What single families say of single layers: their types, which have rope parameters, the sizes of
-// their heads.
+// Single layers: types, rope parameters and heads as single families write them.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -120,8 +119,7 @@ TEST(LayerLists, HeadsOfGemma4) {
 
 TEST(LayerLists, HeadsOfFamiliesWithOneSize) {
   const auto llama = [](std::string_view entries) {
-    return model_with("llama", std::string(R"("per_layer_config": )") +
-                                   std::string(entries));
+    return model_with("llama", std::string(R"("per_layer_config": )") + std::string(entries));
   };
   EXPECT_TRUE(not_supported(llama(R"({"1": {"head_dim": 32}})"), {"must be 64", "got 32"}));
   EXPECT_TRUE(not_supported(llama(R"({"1": {"num_attention_heads": 2}})"), {"single layers"}));

@@ -128,9 +128,12 @@ TEST(ResolveSoftcap, IsThatOfTheConfigOrOfTheClass) {
     EXPECT_FALSE(
         resolved(test::model_with(family, R"("attn_logit_softcapping": 30)")).softcap.has_value());
   }
-  const std::string unknown = test::model_with("new", R"("attn_logit_softcapping": 20)");
-  EXPECT_EQ(resolved(unknown, {.pairing = Pairing::half}).softcap, 20);
-  EXPECT_FALSE(resolved(test::model_with("new"), {.pairing = Pairing::half}).softcap.has_value());
+  const auto unknown = [](std::string_view members) {
+    const std::string config = std::string(R"("rope_theta": 10000)").append(members);
+    return resolved(test::model_with("new", config), {.pairing = Pairing::half});
+  };
+  EXPECT_EQ(unknown(R"(, "attn_logit_softcapping": 20)").softcap, 20);
+  EXPECT_FALSE(unknown("").softcap.has_value());
 }
 
 TEST(ResolveSoftcap, MustBePositive) {

@@ -163,9 +163,15 @@ TEST(SpecJsonErrors, NotJson) {
   EXPECT_TRUE(malformed("[]", {"spec must be a JSON object", "got []"}));
   EXPECT_TRUE(malformed("null", {"spec must be a JSON object"}));
   EXPECT_TRUE(malformed(spec_and("") + spec_and(""), {"byte"}));
-  for (const std::string_view number : {"NaN", "Infinity", "-Infinity", "1e400", "0x10", "+1"}) {
+  const auto with_base = [](std::string_view number) {
     std::string spec = R"({"head_dim": 64, "pairing": "half", "base": )";
-    EXPECT_TRUE(malformed(spec.append(number).append("}"), {"spec must be valid JSON"})) << number;
+    return spec.append(number).append("}");
+  };
+  for (const std::string_view number : {"1e400", "0x10", "+1", "nan", "-NaN", "Inf"}) {
+    EXPECT_TRUE(malformed(with_base(number), {"spec must be valid JSON"})) << number;
+  }
+  for (const std::string_view number : {"NaN", "Infinity", "-Infinity"}) {
+    EXPECT_TRUE(malformed(with_base(number), {"base must be a number, got", number})) << number;
   }
 }
 
