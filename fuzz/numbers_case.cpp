@@ -100,8 +100,12 @@ void write_numbers(const NumbersCase& numbers, const std::vector<long double>& v
   if (!is_well_formed(array)) return;
   for_each_element(array, [&](const Axes& index) {
     std::byte* const to = numbers.data + offset_of(array, index);
-    const auto at = static_cast<std::size_t>(index[0] * numbers.counts.tokens + index[1]);
-    const long double value = at < values.size() ? values[at] : 0;
+    const auto batch = static_cast<std::size_t>(index[0]);
+    const auto tokens = static_cast<std::size_t>(numbers.counts.tokens);
+    // The place of an element of a later row may be beyond 64 bits.
+    const bool may_be_listed = batch == 0 || tokens <= values.size() / batch;
+    const std::size_t at = batch * tokens + static_cast<std::size_t>(index[1]);
+    const long double value = may_be_listed && at < values.size() ? values[at] : 0;
     if (numbers.kind == NumberKind::int32) put<std::int32_t>(to, value);
     if (numbers.kind == NumberKind::int64) put<std::int64_t>(to, value);
     if (numbers.kind == NumberKind::f64) put<double>(to, value);
