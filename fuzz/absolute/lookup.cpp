@@ -125,7 +125,7 @@ bool have_rows(const LookupCase& lookup, const TokenExtents& n) {
   const std::int64_t tokens = is_array && lookup.indices.token_stride == 0 ? 1 : n.tokens;
   const std::int64_t step = is_array ? 1 : std::max<std::int64_t>(tokens - 1, 1);
   for (std::int64_t b = 0; b < std::min(n.batch, lookup.indices.counts.batch); ++b) {
-    for (std::int64_t t = 0; t < tokens; t += step) {
+    for (std::int64_t t = 0; t<tokens; t = tokens - t> step ? t + step : tokens) {
       const long double row =
           number_at(lookup.indices, b, t) + static_cast<long double>(lookup.offset);
       if (row < 0 || row >= static_cast<long double>(lookup.table.rows)) return false;
@@ -292,9 +292,10 @@ void fuzz_mask(Bytes& input, Buffers& buffers) {
   const bool is_legal = is_mask && are_apart && is_batch && size == mask_size;
   const auto status = positions_from_mask({positions, size}, {mask, mask_size}, batch);
   if (!is_accepted(status, is_legal ? Answer::accept : Answer::refuse, memory)) return;
+  const std::int64_t tokens = batch > 0 ? std::max<std::int64_t>(count / batch, 1) : 1;
   std::int64_t next = 0;
   for (std::size_t i = 0; i < size; ++i) {
-    if (static_cast<std::int64_t>(i) % (count / batch) == 0) next = 0;
+    if (static_cast<std::int64_t>(i) % tokens == 0) next = 0;
     if (positions[i] != (mask[i] == 1 ? next++ : -1)) fail("a position must count the tokens");
   }
   std::memcpy(positions, memory.before.data() + 512, 8 * size);
