@@ -104,7 +104,8 @@ RecipeRow ggml_row(const GgmlRope& rope, std::int32_t position) {
     const float theta_interp = times(rope.freq_scale, theta_extrap);
     float angle = theta_interp;
     if (rope.ext_factor != 0) {
-      const float distance = plus(static_cast<float>(i0 / 2), -start);
+      const int pair = i0 / 2;
+      const float distance = plus(static_cast<float>(pair), -start);
       const float width = std::max(0.001F, plus(end, -start));
       const float y = f32(static_cast<long double>(distance) / width);
       const float ramp = plus(1, -std::min(1.0F, std::max(0.0F, y)));

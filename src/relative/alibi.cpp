@@ -103,7 +103,7 @@ double AlibiEvaluator::value(std::int64_t head, double term) const noexcept {
   return slopes_[to_size(head)] * term;
 }
 
-void AlibiEvaluator::add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept {
+void AlibiEvaluator::add_gradient(std::span<double> sums, const Upstream& upstream) noexcept {
   sums[to_size(upstream.head)] += upstream.gradient * upstream.term;
 }
 

@@ -85,7 +85,7 @@ class AlibiEvaluator {
   }
   [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
-  void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
+  static void add_gradient(std::span<double> sums, const Upstream& upstream) noexcept;
 
  private:
   AlibiForm form_;

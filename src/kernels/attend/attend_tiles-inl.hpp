@@ -43,6 +43,7 @@ static_assert(lane_multiple % vector_lanes == 0);
 // Prefetches into the second-level cache. The address may lie beyond the memory that is read.
 HWY_INLINE void fetch([[maybe_unused]] std::uintptr_t address) {
 #if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): pointers beyond an array may not be formed
   __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2);
 #endif
 }
