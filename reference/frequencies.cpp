@@ -144,6 +144,19 @@ Frequencies scale(const DynamicNtkScaling& rule, const Rope& rope) {
   return scale(NoScaling{}, stretched);
 }
 
+// modeling_qwen.py of Qwen-7B-Chat: context_value = log2(l / L) + 1, alpha = 2^ceil(context_value)
+// - 1, at least 1.
+Frequencies scale(const DoublingNtkScaling& rule, const Rope& rope) {
+  const auto trained = static_cast<long double>(rule.original_context_tokens);
+  const auto length = static_cast<long double>(rope.context_tokens);
+  const long double value = std::log2(length / trained) + 1;
+  const long double alpha = std::max(std::exp2(std::ceil(value)) - 1, 1.0L);
+  const auto d = static_cast<long double>(rope.rotary_dim);
+  Rope stretched = rope;
+  stretched.base = rope.base * std::pow(alpha, d / (d - 2));
+  return scale(NoScaling{}, stretched);
+}
+
 // Ding et al. 2024 (arXiv 2402.13753), §2 and §3: theta_i / lambda_i, the lambdas of the long list
 // for a context beyond the one that the model was trained on. A as in microsoft/LongRoPE,
 // rope/longrope.py, policy "su": sqrt(1 + ln s / ln L).

@@ -259,7 +259,7 @@ constexpr auto meanings = std::to_array<Meaning>({
     {"mrope_interleaved", "in which order the axes of an image share the pairs"},
     {"xdrope_section", "pairs for each of several axes; refused where it is given"},
     {"position_embedding_xdrope", "true would be a rotation by several axes, which is refused"},
-    {"use_dynamic_ntk", "Qwen: beyond its context the base would change with the length"},
+    {"use_dynamic_ntk", "Qwen: the base grows with each doubling of a prompt beyond its context"},
     // Queries.
     {"use_logn_attn", "Qwen: queries grow with log(position) beyond the trained context"},
     {"llama_4_scaling_beta", "queries grow with the logarithm of their position, so strongly"},

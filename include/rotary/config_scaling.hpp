@@ -177,6 +177,30 @@ struct Describe<DynamicNtkScaling> {
   static bool depends_on_context(const DynamicNtkScaling& /*rule*/) noexcept { return true; }
 };
 
+// Qwen's dynamic NTK: NtkScaling whose alpha is 1 within the original context L, 3 up to 2 L, 7 up
+// to 4 L: 2^(ceil(log2(l / L)) + 1) - 1 for a context of l > L tokens. l is the length of the
+// prompt: its alpha stays while tokens are generated. get_ntk_alpha of modeling_qwen.py
+// (use_dynamic_ntk). Needs rotary_dim >= 4. Depends on the length of the context.
+struct DoublingNtkScaling {
+  std::int64_t original_context_tokens = 0;  // > 0; a config's seq_length
+
+  friend bool operator==(const DoublingNtkScaling&, const DoublingNtkScaling&) = default;
+};
+
+template <>
+struct Describe<DoublingNtkScaling> {
+  static constexpr std::string_view name = "doubling_ntk";
+  static constexpr std::string_view sentence =
+      "Qwen's dynamic NTK scaling enlarges the base with each doubling of the prompt beyond "
+      "{original_max_position_embeddings} tokens, so prompts of different lengths may have "
+      "different frequencies; tokens that are generated keep those of their prompt.";
+  template <class Self, class Visit>
+  static void parameters(Self& self, Visit visit) {
+    visit(original_context, self.original_context_tokens);
+  }
+  static bool depends_on_context(const DoublingNtkScaling& /*rule*/) noexcept { return true; }
+};
+
 // Which of LongRoPE's two lists is used. Transformers compares the tokens so far with the original
 // context, at each forward pass; vLLM and llama.cpp the most tokens that will ever be, once.
 enum class LongRopeSwitch : std::int32_t { by_context = 1, always_short = 2, always_long = 3 };

@@ -208,10 +208,10 @@ struct ContextRange {
 };
 
 // One of these, and a type of its own, so that symbols keep their names when one is added.
-using ScalingRules =
-    std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
-                 DynamicNtkScaling, LongRopeScaling, ProportionalScaling, MixedNtkScaling,
-                 NtkByPartsScaling, ClippedScaling, RetNetScaling, ExplicitScaling, PixelScaling>;
+using ScalingRules = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
+                                  DynamicNtkScaling, LongRopeScaling, ProportionalScaling,
+                                  MixedNtkScaling, NtkByPartsScaling, ClippedScaling, RetNetScaling,
+                                  ExplicitScaling, PixelScaling, DoublingNtkScaling>;
 struct Scaling : ScalingRules {
   using ScalingRules::ScalingRules;
   using ScalingRules::operator=;

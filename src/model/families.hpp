@@ -89,6 +89,7 @@ struct HeadForm {
 enum class RopeDialect {
   transformers,  // no difference
   hunyuan,       // "dynamic" with alpha is NTK-aware scaling with that alpha
+  qwen,          // use_dynamic_ntk beside the dictionary is a rule of its own
   phi3,  // "yarn" with short_factor and long_factor is LongRoPE with YaRN's attention factor
 };
 

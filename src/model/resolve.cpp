@@ -90,18 +90,6 @@ void warn_about_context(const ModelConfig& config, const ResolveOptions& options
                                 *config.max_position_embeddings);
 }
 
-// Qwen 1: beyond seq_length its code computes a new base for each length; no rule here does that.
-void check_use_dynamic_ntk(const ModelConfig& config, const ResolveOptions& options) {
-  if (config.family.layers.temperature != TemperatureKeys::use_logn_attn) return;
-  const bool is_dynamic = config.reader.boolean("use_dynamic_ntk").value_or(false);
-  const auto trained = config.max_position_embeddings;
-  if (!is_dynamic || !options.context_tokens || !trained) return;
-  if (*options.context_tokens <= *trained) return;
-  config.reader.not_supported("use_dynamic_ntk is supported up to a context of ",
-                              config.family.keys.positions, ", ", *trained, "; got ",
-                              *options.context_tokens);
-}
-
 // null is stated, and none.
 void resolve_softcap(const ModelConfig& config, ModelSpec& model) {
   constexpr std::string_view key = "attn_logit_softcapping";
@@ -137,7 +125,6 @@ ModelSpec resolve_config(const Reader& reader, const ResolveOptions& options) {
   if (!reader.failed()) resolve_rotaries(config, options, model);
   if (!reader.failed()) resolve_layers(config, model);
   if (!reader.failed()) resolve_softcap(config, model);
-  if (!reader.failed()) check_use_dynamic_ntk(config, options);
   if (!reader.failed()) check_position_embedding_type(language.reader, config);
   if (!reader.failed() && config.encoding == LayerEncoding::rotary) {
     model.dual_chunk = read_dual_chunk(language.reader);

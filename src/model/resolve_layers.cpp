@@ -152,15 +152,9 @@ QueryTemperature temperature_of_llama4(Reader& config) {
   return StepTemperature{.scale = scale, .interval_tokens = interval, .offset = 1};
 }
 
-// Qwen 1. Its other switch raises the base for contexts beyond seq_length.
+// Qwen 1.
 QueryTemperature temperature_of_logn(Reader& config) {
-  const bool is_dynamic = config.boolean("use_dynamic_ntk").value_or(false);
   const auto trained = config.integer("seq_length");
-  if (is_dynamic) {
-    config.warn(
-        "use_dynamic_ntk raises the base with the length of contexts beyond seq_length, which is "
-        "not supported: the frequencies are right up to it");
-  }
   if (!config.boolean("use_logn_attn").value_or(false)) return NoTemperature{};
   if (trained.value_or(0) < 2) {
     config.malformed("seq_length must be given and > 1, because use_logn_attn is true; got ",

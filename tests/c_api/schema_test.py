@@ -18,7 +18,7 @@ RULES = {
     if "rope_type" in rule.get("properties", {})
 }
 # Rules that need a rotary_dim of 4.
-FOUR = ("ntk", "dynamic", "ntk_by_parts", "retnet")
+FOUR = ("ntk", "doubling_ntk", "dynamic", "ntk_by_parts", "retnet")
 # Values of every JSON type, and numbers around every bound that the schema has.
 VALUES = [
     None, True, False, "half", "interleaved", "exact", "transformers", "ggml", "every_step",

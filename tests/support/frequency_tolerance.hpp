@@ -35,6 +35,12 @@ struct RuleRounding {
     const double length = std::max(static_cast<double>(context_tokens.value_or(1)), original);
     return 2 + 2 * std::log(1 + rule.factor * (length - original) / original);
   }
+  // base' is ln alpha larger in the last pow, alpha < 4 L / original.
+  double operator()(const DoublingNtkScaling& rule) const {
+    const auto original = static_cast<double>(rule.original_context_tokens);
+    const double length = std::max(static_cast<double>(context_tokens.value_or(1)), original);
+    return 2 + 2 * std::log(4 * length / original);
+  }
   // The stretch is a power of factor, whose exponent (at most 1) is a pow itself.
   double operator()(const MixedNtkScaling& rule) const {
     return 2 + (2 + rule.mixed_b.value_or(0)) * std::abs(std::log(rule.factor));

@@ -278,7 +278,8 @@ TEST(LayerKinds, Qwen1GrowsWithTheLogarithm) {
   EXPECT_EQ(model.layers[0].query_temperature,
             QueryTemperature(LognTemperature{.trained_tokens = 2048}));
   EXPECT_EQ(model.rotary.front().trained_context_tokens, 2048);
-  EXPECT_TRUE(warns(model, "use_dynamic_ntk"));
+  EXPECT_EQ(model.rotary.front().spec.scaling,
+            Scaling(DoublingNtkScaling{.original_context_tokens = 2048}));
   EXPECT_EQ(resolved(model_with("qwen", members + "false")).layers[0].query_temperature,
             QueryTemperature());
   EXPECT_TRUE(malformed(R"({"model_type": "qwen", "kv_channels": 64, "num_hidden_layers": 1,

@@ -69,13 +69,12 @@ TEST(Silence, FractionsOfFamiliesThatTurnAPart) {
   EXPECT_TRUE(malformed(model_with("nomic_bert", R"("rotary_emb_fraction": 0.0)"), {"(0, 1]"}));
 }
 
-// Its base would have to grow with the context.
-TEST(Silence, DynamicNtkOfQwen1BeyondItsContext) {
-  const std::string config =
-      model_with("qwen", R"("use_dynamic_ntk": true, "seq_length": 2048, "kv_channels": 64)");
-  EXPECT_TRUE(resolve(config, {.context_tokens = 2048}));
-  EXPECT_TRUE(test::fails(resolve(config, {.context_tokens = 2049}), ErrorCode::unsupported,
-                          {"use_dynamic_ntk", "2048", "got 2049"}));
+TEST(Silence, DynamicNtkOfQwen1NeedsItsContext) {
+  const std::string members = R"("use_dynamic_ntk": true, "kv_channels": 64)";
+  EXPECT_EQ(resolved_rotary(model_with("qwen", members + R"(, "seq_length": 2048)")).scaling,
+            Scaling(DoublingNtkScaling{.original_context_tokens = 2048}));
+  EXPECT_TRUE(malformed(R"({"model_type": "qwen", "num_hidden_layers": 1, )" + members + "}",
+                        {"seq_length must be given", "got none"}));
 }
 
 TEST(Silence, NamesOfAnEncodingThatAreNone) {

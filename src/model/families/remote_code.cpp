@@ -55,13 +55,16 @@ constexpr std::array remote_code_rows = {
     Family{.model_type = "qwen",
            .base = {.otherwise = 10000, .key = "rotary_emb_base"},
            .part = {.given_by = PartialRotary::fraction, .key = "rotary_pct"},
+           .rope = {.dialect = RopeDialect::qwen},
            .layers = {.temperature = TemperatureKeys::use_logn_attn},
            .keys = {.hidden_size = "n_embd",
                     .heads = "n_head",
                     .layers = "n_layer",
                     .positions = "seq_length",
                     .head_dim = "kv_channels"},
-           .note = "queries grow with the logarithm of the position (use_logn_attn)",
+           .note = "queries grow with the logarithm of the position (use_logn_attn), the base with "
+                   "the prompt "
+                   "(use_dynamic_ntk)",
            .source = remote},
     // ChatGLM 2 and 3, GLM-4-9B of 2024: half of kv_channels rotate; the base is 10000 *
     // rope_ratio.

@@ -200,12 +200,27 @@ struct ParameterSources {
   const Scaling& scaling;
 };
 
+// Qwen 1 has a switch beside the dictionary, which its files do not have.
+bool doubles(const ModelConfig& config) {
+  return config.family.rope.dialect == RopeDialect::qwen &&
+         config.reader.boolean("use_dynamic_ntk").value_or(false);
+}
+
+Scaling doubling_rule(const ModelConfig& config) {
+  if (!config.max_position_embeddings) {
+    config.reader.malformed(config.family.keys.positions,
+                            " must be given, because use_dynamic_ntk is true; got none");
+  }
+  return DoublingNtkScaling{.original_context_tokens = config.max_position_embeddings.value_or(1)};
+}
+
 // Notes the rule of one embedding and what its family fixes.
 void note_rule(const ModelConfig& config, const LayerTypeRope& rope, const Scaling& scaling,
                Sources& sources) {
   const bool is_named =
       rope.dictionary.find("rope_type") != nullptr || rope.dictionary.find("type") != nullptr;
   note(sources, "rope_type", is_named ? rope.origin : Origin::class_default, "rope_type");
+  if (doubles(config)) note(sources, "rope_type", Origin::stated, "use_dynamic_ntk");
   for_each_parameter(scaling, ParameterSources{config, rope, sources, scaling});
   if (config.family.part.window == Window::trailing) {
     note(sources, "first_feature", Origin::family);
@@ -255,7 +270,8 @@ std::optional<ModelRotary> resolve_rotary(const ModelConfig& config, const Layer
                                           const ResolveOptions& options) {
   Findings& findings = config.reader.findings();
   Reader dictionary(rope.dictionary, rope.path, findings);
-  const RopeParameters parameters = read_rope_parameters(dictionary, context_of(config));
+  RopeParameters parameters = read_rope_parameters(dictionary, context_of(config));
+  if (doubles(config)) parameters.scaling = doubling_rule(config);
   if (findings.failed()) return std::nullopt;
   Sources sources;
   sources.reserve(16);

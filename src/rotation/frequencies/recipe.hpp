@@ -33,7 +33,7 @@ namespace rotary {
                                   const Rotations& rotations);
 
 // Replaces the rule's inv_freq by the float32 that Transformers computes with, up to the last bits
-// of its pow and of the rule's own operations.
+// of its pow.
 void round_like_transformers(const Scaling& scaling, const UnscaledRotary& rotary,
                              std::vector<double>& inv_freq);
 

@@ -1,27 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// inv_freq in float32 as Transformers computes it, in the order of operations of
-// compute_default_rope_parameters and modeling_rope_utils.py at c49429ed. The bits agree wherever
-// torch's pow is the nearest float32 (almost everywhere). Rules without an overload here round the
-// double.
+// inv_freq in float32 as Transformers computes it, operation by operation as modeling_rope_utils.py
+// of 5.23 (c49429ed) and the functions that classes have for themselves. Torch divides a number by
+// a tensor as the tensor's reciprocal times the number, and rounds a number beside a tensor to
+// float32 first. The bits agree wherever torch's pow is the nearest float32: all but about one in
+// 200 frequencies (docs/theory/numerics.md). Rules without an overload here round the double.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numbers>
 #include <variant>
 
 #include "rotation/frequencies/recipe.hpp"
+#include "rotation/scaling/turn_ramp.hpp"
 
 namespace rotary {
 namespace {
+
+// base^(2i/d); base, quotient and power are each rounded.
+float power(double base, std::int64_t rotary_dim, std::size_t pair) {
+  const float exponent = static_cast<float>(2 * pair) / static_cast<float>(rotary_dim);
+  return static_cast<float>(std::pow(double{static_cast<float>(base)}, double{exponent}));
+}
+
+// The base for a context beyond the original one, whose length is a tensor in Transformers: of one
+// number, so that torch takes the exponent in double.
+float grown_base(const DynamicNtkScaling& rule, const UnscaledRotary& rotary) {
+  const auto dimension = static_cast<double>(rotary.rotary_dim);
+  const float length = static_cast<float>(rule.factor) * static_cast<float>(*rotary.context_tokens);
+  const float growth = length / static_cast<float>(rule.original_context_tokens) -
+                       static_cast<float>(rule.factor - 1);
+  const auto grown = static_cast<float>(std::pow(double{growth}, dimension / (dimension - 2)));
+  return static_cast<float>(rotary.base) * grown;
+}
 
 // One pair's frequency; call it with the scaling rule.
 class Float32Frequency {
  public:
   Float32Frequency(const UnscaledRotary& rotary, std::size_t pair, double scaled)
-      : rotary_(rotary),
-        pair_(pair),
-        scaled_(scaled),
-        unscaled_(unscaled(rotary, pair)),
-        power_(power(rotary, pair)) {}
+      : rotary_(rotary), pair_(pair), scaled_(scaled), power_(power_of(rotary.base)) {}
 
   template <class Rule>
   float operator()(const Rule&) const {
@@ -36,53 +52,57 @@ class Float32Frequency {
 
   // The NTK base is computed in double.
   float operator()(const NtkScaling& rule) const {
-    return 1 / power(with_ntk_base(rotary_, rule.alpha), pair_);
+    return 1 / power_of(with_ntk_base(rotary_, rule.alpha).base);
   }
 
-  // Recovers the list entry that was used from its effect; float32, as in torch.
-  float operator()(const LongRopeScaling&) const {
-    return 1 / (static_cast<float>(unscaled_ / scaled_) * power_);
+  float operator()(const DoublingNtkScaling& rule) const {
+    return 1 / power_of(with_ntk_base(rotary_, ntk_alpha(rule, rotary_)).base);
+  }
+
+  float operator()(const DynamicNtkScaling& rule) const {
+    const bool is_scaled = *rotary_.context_tokens > rule.original_context_tokens;
+    return is_scaled ? 1 / power_of(grown_base(rule, rotary_)) : 1 / power_;
+  }
+
+  float operator()(const LongRopeScaling& rule) const {
+    return 1 / (static_cast<float>(factors_of(rule, rotary_)[pair_]) * power_);
   }
 
   float operator()(const ProportionalScaling& rule) const {
     return scaled_ == 0 ? 0.0F : 1 / power_ / static_cast<float>(rule.factor);
   }
 
-  // Exact for kept and stretched pairs; a blended pair has the rounding of its blend.
-  float operator()(const Llama3Scaling&) const {
-    return static_cast<float>(scaled_ * (double{1 / power_} / unscaled_));
+  float operator()(const Llama3Scaling& rule) const {
+    const auto original = static_cast<double>(rule.original_context_tokens);
+    const float kept = 1 / power_;
+    const auto factor = static_cast<float>(rule.factor);
+    const float wavelength = 1 / kept * static_cast<float>(2 * std::numbers::pi);
+    if (wavelength > static_cast<float>(original / rule.low_freq_factor)) return kept / factor;
+    if (wavelength < static_cast<float>(original / rule.high_freq_factor)) return kept;
+    if (rule.high_freq_factor == rule.low_freq_factor) return kept;  // torch: 0 / 0
+    const float turns = 1 / wavelength * static_cast<float>(original);
+    const float smooth = (turns - static_cast<float>(rule.low_freq_factor)) /
+                         static_cast<float>(rule.high_freq_factor - rule.low_freq_factor);
+    return (1 - smooth) * kept / factor + smooth * kept;
   }
 
+  // The ramp over turns is not Transformers'.
   float operator()(const YarnScaling& rule) const {
+    if (rule.ramp == YarnRamp::turns) return static_cast<float>(scaled_);
+    const TurnRamp ramp = turn_ramp(rule, rotary_);
+    const float along = (static_cast<float>(pair_) - static_cast<float>(ramp.low)) /
+                        static_cast<float>(ramp.high - ramp.low);
+    const float kept = 1 - std::clamp(along, 0.0F, 1.0F);
     const float interpolated = 1 / (static_cast<float>(rule.factor) * power_);
-    const float kept = 1 - stretched(rule);
     return interpolated * (1 - kept) + 1 / power_ * kept;
   }
 
  private:
-  static double unscaled(const UnscaledRotary& rotary, std::size_t pair) {
-    const auto dimension = static_cast<double>(rotary.rotary_dim);
-    return std::pow(rotary.base, -2 * static_cast<double>(pair) / dimension);
-  }
-
-  // base^(2i/d); base, quotient and power are each rounded.
-  static float power(const UnscaledRotary& rotary, std::size_t pair) {
-    const float exponent = static_cast<float>(2 * pair) / static_cast<float>(rotary.rotary_dim);
-    const auto base = static_cast<float>(rotary.base);
-    return static_cast<float>(std::pow(double{base}, double{exponent}));
-  }
-
-  // The pair's position on YaRN's ramp, 0 kept to 1 stretched, recovered from its scaled frequency.
-  [[nodiscard]] float stretched(const YarnScaling& rule) const {
-    if (rule.factor == 1) return 0;
-    const double along = (1 - scaled_ / unscaled_) / (1 - 1 / rule.factor);
-    return static_cast<float>(std::clamp(along, 0.0, 1.0));
-  }
+  [[nodiscard]] float power_of(double base) const { return power(base, rotary_.rotary_dim, pair_); }
 
   const UnscaledRotary& rotary_;
   std::size_t pair_;
   double scaled_;
-  double unscaled_;
   float power_;
 };
 

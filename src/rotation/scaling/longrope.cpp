@@ -30,6 +30,10 @@ double attention_factor_of(const LongRopeScaling& rule, const std::optional<doub
 
 }  // namespace
 
+const std::vector<double>& factors_of(const LongRopeScaling& rule, const UnscaledRotary& rotary) {
+  return is_long(rule, rotary) ? rule.long_factor : rule.short_factor;
+}
+
 Status validate(const LongRopeScaling& rule, const UnscaledRotary& rotary) {
   if (rule.lists != LongRopeSwitch::by_context) return {};
   return require_context("longrope", rotary);
@@ -37,7 +41,7 @@ Status validate(const LongRopeScaling& rule, const UnscaledRotary& rotary) {
 
 ScaledFrequencies scale(const LongRopeScaling& rule, const UnscaledRotary& rotary) {
   const bool beyond = is_long(rule, rotary);
-  const auto& list = beyond ? rule.long_factor : rule.short_factor;
+  const auto& list = factors_of(rule, rotary);
   auto inv_freq = unscaled_inv_freq(rotary);
   for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) inv_freq[pair] /= list[pair];
   return {

@@ -51,6 +51,7 @@ template <class Rule>
 [[nodiscard]] Status validate(const NtkByPartsScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const ClippedScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const RetNetScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] Status validate(const DoublingNtkScaling& rule, const UnscaledRotary& rotary);
 
 // All of the above, of the rule that scaling holds.
 [[nodiscard]] Status validate(const Scaling& scaling, const UnscaledRotary& rotary);
@@ -71,6 +72,14 @@ template <class Rule>
 [[nodiscard]] ScaledFrequencies scale(const RetNetScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const ExplicitScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] ScaledFrequencies scale(const PixelScaling& rule, const UnscaledRotary& rotary);
+[[nodiscard]] ScaledFrequencies scale(const DoublingNtkScaling& rule, const UnscaledRotary& rotary);
+
+// The alpha of NtkScaling in this context.
+[[nodiscard]] double ntk_alpha(const DoublingNtkScaling& rule, const UnscaledRotary& rotary);
+
+// The list of factors that LongRoPE uses in this context: [rotary_dim / 2].
+[[nodiscard]] const std::vector<double>& factors_of(const LongRopeScaling& rule,
+                                                    const UnscaledRotary& rotary);
 
 // Checks the dimension for rules that use with_ntk_base().
 [[nodiscard]] Status require_ntk_dimension(const UnscaledRotary& rotary);

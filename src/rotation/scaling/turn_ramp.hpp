@@ -33,4 +33,7 @@ struct TurnRamp {
 [[nodiscard]] TurnRamp turn_ramp(const TurnRange& turns, const UnscaledRotary& rotary,
                                  RampEnds ends);
 
+// YaRN's ramp over pairs. Requires a rule whose ramp is not over turns.
+[[nodiscard]] TurnRamp turn_ramp(const YarnScaling& rule, const UnscaledRotary& rotary);
+
 }  // namespace rotary

@@ -15,12 +15,7 @@ namespace rotary {
 namespace {
 
 std::vector<double> ramp_over_pairs(const YarnScaling& rule, const UnscaledRotary& rotary) {
-  const TurnRange turns{.fast = rule.beta_fast,
-                        .slow = rule.beta_slow,
-                        .original_context_tokens = rule.original_context_tokens};
-  const bool is_whole = rule.ramp == YarnRamp::whole_pairs;
-  const TurnRamp ramp =
-      turn_ramp(turns, rotary, is_whole ? RampEnds::whole_pairs : RampEnds::fractional);
+  const TurnRamp ramp = turn_ramp(rule, rotary);
   std::vector<double> stretched(static_cast<std::size_t>(rotary.rotary_dim / 2));
   for (std::size_t pair = 0; pair < stretched.size(); ++pair) stretched[pair] = ramp.at(pair);
   return stretched;
@@ -56,6 +51,14 @@ double attention_factor_of(const YarnScaling& rule) {
 }
 
 }  // namespace
+
+TurnRamp turn_ramp(const YarnScaling& rule, const UnscaledRotary& rotary) {
+  const TurnRange turns{.fast = rule.beta_fast,
+                        .slow = rule.beta_slow,
+                        .original_context_tokens = rule.original_context_tokens};
+  const bool is_whole = rule.ramp == YarnRamp::whole_pairs;
+  return turn_ramp(turns, rotary, is_whole ? RampEnds::whole_pairs : RampEnds::fractional);
+}
 
 Status validate(const YarnScaling& rule, const UnscaledRotary&) {
   if (rule.beta_fast < rule.beta_slow) {
