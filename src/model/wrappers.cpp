@@ -174,15 +174,16 @@ LanguageConfig language_config(Reader config, std::string_view assumed_type) {
           .origin = given ? Origin::stated : Origin::family};
 }
 
-// The inner config if its model_type equals the outer one, or it has none: Ministral 3 in MLC's
-// list of models, where the published config says mistral3 outside.
+// The inner config if its model_type equals the outer one, or it has none and the outer one no
+// sizes: Ministral 3 in MLC's list of models, where the published config says mistral3 outside.
 const Json* language_model_of_same_type(const LanguageConfig& found) {
   const Json* const inner = found.reader.find("text_config");
   if (inner == nullptr || !inner->is_object()) return nullptr;
   const Json* const inner_type = inner->find("model_type");
-  const bool is_same = inner_type == nullptr ? find_family(found.family) != nullptr
-                                             : *inner_type == found.model_type;
-  return is_same ? inner : nullptr;
+  if (inner_type != nullptr) return *inner_type == found.model_type ? inner : nullptr;
+  const Family* const family = find_family(found.family);
+  const bool is_whole = family != nullptr && found.reader.find(family->keys.hidden_size) != nullptr;
+  return family != nullptr && !is_whole ? inner : nullptr;
 }
 
 }  // namespace

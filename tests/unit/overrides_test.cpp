@@ -97,6 +97,14 @@ TEST(Overrides, OfKeysThatAreReadInAnotherPlace) {
                    {"attn_config.rope_theta", "1e6"}));
 }
 
+// A text_config that only the override makes is not the config of a Llama's language model.
+TEST(Overrides, OfAModelThatIsNoWrapper) {
+  EXPECT_TRUE(fails(with(llama_with(R"("rope_scaling": {"rope_type": "linear", "factor": 2})"),
+                         {"text_config.rope_theta", "5e6"}),
+                    ErrorCode::invalid_argument,
+                    {"got text_config.rope_theta; did you mean rope_theta?"}));
+}
+
 TEST(Overrides, ByNullNeedNoReader) {
   EXPECT_TRUE(with(llama_with(""), {"no_such_key", "null"}));
   EXPECT_TRUE(with(llama_with(R"("use_ropes": 1)"), {"use_ropes", "null"}));

@@ -71,14 +71,18 @@ bool is_read(const std::string& key, const std::set<std::string>& asked) {
   return false;
 }
 
-// A key of the same name elsewhere, such as text_config.rope_theta, or else one spelt alike.
+// A key of the same name elsewhere, the least deep, such as text_config.rope_theta, or else one
+// spelt alike.
 std::string meant(std::string_view key, const std::set<std::string>& asked) {
   std::vector<std::string_view> names;
+  std::string_view same;
   for (const std::string& each : asked) {
-    if (last_part(each) == last_part(key)) return message("; did you mean ", shorten(each), "?");
+    const bool is_same = last_part(each) == last_part(key);
+    if (is_same && (same.empty() || each.size() < same.size())) same = each;
     names.push_back(each);
     names.push_back(last_part(each));
   }
+  if (!same.empty()) return message("; did you mean ", shorten(same), "?");
   const std::string alike = did_you_mean(key, names);
   return alike.empty() ? did_you_mean(last_part(key), names) : alike;
 }
