@@ -19,22 +19,25 @@ constexpr std::array<Topic, 10> topics = {
     other_encoding_families, remote_code_families};
 
 // From the configs and code of the models' authors.
-constexpr std::array<Alias, 16> aliases = {{
+constexpr std::array<Alias, 19> aliases = {{
     {"RefinedWeb", "falcon", "as falcon: the authors' own files of Falcon 40B"},
     {"RefinedWebModel", "falcon", "as falcon: the authors' own files of Falcon 7B"},
     {"Yi", "llama", "as llama"},
+    {"deepseek_ref", "deepseek_v4", "as deepseek_v4: the FP8 files of SGLang's project"},
     {"dots_ocr", "qwen2", "as qwen2: its language model's keys are beside its own"},
     {"ernie4_5_moe_vl", "ernie4_5_vl_moe_text", "as ernie4_5_vl_moe_text: Baidu's own files"},
     {"exaone4_5_text", "exaone4",
      "as exaone4: the language model of EXAONE 4.5 as first published"},
-    {"llava_llama", "llama", "as llama: LLaVA's authors' own files"},
     {"llava_mistral", "mistral", "as mistral: LLaVA's authors' own files"},
     {"llava_qwen", "qwen2", "as qwen2: LLaVA's authors' own files"},
+    {"mimo", "qwen2", "as qwen2: MiMo 7B"},
     {"minicpmo", "qwen2", "as qwen2: its language model's keys are beside its own"},
     {"minicpmv", "qwen2", "as qwen2: its language model's keys are beside its own"},
+    {"minimax_m3", "minimax_m3_vl_text", "as minimax_m3_vl_text: files of the text model"},
     {"mixformer-sequential", "phi-msft", "as phi-msft: Phi 1 and 1.5 as first published"},
     {"moss", "codegen", "as codegen"},
     {"phi4mm", "phi4_multimodal", "as phi4_multimodal: Phi-4-multimodal's own files"},
+    {"sparsellama", "llama", "as llama: ProSparse"},
     {"stablelm_epoch", "stablelm", "as stablelm: StableLM 3B as first published"},
     {"xverse", "llama", "as llama"},
 }};

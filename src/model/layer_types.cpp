@@ -199,6 +199,26 @@ LayerTypes from_linear_attn_config(Reader& config, std::int64_t layers) {
   return types;
 }
 
+// nemotron-nas: what each layer has; "no_op" is no attention, or a linear map in its place.
+LayerTypes from_block_configs(Reader& config) {
+  const Json& list = *config.find("block_configs");
+  LayerTypes types;
+  for (const Json& each : list.is_array() ? list.array() : Json::Array()) {
+    const Json* const attention = each.is_object() ? each.find("attention") : nullptr;
+    if (attention == nullptr || !attention->is_object()) {
+      config.malformed("block_configs must hold objects with an object attention, got ",
+                       describe(each));
+      break;
+    }
+    const auto is_set = [&](std::string_view key) {
+      const Json* const value = attention->find(key);
+      return value != nullptr && *value == Json(true);
+    };
+    types.emplace_back(is_set("no_op") || is_set("replace_with_linear") ? linear : full);
+  }
+  return types;
+}
+
 bool is_full(FullLayer rule, std::int64_t layer, std::int64_t interval) {
   const bool is_last = (layer + 1) % interval == 0;
   switch (rule) {
@@ -266,6 +286,7 @@ LayerTypes find_types(Reader& config, const Family& family, std::optional<std::i
     if (is_stated(each.key)) return from_numbers(config, each);
   }
   if (is_stated("hybrid_override_pattern")) return from_letters(config);
+  if (is_stated("block_configs")) return from_block_configs(config);
   if (!layers) return {};
   for (const IndexedType& each : indexed) {
     if (is_stated(each.key)) return from_indices(config, each, *layers);

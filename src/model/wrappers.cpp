@@ -13,13 +13,15 @@
 namespace rotary {
 namespace {
 
-// From sub_configs and __post_init__ of the configuration files in Transformers; internvl_chat,
-// kimi_vl, deepseek_vl_v2, multi_modality (DeepSeek-VL, Janus), ovis and ovis2_5 from configs of
-// models that come with their own code.
+// From sub_configs and __post_init__ of the configuration files in Transformers; bailingmm,
+// internvl_chat, kimi_k3, kimi_vl, deepseek_vl_v2, llava_llama (LLaVA, VILA), locateanything,
+// maira2, mixtral_multimodal (VITA), multi_modality (DeepSeek-VL, Janus), ovis and ovis2_5 from
+// configs of models that come with their own code.
 constexpr std::array list = {
     Wrapper{"aria", "aria_text"},
     Wrapper{"audioflamingo3", "qwen2"},
     Wrapper{"aya_vision", "cohere2"},
+    Wrapper{"bailingmm", "bailing_moe", "llm_config"},
     Wrapper{"blip-2", "opt"},
     Wrapper{"cohere2_vision", "cohere2"},
     Wrapper{"cohere_compass", "cohere_compass_text"},
@@ -73,21 +75,26 @@ constexpr std::array list = {
     Wrapper{"janus", "llama"},
     Wrapper{"jev", "qwen3_5_text"},
     Wrapper{"kimi_k25", "deepseek_v3"},
+    Wrapper{"kimi_k3", "kimi_linear"},
     Wrapper{"kimi_vl", "deepseek_v3"},
     Wrapper{"lfm2_vl", "lfm2"},
     Wrapper{"lfm3_vl", "lfm3"},
     Wrapper{"lighton_ocr", "qwen3"},
     Wrapper{"llama4", "llama4_text"},
     Wrapper{"llava", "llama"},
+    Wrapper{"llava_llama", "llama", "llm_cfg"},
     Wrapper{"llava_next", "llama"},
     Wrapper{"llava_next_video", "llama"},
     Wrapper{"llava_onevision", "qwen2"},
+    Wrapper{"locateanything", "qwen2"},
+    Wrapper{"maira2", "llama"},
     Wrapper{"minicpm_ocr", "qwen3_5_text"},
     Wrapper{"minicpmv4_6", "qwen3_5_text"},
     Wrapper{"minicpmv4_7", "qwen3_5_text"},
     Wrapper{"minimax_m3_vl", "minimax_m3_vl_text"},
     Wrapper{"mistral3", "mistral"},
     Wrapper{"mistral_large4", "mistral_large4_text"},
+    Wrapper{"mixtral_multimodal", "mixtral"},
     Wrapper{"mllama", "mllama_text_model"},
     Wrapper{"modernvbert", "modernbert"},
     Wrapper{"molmo2", "molmo2_text"},
@@ -128,7 +135,7 @@ constexpr std::array list = {
     Wrapper{"t5gemma2_encoder", "t5gemma2_text"},
     Wrapper{"ultravbert", "ultrabert"},
     Wrapper{"unlimited_ocr", "unlimited_ocr_text"},
-    Wrapper{"vibevoice", "qwen2"},
+    Wrapper{"vibevoice", "qwen2", "text_config", "decoder_config"},
     Wrapper{"vibevoice_asr", "qwen2"},
     Wrapper{"video_llama_3", "qwen2"},
     Wrapper{"video_llava", "llama"},
@@ -155,14 +162,22 @@ void warn_about_outer_keys(Reader& outer, const Reader& inner) {
 }
 
 // Whether the language model's keys are beside the wrapper's own, as in older files. qwen2_vl
-// contains a qwen2_vl_text; llava contains any model, but the files of LLaVA's authors are flat and
-// a Llama's; older files of ColPali have no vlm_config but the text_config that belongs into it.
+// contains a qwen2_vl_text; llava and llava_llama contain a model, but the files of LLaVA's authors
+// are flat and a Llama's; older files of ColPali have no vlm_config but the text_config that
+// belongs into it.
 bool is_flat(const Wrapper& wrapper, const Reader& config) {
   const std::string_view text = wrapper.text_model_type;
   if (text.substr(0, wrapper.model_type.size()) == wrapper.model_type) return true;
   if (wrapper.key == "vlm_config") return config.find("text_config") != nullptr;
-  return wrapper.model_type == "llava" && config.find("hidden_size") != nullptr &&
+  const bool is_llava = wrapper.model_type == "llava" || wrapper.model_type == "llava_llama";
+  return is_llava && config.find("hidden_size") != nullptr &&
          config.find("num_attention_heads") != nullptr;
+}
+
+std::string_view key_of(const Wrapper& wrapper, const Reader& config) {
+  const bool has_other = config.find(wrapper.key) == nullptr && !wrapper.authors_key.empty() &&
+                         config.find(wrapper.authors_key) != nullptr;
+  return has_other ? wrapper.authors_key : wrapper.key;
 }
 
 LanguageConfig language_config(Reader config, std::string_view assumed_type) {
@@ -193,18 +208,19 @@ std::span<const Wrapper> wrappers() { return list; }
 LanguageConfig find_language_config(const Reader& config) {
   LanguageConfig found = language_config(config, "");
   while (const Wrapper* const wrapper = find_wrapper(found.family)) {
-    const Json* const inner = found.reader.find(wrapper->key);
+    const std::string_view key = key_of(*wrapper, found.reader);
+    const Json* const inner = found.reader.find(key);
     if (inner == nullptr && is_flat(*wrapper, found.reader)) {
       found.family = wrapper->text_model_type;
       continue;
     }
     if (inner == nullptr || !inner->is_object()) {
-      found.reader.malformed(wrapper->key, " must be an object, because a ", wrapper->model_type,
+      found.reader.malformed(key, " must be an object, because a ", wrapper->model_type,
                              " keeps its language model's config there; got ",
                              inner == nullptr ? std::string("none") : describe(*inner));
       return found;
     }
-    const Reader deeper = *found.reader.object(wrapper->key);
+    const Reader deeper = *found.reader.object(key);
     warn_about_outer_keys(found.reader, deeper);
     found = language_config(deeper, wrapper->text_model_type);
     found.sizes = class_sizes(wrapper->model_type, found.family);

@@ -134,7 +134,9 @@ TEST(Published, NamesOfTheAuthorsOwn) {
        {Named{"phi4mm", Pairing::half, 64}, Named{"Yi", Pairing::half, {}},
         Named{"stablelm_epoch", Pairing::half, 16}, Named{"llava_qwen", Pairing::half, {}},
         Named{"dots_ocr", Pairing::half, {}}, Named{"moss", Pairing::interleaved, 64},
-        Named{"ernie4_5_moe_vl", Pairing::interleaved, {}}}) {
+        Named{"ernie4_5_moe_vl", Pairing::interleaved, {}}, Named{"mimo", Pairing::half, {}},
+        Named{"sparsellama", Pairing::half, {}}, Named{"minimax_m3", Pairing::half, {}},
+        Named{"deepseek_ref", Pairing::interleaved, 8}}) {
     SCOPED_TRACE(each.name);
     const ModelSpec model = resolved(model_with(each.name, R"("n_head": 2)"));
     EXPECT_EQ(model.model_type, each.name);
@@ -163,6 +165,12 @@ TEST(Published, MiniMaxM2StatesRotaryDim) {
   const ModelSpec model = resolved(model_with("minimax_m2", R"("rotary_dim": 32)"));
   EXPECT_EQ(model.rotary.at(0).spec.rotary_dim, 32);
   EXPECT_TRUE(model.warnings.empty()) << model.warnings.front();
+  const auto with_both = [](std::string_view rotary_dim) {
+    return resolved(model_with(
+        "minimax_m2", R"("partial_rotary_factor": 0.5, "rotary_dim": )" + std::string(rotary_dim)));
+  };
+  EXPECT_TRUE(with_both("32").warnings.empty());
+  EXPECT_TRUE(warns(with_both("16"), "is given, too"));
   EXPECT_TRUE(warns(resolved(model_with("phi", R"("rotary_dim": 32)")), "does not read it"));
 }
 
@@ -184,6 +192,62 @@ TEST(Published, Ministral3AroundItsLanguageModel) {
     EXPECT_EQ(model.layers.size(), 2U);
     EXPECT_EQ(rope_type(model.rotary.at(0).spec.scaling), "yarn");
   }
+}
+
+// The authors' own keys of the language model's config; no model_type within where they have none.
+TEST(Published, OtherKeysOfTheLanguageModel) {
+  struct Around {
+    std::string_view name;
+    std::string_view key;
+    std::string_view inner;
+  };
+  for (const auto& [name, key, inner] :
+       {Around{"vibevoice", "decoder_config", "qwen2"}, Around{"vibevoice", "text_config", "qwen2"},
+        Around{"bailingmm", "llm_config", "bailing_moe"}, Around{"llava_llama", "llm_cfg", "llama"},
+        Around{"mixtral_multimodal", "text_config", "mixtral"},
+        Around{"maira2", "text_config", "phi3"},
+        Around{"locateanything", "text_config", "qwen2"}}) {
+    SCOPED_TRACE(name);
+    const std::string text = test::json_object(
+        test::member("model_type", test::json_text(inner)) +
+        R"(, "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2,
+            "rope_theta": 5e5)");
+    const ModelSpec model = resolved(test::json_object(
+        test::member("model_type", test::json_text(name)) + ", " + test::member(key, text)));
+    EXPECT_EQ(model.config_part, key);
+    EXPECT_EQ(model.rotary.at(0).spec.head_dim, 128);
+    EXPECT_EQ(model.rotary.at(0).spec.base.get(), 500000);
+  }
+  EXPECT_EQ(resolved_rotary(model_with("llava_llama")).head_dim, 64);
+}
+
+// Llama-3.3-Nemotron-Super: layers without attention, or with a linear map in its place.
+TEST(Published, BlocksOfNemotronNas) {
+  constexpr std::string_view blocks = R"("block_configs": [
+      {"attention": {"no_op": false, "n_heads_in_group": 8, "replace_with_linear": false}},
+      {"attention": {"no_op": true, "n_heads_in_group": null}},
+      {"attention": {"no_op": false, "replace_with_linear": true}}, {"attention": {}}])";
+  EXPECT_EQ(test::layers_of(resolved(model_with("nemotron-nas", blocks))), "R0 - - R0");
+  EXPECT_TRUE(test::malformed(model_with("nemotron-nas", R"("block_configs": [{"ffn": {}}])"),
+                              {"block_configs", "attention"}));
+}
+
+// Kimi K3: its language model has attention without positions.
+TEST(Published, KimiK3DoesNotRotate) {
+  EXPECT_EQ(test::layers_of(resolved(R"({"model_type": "kimi_k3", "text_config": {
+                "model_type": "kimi_linear", "hidden_size": 1024, "num_attention_heads": 8,
+                "num_hidden_layers": 3, "linear_attn_config": {"full_attn_layers": [3]}}})")),
+            "- - N");
+}
+
+TEST(Published, Phi3Small) {
+  const RotarySpec spec = resolved_rotary(
+      model_with("phi3small", R"("rope_embedding_base": 1000000, "rope_position_scale": 1.0)"));
+  EXPECT_EQ(spec.base.get(), 1e6);
+  EXPECT_EQ(spec.pairing, Pairing::half);
+  EXPECT_TRUE(not_supported(
+      model_with("phi3small", R"("rope_embedding_base": 1000000, "rope_position_scale": 2.0)"),
+      {"rope_position_scale"}));
 }
 
 // LLaVA's authors keep the keys of the language model beside their own.

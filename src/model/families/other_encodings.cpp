@@ -47,8 +47,12 @@ constexpr std::array other_encodings_rows = {
     encoded("opt", LayerEncoding::learned),
     encoded("biogpt", LayerEncoding::learned),
     encoded("bart", LayerEncoding::learned, encoder_keys),
+    encoded("git", LayerEncoding::learned),
+    encoded("vit", LayerEncoding::learned),
+    Family{.model_type = "clip_vision_model", .encoding = LayerEncoding::learned, .source = "clip"},
     bert("bert"),
     bert("roberta"),
+    bert("megatron-bert"),
     // Its class has learned vectors alone; xlm-roberta-flash-implementation, the code that
     // jina-embeddings-v3 comes with, rotates halves.
     Family{.model_type = "xlm-roberta",

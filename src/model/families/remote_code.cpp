@@ -32,6 +32,12 @@ constexpr std::array remote_code_rows = {
     half_pairs("minicpm", 10000),
     half_pairs("bailing_moe", {}),
     half_pairs("molmo", {}),
+    // vLLM's nemotron_nas.py: Llama without the attention of some layers.
+    Family{.model_type = "nemotron-nas",
+           .base = {10000},
+           .layers = {.pattern = {.interval = must_be_listed}},
+           .note = "block_configs say which layers have attention",
+           .source = remote},
     // MiniMax-Text-01 and M1: their own code turns rotary_dim features of a head.
     minimax("minimax_m1"),
     minimax("minimax_text_01"),
@@ -95,6 +101,12 @@ constexpr std::array remote_code_rows = {
            .part = {.given_by = PartialRotary::fraction},
            .rope = {.dialect = RopeDialect::phi3},
            .note = "rope_type su and yarn are LongRoPE",
+           .source = remote},
+    // vLLM's phi3_small.py: rope_position_scale divides positions if there is no rope_scaling;
+    // files have 1.
+    Family{.model_type = "phi3small",
+           .base = {.otherwise = 1e6, .key = "rope_embedding_base"},
+           .rope = {.dialect = RopeDialect::phi3},
            .source = remote},
     Family{.model_type = "neobert",
            .pairing = Pairing::interleaved,

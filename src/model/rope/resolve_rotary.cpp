@@ -49,6 +49,8 @@ Dimension stand_in(const ModelConfig& config, std::int64_t rotary_dim,
     case RotaryDimKey::read:
     case RotaryDimKey::stands_in:
       if (fraction) {
+        const double turned = static_cast<double>(config.head_dim) * *fraction;
+        if (static_cast<std::int64_t>(turned) == rotary_dim) return {};
         reader.warn("rotary_dim ", rotary_dim, " is ignored: ", fraction_key, " is given, too");
         return {};
       }

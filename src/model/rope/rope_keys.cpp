@@ -48,6 +48,7 @@ constexpr std::array<std::string_view, 3> kernel_choices = {"flash_rotary", "fus
 bool is_harmless(std::string_view key, const Json& value) {
   if (contains(kernel_choices, key) && value.is_boolean()) return true;
   if (key == "qk_rope_head_dim" && value == Json(std::int64_t{0})) return true;  // no such tensor
+  if (key == "rope_position_scale" && value == Json(1.0)) return true;
   return std::any_of(switches.begin(), switches.end(), [&](const Switch& each) {
     return each.key == key && value.is_boolean() && value.boolean() == each.harmless;
   });

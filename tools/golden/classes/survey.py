@@ -39,10 +39,7 @@ class Use:
 
 
 def main():
-    transformers.logging.set_verbosity_error()
-    torch.set_num_threads(1)
-    torch.distributions.Distribution.set_default_validate_args(False)  # needs numbers
-    without_numbers()
+    prepare()
     settings = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
     wanted = sys.argv[2:]
     for use in uses():
@@ -53,6 +50,13 @@ def main():
             line = examined(use, complete, name, change)
             if line is not None:
                 print(json.dumps(line), flush=True)
+
+
+def prepare():
+    transformers.logging.set_verbosity_error()
+    torch.set_num_threads(1)
+    torch.distributions.Distribution.set_default_validate_args(False)  # needs numbers
+    without_numbers()
 
 
 def without_numbers():
@@ -184,16 +188,16 @@ def ropes_of(rotary, config, context):
     labels = [name.removesuffix("inv_freq").removesuffix("_")
               for name, _ in module.named_buffers()
               if name.endswith("inv_freq") and "original" not in name]
-    if context is not None:
-        for label in labels:
-            rows_of(module, label, [context - 1])
     found = {}
     for label in labels:
+        rows = rows_of(module, label, POSITIONS if context is None else [0, context - 1])
         prefix = f"{label}_" if label else ""
         found[label] = {"inv_freq": getattr(module, prefix + "inv_freq").tolist(),
                         "factor": float(getattr(module, prefix + "attention_scaling"))}
         if context is None:
-            found[label]["rows"] = rows_of(module, label, POSITIONS)
+            found[label]["rows"] = rows
+        elif rows is not None:  # PhiMoE's factor in a context is not its attribute
+            found[label]["factor"] = rows["cos"][0][0]
     return found
 
 
