@@ -106,9 +106,10 @@ struct ModelSpec {
   // The table that LayerEncoding::sinusoidal adds to embeddings; absent, too, where the config
   // lacks the width.
   std::optional<SinusoidalSpec> sinusoidal;
-  // The bias that LayerEncoding::alibi or t5_bias adds to scaled scores; absent, too, where the
-  // config lacks the number of heads. T5's table has its shape and waits for its data and
-  // dtype; where a model has both, T5's direction is the encoder's, and its decoder's is causal.
+  // The bias that LayerEncoding::alibi or t5_bias adds to scaled scores, T5 to scores as they
+  // are; absent, too, where the config lacks the number of heads. T5's table has its shape and
+  // waits for its data and dtype; where a model has an encoder and a decoder, the direction is the
+  // encoder's, and the decoder's is causal.
   std::optional<RelativeBias> relative_bias;
   // dual_chunk_attention_config of Qwen2.5-1M: relative positions beyond a chunk, for
   // attend_mapped(). Absent: they are differences of positions.
