@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/inspection_json.hpp"
 #include "cli/commands/model_text.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/sinusoidal.hpp"
@@ -15,12 +16,6 @@ namespace {
 constexpr std::size_t label_width = 18;
 constexpr std::size_t text_width = 64;  // of what follows the label
 constexpr std::size_t line_width = 88;
-
-struct Inspection {
-  ModelSpec model;
-  std::vector<Frequencies> frequencies = {};  // one for each of model.rotary
-  std::optional<std::int64_t> context_tokens;
-};
 
 // Frequencies are those of the context that was asked for, otherwise of the trained one; a model
 // that states neither is asked about its shortest.
@@ -80,24 +75,81 @@ std::string layers_text(const ModelSpec& model) {
   return text;
 }
 
-std::string encoder_text(const ModelEncoder& encoder) {
-  const SinusoidalSpec& spec = encoder.sinusoidal;
+// Which features of a token are sines, and which cosines.
+std::string features_text(const SinusoidalSpec& spec, std::size_t pairs) {
+  const std::int64_t cosines = spec.dim / 2;
+  switch (spec.layout.get()) {
+    case SinusoidalLayout::interleaved:
+      return fmt::format("{} of each token: sines and cosines in turn", spec.dim);
+    case SinusoidalLayout::sin_then_cos:
+      return fmt::format("{} of each token: {} sines, then {} cosines", spec.dim, pairs, cosines);
+    case SinusoidalLayout::cos_then_sin:
+      return fmt::format("{} of each token: {} cosines, then {} sines", spec.dim, pairs, cosines);
+  }
+  return {};
+}
+
+std::string spacing_text(const SinusoidalSpec& spec, std::size_t pairs) {
+  const bool is_even = spec.spacing.get() == SinusoidalSpacing::even;
+  return fmt::format("{}: angles of position x base^(-{} / {}), k = 0 to {}",
+                     to_string(spec.spacing.get()), is_even ? "2k" : "k",
+                     is_even ? spec.dim : static_cast<std::int64_t>(pairs) - 1, pairs - 1);
+}
+
+std::string sinusoidal_text(const SinusoidalSpec& spec, const std::vector<ValueSource>& sources) {
   const Sinusoidal table = value_or_fail(make_sinusoidal(spec), "config");
-  const auto mark = [&](std::string_view value) { return origin_mark(encoder.sources, {value}); };
-  std::string text = line("sinusoidal", fmt::format("encoder layers 0-{}", encoder.layers - 1));
-  const std::int64_t half = spec.dim / 2;
-  text += line("features",
-               fmt::format("{} of each token: {} sines, then {} cosines", spec.dim, half, half),
-               mark("sinusoidal"));
+  const std::size_t pairs = table.inv_freq.size();
+  const auto mark = [&](std::string_view value) { return origin_mark(sources, {value}); };
+  std::string text = line("features", features_text(spec, pairs), mark("sinusoidal"));
   text += line("base", fmt::format("{}", spec.base.get()), mark("sinusoidal"));
-  text += line("spacing",
-               fmt::format("{}: angles of position x base^(-k / {}), k = 0 to {}",
-                           to_string(spec.spacing.get()), half - 1, half - 1),
-               mark("sinusoidal"));
+  text += line("spacing", spacing_text(spec, pairs), mark("sinusoidal"));
   text += line("wavelengths", wavelengths_text(table.inv_freq));
+  if (spec.position_offset == 0) return text;
+  return text + line("first position",
+                     fmt::format("{}{}", spec.position_offset,
+                                 spec.zero_position ? "; padding has zeros" : ""),
+                     mark("position_offset"));
+}
+
+std::string encoder_text(const ModelEncoder& encoder) {
+  std::string text = line("sinusoidal", fmt::format("encoder layers 0-{}", encoder.layers - 1));
+  text += sinusoidal_text(encoder.sinusoidal, encoder.sources);
   if (encoder.positions)
-    text += line("positions", fmt::format("{}", *encoder.positions), mark("positions"));
+    text += line("positions", fmt::format("{}", *encoder.positions),
+                 origin_mark(encoder.sources, {"positions"}));
   return text;
+}
+
+std::string slopes_text(const Alibi& alibi, const std::vector<ValueSource>& sources) {
+  const auto slopes = value_or_fail(alibi_slopes(alibi), "config");
+  const bool by_key = alibi.form == AlibiForm::key_position;
+  return line("slopes",
+              fmt::format("{:.6g} (head 0) to {:.6g} (head {})", slopes.front(), slopes.back(),
+                          slopes.size() - 1),
+              origin_mark(sources, {"heads", "bias_max"})) +
+         line("", by_key ? "times the key's position, added to scaled scores"
+                         : "times minus the distance, added to scaled scores");
+}
+
+std::string buckets_text(const T5Bias& bias, const std::vector<ValueSource>& sources) {
+  const T5Buckets& buckets = bias.buckets;
+  const bool both = buckets.direction == T5Direction::bidirectional;
+  return line("buckets",
+              fmt::format("{} x {} heads, {}", buckets.buckets, bias.table.features,
+                          both ? "half for keys after the query; in a decoder none"
+                               : "none for keys after the query"),
+              origin_mark(sources, {"buckets", "heads"})) +
+         line("last bucket", fmt::format("from a distance of {} on", buckets.max_distance),
+              origin_mark(sources, {"max_distance"}));
+}
+
+// Tells what layers without rotation add; "" where there is nothing to compute.
+std::string added_text(const ModelSpec& model) {
+  if (model.sinusoidal) return "\n" + sinusoidal_text(*model.sinusoidal, model.sources);
+  if (!model.relative_bias) return {};
+  if (const auto* const alibi = std::get_if<Alibi>(&*model.relative_bias))
+    return "\n" + slopes_text(*alibi, model.sources);
+  return "\n" + buckets_text(std::get<T5Bias>(*model.relative_bias), model.sources);
 }
 
 // The rule, then its parameters, one a line.
@@ -195,6 +247,7 @@ std::string text_of(const Inspection& inspection) {
   if (!model.config_part.empty())
     text += fmt::format("read from {}, the config of the language model\n", model.config_part);
   text += layers_text(model);
+  text += added_text(model);
   if (model.encoder) text += fmt::format("\n{}", encoder_text(*model.encoder));
   if (model.dual_chunk) text += "\n" + line("position map", dual_chunk_text(*model.dual_chunk));
   if (model.softcap)
@@ -205,107 +258,6 @@ std::string text_of(const Inspection& inspection) {
   return text + (legend.empty() ? "" : "\nNot stated by the config:\n" + legend);
 }
 
-Json sources_json(const std::vector<ValueSource>& sources) {
-  Json json = Json::object();
-  for (const auto& [value, origin, key] : sources)
-    json[value] = {{"origin", to_string(origin)}, {"key", text_or_null(key)}};
-  return json;
-}
-
-Json scaling_json(const Scaling& scaling) {
-  Json json = Json::object();
-  for (const auto& [facts, value] : scaling_parameters(scaling))
-    json[facts.name] = std::visit([](const auto& held) { return Json(held); }, value);
-  return json;
-}
-
-Json rotary_json(const Inspection& inspection, std::size_t index) {
-  const ModelRotary& rotary = inspection.model.rotary[index];
-  const Frequencies& frequencies = inspection.frequencies[index];
-  const HeadWindow& window = frequencies.window;
-  const ContextRange& contexts = frequencies.contexts;
-  const bool is_open = contexts.last == ContextRange{}.last;
-  const auto turning_within = [&](std::optional<std::int64_t> tokens) {
-    return tokens ? Json(pairs_that_turn(frequencies, *tokens)) : Json();
-  };
-  return {
-      {"layer_type", rotary.layer_type},
-      {"head_dim", window.head_dim},
-      {"rotary_dim", window.rotary_dim},
-      {"first_feature", window.first_feature},
-      {"pairing", to_string(window.pairing)},
-      {"sense", to_string(rotary.spec.sense)},
-      {"nope_head_dim", rotary.nope_head_dim},
-      {"sections", rotary.sections},
-      {"numerics", to_string(rotary.spec.numerics)},
-      {"rounding", to_string(rotary.spec.rounding)},
-      {"base", rotary.spec.base.get()},
-      {"rope_type", rope_type(rotary.spec.scaling)},
-      {"scaling", scaling_json(rotary.spec.scaling)},
-      {"attention_factor", frequencies.attention_factor},
-      {"softmax_factor", rotary.softmax_factor},
-      {"inv_freq", frequencies.inv_freq},
-      {"wavelength_tokens", json_array(frequencies.inv_freq, wavelength_tokens)},
-      {"context_tokens", inspection.context_tokens},
-      {"contexts", {{"first", contexts.first}, {"last", is_open ? Json() : Json(contexts.last)}}},
-      {"trained_context_tokens", rotary.trained_context_tokens},
-      {"pairs_turning_in_trained_context", turning_within(rotary.trained_context_tokens)},
-      {"pairs_turning_in_context", turning_within(inspection.context_tokens)},
-      {"sources", sources_json(rotary.sources)}};
-}
-
-Json layer_json(const ModelLayer& layer) {
-  Json json = {{"encoding", to_string(layer.encoding)}};
-  if (layer.encoding == LayerEncoding::rotary) json["rotary"] = layer.rotary;
-  if (const auto* const step = std::get_if<StepTemperature>(&layer.query_temperature)) {
-    json["query_temperature"] = {{"rule", "step"},
-                                 {"scale", step->scale},
-                                 {"interval_tokens", step->interval_tokens},
-                                 {"offset", step->offset}};
-  } else if (const auto* const logn = std::get_if<LognTemperature>(&layer.query_temperature)) {
-    json["query_temperature"] = {{"rule", "logn"}, {"trained_tokens", logn->trained_tokens}};
-  } else if (const auto* const power = std::get_if<PowerTemperature>(&layer.query_temperature)) {
-    json["query_temperature"] = {{"rule", "power"},
-                                 {"exponent", power->exponent},
-                                 {"interval_tokens", power->interval_tokens}};
-  }
-  return json;
-}
-
-Json encoder_json(const ModelEncoder& encoder) {
-  const SinusoidalSpec& spec = encoder.sinusoidal;
-  return {{"encoding", to_string(encoder.encoding)},
-          {"layers", encoder.layers},
-          {"dim", spec.dim},
-          {"base", spec.base.get()},
-          {"layout", to_string(spec.layout.get())},
-          {"spacing", to_string(spec.spacing.get())},
-          {"inv_freq", value_or_fail(make_sinusoidal(spec), "config").inv_freq},
-          {"positions", encoder.positions},
-          {"sources", sources_json(encoder.sources)}};
-}
-
-Json position_map_json(const DualChunk& map) {
-  return {{"map", "dual_chunk"}, {"chunk", map.chunk}, {"local", map.local}};
-}
-
-Json json_of(const Inspection& inspection) {
-  const ModelSpec& model = inspection.model;
-  Json rotary = Json::array();
-  for (std::size_t i = 0; i < model.rotary.size(); ++i)
-    rotary.push_back(rotary_json(inspection, i));
-  return {{"schema_version", 1},
-          {"model_type", text_or_null(model.model_type)},
-          {"config_part", text_or_null(model.config_part)},
-          {"rotary", std::move(rotary)},
-          {"layers", json_array(model.layers, layer_json)},
-          {"encoder", model.encoder ? encoder_json(*model.encoder) : Json()},
-          {"position_map", model.dual_chunk ? position_map_json(*model.dual_chunk) : Json()},
-          {"softcap", model.softcap},
-          {"sources", sources_json(model.sources)},
-          {"warnings", model.warnings}};
-}
-
 Run declare(OptionParser& parser) {
   const auto options = std::make_shared<ModelOptions>();
   parser.add("CONFIG", options->config, std::string(config_help)).required();
@@ -313,7 +265,7 @@ Run declare(OptionParser& parser) {
   return [options](OutputForm form) {
     const Inspection inspection = inspect(*options);
     print_warnings("inspect", inspection.model.warnings);
-    return form == OutputForm::json ? printed(json_of(inspection)) : text_of(inspection);
+    return form == OutputForm::json ? printed(inspection_json(inspection)) : text_of(inspection);
   };
 }
 

@@ -241,6 +241,12 @@ constexpr auto meanings = std::to_array<Meaning>({
     {"use_mla", "whether attention is latent (DeepSeek)"},
     {"rotary use_rotary_pos_emb", "false: positions do not turn"},
     {"alibi", "true: linear biases on scores in place of a rotation"},
+    {"alibi_bias_max", "the last head's slope is 2^-this"},
+    {"relative_attention_num_buckets", "T5: how many numbers of each head stand for all distances"},
+    {"relative_attention_max_distance", "T5: from here on all distances share the last number"},
+    {"sinusoidal_embeddings sinusoidal_pos_embds", "true: fixed vectors in place of learned ones"},
+    {"use_learned_position_embeddings", "false: fixed vectors in place of learned ones"},
+    {"pad_token_id", "fairseq's sinusoidal tables count positions from the one after it"},
     {"attn_config", "what concerns attention"},
     {"new_decoder_architecture", "Falcon: chooses what follows from other keys"},
     // The rotation.

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/commands/inspection_json.hpp"
 #include "cli/commands/model_text.hpp"
 #include "cli/explain/explain_config.hpp"
 #include "cli/printable.hpp"
@@ -98,6 +99,11 @@ void add_rotary(const ModelRotary& rotary, std::optional<std::int64_t> context_t
       }));
 }
 
+// Members of layers that do not rotate.
+void add_members(const std::string& of, const Json& members, std::vector<Fact>& facts) {
+  for (const auto& [name, value] : members.items()) facts.push_back({of + "." + name, "", value});
+}
+
 // Finds the fact of the same name and layer type.
 const Fact* fact_named(const std::vector<Fact>& facts, const Fact& like) {
   const auto found = std::ranges::find_if(facts, [&](const Fact& each) {
@@ -160,6 +166,8 @@ std::vector<Fact> facts_of(const ModelSpec& model, std::optional<std::int64_t> c
     facts.push_back({"dual_chunk.local", "", model.dual_chunk->local});
   }
   add_layers(model, facts);
+  if (model.sinusoidal) add_members("sinusoidal", sinusoidal_members(*model.sinusoidal), facts);
+  if (model.relative_bias) add_members("bias", bias_members(*model.relative_bias), facts);
   if (model.softcap) facts.push_back({"softcap", "", *model.softcap});
   for (const ModelRotary& rotary : model.rotary) add_rotary(rotary, context_tokens, facts);
   return facts;
@@ -192,7 +200,8 @@ std::string fact_text(const Fact& fact) {
 
 std::string change_text(const FactChange& change) {
   const std::string name = full_name(change.name, change.layer_type);
-  if (change.name == "inv_freq" && change.from.is_null() && change.to.is_string()) {
+  const bool is_list = change.name.ends_with("inv_freq") || change.name.ends_with("slopes");
+  if (is_list && change.from.is_null() && change.to.is_string()) {
     return printable(fmt::format("{} {}", name, change.to.get_ref<const std::string&>()));
   }
   return printable(fmt::format("{} {} -> {}", name, shown(change.from), shown(change.to)));

@@ -16,6 +16,7 @@
 #include "rotary/numerics.hpp"
 #include "rotary/position_maps.hpp"
 #include "rotary/query_temperature.hpp"
+#include "rotary/relative_bias.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
 #include "rotary/sinusoidal.hpp"
@@ -102,13 +103,22 @@ struct ModelSpec {
   // the config itself.
   std::string config_part;
   std::optional<ModelEncoder> encoder;  // layers are then the decoder's
+  // The table that LayerEncoding::sinusoidal adds to embeddings; absent, too, where the config
+  // lacks the width.
+  std::optional<SinusoidalSpec> sinusoidal;
+  // The bias that LayerEncoding::alibi or t5_bias adds to scaled scores, T5 to scores as they
+  // are; absent, too, where the config lacks the number of heads. T5's table has its shape and
+  // waits for its data and dtype; where a model has an encoder and a decoder, the direction is the
+  // encoder's, and the decoder's is causal.
+  std::optional<RelativeBias> relative_bias;
   // dual_chunk_attention_config of Qwen2.5-1M: relative positions beyond a chunk, for
   // attend_mapped(). Absent: they are differences of positions.
   std::optional<DualChunk> dual_chunk;
   // attn_logit_softcapping of models whose attention applies it (Gemma 2): AttendOptions::softcap.
   std::optional<double> softcap;
   // model_type, layers (their number), encoding, layer_types (what tells layers apart),
-  // query_temperature, dual_chunk and softcap: those that apply, each once.
+  // query_temperature, dual_chunk, softcap, sinusoidal, dim and position_offset of it, heads,
+  // bias_max, buckets and max_distance of relative_bias: those that apply, each once.
   std::vector<ValueSource> sources;
 };
 

@@ -26,6 +26,10 @@ LayerEncoding by_type(Reader& config, Choice usual, Choice other) {
   return usual.encoding;
 }
 
+LayerEncoding sinusoidal_if(bool is_stated) {
+  return is_stated ? LayerEncoding::sinusoidal : LayerEncoding::learned;
+}
+
 }  // namespace
 
 LayerEncoding rope_or_none(Reader& config) {
@@ -50,8 +54,15 @@ LayerEncoding absolute_only(Reader& config) {
 }
 
 LayerEncoding sinusoidal_or_learned(Reader& config) {
-  return config.boolean("sinusoidal_pos_embds").value_or(false) ? LayerEncoding::sinusoidal
-                                                                : LayerEncoding::learned;
+  return sinusoidal_if(config.boolean("sinusoidal_pos_embds") == true);
+}
+
+LayerEncoding xlm_encoding(Reader& config) {
+  return sinusoidal_if(config.boolean("sinusoidal_embeddings") == true);
+}
+
+LayerEncoding trocr_encoding(Reader& config) {
+  return sinusoidal_if(config.boolean("use_learned_position_embeddings") == false);
 }
 
 LayerEncoding alibi_or_rotary(Reader& config) {

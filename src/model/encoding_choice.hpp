@@ -18,6 +18,10 @@ namespace rotary {
 [[nodiscard]] LayerEncoding absolute_only(Reader& config);
 // sinusoidal_pos_embds: false or absence means learned positions.
 [[nodiscard]] LayerEncoding sinusoidal_or_learned(Reader& config);
+// sinusoidal_embeddings: false or absence means learned positions.
+[[nodiscard]] LayerEncoding xlm_encoding(Reader& config);
+// use_learned_position_embeddings: false means sinusoidal positions.
+[[nodiscard]] LayerEncoding trocr_encoding(Reader& config);
 // alibi: false or absence rotates.
 [[nodiscard]] LayerEncoding alibi_or_rotary(Reader& config);
 // attn_config.alibi: true or absence means ALiBi; false is refused, because its alternatives are

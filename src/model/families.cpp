@@ -13,10 +13,10 @@ namespace {
 
 using Topic = std::span<const Family> (*)();
 
-constexpr std::array<Topic, 10> topics = {
-    llama_like_families,     partial_families,    interleaved_families, latent_families,
-    layered_families,        two_base_families,   multimodal_families,  sound_families,
-    other_encoding_families, remote_code_families};
+constexpr std::array<Topic, 11> topics = {
+    llama_like_families,     partial_families,  interleaved_families, latent_families,
+    layered_families,        two_base_families, multimodal_families,  sound_families,
+    other_encoding_families, learned_families,  remote_code_families};
 
 // From the configs and code of the models' authors.
 constexpr std::array<Alias, 19> aliases = {{

@@ -23,6 +23,22 @@ using TypeOfLayer = std::string_view (*)(std::int64_t layer, std::int64_t layers
 // Reads how a layer's positions enter from the config of a family that offers a choice.
 using EncodingReader = LayerEncoding (*)(Reader& config);
 
+struct ModelConfig;
+
+// The start of a sinusoidal table: fairseq's count from behind the row of padding, whose id the
+// config says.
+enum class CountsFrom { spec, padding };
+
+// A sinusoidal table of so many features.
+struct SinusoidalForm {
+  SinusoidalSpec (*of)(std::int64_t dim) = nullptr;
+  CountsFrom counts_from = CountsFrom::spec;
+};
+
+// Reads what the layers of a family add to their scores; nothing where the config lacks a size.
+using BiasReader = std::optional<RelativeBias> (*)(const ModelConfig& config,
+                                                   std::vector<ValueSource>& sources);
+
 // A family whose config says which features are paired: rotate_half for false, `if_true` for true.
 struct PairingSwitch {
   std::string_view key = {};  // absent from a config: Family::pairing
@@ -215,7 +231,9 @@ struct Family {
   LayerForm layers = {};
   ConfigKeys keys = {};
   std::int64_t trained_context = 0;  // if the config gives none; 0: then it is not known
-  double softcap = 0;  // if attn_logit_softcapping is absent; 0: the family reads none
+  double softcap = 0;              // if attn_logit_softcapping is absent; 0: the family reads none
+  SinusoidalForm sinusoidal = {};  // of LayerEncoding::sinusoidal
+  BiasReader read_bias = nullptr;  // of LayerEncoding::alibi and t5_bias
   std::optional<EncoderForm> encoder = {};  // if it differs from the decoder, which the row is of
   std::string_view note = {};               // what is unusual, for people
   std::string_view warning = {};            // what a config of the family can never say
@@ -255,6 +273,7 @@ struct Alias {
 [[nodiscard]] std::span<const Family> two_base_families();
 [[nodiscard]] std::span<const Family> multimodal_families();
 [[nodiscard]] std::span<const Family> other_encoding_families();
+[[nodiscard]] std::span<const Family> learned_families();
 [[nodiscard]] std::span<const Family> sound_families();
 [[nodiscard]] std::span<const Family> remote_code_families();
 

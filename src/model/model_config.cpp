@@ -244,6 +244,16 @@ void read_layout(Reader& config, ModelConfig& result) {
 
 }  // namespace
 
+std::optional<std::int64_t> read_size(const ModelConfig& config, const SizeFacts& facts,
+                                      Sources& sources) {
+  const auto key = present(config.reader, config.family.keys.*facts.key, ConfigKeys().*facts.key);
+  const auto stated = config.reader.integer(key);
+  if (stated.value_or(1) < 1) config.reader.malformed(key, " must be >= 1, got ", *stated);
+  if (!stated && config.sizes == nullptr) return {};
+  note(sources, facts.value, stated_if(stated.has_value()), key);
+  return stated ? stated : config.sizes->*facts.of_class;
+}
+
 ModelConfig read_model_config(Reader& reader, const Family& family, const ClassSizes* sizes) {
   ModelConfig result{.reader = reader, .family = family, .sizes = sizes};
   for (const auto step :

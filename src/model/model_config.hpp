@@ -49,4 +49,18 @@ struct ModelConfig {
 [[nodiscard]] ModelConfig read_model_config(Reader& reader, const Family& family,
                                             const ClassSizes* sizes = nullptr);
 
+// A size that configs, under a name of the family's, and classes have; value: its name in sources.
+struct SizeFacts {
+  std::string_view value;
+  std::string_view ConfigKeys::*key;
+  std::int64_t ClassSizes::*of_class;
+};
+
+inline constexpr SizeFacts hidden_size_facts = {"dim", &ConfigKeys::hidden_size,
+                                                &ClassSizes::hidden_size};
+
+// Nothing where neither the config nor a class whose sizes hold has it. An error if it is below 1.
+[[nodiscard]] std::optional<std::int64_t> read_size(const ModelConfig& config,
+                                                    const SizeFacts& facts, Sources& sources);
+
 }  // namespace rotary

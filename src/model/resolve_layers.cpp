@@ -9,6 +9,7 @@
 
 #include "base/message.hpp"
 #include "model/layer_types.hpp"
+#include "model/resolve_added.hpp"
 
 namespace rotary {
 namespace {
@@ -212,43 +213,12 @@ bool is_cross_attention(const ModelConfig& config, std::size_t layer) {
   return layer < config.layer_types.size() && config.layer_types[layer] == cross_attention;
 }
 
-void resolve_encoder(const ModelConfig& config, ModelSpec& model) {
-  if (!config.family.encoder) return;
-  const EncoderForm& form = *config.family.encoder;
-  Reader& reader = config.reader;
-  const auto layers = reader.integer(form.layers_key);
-  const std::string_view dim_key = config.family.keys.hidden_size;
-  const auto dim = reader.integer(dim_key);
-  if (!layers || !dim) {
-    reader.warn(layers ? dim_key : form.layers_key,
-                " is absent, so the encoder's sinusoids are not shown");
-    return;
-  }
-  const auto positions = reader.integer(form.positions_key);
-  if (*layers < 1 || *layers > max_layers || positions.value_or(1) < 1) {
-    reader.malformed(form.layers_key, " must be in 1..", max_layers, " and ", form.positions_key,
-                     " >= 1, got ", *layers, " and ", text_or_none(positions));
-  }
-  ModelEncoder encoder{.layers = *layers,
-                       .sinusoidal = form.sinusoidal(*dim),
-                       .positions = positions.value_or(form.positions)};
-  if (const auto table = make_sinusoidal(encoder.sinusoidal); !table) {
-    reader.findings().fail(
-        blamed(ErrorCode::malformed_input, message("config (", dim_key, "): "), table.error()));
-  }
-  note(encoder.sources, "layers", Origin::stated, form.layers_key);
-  note(encoder.sources, "dim", Origin::stated, dim_key);
-  note(encoder.sources, "positions", stated_if(positions.has_value()), form.positions_key);
-  note(encoder.sources, "sinusoidal", Origin::family);
-  model.encoder = std::move(encoder);
-}
-
 }  // namespace
 
 void resolve_layers(const ModelConfig& config, ModelSpec& model) {
   const Family& family = config.family;
   if (!family.warning.empty()) config.reader.findings().warn(family.warning);
-  resolve_encoder(config, model);
+  resolve_added(config, model);
   if (!config.layers) {
     config.reader.warn(family.keys.layers, " is absent, so no layers are listed",
                        family.note.empty() ? "" : "; of this family: ", family.note);

@@ -94,6 +94,18 @@ class ExplainConfigTest(ToolTest):
                     self.assert_changes(key["without"]["changes"], before, after)
         self.assertEqual(shown, {"required", "used", "no_effect", "unread"})
 
+    def test_what_is_added_to_scores_and_embeddings(self):
+        t5 = {"model_type": "t5", "num_layers": 2, "num_heads": 12,
+              "relative_attention_num_buckets": 16}
+        _, keys = self.keys_of(t5)
+        [change] = keys["relative_attention_num_buckets"]["without"]["changes"]
+        self.assertEqual((change["name"], change["from"], change["to"]), ("bias.buckets", 16, 32))
+        m2m = {"model_type": "m2m_100", "encoder_layers": 2, "d_model": 64, "pad_token_id": 3}
+        _, keys = self.keys_of(m2m)
+        [change] = keys["pad_token_id"]["without"]["changes"]
+        self.assertEqual((change["name"], change["from"], change["to"]),
+                         ("sinusoidal.position_offset", 4, 2))
+
     def test_the_base_in_numbers(self):
         document, keys = self.keys_of(LLAMA3)
         changes = {each["name"]: each for each in keys["rope_theta"]["without"]["changes"]}

@@ -218,6 +218,50 @@ class InspectTest(ToolTest):
             self.assertIn(part, text)
         self.assertIsNone(self.inspect(LLAMA)["encoder"])
 
+    def test_sinusoids_of_all_layers(self):
+        config = {"model_type": "m2m_100", "d_model": 1024, "encoder_layers": 2}
+        table = self.inspect(config)["sinusoidal"]
+        self.assertEqual((table["dim"], table["layout"], table["spacing"]),
+                         (1024, "sin_then_cos", "ends"))
+        self.assertEqual((table["position_offset"], table["zero_position"]), (2, -1))
+        np.testing.assert_allclose(
+            table["inv_freq"], 10000.0 ** (-np.arange(512) / 511), rtol=1e-14)
+        text = self.run_ok("inspect", self.write_config(config))
+        for part in [
+            "1024 of each token: 512 sines, then 512 cosines [family]\n",
+            "first position    2; padding has zeros [class default]\n",
+        ]:
+            self.assertIn(part, text)
+        distilbert = {"model_type": "distilbert", "dim": 768, "n_layers": 2,
+                      "sinusoidal_pos_embds": True}
+        table = self.inspect(distilbert)["sinusoidal"]
+        self.assertEqual((table["position_offset"], table["zero_position"]), (0, None))
+        text = self.run_ok("inspect", self.write_config(distilbert))
+        self.assertIn("768 of each token: sines and cosines in turn [family]\n", text)
+        self.assertIn("even: angles of position x base^(-2k / 768), k = 0 to 383", text)
+        self.assertIsNone(self.inspect(LLAMA)["sinusoidal"])
+
+    def test_linear_biases(self):
+        config = {"model_type": "mpt", "n_layers": 2, "n_heads": 12}
+        bias = self.inspect(config)["relative_bias"]
+        self.assertEqual((bias["bias"], bias["form"]), ("alibi", "key_position"))
+        # build_mpt_alibi_tensor of Transformers 5.23 for 12 heads, exactly.
+        slopes = [2.0 ** -k for k in range(1, 9)] + [2.0 ** -(k + 0.5) for k in range(4)]
+        np.testing.assert_allclose(bias["slopes"], slopes, rtol=1e-14)
+        self.assertIn("slopes            0.5 (head 0) to 0.0883883 (head 11) [class default]\n",
+                      self.run_ok("inspect", self.write_config(config)))
+        self.assertIsNone(self.inspect(LLAMA)["relative_bias"])
+
+    def test_buckets(self):
+        config = {"model_type": "t5", "num_layers": 2, "num_heads": 12,
+                  "relative_attention_num_buckets": 32}
+        self.assertEqual(self.inspect(config)["relative_bias"],
+                         {"bias": "t5", "heads": 12, "buckets": 32, "max_distance": 128,
+                          "direction": "bidirectional"})
+        text = self.run_ok("inspect", self.write_config(config))
+        self.assertIn("buckets           32 x 12 heads, half for keys after", text)
+        self.assertIn("last bucket       from a distance of 128 on [class default]\n", text)
+
     def test_without_a_count_of_layers(self):
         config = {key: value for key, value in LLAMA.items() if key != "num_hidden_layers"}
         document = self.inspect(config)

@@ -59,6 +59,8 @@ std::string bits_of(const ModelSpec& model) {
   }
   for (const std::string& warning : model.warnings) bits += warning;
   if (model.encoder) bits += bits_of(model.encoder->sinusoidal.base.get());
+  if (model.sinusoidal) bits += bits_of(model.sinusoidal->base.get());
+  if (model.relative_bias) bits += to_string(*model.relative_bias);
   return bits;
 }
 

@@ -167,6 +167,11 @@ Calls model_calls() {
   all.push_back(
       {"an encoder with sinusoids",
        R"({"model_type": "whisper", "d_model": 384, "encoder_layers": 4, "decoder_layers": 4})"});
+  all.push_back(
+      {"a sinusoidal table", R"({"model_type": "m2m_100", "d_model": 64, "encoder_layers": 2})"});
+  all.push_back({"buckets", R"({"model_type": "t5", "num_heads": 4, "num_layers": 2})"});
+  all.push_back({"slopes", R"({"model_type": "falcon", "alibi": true, "num_hidden_layers": 2,
+                               "num_attention_heads": 4, "hidden_size": 256})"});
   for (const Config& config : all) {
     calls.push_back(without_sizes("rotary::resolve(", config.what,
                                   [config] { return resolve(config.json, config.options); }));

@@ -29,7 +29,7 @@ std::vector<FamilyInfo> families() { return test::value_of(known_families()); }
 std::string config_of(const FamilyInfo& family) {
   const std::set<std::string_view> with_listed_layers = {
       "jamba",        "kimi_linear", "minimax_m1", "minimax_text_01",
-      "nemotron-nas", "nemotron_h",  "zamba2"};
+      "nemotron-nas", "nemotron_h",  "zamba",      "zamba2"};
   std::string members = test::member("model_type", test::json_text(family.model_type));
   members.append(R"(, "hidden_size": 4096, "num_attention_heads": 64, "head_dim": 80,
       "n_layer": 4, "num_hidden_layers": 4, "n_layers": 4, "num_layers": 4, "encoder_layers": 4,

@@ -52,6 +52,9 @@ TEST(Published, SizesOfTheLanguageModelsClass) {
                131072, 1e8},
         Sparse{R"({"model_type": "glmasr", "text_config": {"model_type": "llama"}})", 28, 128, 8192,
                10000},
+        Sparse{R"({"model_type": "voxtral_realtime", "text_config": {}})", 26, 128, 131072, 1e6},
+        Sparse{R"({"model_type": "molmo2", "text_config": {}})", 36, 128, 36864, 10000},
+        Sparse{R"({"model_type": "muse_spark", "text_config": {}})", 62, 64, 1048576, 500000},
         Sparse{R"({"model_type": "multi_modality", "language_config": {"model_type": "llama",
                       "num_hidden_layers": 30, "max_position_embeddings": 16384}})",
                30, 128, 16384, 10000}}) {

@@ -14,11 +14,11 @@ import transformers
 
 
 def first_of(config, *names):
-    """The first of the attributes that is a number; an ambiguous one raises AttributeError."""
+    """The first of the attributes that is a number; an ambiguous one raises."""
     for name in names:
         try:
             value = getattr(config, name, None)
-        except AttributeError:
+        except (AttributeError, RuntimeError):
             continue
         if isinstance(value, int):
             return value

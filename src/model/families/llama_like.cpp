@@ -55,6 +55,9 @@ constexpr std::string_view ministral3_rope =
 
 constexpr std::array llama_like_rows = {
     llama_like("llama", 10000),
+    // Configuration classes of models that Transformers runs with Llama's own.
+    llama_like("internlm3", 10000, 128),
+    llama_like("iquestcoder", 10000, 128),
     llama_like("mistral", 10000),
     llama_like("ministral", 10000),
     llama_like("mixtral", 1e6),

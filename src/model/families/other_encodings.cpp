@@ -2,57 +2,88 @@
 // Families that do not rotate, or only if their config says so; each row names its encoding.
 #include <array>
 
+#include "model/bias_readers.hpp"
 #include "model/encoding_choice.hpp"
 #include "model/families.hpp"
 
 namespace rotary {
 namespace {
 
-constexpr ConfigKeys encoder_keys = {.hidden_size = "d_model", .layers = "encoder_layers"};
-constexpr ConfigKeys t5_keys = {.hidden_size = "d_model", .layers = "num_layers"};
+constexpr ConfigKeys seq2seq_keys = {.hidden_size = "d_model", .layers = "encoder_layers"};
+constexpr ConfigKeys t5_keys = {
+    .hidden_size = "d_model", .heads = "num_heads", .layers = "num_layers"};
+constexpr ConfigKeys xlm_keys = {
+    .hidden_size = "emb_dim", .heads = "n_heads", .layers = "n_layers"};
+constexpr ConfigKeys kosmos_keys = {
+    .hidden_size = "embed_dim", .heads = "attention_heads", .layers = "layers"};
 
-constexpr Family encoded(std::string_view model_type, LayerEncoding encoding,
-                         ConfigKeys keys = {}) {
-  return {.model_type = model_type, .encoding = encoding, .keys = keys};
+constexpr SinusoidalForm fairseq = {.of = whisper_sinusoidal, .counts_from = CountsFrom::padding};
+
+// xglm/modeling_xglm.py: an offset of 2, whatever the padding; padding has no row of its own.
+SinusoidalSpec xglm_sinusoidal(std::int64_t dim) {
+  SinusoidalSpec spec = whisper_sinusoidal(dim);
+  spec.position_offset = 2;
+  return spec;
 }
 
-// BERT and similar: position_embedding_type, where absolute means a learned vector.
-constexpr Family bert(std::string_view model_type) {
+constexpr Family sinusoidal(std::string_view model_type, const SinusoidalForm& form,
+                            const ConfigKeys& keys = {}, std::string_view source = {}) {
+  return {.model_type = model_type,
+          .encoding = LayerEncoding::sinusoidal,
+          .keys = keys,
+          .sinusoidal = form,
+          .source = source};
+}
+
+// With an encoder and a decoder; the layers are the encoder's.
+constexpr Family t5(std::string_view model_type, std::string_view note = {}) {
+  return {.model_type = model_type,
+          .encoding = LayerEncoding::t5_bias,
+          .keys = t5_keys,
+          .read_bias = t5_encoder_bias,
+          .note = note};
+}
+
+// Learned vectors unless sinusoidal_embeddings is true.
+constexpr Family xlm(std::string_view model_type) {
   return {.model_type = model_type,
           .encoding = LayerEncoding::learned,
-          .read_encoding = absolute_only,
-          .encoding_key = "position_embedding_type"};
+          .read_encoding = xlm_encoding,
+          .encoding_key = "sinusoidal_embeddings",
+          .keys = xlm_keys,
+          .sinusoidal = {transformer_sinusoidal}};
 }
 
 constexpr std::array other_encodings_rows = {
-    encoded("bloom", LayerEncoding::alibi, {.heads = "n_head", .layers = "n_layer"}),
+    Family{.model_type = "bloom",
+           .encoding = LayerEncoding::alibi,
+           .keys = {.heads = "n_head", .layers = "n_layer"},
+           .read_bias = bloom_bias},
     Family{.model_type = "mpt",
            .encoding = LayerEncoding::alibi,
            .read_encoding = mpt_encoding,
            .encoding_key = "attn_config",
-           .keys = {.hidden_size = "d_model", .heads = "n_heads", .layers = "n_layers"}},
+           .keys = {.hidden_size = "d_model", .heads = "n_heads", .layers = "n_layers"},
+           .read_bias = mpt_bias},
     // falcon/modeling_falcon.py: the key alibi, false by default in its class.
     Family{.model_type = "falcon",
            .read_encoding = alibi_or_rotary,
            .encoding_key = "alibi",
            .base = {10000},
            .keys = {.heads = "n_head", .layers = "n_layer"},
+           .read_bias = falcon_bias,
            .note = "alibi: true has linear biases instead"},
-    encoded("t5", LayerEncoding::t5_bias, t5_keys),
-    encoded("mt5", LayerEncoding::t5_bias, t5_keys),
-    encoded("umt5", LayerEncoding::t5_bias, t5_keys),
-    encoded("gpt2", LayerEncoding::learned, gpt_keys),
-    encoded("gpt_bigcode", LayerEncoding::learned, gpt_keys),
-    encoded("gpt_neo", LayerEncoding::learned, {.heads = "num_heads", .layers = "num_layers"}),
-    encoded("opt", LayerEncoding::learned),
-    encoded("biogpt", LayerEncoding::learned),
-    encoded("bart", LayerEncoding::learned, encoder_keys),
-    encoded("git", LayerEncoding::learned),
-    encoded("vit", LayerEncoding::learned),
-    Family{.model_type = "clip_vision_model", .encoding = LayerEncoding::learned, .source = "clip"},
-    bert("bert"),
-    bert("roberta"),
-    bert("megatron-bert"),
+    t5("t5"),
+    t5("mt5"),
+    t5("umt5", "each layer has a table of its own"),
+    t5("switch_transformers"),
+    t5("pop2piano"),
+    t5("longt5", "its encoder attends within blocks, and to summaries if it is transient-global"),
+    Family{.model_type = "pix2struct_text_model",
+           .encoding = LayerEncoding::t5_bias,
+           .keys = {.heads = "num_heads", .layers = "num_layers"},
+           .read_bias = t5_decoder_bias,
+           .source = "pix2struct"},
     // Its class has learned vectors alone; xlm-roberta-flash-implementation, the code that
     // jina-embeddings-v3 comes with, rotates halves.
     Family{.model_type = "xlm-roberta",
@@ -61,16 +92,34 @@ constexpr std::array other_encodings_rows = {
            .encoding_key = "position_embedding_type",
            .base = {.otherwise = 10000, .key = "rotary_emb_base"},
            .note = "rotates if position_embedding_type is rotary, as in jina-embeddings-v3"},
-    bert("camembert"),
-    bert("electra"),
-    bert("albert"),
     Family{.model_type = "distilbert",
            .encoding = LayerEncoding::learned,
            .read_encoding = sinusoidal_or_learned,
            .encoding_key = "sinusoidal_pos_embds",
-           .keys = {.hidden_size = "dim", .heads = "n_heads", .layers = "n_layers"}},
-    encoded("marian", LayerEncoding::sinusoidal, encoder_keys),
-    encoded("pegasus", LayerEncoding::sinusoidal, encoder_keys),
+           .keys = {.hidden_size = "dim", .heads = "n_heads", .layers = "n_layers"},
+           .sinusoidal = {transformer_sinusoidal}},
+    xlm("xlm"),
+    xlm("flaubert"),
+    // trocr/modeling_trocr.py: fairseq's sinusoids if use_learned_position_embeddings is false.
+    Family{.model_type = "trocr",
+           .encoding = LayerEncoding::learned,
+           .read_encoding = trocr_encoding,
+           .encoding_key = "use_learned_position_embeddings",
+           .keys = {.hidden_size = "d_model", .layers = "decoder_layers"},
+           .sinusoidal = fairseq},
+    sinusoidal("marian", {marian_sinusoidal}, seq2seq_keys),
+    sinusoidal("pegasus", {marian_sinusoidal}, seq2seq_keys),
+    sinusoidal("pegasus_x", {whisper_sinusoidal}, seq2seq_keys),
+    sinusoidal("ctrl", {marian_sinusoidal}, gpt_keys),
+    sinusoidal("m2m_100", fairseq, seq2seq_keys),
+    sinusoidal("nllb-moe", fairseq, seq2seq_keys),
+    sinusoidal("fsmt", fairseq, seq2seq_keys),
+    sinusoidal("speech_to_text", fairseq, seq2seq_keys),
+    sinusoidal("kosmos_2_text_model", fairseq, kosmos_keys, "kosmos2"),
+    sinusoidal("kosmos_2_5_text_model", fairseq, kosmos_keys, "kosmos2_5"),
+    sinusoidal("musicgen_decoder", {musicgen_sinusoidal}, {}, "musicgen"),
+    sinusoidal("musicgen_melody_decoder", {musicgen_sinusoidal}, {}, "musicgen_melody"),
+    sinusoidal("videomae", {transformer_sinusoidal}),
     // whisper/modeling_whisper.py: learned vectors in the decoder, fixed ones in the encoder, whose
     // sinusoids() is of 1500 positions unless max_source_positions says another number.
     Family{.model_type = "whisper",
@@ -78,8 +127,8 @@ constexpr std::array other_encodings_rows = {
            .keys = {.hidden_size = "d_model", .layers = "decoder_layers"},
            .encoder = EncoderForm{.sinusoidal = whisper_sinusoidal, .positions = 1500},
            .note = "its decoder; the encoder has sinusoidal vectors"},
-    encoded("xglm", LayerEncoding::sinusoidal,
-            {.hidden_size = "d_model", .heads = "attention_heads", .layers = "num_layers"}),
+    sinusoidal("xglm", {xglm_sinusoidal},
+               {.hidden_size = "d_model", .heads = "attention_heads", .layers = "num_layers"}),
     // esm/modeling_esm.py: absolute (a learned vector) unless position_embedding_type is rotary. q
     // and k are float32, cos and sin are not. Queries are scaled before they are rotated.
     Family{.model_type = "esm",

@@ -3,6 +3,7 @@
 // vLLM and llama.cpp agree on; where these have no default either, the config must give the value.
 #include <array>
 
+#include "model/bias_readers.hpp"
 #include "model/encoding_choice.hpp"
 #include "model/families.hpp"
 
@@ -55,6 +56,7 @@ constexpr std::array remote_code_rows = {
     Family{.model_type = "baichuan",
            .read_encoding = baichuan_encoding,
            .base = {10000},
+           .read_bias = baichuan_bias,
            .note = "7B rotates, 13B has linear biases; told apart by hidden_size",
            .source = remote},
     // Qwen 1: a head has kv_channels features; seq_length is the trained context.

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands/inspection_json.hpp"
+
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "cli/commands/model_text.hpp"
+#include "cli/failure.hpp"
+#include "rotary/sinusoidal.hpp"
+
+namespace rotary::cli {
+namespace {
+
+Json sources_json(const std::vector<ValueSource>& sources) {
+  Json json = Json::object();
+  for (const auto& [value, origin, key] : sources)
+    json[value] = {{"origin", to_string(origin)}, {"key", text_or_null(key)}};
+  return json;
+}
+
+Json scaling_json(const Scaling& scaling) {
+  Json json = Json::object();
+  for (const auto& [facts, value] : scaling_parameters(scaling))
+    json[facts.name] = std::visit([](const auto& held) { return Json(held); }, value);
+  return json;
+}
+
+Json rotary_json(const Inspection& inspection, std::size_t index) {
+  const ModelRotary& rotary = inspection.model.rotary[index];
+  const Frequencies& frequencies = inspection.frequencies[index];
+  const HeadWindow& window = frequencies.window;
+  const ContextRange& contexts = frequencies.contexts;
+  const bool is_open = contexts.last == ContextRange{}.last;
+  const auto turning_within = [&](std::optional<std::int64_t> tokens) {
+    return tokens ? Json(pairs_that_turn(frequencies, *tokens)) : Json();
+  };
+  return {
+      {"layer_type", rotary.layer_type},
+      {"head_dim", window.head_dim},
+      {"rotary_dim", window.rotary_dim},
+      {"first_feature", window.first_feature},
+      {"pairing", to_string(window.pairing)},
+      {"sense", to_string(rotary.spec.sense)},
+      {"nope_head_dim", rotary.nope_head_dim},
+      {"sections", rotary.sections},
+      {"numerics", to_string(rotary.spec.numerics)},
+      {"rounding", to_string(rotary.spec.rounding)},
+      {"base", rotary.spec.base.get()},
+      {"rope_type", rope_type(rotary.spec.scaling)},
+      {"scaling", scaling_json(rotary.spec.scaling)},
+      {"attention_factor", frequencies.attention_factor},
+      {"softmax_factor", rotary.softmax_factor},
+      {"inv_freq", frequencies.inv_freq},
+      {"wavelength_tokens", json_array(frequencies.inv_freq, wavelength_tokens)},
+      {"context_tokens", inspection.context_tokens},
+      {"contexts", {{"first", contexts.first}, {"last", is_open ? Json() : Json(contexts.last)}}},
+      {"trained_context_tokens", rotary.trained_context_tokens},
+      {"pairs_turning_in_trained_context", turning_within(rotary.trained_context_tokens)},
+      {"pairs_turning_in_context", turning_within(inspection.context_tokens)},
+      {"sources", sources_json(rotary.sources)}};
+}
+
+Json layer_json(const ModelLayer& layer) {
+  Json json = {{"encoding", to_string(layer.encoding)}};
+  if (layer.encoding == LayerEncoding::rotary) json["rotary"] = layer.rotary;
+  if (const auto* const step = std::get_if<StepTemperature>(&layer.query_temperature)) {
+    json["query_temperature"] = {{"rule", "step"},
+                                 {"scale", step->scale},
+                                 {"interval_tokens", step->interval_tokens},
+                                 {"offset", step->offset}};
+  } else if (const auto* const logn = std::get_if<LognTemperature>(&layer.query_temperature)) {
+    json["query_temperature"] = {{"rule", "logn"}, {"trained_tokens", logn->trained_tokens}};
+  } else if (const auto* const power = std::get_if<PowerTemperature>(&layer.query_temperature)) {
+    json["query_temperature"] = {{"rule", "power"},
+                                 {"exponent", power->exponent},
+                                 {"interval_tokens", power->interval_tokens}};
+  }
+  return json;
+}
+
+Json encoder_json(const ModelEncoder& encoder) {
+  Json json = sinusoidal_members(encoder.sinusoidal);
+  json["encoding"] = to_string(encoder.encoding);
+  json["layers"] = encoder.layers;
+  json["positions"] = encoder.positions;
+  json["sources"] = sources_json(encoder.sources);
+  return json;
+}
+
+Json position_map_json(const DualChunk& map) {
+  return {{"map", "dual_chunk"}, {"chunk", map.chunk}, {"local", map.local}};
+}
+
+std::string_view form_name(AlibiForm form) {
+  return form == AlibiForm::key_position ? "key_position" : "causal";
+}
+
+}  // namespace
+
+Json sinusoidal_members(const SinusoidalSpec& spec) {
+  return {{"dim", spec.dim},
+          {"base", spec.base.get()},
+          {"layout", to_string(spec.layout.get())},
+          {"spacing", to_string(spec.spacing.get())},
+          {"position_offset", spec.position_offset},
+          {"zero_position", spec.zero_position},
+          {"inv_freq", value_or_fail(make_sinusoidal(spec), "config").inv_freq}};
+}
+
+Json bias_members(const RelativeBias& bias) {
+  if (const auto* const alibi = std::get_if<Alibi>(&bias)) {
+    return {{"bias", "alibi"},
+            {"form", form_name(alibi->form)},
+            {"slopes", value_or_fail(alibi_slopes(*alibi), "config")}};
+  }
+  const auto& [buckets, table] = std::get<T5Bias>(bias);
+  const bool both = buckets.direction == T5Direction::bidirectional;
+  return {{"bias", "t5"},
+          {"heads", table.features},
+          {"buckets", buckets.buckets},
+          {"max_distance", buckets.max_distance},
+          {"direction", both ? "bidirectional" : "causal"}};
+}
+
+Json inspection_json(const Inspection& inspection) {
+  const ModelSpec& model = inspection.model;
+  Json rotary = Json::array();
+  for (std::size_t i = 0; i < model.rotary.size(); ++i)
+    rotary.push_back(rotary_json(inspection, i));
+  return {{"schema_version", 1},
+          {"model_type", text_or_null(model.model_type)},
+          {"config_part", text_or_null(model.config_part)},
+          {"rotary", std::move(rotary)},
+          {"layers", json_array(model.layers, layer_json)},
+          {"encoder", model.encoder ? encoder_json(*model.encoder) : Json()},
+          {"sinusoidal", model.sinusoidal ? sinusoidal_members(*model.sinusoidal) : Json()},
+          {"relative_bias", model.relative_bias ? bias_members(*model.relative_bias) : Json()},
+          {"position_map", model.dual_chunk ? position_map_json(*model.dual_chunk) : Json()},
+          {"softcap", model.softcap},
+          {"sources", sources_json(model.sources)},
+          {"warnings", model.warnings}};
+}
+
+}  // namespace rotary::cli

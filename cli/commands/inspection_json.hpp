@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the JSON document of what inspect found (docs/schema/inspect.schema.json).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "cli/json.hpp"
+#include "rotary/frequencies.hpp"
+#include "rotary/model_spec.hpp"
+
+namespace rotary::cli {
+
+struct Inspection {
+  ModelSpec model;
+  std::vector<Frequencies> frequencies = {};  // one for each of model.rotary
+  std::optional<std::int64_t> context_tokens;
+};
+
+// The members of a table's, or a bias's, object in the document.
+[[nodiscard]] Json sinusoidal_members(const SinusoidalSpec& spec);
+[[nodiscard]] Json bias_members(const RelativeBias& bias);
+
+[[nodiscard]] Json inspection_json(const Inspection& inspection);
+
+}  // namespace rotary::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what families add to the scores of their layers. Each function is a BiasReader of
+// families.hpp.
+#pragma once
+
+#include <optional>
+
+#include "model/model_config.hpp"
+#include "model/sources.hpp"
+#include "rotary/relative_bias.hpp"
+
+namespace rotary {
+
+// bloom/modeling_bloom.py, build_alibi_tensor: slopes times the position of the key.
+[[nodiscard]] std::optional<RelativeBias> bloom_bias(const ModelConfig& config, Sources& sources);
+// mpt/modeling_mpt.py, build_mpt_alibi_tensor, with attn_config.alibi_bias_max as the model's own
+// code has it.
+[[nodiscard]] std::optional<RelativeBias> mpt_bias(const ModelConfig& config, Sources& sources);
+// falcon/modeling_falcon.py: BLOOM's, divided by sqrt(head_dim) with the scores.
+[[nodiscard]] std::optional<RelativeBias> falcon_bias(const ModelConfig& config, Sources& sources);
+// Baichuan 13B: slopes times the distance.
+[[nodiscard]] std::optional<RelativeBias> baichuan_bias(const ModelConfig& config,
+                                                        Sources& sources);
+// t5/modeling_t5.py, _relative_position_bucket: of a model with an encoder, and of a decoder alone.
+[[nodiscard]] std::optional<RelativeBias> t5_encoder_bias(const ModelConfig& config,
+                                                          Sources& sources);
+[[nodiscard]] std::optional<RelativeBias> t5_decoder_bias(const ModelConfig& config,
+                                                          Sources& sources);
+
+}  // namespace rotary
