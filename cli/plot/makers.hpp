@@ -25,7 +25,7 @@ Make rotation, corkscrew, fast_slow, wavelengths, scaling, numerics;
 // windows.cpp
 Make shaw, t5, alibi, sinusoidal;
 // scores.cpp
-Make decay, similarity, clipped, base;
+Make decay, similarity, reach, clipped, base;
 // maps.cpp
 Make tables, attention;
 
