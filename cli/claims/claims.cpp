@@ -141,8 +141,8 @@ Finding examine(const Claim& claim) {
 std::span<const Claim> all_claims() {
   static const std::vector<Claim> all = [] {
     std::vector<Claim> claims;
-    for (const auto of_topic :
-         {encoding_claims, rotary_claims, similarity_claims, frequency_claims, model_claims}) {
+    for (const auto of_topic : {encoding_claims, rotary_claims, similarity_claims, frequency_claims,
+                                model_claims, sentence_claims}) {
       for (const Claim& claim : of_topic()) claims.push_back(claim);
     }
     std::ranges::sort(claims, {}, &Claim::number);

@@ -124,6 +124,7 @@ struct Finding {
 [[nodiscard]] std::vector<Claim> similarity_claims();
 [[nodiscard]] std::vector<Claim> frequency_claims();
 [[nodiscard]] std::vector<Claim> model_claims();
+[[nodiscard]] std::vector<Claim> sentence_claims();
 
 // By number, which is 1 more than the index.
 [[nodiscard]] std::span<const Claim> all_claims();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims 11 and 17, where the frequencies come from, and 15 and 16, what they mean for longer
-// sequences.
+// Claims 11 and 17, where the frequencies come from, 25, how far a pair reaches, and 15 and 16,
+// what they mean for longer sequences.
 #include <fmt/format.h>
 
 #include <functional>
@@ -51,6 +51,69 @@ std::vector<Evidence> slow_pairs() {
           slowest_pairs(Setting::met,
                         {{"d = 4096, which no head has", NoScaling{}, 4096, 1.0045e-4, 62550},
                          {"RetNet's exponents, d = 128", RetNetScaling{}, 128, 1e-4, 62832}})};
+}
+
+// The score, divided by its largest value, of a query and an equal key whose weight lies evenly in
+// these pairs alone, by distance.
+std::vector<double> score_of_pairs(std::size_t first, std::size_t pairs, std::int64_t distances) {
+  return plot::of_turned(
+      plain_frequencies(), plot::evenly(distances - 1, distances),
+      [&](const plot::TurnedRow& row) { return mean(row.cos.subspan(first, pairs)); });
+}
+
+// The first distance whose score is below a half.
+std::int64_t reach(std::span<const double> scores) {
+  return std::ranges::find_if(scores, [](double score) { return score < 0.5; }) - scores.begin();
+}
+
+struct ChosenPairs {
+  std::string name;
+  std::size_t first, count;
+  double most_beyond;  // expected: the highest score beyond the reach
+};
+
+Evidence stays_below(Setting setting, const std::vector<ChosenPairs>& cases) {
+  std::vector<Number> numbers;
+  for (const auto& [name, first, count, expected] : cases) {
+    const std::vector<double> scores = score_of_pairs(first, count, 4096);
+    numbers.push_back(
+        {name, std::ranges::max(std::span(scores).subspan(static_cast<std::size_t>(reach(scores)))),
+         about(expected, 5e-6)});
+  }
+  return judged(
+      setting,
+      "q = k of 128 features, base 10000, all weight in some pairs: the highest score, of "
+      "1 at distance 0, after it first was below a half, within 4096 tokens",
+      "it stays below a half", std::move(numbers),
+      [](const Number& number) { return number.value < 0.5; });
+}
+
+std::vector<Evidence> fast_near_slow_far() {
+  std::vector<Number> reaches;
+  for (const auto& [pair, expected] :
+       {std::pair{0, 2}, {16, 11}, {32, 105}, {48, 1048}, {63, 9069}}) {
+    const auto first = static_cast<std::size_t>(pair);
+    reaches.push_back({fmt::format("pair {}", pair),
+                       static_cast<double>(reach(score_of_pairs(first, 1, expected + 1))),
+                       exactly(expected)});
+  }
+  const std::vector<double> slowest = score_of_pairs(63, 1, 4096);
+  return {stays_below(Setting::met, {{"pair 48, which turns in 6283 tokens", 48, 1, 0.499305},
+                                     {"pair 56, in 19,869", 56, 1, 0.499871},
+                                     {"the fast half, pairs 0 to 31", 0, 32, 0.474688},
+                                     {"the slow half, pairs 32 to 63", 32, 32, 0.499776}}),
+          stays_below(Setting::unmet, {{"pair 0, which turns in 6.3 tokens", 0, 1, 1},
+                                       {"pair 16, in 63", 16, 1, 1},
+                                       {"pair 32, in 628", 32, 1, 1},
+                                       {"pairs 0 to 7", 0, 8, 0.790905},
+                                       {"all 64 pairs", 0, 64, 0.546172}}),
+          aside("the same: the first distance whose score is below a half",
+                "it is a sixth of a turn, so a slower pair does reach farther",
+                std::ranges::is_sorted(reaches, {}, &Number::value), reaches),
+          aside("the slowest pair, 63", "it attends far, and near just as much",
+                slowest[1] - slowest[1000] < 0.01,
+                {{"score at 1 token", slowest[1], about(1, 1e-6)},
+                 {"score at 1000 tokens", slowest[1000], about(0.993340, 1e-6)}})};
 }
 
 std::vector<Evidence> no_parameters() {
@@ -201,6 +264,18 @@ std::vector<Claim> frequency_claims() {
        "\"about\" covers a factor of base^(2/d): the last pair has base^(-1 + 2/d), 33 % more than "
        "1/base of 64 features, 15 % of 128",
        slow_pairs},
+      {25, "fast-near-slow-far",
+       "a token whose weight lies in fast pairs attends near, one whose weight lies in slow pairs "
+       "attends far",
+       holds_only_if,
+       "a turn is longer than 1.2 times the context, or the weight lies evenly in the fast or in "
+       "the "
+       "slow half: a fast pair comes round, and scores at 710 tokens as at 0; a slow one attends "
+       "near as well as far",
+       fast_near_slow_far,
+       Publications{{"Gemma 7B attends by position with the fastest pairs, and in general "
+                     "prefers the slowest ones by far",
+                     "Barbero et al. 2024, arXiv 2410.06205"}}},
       {17, "no-parameters", "rotary embedding has no learned parameters", holds,
        "the frequencies follow from head_dim and base; LongRoPE's lists are searched on data, and "
        "nothing says that a model needs no training to read positions",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims 18, 19 and 21: what models are made of, linear attention, and what training says.
+// Claims 18, 19, 21 and 26: what models are made of, linear attention, and what training says.
 #include <fmt/format.h>
 
 #include "cli/claims/claims.hpp"
@@ -113,7 +113,7 @@ std::vector<Evidence> linear_attention() {
 }
 
 // The backward pass: gradients of q from those of the rotated q.
-std::vector<Evidence> convergence() {
+std::vector<Evidence> kept_gradients() {
   const std::vector<double> gradient = Random(18).normals(usual_head_dim);
   std::vector<double> passed(gradient.size());
   const Extents extents{.tokens = 1, .heads = 1, .features = usual_head_dim};
@@ -124,7 +124,7 @@ std::vector<Evidence> convergence() {
       aside("length of a gradient of 128 features through the rotation at position 5000, divided "
             "by its length before (seed 18)",
             "a rotation neither lets gradients grow nor vanish, which is all that its "
-            "orthogonality says about stability",
+            "orthogonality says about training",
             std::abs(ratio - 1) <= 1e-14, {{"ratio of lengths", ratio, about(1, 1e-14)}})};
 }
 
@@ -164,10 +164,10 @@ std::vector<Claim> model_claims() {
                      "and 1.21 at 97k (read off the figure)",
                      "Su et al. 2021, arXiv 2104.09864, figure 3"}},
        Experiments{"e5-linear-attention"}},
-      {18, "convergence", "rotary embedding trains faster and is more stable", needs_training,
-       "rotary-lab trains them; published losses are lower at equal steps in language models, and "
+      {18, "convergence", "rotary embedding trains faster", needs_training,
+       "rotary-lab trains it; published losses are lower at equal steps in language models, and "
        "equal where both were trained to the end",
-       convergence,
+       kept_gradients,
        Publications{{"125 million parameters, 55k steps: loss 2.759 rotary, 2.801 T5, 2.809 "
                      "learned; 1.4 billion, 8k steps: 2.173, 2.223, 2.240",
                      "EleutherAI 2021, Rotary Embeddings: A Relative Revolution"},
@@ -177,6 +177,21 @@ std::vector<Claim> model_claims() {
                     {"no explanation for the faster convergence is known to the authors",
                      "Su et al. 2021, arXiv 2104.09864, 4.5.5"}},
        Experiments{"e1-causal-lm", "e2-masked-lm", "e5-linear-attention"}},
+      {26, "stable", "rotary embedding makes training more stable", needs_training,
+       "rotary-lab trains at several learning rates; a rotation passes gradients on as long as "
+       "they "
+       "were, and bounds no score: models that rotate have diverged",
+       kept_gradients,
+       Publications{{"PaLM, which rotates: the loss of the largest model spiked about 20 times, "
+                     "in spite of clipped gradients",
+                     "Chowdhery et al. 2022, arXiv 2204.02311, 5.1"},
+                    {"small models that rotate diverge at high learning rates, where scores grow; "
+                     "norms of q and k are what helps",
+                     "Wortsman et al. 2023, arXiv 2309.14322, 3.1"},
+                    {"orthogonality ensures stability while positions are encoded: said, and not "
+                     "measured",
+                     "Su et al. 2021, arXiv 2104.09864, 3.2.2"}},
+       Experiments{"e1-learning-rates"}},
       {21, "used-by", "PaLM, Llama and Mistral use rotary embedding", holds,
        "as their configs say; PaLM, which has no public config, by its paper", used_by,
        Publications{{"PaLM uses rotary embedding", "Chowdhery et al. 2022, arXiv 2204.02311"}}},

@@ -50,6 +50,8 @@ constexpr std::array makers = {
                 Subjects::several, Uses::nothing, far, decay},
     FigureMaker{"similarity", "scores against distance: q = k, random and adversarial q and k",
                 Subjects::one, Uses::dim | Uses::seed, far, similarity},
+    FigureMaker{"reach", "scores of a fast, a middle and a slow pair alone, against distance",
+                Subjects::one, Uses::nothing, far, reach},
     FigureMaker{"clipped",
                 "angles clipped at half a turn: what becomes monotone, and what does not",
                 Subjects::one, Uses::seed, far, clipped},

@@ -12,6 +12,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/plot/figures.hpp"
@@ -24,7 +25,7 @@ Make rotation, corkscrew, fast_slow, wavelengths, scaling, numerics;
 // windows.cpp
 Make shaw, t5, alibi, sinusoidal;
 // scores.cpp
-Make decay, similarity, clipped, base;
+Make decay, similarity, reach, clipped, base;
 // maps.cpp
 Make tables, attention;
 
@@ -93,5 +94,10 @@ template <class Range, class Function>
 
 // Independent draws from N(0, 1), the same on every machine up to the last bits of log and cos.
 [[nodiscard]] std::vector<double> normal_numbers(std::uint64_t seed, std::size_t count);
+
+// The same from a hash of the word's letters and the seed, of length √features, as embeddings that
+// sinusoidal encodings are added to.
+[[nodiscard]] std::vector<double> word_vector(std::string_view word, std::int64_t features,
+                                              std::uint64_t seed);
 
 }  // namespace rotary::cli::plot

@@ -87,7 +87,6 @@ struct Words {
   }
 };
 
-// Vectors of length √features, as embeddings that sinusoidal encodings are added to.
 Words words_of(const Request& request, std::int64_t features) {
   Words words{.words = request.words, .features = features};
   if (words.words.empty())
@@ -96,10 +95,8 @@ Words words_of(const Request& request, std::int64_t features) {
   require(words.count() >= 2 && words.count() <= most_words,
           "--words must have 2 to {} words, got {}", most_words, words.count());
   for (const std::string& word : words.words) {
-    const std::vector<double> vector =
-        normal_numbers(hash_of(word) ^ request.seed, static_cast<std::size_t>(features));
-    const double scale = std::sqrt(static_cast<double>(features) / dot(vector, vector));
-    for (const double x : vector) words.vectors.push_back(static_cast<float>(scale * x));
+    for (const double x : word_vector(word, features, request.seed))
+      words.vectors.push_back(static_cast<float>(x));
   }
   return words;
 }
@@ -149,6 +146,14 @@ Panel biased(std::string title, const Words& words, const RelativeBias& bias) {
 }
 
 }  // namespace
+
+std::vector<double> word_vector(std::string_view word, std::int64_t features, std::uint64_t seed) {
+  std::vector<double> vector =
+      normal_numbers(hash_of(word) ^ seed, static_cast<std::size_t>(features));
+  const double scale = std::sqrt(static_cast<double>(features) / dot(vector, vector));
+  for (double& x : vector) x *= scale;
+  return vector;
+}
 
 Figure tables(const Request& request) {
   constexpr std::int64_t most_cells = std::int64_t{1} << 20;

@@ -21,6 +21,7 @@
 #include "cli/failure.hpp"
 #include "cli/hidden_size.hpp"
 #include "cli/plot/makers.hpp"
+#include "cli/vectors.hpp"
 #include "rotary/position_maps.hpp"
 
 namespace rotary::cli::plot {
@@ -247,6 +248,45 @@ Figure similarity(const Request& request) {
               "assumed to be {}.",
               usual_hidden_size),
           .panels = {std::move(linear), std::move(logarithmic)}};
+}
+
+// Five pairs alone, from the fastest to the slowest, each for a turn and a quarter; and each half
+// of the pairs together.
+Figure reach(const Request& request) {
+  constexpr double drawn_turns = 1.25;
+  const Subject subject = subject_of(request);
+  const std::vector<double>& inv_freq = subject.frequencies.inv_freq;
+  const std::size_t pairs = inv_freq.size();
+  const Integers distances = by_decades(request.last.value_or(100000), 100);
+  const Panel empty{.x = Axis{"distance (tokens)", Scale::logarithmic},
+                    .y = Axis{.label = "score q·k / (|q| |k|)", .from = -1.05, .to = 1.05}};
+  const auto mean_of = [&](std::string name, std::size_t first, std::size_t count) {
+    return Series{.name = std::move(name),
+                  .x = as_doubles(distances),
+                  .y = of_turned(subject.frequencies, distances, [=](const TurnedRow& row) {
+                    return mean(row.cos.subspan(first, count));
+                  })};
+  };
+  Panel alone = empty;
+  alone.title = "all weight in one pair";
+  for (const std::size_t pair : {std::size_t{0}, pairs / 4, pairs / 2, pairs * 3 / 4, pairs - 1}) {
+    Series& series = alone.series.emplace_back(mean_of(fmt::format("pair {}", pair), pair, 1));
+    for (std::size_t i = 0; i < series.y.size(); ++i)
+      if (series.x[i] * std::abs(inv_freq[pair]) > drawn_turns * 2 * std::numbers::pi)
+        series.y[i] = nothing_there;
+  }
+  Panel together = empty;
+  together.title = "weight spread over half of the pairs";
+  const std::size_t half = (pairs + 1) / 2;
+  together.series = {mean_of("the fast half", 0, half),
+                     mean_of("the slow half", pairs - half, half)};
+  return {.title = fmt::format("How far pairs reach, q = k ({})", subject.name),
+          .caption =
+              "The score of a query and an equal key. One pair falls to a half in a sixth of its "
+              "turn and comes round after a whole one, again and again: a fast pair scores as high "
+              "far away as near. Pairs of different speed do not come round at once.",
+          .panels = {std::move(alone), std::move(together)},
+          .columns = 2};
 }
 
 Figure clipped(const Request& request) {

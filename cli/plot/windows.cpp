@@ -75,12 +75,14 @@ Figure shaw(const Request& request) {
   for (const std::int64_t end : {-reach, reach}) {
     steps.marks.push_back({.at = static_cast<double>(end), .label = fmt::format("clip {}", end)});
   }
-  return {.title = fmt::format("Shaw's window, clipped at {} tokens", reach),
-          .caption =
-              "Each distance within the window has a learned vector of its own; all that "
-              "lies farther shares the vector of the window's end.",
-          .panels = {window_matrix(last + 1, window), std::move(steps)},
-          .columns = 2};
+  return {
+      .title = fmt::format("Shaw's window, clipped at {} tokens", reach),
+      .caption =
+          "Each distance within the window has a learned vector of its own; all that "
+          "lies farther shares the vector of the window's end. It is attended to all the same: a "
+          "window mask is what hides it.",
+      .panels = {window_matrix(last + 1, window), std::move(steps)},
+      .columns = 2};
 }
 
 Figure t5(const Request& request) {

@@ -9,8 +9,8 @@ from tool import SCHEMAS, ToolTest
 VERDICTS = {
     "true": [17, 21],
     "false": [5, 10, 16],
-    "needs_training": [1, 18],
-    "true_only_if": [2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 15, 19, 20],
+    "needs_training": [1, 18, 26],
+    "true_only_if": [2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 15, 19, 20, 22, 23, 24, 25],
 }
 
 
@@ -113,7 +113,7 @@ class ClaimsTest(ToolTest):
             self.assertTrue(named[number])
             text = self.run_ok("claims", number)
             self.assertIn(f"in the lab: rotary-lab run {named[number][0]}", text)
-        self.assertEqual(self.run_ok("claims").count("in the lab: rotary-lab run"), 2)
+        self.assertEqual(self.run_ok("claims").count("in the lab: rotary-lab run"), 3)
 
     def test_the_numbers_of_the_literature(self):
         for number, name, value, tolerance in LITERATURE:
@@ -153,16 +153,16 @@ class ClaimsTest(ToolTest):
         text = self.run_ok("claims")
         lines = text.splitlines()
         heads = [line for line in lines if re.match(r" ?\d+  ", line)]
-        self.assertEqual([int(line.split()[0]) for line in heads], list(range(1, 22)))
+        self.assertEqual([int(line.split()[0]) for line in heads], list(range(1, 27)))
         self.assertIn(" 9  true only if    decay", lines)
         self.assertIn("10  false           high-dimension", lines)
         self.assertEqual(
             lines[-1],
-            "21 claims: 2 true, 14 true under a condition, 3 false, 2 for the lab. "
+            "26 claims: 2 true, 18 true under a condition, 3 false, 3 for the lab. "
             "Evidence: rotary claims NUMBER",
         )
         self.assertNotIn("\x1b", text)
-        for line in lines + self.run_ok("claims", *map(str, range(1, 22))).splitlines():
+        for line in lines + self.run_ok("claims", *map(str, range(1, 27))).splitlines():
             self.assertLessEqual(len(line), 100, line)
 
     def test_some_by_number_and_by_name(self):
@@ -177,5 +177,5 @@ class ClaimsTest(ToolTest):
         self.assertEqual(self.run_ok("claims", "10", "14"), self.run_ok("claims", "10", "14"))
 
     def test_what_is_refused(self):
-        for text in ["0", "22", "09", "decai", ""]:
-            self.assert_fails(2, ["number from 1 to 21", f"got '{text}'"], "claims", text)
+        for text in ["0", "27", "09", "decai", ""]:
+            self.assert_fails(2, ["number from 1 to 26", f"got '{text}'"], "claims", text)

@@ -100,6 +100,22 @@ class NumbersTest(PlotTest):
         self.assertLess(np.abs(lower + upper).max() / 2, 5 / math.sqrt(128 * 100))
         np.testing.assert_allclose((upper - lower) / 2, 1 / math.sqrt(128), rtol=0.35)
 
+    def test_reach_of_pairs(self):
+        alone, halves = self.panels("reach")
+        for name, pairs in (("fast", slice(32)), ("slow", slice(32, 64))):
+            x, y = self.series(halves, name)
+            wanted = np.cos(np.outer(x, inv_freq(128)[pairs])).mean(1)
+            np.testing.assert_allclose(y, wanted, atol=1e-11)
+        self.assertEqual([s["name"] for s in alone["series"]],
+                         [f"pair {pair}" for pair in (0, 16, 32, 48, 63)])
+        for series, frequency in zip(alone["series"], inv_freq(128)[[0, 16, 32, 48, 63]]):
+            # A turn and a quarter of it, which the slowest one has just room for.
+            angles = np.array(series["x"]) * frequency
+            drawn = np.array([y is not None for y in series["y"]])
+            np.testing.assert_array_equal(drawn, angles <= 2.5 * np.pi)
+            np.testing.assert_allclose(np.array(series["y"])[drawn].astype(float),
+                                       np.cos(angles[drawn]), atol=1e-11)
+
     def test_clipping_is_monotone_for_equal_vectors_alone(self):
         aligned, others = self.panels("clipped")
         x, y = self.series(aligned, "clipped")

@@ -20,7 +20,8 @@ from tool import LLAMA, SCHEMAS, TWO_TYPES
 
 HAS_GNUPLOT = shutil.which("gnuplot") is not None
 NAMES = ["rotation", "corkscrew", "fast_slow", "wavelengths", "scaling", "tables", "shaw", "t5",
-         "alibi", "sinusoidal", "decay", "similarity", "clipped", "base", "numerics", "attention"]
+         "alibi", "sinusoidal", "decay", "similarity", "reach", "clipped", "base", "numerics",
+         "attention"]
 
 
 class FormsTest(PlotTest):
