@@ -120,6 +120,24 @@ class Documents(unittest.TestCase):
             with self.subTest(name=name):
                 self.assertRegex(headers, rf"\b{name.rpartition('::')[2]}\b")
 
+    def test_the_page_of_sources_is_whole(self):
+        page = (repository / "docs/sources.md").read_text(encoding="utf-8")
+        rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| ")]
+        self.assertGreater(len(rows), 60)
+        self.assertEqual({len(row) for row in rows}, {3})
+        self.assertTrue(all(cell.strip() for row in rows for cell in row), "no empty cell")
+        headers = "".join(path.read_text() for path in (repository / "include/rotary").iterdir())
+        for name in sorted({name for row in rows for name in re.findall(r"`([^`]+)`", row[1])}):
+            with self.subTest(name=name):
+                if name.startswith("rotary "):
+                    draws = name.startswith("rotary plot ")
+                    done = run(f"{name} --csv" if draws else name)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                elif "/" in name:
+                    self.assertTrue((repository / name).exists())
+                else:
+                    self.assertRegex(headers, rf"\b{name}\b")
+
     def test_every_scaling_rule_is_described(self):
         header = (repository / "include/rotary/scaling.hpp").read_text(encoding="utf-8")
         alternatives = re.search(r"using ScalingRules =\s*std::variant<([^>]*)>;", header)[1]
