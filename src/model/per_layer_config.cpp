@@ -67,18 +67,21 @@ std::int64_t read_of_type(Reader& object, const OfOneType& wanted, const ModelCo
   return common.value_or(wanted.own);
 }
 
-bool changes_positions(std::string_view key) {
-  constexpr std::array<std::string_view, 6> others = {
-      "hidden_size", "num_attention_heads",     "max_position_embeddings",
-      "layer_type",  "position_embedding_type", "original_max_position_embeddings"};
+bool changes_positions(const ModelConfig& config, std::string_view key) {
+  constexpr std::array<std::string_view, 4> others = {"max_position_embeddings", "layer_type",
+                                                      "position_embedding_type",
+                                                      "original_max_position_embeddings"};
+  if (key == "hidden_size" || key == "num_attention_heads") {  // whose quotient may be head_dim
+    return !config.family.head.latent && !config.reader.has(config.family.keys.head_dim);
+  }
   return speaks_of_rope(key) || std::find(others.begin(), others.end(), key) != others.end();
 }
 
-void refuse_what_changes_positions(Reader& object) {
+void refuse_what_changes_positions(Reader& object, const ModelConfig& config) {
   for (const auto& [name, entry] : object.members()) {
     if (!entry.is_object()) continue;  // values_of() refuses it
     for (const auto& [key, value] : entry.object()) {
-      if (!changes_positions(key) || key == "qk_rope_head_dim" || value.is_null()) continue;
+      if (!changes_positions(config, key) || key == "qk_rope_head_dim" || value.is_null()) continue;
       object.not_supported(shorten(name), ".", shorten(key),
                            " is not understood for single layers; got ", describe(value));
       return;
@@ -92,7 +95,7 @@ void read_per_layer_config(Reader& config, ModelConfig& result) {
   auto object = config.object(key_of_all);
   if (!object || object->members().empty()) return;
   if (result.encoding != LayerEncoding::rotary || !result.layers) return;
-  refuse_what_changes_positions(*object);
+  refuse_what_changes_positions(*object, result);
   if (result.family.head.latent) {
     read_of_type(*object, {"qk_rope_head_dim", "", result.head_dim}, result);
     result.sliding_nope_head_dim = read_of_type(

@@ -122,7 +122,11 @@ TEST(LayerLists, HeadsOfFamiliesWithOneSize) {
     return model_with("llama", std::string(R"("per_layer_config": )") + std::string(entries));
   };
   EXPECT_TRUE(not_supported(llama(R"({"1": {"head_dim": 32}})"), {"must be 64", "got 32"}));
-  EXPECT_TRUE(not_supported(llama(R"({"1": {"num_attention_heads": 2}})"), {"single layers"}));
+  EXPECT_TRUE(resolve(llama(R"({"1": {"num_attention_heads": 4}})")));  // head_dim is given
+  EXPECT_TRUE(not_supported(R"({"model_type": "llama", "hidden_size": 128, "num_hidden_layers": 2,
+                                "num_attention_heads": 2,
+                                "per_layer_config": {"1": {"num_attention_heads": 4}}})",
+                            {"1.num_attention_heads", "single layers"}));
   EXPECT_TRUE(resolve(llama(R"({"0": {"num_key_value_heads": 1}})")));
 }
 
