@@ -309,4 +309,18 @@ T5Buckets read_t5_buckets(const BiasOptions& options) {
   return buckets;
 }
 
+std::int64_t first_of_last_bucket(const T5Buckets& buckets) {
+  const auto bucket = [&](std::int64_t distance) {
+    return value_or_fail(t5_bucket(-distance, buckets));
+  };
+  const std::int64_t last = bucket(buckets.max_distance);
+  std::int64_t before = 0;
+  std::int64_t within = buckets.max_distance;
+  while (within - before > 1) {
+    const std::int64_t middle = before + (within - before) / 2;
+    (bucket(middle) == last ? within : before) = middle;
+  }
+  return within;
+}
+
 }  // namespace rotary::cli

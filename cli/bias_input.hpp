@@ -42,4 +42,7 @@ struct OwnedBias {
 // The buckets of T5 alone, which need no table.
 [[nodiscard]] T5Buckets read_t5_buckets(const BiasOptions& options);
 
+// The first distance of a key before the query whose bucket all farther ones share.
+[[nodiscard]] std::int64_t first_of_last_bucket(const T5Buckets& buckets);
+
 }  // namespace rotary::cli

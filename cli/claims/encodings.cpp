@@ -2,6 +2,7 @@
 // Claims 1, 2 and 20, about learned and sinusoidal tables, and 3, 4 and 5, about relative biases.
 #include <limits>
 
+#include "cli/bias_input.hpp"
 #include "cli/claims/claims.hpp"
 #include "cli/claims/measure.hpp"
 #include "rotary/attention.hpp"
@@ -135,13 +136,6 @@ constexpr T5Buckets t5_encoder{
 // The key stands so many tokens before the query.
 std::int64_t bucket(std::int64_t distance, const T5Buckets& buckets) {
   return value_or_fail(t5_bucket(-distance, buckets));
-}
-
-// The first distance whose bucket is that of every farther one.
-std::int64_t first_of_last_bucket(const T5Buckets& buckets) {
-  std::int64_t distance = buckets.max_distance;
-  while (bucket(distance - 1, buckets) == bucket(buckets.max_distance, buckets)) --distance;
-  return distance;
 }
 
 std::vector<Evidence> t5_any_length() {

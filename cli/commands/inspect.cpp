@@ -4,6 +4,7 @@
 #include <iterator>
 #include <variant>
 
+#include "cli/bias_input.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/inspection_json.hpp"
 #include "cli/commands/model_text.hpp"
@@ -134,12 +135,19 @@ std::string slopes_text(const Alibi& alibi, const std::vector<ValueSource>& sour
 std::string buckets_text(const T5Bias& bias, const std::vector<ValueSource>& sources) {
   const T5Buckets& buckets = bias.buckets;
   const bool both = buckets.direction == T5Direction::bidirectional;
+  T5Buckets causal = buckets;
+  causal.direction = T5Direction::causal;
+  const std::string in_decoder =
+      both && t5_bucket(0, causal)
+          ? fmt::format("; in a decoder of {}", first_of_last_bucket(causal))
+          : "";
   return line("buckets",
               fmt::format("{} x {} heads, {}", buckets.buckets, bias.table.features,
                           both ? "half for keys after the query; in a decoder none"
                                : "none for keys after the query"),
               origin_mark(sources, {"buckets", "heads"})) +
-         line("last bucket", fmt::format("from a distance of {} on", buckets.max_distance),
+         line("last bucket",
+              fmt::format("from a distance of {} on{}", first_of_last_bucket(buckets), in_decoder),
               origin_mark(sources, {"max_distance"}));
 }
 

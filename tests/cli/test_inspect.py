@@ -260,7 +260,8 @@ class InspectTest(ToolTest):
                           "direction": "bidirectional"})
         text = self.run_ok("inspect", self.write_config(config))
         self.assertIn("buckets           32 x 12 heads, half for keys after", text)
-        self.assertIn("last bucket       from a distance of 128 on [class default]\n", text)
+        self.assertIn("last bucket       from a distance of 91 on; in a decoder of 113 "
+                      "[class default]\n", text)
 
     def test_without_a_count_of_layers(self):
         config = {key: value for key, value in LLAMA.items() if key != "num_hidden_layers"}
