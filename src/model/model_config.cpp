@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "model/layer_types.hpp"
-#include "model/per_layer_config.hpp"
+#include "model/layers/layer_types.hpp"
+#include "model/layers/per_layer_config.hpp"
 #include "model/rope/rope_keys.hpp"
 
 namespace rotary {

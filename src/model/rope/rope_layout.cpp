@@ -8,7 +8,7 @@
 
 #include "base/message.hpp"
 #include "model/json/config_json.hpp"
-#include "model/layer_types.hpp"
+#include "model/layers/layer_types.hpp"
 #include "model/rope/rope_lists.hpp"
 
 namespace rotary {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/per_layer_config.hpp"
+#include "model/layers/per_layer_config.hpp"
 
 #include <algorithm>
 #include <array>

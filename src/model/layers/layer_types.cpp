@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/layer_types.hpp"
+#include "model/layers/layer_types.hpp"
 
 #include <algorithm>
 #include <array>

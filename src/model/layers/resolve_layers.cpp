@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/resolve_layers.hpp"
+#include "model/layers/resolve_layers.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/message.hpp"
-#include "model/layer_types.hpp"
+#include "model/layers/layer_types.hpp"
 #include "model/resolve_added.hpp"
 
 namespace rotary {
