@@ -104,6 +104,20 @@ TEST(LayerLists, HeadsOfSingleLayers) {
   EXPECT_TRUE(malformed(with(R"({"x": {}})"), {"per_layer_config.x", "0 to 3"}));
 }
 
+TEST(LayerLists, MustBeWhatTheyAreCalled) {
+  for (const std::string value : {R"("x")", "[]", "5"}) {
+    EXPECT_TRUE(malformed(model_with("kimi_linear", R"("linear_attn_config": )" + value),
+                          {"linear_attn_config must be an object", value}));
+  }
+  EXPECT_TRUE(
+      malformed(model_with("kimi_linear", R"("linear_attn_config": {"full_attn_layers": [1.5]})"),
+                {"numbers of layers, 1 to 4", "got 1.5"}));
+  for (const std::string value : {R"("x")", "{}", "[]"}) {
+    EXPECT_TRUE(malformed(model_with("nemotron-nas", R"("block_configs": )" + value),
+                          {"block_configs must be an array", value}));
+  }
+}
+
 // Gemma 4 as Transformers 5.23 saves it: global_head_dim is gone.
 TEST(LayerLists, HeadsOfGemma4) {
   const auto gemma4 = [](std::string_view entries) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "model/json/config_json.hpp"
@@ -123,7 +124,7 @@ constexpr std::array<IndexedType, 3> indexed = {
 LayerTypes from_indices(Reader& config, const IndexedType& meaning, std::int64_t layers) {
   LayerTypes types(static_cast<std::size_t>(layers), std::string(meaning.other_type));
   for (const double index : config.numbers(meaning.key).value_or(std::vector<double>())) {
-    if (!(index >= 0) || index >= static_cast<double>(layers)) {
+    if (!(index >= 0) || index >= static_cast<double>(layers) || index != std::floor(index)) {
       config.malformed(meaning.key, " must hold indices of layers, 0 to ", layers - 1, "; got ",
                        index);
       break;
@@ -186,12 +187,13 @@ LayerTypes from_windows(Reader& config, std::string_view key) {
 
 // kimi_linear: the numbers of layers with attention, counted from 1.
 LayerTypes from_linear_attn_config(Reader& config, std::int64_t layers) {
-  auto object = *config.object("linear_attn_config");
   LayerTypes types(static_cast<std::size_t>(layers), std::string(linear));
-  for (const double number : object.required_numbers("full_attn_layers")) {
-    if (!(number >= 1) || number > static_cast<double>(layers)) {
-      object.malformed("full_attn_layers must hold numbers of layers, 1 to ", layers, "; got ",
-                       number);
+  auto object = config.object("linear_attn_config");
+  if (!object) return types;
+  for (const double number : object->required_numbers("full_attn_layers")) {
+    if (!(number >= 1) || number > static_cast<double>(layers) || number != std::floor(number)) {
+      object->malformed("full_attn_layers must hold numbers of layers, 1 to ", layers, "; got ",
+                        number);
       break;
     }
     types[static_cast<std::size_t>(number) - 1] = full;
@@ -203,7 +205,12 @@ LayerTypes from_linear_attn_config(Reader& config, std::int64_t layers) {
 LayerTypes from_block_configs(Reader& config) {
   const Json& list = *config.find("block_configs");
   LayerTypes types;
-  for (const Json& each : list.is_array() ? list.array() : Json::Array()) {
+  if (!list.is_array() || list.array().empty()) {
+    config.malformed("block_configs must be an array with an object for each layer, got ",
+                     describe(list));
+    return types;
+  }
+  for (const Json& each : list.array()) {
     const Json* const attention = each.is_object() ? each.find("attention") : nullptr;
     if (attention == nullptr || !attention->is_object()) {
       config.malformed("block_configs must hold objects with an object attention, got ",
