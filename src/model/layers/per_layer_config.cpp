@@ -105,9 +105,9 @@ void read_per_layer_config(Reader& config, ModelConfig& result) {
   const std::string_view full_key = result.family.head.full_dim_key;
   const bool is_needed = result.full_head_dim != result.head_dim && !config.has(full_key);
   const OfOneType head_dim{"head_dim", full_key.empty() ? "" : "full_attention", result.head_dim};
-  const std::int64_t full = read_of_type(*object, head_dim, result);
-  if (full == result.head_dim && !is_needed) return;
-  result.full_head_dim = full;
+  const std::int64_t full_dim = read_of_type(*object, head_dim, result);
+  if (full_dim == result.head_dim && !is_needed) return;
+  result.full_head_dim = full_dim;
   result.full_head_sources.clear();
   note(result.full_head_sources, "head_dim", Origin::stated, key_of_all);
 }
