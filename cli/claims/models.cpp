@@ -191,7 +191,7 @@ std::vector<Claim> model_claims() {
                     {"orthogonality ensures stability while positions are encoded: said, and not "
                      "measured",
                      "Su et al. 2021, arXiv 2104.09864, 3.2.2"}},
-       Experiments{"e1-learning-rates"}},
+       Experiments{"e1-learning-rates", "e1-stability"}},
       {21, "used-by", "PaLM, Llama and Mistral use rotary embedding", holds,
        "as their configs say; PaLM, which has no public config, by its paper", used_by,
        Publications{{"PaLM uses rotary embedding", "Chowdhery et al. 2022, arXiv 2204.02311"}}},

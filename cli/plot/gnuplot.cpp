@@ -79,7 +79,9 @@ double round_step(double least) {
 // Numbers with room between them: 1k for 1000, and no zeros of small ones.
 std::string tick_format(const Axis& axis) {
   if (axis.scale == Scale::linear) return "%g";
-  return axis.from.value_or(1) < 0.001 ? "1e%T" : "%.0s%c";
+  const double from = axis.from.value_or(1);
+  if (from < 0.001) return "1e%T";
+  return from < 1 ? "%g" : "%.0s%c";
 }
 
 // room: pixels that a number and the space to the next one take.

@@ -29,6 +29,7 @@ constexpr const char* examples = R"(Examples:
   rotary-lab plan --preset full
   rotary-lab results lab/experiments/e1-causal-lm.json --preset quick
   rotary-lab report --preset quick -o lab.html
+  rotary-lab figures e1-causal-lm --preset full -o pictures
 )";
 
 void declare_encodings(CLI::App& root, Command& chosen) {
@@ -157,6 +158,11 @@ void declare_results(CLI::App& root, ResultsArguments& arguments, Command& chose
       ->required();
   report->add_flag("--force", arguments.force, "replace an output that exists");
   report->callback([&] { chosen = [&] { return write_report(arguments); }; });
+  CLI::App* figures = root.add_subcommand("figures", "pictures and CSV of the finished cells");
+  add_results_options(*figures, arguments);
+  figures->add_option("-o,--out", arguments.output, "a folder that exists")->required();
+  figures->add_flag("--force", arguments.force, "replace outputs that exist");
+  figures->callback([&] { chosen = [&] { return write_figures(arguments); }; });
 }
 
 void declare_plan(CLI::App& root, RunArguments& arguments, Command& chosen) {

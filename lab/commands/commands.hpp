@@ -61,7 +61,7 @@ struct ResultsArguments {
   std::vector<std::string> only;
   std::vector<std::uint64_t> seeds;
   ResultsForm form = ResultsForm::text;
-  std::string output;  // of the report
+  std::string output;  // the report's file, the figures' folder
   bool force = false;
 };
 
@@ -70,6 +70,10 @@ int print_results(const ResultsArguments& arguments);
 
 // The same as one HTML page.
 int write_report(const ResultsArguments& arguments);
+
+// The same as pictures, EXPERIMENT.svg, and as numbers, EXPERIMENT.csv and -curves.csv, in a folder
+// that exists.
+int write_figures(const ResultsArguments& arguments);
 
 // Reads the command line, runs one of these, and prints failures.
 int run(int argument_count, const char* const* arguments) noexcept;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// results, report: what the finished cells of experiments say, as text, as JSON, as a page.
+// results, report, figures: what the finished cells of experiments say, as text, as JSON, as a
+// page, as pictures and CSV.
 #include "lab/results/results.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
 #include "cli/page/page.hpp"
+#include "cli/plot/gnuplot.hpp"
 #include "cli/printable.hpp"
 #include "lab/commands/bleu_comparison.hpp"
 #include "lab/commands/commands.hpp"
@@ -21,6 +23,8 @@
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiments.hpp"
 #include "lab/report/lab_page.hpp"
+#include "lab/results/figures.hpp"
+#include "lab/results/results_csv.hpp"
 #include "lab/results/results_json.hpp"
 #include "lab/results/results_text.hpp"
 
@@ -93,6 +97,28 @@ int print_results(const ResultsArguments& arguments) {
     print_answer("{}{}", &results == &all.front() ? "" : "\n\n", text_of(results));
     print_bleu(results, arguments);
   }
+  return 0;
+}
+
+int write_figures(const ResultsArguments& arguments) {
+  const auto overwrite = arguments.force ? cli::Overwrite::allow : cli::Overwrite::refuse;
+  const std::vector<Experiment> experiments = experiments_of(arguments);
+  std::vector<cli::OutputFile> files;
+  const auto add = [&](const std::string& name, std::string bytes) {
+    if (!bytes.empty())
+      files.push_back({.path = arguments.output + "/" + name, .bytes = std::move(bytes)});
+  };
+  for (const Results& results : collect(arguments, experiments)) {
+    const std::string& name = results.experiment->name;
+    for (const cli::plot::Figure& figure : figures_of(results))
+      add(figure.name + ".svg", cli::plot::draw(figure, {}));
+    add(name + ".csv", measures_csv(results));
+    add(name + "-curves.csv", curves_csv(results));
+    add(name + "-pairs.csv", pairs_csv(results));
+  }
+  cli::write_files(files, overwrite);
+  for (const cli::OutputFile& file : files)
+    print_answer("{}: {} kB\n", cli::printable(file.path), (file.bytes.size() + 999) / 1000);
   return 0;
 }
 

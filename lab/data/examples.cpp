@@ -91,6 +91,18 @@ void append_bytes(std::vector<std::int64_t>& inputs, std::string_view passage) {
   for (const char byte : passage) inputs.push_back(static_cast<unsigned char>(byte));
 }
 
+// Its words, each with the blanks after it.
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    const std::size_t blank = std::min(text.find_first_of(" \n"), text.size());
+    const std::size_t end = std::min(text.find_first_not_of(" \n", blank), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return words;
+}
+
 // Two passages of a document.
 struct Passages {
   std::string_view first, second;
@@ -113,15 +125,21 @@ class Drawing {
       examples.answers.push_back(choice);
       return;
     }
-    const std::int64_t answer = in_turn(2);
+    const bool is_graded = questions_.task == Task::similarity;
+    const std::int64_t answers = is_graded ? most_similar + 1 : 2;
+    const std::int64_t answer = in_turn(answers);
     const auto& documents = questions_.documents.front();
     const auto count = std::ssize(documents);
-    const std::int64_t one = preferred < 0 ? random_.below(count) : preferred / 2 % count;
+    const std::int64_t one = preferred < 0 ? random_.below(count) : preferred / answers % count;
     const std::int64_t other = (one + 1 + random_.below(count - 1)) % count;
     const Passages same = passages(documents[static_cast<std::size_t>(one)]);
     // Drawn in the same way, so that where it stands says nothing.
     const std::string_view stranger = passages(documents[static_cast<std::size_t>(other)]).second;
     examples.answers.push_back(answer);
+    if (is_graded) {
+      append_pair(examples, same.first, mixed(same.first, stranger, answer));
+      return;
+    }
     append_pair(examples, same.first, (answer == 0) == is_triplets() ? same.second : stranger);
     if (is_triplets()) append_pair(examples, same.first, answer == 0 ? stranger : same.second);
   }
@@ -132,6 +150,22 @@ class Drawing {
   static void append_pair(Examples& examples, std::string_view a, std::string_view b) {
     append_bytes(examples.inputs, a);
     append_bytes(examples.inputs, b);
+  }
+
+  // As long as the stranger's passage: the words of `first`, beginning at any of them and going
+  // round, of which the stranger's replace all but grade / most_similar.
+  std::string mixed(std::string_view first, std::string_view stranger, std::int64_t grade) {
+    const std::vector<std::string_view> words = words_of(first);
+    const std::vector<std::string_view> others = words_of(stranger);
+    const auto count = static_cast<std::size_t>(std::ssize(words));
+    const auto begin = static_cast<std::size_t>(random_.below(std::ssize(words)));
+    std::string text;
+    for (std::size_t n = 0; text.size() < stranger.size(); ++n) {
+      const bool keeps = random_.below(most_similar) < grade;
+      text += keeps ? words[(begin + n) % count] : others[n % others.size()];
+    }
+    text.resize(stranger.size());
+    return text;
   }
 
   std::string_view page(const std::vector<std::string_view>& pages, std::int64_t turn) {
@@ -188,11 +222,10 @@ ChoiceShape choice_shape(Task task, std::int64_t tokens, std::size_t classes) {
             .first_segment = tokens,
             .scores = static_cast<std::int64_t>(classes)};
   }
-  const bool triplets = task == Task::triplets;
   return {.sequences = sequences_of(task),
           .tokens = tokens,
           .first_segment = (tokens + 1) / 2,
-          .scores = triplets ? 1 : 2};
+          .scores = task == Task::same_document ? 2 : 1};
 }
 
 Examples training_examples(const Questions& questions, std::int64_t rows, std::uint64_t seed,

@@ -36,6 +36,8 @@ struct ChoiceDocuments {
 //   triplets       sequences A|B and A|C, one score each: which is of one document?
 //   same_document  a sequence A|B, scores for no and yes
 //   sections       a sequence, a score for each class
+//   similarity     a sequence A|B, one score: B has the words of A, a share of which a stranger's
+//                  replace, and begins at another of them; the answer is how many fifths are A's
 struct ChoiceShape {
   std::int64_t sequences = 1;      // of an example
   std::int64_t tokens = 0;         // of a sequence
@@ -50,8 +52,11 @@ struct ChoiceShape {
 struct Examples {
   std::int64_t rows = 0;
   std::vector<std::int64_t> inputs = {};   // [rows][sequences][tokens]
-  std::vector<std::int64_t> answers = {};  // [rows], below choices()
+  std::vector<std::int64_t> answers = {};  // [rows], below choices(), or 0 ... most_similar
 };
+
+// The answer of similarity where every word is the first passage's. STS-B's scores go to 5, too.
+inline constexpr std::int64_t most_similar = 5;
 
 // The questions, and the documents that they are about.
 struct Questions {

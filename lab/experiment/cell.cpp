@@ -38,6 +38,8 @@ json to_json(const TrainingConfig& training) {
                  {"rescale", training.rescale}};
   if (training.evaluate_unit > 0) object["evaluate_unit"] = training.evaluate_unit;
   if (!training.cost_lengths.empty()) object["cost_lengths"] = training.cost_lengths;
+  if (training.spike_window > 0) object["spike_window"] = training.spike_window;
+  if (training.pair_rows > 0) object["pair_rows"] = training.pair_rows;
   return object;
 }
 

@@ -133,6 +133,8 @@ TrainingConfig read_training(JsonObject object) {
   training.evaluate_unit = object.integer("evaluate_unit", 1, 0);
   if (object.has("rescale")) training.rescale = read_rules(object);
   if (object.has("cost_lengths")) training.cost_lengths = read_integers(object, "cost_lengths");
+  training.spike_window = object.integer("spike_window", 1, 0);
+  training.pair_rows = object.integer("pair_rows", 1, 0);
   object.finish();
   return training;
 }
@@ -179,6 +181,17 @@ void check_unit(const JsonObject& object, const Arm& arm) {
   fail(object, fmt::format("evaluate_lengths must hold the trained length, {} tokens, in multiples "
                            "of evaluate_unit, {}",
                            arm.model.tokens, unit));
+}
+
+// Pairs are those of a rotary encoding in a language model whose attention has scores.
+void check_pairs(const JsonObject& object, const Encoding& encoding, const Arm& arm) {
+  if (arm.training.pair_rows == 0) return;
+  const auto* rotary = std::get_if<RotaryEncoding>(&encoding.kind);
+  const bool has_pairs = rotary != nullptr && !rotary->spec.xpos &&
+                         arm.model.task == Task::causal_lm &&
+                         arm.model.attention == AttentionKind::softmax;
+  if (has_pairs) return;
+  fail(object, "pair_rows needs a rotary encoding without xpos, in a causal_lm with softmax");
 }
 
 // A copy for each rate, of one family; the arm itself where there are none.
@@ -229,7 +242,9 @@ Arm read_arm(json entry, const Shared& shared, const std::string& source) {
   const JsonObject object(settings, where);
   check_plain(object, name);
   check_unit(object, arm);
-  check_attention(object, parse_encoding(settings, arm.model.head_dim()), arm.model.attention);
+  const Encoding encoding = parse_encoding(settings, arm.model.head_dim());
+  check_attention(object, encoding, arm.model.attention);
+  check_pairs(object, encoding, arm);
   if (!start.is_null()) arm.start = read_start(JsonObject(start, where + ": start"));
   if (!seeds.is_null()) {
     const json own = {{"seeds", seeds}};

@@ -15,6 +15,7 @@ enum class Task {
   triplets = 4,       // which of two passages is from the document of a third
   sections = 5,       // which section of the manual a page is from
   same_document = 6,  // whether two passages are from one document
+  similarity = 10,    // how much of a second passage says what the first one says, a number
   copy = 7,           // an answer that the question determines: the same again,
   reverse = 8,        // backwards,
   addition = 9,       // or a sum
@@ -25,15 +26,16 @@ struct NamedTask {
   std::string_view name;
 };
 
-inline constexpr std::array<NamedTask, 9> named_tasks = {{{Task::causal_lm, "causal_lm"},
-                                                          {Task::masked_lm, "masked_lm"},
-                                                          {Task::translation, "translation"},
-                                                          {Task::triplets, "triplets"},
-                                                          {Task::sections, "sections"},
-                                                          {Task::same_document, "same_document"},
-                                                          {Task::copy, "copy"},
-                                                          {Task::reverse, "reverse"},
-                                                          {Task::addition, "addition"}}};
+inline constexpr std::array<NamedTask, 10> named_tasks = {{{Task::causal_lm, "causal_lm"},
+                                                           {Task::masked_lm, "masked_lm"},
+                                                           {Task::translation, "translation"},
+                                                           {Task::triplets, "triplets"},
+                                                           {Task::sections, "sections"},
+                                                           {Task::same_document, "same_document"},
+                                                           {Task::similarity, "similarity"},
+                                                           {Task::copy, "copy"},
+                                                           {Task::reverse, "reverse"},
+                                                           {Task::addition, "addition"}}};
 
 // As experiments write it.
 [[nodiscard]] constexpr std::string_view to_string(Task task) noexcept {
@@ -51,7 +53,8 @@ inline constexpr std::array<NamedTask, 9> named_tasks = {{{Task::causal_lm, "cau
 
 // Whether an example is a question about whole passages, with one answer.
 [[nodiscard]] constexpr bool is_choice(Task task) noexcept {
-  return task == Task::triplets || task == Task::sections || task == Task::same_document;
+  return task == Task::triplets || task == Task::sections || task == Task::same_document ||
+         task == Task::similarity;
 }
 
 // The number of sequences in a row of a batch.

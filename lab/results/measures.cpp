@@ -43,6 +43,50 @@ std::optional<double> steps_fraction(const Results& results, const CellResult& c
   return steps.value_or(static_cast<double>(cell.curve.back().step)) / all;
 }
 
+constexpr std::string_view rates_suffix = "@rates";
+
+// The cells of the family that this cell is of, with its seed: one for each rate. Empty where one
+// is missing.
+std::vector<const CellResult*> cells_at_rates(const Results& results, const CellResult& cell) {
+  const auto holds = [&](const ArmResult& arm) { return find_cell(arm, cell.seed) == &cell; };
+  const auto own = std::ranges::find_if(results.arms, holds);
+  if (own == results.arms.end() || own->family.empty()) return {};
+  std::vector<const CellResult*> cells;
+  for (const ArmResult& arm : results.arms) {
+    const CellResult* other = arm.family == own->family ? find_cell(arm, cell.seed) : nullptr;
+    if (other != nullptr) cells.push_back(other);
+  }
+  const auto& arms = find_preset(*results.experiment, results.preset).arms;
+  const auto rates = std::ranges::count(arms, own->family, &Arm::family);
+  return std::ssize(cells) == rates ? cells : std::vector<const CellResult*>();
+}
+
+double sensitivity_of(const std::vector<const CellResult*>& cells) {
+  const double most = std::log(static_cast<double>(byte_tokens));
+  double best = most;
+  double sum = 0;
+  for (const CellResult* cell : cells) {
+    const double loss = std::min(cell->outcome.validation_loss, most);
+    best = std::min(best, loss);
+    sum += loss;
+  }
+  return sum / static_cast<double>(cells.size()) - best;
+}
+
+std::optional<double> mean_over_rates(const Results& results, const CellResult& cell,
+                                      const std::string& metric) {
+  const std::vector<const CellResult*> cells = cells_at_rates(results, cell);
+  if (cells.empty()) return std::nullopt;
+  if (metric == "sensitivity") return sensitivity_of(cells);
+  double sum = 0;
+  for (const CellResult* each : cells) {
+    const auto value = value_of(each->outcome, Measure{.encoding = {}, .metric = metric});
+    if (!value) return std::nullopt;
+    sum += *value;
+  }
+  return sum / static_cast<double>(cells.size());
+}
+
 constexpr std::size_t enough_to_resample = 32;
 
 // Whether the loss is the mean of its windows. It is not where windows have different numbers of
@@ -112,6 +156,10 @@ std::optional<double> value_of(const Results& results, const CellResult& cell,
                                const Measure& measure) {
   if (measure.metric.starts_with(steps_to_prefix))
     return steps_fraction(results, cell, measure.metric.substr(steps_to_prefix.size()));
+  if (measure.metric.ends_with(rates_suffix)) {
+    return mean_over_rates(results, cell,
+                           measure.metric.substr(0, measure.metric.size() - rates_suffix.size()));
+  }
   return value_of(cell.outcome, measure);
 }
 

@@ -19,7 +19,10 @@ namespace rotary::lab {
 
 // Besides what an outcome has: metric "steps_to@ARM", the steps until the validation loss is that
 // of ARM's end, with the same seed, as a fraction of ARM's steps. Where it never is, all of the
-// cell's steps stand for it, which is too few. Absent where it was not measured.
+// cell's steps stand for it, which is too few. Metric "NAME@rates", of an arm of a family: the mean
+// of NAME over all arms of the family, with the same seed. "sensitivity@rates" (Wortsman et al.
+// 2023, arXiv 2309.14322): the mean over the family of the loss at the end, at most that
+// of a model that knows nothing, less the family's best loss. Absent where it was not measured.
 [[nodiscard]] std::optional<double> value_of(const Results& results, const CellResult& cell,
                                              const Measure& measure);
 

@@ -155,15 +155,20 @@ void RunDirectory::finish(const Outcome& outcome) const {
                        {"windows", length.windows},
                        {"by_position", length.by_position}});
   }
-  const json document = {{"schema_version", 1},
-                         {"steps", outcome.steps},
-                         {"parameters", outcome.parameters},
-                         {"validation_loss", outcome.validation_loss},
-                         {"wall_s", outcome.wall_s},
-                         {"cpu_s", outcome.cpu_s},
-                         {"lengths", lengths},
-                         {"metrics", outcome.metrics},
-                         {"machines", to_json(outcome.machines)}};
+  json document = {{"schema_version", 1},
+                   {"steps", outcome.steps},
+                   {"parameters", outcome.parameters},
+                   {"validation_loss", outcome.validation_loss},
+                   {"wall_s", outcome.wall_s},
+                   {"cpu_s", outcome.cpu_s},
+                   {"lengths", lengths},
+                   {"metrics", outcome.metrics},
+                   {"machines", to_json(outcome.machines)}};
+  for (const PairInfluence& pair : outcome.pairs) {
+    json numbers = {{"layer", pair.layer}, {"pair", pair.pair}};
+    for (const auto& [name, number] : named_numbers(pair)) numbers[name] = *number;
+    document["pairs"].push_back(numbers);
+  }
   write_durably(path_ + "/done.json", document.dump(2) + "\n");
 }
 
@@ -205,6 +210,15 @@ std::optional<Outcome> read_outcome(const std::string& path) {
   // null: a number that overflowed, such as a perplexity.
   for (const auto& [name, value] : object.at("metrics").items()) {
     if (value.is_number()) outcome.metrics.emplace(name, value.get<double>());
+  }
+  if (object.has("pairs")) {
+    for (const json& each : object.at("pairs")) {
+      JsonObject pair(each, file + ": pairs");
+      PairInfluence& influence = outcome.pairs.emplace_back();
+      influence.layer = pair.integer("layer", 0);
+      influence.pair = pair.integer("pair", 0);
+      for (const auto& [name, number] : named_numbers(influence)) *number = pair.number(name);
+    }
   }
   if (object.has("machines")) outcome.machines = parse_machines(object.at("machines"), file);
   return outcome;

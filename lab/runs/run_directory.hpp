@@ -2,11 +2,13 @@
 // RunDirectory: the files of one cell, and the lock of the process that works on it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lab/experiment/cell.hpp"
@@ -40,6 +42,31 @@ struct LengthLoss {
   std::vector<double> by_position = {};
 };
 
+// The influence of one pair of features in one layer of a finished rotary model, all heads
+// together, on validation text. The differences are to the model as it is.
+struct PairInfluence {
+  std::int64_t layer = 0;
+  std::int64_t pair = 0;
+  double inv_freq = 0;          // radians per token
+  double q_energy = 0;          // mean of the square of the pair's length in a head's query
+  double k_energy = 0;          // likewise of keys
+  double loss_unturned = 0;     // nats that the loss grows by when the pair does not turn
+  double loss_removed = 0;      // when its features are 0
+  double distance_removed = 0;  // tokens by which the mean distance of what the layer attends to
+                                // grows then
+};
+
+// Its numbers by name, in order, layer and pair not among them.
+template <class Influence>
+[[nodiscard]] auto named_numbers(Influence& pair) {
+  return std::array{std::pair{"inv_freq", &pair.inv_freq},
+                    std::pair{"q_energy", &pair.q_energy},
+                    std::pair{"k_energy", &pair.k_energy},
+                    std::pair{"loss_unturned", &pair.loss_unturned},
+                    std::pair{"loss_removed", &pair.loss_removed},
+                    std::pair{"distance_removed", &pair.distance_removed}};
+}
+
 // done.json.
 struct Outcome {
   std::int64_t steps = 0;
@@ -50,6 +77,8 @@ struct Outcome {
   std::vector<LengthLoss> lengths = {};
   // Further measures of the task: "accuracy", "bleu".
   std::map<std::string, double> metrics = {};
+  // For each pair of each layer, where TrainingConfig::pair_rows asks for it.
+  std::vector<PairInfluence> pairs = {};
   // All machines that worked on it, in order; seldom more than one.
   std::vector<Machine> machines = {};
 };

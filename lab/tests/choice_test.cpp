@@ -60,7 +60,7 @@ class EveryChoiceTask : public testing::TestWithParam<const char*> {
   TemporaryFolder folder_;
 };
 INSTANTIATE_TEST_SUITE_P(Tasks, EveryChoiceTask,
-                         testing::Values("triplets", "sections", "same_document"),
+                         testing::Values("triplets", "sections", "same_document", "similarity"),
                          [](const auto& task) { return std::string(task.param); });
 
 TEST_P(EveryChoiceTask, HasTheGradientsOfDifferences) {
@@ -86,6 +86,7 @@ TEST_P(EveryChoiceTask, HasTheGradientsOfDifferences) {
 }
 
 TEST_P(EveryChoiceTask, IsLearned) {
+  if (GetParam() == std::string("similarity")) GTEST_SKIP() << "needs words: see Similarity";
   const Cell cell = tiny_choice(GetParam(), "rope", 120);
   RunDirectory directory = *RunDirectory::claim(folder_.path(), cell);
   const auto outcome = train_cell(cell, lettered(), directory, {});
@@ -102,6 +103,27 @@ TEST_P(EveryChoiceTask, IsLearned) {
   if (GetParam() == std::string("same_document")) {
     EXPECT_GT(metrics.at("f1"), 0.6);
   }
+}
+
+TEST(Similarity, IsLearned) {
+  set_threads(1);
+  const TemporaryFolder folder;
+  // The same letters, in words.
+  Dataset data = lettered();
+  for (std::string* text : {&data.train, &data.validation}) {
+    for (std::size_t n = 0; n < text->size(); ++n) {
+      if (n % 4 == 3) (*text)[n] = ' ';
+    }
+  }
+  Cell cell = tiny_choice("similarity", "rope", 400);
+  cell.training.batch = 16;
+  RunDirectory directory = *RunDirectory::claim(folder.path(), cell);
+  const auto outcome = train_cell(cell, data, directory, {});
+  ASSERT_TRUE(outcome.has_value());
+  // Chance has a standard deviation of 0.13 with 60 questions.
+  EXPECT_GT(outcome->metrics.at("spearman"), 4 * 0.13);
+  EXPECT_LT(outcome->metrics.at("spearman_low"), outcome->metrics.at("spearman"));
+  EXPECT_FALSE(outcome->metrics.contains("accuracy"));
 }
 
 TEST_P(EveryChoiceTask, GoesOnBitForBit) {

@@ -4,14 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/failure.hpp"
+#include "lab/experiment/correlation.hpp"
 #include "lab/experiment/proportion.hpp"
 #include "lab/tests/made_documents.hpp"
 
@@ -171,6 +174,42 @@ TEST(SameDocument, AnswersOneForPassagesOfOne) {
   }
 }
 
+std::vector<std::string> whole_words(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream all(text);
+  for (std::string word; all >> word;) words.push_back(word);
+  // The first and the last may be cut.
+  return words.size() < 3 ? std::vector<std::string>()
+                          : std::vector<std::string>(words.begin() + 1, words.end() - 1);
+}
+
+TEST(Similarity, AnswersHowManyFifthsOfTheWordsAreTheFirstPassages) {
+  const Dataset data = worded_documents(200, 300);
+  const ChoiceDocuments documents = choice_documents(data, Task::similarity, 1024);
+  const ChoiceShape shape = choice_shape(Task::similarity, 1024, 0);
+  EXPECT_EQ(shape.choices(), 1);
+  constexpr std::int64_t rows = 60;
+  const Examples examples =
+      validation_examples({Task::similarity, shape, documents.validation}, rows);
+  std::array<double, most_similar + 1> kept = {};
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::string whole = text_of(examples, shape, row, 0);
+    const std::string first = whole.substr(0, static_cast<std::size_t>(shape.first_segment));
+    const auto words = whole_words(whole.substr(first.size()));
+    const auto is_kept = [&](const std::string& word) {
+      return first.find(word + " ") != std::string::npos;
+    };
+    const auto grade = static_cast<std::size_t>(examples.answers[static_cast<std::size_t>(row)]);
+    kept.at(grade) += static_cast<double>(std::ranges::count_if(words, is_kept)) /
+                      static_cast<double>(words.size()) / (rows / (most_similar + 1));
+  }
+  // The share's standard deviation, of some 55 words in each of 10 passages, is below 0.022; a word
+  // that the passage's edge cuts is another one, in two of 55.
+  for (std::size_t grade = 0; grade < kept.size(); ++grade)
+    EXPECT_NEAR(kept.at(grade), static_cast<double>(grade) / most_similar, 0.09 + 0.04) << grade;
+  EXPECT_EQ(kept[0], 0);
+}
+
 TEST(Sections, AreTheFoldersWithEnoughDocuments) {
   const Asked asked = ask(Task::sections);
   EXPECT_EQ(asked.documents.classes, (std::vector<std::string>{"man1", "man2", "man3"}));
@@ -201,6 +240,20 @@ TEST(Choices, RefuseDataThatDoNotHaveThem) {
   Dataset unnamed = tagged();
   unnamed.train_paths.clear();
   EXPECT_NE(message(unnamed, Task::sections, 64).find("need the paths"), std::string::npos);
+}
+
+TEST(Spearman, IsThatOfPublishedExamples) {
+  // The example of Wikipedia's article, hours of television and IQ: -29/165.
+  const std::vector<double> iq = {106, 100, 86, 101, 99, 103, 97, 113, 112, 110};
+  const std::vector<double> hours = {7, 27, 2, 50, 28, 29, 20, 12, 6, 17};
+  EXPECT_NEAR(*spearman(iq, hours), -29.0 / 165, 1e-15);
+  // The documentation of scipy.stats.spearmanr has it, with a tie.
+  EXPECT_NEAR(*spearman(std::array{1.0, 2.0, 3.0, 4.0, 5.0}, std::array{5.0, 6.0, 7.0, 8.0, 7.0}),
+              0.8207826816681233, 1e-15);
+  EXPECT_FALSE(spearman(std::array{1.0, 1.0}, std::array{1.0, 2.0}));
+  const Interval interval = spearman_interval(0.8, 600);
+  EXPECT_NEAR(interval.low, 0.768, 0.002);
+  EXPECT_NEAR(interval.high, 0.828, 0.002);
 }
 
 TEST(Wilson, IsThatOfPublishedExamples) {

@@ -55,7 +55,10 @@ TEST(Experiment, RefusesWhatItDoesNotUnderstandAndNamesIt) {
             "e.json: presets: quick: training: evaluate_lengths must divide the longest, 3, got 2");
   EXPECT_EQ(parse_failure(replaced(good, "causal_lm", "poetry")),
             "e.json: task must be one of causal_lm, masked_lm, translation, triplets, sections, "
-            "same_document, copy, reverse, addition, got 'poetry'");
+            "same_document, similarity, copy, reverse, addition, got 'poetry'");
+  EXPECT_EQ(parse_failure(replaced(good, "\"batch\": 8", "\"batch\": 8, \"pair_rows\": 4")),
+            "e.json: presets: quick: none: pair_rows needs a rotary encoding without xpos, in a "
+            "causal_lm with softmax");
   EXPECT_EQ(
       parse_failure(
           replaced(good, "\"rope\",", R"({"name": "r", "like": "rope", "model": {"tokens": 0}},)")),

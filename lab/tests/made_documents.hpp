@@ -43,4 +43,17 @@ inline Dataset tagged_documents(std::int64_t count, std::int64_t tags) {
   return split(std::move(manifest), text);
 }
 
+// Documents of words, each of a document of its own and different from all others: "d12w7 ".
+inline Dataset worded_documents(std::int64_t count, std::int64_t words) {
+  Manifest manifest{.name = "worded"};
+  std::string text;
+  for (std::int64_t n = 0; n < count; ++n) {
+    std::string document;
+    for (std::int64_t word = 0; word < words; ++word) document += fmt::format("d{}w{} ", n, word);
+    manifest.documents.push_back(std::ssize(document));
+    text += document;
+  }
+  return split(std::move(manifest), text);
+}
+
 }  // namespace rotary::lab

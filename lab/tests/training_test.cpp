@@ -12,11 +12,14 @@
 #include <variant>
 #include <vector>
 
+#include "cli/failure.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/data/grammar.hpp"
 #include "lab/runs/run_directory.hpp"
 #include "lab/tests/temporary_folder.hpp"
 #include "lab/tests/tiny.hpp"
+#include "lab/torch/begin_with.hpp"
+#include "lab/torch/learner.hpp"
 #include "lab/torch/train_cell.hpp"
 
 namespace rotary::lab {
@@ -132,6 +135,97 @@ TEST_F(Training, StretchingChangesLongSequencesAndLeavesNothingBehind) {
   EXPECT_NE(loss("yarn"), loss("linear"));
   // Measured before and after the others.
   EXPECT_EQ(outcome->lengths[0].loss, outcome->validation_loss);
+}
+
+TEST_F(Training, WatchedItsStepsAreMeasuredAlsoAcrossAnInterruption) {
+  Cell cell = tiny_cells("causal_lm", {"rope"})[0];
+  cell.training.spike_window = 8;
+  RunDirectory whole = claim("whole", cell);
+  const auto expected = train_cell(cell, small_data(), whole, {});
+  EXPECT_EQ(expected->metrics.at("diverged"), 0);
+  EXPECT_GT(expected->metrics.at("largest_gradient_norm"), expected->metrics.at("gradient_norm"));
+  EXPECT_GT(expected->metrics.at("gradient_norm"), 0);
+  RunDirectory parts = claim("parts", cell);
+  const TrainOptions stopping{.stops = [](std::int64_t step) { return step == 17; }};
+  EXPECT_FALSE(train_cell(cell, small_data(), parts, stopping).has_value());
+  EXPECT_EQ(train_cell(cell, small_data(), parts, {})->metrics, expected->metrics);
+}
+
+TEST_F(Training, WatchedItMayBreakAndThatIsItsResult) {
+  Cell cell = tiny_cells("causal_lm", {"rope"})[0];
+  cell.training.spike_window = 8;
+  cell.training.learning_rate = 1e30;
+  RunDirectory directory = claim("broken", cell);
+  const auto outcome = train_cell(cell, small_data(), directory, {});
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(outcome->metrics.at("diverged"), 1);
+  EXPECT_LT(outcome->steps, cell.training.steps);
+  EXPECT_EQ(outcome->validation_loss, std::log(256.0));
+  EXPECT_TRUE(directory.finished());
+  cell.training.spike_window = 0;
+  RunDirectory failing = claim("failing", cell);
+  EXPECT_THROW((void)train_cell(cell, small_data(), failing, {}), cli::Failure);
+  EXPECT_FALSE(failing.finished());
+}
+
+// The loss of a finished model of one rotary layer whose frequencies are these.
+double loss_with(const Cell& cell, const RunDirectory& directory, std::vector<double> inv_freq) {
+  Cell other = cell;
+  auto& spec = std::get<RotaryEncoding>(other.encoding.kind).spec;
+  spec.scaling = ExplicitScaling{.inv_freq = std::move(inv_freq)};
+  const auto learner = make_learner(other, small_data());
+  begin_with(learner->model(), directory.checkpoint());
+  return learner->validation_loss();
+}
+
+TEST_F(Training, APairThatDoesNotTurnIsAModelWithoutItsFrequency) {
+  Cell cell = tiny_cells("causal_lm", {"rope"})[0];
+  cell.model.layers = 1;
+  cell.training.evaluate_lengths = {1};
+  cell.training.pair_rows = cell.training.validation_rows;
+  RunDirectory directory = claim("pairs", cell);
+  const auto outcome = train_cell(cell, small_data(), directory, {});
+  ASSERT_EQ(outcome->pairs.size(), 8U);
+  std::vector<double> inv_freq;
+  for (const PairInfluence& pair : outcome->pairs) inv_freq.push_back(pair.inv_freq);
+  EXPECT_EQ(inv_freq[0], 1);
+  double energy = 0;
+  for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
+    std::vector<double> stopped = inv_freq;
+    stopped[pair] = 0;
+    const PairInfluence& influence = outcome->pairs[pair];
+    EXPECT_NEAR(influence.loss_unturned,
+                loss_with(cell, directory, stopped) - outcome->validation_loss, 1e-6);
+    EXPECT_NE(influence.loss_removed, 0);
+    energy += influence.q_energy + influence.k_energy;
+  }
+  EXPECT_GT(energy, 0);
+  const auto& metrics = outcome->metrics;
+  EXPECT_NEAR(metrics.at("fast_energy") + metrics.at("slow_energy"), 1, 1e-12);
+  // Written and read again.
+  const auto read = read_outcome(directory.path());
+  ASSERT_EQ(read->pairs.size(), 8U);
+  EXPECT_EQ(read->pairs[3].loss_removed, outcome->pairs[3].loss_removed);
+  EXPECT_EQ(read->pairs[3].pair, 3);
+}
+
+TEST_F(Training, PairsThatStandStillAnywayLoseNothing) {
+  Cell cell = tiny_cells("causal_lm", {"p-rope"})[0];
+  cell.training.evaluate_lengths = {1};
+  cell.training.pair_rows = 8;
+  RunDirectory directory = claim("still", cell);
+  const auto outcome = train_cell(cell, small_data(), directory, {});
+  ASSERT_EQ(outcome->pairs.size(), 16U);
+  for (const PairInfluence& pair : outcome->pairs) {
+    EXPECT_EQ(pair.inv_freq == 0, pair.pair >= 6);
+    // A slow pair that turns may change less than float32 shows.
+    if (pair.pair == 0) {
+      EXPECT_NE(pair.loss_unturned, 0) << pair.layer;
+    }
+    if (pair.pair >= 6) {
+      EXPECT_EQ(pair.loss_unturned, 0) << pair.layer << " " << pair.pair;
+    }
+  }
 }
 
 TEST_F(Training, EncodingsShareTheirFirstLoss) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lab/data/examples.hpp"
+#include "lab/experiment/correlation.hpp"
 #include "lab/experiment/proportion.hpp"
 #include "lab/torch/device.hpp"
 #include "lab/torch/positions.hpp"
@@ -85,6 +86,8 @@ struct Answers {
   std::int64_t right = 0;
   // Counts for the answer 1.
   std::int64_t true_positives = 0, false_positives = 0, false_negatives = 0;
+  // similarity: numbers, expected and given.
+  std::vector<double> expected = {}, given = {};
 };
 
 void count(Answers& answers, const std::vector<std::int64_t>& expected, const at::Tensor& given) {
@@ -121,9 +124,7 @@ class Choice final : public Learner {
     const std::int64_t first = rows * share.part / share.parts;
     const std::int64_t end = rows * (share.part + 1) / share.parts;
     const Examples part = part_of(examples, shape_, first, end - first);
-    return {.sum = at::cross_entropy_loss(scores(part), to_tensor(part.answers), {},
-                                          at::Reduction::Sum),
-            .count = part.rows};
+    return {.sum = loss_sum(scores(part), part.answers), .count = part.rows};
   }
 
   double validation_loss() override { return answers().loss; }
@@ -131,14 +132,20 @@ class Choice final : public Learner {
   void examine(Outcome& outcome, const RunDirectory& /*directory*/) override {
     const Answers& given = answers();
     const std::int64_t rows = cell_.training.validation_rows;
+    if (is_graded()) {
+      const double correlation = spearman(given.expected, given.given).value_or(0);
+      const Interval interval = spearman_interval(correlation, rows);
+      outcome.metrics = {{"spearman", correlation},
+                         {"spearman_low", interval.low},
+                         {"spearman_high", interval.high}};
+      add_questions(outcome);
+      return;
+    }
     const Interval interval = wilson_interval(given.right, rows);
-    std::size_t documents = 0;
-    for (const auto& group : documents_.validation) documents += group.size();
     outcome.metrics = {{"accuracy", static_cast<double>(given.right) / static_cast<double>(rows)},
                        {"accuracy_low", interval.low},
-                       {"accuracy_high", interval.high},
-                       {"examples", static_cast<double>(rows)},
-                       {"documents", static_cast<double>(documents)}};
+                       {"accuracy_high", interval.high}};
+    add_questions(outcome);
     if (cell_.model.task != Task::same_document) return;
     const auto wrong = static_cast<double>(given.false_positives + given.false_negatives);
     const auto found = 2 * static_cast<double>(given.true_positives);
@@ -146,6 +153,25 @@ class Choice final : public Learner {
   }
 
  private:
+  [[nodiscard]] bool is_graded() const { return cell_.model.task == Task::similarity; }
+
+  void add_questions(Outcome& outcome) const {
+    std::size_t documents = 0;
+    for (const auto& group : documents_.validation) documents += group.size();
+    outcome.metrics["examples"] = static_cast<double>(cell_.training.validation_rows);
+    outcome.metrics["documents"] = static_cast<double>(documents);
+  }
+
+  // Nats; of similarity squares of differences to the answer as a share of the most (STS-B is
+  // fine-tuned so: Devlin et al. 2019).
+  [[nodiscard]] at::Tensor loss_sum(const at::Tensor& scored,
+                                    const std::vector<std::int64_t>& answers) const {
+    const auto expected = to_tensor(answers).to(scored.device());
+    if (!is_graded()) return at::cross_entropy_loss(scored, expected, {}, at::Reduction::Sum);
+    const auto shares = expected.to(scored.scalar_type()) / static_cast<double>(most_similar);
+    return (scored.squeeze(1) - shares).square().sum();
+  }
+
   [[nodiscard]] Questions questions(const DocumentGroups& documents) const {
     return {.task = cell_.model.task, .shape = shape_, .documents = documents};
   }
@@ -166,10 +192,15 @@ class Choice final : public Learner {
       const Examples part =
           part_of(all, shape_, first, std::min(cell_.training.batch, rows - first));
       const auto scored = scores(part).to(at::kCPU).to(at::kDouble);
-      given.loss += at::cross_entropy_loss(scored, to_tensor(part.answers).to(at::kCPU), {},
-                                           at::Reduction::Sum)
-                        .item<double>();
-      count(given, part.answers, scored.argmax(1).contiguous());
+      given.loss += loss_sum(scored, part.answers).item<double>();
+      if (is_graded()) {
+        given.expected.insert(given.expected.end(), part.answers.begin(), part.answers.end());
+        const auto numbers = scored.flatten().contiguous();
+        given.given.insert(given.given.end(), numbers.data_ptr<double>(),
+                           numbers.data_ptr<double>() + numbers.numel());
+      } else {
+        count(given, part.answers, scored.argmax(1).contiguous());
+      }
     }
     given.loss /= static_cast<double>(rows);
     answers_ = given;

@@ -9,6 +9,7 @@
 #include "lab/data/batches.hpp"
 #include "lab/torch/device.hpp"
 #include "lab/torch/evaluate.hpp"
+#include "lab/torch/pair_influence.hpp"
 #include "lab/torch/transformer.hpp"
 
 namespace rotary::lab {
@@ -39,6 +40,9 @@ class LanguageModel final : public Learner {
 
   void examine(Outcome& outcome, const RunDirectory& /*directory*/) override {
     outcome.lengths = validate_lengths(model_, cell_, data_.validation);
+    if (cell_.training.pair_rows == 0) return;
+    outcome.pairs = pair_influences(model_, cell_, data_.validation);
+    outcome.metrics = metrics_of_pairs(outcome.pairs);
   }
 
  private:

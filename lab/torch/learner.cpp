@@ -24,6 +24,7 @@ std::unique_ptr<Learner> make_learner(const Cell& cell, const Dataset& data) {
     case Task::triplets:
     case Task::sections:
     case Task::same_document:
+    case Task::similarity:
       return make_choice(cell, data);
     case Task::copy:
     case Task::reverse:

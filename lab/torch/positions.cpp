@@ -148,6 +148,33 @@ at::Tensor PositionsImpl::bias(std::size_t layer, std::int64_t tokens, at::Scala
   return bias_scores(numbers, call);
 }
 
+std::array<std::int64_t, 2> features_of(const HeadWindow& window, std::int64_t pair) {
+  const std::int64_t first = window.first_feature;
+  if (window.pairing.get() == Pairing::half) return {first + pair, first + pair + window.pairs()};
+  return {first + 2 * pair, first + 2 * pair + 1};
+}
+
+void PositionsImpl::apply_change(std::vector<LayerTerms>& layers, std::int64_t tokens,
+                                 at::ScalarType dtype) const {
+  const auto* rotary = std::get_if<RotaryEncoding>(&encoding_.kind);
+  if (!change_ || rotary == nullptr) return;
+  LayerTerms& terms = layers[static_cast<std::size_t>(change_->layer)];
+  const Frequencies usual = cli::value_or_fail(make_frequencies(rotary->spec, tokens));
+  if (change_->what == PairChange::What::removed) {
+    terms.kept_features =
+        at::ones({usual.window.head_dim}, at::TensorOptions().dtype(dtype).device(device()));
+    for (const std::int64_t feature : features_of(usual.window, change_->pair))
+      terms.kept_features[feature] = 0;
+    return;
+  }
+  ExplicitScaling stopped{.inv_freq = usual.inv_freq, .attention_factor = usual.attention_factor};
+  stopped.inv_freq[static_cast<std::size_t>(change_->pair)] = 0;
+  RotarySpec spec = rotary->spec;
+  spec.scaling = std::move(stopped);
+  terms.q_rotations = rotations_of(spec, tokens, dtype, Role::query);
+  terms.k_rotations = rotations_of(spec, tokens, dtype, Role::key);
+}
+
 std::vector<LayerTerms> PositionsImpl::terms(std::int64_t tokens, at::ScalarType dtype) {
   std::vector<LayerTerms> layers(static_cast<std::size_t>(model_.layers));
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
@@ -176,7 +203,9 @@ std::vector<LayerTerms> PositionsImpl::terms(std::int64_t tokens, at::ScalarType
       }
       terms.mask = at::Tensor();
     }
+    if (!probes_.empty()) terms.probe = &probes_[layer];
   }
+  apply_change(layers, tokens, dtype);
   return layers;
 }
 

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -38,6 +40,13 @@ LogRow log_row(Trainer& trainer, const Cell& cell) {
   return row;
 }
 
+// The loss of a model that broke is no number: it is in no log, and the next step says so, too.
+void keep_row(const LogRow& row, Trainer& trainer, RunDirectory& directory) {
+  if (!std::isfinite(row.validation_loss)) return;
+  trainer.series().validation_losses.push_back(row.validation_loss);
+  directory.append(row);
+}
+
 Progress progress_of(const Counts& counts, const Cell& cell, double loss) {
   const double seconds_of_step = counts.wall_s / static_cast<double>(counts.step);
   return {.step = counts.step,
@@ -48,16 +57,35 @@ Progress progress_of(const Counts& counts, const Cell& cell, double loss) {
           .seconds_left = seconds_of_step * static_cast<double>(cell.training.steps - counts.step)};
 }
 
-Outcome outcome_of(Trainer& trainer, const RunDirectory& directory) {
-  Outcome outcome{.steps = trainer.counts().step,
-                  .parameters = trainer.parameter_count(),
-                  .validation_loss = trainer.learner().validation_loss(),
-                  .wall_s = trainer.counts().wall_s,
-                  .cpu_s = trainer.counts().cpu_s,
-                  .machines = trainer.machines()};
+Outcome outcome_with(Trainer& trainer, double validation_loss) {
+  return {.steps = trainer.counts().step,
+          .parameters = trainer.parameter_count(),
+          .validation_loss = validation_loss,
+          .wall_s = trainer.counts().wall_s,
+          .cpu_s = trainer.counts().cpu_s,
+          .machines = trainer.machines()};
+}
+
+// A training that broke has the loss of a model that knows nothing.
+Outcome broken_outcome(Trainer& trainer, const Cell& cell) {
+  Outcome outcome = outcome_with(trainer, std::log(static_cast<double>(byte_tokens)));
+  outcome.metrics = stability_metrics(trainer.series(), cell.training.spike_window);
+  outcome.metrics["diverged"] = 1;
+  return outcome;
+}
+
+Outcome outcome_of(Trainer& trainer, const Cell& cell, const RunDirectory& directory) {
+  const bool broke = trainer.counts().step < cell.training.steps;
+  const bool watched = cell.training.spike_window > 0;
+  const double loss =
+      broke ? std::numeric_limits<double>::quiet_NaN() : trainer.learner().validation_loss();
+  if (watched && !std::isfinite(loss)) return broken_outcome(trainer, cell);
   // The last update may be the one that breaks it, and no training loss comes after.
-  require_finite(outcome.validation_loss, outcome.steps);
+  require_finite(loss, trainer.counts().step);
+  Outcome outcome = outcome_with(trainer, loss);
   trainer.learner().examine(outcome, directory);
+  if (watched)
+    outcome.metrics.merge(stability_metrics(trainer.series(), cell.training.spike_window));
   return outcome;
 }
 
@@ -73,12 +101,13 @@ Machine machine_of(const TrainOptions& options) {
 void share(Trainer& trainer, const Cell& cell, const TrainOptions& options) {
   if (options.ranks == nullptr) return;
   Ranks& ranks = *options.ranks;
+  // Also waits for every rank, so that each says itself what is wrong.
+  const std::string differs = difference(ranks.broadcast(config_of(cell)), config_of(cell));
   if (cell.training.batch < ranks.size()) {
     throw cli::Failure(cli::ExitCode::usage,
                        fmt::format("a batch must have a row for each of {} processes, got {} rows",
                                    ranks.size(), cell.training.batch));
   }
-  const std::string differs = difference(ranks.broadcast(config_of(cell)), config_of(cell));
   if (!differs.empty()) {
     throw cli::Failure(cli::ExitCode::usage,
                        fmt::format("rank {} must do what rank 0 does: {}", ranks.rank(), differs));
@@ -130,9 +159,10 @@ std::optional<Outcome> train_cell(const Cell& cell, const Dataset& data, RunDire
   double saved_at_s = counts.wall_s;
   while (counts.step < cell.training.steps) {
     const double loss = step_of(trainer, directory);
+    if (std::isnan(loss)) break;
     const bool last = counts.step == cell.training.steps;
     if (last || counts.step % cell.training.validate_every == 0)
-      directory.append(log_row(trainer, cell));
+      keep_row(log_row(trainer, cell), trainer, directory);
     const bool stops = stops_now(trainer, options) && !last;
     if (last || stops || counts.wall_s - saved_at_s >= options.checkpoint_every_s) {
       trainer.save(directory);
@@ -141,7 +171,7 @@ std::optional<Outcome> train_cell(const Cell& cell, const Dataset& data, RunDire
     if (options.on_progress) options.on_progress(progress_of(counts, cell, loss));
     if (stops) return std::nullopt;
   }
-  const Outcome outcome = outcome_of(trainer, directory);
+  const Outcome outcome = outcome_of(trainer, cell, directory);
   directory.finish(outcome);
   return outcome;
 }
@@ -151,7 +181,7 @@ std::optional<std::int64_t> follow_cell(const Cell& cell, const Dataset& data,
   Trainer trainer(cell, data);
   share(trainer, cell, options);
   while (trainer.counts().step < cell.training.steps) {
-    (void)trainer.step();
+    if (std::isnan(trainer.step())) break;
     const bool last = trainer.counts().step == cell.training.steps;
     if (stops_now(trainer, options) && !last) return std::nullopt;
   }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <ctime>
+#include <limits>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -82,11 +83,6 @@ std::array<NamedInteger, 3> integers_of(Counts& counts) {
 
 constexpr const char* machines_key = "machines";
 
-double finite_or_fail(double loss, std::int64_t step) {
-  require_finite(loss, step + 1);
-  return loss;
-}
-
 }  // namespace
 
 void require_finite(double loss, std::int64_t steps) {
@@ -108,7 +104,16 @@ double Trainer::step() {
   }
   optimizer_->zero_grad();
   const double loss = backward();
-  (void)torch::nn::utils::clip_grad_norm_(learner_->model().parameters(), training_.clip_norm);
+  const double norm =
+      torch::nn::utils::clip_grad_norm_(learner_->model().parameters(), training_.clip_norm);
+  if (!is_watched()) {
+    require_finite(loss, counts_.step + 1);
+  } else if (std::isfinite(loss) && std::isfinite(norm)) {
+    series_.losses.push_back(loss);
+    series_.gradient_norms.push_back(norm);
+  } else {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
   optimizer_->step();
   counts_.step += 1;
   counts_.loss_sum += loss;
@@ -122,9 +127,8 @@ double Trainer::backward() {
   if (!shared_) {
     const auto [sum, count] = learner_->training_loss(counts_.step, {});
     const auto loss = sum / count;
-    const double value = finite_or_fail(loss.item<double>(), counts_.step);
     loss.backward();
-    return value;
+    return loss.item<double>();
   }
   const Ranks& ranks = shared_->ranks();
   const auto [sum, count] =
@@ -136,7 +140,7 @@ double Trainer::backward() {
                                              .stop_asked = asks_to_stop_ ? 1.0 : 0.0});
   counts_.cpu_s += totals.cpu_s;
   stop_asked_ = totals.stop_asked > 0;
-  return finite_or_fail(totals.loss_sum / totals.targets, counts_.step);
+  return totals.loss_sum / totals.targets;
 }
 
 void Trainer::share_with(Ranks& ranks) {
@@ -178,6 +182,9 @@ void Trainer::write_state(OutputArchive& archive) {
   archive.write("optimizer", optimizer);
   for (const auto& [name, number] : numbers_of(counts_)) archive.write(name, c10::IValue(*number));
   for (const auto& [name, number] : integers_of(counts_)) archive.write(name, c10::IValue(*number));
+  archive.write("losses", c10::IValue(series_.losses));
+  archive.write("gradient_norms", c10::IValue(series_.gradient_norms));
+  archive.write("validation_losses", c10::IValue(series_.validation_losses));
   archive.write(machines_key, c10::IValue(to_json(machines_).dump()));
 }
 
@@ -209,6 +216,12 @@ void Trainer::read_state(InputArchive& archive) {
     archive.read(name, value);
     *number = value.toInt();
   }
+  archive.read("losses", value);
+  series_.losses = value.toDoubleVector();
+  archive.read("gradient_norms", value);
+  series_.gradient_norms = value.toDoubleVector();
+  archive.read("validation_losses", value);
+  series_.validation_losses = value.toDoubleVector();
   archive.read(machines_key, value);
   machines_ = parse_machines(parse_json(value.toStringRef(), "the checkpoint"), "the checkpoint");
 }

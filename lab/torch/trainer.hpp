@@ -14,6 +14,7 @@
 #include "lab/experiment/cell.hpp"
 #include "lab/process/machine.hpp"
 #include "lab/runs/run_directory.hpp"
+#include "lab/runs/step_series.hpp"
 #include "lab/torch/learner.hpp"
 #include "lab/torch/shared_step.hpp"
 
@@ -37,8 +38,11 @@ class Trainer {
   // The data must outlive it.
   Trainer(const Cell& cell, const Dataset& data);
 
-  // The loss of the batch before the step.
+  // The loss of the batch before the step. Where it is no number: fails, or, of a training that is
+  // watched (TrainingConfig::spike_window), says so, and the model is as it was.
   double step();
+  // Has steps of a training that is watched alone; the caller adds validation losses.
+  [[nodiscard]] StepSeries& series() noexcept { return series_; }
 
   // From here on a step takes the rows of all ranks, which all begin with rank 0's state. The ranks
   // must outlive it.
@@ -61,6 +65,7 @@ class Trainer {
 
  private:
   double backward();
+  [[nodiscard]] bool is_watched() const noexcept { return training_.spike_window > 0; }
   void write_state(torch::serialize::OutputArchive& archive);
   void read_state(torch::serialize::InputArchive& archive);
 
@@ -68,6 +73,7 @@ class Trainer {
   std::unique_ptr<Learner> learner_;
   std::unique_ptr<torch::optim::AdamW> optimizer_;
   Counts counts_;
+  StepSeries series_;
   std::vector<Machine> machines_;
   std::optional<SharedStep> shared_;
   double cpu_of_last_step_s_ = 0;  // of this rank

@@ -41,7 +41,8 @@ at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q, const at::T
     // One mask for all, or one for each head and batch row, as in masked_scores.
     if (terms.mask.defined()) scores = (flat(scores) + terms.mask).view(scores.sizes());
   } else {
-    const auto turned_q = heads_first(q, terms.q_rotations);
+    auto turned_q = heads_first(q, terms.q_rotations);
+    if (terms.kept_features.defined()) turned_q = turned_q * terms.kept_features;
     const auto turned_k = heads_first(k, terms.k_rotations);
     scores = masked_scores(turned_q, turned_k, terms.mask, scale);
     if (terms.shaw_keys.defined())
@@ -49,6 +50,7 @@ at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q, const at::T
   }
   if (terms.bias.defined()) scores = scores + terms.bias;
   const auto weights = scores.softmax(-1);
+  if (terms.probe != nullptr) terms.probe->see(q.transpose(1, 2), k.transpose(1, 2), weights);
   auto out = at::bmm(flat(weights), flat(values))
                  .view({values.size(0), values.size(1), q.size(1), values.size(3)});
   if (terms.shaw_values.defined())

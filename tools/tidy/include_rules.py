@@ -112,10 +112,10 @@ RULES = (
         "bench/peers/", (PUBLIC, "bench/scale/", "bench/attention/peaks.hpp"),
         STANDARD | C_STANDARD | {"time.h"}, ("ggml",), REACH,
     ),
-    # The lab shares with the tool how both fail, write files and make pages.
+    # The lab shares with the tool how both fail, write files, draw figures and make pages.
     Rule(
         "lab/",
-        (PUBLIC, "cli/page/")
+        (PUBLIC, "cli/page/", "cli/plot/figure.hpp", "cli/plot/gnuplot.hpp")
         + tuple(f"cli/{name}.hpp" for name in (
             "failure", "files", "printable", "standard_streams", "utf8")),
         STANDARD,

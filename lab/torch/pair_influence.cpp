@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/torch/pair_influence.hpp"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "lab/data/batches.hpp"
+#include "lab/torch/attention_probe.hpp"
+#include "lab/torch/evaluate.hpp"
+
+namespace rotary::lab {
+namespace {
+
+// The loss on all sequences in order, a part at a time.
+class Examination {
+ public:
+  Examination(Transformer& model, const Cell& cell, std::string_view text)
+      : model_(model),
+        rows_at_once_(cell.training.batch),
+        all_(validation_batch(text, {.task = cell.model.task,
+                                     .rows = cell.training.pair_rows,
+                                     .tokens = cell.model.tokens})) {}
+
+  [[nodiscard]] double loss() {
+    const torch::NoGradGuard no_gradient;
+    double sum = 0;
+    std::int64_t count = 0;
+    for (std::int64_t first = 0; first < all_.shape.rows; first += rows_at_once_) {
+      const auto part =
+          loss_of(model_, part_of(all_, first, std::min(rows_at_once_, all_.shape.rows - first)));
+      sum += part.sum.item<double>();
+      count += part.count;
+    }
+    return sum / static_cast<double>(count);
+  }
+
+ private:
+  Transformer& model_;
+  std::int64_t rows_at_once_;
+  Batch all_;
+};
+
+double mean_distance(const AttentionProbe& probe) {
+  return probe.distance / static_cast<double>(probe.queries);
+}
+
+// The mean square of a pair's length; squares are sums over queries or keys of all heads.
+double energy(const at::Tensor& squares, const std::array<std::int64_t, 2>& features,
+              std::int64_t count) {
+  const double sum = squares[features[0]].item<double>() + squares[features[1]].item<double>();
+  return sum / static_cast<double>(count);
+}
+
+}  // namespace
+
+void AttentionProbe::see(const at::Tensor& q, const at::Tensor& k, const at::Tensor& weights) {
+  const auto squares_of = [](const at::Tensor& x) {
+    return x.detach().to(at::kCPU).to(at::kDouble).square().sum({0, 1, 2});
+  };
+  q_squares = q_squares.defined() ? q_squares + squares_of(q) : squares_of(q);
+  k_squares = k_squares.defined() ? k_squares + squares_of(k) : squares_of(k);
+  const auto place = at::arange(weights.size(3), weights.options());
+  // A causal query's weights add up to 1: its own place less the mean of those it attends to.
+  const auto seen = at::matmul(weights.detach(), place);
+  distance += (place - seen).sum().item<double>();
+  queries += q.size(0) * q.size(1) * q.size(2);
+}
+
+std::vector<PairInfluence> pair_influences(Transformer& model, const Cell& cell,
+                                           std::string_view text) {
+  Examination examination(model, cell, text);
+  Positions& positions = model->positions();
+  const RotarySpec& spec = std::get<RotaryEncoding>(cell.encoding.kind).spec;
+  const Frequencies frequencies = cli::value_or_fail(make_frequencies(spec, cell.model.tokens));
+  const std::vector<AttentionProbe> usual = positions->probed([&] { (void)examination.loss(); });
+  const double loss = examination.loss();
+  std::vector<PairInfluence> pairs;
+  for (std::int64_t layer = 0; layer < cell.model.layers; ++layer) {
+    const AttentionProbe& of_layer = usual[static_cast<std::size_t>(layer)];
+    for (std::int64_t pair = 0; pair < frequencies.window.pairs(); ++pair) {
+      const auto features = features_of(frequencies.window, pair);
+      PairInfluence& influence = pairs.emplace_back();
+      influence.layer = layer;
+      influence.pair = pair;
+      influence.inv_freq = frequencies.inv_freq[static_cast<std::size_t>(pair)];
+      influence.q_energy = energy(of_layer.q_squares, features, of_layer.queries);
+      influence.k_energy = energy(of_layer.k_squares, features, of_layer.queries);
+      positions->change_pair(PairChange{layer, pair, PairChange::What::unturned});
+      influence.loss_unturned = examination.loss() - loss;
+      positions->change_pair(PairChange{layer, pair, PairChange::What::removed});
+      double removed = 0;
+      const auto probes = positions->probed([&] { removed = examination.loss(); });
+      influence.loss_removed = removed - loss;
+      influence.distance_removed =
+          mean_distance(probes[static_cast<std::size_t>(layer)]) - mean_distance(of_layer);
+      positions->change_pair(std::nullopt);
+    }
+  }
+  return pairs;
+}
+
+std::map<std::string, double> metrics_of_pairs(const std::vector<PairInfluence>& pairs) {
+  const std::int64_t count = std::ranges::max(pairs, {}, &PairInfluence::pair).pair + 1;
+  std::map<std::string, double> metrics;
+  double energy = 0;
+  for (const PairInfluence& each : pairs) {
+    const std::string half = each.pair < count / 2 ? "fast_" : "slow_";
+    const auto of_half = [&](std::int64_t first, std::int64_t end) {
+      return static_cast<double>(std::ssize(pairs)) * static_cast<double>(end - first) /
+             static_cast<double>(count);
+    };
+    const double members =
+        each.pair < count / 2 ? of_half(0, count / 2) : of_half(count / 2, count);
+    metrics[half + "unturned"] += each.loss_unturned / members;
+    metrics[half + "removed"] += each.loss_removed / members;
+    metrics[half + "distance"] += each.distance_removed / members;
+    metrics[half + "energy"] += each.q_energy + each.k_energy;
+    energy += each.q_energy + each.k_energy;
+  }
+  metrics["fast_energy"] /= energy;
+  metrics["slow_energy"] /= energy;
+  return metrics;
+}
+
+}  // namespace rotary::lab
