@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 
 namespace rotary::reference {
 
@@ -26,6 +27,9 @@ struct Angle {
   long double position = 0;
   double inv_freq = 0;  // radians per position
 };
+
+// cos and sin of the sum of the angles, position * inv_freq each.
+[[nodiscard]] CosSin cos_sin_of_sum(std::span<const Angle> angles);
 
 // cos and sin of the angle between the two, to.position * to.inv_freq - from.position *
 // from.inv_freq.

@@ -91,9 +91,19 @@ std::vector<long double> rotate_by_elements(std::span<const long double> x,
   const auto turning = x.subspan(static_cast<std::size_t>(window.first_feature),
                                  static_cast<std::size_t>(window.rotary_dim));
   const Pairing pairing = window.pairing;
-  const auto turned = pairing == Pairing::interleaved_to_half ? turn_to_half(turning, rotation)
-                                                              : turn(turning, pairing, rotation);
-  std::copy(turned.begin(), turned.end(), result.begin() + window.first_feature);
+  if (pairing == Pairing::interleaved_to_half) {
+    const auto turned = turn_to_half(turning, rotation);
+    std::copy(turned.begin(), turned.end(), result.begin() + window.first_feature);
+    return result;
+  }
+  const auto width = turning.size() / static_cast<std::size_t>(window.blocks);
+  for (std::size_t begin = 0; begin < turning.size(); begin += width) {
+    HeadRotation of_block = rotation;
+    of_block.angles = rotation.angles.subspan(begin / 2, width / 2);
+    const auto turned = turn(turning.subspan(begin, width), pairing, of_block);
+    std::copy(turned.begin(), turned.end(),
+              result.begin() + window.first_feature + static_cast<std::ptrdiff_t>(begin));
+  }
   return result;
 }
 

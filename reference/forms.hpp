@@ -25,7 +25,7 @@ struct HeadRotation {
     std::span<const long double> x,  // [head_dim]
     const HeadWindow& window, const HeadRotation& rotation);
 
-// Complex multiplication (x_first + i x_second) e^{i m theta}: RoFormer, eq. 12.
+// Complex multiplication (x_first + i x_second) e^{i m theta}: RoFormer, eq. 12. Requires 1 block.
 [[nodiscard]] std::vector<long double> rotate_by_complex_numbers(std::span<const long double> x,
                                                                  const HeadWindow& window,
                                                                  const HeadRotation& rotation);

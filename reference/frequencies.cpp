@@ -12,6 +12,8 @@
 #include <optional>
 #include <variant>
 
+#include "reference/axes.hpp"
+
 namespace rotary::reference {
 namespace {
 
@@ -263,9 +265,28 @@ Frequencies scale(const PixelScaling& rule, const Rope& rope) {
           })};
 }
 
+// Each pair from the table that pair_sources() names, of a spec without axes.
+Frequencies of_axes(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {
+  const Axes& axes = *spec.axes;
+  Frequencies result;
+  for (const PairSource& pair : pair_sources(axes)) {
+    const auto axis = static_cast<std::size_t>(pair.axis);
+    RotarySpec table = spec;
+    table.axes.reset();
+    if (axes.exponents.get() == AxisExponents::own) table.rotary_dim = 2 * axes.pairs.at(axis);
+    if (!axes.bases.empty()) table.base = axes.bases.at(axis);
+    const Frequencies of_axis = frequencies(table, context_tokens);
+    const long double scale = axes.scales.empty() ? 1 : axes.scales.at(axis);
+    result.inv_freq.push_back(scale * of_axis.inv_freq.at(static_cast<std::size_t>(pair.place)));
+    result.attention_factor = of_axis.attention_factor;
+  }
+  return result;
+}
+
 }  // namespace
 
 Frequencies frequencies(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {
+  if (spec.axes) return of_axes(spec, context_tokens);
   const Rope rope{.base = spec.base.get(),
                   .rotary_dim = spec.rotary_dim.value_or(spec.head_dim - spec.first_feature),
                   .context_tokens = context_tokens.value_or(0)};

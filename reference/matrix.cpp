@@ -25,8 +25,18 @@ class SquareMatrix {
 
 SquareMatrix rotation_matrix(const HeadWindow& window, std::span<const CosSin> angles) {
   const auto d = static_cast<std::size_t>(window.rotary_dim);
+  const auto blocks = static_cast<std::size_t>(window.blocks);
   SquareMatrix matrix(d);
   for (std::size_t i = 0; i < d / 2; ++i) {
+    if (blocks > 1) {  // pairs of halves within block i / of_block
+      const std::size_t of_block = d / 2 / blocks;
+      const std::size_t low = i + i / of_block * of_block;
+      const std::size_t high = low + of_block;
+      matrix.at(low, low) = matrix.at(high, high) = angles[i].cos;
+      matrix.at(low, high) = -angles[i].sin;
+      matrix.at(high, low) = angles[i].sin;
+      continue;
+    }
     const bool from_neighbours = window.pairing.get() != Pairing::half;
     const std::size_t x = from_neighbours ? 2 * i : i;
     const std::size_t y = from_neighbours ? 2 * i + 1 : i + d / 2;

@@ -32,14 +32,18 @@ PositionShape shape_of(const Positions& positions) {
   return std::visit([](const auto& each) { return shape_of(each); }, positions);
 }
 
-std::int64_t number_at(const ConsecutivePositions& positions, std::int64_t, std::int64_t token) {
+std::int64_t number_at(const ConsecutivePositions& positions, std::int64_t, std::int64_t token,
+                       std::int64_t = 0) {
   return positions.first + token;
 }
 
 template <class Number>
-auto number_at(const TokenArray<Number>& positions, std::int64_t batch, std::int64_t token) {
+auto number_at(const TokenArray<Number>& positions, std::int64_t batch, std::int64_t token,
+               std::int64_t axis = 0) {
   const std::int64_t row = positions.batch == 1 ? 0 : batch;
-  return positions.data[row * positions.batch_stride + token * positions.token_stride];
+  const std::int64_t plane = positions.axes == 1 ? 0 : axis;
+  return positions.data[plane * positions.axis_stride + row * positions.batch_stride +
+                        token * positions.token_stride];
 }
 
 template <class T>
@@ -67,10 +71,45 @@ double value_of_binary16(std::uint16_t bits) {
 
 }  // namespace
 
-long double position_at(const Positions& positions, std::int64_t batch, std::int64_t token) {
+long double position_at(const Positions& positions, std::int64_t batch, std::int64_t token,
+                        std::int64_t axis) {
   return std::visit(
-      [&](const auto& each) { return static_cast<long double>(number_at(each, batch, token)); },
+      [&](const auto& each) {
+        return static_cast<long double>(number_at(each, batch, token, axis));
+      },
       positions);
+}
+
+long double bounding_position(const Positions& positions, const HeadIndex& token,
+                              const PairAxes& axes, std::size_t pair) {
+  if (axes.count > 1 && axes.of_pair.empty()) {
+    long double sum = 0;
+    for (std::int64_t axis = 0; axis < axes.count; ++axis)
+      sum += std::abs(position_at(positions, token.batch, token.token, axis));
+    return sum;
+  }
+  const std::int64_t axis = axes.count == 1 ? 0 : axes.of_pair.at(pair);
+  return position_at(positions, token.batch, token.token, axis);
+}
+
+AngleRows::AngleRows(const Positions& positions, std::span<const double> inv_freq,
+                     const PairAxes& axes)
+    : batch_(shape_of(positions).batch), tokens_(shape_of(positions).tokens) {
+  const bool dense = axes.count > 1 && axes.of_pair.empty();
+  pairs_ = dense ? inv_freq.size() / static_cast<std::size_t>(axes.count) : inv_freq.size();
+  for (std::int64_t b = 0; b < batch_; ++b) {
+    for (std::int64_t t = 0; t < tokens_; ++t) {
+      for (std::size_t i = 0; i < pairs_; ++i) {
+        std::vector<Angle> angles;
+        for (std::int64_t axis = 0; axis < axes.count; ++axis) {
+          const auto plane = dense ? static_cast<std::size_t>(axis) * pairs_ : 0;
+          if (dense || axes.count == 1 || axes.of_pair.at(i) == axis)
+            angles.push_back({position_at(positions, b, t, axis), inv_freq[plane + i]});
+        }
+        rows_.push_back(cos_sin_of_sum(angles));
+      }
+    }
+  }
 }
 
 AngleRows::AngleRows(const Positions& positions, std::span<const double> inv_freq)

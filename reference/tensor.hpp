@@ -32,6 +32,9 @@ class AngleRows {
   // Multiplies the rows by the factors of xPos.
   AngleRows(const Positions& positions, std::span<const double> inv_freq, const XposRole& xpos);
 
+  // Of several axes, as Frequencies says them. Positions of one axis are the same on all.
+  AngleRows(const Positions& positions, std::span<const double> inv_freq, const PairAxes& axes);
+
   // The angles between two; a batch of 1 goes with any.
   AngleRows(const TurnedBy& from, const TurnedBy& to);
 
@@ -78,8 +81,14 @@ void for_each_rotated_head(const ConstHeadsView& src, const AngleRows& rows,
                                                      const AngleRows& rows,
                                                      const TensorRotation& rotation);
 
-// The position of token (batch, token): long double holds every int64 and every double.
+// The coordinate of token (batch, token) on one axis: long double holds every int64 and every
+// double.
 [[nodiscard]] long double position_at(const Positions& positions, std::int64_t batch,
-                                      std::int64_t token);
+                                      std::int64_t token, std::int64_t axis = 0);
+
+// What an error bound takes for the position of a pair: the coordinate of its axis, or the sum of
+// all magnitudes if the axes are dense.
+[[nodiscard]] long double bounding_position(const Positions& positions, const HeadIndex& token,
+                                            const PairAxes& axes, std::size_t pair);
 
 }  // namespace rotary::reference

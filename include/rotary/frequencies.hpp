@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "rotary/axes.hpp"
 #include "rotary/export.h"
 #include "rotary/ggml_angles.hpp"
 #include "rotary/result.hpp"
@@ -24,7 +25,8 @@ struct Frequencies {
   HeadWindow window;
   std::vector<double> inv_freq;      // [pairs], radians per position; negative: turns by -φ
   std::vector<std::uint64_t> turns;  // [pairs], turns per position in units of 2^-64, modulo 1
-  std::vector<double> steps;         // for make_rotations: cos and sin of the first positions
+  std::vector<double> steps;         // for make_rotations: cos and sin of the first positions; none
+                                     // of dense axes, whose inv_freq and turns are [axes][pairs]
   double attention_factor = 1;       // A: multiplies cos and sin, so a score grows by A^2
   // The context lengths that give these frequencies; all lengths unless the rule depends on them.
   ContextRange contexts = {};
@@ -33,6 +35,7 @@ struct Frequencies {
   Numerics numerics = Numerics::exact;
   Rounding rounding = Rounding::every_step;
   std::optional<GgmlAngles> ggml = {};  // for Numerics::ggml, which computes its angles from these
+  PairAxes axes = {};                   // the axis of each pair; one unless the spec has several
 };
 
 // context_tokens: the length of the context, >= 1. Rules whose frequencies depend on it
@@ -40,7 +43,8 @@ struct Frequencies {
 // the tokens so far (Transformers, at each forward pass) or the longest possible context (vLLM,
 // llama.cpp). Errors: invalid_argument when the spec breaks a requirement stated with its fields,
 // when a required context length is missing, when the rule gives an attention factor outside
-// [2^-20, 2^20], or when ggml's operation cannot express it under Numerics::ggml.
+// [2^-20, 2^20], or when ggml's operation cannot express it under Numerics::ggml; unsupported for
+// several axes with xpos or numerics ggml.
 [[nodiscard]] ROTARY_API Result<Frequencies> make_frequencies(
     const RotarySpec& spec, std::optional<std::int64_t> context_tokens = {}) noexcept;
 
@@ -59,5 +63,12 @@ struct Frequencies {
 [[nodiscard]] ROTARY_API Result<Frequencies> make_frequencies(const HeadWindow& window,
                                                               std::vector<double> inv_freq,
                                                               double attention_factor) noexcept;
+
+// The same for positions of several axes: inv_freq is [pairs], or [axes][pairs] if the axes are
+// dense. Of Mochi, whose heads differ, each head has frequencies of its own.
+[[nodiscard]] ROTARY_API Result<Frequencies> make_frequencies(const HeadWindow& window,
+                                                              std::vector<double> inv_freq,
+                                                              double attention_factor,
+                                                              PairAxes axes) noexcept;
 
 }  // namespace rotary

@@ -21,7 +21,9 @@ struct ConsecutivePositions {
 
 // One position for each token: packed documents, padding, context-parallel slices. int32, int64, or
 // double for positions between tokens (interpolated, continuous time), which are finite and within
-// int64; a double that is an integer gives the bits of that integer.
+// int64; a double that is an integer gives the bits of that integer. With frequencies of several
+// axes each token has a coordinate on every axis, or one that serves all of them: text, whose rows
+// are those of the same frequencies without axes.
 using Positions = std::variant<ConsecutivePositions, TokenArray<std::int32_t>,
                                TokenArray<std::int64_t>, TokenArray<double>>;
 
@@ -33,6 +35,12 @@ template <std::ranges::contiguous_range Range>
 template <std::ranges::contiguous_range Range>
 [[nodiscard]] auto positions_of(const Range& positions, std::int64_t batch) noexcept {
   return token_array(positions, batch);
+}
+// Contiguous [axes, batch, tokens].
+template <std::ranges::contiguous_range Range>
+[[nodiscard]] auto positions_of(const Range& positions, std::int64_t batch,
+                                std::int64_t axes) noexcept {
+  return token_array(positions, batch, axes);
 }
 
 }  // namespace rotary

@@ -9,6 +9,7 @@
 //   rotate_qk(q, k, *rotations);
 #pragma once
 
+#include "rotary/axes.hpp"
 #include "rotary/describe.hpp"
 #include "rotary/executor.hpp"
 #include "rotary/frequencies.hpp"
@@ -16,6 +17,7 @@
 #include "rotary/instruction_set.hpp"
 #include "rotary/numerics.hpp"
 #include "rotary/positions.hpp"
+#include "rotary/required.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotary_spec.hpp"
 #include "rotary/rotate.hpp"

@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <utility>
 
+#include "rotary/axes.hpp"
 #include "rotary/export.h"
 #include "rotary/numerics.hpp"
+#include "rotary/required.hpp"
 #include "rotary/result.hpp"
 #include "rotary/scaling.hpp"
 
@@ -54,21 +55,6 @@ struct Xpos {
   friend bool operator==(const Xpos&, const Xpos&) = default;
 };
 
-// A member that must be given: leaving it out of a designated initialiser does not compile.
-template <class T>
-class Required {
- public:
-  Required() = delete;
-  // NOLINTNEXTLINE(google-explicit-constructor): reads as the value it holds
-  constexpr Required(T value) : value_(std::move(value)) {}
-  // NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr operator const T&() const noexcept { return value_; }
-  [[nodiscard]] constexpr const T& get() const noexcept { return value_; }
-
- private:
-  T value_;
-};
-
 // One rotary embedding.
 struct RotarySpec {
   std::int64_t head_dim = 0;  // features of a head, >= 2
@@ -83,6 +69,8 @@ struct RotarySpec {
   Numerics numerics = Numerics::exact;
   Rounding rounding = Rounding::every_step;  // of this model's class; used by
                                              // Numerics::transformers
+  std::optional<Axes> axes = {};             // positions with several coordinates; absent: one
+  std::int64_t blocks = 1;                   // HeadWindow::blocks
 };
 
 // The window of a head that a rotation changes: features [first_feature, first_feature +
@@ -92,8 +80,12 @@ struct HeadWindow {
   std::int64_t rotary_dim = 0;
   std::int64_t first_feature = 0;
   Required<Pairing> pairing;
+  // Pairing half within each of this many equal parts of the window: (i, i + d/(2 blocks)). 2 for
+  // the vision tower of Gemma 4. Divides rotary_dim / 2; 1 for other pairings.
+  std::int64_t blocks = 1;
 
   [[nodiscard]] std::int64_t pairs() const noexcept { return rotary_dim / 2; }
+  friend bool operator==(const HeadWindow&, const HeadWindow&) = default;
 };
 
 // The spec's window. Error: invalid_argument, with the requirement that the spec breaks.

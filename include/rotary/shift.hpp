@@ -37,6 +37,10 @@ struct RotatedAt {
 // Rotated keys of Pairing::interleaved_to_half are stored in halves, so window().pairing is half
 // for them. To move keys back, rotate() them by the same rotations with Direction::inverse.
 //
+// With frequencies of several axes a token moves by a vector, from its coordinates on one side to
+// those on the other: an image to another place among the text. (Positions of one axis are the same
+// on all.)
+//
 // Both sides have the same window and the same tokens; a batch of 1 goes with any. Errors:
 // invalid_argument for sides that differ otherwise, for either side that make_rotations would
 // refuse, for an A'/A outside [2^-20, 2^20], for options.role; unsupported for frequencies with

@@ -13,8 +13,8 @@ namespace rotary {
 
 // Number (a, b, t) is at data + a*axis_stride + b*batch_stride + t*token_stride. Strides in
 // elements. data must live until the call that it is passed to returns. batch 1 serves every batch
-// row of the tensors; more than 1 needs a batch_stride. axes: coordinates of each token; every call
-// of this version needs 1.
+// row of the tensors; more than 1 needs a batch_stride. axes: coordinates of each token; more than
+// 1 need an axis_stride, and frequencies of as many axes (axes.hpp).
 template <class Number>
 struct TokenArray {
   const Number* data = nullptr;
@@ -42,6 +42,20 @@ template <std::ranges::contiguous_range Range>
   array.batch = batch >= 1 && array.tokens % batch == 0 ? batch : 0;
   array.tokens = array.batch == 0 ? 0 : array.tokens / batch;
   array.batch_stride = array.tokens;
+  return array;
+}
+
+// Contiguous [axes, batch, tokens]: position_ids of a model with images. A size that is not a
+// multiple of axes * batch gives a batch of 0.
+template <std::ranges::contiguous_range Range>
+[[nodiscard]] auto token_array(const Range& numbers, std::int64_t batch,
+                               std::int64_t axes) noexcept {
+  const auto size = static_cast<std::int64_t>(std::ranges::size(numbers));
+  const bool fits = axes >= 1 && batch >= 1 && batch <= size / axes;
+  auto array = token_array(numbers, fits ? batch * axes : 0);
+  array.batch = array.batch == 0 ? 0 : batch;
+  array.axes = axes;
+  array.axis_stride = batch * array.tokens;
   return array;
 }
 

@@ -27,6 +27,19 @@ struct Describe<Pairing> {
       NamedEnumerator{Pairing::interleaved_to_half, "interleaved_to_half"}};
 };
 template <>
+struct Describe<AxisArrangement> {
+  static constexpr std::array enumerators = {
+      NamedEnumerator{AxisArrangement::blocks, "blocks"},
+      NamedEnumerator{AxisArrangement::interleaved, "interleaved"},
+      NamedEnumerator{AxisArrangement::interleaved_then_last, "interleaved_then_last"}};
+};
+template <>
+struct Describe<AxisExponents> {
+  static constexpr std::array enumerators = {NamedEnumerator{AxisExponents::shared, "shared"},
+                                             NamedEnumerator{AxisExponents::own, "own"},
+                                             NamedEnumerator{AxisExponents::in_turn, "in_turn"}};
+};
+template <>
 struct Describe<Sense> {
   static constexpr std::array enumerators = {NamedEnumerator{Sense::positive, "positive"},
                                              NamedEnumerator{Sense::negative, "negative"}};

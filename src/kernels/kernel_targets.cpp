@@ -31,6 +31,8 @@ const char* instruction_set() { return hwy::TargetName(HWY_TARGET); }
 constexpr KernelTable table{.instruction_set = instruction_set,
                             .make_rows_f32 = make_rows_f32,
                             .make_rows_f64 = make_rows_f64,
+                            .make_axis_rows_f32 = make_axis_rows_f32,
+                            .make_axis_rows_f64 = make_axis_rows_f64,
                             .make_phase_row_f32 = make_phase_row_f32,
                             .make_phase_row_f64 = make_phase_row_f64,
                             .rotate_half = rotate_kernels<Half, Half>,

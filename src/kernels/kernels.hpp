@@ -30,6 +30,15 @@ struct RowsJob {
   void* rows;  // [tokens][cos, sin][lane_stride] elements of the kernel's row type
 };
 
+// Makes the rows of positions of several axes: each pair as RowsJob makes it at its coordinate.
+struct AxisRowsJob {
+  RowsJob rows;                      // of which first_position is not read
+  const std::int32_t* pair_axes;     // [pairs]
+  const std::uint64_t* coordinates;  // [tokens][axes], modulo 2^64
+  std::int64_t axes;                 // at most most_axes
+};
+inline constexpr std::int64_t most_axes = 8;
+
 // Makes a part of one row from given phases, for a position between integers.
 struct PhaseRowJob {
   const std::uint64_t* phases;  // [lanes], units of 2^-64 turn; 0 for padding
@@ -61,6 +70,7 @@ struct RotateJob {
 };
 
 using MakeRows = void (*)(const RowsJob& job);
+using MakeAxisRows = void (*)(const AxisRowsJob& job);
 using MakePhaseRow = void (*)(const PhaseRowJob& job);
 using Rotate = void (*)(const RotateJob& job);
 
@@ -85,6 +95,8 @@ struct KernelTable {
   const char* (*instruction_set)();  // compiled with the kernels, so it names what really runs
   MakeRows make_rows_f32;
   MakeRows make_rows_f64;
+  MakeAxisRows make_axis_rows_f32;
+  MakeAxisRows make_axis_rows_f64;
   MakePhaseRow make_phase_row_f32;
   MakePhaseRow make_phase_row_f64;
   RotateKernels rotate_half;

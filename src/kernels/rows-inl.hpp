@@ -108,32 +108,43 @@ HWY_INLINE void store_row(D, hn::Vec<D> value, float* to) {
   hn::StoreU(hn::DemoteTo(df, value), df, to);
 }
 
+// cos and sin of an anchor, for one position or one for each pair, times the factor.
+template <class DU, class D = hn::RebindToFloat<DU>>
+HWY_INLINE CosSin<D> at_anchor(DU du, hn::Vec<DU> position, hn::Vec<DU> turns, double factor) {
+  const D d;
+  auto angle = cos_sin(du, hn::Mul(position, turns));
+  if (factor == 1) return angle;  // multiplying by 1 would change nothing
+  return {hn::Mul(angle.cos, hn::Set(d, factor)), hn::Mul(angle.sin, hn::Set(d, factor))};
+}
+
+// Writes the row that is a step from an anchor.
+template <class Real, class D>
+HWY_INLINE void store_step(D d, CosSin<D> anchor, CosSin<D> step, Real* cos, Real* sin) {
+  const auto row_cos = hn::NegMulAdd(anchor.sin, step.sin, hn::Mul(anchor.cos, step.cos));
+  const auto row_sin = hn::MulAdd(anchor.cos, step.sin, hn::Mul(anchor.sin, step.cos));
+  store_row(d, row_cos, cos);
+  store_row(d, row_sin, sin);
+}
+
+template <class D>
+HWY_INLINE CosSin<D> load_step(D d, const RowsJob& job, std::int64_t step, std::int64_t pair) {
+  const double* const from = job.steps + step * 2 * job.lane_stride + pair;
+  return {hn::LoadU(d, from), hn::LoadU(d, from + job.lane_stride)};
+}
+
 // Writes tokens [begin, end), whose anchor is `position`, for pairs [pair, pair + Lanes).
 template <class Real, class DU, class D = hn::RebindToFloat<DU>>
 HWY_INLINE void step_from_anchor(DU du, const RowsJob job, std::int64_t pair,
                                  std::uint64_t position, std::int64_t begin, std::int64_t end) {
   const D d;
-  const auto turns = load_turns(du, job, pair);
-  const auto angle = cos_sin(du, hn::Mul(hn::Set(du, position), turns));
-  auto cos = angle.cos;
-  auto sin = angle.sin;
-  if (job.attention_factor != 1) {  // multiplying by 1 would change nothing
-    const auto factor = hn::Set(d, job.attention_factor);
-    cos = hn::Mul(cos, factor);
-    sin = hn::Mul(sin, factor);
-  }
+  const auto anchor =
+      at_anchor(du, hn::Set(du, position), load_turns(du, job, pair), job.attention_factor);
   const std::int64_t row = 2 * job.lane_stride;
   for (std::int64_t token = begin; token < end; ++token) {
     const auto step = static_cast<std::int64_t>(job.first_position +
                                                 static_cast<std::uint64_t>(token) - position);
-    const double* const from = job.steps + step * row + pair;
     Real* const to = static_cast<Real*>(job.rows) + token * row + pair;
-    const auto step_cos = hn::LoadU(d, from);
-    const auto step_sin = hn::LoadU(d, from + job.lane_stride);
-    const auto row_cos = hn::NegMulAdd(sin, step_sin, hn::Mul(cos, step_cos));
-    const auto row_sin = hn::MulAdd(cos, step_sin, hn::Mul(sin, step_cos));
-    store_row(d, row_cos, to);
-    store_row(d, row_sin, to + job.lane_stride);
+    store_step(d, anchor, load_step(d, job, step, pair), to, to + job.lane_stride);
   }
 }
 
@@ -156,6 +167,88 @@ HWY_INLINE void make_rows(const RowsJob& job) {
 
 void make_rows_f32(const RowsJob& job) { make_rows<float>(job); }
 void make_rows_f64(const RowsJob& job) { make_rows<double>(job); }
+
+// The axes of pairs [pair, pair + Lanes): each of them once, and that of each lane. A vector has
+// one axis or two in nearly every model. Padding has the last pair's, so that it adds none.
+template <class DU>
+struct AxesOfVector {
+  std::int64_t present[most_axes];
+  std::int64_t count = 0;
+  hn::Vec<DU> of_lane;
+};
+
+template <class DU>
+HWY_INLINE AxesOfVector<DU> load_axes(DU du, const AxisRowsJob& job, std::int64_t pair) {
+  AxesOfVector<DU> axes;
+  HWY_ALIGN std::uint64_t of_lane[hn::MaxLanes(du)];
+  std::uint64_t seen = 0;
+  for (std::size_t lane = 0; lane < hn::MaxLanes(du); ++lane) {
+    const std::int64_t at = std::min(pair + static_cast<std::int64_t>(lane), job.rows.pairs - 1);
+    const std::int32_t axis = job.pair_axes[at];
+    of_lane[lane] = static_cast<std::uint64_t>(axis);
+    if ((seen >> axis & 1) == 0) axes.present[axes.count++] = axis;
+    seen |= std::uint64_t{1} << axis;
+  }
+  axes.of_lane = hn::Load(du, of_lane);
+  return axes;
+}
+
+template <class DU>
+HWY_INLINE bool share_anchors(const AxesOfVector<DU>& axes, const std::uint64_t* one,
+                              const std::uint64_t* other) {
+  std::uint64_t differences = 0;
+  for (std::int64_t i = 0; i < axes.count; ++i) {
+    differences |= one[axes.present[i]] ^ other[axes.present[i]];
+  }
+  return differences < static_cast<std::uint64_t>(steps_per_anchor);
+}
+
+// Pairs [pair, pair + Lanes) of every token. The next patch of a row mostly has the anchors of this
+// one, whose cos and sin then stay.
+template <class Real, class DU, class D = hn::RebindToFloat<DU>>
+HWY_INLINE void make_axis_vector(DU du, const AxisRowsJob job, std::int64_t pair) {
+  const D d;
+  constexpr std::uint64_t step_mask = steps_per_anchor - 1;
+  const auto turns = load_turns(du, job.rows, pair);
+  const auto axes = load_axes(du, job, pair);
+  const std::int64_t first = axes.present[0];
+  CosSin<D> anchor{hn::Zero(d), hn::Zero(d)};
+  for (std::int64_t token = 0; token < job.rows.tokens; ++token) {
+    const std::uint64_t* const at = job.coordinates + token * job.axes;
+    if (token == 0 || !share_anchors(axes, at, at - job.axes)) {
+      auto position = hn::Set(du, at[first] & ~step_mask);
+      for (std::int64_t i = 1; i < axes.count; ++i) {
+        const auto axis = static_cast<std::uint64_t>(axes.present[i]);
+        position = hn::IfThenElse(hn::Eq(axes.of_lane, hn::Set(du, axis)),
+                                  hn::Set(du, at[axis] & ~step_mask), position);
+      }
+      anchor = at_anchor(du, position, turns, job.rows.attention_factor);
+    }
+    auto step = load_step(d, job.rows, static_cast<std::int64_t>(at[first] & step_mask), pair);
+    for (std::int64_t i = 1; i < axes.count; ++i) {
+      const auto axis = static_cast<std::uint64_t>(axes.present[i]);
+      const auto follows = hn::RebindMask(d, hn::Eq(axes.of_lane, hn::Set(du, axis)));
+      const auto other =
+          load_step(d, job.rows, static_cast<std::int64_t>(at[axis] & step_mask), pair);
+      step = {hn::IfThenElse(follows, other.cos, step.cos),
+              hn::IfThenElse(follows, other.sin, step.sin)};
+    }
+    Real* const to = static_cast<Real*>(job.rows.rows) + token * 2 * job.rows.lane_stride + pair;
+    store_step(d, anchor, step, to, to + job.rows.lane_stride);
+  }
+}
+
+template <class Real>
+HWY_INLINE void make_axis_rows(const AxisRowsJob& job) {
+  const hn::ScalableTag<std::uint64_t> du;
+  for (std::int64_t pair = 0; pair < job.rows.lane_stride;
+       pair += static_cast<std::int64_t>(hn::MaxLanes(du))) {
+    make_axis_vector<Real>(du, job, pair);
+  }
+}
+
+void make_axis_rows_f32(const AxisRowsJob& job) { make_axis_rows<float>(job); }
+void make_axis_rows_f64(const AxisRowsJob& job) { make_axis_rows<double>(job); }
 
 // Evaluates each phase directly, without anchor or step.
 template <class Real>

@@ -61,15 +61,16 @@ template <class Number>
       std::span(reinterpret_cast<const float*>(memory.data()), memory.size() / sizeof(float)));
 }
 
-// One head of one feature, of a type of the numbers' size. Requires one axis.
+// A head of one feature for each axis, of a type of the numbers' size.
 template <class Number>
 [[nodiscard]] ConstHeadsView heads_view(const TokenArray<Number>& array) noexcept {
   static_assert(sizeof(Number) == 4 || sizeof(Number) == 8);
-  return without_unused_strides(
-      ConstHeadsView{.data = array.data,
-                     .dtype = sizeof(Number) == 4 ? DType::f32 : DType::f64,
-                     .extents = {array.batch, array.tokens, 1, 1},
-                     .strides = {.batch = array.batch_stride, .token = array.token_stride}});
+  return without_unused_strides(ConstHeadsView{
+      .data = array.data,
+      .dtype = sizeof(Number) == 4 ? DType::f32 : DType::f64,
+      .extents = {array.batch, array.tokens, array.axes, 1},
+      .strides = {
+          .batch = array.batch_stride, .token = array.token_stride, .head = array.axis_stride}});
 }
 
 }  // namespace rotary

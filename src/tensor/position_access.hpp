@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <variant>
 
 #include "rotary/positions.hpp"
@@ -27,6 +28,19 @@ template <class Number>
   return std::visit([](const auto& each) { return each.tokens; }, positions);
 }
 
+// Coordinates of each token.
+[[nodiscard]] inline std::int64_t axes_of(const Positions& positions) noexcept {
+  if (std::holds_alternative<ConsecutivePositions>(positions)) return 1;
+  return std::visit(
+      []<class Each>(const Each& each) -> std::int64_t {
+        if constexpr (std::is_same_v<Each, ConsecutivePositions>)
+          return 1;
+        else
+          return each.axes;
+      },
+      positions);
+}
+
 // The position of token t of batch row b. Requires b < batch_of(positions).
 [[nodiscard]] inline std::int64_t number_at(const ConsecutivePositions& positions, std::int64_t,
                                             std::int64_t t) noexcept {
@@ -37,6 +51,25 @@ template <class Number>
 [[nodiscard]] Number number_at(const TokenArray<Number>& positions, std::int64_t b,
                                std::int64_t t) noexcept {
   return positions.data[b * positions.batch_stride + t * positions.token_stride];
+}
+
+// Token t of batch row b.
+struct TokenIndex {
+  std::int64_t batch = 0;
+  std::int64_t token = 0;
+};
+
+// The coordinate on one axis; positions of one axis have the same on all.
+[[nodiscard]] inline std::int64_t coordinate_at(const ConsecutivePositions& positions, std::int64_t,
+                                                const TokenIndex& at) noexcept {
+  return positions.first + at.token;
+}
+template <class Number>
+[[nodiscard]] Number coordinate_at(const TokenArray<Number>& positions, std::int64_t axis,
+                                   const TokenIndex& at) noexcept {
+  const std::int64_t skipped = positions.axes == 1 ? 0 : axis * positions.axis_stride;
+  return positions
+      .data[skipped + at.batch * positions.batch_stride + at.token * positions.token_stride];
 }
 
 }  // namespace rotary

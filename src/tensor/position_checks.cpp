@@ -19,7 +19,7 @@
 namespace rotary {
 namespace {
 
-Status validate(const ConsecutivePositions& positions) {
+Status validate(const ConsecutivePositions& positions, std::int64_t /*axes*/) {
   constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
   if (positions.tokens > 0 && positions.first > largest - (positions.tokens - 1)) {
     return invalid_argument("positions must stay within int64, got ", positions.tokens,
@@ -44,6 +44,11 @@ Status validate_data(const TokenArray<Number>& positions) {
         "batch_stride of positions must not be 0 for a batch of more than one, got batch ",
         positions.batch, "; a batch of 1 serves every batch row");
   }
+  if (positions.axes > 1 && positions.axis_stride == 0) {
+    return invalid_argument("axis_stride of positions must not be 0 for several axes, got ",
+                            positions.axes,
+                            "; positions of 1 axis serve every axis of the frequencies");
+  }
   if (!address_range(heads_view(positions))) {
     return invalid_argument("positions must span less than 2^62 bytes, got batch ", positions.batch,
                             " and ", positions.tokens, " tokens with strides ",
@@ -59,11 +64,14 @@ template <class Number, class Accepts, class Requirement>
 Status check_values(const TokenArray<Number>& positions, Accepts accepts, Requirement requirement) {
   const std::int64_t tokens = positions.token_stride == 0 ? 1 : positions.tokens;
   for (std::int64_t batch = 0; batch < positions.batch; ++batch) {
-    for (std::int64_t token = 0; token < tokens; ++token) {
-      const Number position = number_at(positions, batch, token);
-      if (accepts(position)) continue;
-      return invalid_argument("positions must be ", requirement(), ", got ", position,
-                              " for batch ", batch, ", token ", token);
+    for (std::int64_t axis = 0; axis < positions.axes; ++axis) {
+      for (std::int64_t token = 0; token < tokens; ++token) {
+        const Number position = coordinate_at(positions, axis, {batch, token});
+        if (accepts(position)) continue;
+        const std::string on_axis = positions.axes == 1 ? "" : message(", axis ", axis);
+        return invalid_argument("positions must be ", requirement(), ", got ", position,
+                                " for batch ", batch, ", token ", token, on_axis);
+      }
     }
   }
   return {};
@@ -80,9 +88,12 @@ Status validate_values(const TokenArray<double>& positions) {
 }
 
 template <class Number>
-Status validate(const TokenArray<Number>& positions) {
-  if (positions.axes != 1)
-    return invalid_argument("positions must have 1 axis, got ", positions.axes);
+Status validate(const TokenArray<Number>& positions, std::int64_t axes) {
+  if (positions.axes != 1 && positions.axes != axes) {
+    return invalid_argument("positions must have 1 axis",
+                            axes == 1 ? "" : message(", or ", axes, " as the frequencies"),
+                            ", got ", positions.axes);
+  }
   if (positions.batch < 1 || positions.tokens < 1) return {};
   if (auto status = validate_data(positions); !status) return status;
   return validate_values(positions);
@@ -160,8 +171,8 @@ Status check_int32(const Positions& positions) {
   return std::visit([](const auto& each) { return check_int32(each); }, positions);
 }
 
-Status validate(const Positions& positions) {
-  return std::visit([](const auto& each) { return validate(each); }, positions);
+Status validate(const Positions& positions, std::int64_t axes) {
+  return std::visit([&](const auto& each) { return validate(each, axes); }, positions);
 }
 
 Status check_within(const Positions& positions, const ContextRange& contexts) {

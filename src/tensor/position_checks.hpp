@@ -12,7 +12,8 @@
 
 namespace rotary {
 
-[[nodiscard]] Status validate(const Positions& positions);
+// axes: of the frequencies, if there are any. Positions have as many, or one.
+[[nodiscard]] Status validate(const Positions& positions, std::int64_t axes = 1);
 
 // Checks that each position is an integer within int32, for callers that compute in int32. Requires
 // valid positions.

@@ -36,7 +36,11 @@ std::pair<std::int64_t, std::int64_t> features_read(const HeadWindow& window, Di
   const bool permutes = pairing == Pairing::interleaved_to_half;
   const bool in_halves = permutes ? direction != Direction::forward : pairing == Pairing::half;
   const std::int64_t begin = window.first_feature;
-  if (in_halves) return {begin + pair, begin + window.pairs() + pair};
+  if (in_halves) {
+    const std::int64_t of_block = window.pairs() / window.blocks;
+    const std::int64_t first = begin + pair + pair / of_block * of_block;
+    return {first, first + of_block};
+  }
   return {begin + 2 * pair, begin + 2 * pair + 1};
 }
 
@@ -58,14 +62,13 @@ testing::AssertionResult Oracle::accepts(const ConstHeadsView& dst, const ConstH
   testing::AssertionResult result = testing::AssertionSuccess();
   const auto compare = [&](const RotatedHead& head) {
     if (!result) return;
-    const long double position =
-        reference::position_at(positions_, head.index.batch, head.index.token);
-    const Rotated by{.dtype = dst.dtype,
-                     .direction = direction,
-                     .attention_factor = factor,
-                     .position = position,
-                     .by_xpos = frequencies_.xpos.has_value()};
+    Rotated by{.dtype = dst.dtype,
+               .direction = direction,
+               .attention_factor = factor,
+               .by_xpos = frequencies_.xpos.has_value()};
     for (std::int64_t pair = 0; pair < window.pairs() && result; ++pair) {
+      const long double position = by.position = reference::bounding_position(
+          positions_, head.index, frequencies_.axes, static_cast<std::size_t>(pair));
       const auto [x, y] = features_read(window, direction, pair);
       const auto [first, second] = features_written(window, direction, pair);
       const PairError at =

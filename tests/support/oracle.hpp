@@ -32,7 +32,7 @@ class Oracle {
   Oracle(Frequencies frequencies, Positions positions)
       : frequencies_(std::move(frequencies)),
         positions_(std::move(positions)),
-        rows_(positions_, frequencies_.inv_freq) {}
+        rows_(positions_, frequencies_.inv_freq, frequencies_.axes) {}
   // For frequencies with xpos.
   Oracle(Frequencies frequencies, Positions positions, Role role)
       : frequencies_(std::move(frequencies)),

@@ -34,7 +34,7 @@ void append_bits(std::vector<std::uint64_t>& bits, std::span<const Real> row) {
 testing::AssertionResult rows_within_bound(const Frequencies& frequencies,
                                            const Positions& positions, RowDType rows) {
   const Rotations rotations = rotations_of(frequencies, positions, rows);
-  const reference::AngleRows angles(positions, frequencies.inv_freq);
+  const reference::AngleRows angles(positions, frequencies.inv_freq, frequencies.axes);
   const double factor = frequencies.attention_factor;
   testing::AssertionResult result = testing::AssertionSuccess();
   const auto check = [&](const char* name, const Element& element, long double position,
@@ -47,8 +47,9 @@ testing::AssertionResult rows_within_bound(const Frequencies& frequencies,
   };
   for (std::int64_t b = 0; b < rotations.batch(); ++b) {
     for (std::int64_t t = 0; t < rotations.tokens(); ++t) {
-      const long double position = reference::position_at(positions, b, t);
-      for (std::size_t i = 0; i < frequencies.inv_freq.size(); ++i) {
+      for (std::size_t i = 0; i < angles.at(b, t).size(); ++i) {
+        const long double position =
+            reference::bounding_position(positions, {.batch = b, .token = t}, frequencies.axes, i);
         const bool wide = rows == RowDType::f64;
         const auto compare = [&](const char* name, long double angle, double got) {
           const long double exact = factor * angle;

@@ -33,6 +33,10 @@ Status check_rows(const Turned& turned) {
                             rotations.window().head_dim, ", batch ", rotations.batch(), ", tokens ",
                             rotations.tokens());
   }
+  if (rotations.window().blocks != 1) {
+    return unsupported(turned.name, ": rotations must be of a window of 1 block, got ",
+                       rotations.window().blocks, ": call rotate() first");
+  }
   if (rotations.row_dtype() != RowDType::f32)
     return invalid_argument(turned.name, ": rows must be f32, got f64");
   if (rotations.tensors().value_or(turned.dtype) != turned.dtype) {
@@ -91,11 +95,6 @@ constexpr std::string_view way_out =
 
 bool hold_for_all(const ContextRange& contexts) { return contexts == ContextRange{}; }
 
-bool is_same_window(const HeadWindow& a, const HeadWindow& b) {
-  return a.head_dim == b.head_dim && a.rotary_dim == b.rotary_dim &&
-         a.first_feature == b.first_feature && a.pairing.get() == b.pairing.get();
-}
-
 Status contexts_differ(std::string_view name, const ContextRange& other, const ContextRange& q) {
   return invalid_argument(name, ": must be those of the contexts of q_rotations, ", q.first, " to ",
                           q.last, ", got those of ", other.first, " to ", other.last, way_out);
@@ -105,7 +104,7 @@ Status contexts_differ(std::string_view name, const ContextRange& other, const C
 Status check_alike(const Rotations& q, const Frequencies& keys) {
   if (q.contexts() != keys.contexts)
     return contexts_differ("cached_keys", keys.contexts, q.contexts());
-  if (!is_same_window(q.window(), keys.window) || q.attention_factor() != keys.attention_factor) {
+  if (q.window() != keys.window || q.attention_factor() != keys.attention_factor) {
     return invalid_argument("cached_keys: window and attention factor must be those of ",
                             "q_rotations, head_dim ", q.window().head_dim, ", rotary_dim ",
                             q.window().rotary_dim, " and ", q.attention_factor(), "; got head_dim ",

@@ -43,6 +43,10 @@ QuantizedHeadsView without_unused_strides(QuantizedHeadsView keys) {
 }
 
 Status check_rows(const Rotations& by) {
+  if (by.window().blocks != 1) {
+    return unsupported("rotations of int8 keys must be of a window of 1 block, got ",
+                       by.window().blocks, ": widen the keys and shift those");
+  }
   if (by.tensors()) {
     return invalid_argument("keys: elements must be ", to_string(*by.tensors()),
                             ", which the rotations were made for (tensors in RotationsOptions); "

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -21,6 +22,7 @@
 #include "rotary/shift.hpp"
 #include "rotation/frequencies/frequency_checks.hpp"
 #include "rotation/frequencies/phase_steps.hpp"
+#include "rotation/rows/axis_phases.hpp"
 #include "rotation/rows/rotations_access.hpp"
 #include "runtime/active_kernels.hpp"
 #include "tensor/position_access.hpp"
@@ -40,13 +42,21 @@ TokenCounts counts_of(const Positions& positions) {
   return {.batch = batch_of(positions), .tokens = tokens_of(positions)};
 }
 
-// Positions of batch 1 serve every batch row.
-SplitPosition place_in(const Positions& positions, std::int64_t batch, std::int64_t token) {
+// The place on one axis. Positions of batch 1 serve every batch row.
+SplitPosition place_in(const Positions& positions, std::int64_t axis, const TokenIndex& at) {
   return std::visit(
       [&](const auto& each) {
-        return split_position(number_at(each, batch_of(each) == 1 ? 0 : batch, token));
+        const std::int64_t batch = batch_of(each) == 1 ? 0 : at.batch;
+        return split_position(coordinate_at(each, axis, {batch, at.token}));
       },
       positions);
+}
+
+Coordinates places_in(const RotatedAt& side, const TokenIndex& at) {
+  Coordinates all;
+  for (std::int64_t axis = 0; axis < side.frequencies.axes.count; ++axis)
+    all[static_cast<std::size_t>(axis)] = place_in(side.positions, axis, at);
+  return all;
 }
 
 Status named(std::string_view side, Status status) {
@@ -61,7 +71,7 @@ Status named(std::string_view side, Status status) {
 Status check_side(const RotatedAt& side) {
   const Frequencies& frequencies = side.frequencies;
   if (auto status = validate(frequencies, side.positions); !status) return status;
-  if (auto status = validate(side.positions); !status) return status;
+  if (auto status = validate(side.positions, frequencies.axes.count); !status) return status;
   if (auto status = check_within(side.positions, frequencies.contexts); !status) return status;
   if (frequencies.numerics != Numerics::exact) {
     return unsupported("numerics must be exact for keys that are turned on, got ",
@@ -81,12 +91,9 @@ Status check_side(const RotatedAt& side) {
 
 std::string describe(const HeadWindow& window) {
   return message(to_string(window.pairing.get()), " pairs of features ", window.first_feature,
-                 " to ", window.first_feature + window.rotary_dim - 1, " of ", window.head_dim);
-}
-
-bool same_window(const HeadWindow& a, const HeadWindow& b) {
-  return a.head_dim == b.head_dim && a.rotary_dim == b.rotary_dim &&
-         a.first_feature == b.first_feature && a.pairing.get() == b.pairing.get();
+                 " to ", window.first_feature + window.rotary_dim - 1, " of ", window.head_dim,
+                 window.blocks == 1 ? "" : " in ",
+                 window.blocks == 1 ? "" : to_text(window.blocks) + " blocks");
 }
 
 double factor_between(const RotatedAt& from, const RotatedAt& to) {
@@ -96,7 +103,7 @@ double factor_between(const RotatedAt& from, const RotatedAt& to) {
 Status check_pair(const RotatedAt& from, const RotatedAt& to) {
   const HeadWindow& old_window = from.frequencies.window;
   const HeadWindow& new_window = to.frequencies.window;
-  if (!same_window(old_window, new_window)) {
+  if (old_window != new_window) {
     return invalid_argument("from and to must turn the same features of a head, got ",
                             describe(old_window), " and ", describe(new_window));
   }
@@ -173,8 +180,9 @@ std::int64_t different_tokens(const Positions& positions) {
   return std::visit([](const auto& each) { return different_tokens(each); }, positions);
 }
 
-// Whether every token moves by the same whole number of positions.
-bool moves_as_one(const RotatedAt& from, const RotatedAt& to, const TokenCounts& counts) {
+// Whether every token moves by the same whole number of positions along this axis.
+bool moves_as_one(const RotatedAt& from, const RotatedAt& to, std::int64_t axis,
+                  const TokenCounts& counts) {
   if (std::holds_alternative<ConsecutivePositions>(from.positions) &&
       std::holds_alternative<ConsecutivePositions>(to.positions)) {
     return true;
@@ -185,9 +193,8 @@ bool moves_as_one(const RotatedAt& from, const RotatedAt& to, const TokenCounts&
   std::optional<std::uint64_t> distance;
   for (std::int64_t b = 0; b < counts.batch; ++b) {
     for (std::int64_t t = 0; t < tokens; ++t) {
-      const SplitPosition old_place = place_in(from.positions, b, t);
-      const SplitPosition new_place = place_in(to.positions, b, t);
-      const auto moved = whole_distance(old_place, new_place);
+      const auto moved = whole_distance(place_in(from.positions, axis, {b, t}),
+                                        place_in(to.positions, axis, {b, t}));
       if (!moved || distance.value_or(*moved) != *moved) return false;
       distance = moved;
     }
@@ -198,9 +205,10 @@ bool moves_as_one(const RotatedAt& from, const RotatedAt& to, const TokenCounts&
 RowSharing sharing_of(const RotatedAt& from, const RotatedAt& to, const TokenCounts& counts) {
   const Frequencies& a = from.frequencies;
   const Frequencies& b = to.frequencies;
-  const bool same_turns = a.turns == b.turns && a.inv_freq == b.inv_freq;
-  return same_turns && moves_as_one(from, to, counts) ? RowSharing::one_for_all
-                                                      : RowSharing::each_token;
+  bool is_shared = a.turns == b.turns && a.inv_freq == b.inv_freq && a.axes == b.axes;
+  for (std::int64_t axis = 0; is_shared && axis < a.axes.count; ++axis)
+    is_shared = moves_as_one(from, to, axis, counts);
+  return is_shared ? RowSharing::one_for_all : RowSharing::each_token;
 }
 
 // Turns of pairs [pair, pair + count); padding gets none. As in make_rotations(), positions between
@@ -231,24 +239,65 @@ struct ShiftRows {
   RowDType dtype;
 };
 
+// The differences of a block of pairs' phases, for sides of one axis.
+class PlacePhases {
+ public:
+  PlacePhases(const ShiftRows& shift, std::int64_t pair) : from_(shift.from), to_(shift.to) {
+    const std::int64_t pairs = from_.frequencies.window.pairs();
+    const std::int64_t count = std::clamp<std::int64_t>(pairs - pair, 0, block_lanes);
+    old_turns_ = turns_at(from_, pair, count);
+    new_turns_ = turns_at(to_, pair, count);
+  }
+
+  void write(const TokenIndex& at, std::span<std::uint64_t> phases) const {
+    const SplitPosition old_place = place_in(from_.positions, 0, at);
+    const SplitPosition new_place = place_in(to_.positions, 0, at);
+    for (std::size_t i = 0; i < phases.size(); ++i)
+      phases[i] = phase_at(new_place, new_turns_[i]) - phase_at(old_place, old_turns_[i]);
+  }
+
+ private:
+  const RotatedAt& from_;
+  const RotatedAt& to_;
+  BlockTurns old_turns_;
+  BlockTurns new_turns_;
+};
+
+// The same for sides of several axes.
+class VectorPhases {
+ public:
+  VectorPhases(const ShiftRows& shift, std::int64_t pair)
+      : from_(shift.from),
+        to_(shift.to),
+        old_phases_(from_.frequencies, pair),
+        new_phases_(to_.frequencies, pair) {}
+
+  void write(const TokenIndex& at, std::span<std::uint64_t> phases) const {
+    const Coordinates old_places = places_in(from_, at);
+    const Coordinates new_places = places_in(to_, at);
+    for (std::size_t i = 0; i < phases.size(); ++i)
+      phases[i] = new_phases_.of(new_places, i) - old_phases_.of(old_places, i);
+  }
+
+ private:
+  const RotatedAt& from_;
+  const RotatedAt& to_;
+  AxisPhases old_phases_;
+  AxisPhases new_phases_;
+};
+
 // Writes pairs [pair, pair + block_lanes) of every row.
+template <class Phases>
 void write_block(const ShiftRows& shift, std::int64_t pair, kernels::MakePhaseRow make_phase_row) {
-  const std::int64_t pairs = shift.from.frequencies.window.pairs();
-  const std::int64_t lane_stride = lane_stride_for(pairs);
+  const Phases of(shift, pair);
+  const std::int64_t lane_stride = lane_stride_for(shift.from.frequencies.window.pairs());
   const std::int64_t lanes = std::min(block_lanes, lane_stride - pair);
-  const std::int64_t count = std::clamp<std::int64_t>(pairs - pair, 0, block_lanes);
-  const BlockTurns old_turns = turns_at(shift.from, pair, count);
-  const BlockTurns new_turns = turns_at(shift.to, pair, count);
   const std::int64_t element_bytes = shift.dtype == RowDType::f64 ? 8 : 4;
   std::byte* cos = shift.rows + pair * element_bytes;
   for (std::int64_t b = 0; b < shift.counts.batch; ++b) {
     for (std::int64_t t = 0; t < shift.counts.tokens; ++t) {
-      const SplitPosition old_place = place_in(shift.from.positions, b, t);
-      const SplitPosition new_place = place_in(shift.to.positions, b, t);
       std::array<std::uint64_t, block_lanes> phases;
-      for (std::size_t i = 0; i < static_cast<std::size_t>(lanes); ++i) {
-        phases[i] = phase_at(new_place, new_turns[i]) - phase_at(old_place, old_turns[i]);
-      }
+      of.write({b, t}, std::span(phases).first(static_cast<std::size_t>(lanes)));
       make_phase_row({.phases = phases.data(),
                       .lanes = lanes,
                       .attention_factor = factor_between(shift.from, shift.to),
@@ -257,6 +306,15 @@ void write_block(const ShiftRows& shift, std::int64_t pair, kernels::MakePhaseRo
       cos += 2 * lane_stride * element_bytes;
     }
   }
+}
+
+void write(const ShiftRows& shift, kernels::MakePhaseRow make_phase_row) {
+  const bool one_axis =
+      shift.from.frequencies.axes.count == 1 && shift.to.frequencies.axes.count == 1;
+  const auto write_pairs = one_axis ? write_block<PlacePhases> : write_block<VectorPhases>;
+  const std::int64_t pairs = shift.from.frequencies.window.pairs();
+  for (std::int64_t pair = 0; pair < lane_stride_for(pairs); pair += block_lanes)
+    write_pairs(shift, pair, make_phase_row);
 }
 
 }  // namespace
@@ -279,11 +337,7 @@ Status remake_shift(Rotations& rotations, const RotatedAt& from, const RotatedAt
     if (sharing == RowSharing::one_for_all) counts = {.batch = 1, .tokens = 1};
     const bool is_wide = rotations.row_dtype() == RowDType::f64;
     const auto make = is_wide ? (*kernels)->make_phase_row_f64 : (*kernels)->make_phase_row_f32;
-    const ShiftRows shift{from, to, counts, RotationsAccess::rows(rotations),
-                          rotations.row_dtype()};
-    for (std::int64_t pair = 0; pair < rotations.lane_stride(); pair += block_lanes) {
-      write_block(shift, pair, make);
-    }
+    write({from, to, counts, RotationsAccess::rows(rotations), rotations.row_dtype()}, make);
     return {};
   });
 }

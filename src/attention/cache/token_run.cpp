@@ -100,10 +100,10 @@ void store_rotated(const TokenRun& run, const Rotations& rotations,
   const auto& [dst, src] = run.transfer;
   const HeadWindow& window = rotations.window();
   const auto kernel = forward_kernel(kernels, rotations, src.dtype, dst.dtype);
-  kernel(
-      {.src = static_cast<const std::byte*>(src.data) +
-              window.first_feature * size_in_bytes(src.dtype),
-       .dst = static_cast<std::byte*>(dst.data) + window.first_feature * size_in_bytes(dst.dtype),
+  const ElementBytes bytes{size_in_bytes(src.dtype), size_in_bytes(dst.dtype)};
+  for_each_block(
+      {.src = static_cast<const std::byte*>(src.data) + window.first_feature * bytes.src,
+       .dst = static_cast<std::byte*>(dst.data) + window.first_feature * bytes.dst,
        .src_token_stride = src.strides.token,
        .src_head_stride = src.strides.head,
        .dst_token_stride = dst.strides.token,
@@ -115,7 +115,8 @@ void store_rotated(const TokenRun& run, const Rotations& rotations,
        .row_stride = rotations.row_stride(),
        .lane_stride = rotations.lane_stride(),
        .cos_scale = 1,
-       .sin_scale = 1});
+       .sin_scale = 1},
+      rotations, bytes, kernel);
   store_features(run.transfer, 0, window.first_feature, *kernels.cache);
   store_features(run.transfer, window.first_feature + window.rotary_dim, window.head_dim,
                  *kernels.cache);

@@ -125,10 +125,7 @@ Status check_rotations(const NumeratorRotations& rotations, const LinearHeads& h
   if (auto status = check_rotations("mapped k", rotations.k, k, rows); !status) return status;
   const HeadWindow& a = rotations.q.window();
   const HeadWindow& b = rotations.k.window();
-  if (a.rotary_dim == b.rotary_dim && a.first_feature == b.first_feature &&
-      a.pairing.get() == b.pairing.get()) {
-    return {};
-  }
+  if (a == b) return {};
   return invalid_argument(
       "the rotations of q and k must turn the same features in the same pairs, "
       "got ",

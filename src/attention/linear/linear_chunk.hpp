@@ -273,7 +273,7 @@ class LinearChunk {
       std::copy(row + after, row + sizes_.features, turned + t * row_ + after);
     }
     const PairOrder order = pair_order(window.pairing, Direction::forward);
-    kernel_for(kernels_for(call_.kernels, order), rotations, dtype)(
+    for_each_block(
         {.src = rows + window.first_feature,
          .dst = turned + window.first_feature,
          .src_token_stride = row_,
@@ -287,7 +287,9 @@ class LinearChunk {
          .row_stride = rotations.row_stride(),
          .lane_stride = rotations.lane_stride(),
          .cos_scale = 1,
-         .sin_scale = 1});
+         .sin_scale = 1},
+        rotations, {sizeof(Real), sizeof(Real)},
+        kernel_for(kernels_for(call_.kernels, order), rotations, dtype));
   }
 
   struct Queries {

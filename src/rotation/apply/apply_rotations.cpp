@@ -142,27 +142,33 @@ void turn_pairs(const RowPart& part, const Turning& turning) {
   set_scales(direction, rotations.attention_factor(), job);
   const bool adjacent = src.strides.feature == 1 && dst.strides.feature == 1;
   const bool reorders_in_place = order.read != order.written && is_in_place(part.transfer);
+  const std::int64_t bytes = size_in_bytes(dst.dtype);
   if (adjacent && !reorders_in_place) {
-    if (job.row_stride == 0) {
-      turn_by_one_row(job, kernel, size_in_bytes(dst.dtype));
-    } else {
-      kernel(job);
-    }
+    for_each_block(job, rotations, {bytes, bytes}, [&](const kernels::RotateJob& block) {
+      if (block.row_stride == 0) {
+        turn_by_one_row(block, kernel, bytes);
+      } else {
+        kernel(block);
+      }
+    });
     return;
   }
-  const StridedRotation strided{
-      .job = job,
-      .kernel_of_halves = kernel_for(kernels.rotate_half, rotations, dst.dtype),
-      .order = order,
-      .element_bytes = size_in_bytes(dst.dtype),
-      .row_element_bytes = rotations.row_dtype() == RowDType::f64 ? 8 : 4,
-      .src_feature_stride = src.strides.feature,
-      .dst_feature_stride = dst.strides.feature};
+  StridedRotation strided{.job = job,
+                          .kernel_of_halves = kernel_for(kernels.rotate_half, rotations, dst.dtype),
+                          .order = order,
+                          .element_bytes = bytes,
+                          .row_element_bytes = rotations.row_dtype() == RowDType::f64 ? 8 : 4,
+                          .src_feature_stride = src.strides.feature,
+                          .dst_feature_stride = dst.strides.feature};
   if (reorders_in_place) {
     permute_in_place(strided, kernel);
-  } else {
-    rotate_strided_features(strided);
+    return;
   }
+  const ElementBytes steps{bytes * src.strides.feature, bytes * dst.strides.feature};
+  for_each_block(job, rotations, steps, [&](const kernels::RotateJob& block) {
+    strided.job = block;
+    rotate_strided_features(strided);
+  });
 }
 
 void apply_to_row(const RowPart& part, const Turning& turning) {

@@ -2,6 +2,7 @@
 // Does the work of rotate() after all checks: cannot fail, allocates nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/kernels.hpp"
@@ -18,6 +19,12 @@ struct Transfer {
   ConstHeadsView src;
 };
 
+// From one feature of a head to the next.
+struct ElementBytes {
+  std::int64_t src;
+  std::int64_t dst;
+};
+
 // The kernel for elements of this dtype with the rounding of these rotations.
 [[nodiscard]] kernels::Rotate kernel_for(const kernels::RotateKernels& kernels,
                                          const Rotations& rotations, DType dtype) noexcept;
@@ -25,6 +32,22 @@ struct Transfer {
 // Address of a token's row: cos of pair 0.
 [[nodiscard]] const void* row_of(const Rotations& rotations, std::int64_t batch,
                                  std::int64_t token) noexcept;
+
+// Calls rotate(job) for each block of the window as a narrower head of its own. job: of the whole
+// window.
+template <class Rotate>
+void for_each_block(kernels::RotateJob job, const Rotations& rotations, const ElementBytes& bytes,
+                    const Rotate& rotate) {
+  const std::int64_t blocks = rotations.window().blocks;
+  job.pairs = blocks == 1 ? job.pairs : job.pairs / blocks;  // a division is 5 ns
+  const std::int64_t row_bytes = rotations.row_dtype() == RowDType::f64 ? 8 : 4;
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    rotate(job);
+    job.src = static_cast<const std::byte*>(job.src) + 2 * job.pairs * bytes.src;
+    job.dst = static_cast<std::byte*>(job.dst) + 2 * job.pairs * bytes.dst;
+    job.rows = static_cast<const std::byte*>(job.rows) + job.pairs * row_bytes;
+  }
+}
 
 // Reads and writes only tokens of the range. Requires a range within the transfer.
 void apply_rotations(const Transfer& transfer, const Rotations& rotations, Direction direction,

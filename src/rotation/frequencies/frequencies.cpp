@@ -11,6 +11,7 @@
 #include "base/message.hpp"
 #include "phase/turns.hpp"
 #include "rotation/frequencies/frequency_checks.hpp"
+#include "rotation/frequencies/pair_axes.hpp"
 #include "rotation/frequencies/phase_steps.hpp"
 #include "rotation/frequencies/recipe.hpp"
 #include "rotation/frequencies/xpos_factor.hpp"
@@ -55,9 +56,10 @@ Status validate_sense_and_xpos(const RotarySpec& spec) {
 }
 
 Status validate_frequencies(const HeadWindow& window, std::span<const double> inv_freq,
-                            double attention_factor) {
+                            double attention_factor, const PairAxes& axes) {
   if (auto status = validate(window); !status) return status;
-  if (auto status = validate_inv_freq(window, inv_freq); !status) return status;
+  if (auto status = validate(axes, window.pairs()); !status) return status;
+  if (auto status = validate_inv_freq(window, axes, inv_freq); !status) return status;
   return validate_attention_factor(attention_factor);
 }
 
@@ -66,7 +68,66 @@ struct SpecNumbers {
   HeadWindow window;
   ScaledFrequencies scaled;
   std::optional<GgmlAngles> ggml;
+  PairAxes axes;
 };
+
+Status check_base(double base) {
+  if (std::isfinite(base) && base > 1) return {};
+  return invalid_argument("base (rope_theta) must be finite and > 1, got ", base);
+}
+
+// Scales the frequencies of a whole window, or of one axis, and adapts them to spec.numerics.
+Result<std::optional<GgmlAngles>> scale_table(const RotarySpec& spec, const UnscaledRotary& rotary,
+                                              ScaledFrequencies& scaled) {
+  if (auto status = validate(spec.scaling, rotary); !status) return std::move(status).error();
+  scaled = std::visit([&](const auto& rule) { return scale(rule, rotary); }, spec.scaling);
+  return apply_numerics(spec, rotary, scaled);
+}
+
+Status check_axes(const RotarySpec& spec, const HeadWindow& window) {
+  const Axes& axes = *spec.axes;
+  if (auto status = validate(axes, window.pairs()); !status) return status;
+  if (axes.pairs.size() > 1 && spec.xpos) {
+    return unsupported("xpos needs positions of one axis, got ", axes.pairs.size(), " axes");
+  }
+  if (axes.pairs.size() > 1 && spec.numerics == Numerics::ggml) {
+    return unsupported("numerics ggml needs positions of one axis, got ", axes.pairs.size(),
+                       " axes");
+  }
+  if (!axes.scales.empty() && spec.numerics != Numerics::exact) {
+    return unsupported("axes.scales need numerics exact, got ", to_string(spec.numerics));
+  }
+  return {};
+}
+
+// One table for the whole window, from which each pair takes its own, or one for each axis, which
+// differ in width and base alone.
+Status scale_axes(const RotarySpec& spec, const UnscaledRotary& window, SpecNumbers& numbers) {
+  const Axes& axes = *spec.axes;
+  auto dealt = deal_pairs(axes);
+  if (!dealt) return std::move(dealt).error();
+  const std::vector<std::size_t> places = exponent_places(axes, *dealt);
+  const bool own = axes.exponents.get() == AxisExponents::own;
+  std::vector<double> inv_freq(places.size());
+  for (std::size_t axis = 0; axis < axes.pairs.size(); ++axis) {
+    UnscaledRotary rotary = window;
+    if (own) rotary.rotary_dim = 2 * axes.pairs[axis];
+    if (!axes.bases.empty()) rotary.base = axes.bases[axis];
+    if (own || axis == 0) {
+      auto scaled = scale_table(spec, rotary, numbers.scaled);
+      if (!scaled) return std::move(scaled).error();
+    }
+    const double scale = axes.scales.empty() ? 1 : axes.scales[axis];
+    for (std::size_t pair = 0; pair < places.size(); ++pair) {
+      const auto of_pair = dealt->of_pair.empty() ? 0 : dealt->of_pair[pair];
+      if (of_pair == static_cast<std::int32_t>(axis))
+        inv_freq[pair] = scale * numbers.scaled.inv_freq[places[pair]];
+    }
+  }
+  numbers.scaled.inv_freq = std::move(inv_freq);
+  numbers.axes = *std::move(dealt);
+  return {};
+}
 
 Result<SpecNumbers> numbers_of(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {
   if (context_tokens && *context_tokens < 1) {
@@ -76,18 +137,21 @@ Result<SpecNumbers> numbers_of(const RotarySpec& spec, std::optional<std::int64_
   if (!window) return window.error();
   const UnscaledRotary rotary{
       .base = spec.base, .rotary_dim = window->rotary_dim, .context_tokens = context_tokens};
-  if (!std::isfinite(rotary.base) || rotary.base <= 1) {
-    return invalid_argument("base (rope_theta) must be finite and > 1, got ", rotary.base);
-  }
+  if (auto status = check_base(rotary.base); !status) return std::move(status).error();
   if (auto status = validate_sense_and_xpos(spec); !status) return std::move(status).error();
-  if (auto status = validate(spec.scaling, rotary); !status) return std::move(status).error();
-  auto scaled = std::visit([&](const auto& rule) { return scale(rule, rotary); }, spec.scaling);
-  auto ggml = apply_numerics(spec, rotary, scaled);
-  if (!ggml) return std::move(ggml).error();
-  if (spec.sense == Sense::negative) {
-    for (double& inv_freq : scaled.inv_freq) inv_freq = 0 - inv_freq;  // 0 stays +0
+  SpecNumbers numbers{.window = *window, .scaled = {}, .ggml = {}, .axes = {}};
+  if (spec.axes) {
+    if (auto status = check_axes(spec, *window); !status) return std::move(status).error();
+    if (auto status = scale_axes(spec, rotary, numbers); !status) return std::move(status).error();
+  } else {
+    auto ggml = scale_table(spec, rotary, numbers.scaled);
+    if (!ggml) return std::move(ggml).error();
+    numbers.ggml = *std::move(ggml);
   }
-  return SpecNumbers{.window = *window, .scaled = std::move(scaled), .ggml = *std::move(ggml)};
+  if (spec.sense == Sense::negative) {
+    for (double& inv_freq : numbers.scaled.inv_freq) inv_freq = 0 - inv_freq;  // 0 stays +0
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -97,24 +161,30 @@ Status validate(const RotarySpec& spec, std::optional<std::int64_t> context_toke
     const auto numbers = numbers_of(spec, context_tokens);
     if (!numbers) return numbers.error();
     return validate_frequencies(numbers->window, numbers->scaled.inv_freq,
-                                numbers->scaled.attention_factor);
+                                numbers->scaled.attention_factor, numbers->axes);
   });
 }
 
 Result<Frequencies> make_frequencies(const HeadWindow& window, std::vector<double> inv_freq,
                                      double attention_factor) noexcept {
+  return make_frequencies(window, std::move(inv_freq), attention_factor, PairAxes{});
+}
+
+Result<Frequencies> make_frequencies(const HeadWindow& window, std::vector<double> inv_freq,
+                                     double attention_factor, PairAxes axes) noexcept {
   return guarded([&]() -> Result<Frequencies> {
-    if (auto status = validate_frequencies(window, inv_freq, attention_factor); !status)
+    if (auto status = validate_frequencies(window, inv_freq, attention_factor, axes); !status)
       return std::move(status).error();
     std::vector<std::uint64_t> turns(inv_freq.size());
     for (std::size_t pair = 0; pair < turns.size(); ++pair)
       turns[pair] = turns_per_position(inv_freq[pair]);
-    auto steps = phase_steps(turns);
+    auto steps = axes.is_dense() ? std::vector<double>() : phase_steps(turns);
     return Frequencies{.window = window,
                        .inv_freq = std::move(inv_freq),
                        .turns = std::move(turns),
                        .steps = std::move(steps),
-                       .attention_factor = attention_factor};
+                       .attention_factor = attention_factor,
+                       .axes = std::move(axes)};
   });
 }
 
@@ -124,8 +194,8 @@ Result<Frequencies> make_frequencies(const RotarySpec& spec,
     auto numbers = numbers_of(spec, context_tokens);
     if (!numbers) return std::move(numbers).error();
     ScaledFrequencies& scaled = numbers->scaled;
-    auto frequencies =
-        make_frequencies(numbers->window, std::move(scaled.inv_freq), scaled.attention_factor);
+    auto frequencies = make_frequencies(numbers->window, std::move(scaled.inv_freq),
+                                        scaled.attention_factor, std::move(numbers->axes));
     if (!frequencies) return frequencies;
     frequencies->contexts = scaled.contexts;
     frequencies->numerics = spec.numerics;
@@ -138,10 +208,7 @@ Result<Frequencies> make_frequencies(const RotarySpec& spec,
 
 bool rotate_alike(const Frequencies& one, const Frequencies& other) noexcept {
   const DefaultModes modes;
-  const HeadWindow& a = one.window;
-  const HeadWindow& b = other.window;
-  return computed_here(a.head_dim == b.head_dim && a.rotary_dim == b.rotary_dim &&
-                       a.first_feature == b.first_feature && a.pairing.get() == b.pairing.get() &&
+  return computed_here(one.window == other.window && one.axes == other.axes &&
                        one.inv_freq == other.inv_freq &&
                        one.attention_factor == other.attention_factor && one.xpos == other.xpos &&
                        round_alike(one, other));

@@ -8,9 +8,24 @@
 #include "base/enumerators.hpp"
 #include "base/message.hpp"
 #include "phase/turns.hpp"
+#include "rotation/frequencies/pair_axes.hpp"
 #include "rotation/frequencies/phase_steps.hpp"
 
 namespace rotary {
+namespace {
+
+Status check_blocks(const HeadWindow& window) {
+  if (window.blocks == 1) return {};
+  if (window.blocks < 1 || window.pairs() % window.blocks != 0) {
+    return invalid_argument("blocks must divide rotary_dim / 2, ", window.pairs(), "; got ",
+                            window.blocks);
+  }
+  if (window.pairing.get() == Pairing::half) return {};
+  return invalid_argument("blocks must be 1 for pairing ", to_string(window.pairing.get()),
+                          ", got ", window.blocks);
+}
+
+}  // namespace
 
 Status validate(const HeadWindow& window) {
   if (!is_enumerator(window.pairing.get())) return no_enumerator("pairing", window.pairing.get());
@@ -26,7 +41,7 @@ Status validate(const HeadWindow& window) {
     return invalid_argument("rotary_dim must be even and in 2..", room,
                             " (head_dim - first_feature), got ", window.rotary_dim);
   }
-  return {};
+  return check_blocks(window);
 }
 
 Status validate_attention_factor(double attention_factor) {
@@ -34,10 +49,13 @@ Status validate_attention_factor(double attention_factor) {
   return invalid_argument("attention_factor must be in [2^-20, 2^20], got ", attention_factor);
 }
 
-Status validate_inv_freq(const HeadWindow& window, std::span<const double> inv_freq) {
-  if (static_cast<std::int64_t>(inv_freq.size()) != window.pairs()) {
-    return invalid_argument("inv_freq must have one entry for each pair, ", window.pairs(),
-                            "; got ", inv_freq.size());
+Status validate_inv_freq(const HeadWindow& window, const PairAxes& axes,
+                         std::span<const double> inv_freq) {
+  const std::int64_t count = axes.is_dense() ? axes.count * window.pairs() : window.pairs();
+  if (static_cast<std::int64_t>(inv_freq.size()) != count) {
+    return invalid_argument("inv_freq must have one entry for each pair",
+                            axes.is_dense() ? " and axis, " : ", ", count, "; got ",
+                            inv_freq.size());
   }
   for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
     if (std::abs(inv_freq[pair]) < max_inv_freq) continue;
@@ -51,17 +69,25 @@ Status validate_inv_freq(const HeadWindow& window, std::span<const double> inv_f
 // are derived from it.
 Status validate(const Frequencies& frequencies, const Positions& positions) {
   if (auto status = validate(frequencies.window); !status) return status;
+  const PairAxes& axes = frequencies.axes;
   const std::int64_t pairs = frequencies.window.pairs();
-  if (static_cast<std::int64_t>(frequencies.turns.size()) != pairs) {
-    return invalid_argument("frequencies.turns must have one entry for each pair, ", pairs,
-                            "; got ", frequencies.turns.size());
+  if (axes.count != 1 || !axes.of_pair.empty()) {
+    if (auto status = validate(axes, pairs); !status) return status;
   }
-  if (frequencies.steps.size() != phase_step_count(pairs)) {
-    return invalid_argument("frequencies.steps must be those of make_frequencies, ",
-                            phase_step_count(pairs), " entries; got ", frequencies.steps.size());
+  const std::int64_t turns = axes.is_dense() ? axes.count * pairs : pairs;
+  if (static_cast<std::int64_t>(frequencies.turns.size()) != turns) {
+    return invalid_argument("frequencies.turns must have one entry for each pair",
+                            axes.is_dense() ? " and axis, " : ", ", turns, "; got ",
+                            frequencies.turns.size());
   }
-  if (frequencies.xpos || std::holds_alternative<TokenArray<double>>(positions)) {
-    auto status = validate_inv_freq(frequencies.window, frequencies.inv_freq);
+  const std::size_t steps = axes.is_dense() ? 0 : phase_step_count(pairs);
+  if (frequencies.steps.size() != steps) {
+    return invalid_argument("frequencies.steps must be those of make_frequencies, ", steps,
+                            " entries; got ", frequencies.steps.size());
+  }
+  if (frequencies.xpos || axes.is_dense() ||
+      std::holds_alternative<TokenArray<double>>(positions)) {
+    auto status = validate_inv_freq(frequencies.window, axes, frequencies.inv_freq);
     if (!status) return status;
   }
   return validate_attention_factor(frequencies.attention_factor);

@@ -21,8 +21,9 @@ inline constexpr std::int64_t max_head_dim = std::int64_t{1} << 16;
 // 2^-20 <= A <= 2^20 keeps A and 1/A², times any cos, well within float32.
 [[nodiscard]] Status validate_attention_factor(double attention_factor);
 
-// Requires one entry for each pair, each in (-2^40, 2^40).
-[[nodiscard]] Status validate_inv_freq(const HeadWindow& window, std::span<const double> inv_freq);
+// Requires one entry for each pair, of dense axes for each axis and pair, each in (-2^40, 2^40).
+[[nodiscard]] Status validate_inv_freq(const HeadWindow& window, const PairAxes& axes,
+                                       std::span<const double> inv_freq);
 
 // Checks that the frequencies are complete: everything these positions use has an entry for each
 // pair.

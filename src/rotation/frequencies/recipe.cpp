@@ -16,6 +16,10 @@ Status check_ggml(const Frequencies& frequencies, const Positions& positions) {
     return invalid_argument(
         "frequencies.ggml must be that of make_frequencies for numerics ggml, got none");
   }
+  if (frequencies.axes.count != 1) {
+    return unsupported("numerics ggml needs positions of one axis, got ", frequencies.axes.count,
+                       " axes");
+  }
   const auto factors = static_cast<std::int64_t>(frequencies.ggml->freq_factors.size());
   if (factors != 0 && factors != frequencies.window.pairs()) {
     return invalid_argument("frequencies.ggml.freq_factors must have one entry for each pair, ",
@@ -41,7 +45,10 @@ Status check_recipe(const Frequencies& frequencies, const Positions& positions,
     return invalid_argument("rows must be f32 for numerics ", to_string(numerics), ", got f64");
   }
   if (numerics == Numerics::ggml) return check_ggml(frequencies, positions);
-  auto status = validate_inv_freq(frequencies.window, frequencies.inv_freq);
+  if (frequencies.axes.is_dense()) {
+    return unsupported("dense axes need numerics exact, got ", to_string(numerics));
+  }
+  auto status = validate_inv_freq(frequencies.window, frequencies.axes, frequencies.inv_freq);
   if (!status) return status;
   if (rounds_table(numerics, frequencies.rounding) && !rotations.tensors()) {
     return invalid_argument(

@@ -8,6 +8,10 @@
 namespace rotary {
 
 std::string_view to_string(Pairing pairing) noexcept { return name_or_unknown(pairing); }
+std::string_view to_string(AxisArrangement arrangement) noexcept {
+  return name_or_unknown(arrangement);
+}
+std::string_view to_string(AxisExponents exponents) noexcept { return name_or_unknown(exponents); }
 std::string_view to_string(Sense sense) noexcept { return name_or_unknown(sense); }
 std::string_view to_string(Numerics numerics) noexcept { return name_or_unknown(numerics); }
 std::string_view to_string(Rounding rounding) noexcept { return name_or_unknown(rounding); }
@@ -17,7 +21,8 @@ Result<HeadWindow> head_window(const RotarySpec& spec) noexcept {
     HeadWindow window{.head_dim = spec.head_dim,
                       .rotary_dim = spec.rotary_dim.value_or(spec.head_dim),
                       .first_feature = spec.first_feature,
-                      .pairing = spec.pairing};
+                      .pairing = spec.pairing,
+                      .blocks = spec.blocks};
     // Subtracts only where that cannot overflow; otherwise validate() refuses one of the two.
     if (!spec.rotary_dim && spec.first_feature >= 0 && spec.head_dim >= 0)
       window.rotary_dim -= spec.first_feature;

@@ -143,6 +143,10 @@ void write_rows(const RowsMemory& memory, const Frequencies& frequencies,
     write_xpos_rows(memory, frequencies, positions, kernels);
     return;
   }
+  if (frequencies.axes.count > 1 && (frequencies.axes.is_dense() || axes_of(positions) > 1)) {
+    write_axis_rows(memory, frequencies, positions, kernels);
+    return;
+  }
   const RowsWriter writer(memory, frequencies, kernels);
   std::visit([&](const auto& each) { writer.write(each); }, positions);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses how rows are made, and the two ways that position_rows.cpp leaves to others. With
+// Chooses how rows are made, and the three ways that position_rows.cpp leaves to others. With
 // numerics exact, a kernel makes them: runs of consecutive integers run by run, positions between
-// integers one by one, xPos in xpos_rows.cpp. All other numerics use recipe_rows.cpp.
+// integers one by one, several axes in axis_rows.cpp, xPos in xpos_rows.cpp. All other numerics use
+// recipe_rows.cpp.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +32,11 @@ void write_rows(const RowsMemory& memory, const Frequencies& frequencies,
 // For xPos, each position by itself: a kernel makes cos and sin in double, then the factor of the
 // pair and role is applied. Also requires frequencies.xpos and memory.role. Allocates nothing.
 void write_xpos_rows(const RowsMemory& memory, const Frequencies& frequencies,
+                     const Positions& positions, const kernels::KernelTable& kernels) noexcept;
+
+// For positions of several axes, and for dense axes at any. Also requires numerics exact. Allocates
+// nothing.
+void write_axis_rows(const RowsMemory& memory, const Frequencies& frequencies,
                      const Positions& positions, const kernels::KernelTable& kernels) noexcept;
 
 // With the rounding of Transformers and ggml. Also requires numerics other than exact and memory

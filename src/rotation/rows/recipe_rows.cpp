@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <variant>
+#include <vector>
 
 #include "rotation/frequencies/phase_steps.hpp"
 #include "rotation/rows/position_rows.hpp"
@@ -42,10 +43,11 @@ class TransformersRecipe {
         table_(frequencies.rounding == Rounding::result ? DType::f32
                                                         : tensors.value_or(DType::f32)) {}
 
-  template <class Number>
-  void write(Number position, const Row& row) const {
+  // coordinate_of(pair): the token's position, of several axes that on the pair's axis.
+  template <class CoordinateOf>
+  void write(const CoordinateOf& coordinate_of, const Row& row) const {
     for (std::size_t pair = 0; pair < row.cos.size(); ++pair) {
-      const CosSin turned = cos_sin(angle(position, inv_freq_[pair]));
+      const CosSin turned = cos_sin(angle(coordinate_of(pair), inv_freq_[pair]));
       row.cos[pair] = of_table(turned.cos * factor_);
       row.sin[pair] = of_table(turned.sin * factor_);
     }
@@ -85,9 +87,9 @@ class GgmlRecipe {
  public:
   explicit GgmlRecipe(const GgmlAngles& angles) : angles_(angles) {}
 
-  template <class Number>
-  void write(Number position, const Row& row) const {
-    auto theta = static_cast<float>(position);
+  template <class CoordinateOf>
+  void write(const CoordinateOf& coordinate_of, const Row& row) const {
+    auto theta = static_cast<float>(coordinate_of(0));
     for (std::size_t pair = 0; pair < row.cos.size(); ++pair) {
       const CosSin turned = cos_sin(double{angle(theta, pair)});
       row.cos[pair] = turned.cos * angles_.mscale;
@@ -118,49 +120,59 @@ class GgmlRecipe {
   const GgmlAngles& angles_;
 };
 
-// Calls visit(row, position): rows are [batch][tokens].
-template <class Visit>
-void for_each_position(const ConsecutivePositions& positions, Visit visit) {
-  for (std::int64_t token = 0; token < positions.tokens; ++token) {
-    visit(token, positions.first + token);
-  }
-}
+// The positions of one token's pairs.
+template <class Numbers>
+struct PairCoordinates {
+  const Numbers& positions;
+  const std::vector<std::int32_t>& axis_of_pair;  // empty: one axis
+  TokenIndex at;
 
-template <class Number, class Visit>
-void for_each_position(const TokenArray<Number>& positions, Visit visit) {
-  for (std::int64_t batch = 0; batch < positions.batch; ++batch) {
-    for (std::int64_t token = 0; token < positions.tokens; ++token) {
-      visit(batch * positions.tokens + token, number_at(positions, batch, token));
-    }
+  auto operator()(std::size_t pair) const {
+    return coordinate_at(positions, axis_of_pair.empty() ? 0 : axis_of_pair[pair], at);
   }
-}
+};
 
 // Padding lanes hold a pair that does not rotate.
 template <class Recipe>
-void write_rows(const Recipe& recipe, const Positions& positions, std::int64_t pairs, float* rows) {
-  const std::int64_t lane_stride = lane_stride_for(pairs);
-  const auto write = [&](std::int64_t token, auto position) {
-    float* const cos = rows + token * 2 * lane_stride;
-    float* const sin = cos + lane_stride;
+class RecipeWriter {
+ public:
+  RecipeWriter(const Recipe& recipe, const Frequencies& frequencies, std::byte* rows)
+      : recipe_(recipe), frequencies_(frequencies), rows_(rows) {}
+
+  template <class Numbers>
+  void operator()(const Numbers& positions) const {
+    const std::int64_t pairs = frequencies_.window.pairs();
+    const std::int64_t lane_stride = lane_stride_for(pairs);
     const auto count = static_cast<std::size_t>(pairs);
-    recipe.write(position, {.cos = {cos, count}, .sin = {sin, count}});
-    std::fill(cos + pairs, cos + lane_stride, recipe.resting_cos());
-    std::fill(sin + pairs, sin + lane_stride, 0.0F);
-  };
-  std::visit([&](const auto& each) { for_each_position(each, write); }, positions);
-}
+    auto* cos = reinterpret_cast<float*>(rows_);
+    for (std::int64_t batch = 0; batch < batch_of(positions); ++batch) {
+      for (std::int64_t token = 0; token < positions.tokens; ++token, cos += 2 * lane_stride) {
+        float* const sin = cos + lane_stride;
+        recipe_.write(
+            PairCoordinates<Numbers>{positions, frequencies_.axes.of_pair, {batch, token}},
+            {.cos = {cos, count}, .sin = {sin, count}});
+        std::fill(cos + pairs, cos + lane_stride, recipe_.resting_cos());
+        std::fill(sin + pairs, sin + lane_stride, 0.0F);
+      }
+    }
+  }
+
+ private:
+  const Recipe& recipe_;
+  const Frequencies& frequencies_;
+  std::byte* rows_;
+};
 
 }  // namespace
 
 void write_recipe_rows(const RowsMemory& memory, const Frequencies& frequencies,
                        const Positions& positions) noexcept {
-  void* const rows = memory.rows;
-  const std::int64_t pairs = frequencies.window.pairs();
   if (frequencies.numerics == Numerics::ggml) {
-    write_rows(GgmlRecipe(*frequencies.ggml), positions, pairs, static_cast<float*>(rows));
+    const GgmlRecipe recipe(*frequencies.ggml);
+    std::visit(RecipeWriter(recipe, frequencies, memory.rows), positions);
   } else {
-    write_rows(TransformersRecipe(frequencies, memory.tensors), positions, pairs,
-               static_cast<float*>(rows));
+    const TransformersRecipe recipe(frequencies, memory.tensors);
+    std::visit(RecipeWriter(recipe, frequencies, memory.rows), positions);
   }
 }
 

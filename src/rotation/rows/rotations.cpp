@@ -31,6 +31,9 @@ Status check_xpos(const Frequencies& frequencies, const Positions& positions,
         "alike; got ",
         to_string(*role));
   }
+  if (frequencies.axes.count != 1) {
+    return unsupported("xpos needs positions of one axis, got ", frequencies.axes.count, " axes");
+  }
   if (!role) {
     return invalid_argument(
         "role must be query or key for frequencies with xpos, whose rows differ; got none");
@@ -41,7 +44,7 @@ Status check_xpos(const Frequencies& frequencies, const Positions& positions,
 
 Status remake(Rotations& rotations, const Frequencies& frequencies, const Positions& positions) {
   if (auto status = validate(frequencies, positions); !status) return status;
-  if (auto status = validate(positions); !status) return status;
+  if (auto status = validate(positions, frequencies.axes.count); !status) return status;
   if (auto status = check_within(positions, frequencies.contexts); !status) return status;
   if (auto status = check_recipe(frequencies, positions, rotations); !status) return status;
   if (auto status = check_xpos(frequencies, positions, rotations.role()); !status) return status;

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+// Positions of several axes: rows against MPFR within the bound of each pair's coordinate, with the
+// bits that the coordinate has on one axis; tensors rotated, shifted and scored by them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "reference/angle.hpp"
+#include "rotary/numeric_contract.hpp"
+#include "rotary/shift.hpp"
+#include "support/cases.hpp"
+#include "support/oracle.hpp"
+#include "support/random.hpp"
+#include "support/result.hpp"
+#include "support/rows.hpp"
+
+namespace rotary {
+namespace {
+
+using test::all_row_bits;
+
+Frequencies made_of(const RotarySpec& spec) { return test::value_of(make_frequencies(spec)); }
+
+RotarySpec spec_of(std::int64_t head_dim, Axes axes, Pairing pairing = Pairing::half) {
+  return {.head_dim = head_dim, .base = 10000.0, .pairing = pairing, .axes = std::move(axes)};
+}
+
+// Vectors of lanes with one axis, with several, and a tail that fills no vector.
+std::vector<RotarySpec> several_layouts() {
+  using enum AxisArrangement;
+  using enum AxisExponents;
+  return {
+      spec_of(128, {.pairs = {16, 24, 24}, .exponents = shared}),
+      spec_of(128, {.pairs = {24, 20, 20}, .arrangement = interleaved, .exponents = shared}),
+      spec_of(80, {.pairs = {20, 20}, .exponents = own}),
+      spec_of(46, {.pairs = {11, 12}, .exponents = own, .order = {1, 0}}, Pairing::interleaved),
+      spec_of(140, {.pairs = {20, 20, 30}, .arrangement = interleaved_then_last, .exponents = own}),
+      spec_of(128, {.pairs = {16, 16, 16, 16},
+                    .exponents = own,
+                    .bases = {2e3, 1e4, 3e5, 7},
+                    .scales = {1, -2, 0.5, 6.25}}),
+      spec_of(34, {.pairs = {1, 2, 3, 4, 1, 2, 2, 2}, .exponents = own}),
+  };
+}
+
+// With an attention factor.
+std::vector<Frequencies> several_frequencies() {
+  std::vector<Frequencies> all;
+  for (const RotarySpec& spec : several_layouts()) all.push_back(made_of(spec));
+  all.front().attention_factor = 1.3465735902799727;
+  return all;
+}
+
+// Of dense axes, like those that RoPE-ViT learns.
+Frequencies dense_frequencies(std::int64_t axes, std::int64_t pairs) {
+  test::Random random(23);
+  std::vector<double> inv_freq(static_cast<std::size_t>(axes * pairs));
+  for (double& each : inv_freq) each = random.magnitude(-20, 3);
+  const HeadWindow window{.head_dim = 2 * pairs, .rotary_dim = 2 * pairs, .pairing = Pairing::half};
+  return test::value_of(make_frequencies(window, inv_freq, 1.25, {.count = axes}));
+}
+
+// [axes][batch][tokens] of a grid that walks row by row, of what lies far out, and of jumps.
+std::vector<std::int64_t> integers(std::int64_t axes, std::int64_t tokens) {
+  test::Random random(29);
+  std::vector<std::int64_t> all;
+  for (std::int64_t axis = 0; axis < axes; ++axis) {
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      const std::int64_t in_grid = axis == 0 ? t / 24 : t % 24 + axis;
+      const auto far = static_cast<std::int64_t>(random.magnitude(0, 62));
+      all.push_back(t % 5 == 4 ? far : t % 7 == 6 ? -in_grid : in_grid);
+    }
+  }
+  all.front() = std::int64_t{1} << 40;
+  all.back() = -(std::int64_t{1} << 40);
+  all[all.size() / 2] = std::numeric_limits<std::int64_t>::min();
+  all[all.size() / 2 + 1] = std::numeric_limits<std::int64_t>::max();
+  return all;
+}
+
+// Some tokens with integers on all axes, some with none, most with both.
+std::vector<double> fractions(std::int64_t axes, std::int64_t tokens) {
+  std::vector<double> all;
+  for (const std::int64_t each : integers(axes, tokens))
+    all.push_back(static_cast<double>(each % (std::int64_t{1} << 50)));
+  test::Random random(31);
+  for (std::size_t i = 0; i < all.size(); i += 3) all[i] += 0.3;
+  for (std::size_t i = 0; i < all.size(); i += 11) all[i] = random.magnitude(-70, 51);
+  return all;
+}
+
+void expect_within_bound(const Frequencies& frequencies, std::int64_t tokens) {
+  const std::int64_t axes = frequencies.axes.count;
+  const auto whole = integers(axes, 2 * tokens);
+  const auto between = fractions(axes, 2 * tokens);
+  for (const RowDType rows : test::all_row_dtypes) {
+    EXPECT_TRUE(test::rows_within_bound(frequencies, positions_of(whole, 2, axes), rows));
+    EXPECT_TRUE(test::rows_within_bound(frequencies, positions_of(between, 2, axes), rows));
+  }
+}
+
+TEST(AxisRows, StayWithinTheBound) {
+  for (const Frequencies& frequencies : several_frequencies()) expect_within_bound(frequencies, 70);
+}
+
+TEST(AxisRows, StayWithinTheBoundForDenseAxes) {
+  for (const std::int64_t axes : {2, 3, 8}) {
+    for (const std::int64_t pairs : {1, 23, 65}) {
+      const Frequencies frequencies = dense_frequencies(axes, pairs);
+      expect_within_bound(frequencies, 20);
+      EXPECT_TRUE(test::rows_within_bound(
+          frequencies, ConsecutivePositions{.first = -7, .tokens = 20}, RowDType::f32));
+    }
+  }
+}
+
+// Pair i of a row, cos and sin.
+template <class Real>
+std::pair<Real, Real> pair_at(const Rotations& rotations, std::int64_t t, std::size_t i) {
+  return {rotations.cos<Real>(0, t)[i], rotations.sin<Real>(0, t)[i]};
+}
+
+template <class Number>
+void expect_the_bits_of_one_axis(const Frequencies& frequencies, const std::vector<Number>& all) {
+  const std::int64_t axes = frequencies.axes.count;
+  const std::size_t tokens = all.size() / static_cast<std::size_t>(axes);
+  Frequencies of_one = frequencies;
+  of_one.axes = {};
+  for (const RowDType dtype : test::all_row_dtypes) {
+    const Rotations got = test::rotations_of(frequencies, positions_of(all, 1, axes), dtype);
+    for (std::int64_t axis = 0; axis < axes; ++axis) {
+      const std::span coordinates(all.data() + static_cast<std::size_t>(axis) * tokens, tokens);
+      const Rotations wanted = test::rotations_of(of_one, positions_of(coordinates), dtype);
+      for (std::size_t t = 0; t < tokens; ++t) {
+        for (std::size_t i = 0; i < frequencies.inv_freq.size(); ++i) {
+          if (frequencies.axes.of_pair[i] != axis) continue;
+          const auto at = static_cast<std::int64_t>(t);
+          if (dtype == RowDType::f32) {
+            ASSERT_EQ(pair_at<float>(got, at, i), pair_at<float>(wanted, at, i)) << t << " " << i;
+          } else {
+            ASSERT_EQ(pair_at<double>(got, at, i), pair_at<double>(wanted, at, i)) << t << " " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(AxisRows, HaveTheBitsThatTheCoordinateHasOnOneAxis) {
+  for (const Frequencies& frequencies : several_frequencies()) {
+    expect_the_bits_of_one_axis(frequencies, integers(frequencies.axes.count, 150));
+    expect_the_bits_of_one_axis(frequencies, fractions(frequencies.axes.count, 150));
+  }
+}
+
+// Text: one position, or the same on all axes.
+TEST(AxisRows, OfTextAreThoseWithoutAxes) {
+  for (const Frequencies& frequencies : several_frequencies()) {
+    Frequencies of_one = frequencies;
+    of_one.axes = {};
+    const ConsecutivePositions text{.first = 4090, .tokens = 100};
+    std::vector<std::int64_t> same;
+    for (std::int64_t axis = 0; axis < frequencies.axes.count; ++axis)
+      for (std::int64_t t = 0; t < text.tokens; ++t) same.push_back(text.first + t);
+    const auto wanted = all_row_bits(test::rotations_of(of_one, text));
+    EXPECT_EQ(all_row_bits(test::rotations_of(frequencies, text)), wanted);
+    EXPECT_EQ(all_row_bits(
+                  test::rotations_of(frequencies, positions_of(same, 1, frequencies.axes.count))),
+              wanted);
+    EXPECT_EQ(all_row_bits(test::rotations_of(
+                  frequencies, TokenArray<std::int64_t>{.data = same.data(), .tokens = 100})),
+              wanted);
+  }
+}
+
+// Any strides, and positions whose rows were in another order.
+TEST(AxisRows, AreTheSameBitsInAnyLayoutOfPositions) {
+  const Frequencies frequencies = several_frequencies().front();
+  const auto planes = integers(3, 40);
+  std::vector<std::int64_t> tuples;  // [tokens][axes], from the last token to the first
+  for (std::size_t t = 40; t-- > 0;)
+    for (std::size_t axis = 0; axis < 3; ++axis) tuples.push_back(planes[axis * 40 + t]);
+  const TokenArray<std::int64_t> reversed{.data = tuples.data() + 39 * 3,
+                                          .batch = 2,
+                                          .tokens = 20,
+                                          .batch_stride = -60,
+                                          .token_stride = -3,
+                                          .axes = 3,
+                                          .axis_stride = 1};
+  EXPECT_EQ(all_row_bits(test::rotations_of(frequencies, reversed)),
+            all_row_bits(test::rotations_of(frequencies, positions_of(planes, 1, 3))));
+}
+
+// Axes of equal width are interchangeable: with their coordinates, too, exchanged nothing changes.
+TEST(AxisRows, DoNotChangeWhenEqualAxesAreExchanged) {
+  const Axes axes{.pairs = {16, 24, 24}, .exponents = AxisExponents::own};
+  Axes exchanged = axes;
+  exchanged.order = {0, 2, 1};
+  const auto planes = integers(3, 60);
+  auto swapped = planes;
+  std::swap_ranges(swapped.begin() + 60, swapped.begin() + 120, swapped.begin() + 120);
+  EXPECT_EQ(
+      all_row_bits(test::rotations_of(made_of(spec_of(128, axes)), positions_of(planes, 1, 3))),
+      all_row_bits(
+          test::rotations_of(made_of(spec_of(128, exchanged)), positions_of(swapped, 1, 3))));
+}
+
+TEST(AxisRows, FollowTheRecipeOfTransformersAtEachCoordinate) {
+  for (RotarySpec spec : several_layouts()) {
+    if (!spec.axes->scales.empty()) continue;
+    spec.numerics = Numerics::transformers;
+    spec.rounding = Rounding::result;
+    const Frequencies frequencies = made_of(spec);
+    for (const double each : frequencies.inv_freq)
+      EXPECT_EQ(each, static_cast<double>(static_cast<float>(each)));
+    const auto axes = static_cast<std::size_t>(frequencies.axes.count);
+    std::vector<std::int32_t> ids;
+    for (std::size_t i = 0; i < axes * 50; ++i)
+      ids.push_back(static_cast<std::int32_t>(i * i % 997));
+    const Rotations got =
+        test::rotations_of(frequencies, positions_of(ids, 1, frequencies.axes.count));
+    for (std::int64_t t = 0; t < 50; ++t) {
+      for (std::size_t i = 0; i < frequencies.inv_freq.size(); ++i) {
+        const auto axis = static_cast<std::size_t>(frequencies.axes.of_pair[i]);
+        const auto id = static_cast<float>(ids[axis * 50 + static_cast<std::size_t>(t)]);
+        const double angle = id * static_cast<float>(frequencies.inv_freq[i]);
+        ASSERT_EQ(got.cos(0, t)[i], static_cast<float>(std::cos(angle)));
+        ASSERT_EQ(got.sin(0, t)[i], static_cast<float>(std::sin(angle)));
+      }
+    }
+  }
+}
+
+test::Tensor random_heads(const HeadWindow& window, std::int64_t tokens, DType dtype) {
+  return test::random_tensor(
+      {.dtype = dtype,
+       .extents = {.batch = 2, .tokens = tokens, .heads = 3, .features = window.head_dim}},
+      37);
+}
+
+// Gemma 4's vision tower turns halves within each of two blocks.
+std::vector<RotarySpec> blocked_specs() {
+  RotarySpec gemma = spec_of(144, {.pairs = {36, 36}, .exponents = AxisExponents::own});
+  gemma.blocks = 2;
+  RotarySpec partial = spec_of(50, {.pairs = {6, 15}, .exponents = AxisExponents::own});
+  partial.rotary_dim = 42;
+  partial.first_feature = 3;
+  partial.blocks = 3;
+  return {gemma, partial};
+}
+
+TEST(AxisRows, RotateWithinTheBound) {
+  auto specs = blocked_specs();
+  specs.push_back(several_layouts()[1]);
+  for (const RotarySpec& spec : specs) {
+    const Frequencies frequencies = made_of(spec);
+    const std::int64_t axes = frequencies.axes.count;
+    const auto ids = fractions(axes, 6);
+    const Positions positions = positions_of(ids, 2, axes);
+    const test::Oracle oracle(frequencies, positions);
+    for (const DType dtype : test::all_dtypes) {
+      const Rotations rotations = test::rotations_of(frequencies, positions, test::rows_for(dtype));
+      for (const Direction direction : test::all_directions) {
+        const test::Tensor src = random_heads(frequencies.window, 3, dtype);
+        test::Tensor dst = src;
+        test::require(rotate(dst.view(), src.view(), rotations, {.direction = direction}));
+        EXPECT_TRUE(oracle.accepts(dst.view(), src.view(), direction));
+        test::Tensor in_place = src;
+        test::require(
+            rotate(in_place.view(), in_place.view(), rotations, {.direction = direction}));
+        EXPECT_EQ(in_place.all_bits(), dst.all_bits());
+      }
+    }
+  }
+}
+
+// A view whose features are not adjacent: [B, T, D, H].
+TEST(AxisRows, RotateBlocksOfStridedFeatures) {
+  for (const RotarySpec& spec : blocked_specs()) {
+    const Frequencies frequencies = made_of(spec);
+    const auto ids = fractions(2, 6);
+    const Rotations rotations = test::rotations_of(frequencies, positions_of(ids, 2, 2));
+    const test::Tensor src = random_heads(frequencies.window, 3, DType::f32);
+    test::Tensor wanted = src;
+    test::require(rotate(wanted.view(), src.view(), rotations));
+    const std::int64_t features = spec.head_dim;
+    std::vector<float> memory(static_cast<std::size_t>(2 * 3 * 3 * features));
+    const HeadsView strided{
+        .data = memory.data(),
+        .dtype = DType::f32,
+        .extents = src.extents(),
+        .strides = {.batch = 9 * features, .token = 3 * features, .head = 1, .feature = 3}};
+    test::require(rotate(strided, src.view(), rotations));
+    for (std::int64_t f = 0; f < features; ++f)
+      EXPECT_EQ(reference::element(strided, {.batch = 1, .token = 2, .head = 1}, f),
+                wanted.at({.batch = 1, .token = 2, .head = 1}, f));
+  }
+}
+
+// The scores of two tokens stay when both move along one axis.
+TEST(AxisRows, LeaveScoresWhenAllTokensMoveAlongAnAxis) {
+  for (const Frequencies& frequencies : several_frequencies()) {
+    const std::int64_t axes = frequencies.axes.count;
+    std::vector<double> ids;
+    for (double axis = 0; axis < static_cast<double>(axes); ++axis)
+      ids.insert(ids.end(), {1 + axis, 9.5 - axis});
+    const auto score = [&](const std::vector<double>& at) {
+      const Rotations rotations =
+          test::rotations_of(frequencies, positions_of(at, 1, axes), RowDType::f64);
+      test::Tensor heads = test::random_tensor(
+          {.dtype = DType::f64,
+           .extents =
+               {.batch = 1, .tokens = 2, .heads = 1, .features = frequencies.window.head_dim}},
+          41);
+      test::require(rotate(heads.view(), heads.view(), rotations));
+      double sum = 0;
+      for (std::int64_t f = 0; f < frequencies.window.head_dim; ++f)
+        sum += heads.at({.token = 0}, f) * heads.at({.token = 1}, f);
+      return sum;
+    };
+    const double before = score(ids);
+    for (std::int64_t axis = 0; axis < axes; ++axis) {
+      auto moved = ids;
+      for (const std::size_t t : {0U, 1U}) moved[2 * static_cast<std::size_t>(axis) + t] += 1000.25;
+      EXPECT_NEAR(score(moved), before, 1e-9);
+      moved[2 * static_cast<std::size_t>(axis)] += 1;
+      EXPECT_GT(std::abs(score(moved) - before), 1e-6) << "axis " << axis;
+    }
+  }
+}
+
+// The exact row of a shift: the sum of an angle there and one back.
+reference::CosSin exact_shift(const Frequencies& frequencies, std::size_t pair,
+                              const std::vector<double>& from, const std::vector<double>& to) {
+  const std::int64_t pairs = frequencies.window.pairs();
+  std::vector<reference::Angle> angles;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(frequencies.axes.count); ++axis) {
+    const bool dense = frequencies.axes.of_pair.empty();
+    if (!dense && frequencies.axes.of_pair[pair] != static_cast<std::int32_t>(axis)) continue;
+    const double inv_freq =
+        frequencies.inv_freq[(dense ? axis * static_cast<std::size_t>(pairs) : 0) + pair];
+    angles.push_back({to[axis], inv_freq});
+    angles.push_back({from[axis], -inv_freq});
+  }
+  return reference::cos_sin_of_sum(angles);
+}
+
+void expect_shift(const Frequencies& frequencies, const std::vector<double>& from,
+                  const std::vector<double>& to) {
+  const std::int64_t axes = frequencies.axes.count;
+  const std::size_t tokens = from.size() / static_cast<std::size_t>(axes);
+  const Rotations by =
+      test::value_of(make_shift({frequencies, positions_of(from, 1, axes)},
+                                {frequencies, positions_of(to, 1, axes)}, {.rows = RowDType::f64}));
+  for (std::size_t t = 0; t < tokens; ++t) {
+    std::vector<double> old_place;
+    std::vector<double> new_place;
+    double distance = 0;
+    for (std::size_t axis = 0; axis < static_cast<std::size_t>(axes); ++axis) {
+      old_place.push_back(from[axis * tokens + t]);
+      new_place.push_back(to[axis * tokens + t]);
+      distance += shift_position_bound(old_place.back(), new_place.back());
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(frequencies.window.pairs()); ++i) {
+      const auto exact = exact_shift(frequencies, i, old_place, new_place);
+      const double bound = row_f64_error_bound(1, distance);
+      const auto at = static_cast<std::int64_t>(t);
+      EXPECT_NEAR(by.cos<double>(0, at)[i], static_cast<double>(exact.cos), bound);
+      EXPECT_NEAR(by.sin<double>(0, at)[i], static_cast<double>(exact.sin), bound);
+    }
+  }
+}
+
+TEST(AxisRows, ShiftByAVector) {
+  auto all = several_frequencies();
+  all.push_back(dense_frequencies(3, 23));
+  for (const Frequencies& frequencies : all) {
+    const auto from = fractions(frequencies.axes.count, 12);
+    auto to = from;
+    std::rotate(to.begin(), to.begin() + 5, to.end());
+    expect_shift(frequencies, from, to);
+  }
+}
+
+// Every token by the same vector: one row for all, which differs from axis to axis.
+TEST(AxisRows, ShiftByOneVectorIsOneRow) {
+  const Frequencies frequencies = several_frequencies()[1];
+  std::vector<std::int64_t> from = {5, 5, 5, 6, 6, 6, 7, 8, 9};
+  std::vector<std::int64_t> to = from;
+  for (std::size_t i = 0; i < 9; ++i) to[i] += std::array<std::int64_t, 3>{100, -3, 7}[i / 3];
+  const auto shift_of = [&] {
+    return test::value_of(
+        make_shift({frequencies, positions_of(from, 1, 3)}, {frequencies, positions_of(to, 1, 3)}));
+  };
+  const Rotations shared = shift_of();
+  EXPECT_EQ(shared.row_stride(), 0);
+  const HeadWindow& window = frequencies.window;
+  test::Tensor keys = test::random_tensor(
+      {.dtype = DType::f32,
+       .extents = {.batch = 1, .tokens = 3, .heads = 2, .features = window.head_dim}},
+      43);
+  test::Tensor wanted = keys;
+  test::require(
+      rotate(keys.view(), keys.view(), test::rotations_of(frequencies, positions_of(from, 1, 3))));
+  test::require(rotate(wanted.view(), wanted.view(),
+                       test::rotations_of(frequencies, positions_of(to, 1, 3))));
+  test::require(shift(keys.view(), shared));
+  for (std::int64_t f = 0; f < window.head_dim; ++f)
+    EXPECT_NEAR(keys.at({.token = 2, .head = 1}, f), wanted.at({.token = 2, .head = 1}, f), 2e-6);
+  to[8] += 1;
+  EXPECT_NE(shift_of().row_stride(), 0);
+}
+
+}  // namespace
+}  // namespace rotary
