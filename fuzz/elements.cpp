@@ -54,8 +54,9 @@ test::Rotated rotated(const Turn& turn) {
 
 PairFeatures features_of(const HeadWindow& window, Direction direction, std::int64_t pair) {
   const std::int64_t first = window.first_feature;
-  const std::int64_t half_x = first + pair;
-  const std::int64_t half_y = half_x + window.pairs();
+  const std::int64_t of_block = window.pairs() / window.blocks;
+  const std::int64_t half_x = first + pair + pair / of_block * of_block;
+  const std::int64_t half_y = half_x + of_block;
   const std::int64_t even = first + 2 * pair;
   switch (window.pairing.get()) {
     case Pairing::half:

@@ -175,6 +175,11 @@ void use_frequencies(const Frequencies& frequencies) {
   rotate_far(std::int64_t{});
   const std::array<double, tokens> between = {0.5, -4096.25};
   rotate_at(frequencies, positions_of(std::span<const double>(between)));
+  if (frequencies.axes.count == 1) return;
+  std::vector<double> coordinates;  // whole on some axes, and far
+  for (std::int64_t i = 0; i < tokens * frequencies.axes.count; ++i)
+    coordinates.push_back(i % 3 == 0 ? -0x1p40 : static_cast<double>(i) + 0.25);
+  rotate_at(frequencies, positions_of(coordinates, 1, frequencies.axes.count));
 }
 
 }  // namespace rotary::fuzz

@@ -32,7 +32,7 @@ class AngleRows {
   // Multiplies the rows by the factors of xPos.
   AngleRows(const Positions& positions, std::span<const double> inv_freq, const XposRole& xpos);
 
-  // Of several axes, as Frequencies says them. Positions of one axis are the same on all.
+  // The same for several axes, as Frequencies has them. One position may serve all axes.
   AngleRows(const Positions& positions, std::span<const double> inv_freq, const PairAxes& axes);
 
   // The angles between two; a batch of 1 goes with any.
@@ -86,8 +86,8 @@ void for_each_rotated_head(const ConstHeadsView& src, const AngleRows& rows,
 [[nodiscard]] long double position_at(const Positions& positions, std::int64_t batch,
                                       std::int64_t token, std::int64_t axis = 0);
 
-// What an error bound takes for the position of a pair: the coordinate of its axis, or the sum of
-// all magnitudes if the axes are dense.
+// The position that an error bound takes for a pair: the coordinate of its axis, or the sum of all
+// magnitudes if the axes are dense.
 [[nodiscard]] long double bounding_position(const Positions& positions, const HeadIndex& token,
                                             const PairAxes& axes, std::size_t pair);
 

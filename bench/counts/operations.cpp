@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "bench/tensor.hpp"
 #include "rotary/kv_cache.hpp"
@@ -43,6 +44,7 @@ class Operations {
         if (auto status = add_rotations(*frequencies, tokens); !status) return status;
       }
       if (pairing != Pairing::half) continue;  // rows are alike for every pairing
+      if (auto status = add_scattered_rows(*frequencies); !status) return status;
       for (const std::int64_t tokens : {1, 64}) {
         if (auto status = add_cache(*frequencies, tokens); !status) return status;
       }
@@ -117,6 +119,39 @@ class Operations {
     all_.push_back({fmt::format("remake_rotations {}, {}", dtype, tokens_text(tokens)),
                     [frequencies, positions, made = std::move(*rows)]() mutable {
                       return remake_rotations(made, frequencies, positions);
+                    }});
+    return {};
+  }
+
+  // Positions that jump, and patches of a grid of 8 columns.
+  Status add_scattered_rows(const Frequencies& frequencies) {
+    constexpr std::int64_t tokens = 64;
+    const RotarySpec tower{.head_dim = head_dim,
+                           .base = 10000,
+                           .pairing = Pairing::half,
+                           .axes = Axes{.pairs = {32, 32}, .exponents = AxisExponents::own}};
+    auto of_patches = make_frequencies(tower);
+    if (!of_patches) return std::move(of_patches).error();
+    std::vector<std::int64_t> jumps;
+    std::vector<std::int64_t> patches;
+    for (std::int64_t t = 0; t < tokens; ++t) jumps.push_back(37 * t % tokens);
+    for (std::int64_t t = 0; t < tokens; ++t) patches.push_back(t / 8);
+    for (std::int64_t t = 0; t < tokens; ++t) patches.push_back(t % 8);
+    auto status = add_rows_of("remake_rotations f32, 64 tokens that jump", frequencies, jumps, 1);
+    if (!status) return status;
+    status = add_rows_of("remake_rotations f32, 64 patches", *of_patches, patches, 2);
+    if (!status) return status;
+    for (std::int64_t& each : jumps) each *= 16;  // never the anchor of the token before
+    jumps.insert(jumps.end(), jumps.begin(), jumps.end());
+    return add_rows_of("remake_rotations f32, 64 patches that jump", *of_patches, jumps, 2);
+  }
+
+  Status add_rows_of(std::string_view name, const Frequencies& frequencies,
+                     const std::vector<std::int64_t>& ids, std::int64_t axes) {
+    auto rows = make_rotations(frequencies, positions_of(ids, 1, axes));
+    if (!rows) return std::move(rows).error();
+    all_.push_back({std::string(name), [frequencies, ids, axes, made = std::move(*rows)]() mutable {
+                      return remake_rotations(made, frequencies, positions_of(ids, 1, axes));
                     }});
     return {};
   }

@@ -142,7 +142,7 @@ std::optional<Positions> Session::value_of(const Passed<rotary_positions>& posit
   const auto given = positions.value(ROTARY_POSITIONS_INIT);
   if (!given) return {};
   if (given->kind == ROTARY_POSITIONS_CONSECUTIVE) {
-    if (given->data != nullptr || given->batch != 1) return {};
+    if (given->data != nullptr || given->batch != 1 || given->axes > 1) return {};
     return ConsecutivePositions{.first = given->first, .tokens = given->tokens};
   }
   if (given->first != 0) return {};
@@ -151,7 +151,9 @@ std::optional<Positions> Session::value_of(const Passed<rotary_positions>& posit
                               .batch = given->batch,
                               .tokens = given->tokens,
                               .batch_stride = given->batch_stride,
-                              .token_stride = given->token_stride};
+                              .token_stride = given->token_stride,
+                              .axes = given->axes == 0 ? 1 : given->axes,
+                              .axis_stride = given->axis_stride};
   };
   switch (given->kind) {
     case ROTARY_POSITIONS_INT32:
@@ -188,7 +190,8 @@ std::optional<HeadWindow> Session::value_of(const Passed<rotary_window>& window)
   return HeadWindow{.head_dim = given->head_dim,
                     .rotary_dim = given->rotary_dim,
                     .first_feature = given->first_feature,
-                    .pairing = static_cast<Pairing>(given->pairing)};
+                    .pairing = static_cast<Pairing>(given->pairing),
+                    .blocks = given->blocks == 0 ? 1 : given->blocks};
 }
 
 }  // namespace rotary::fuzz

@@ -57,14 +57,13 @@ inline constexpr std::array all_axis_exponents = {AxisExponents::shared, AxisExp
 
 // Lists have one entry for each axis, in the order of the coordinates of positions.
 struct Axes {
-  std::vector<std::int64_t>
-      pairs;  // of each axis, >= 1 (mrope_section); they sum to rotary_dim / 2
+  std::vector<std::int64_t> pairs;  // each >= 1 (mrope_section); they sum to rotary_dim / 2
   AxisArrangement arrangement = AxisArrangement::blocks;
   Required<AxisExponents> exponents;
   // The axes in the order in which pairs are dealt to them: {1, 0} for models that put w before h.
   // Empty: 0, 1, ….
   std::vector<std::int64_t> order = {};
-  // Of each axis, finite and > 1 (Cosmos). Empty: the spec's for all. Only with own exponents.
+  // Each axis' own, finite and > 1 (Cosmos). Empty: the spec's for all. Only with own exponents.
   std::vector<double> bases = {};
   // By which the frequencies of each axis, and so its coordinates, are multiplied: finite and not
   // 0. Empty: 1. 2π for coordinates in [-1, 1] (DINOv3).

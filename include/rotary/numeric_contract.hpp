@@ -21,6 +21,9 @@
 
 namespace rotary {
 
+// With positions of several axes the bounds take the coordinate on a pair's axis, or, of dense
+// axes, the sum of the magnitudes of all coordinates.
+
 // The type of a position in the bounds: an integer, or a number that may lie between two.
 template <class Number>
 concept PositionNumber = std::integral<Number> || std::floating_point<Number>;

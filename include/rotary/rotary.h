@@ -96,7 +96,8 @@ enum {
   ROTARY_POSITIONS_F64 = 4
 };
 
-/* The position of each token. Kinds other than consecutive: [batch, tokens] elements at data. */
+/* The position of each token. Kinds other than consecutive: [axes, batch, tokens] elements at data.
+ * With frequencies of several axes a token has a coordinate on each, or one for all: text. */
 typedef struct rotary_positions {
   size_t struct_size;
   int32_t kind;
@@ -107,9 +108,11 @@ typedef struct rotary_positions {
   int64_t tokens;
   int64_t batch_stride; /* in elements */
   int64_t token_stride;
+  int64_t axes; /* 0 and 1: one */
+  int64_t axis_stride;
 } rotary_positions;
 #define ROTARY_POSITIONS_INIT \
-  { sizeof(rotary_positions), ROTARY_POSITIONS_CONSECUTIVE, 0, 0, NULL, 1, 0, 0, 1 }
+  { sizeof(rotary_positions), ROTARY_POSITIONS_CONSECUTIVE, 0, 0, NULL, 1, 0, 0, 1, 1, 0 }
 
 #ifndef ROTARY_CORE_ONLY
 /* ---- A model's config --------------------------------------------------------------------- */
@@ -196,9 +199,10 @@ typedef struct rotary_window {
   int64_t first_feature;
   int32_t pairing; /* ROTARY_PAIRING_…; no default */
   int32_t reserved;
+  int64_t blocks; /* pairing half within each of this many equal parts; 0 and 1: one */
 } rotary_window;
 #define ROTARY_WINDOW_INIT \
-  { sizeof(rotary_window), 0, 0, 0, 0, 0 }
+  { sizeof(rotary_window), 0, 0, 0, 0, 0, 1 }
 
 /* The frequencies of a list, one for each pair of the window: count = rotary_dim / 2, radians per
  * position, each with |inv_freq| < 2^40. attention_factor: A, the factor in cos and sin, 1 for most
@@ -207,6 +211,24 @@ ROTARY_API rotary_status rotary_frequencies_of_inv_freq(const rotary_window* win
                                                         const double* inv_freq, size_t count,
                                                         double attention_factor,
                                                         rotary_frequencies** out);
+
+/* Frequencies of positions with several axes. */
+typedef struct rotary_axis_frequencies {
+  size_t struct_size;
+  int64_t axes;             /* coordinates of a position, 1 to 8 */
+  const int32_t* pair_axes; /* [rotary_dim / 2], the axis of each pair; NULL: dense, each pair turns
+                               by the sum over the axes of coordinate * frequency */
+  const double* inv_freq;   /* [rotary_dim / 2], or [axes][rotary_dim / 2] if dense */
+  size_t count;             /* entries of inv_freq */
+  double attention_factor;
+} rotary_axis_frequencies;
+#define ROTARY_AXIS_FREQUENCIES_INIT \
+  { sizeof(rotary_axis_frequencies), 1, NULL, NULL, 0, 1.0 }
+
+/* As rotary_frequencies_of_inv_freq. Specs as JSON name the layouts of models: "axes". */
+ROTARY_API rotary_status rotary_frequencies_of_axes(const rotary_window* window,
+                                                    const rotary_axis_frequencies* from,
+                                                    rotary_frequencies** out);
 ROTARY_API void rotary_frequencies_free(rotary_frequencies* frequencies);
 
 /* The lengths of context that have these frequencies: *first to *last, INT64_MAX for any. */
@@ -222,8 +244,14 @@ ROTARY_API rotary_status rotary_frequencies_window(const rotary_frequencies* fre
                                                    rotary_window* window);
 /* A, the factor in cos and sin. */
 ROTARY_API double rotary_frequencies_attention_factor(const rotary_frequencies* frequencies);
-/* [rotary_dim / 2], radians per position; lives as long as the frequencies. */
+/* [rotary_dim / 2], radians per position, of dense axes [axes][rotary_dim / 2]; lives as long as
+ * the frequencies. */
 ROTARY_API const double* rotary_frequencies_inv_freq(const rotary_frequencies* frequencies);
+/* Coordinates of a position, 1 for most models; 0, with an error, for a missing handle. */
+ROTARY_API int64_t rotary_frequencies_axes(const rotary_frequencies* frequencies);
+/* [rotary_dim / 2], the axis of each pair; NULL for one axis and dense ones. Lives as long as the
+ * frequencies. */
+ROTARY_API const int32_t* rotary_frequencies_pair_axes(const rotary_frequencies* frequencies);
 
 /* ---- Rotations ---------------------------------------------------------------------------- */
 

@@ -182,8 +182,10 @@ class Rotations {
 [[nodiscard]] ROTARY_API Result<std::size_t> row_bytes(const HeadWindow& window, std::int64_t batch,
                                                        std::int64_t tokens, RowDType rows) noexcept;
 
-// Makes the rows for any int64 positions p, and for positions between integers. Each element is
-// A*cos(p*inv_freq) or A*sin(p*inv_freq) computed in double and, for f32 rows, rounded once,
+// Makes the rows for any int64 positions p, and for positions between integers. With frequencies of
+// several axes p is the coordinate on a pair's axis; positions of one axis are the same on all.
+// Each element is A*cos(p*inv_freq) or A*sin(p*inv_freq) computed in double and, for f32 rows,
+// rounded once,
 //     |error| <= 1/2 ulp(result) + A * (2π |p| 2^-65 + 2^-50),
 // see docs/numeric-contract.md. This is Numerics::exact. Other numerics round as
 // docs/theory/numerics.md says and need f32 rows: transformers rounds a position to float32, ggml

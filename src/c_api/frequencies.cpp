@@ -31,6 +31,35 @@ rotary_status rotary_frequencies_of_inv_freq(const rotary_window* window, const 
   });
 }
 
+rotary_status rotary_frequencies_of_axes(const rotary_window* window,
+                                         const rotary_axis_frequencies* from,
+                                         rotary_frequencies** out) {
+  return rotary::c_api::make(out, [&]() -> Result<rotary::Frequencies> {
+    const auto head_window = rotary::c_api::window(window);
+    if (!head_window) return head_window.error();
+    const auto given = rotary::c_api::read_struct("from", from);
+    if (!given) return given.error();
+    if (given->inv_freq == nullptr) return null_argument("from.inv_freq");
+    if (given->axes < 1 || given->axes > rotary::max_axes) {
+      return rotary::invalid_argument("from.axes must be in 1..", rotary::max_axes, ", got ",
+                                      given->axes);
+    }
+    // Before that many are read.
+    const bool dense = given->axes > 1 && given->pair_axes == nullptr;
+    const std::size_t tables = dense ? static_cast<std::size_t>(given->axes) : 1;
+    if (given->count % tables != 0 ||
+        std::cmp_not_equal(given->count / tables, head_window->pairs())) {
+      return rotary::invalid_argument("from.count must be rotary_dim / 2, ", head_window->pairs(),
+                                      dense ? ", for each axis; got " : "; got ", given->count);
+    }
+    rotary::PairAxes axes{.count = given->axes};
+    if (given->pair_axes != nullptr)
+      axes.of_pair.assign(given->pair_axes, given->pair_axes + given->count);
+    return rotary::make_frequencies(*head_window, {given->inv_freq, given->inv_freq + given->count},
+                                    given->attention_factor, std::move(axes));
+  });
+}
+
 rotary_status rotary_frequencies_contexts(const rotary_frequencies* frequencies, int64_t* first,
                                           int64_t* last) {
   return rotary::c_api::run([&]() -> Status {
@@ -60,6 +89,7 @@ rotary_status rotary_frequencies_window(const rotary_frequencies* frequencies,
     filled.rotary_dim = from.rotary_dim;
     filled.first_feature = from.first_feature;
     filled.pairing = static_cast<int32_t>(from.pairing.get());
+    filled.blocks = from.blocks;
     return rotary::c_api::write_struct("window", window, filled);
   });
 }
@@ -71,4 +101,14 @@ double rotary_frequencies_attention_factor(const rotary_frequencies* frequencies
 
 const double* rotary_frequencies_inv_freq(const rotary_frequencies* frequencies) {
   return is_given("frequencies", frequencies) ? frequencies->value.inv_freq.data() : nullptr;
+}
+
+int64_t rotary_frequencies_axes(const rotary_frequencies* frequencies) {
+  return is_given("frequencies", frequencies) ? frequencies->value.axes.count : 0;
+}
+
+const int32_t* rotary_frequencies_pair_axes(const rotary_frequencies* frequencies) {
+  if (!is_given("frequencies", frequencies) || frequencies->value.axes.of_pair.empty())
+    return nullptr;
+  return frequencies->value.axes.of_pair.data();
 }

@@ -44,6 +44,7 @@ ROTARY_VERSIONED(rotary_int8_view, scale_strides, ROTARY_INT8_VIEW_INIT);
 ROTARY_VERSIONED(rotary_resolve_options, context_tokens, ROTARY_RESOLVE_OPTIONS_INIT);
 #endif
 ROTARY_VERSIONED(rotary_window, reserved, ROTARY_WINDOW_INIT);
+ROTARY_VERSIONED(rotary_axis_frequencies, attention_factor, ROTARY_AXIS_FREQUENCIES_INIT);
 ROTARY_VERSIONED(rotary_rotations_options, memory_bytes, ROTARY_ROTATIONS_OPTIONS_INIT);
 ROTARY_VERSIONED(rotary_cos_sin, attention_factor, ROTARY_COS_SIN_INIT);
 ROTARY_VERSIONED(rotary_executor, concurrency, ROTARY_EXECUTOR_INIT);

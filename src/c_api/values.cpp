@@ -21,6 +21,10 @@ Status check_consecutive(const rotary_positions& from) {
     return invalid_argument("positions.batch must be 1 for kind ROTARY_POSITIONS_CONSECUTIVE, ",
                             "which serves every batch row; got ", from.batch);
   }
+  if (from.axes != 0 && from.axes != 1) {
+    return invalid_argument("positions.axes must be 1 for kind ROTARY_POSITIONS_CONSECUTIVE, ",
+                            "which serves every axis; got ", from.axes);
+  }
   return {};
 }
 
@@ -35,7 +39,10 @@ Result<Positions> array_of(const rotary_positions& from) {
     return invalid_argument(
         "positions.first must be 0 unless kind is ROTARY_POSITIONS_CONSECUTIVE, got ", from.first);
   }
-  return Positions(token_array<Number>(from));
+  auto array = token_array<Number>(from);
+  array.axes = from.axes == 0 ? 1 : from.axes;
+  array.axis_stride = from.axis_stride;
+  return Positions(array);
 }
 
 }  // namespace
@@ -73,7 +80,8 @@ Result<HeadWindow> window(const rotary_window* from) {
   return HeadWindow{.head_dim = given->head_dim,
                     .rotary_dim = given->rotary_dim,
                     .first_feature = given->first_feature,
-                    .pairing = static_cast<Pairing>(given->pairing)};
+                    .pairing = static_cast<Pairing>(given->pairing),
+                    .blocks = given->blocks == 0 ? 1 : given->blocks};
 }
 
 Result<CosSinView> cos_sin(const rotary_cos_sin* from) {

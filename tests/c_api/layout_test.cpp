@@ -27,6 +27,7 @@ TEST(CLayout, SizesOfVersion1) {
   EXPECT_EQ(first_bytes<rotary_int8_view>(), 112U);
   EXPECT_EQ(first_bytes<rotary_resolve_options>(), 24U);
   EXPECT_EQ(first_bytes<rotary_window>(), 40U);
+  EXPECT_EQ(first_bytes<rotary_axis_frequencies>(), 48U);
   EXPECT_EQ(first_bytes<rotary_rotations_options>(), 32U);
   EXPECT_EQ(first_bytes<rotary_cos_sin>(), 80U);
   EXPECT_EQ(first_bytes<rotary_executor>(), 32U);
@@ -56,6 +57,8 @@ TEST(CLayout, PlacesOfVersion1) {
   EXPECT_EQ(offsetof(rotary_resolve_options, numerics), 24U);
   EXPECT_EQ(offsetof(rotary_window, first_feature), 24U);
   EXPECT_EQ(offsetof(rotary_window, pairing), 32U);
+  EXPECT_EQ(offsetof(rotary_axis_frequencies, pair_axes), 16U);
+  EXPECT_EQ(offsetof(rotary_axis_frequencies, count), 32U);
   EXPECT_EQ(offsetof(rotary_rotations_options, memory), 16U);
   EXPECT_EQ(offsetof(rotary_cos_sin, sin), 16U);
   EXPECT_EQ(offsetof(rotary_cos_sin, dtype), 24U);
@@ -73,6 +76,9 @@ TEST(CLayout, PlacesOfVersion1) {
 // A later member keeps its offset as long as it is part of the struct.
 TEST(CLayout, PlacesOfLaterMembers) {
   if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers are those of 64-bit machines";
+  EXPECT_EQ(offsetof(rotary_positions, axes), 64U);
+  EXPECT_EQ(offsetof(rotary_positions, axis_stride), 72U);
+  EXPECT_EQ(offsetof(rotary_window, blocks), 40U);
   EXPECT_EQ(offsetof(rotary_rotations_options, tensors), 32U);
   EXPECT_EQ(offsetof(rotary_rotations_options, reserved_end), 36U);
   EXPECT_EQ(sizeof(rotary_rotations_options), 40U);

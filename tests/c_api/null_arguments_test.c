@@ -54,6 +54,10 @@ static void test_accessors(void) {
   check_text("frequencies");
   CHECK(rotary_frequencies_inv_freq(NULL) == NULL);
   check_text("frequencies");
+  CHECK(rotary_frequencies_axes(NULL) == 0);
+  check_text("frequencies");
+  CHECK(rotary_frequencies_pair_axes(NULL) == NULL);
+  check_text("frequencies");
 }
 
 static void test_rotation_functions(rotary_frequencies* frequencies, rotary_rotations* rotations) {
@@ -61,6 +65,7 @@ static void test_rotation_functions(rotary_frequencies* frequencies, rotary_rota
   rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
   const rotary_positions positions = consecutive(0, 1);
   const double inv_freq = 1;
+  const rotary_axis_frequencies of_axes = ROTARY_AXIS_FREQUENCIES_INIT;
   rotary_frequencies* made = frequencies;
   rotary_rotations* out = rotations;
   size_t bytes = 77;
@@ -82,6 +87,10 @@ static void test_rotation_functions(rotary_frequencies* frequencies, rotary_rota
   CHECK_NULL(rotary_frequencies_of_inv_freq(NULL, &inv_freq, 1, 1, &made), "window");
   CHECK_NULL(rotary_frequencies_of_inv_freq(&window, NULL, 1, 1, &made), "inv_freq");
   CHECK_NULL(rotary_frequencies_of_inv_freq(&window, &inv_freq, 1, 1, NULL), "out");
+  CHECK_NULL(rotary_frequencies_of_axes(NULL, &of_axes, &made), "window");
+  CHECK_NULL(rotary_frequencies_of_axes(&window, NULL, &made), "from");
+  CHECK_NULL(rotary_frequencies_of_axes(&window, &of_axes, &made), "from.inv_freq");
+  CHECK_NULL(rotary_frequencies_of_axes(&window, &of_axes, NULL), "out");
   CHECK_NULL(rotary_rotations_make(NULL, &positions, NULL, &out), "frequencies");
   CHECK(out == NULL);
   CHECK_NULL(rotary_rotations_make(frequencies, NULL, NULL, &out), "positions");

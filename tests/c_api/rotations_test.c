@@ -172,7 +172,66 @@ static void test_of_cos_sin(const rotary_frequencies* frequencies, int32_t dtype
   rotary_rotations_free(made);
 }
 
+/* Two axes, by a list and by a spec; then dense ones, and what is refused. */
+static void test_axes(void) {
+  static const int64_t ids[2][3] = {{1, 2, 3}, {7, 5, -6}};
+  static const double inv_freq[4] = {1, 0.5, 0.25, 2};
+  static const int32_t pair_axes[2] = {1, 0};
+  rotary_frequencies* of_list = NULL;
+  rotary_frequencies* const of_spec = frequencies_of(
+      "{\"head_dim\": 4, \"base\": 10000, \"pairing\": \"half\","
+      " \"axes\": {\"pairs\": [1, 1], \"exponents\": \"own\", \"order\": [1, 0],"
+      " \"scales\": [0.5, 1]}}");
+  rotary_window window = ROTARY_WINDOW_INIT;
+  rotary_axis_frequencies from = ROTARY_AXIS_FREQUENCIES_INIT;
+  rotary_positions positions = ROTARY_POSITIONS_INIT;
+  rotary_rotations* one = NULL;
+  rotary_rotations* other = NULL;
+  CHECK_OK(rotary_frequencies_window(of_spec, &window));
+  CHECK(window.blocks == 1);
+  from.axes = 2;
+  from.pair_axes = pair_axes;
+  from.inv_freq = inv_freq;
+  from.count = 2;
+  CHECK_OK(rotary_frequencies_of_axes(&window, &from, &of_list));
+  CHECK(rotary_frequencies_alike(of_list, of_spec) == 1);
+  CHECK(rotary_frequencies_axes(of_spec) == 2);
+  CHECK(rotary_frequencies_pair_axes(of_spec)[0] == 1 &&
+        rotary_frequencies_pair_axes(of_spec)[1] == 0);
+  positions.kind = ROTARY_POSITIONS_INT64;
+  positions.data = ids;
+  positions.tokens = 3;
+  positions.axes = 2;
+  positions.axis_stride = 3;
+  CHECK_OK(rotary_rotations_make(of_list, &positions, NULL, &one));
+  CHECK_OK(rotary_rotations_make(of_spec, &positions, NULL, &other));
+  CHECK(same_rows(one, other));
+  positions.axes = 3;
+  CHECK_FAILS(rotary_rotations_remake(one, of_list, &positions), ROTARY_INVALID_ARGUMENT,
+              "1 axis, or 2 as the frequencies, got 3");
+  positions.kind = ROTARY_POSITIONS_CONSECUTIVE;
+  positions.data = NULL;
+  CHECK_FAILS(rotary_rotations_remake(one, of_list, &positions), ROTARY_INVALID_ARGUMENT,
+              "positions.axes must be 1");
+  rotary_frequencies_free(of_list);
+
+  from.pair_axes = NULL; /* dense */
+  CHECK_FAILS(rotary_frequencies_of_axes(&window, &from, &of_list), ROTARY_INVALID_ARGUMENT,
+              "from.count must be rotary_dim / 2, 2, for each axis; got 2");
+  from.count = 4;
+  CHECK_OK(rotary_frequencies_of_axes(&window, &from, &of_list));
+  CHECK(rotary_frequencies_axes(of_list) == 2 && rotary_frequencies_pair_axes(of_list) == NULL);
+  rotary_frequencies_free(of_list);
+  from.axes = 9;
+  CHECK_FAILS(rotary_frequencies_of_axes(&window, &from, &of_list), ROTARY_INVALID_ARGUMENT,
+              "from.axes must be in 1..8, got 9");
+  rotary_rotations_free(one);
+  rotary_rotations_free(other);
+  rotary_frequencies_free(of_spec);
+}
+
 void test_rotations(void) {
+  test_axes();
   rotary_frequencies* const frequencies = frequencies_of(spec);
   test_numerics();
   test_memory(frequencies);

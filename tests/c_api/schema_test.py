@@ -52,13 +52,13 @@ def without(spec, path, key):
 def schema_of(spec, path):
     if path == "scaling":
         return RULES[spec["scaling"]["rope_type"]]
-    return SCHEMA["properties"]["xpos"] if path == "xpos" else SCHEMA
+    return SCHEMA["properties"][path] if path else SCHEMA
 
 
 def variants(spec):
     """The spec with one key more, one less, or another value for one."""
     yield spec
-    for path in ["", *(path for path in ("scaling", "xpos") if path in spec)]:
+    for path in ["", *(path for path in ("scaling", "xpos", "axes") if path in spec)]:
         present = spec[path] if path else spec
         properties = schema_of(spec, path)["properties"]
         for key in present:
@@ -66,6 +66,24 @@ def variants(spec):
         for key in [*properties, "unknown", "rope_theta", "type"]:
             for value in VALUES:
                 yield changed(spec, path, key, value)
+
+
+def fits(axes, spec, rotary_dim):
+    """Whether lists of axes have one entry for each, and fit the rest of the spec."""
+    count = len(axes["pairs"])
+    lists = [axes[key] for key in ("order", "bases", "scales") if key in axes]
+    alone = count == 1
+    return (
+        2 * sum(axes["pairs"]) == rotary_dim
+        and all(len(each) == count for each in lists)
+        and sorted(axes.get("order", range(count))) == list(range(count))
+        and ("bases" not in axes or axes["exponents"] == "own")
+        and (axes.get("arrangement", "blocks") == "blocks" or alone)
+        and (axes["exponents"] != "in_turn" or len(set(axes["pairs"])) == 1)
+        and (alone or ("xpos" not in spec and spec.get("numerics") != "ggml"))
+        and ("scales" not in axes or spec.get("numerics", "exact") == "exact")
+        and "scaling" not in spec
+    )
 
 
 def related(spec):
@@ -78,6 +96,9 @@ def related(spec):
     return (
         2 <= rotary_dim <= spec["head_dim"] - first
         and rotary_dim % 2 == 0
+        and ("axes" not in spec or fits(spec["axes"], spec, rotary_dim))
+        and rotary_dim // 2 % spec.get("blocks", 1) == 0
+        and (spec.get("blocks", 1) == 1 or spec["pairing"] == "half")
         and (scaling.get("rope_type") not in FOUR or rotary_dim >= 4)
         and fast >= slow
         and 2 * scaling.get("clipped_pairs", 1) <= rotary_dim
@@ -121,6 +142,7 @@ class SchemaTest(unittest.TestCase):
         lists = [
             (changed(spec, "", "no_such_key", 1), SCHEMA),
             (changed(spec, "", "xpos", {"no_such_key": 1}), SCHEMA["properties"]["xpos"]),
+            (changed(spec, "", "axes", {"no_such_key": 1}), SCHEMA["properties"]["axes"]),
         ]
         for name, rule in RULES.items():
             scaling = {"rope_type": name, "no_such_key": 1}

@@ -31,6 +31,16 @@ static rotary_status use_window(const void* window) {
   return rotary_row_bytes(window, 1, 1, ROTARY_F32, &bytes);
 }
 
+static rotary_status use_axis_frequencies(const void* from) {
+  rotary_window window = ROTARY_WINDOW_INIT;
+  rotary_frequencies* made;
+  rotary_status status = rotary_frequencies_window(frequencies, &window);
+  if (status != ROTARY_OK) return status;
+  status = rotary_frequencies_of_axes(&window, from, &made);
+  rotary_frequencies_free(made);
+  return status;
+}
+
 static rotary_status fill_window(const void* window) {
   return rotary_frequencies_window(frequencies, (rotary_window*)window);
 }
@@ -226,24 +236,29 @@ void test_structs(void) {
   const rotary_rotate_options rotating = ROTARY_ROTATE_OPTIONS_INIT;
   rotary_window window = ROTARY_WINDOW_INIT;
   rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
+  const double inv_freq = 1;
+  rotary_axis_frequencies of_axes = ROTARY_AXIS_FREQUENCIES_INIT;
+  of_axes.inv_freq = &inv_freq;
+  of_axes.count = 1;
   frequencies = frequencies_of("{\"head_dim\": 2, \"base\": 10000, \"pairing\": \"half\"}");
   rotations = rotations_of(frequencies, 0, 1, ROTARY_F32);
   CHECK_OK(rotary_frequencies_window(frequencies, &window));
   CHECK_OK(rotary_rotations_rows(rotations, &rows));
   const versioned all[] = {
       VERSIONED(rotary_heads_view, view, use_view),
-      VERSIONED(rotary_positions, positions, use_positions),
+      VERSIONED_SINCE(rotary_positions, positions, offsetof(rotary_positions, axes), use_positions),
       VERSIONED_SINCE(rotary_resolve_options, resolving, offsetof(rotary_resolve_options, numerics),
                       use_resolve_options),
-      VERSIONED(rotary_window, window, use_window),
+      VERSIONED_SINCE(rotary_window, window, offsetof(rotary_window, blocks), use_window),
       VERSIONED_SINCE(rotary_rotations_options, making, offsetof(rotary_rotations_options, tensors),
                       use_rotations_options),
       VERSIONED(rotary_cos_sin, rows, use_cos_sin),
       VERSIONED(rotary_executor, executor, use_executor),
       VERSIONED(rotary_rotate_options, rotating, use_rotate_options),
+      VERSIONED(rotary_axis_frequencies, of_axes, use_axis_frequencies),
   };
   const versioned filled[] = {
-      VERSIONED(rotary_window, window, fill_window),
+      VERSIONED_SINCE(rotary_window, window, offsetof(rotary_window, blocks), fill_window),
       VERSIONED(rotary_cos_sin, rows, fill_cos_sin),
   };
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {

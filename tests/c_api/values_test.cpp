@@ -49,18 +49,23 @@ void expect_array(std::int32_t kind) {
   positions.kind = kind;
   auto got = std::get<TokenArray<Number>>(value_of(c_api::positions(&positions)));
   EXPECT_EQ(got.batch, defaults.batch);
+  EXPECT_EQ(got.axes, defaults.axes);
   EXPECT_EQ(got.token_stride, defaults.token_stride);
   positions.data = &data;
   positions.batch = 2;
   positions.tokens = 3;
   positions.batch_stride = -4;
   positions.token_stride = 5;
+  positions.axes = 6;
+  positions.axis_stride = 7;
   got = std::get<TokenArray<Number>>(value_of(c_api::positions(&positions)));
   EXPECT_EQ(got.data, &data);
   EXPECT_EQ(got.batch, 2);
   EXPECT_EQ(got.tokens, 3);
   EXPECT_EQ(got.batch_stride, -4);
   EXPECT_EQ(got.token_stride, 5);
+  EXPECT_EQ(got.axes, 6);
+  EXPECT_EQ(got.axis_stride, 7);
 }
 
 TEST(CValues, PositionArrays) {
@@ -80,6 +85,9 @@ TEST(CValues, Window) {
   EXPECT_EQ(got.rotary_dim, 6);
   EXPECT_EQ(got.first_feature, 3);
   EXPECT_EQ(got.pairing.get(), Pairing::interleaved);
+  EXPECT_EQ(got.blocks, 1);
+  window.blocks = 3;
+  EXPECT_EQ(value_of(c_api::window(&window)).blocks, 3);
 }
 
 TEST(CValues, CosSin) {

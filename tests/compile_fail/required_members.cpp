@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A base or a pairing that is left out would be a silent guess: RotarySpec and HeadWindow have no
-// default for either.
+// A base, a pairing or the exponents of axes that are left out would be a silent guess: RotarySpec,
+// HeadWindow and Axes have no default for them.
 #include "rotary/rotary_spec.hpp"
 
 rotary::RotarySpec spec() {
@@ -23,6 +23,15 @@ rotary::HeadWindow window() {
       .first_feature = 0,
 #ifndef WITHOUT_WINDOW_PAIRING
       .pairing = rotary::Pairing::half,
+#endif
+  };
+}
+
+rotary::Axes axes() {
+  return {
+      .pairs = {16, 24, 24},
+#ifndef WITHOUT_EXPONENTS
+      .exponents = rotary::AxisExponents::shared,
 #endif
   };
 }

@@ -15,9 +15,10 @@ import struct
 import sys
 
 PROVENANCE = ("name", "produced_by", "torch", "source", "config_origin", "note")
-TENSOR_FIELDS = ("config", "positions", "layout", "head_dim", "rotary_dim", "theta", "scale_base",
-                 "inv_freq", "q", "k", "v", "q_out", "k_out", "q_step_offset5",
-                 "v_out_if_rotary_value", "half_precision")
+TENSOR_FIELDS = ("config", "positions", "positions_thw", "position_ids_hw", "patch_grid_hw",
+                 "layout", "head_dim", "rotary_dim", "theta", "scale_base", "inv_freq", "q", "k",
+                 "v", "q_out", "k_out", "q_step_offset5", "v_out_if_rotary_value",
+                 "half_precision")
 PROBES = ("llama2 plain", "gpt-oss")
 FREQUENCY_FIELDS = ("family", "config")
 RESULT_FIELDS = ("seq_len", "seq_len_form", "rope_type", "function", "head_dim", "rotary_dim",

@@ -55,7 +55,7 @@ std::vector<Frequencies> several_frequencies() {
   return all;
 }
 
-// Of dense axes, like those that RoPE-ViT learns.
+// Dense axes, like those that RoPE-ViT learns.
 Frequencies dense_frequencies(std::int64_t axes, std::int64_t pairs) {
   test::Random random(23);
   std::vector<double> inv_freq(static_cast<std::size_t>(axes * pairs));
@@ -232,72 +232,6 @@ TEST(AxisRows, FollowTheRecipeOfTransformersAtEachCoordinate) {
         ASSERT_EQ(got.sin(0, t)[i], static_cast<float>(std::sin(angle)));
       }
     }
-  }
-}
-
-test::Tensor random_heads(const HeadWindow& window, std::int64_t tokens, DType dtype) {
-  return test::random_tensor(
-      {.dtype = dtype,
-       .extents = {.batch = 2, .tokens = tokens, .heads = 3, .features = window.head_dim}},
-      37);
-}
-
-// Gemma 4's vision tower turns halves within each of two blocks.
-std::vector<RotarySpec> blocked_specs() {
-  RotarySpec gemma = spec_of(144, {.pairs = {36, 36}, .exponents = AxisExponents::own});
-  gemma.blocks = 2;
-  RotarySpec partial = spec_of(50, {.pairs = {6, 15}, .exponents = AxisExponents::own});
-  partial.rotary_dim = 42;
-  partial.first_feature = 3;
-  partial.blocks = 3;
-  return {gemma, partial};
-}
-
-TEST(AxisRows, RotateWithinTheBound) {
-  auto specs = blocked_specs();
-  specs.push_back(several_layouts()[1]);
-  for (const RotarySpec& spec : specs) {
-    const Frequencies frequencies = made_of(spec);
-    const std::int64_t axes = frequencies.axes.count;
-    const auto ids = fractions(axes, 6);
-    const Positions positions = positions_of(ids, 2, axes);
-    const test::Oracle oracle(frequencies, positions);
-    for (const DType dtype : test::all_dtypes) {
-      const Rotations rotations = test::rotations_of(frequencies, positions, test::rows_for(dtype));
-      for (const Direction direction : test::all_directions) {
-        const test::Tensor src = random_heads(frequencies.window, 3, dtype);
-        test::Tensor dst = src;
-        test::require(rotate(dst.view(), src.view(), rotations, {.direction = direction}));
-        EXPECT_TRUE(oracle.accepts(dst.view(), src.view(), direction));
-        test::Tensor in_place = src;
-        test::require(
-            rotate(in_place.view(), in_place.view(), rotations, {.direction = direction}));
-        EXPECT_EQ(in_place.all_bits(), dst.all_bits());
-      }
-    }
-  }
-}
-
-// A view whose features are not adjacent: [B, T, D, H].
-TEST(AxisRows, RotateBlocksOfStridedFeatures) {
-  for (const RotarySpec& spec : blocked_specs()) {
-    const Frequencies frequencies = made_of(spec);
-    const auto ids = fractions(2, 6);
-    const Rotations rotations = test::rotations_of(frequencies, positions_of(ids, 2, 2));
-    const test::Tensor src = random_heads(frequencies.window, 3, DType::f32);
-    test::Tensor wanted = src;
-    test::require(rotate(wanted.view(), src.view(), rotations));
-    const std::int64_t features = spec.head_dim;
-    std::vector<float> memory(static_cast<std::size_t>(2 * 3 * 3 * features));
-    const HeadsView strided{
-        .data = memory.data(),
-        .dtype = DType::f32,
-        .extents = src.extents(),
-        .strides = {.batch = 9 * features, .token = 3 * features, .head = 1, .feature = 3}};
-    test::require(rotate(strided, src.view(), rotations));
-    for (std::int64_t f = 0; f < features; ++f)
-      EXPECT_EQ(reference::element(strided, {.batch = 1, .token = 2, .head = 1}, f),
-                wanted.at({.batch = 1, .token = 2, .head = 1}, f));
   }
 }
 

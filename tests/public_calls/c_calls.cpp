@@ -12,8 +12,8 @@ template <class Number>
 rotary_positions c_positions(std::int64_t batch, std::int64_t count, std::int64_t first = 0) {
   const TokenArray<Number> of = positions<Number>(batch, count, first);
   const auto kind = std::is_same_v<Number, double> ? ROTARY_POSITIONS_F64 : ROTARY_POSITIONS_INT64;
-  return {sizeof(rotary_positions), kind,           0, 0, of.data, of.batch, count,
-          of.batch_stride,          of.token_stride};
+  return {sizeof(rotary_positions), kind, 0, 0, of.data, of.batch, count, of.batch_stride,
+          of.token_stride,          0,    0};
 }
 
 // By two positions. Batch of one side, of the other, tokens.

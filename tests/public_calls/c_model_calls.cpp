@@ -96,6 +96,18 @@ Calls frequencies_of_others() {
       });
     }));
   }
+  for (const std::int64_t axes : {1, 2, 9}) {
+    calls.push_back(without_sizes("rotary_frequencies_of_axes", std::to_string(axes), [axes] {
+      return outcome_of_making<rotary_frequencies>([axes](rotary_frequencies** out) {
+        const rotary_window window = c_window();
+        rotary_axis_frequencies from = ROTARY_AXIS_FREQUENCIES_INIT;
+        from.axes = axes;
+        from.inv_freq = numbers<double>(16).data();
+        from.count = axes == 1 ? 8 : 16;  // dense
+        return rotary_frequencies_of_axes(&window, &from, out);
+      });
+    }));
+  }
   return calls;
 }
 
@@ -118,6 +130,12 @@ Calls frequencies_questions() {
     }));
     calls.push_back(without_sizes("rotary_frequencies_inv_freq", what, [of] {
       return outcome_of_value(rotary_frequencies_inv_freq(of) == nullptr);
+    }));
+    calls.push_back(without_sizes("rotary_frequencies_axes", what, [of] {
+      return outcome_of_value(rotary_frequencies_axes(of) == 0);
+    }));
+    calls.push_back(without_sizes("rotary_frequencies_pair_axes", what, [of] {
+      return outcome_of_value(rotary_frequencies_pair_axes(of) == nullptr);
     }));
   });
   return calls;

@@ -25,6 +25,12 @@ RotarySpec with_xpos() {
   return spec;
 }
 
+RotarySpec with_axes() {
+  RotarySpec spec = spec_with(NoScaling{});
+  spec.axes = Axes{.pairs = {5, 3}, .exponents = AxisExponents::own, .scales = {1, 0.5}};
+  return spec;
+}
+
 struct NamedSpec {
   std::string what;
   RotarySpec spec;
@@ -52,6 +58,7 @@ std::vector<NamedSpec> specs() {
       {"ggml", spec_with(longrope, Numerics::ggml)},
       {"ggml without such an operation", spec_with(Llama3Scaling{}, Numerics::ggml)},
       {"xpos", with_xpos()},
+      {"axes", with_axes()},
   };
 }
 
@@ -102,6 +109,16 @@ Calls frequency_calls() {
                        std::vector<double> list(pairs, 0.5);
                        return outcome_of(attempt(
                            [&] { return make_frequencies(window_of(n), std::move(list), 1); }));
+                     }});
+  }
+  for (const std::int64_t axes : {1, 2, 9}) {
+    calls.push_back({"rotary::make_frequencies(rotary::HeadWindow", std::to_string(axes) + " axes",
+                     window_sizes, [axes](Attempt& attempt, Sizes n) {
+                       std::vector<double> list(axes == 2 ? 8 : 4, 0.5);
+                       return outcome_of(attempt([&] {
+                         return make_frequencies(window_of(n), std::move(list), 1,
+                                                 PairAxes{.count = axes});
+                       }));
                      }});
   }
   Frequencies other = frequencies_of_16();
@@ -287,6 +304,10 @@ Calls shift_calls() {
 
 Calls rotation_calls() {
   Calls calls = {
+      without_sizes("rotary::to_string(rotary::AxisArrangement)", "",
+                    [] { return to_string(AxisArrangement::blocks); }),
+      without_sizes("rotary::to_string(rotary::AxisExponents)", "",
+                    [] { return to_string(AxisExponents::own); }),
       without_sizes("rotary::to_string(rotary::Role)", "", [] { return to_string(Role::key); }),
       without_sizes("rotary::supported_instruction_sets()", "", supported_instruction_sets),
       without_sizes("rotary::instruction_set()", "", instruction_set),

@@ -52,6 +52,24 @@ TEST(SpecJsonErrors, MissingKeys) {
                 {"scaling.factor must be given"}));
 }
 
+TEST(SpecJsonErrors, Axes) {
+  const auto axes = [](std::string_view members) {
+    std::string text = R"("axes": {)";
+    return spec_and(text.append(members).append("}"));
+  };
+  EXPECT_TRUE(malformed(axes(R"("exponents": "own")"), {"axes.pairs must be given, got none"}));
+  EXPECT_TRUE(malformed(axes(R"("pairs": [32])"), {"axes.exponents must be given, got none"}));
+  EXPECT_TRUE(malformed(axes(R"("pairs": [0.5], "exponents": "own")"),
+                        {"axes.pairs must be integers, got 0.5"}));
+  EXPECT_TRUE(malformed(axes(R"("pairs": 32, "exponents": "own")"), {"axes.pairs", "array"}));
+  EXPECT_TRUE(malformed(axes(R"("pairs": [32], "exponents": "each")"),
+                        {"axes.exponents must be shared, own or in_turn, got"}));
+  EXPECT_TRUE(malformed(axes(R"("pairs": [32], "exponents": "own", "order": [])"),
+                        {"axes.order must have one entry for each axis", "got []"}));
+  EXPECT_TRUE(
+      malformed(axes(R"("pairs": [32], "sections": [1])"), {"axes.sections is not a key of axes"}));
+}
+
 TEST(SpecJsonErrors, UnknownKeys) {
   EXPECT_TRUE(malformed(spec_and(R"("dialect": 1)"),
                         {"dialect is not a key",

@@ -39,6 +39,8 @@ void expect_equal(const RotarySpec& actual, const RotarySpec& expected) {
   EXPECT_EQ(actual.rounding, expected.rounding);
   EXPECT_EQ(actual.sense, expected.sense);
   EXPECT_EQ(actual.xpos, expected.xpos);
+  EXPECT_EQ(actual.axes, expected.axes);
+  EXPECT_EQ(actual.blocks, expected.blocks);
 }
 
 TEST(SpecJson, WhatMustBeGiven) {
@@ -62,6 +64,22 @@ TEST(SpecJson, EveryMember) {
                 .xpos = Xpos{.scale_base = 1024, .center = -3.5},
                 .numerics = Numerics::transformers,
                 .rounding = Rounding::table});
+}
+
+TEST(SpecJson, Axes) {
+  expect_equal(value_of(parse_rotary_spec(R"({"head_dim": 16, "base": 1e4, "pairing": "half",
+      "blocks": 2, "axes": {"pairs": [3, 5.0], "arrangement": "interleaved", "exponents": "own",
+      "order": [1, 0], "bases": [100, 2e3], "scales": [0.5, -1]}})")),
+               {.head_dim = 16,
+                .base = 10000.0,
+                .pairing = Pairing::half,
+                .axes = Axes{.pairs = {3, 5},
+                             .arrangement = AxisArrangement::interleaved,
+                             .exponents = AxisExponents::own,
+                             .order = {1, 0},
+                             .bases = {100, 2000},
+                             .scales = {0.5, -1}},
+                .blocks = 2});
 }
 
 TEST(SpecJson, IsReadAsItWasWritten) {

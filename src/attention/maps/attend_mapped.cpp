@@ -25,6 +25,9 @@ Status check_frequencies(const Frequencies* frequencies, const Extents& q) {
   if (auto status = validate(*frequencies, TokenArray<double>{}); !status) return status;
   if (frequencies->numerics != Numerics::exact)
     return invalid_argument("frequencies: numerics must be exact, got another one");
+  if (frequencies->axes.is_dense())
+    return invalid_argument("frequencies: must not be of dense axes, got ", frequencies->axes.count,
+                            " axes; those of one axis for each pair serve text");
   if (frequencies->xpos)
     return invalid_argument("frequencies: must be without xpos, got xpos with scale_base ",
                             frequencies->xpos->scale_base);

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/described.hpp"
 #include "base/enumerators.hpp"
@@ -20,9 +23,11 @@
 namespace rotary {
 namespace {
 
-constexpr std::array<std::string_view, 10> keys = {
-    "head_dim", "rotary_dim", "first_feature", "base",     "pairing",
-    "scaling",  "sense",      "xpos",          "numerics", "rounding"};
+constexpr std::array<std::string_view, 12> keys = {
+    "head_dim", "rotary_dim", "first_feature", "base",     "pairing", "scaling",
+    "sense",    "xpos",       "numerics",      "rounding", "axes",    "blocks"};
+constexpr std::array<std::string_view, 6> axes_keys = {"pairs", "arrangement", "exponents",
+                                                       "order", "bases",       "scales"};
 constexpr std::array<std::string_view, 2> xpos_keys = {"scale_base", "center"};
 
 // Values that a config gives under another name, often inside the dictionary. A spec has one place
@@ -102,6 +107,47 @@ std::optional<Xpos> read_xpos(Reader& spec) {
   return xpos;
 }
 
+// A list of integers; empty if the key is absent.
+std::vector<std::int64_t> read_integers(Reader& from, std::string_view key) {
+  std::vector<std::int64_t> integers;
+  for (const double each : from.numbers(key).value_or(std::vector<double>())) {
+    if (std::abs(each) > 0x1p53 || each != std::trunc(each)) {
+      from.malformed(key, " must be integers, got ", each);
+      return {};
+    }
+    integers.push_back(static_cast<std::int64_t>(each));
+  }
+  return integers;
+}
+
+// A list that is given has an entry for each axis, which make_frequencies() checks; [] would be
+// taken for none.
+void refuse_empty(Reader& axes) {
+  for (const std::string_view key : {"order", "bases", "scales"}) {
+    const Json* const value = axes.find(key);
+    if (value != nullptr && value->is_array() && value->array().empty())
+      axes.malformed(key, " must have one entry for each axis or be left out, got []");
+  }
+}
+
+std::optional<Axes> read_axes(Reader& spec) {
+  auto reader = spec.object("axes");
+  if (!reader) return std::nullopt;
+  refuse_null(*reader);
+  refuse_other_keys(*reader, "axes", axes_keys);
+  refuse_empty(*reader);
+  if (!reader->has("pairs")) reader->malformed("pairs must be given, got none");
+  if (!reader->has("exponents")) reader->malformed("exponents must be given, got none");
+  return Axes{.pairs = read_integers(*reader, "pairs"),
+              .arrangement = read_name(*reader, "arrangement", all_axis_arrangements,
+                                       enumerator_names<AxisArrangement>()),
+              .exponents = read_name(*reader, "exponents", all_axis_exponents,
+                                     enumerator_names<AxisExponents>()),
+              .order = read_integers(*reader, "order"),
+              .bases = reader->numbers("bases").value_or(std::vector<double>()),
+              .scales = reader->numbers("scales").value_or(std::vector<double>())};
+}
+
 Scaling read_scaling(Reader& spec) {
   auto scaling = spec.object("scaling");
   if (!scaling) return NoScaling{};
@@ -125,6 +171,8 @@ RotarySpec read_spec(Reader& spec) {
   read.sense = read_name(spec, "sense", std::array{Sense::positive, Sense::negative},
                          enumerator_names<Sense>());
   read.xpos = read_xpos(spec);
+  read.axes = read_axes(spec);
+  read.blocks = spec.integer("blocks").value_or(1);
   return read;
 }
 

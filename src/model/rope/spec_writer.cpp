@@ -52,6 +52,23 @@ Json written(const Scaling& scaling) {
   return Json(std::move(object));
 }
 
+template <class Number>
+void add_list(Json::Object& object, std::string_view key, const std::vector<Number>& list) {
+  if (!list.empty()) add(object, key, Json(Json::Array(list.begin(), list.end())));
+}
+
+Json written(const Axes& axes) {
+  Json::Object object;
+  add_list(object, "pairs", axes.pairs);
+  if (axes.arrangement != AxisArrangement::blocks)
+    add(object, "arrangement", to_string(axes.arrangement));
+  add(object, "exponents", to_string(axes.exponents));
+  add_list(object, "order", axes.order);
+  add_list(object, "bases", axes.bases);
+  add_list(object, "scales", axes.scales);
+  return Json(std::move(object));
+}
+
 Json written(const RotarySpec& spec) {
   Json::Object object;
   add(object, "head_dim", Json(spec.head_dim));
@@ -70,7 +87,15 @@ Json written(const RotarySpec& spec) {
   }
   if (spec.numerics != Numerics::exact) add(object, "numerics", to_string(spec.numerics));
   if (spec.rounding != Rounding::every_step) add(object, "rounding", to_string(spec.rounding));
+  if (spec.axes) add(object, "axes", written(*spec.axes));
+  if (spec.blocks != 1) add(object, "blocks", Json(spec.blocks));
   return Json(std::move(object));
+}
+
+Status check_finite(std::string_view member, const std::vector<double>& list) {
+  for (const double value : list)
+    if (!std::isfinite(value)) return invalid_argument(member, " must be finite, got ", value);
+  return {};
 }
 
 // JSON has no name for these.
@@ -80,6 +105,10 @@ Status check_finite(const RotarySpec& spec) {
        {std::pair{"base", spec.base.get()}, std::pair{"xpos.scale_base", xpos.scale_base},
         std::pair{"xpos.center", xpos.center}}) {
     if (!std::isfinite(value)) return invalid_argument(member, " must be finite, got ", value);
+  }
+  if (spec.axes) {
+    if (auto status = check_finite("axes.bases", spec.axes->bases); !status) return status;
+    if (auto status = check_finite("axes.scales", spec.axes->scales); !status) return status;
   }
   return validate(spec.scaling);
 }

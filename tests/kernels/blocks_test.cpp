@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows of several blocks, each of which turns in halves: all that rotate() does with them.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "rotary/kv_cache.hpp"
+#include "rotary/rotate.hpp"
+#include "support/cases.hpp"
+#include "support/oracle.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+Frequencies made_of(const RotarySpec& spec) { return test::value_of(make_frequencies(spec)); }
+
+RotarySpec spec_of(std::int64_t head_dim, Axes axes) {
+  return {.head_dim = head_dim, .base = 10000.0, .pairing = Pairing::half, .axes = std::move(axes)};
+}
+
+// [2 axes][2 batch rows][3 tokens].
+constexpr std::array<double, 12> ids = {0, 1, 2.5, -3, 4096, 0.1, 7, 131071, -0.25, 9, 10, 0x1p40};
+
+test::Tensor random_heads(const HeadWindow& window, std::int64_t tokens, DType dtype) {
+  return test::random_tensor(
+      {.dtype = dtype,
+       .extents = {.batch = 2, .tokens = tokens, .heads = 3, .features = window.head_dim}},
+      37);
+}
+
+// Gemma 4's vision tower turns halves within each of two blocks.
+std::vector<RotarySpec> blocked_specs() {
+  RotarySpec gemma = spec_of(144, {.pairs = {36, 36}, .exponents = AxisExponents::own});
+  gemma.blocks = 2;
+  RotarySpec partial = spec_of(50, {.pairs = {7, 14}, .exponents = AxisExponents::own});
+  partial.rotary_dim = 42;
+  partial.first_feature = 3;
+  partial.blocks = 3;
+  return {gemma, partial};
+}
+
+TEST(Blocks, RotateWithinTheBound) {
+  for (const RotarySpec& spec : blocked_specs()) {
+    const Frequencies frequencies = made_of(spec);
+    const Positions positions = positions_of(ids, 2, 2);
+    const test::Oracle oracle(frequencies, positions);
+    for (const DType dtype : test::all_dtypes) {
+      const Rotations rotations = test::rotations_of(frequencies, positions, test::rows_for(dtype));
+      for (const Direction direction : test::all_directions) {
+        const test::Tensor src = random_heads(frequencies.window, 3, dtype);
+        test::Tensor dst = src;
+        test::require(rotate(dst.view(), src.view(), rotations, {.direction = direction}));
+        EXPECT_TRUE(oracle.accepts(dst.view(), src.view(), direction));
+        test::Tensor in_place = src;
+        test::require(
+            rotate(in_place.view(), in_place.view(), rotations, {.direction = direction}));
+        EXPECT_EQ(in_place.all_bits(), dst.all_bits());
+      }
+    }
+  }
+}
+
+// A view whose features are not adjacent: [B, T, D, H].
+TEST(Blocks, OfStridedFeaturesHaveTheSameBits) {
+  for (const RotarySpec& spec : blocked_specs()) {
+    const Frequencies frequencies = made_of(spec);
+    const Rotations rotations = test::rotations_of(frequencies, positions_of(ids, 2, 2));
+    const test::Tensor src = random_heads(frequencies.window, 3, DType::f32);
+    test::Tensor wanted = src;
+    test::require(rotate(wanted.view(), src.view(), rotations));
+    const std::int64_t features = spec.head_dim;
+    std::vector<float> memory(static_cast<std::size_t>(2 * 3 * 3 * features));
+    const HeadsView strided{
+        .data = memory.data(),
+        .dtype = DType::f32,
+        .extents = src.extents(),
+        .strides = {.batch = 9 * features, .token = 3 * features, .head = 1, .feature = 3}};
+    test::require(rotate(strided, src.view(), rotations));
+    for (std::int64_t f = 0; f < features; ++f)
+      EXPECT_EQ(reference::element(strided, {.batch = 1, .token = 2, .head = 1}, f),
+                wanted.at({.batch = 1, .token = 2, .head = 1}, f));
+  }
+}
+
+// append() of one dtype, and narrowing.
+TEST(Blocks, AreAppendedAsTheyAreRotated) {
+  for (const RotarySpec& spec : blocked_specs()) {
+    const Frequencies frequencies = made_of(spec);
+    const Rotations rotations = test::rotations_of(frequencies, positions_of(ids, 2, 2));
+    const test::Tensor keys = random_heads(frequencies.window, 3, DType::f32);
+    test::Tensor wanted = keys;
+    test::require(rotate(wanted.view(), keys.view(), rotations));
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      test::Tensor cache = random_heads(frequencies.window, 3, dtype);
+      test::require(append({.k = cache.view()}, {.k = keys.view()}, ConsecutiveSlots{}, rotations));
+      const double unit = dtype == DType::f32 ? 0 : 0x1p-8;
+      test::for_each_element(keys.extents(), [&](const test::HeadIndex& at, std::int64_t f) {
+        EXPECT_NEAR(cache.at(at, f), wanted.at(at, f), unit * std::abs(wanted.at(at, f)));
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rotary
