@@ -112,9 +112,15 @@ HWY_INLINE void store_row(D, hn::Vec<D> value, float* to) {
 template <class DU, class D = hn::RebindToFloat<DU>>
 HWY_INLINE CosSin<D> at_anchor(DU du, hn::Vec<DU> position, hn::Vec<DU> turns, double factor) {
   const D d;
-  auto angle = cos_sin(du, hn::Mul(position, turns));
-  if (factor == 1) return angle;  // multiplying by 1 would change nothing
-  return {hn::Mul(angle.cos, hn::Set(d, factor)), hn::Mul(angle.sin, hn::Set(d, factor))};
+  const auto angle = cos_sin(du, hn::Mul(position, turns));
+  auto cos = angle.cos;
+  auto sin = angle.sin;
+  if (factor != 1) {  // multiplying by 1 would change nothing
+    const auto by = hn::Set(d, factor);
+    cos = hn::Mul(cos, by);
+    sin = hn::Mul(sin, by);
+  }
+  return {cos, sin};
 }
 
 // Writes the row that is a step from an anchor.
@@ -127,9 +133,8 @@ HWY_INLINE void store_step(D d, CosSin<D> anchor, CosSin<D> step, Real* cos, Rea
 }
 
 template <class D>
-HWY_INLINE CosSin<D> load_step(D d, const RowsJob& job, std::int64_t step, std::int64_t pair) {
-  const double* const from = job.steps + step * 2 * job.lane_stride + pair;
-  return {hn::LoadU(d, from), hn::LoadU(d, from + job.lane_stride)};
+HWY_INLINE CosSin<D> load_step(D d, const double* from, std::int64_t lane_stride) {
+  return {hn::LoadU(d, from), hn::LoadU(d, from + lane_stride)};
 }
 
 // Writes tokens [begin, end), whose anchor is `position`, for pairs [pair, pair + Lanes).
@@ -143,8 +148,9 @@ HWY_INLINE void step_from_anchor(DU du, const RowsJob job, std::int64_t pair,
   for (std::int64_t token = begin; token < end; ++token) {
     const auto step = static_cast<std::int64_t>(job.first_position +
                                                 static_cast<std::uint64_t>(token) - position);
+    const double* const from = job.steps + step * row + pair;
     Real* const to = static_cast<Real*>(job.rows) + token * row + pair;
-    store_step(d, anchor, load_step(d, job, step, pair), to, to + job.lane_stride);
+    store_step(d, anchor, load_step(d, from, job.lane_stride), to, to + job.lane_stride);
   }
 }
 
@@ -212,6 +218,11 @@ HWY_INLINE void make_axis_vector(DU du, const AxisRowsJob job, std::int64_t pair
   const auto turns = load_turns(du, job.rows, pair);
   const auto axes = load_axes(du, job, pair);
   const std::int64_t first = axes.present[0];
+  const std::int64_t row = 2 * job.rows.lane_stride;
+  const auto step_at = [&](std::uint64_t position) HWY_ATTR {
+    const auto step = static_cast<std::int64_t>(position & step_mask);
+    return load_step(d, job.rows.steps + step * row + pair, job.rows.lane_stride);
+  };
   CosSin<D> anchor{hn::Zero(d), hn::Zero(d)};
   for (std::int64_t token = 0; token < job.rows.tokens; ++token) {
     const std::uint64_t* const at = job.coordinates + token * job.axes;
@@ -224,16 +235,15 @@ HWY_INLINE void make_axis_vector(DU du, const AxisRowsJob job, std::int64_t pair
       }
       anchor = at_anchor(du, position, turns, job.rows.attention_factor);
     }
-    auto step = load_step(d, job.rows, static_cast<std::int64_t>(at[first] & step_mask), pair);
+    auto step = step_at(at[first]);
     for (std::int64_t i = 1; i < axes.count; ++i) {
       const auto axis = static_cast<std::uint64_t>(axes.present[i]);
       const auto follows = hn::RebindMask(d, hn::Eq(axes.of_lane, hn::Set(du, axis)));
-      const auto other =
-          load_step(d, job.rows, static_cast<std::int64_t>(at[axis] & step_mask), pair);
+      const auto other = step_at(at[axis]);
       step = {hn::IfThenElse(follows, other.cos, step.cos),
               hn::IfThenElse(follows, other.sin, step.sin)};
     }
-    Real* const to = static_cast<Real*>(job.rows.rows) + token * 2 * job.rows.lane_stride + pair;
+    Real* const to = static_cast<Real*>(job.rows.rows) + token * row + pair;
     store_step(d, anchor, step, to, to + job.rows.lane_stride);
   }
 }

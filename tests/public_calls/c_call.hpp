@@ -67,7 +67,7 @@ template <class Handle, class Make>
 }
 
 [[nodiscard]] inline rotary_window c_window() {
-  return {sizeof(rotary_window), 16, 16, 0, ROTARY_PAIRING_HALF, 0};
+  return {sizeof(rotary_window), 16, 16, 0, ROTARY_PAIRING_HALF, 0, 1};
 }
 
 [[nodiscard]] inline rotary_heads_view c_view(const Extents& n) {

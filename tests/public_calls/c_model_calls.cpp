@@ -114,6 +114,19 @@ Calls frequencies_of_others() {
 Calls frequencies_questions() {
   Calls calls;
   const rotary_frequencies* const other = c_frequencies();
+  calls.push_back(without_sizes("rotary_frequencies_pair_axes", "of two axes", [] {
+    constexpr std::string_view spec =
+        R"({"head_dim": 16, "base": 10000, "pairing": "half",
+            "axes": {"pairs": [3, 5], "exponents": "own"}})";
+    return with_made<rotary_frequencies>(
+        [](rotary_frequencies** out) { return make_frequencies_of(spec, out); },
+        [](rotary_frequencies* of) {
+          return outcome_of_value(rotary_frequencies_pair_axes(of) == nullptr);
+        });
+  }));
+  calls.push_back(without_sizes("rotary_frequencies_pair_axes", "null", [] {
+    return outcome_of_value(rotary_frequencies_pair_axes(nullptr) == nullptr);
+  }));
   for_handle_and_null(other, [&](const rotary_frequencies* of, std::string_view what) {
     calls.push_back(without_sizes("rotary_frequencies_contexts", what, [of] {
       const std::span<std::int64_t> ends = numbers<std::int64_t>(2);
@@ -133,9 +146,6 @@ Calls frequencies_questions() {
     }));
     calls.push_back(without_sizes("rotary_frequencies_axes", what, [of] {
       return outcome_of_value(rotary_frequencies_axes(of) == 0);
-    }));
-    calls.push_back(without_sizes("rotary_frequencies_pair_axes", what, [of] {
-      return outcome_of_value(rotary_frequencies_pair_axes(of) == nullptr);
     }));
   });
   return calls;

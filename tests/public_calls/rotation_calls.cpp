@@ -81,6 +81,13 @@ RotarySpec spec_of(Sizes n) {
           .pairing = Pairing::half};
 }
 
+constexpr std::string_view of_list =
+    "rotary::make_frequencies(rotary::HeadWindow const&, "
+    "std::vector<double, std::allocator<double> >, double)";
+constexpr std::string_view of_list_and_axes =
+    "rotary::make_frequencies(rotary::HeadWindow const&, "
+    "std::vector<double, std::allocator<double> >, double, rotary::PairAxes)";
+
 Calls frequency_calls() {
   Calls calls = {
       sized("rotary::make_frequencies(rotary::RotarySpec", "", window_sizes,
@@ -104,16 +111,16 @@ Calls frequency_calls() {
   }
   // The list is the caller's, made before the call.
   for (const std::size_t pairs : {std::size_t{4}, std::size_t{3}}) {
-    calls.push_back({"rotary::make_frequencies(rotary::HeadWindow", std::to_string(pairs),
-                     window_sizes, [pairs](Attempt& attempt, Sizes n) {
-                       std::vector<double> list(pairs, 0.5);
-                       return outcome_of(attempt(
-                           [&] { return make_frequencies(window_of(n), std::move(list), 1); }));
-                     }});
+    calls.push_back(
+        {of_list, std::to_string(pairs), window_sizes, [pairs](Attempt& attempt, Sizes n) {
+           std::vector<double> list(pairs, 0.5);
+           return outcome_of(
+               attempt([&] { return make_frequencies(window_of(n), std::move(list), 1); }));
+         }});
   }
   for (const std::int64_t axes : {1, 2, 9}) {
-    calls.push_back({"rotary::make_frequencies(rotary::HeadWindow", std::to_string(axes) + " axes",
-                     window_sizes, [axes](Attempt& attempt, Sizes n) {
+    calls.push_back({of_list_and_axes, std::to_string(axes) + " axes", window_sizes,
+                     [axes](Attempt& attempt, Sizes n) {
                        std::vector<double> list(axes == 2 ? 8 : 4, 0.5);
                        return outcome_of(attempt([&] {
                          return make_frequencies(window_of(n), std::move(list), 1,

@@ -36,16 +36,21 @@ struct ElementBytes {
 // Calls rotate(job) for each block of the window as a narrower head of its own. job: of the whole
 // window.
 template <class Rotate>
-void for_each_block(kernels::RotateJob job, const Rotations& rotations, const ElementBytes& bytes,
-                    const Rotate& rotate) {
+void for_each_block(const kernels::RotateJob& job, const Rotations& rotations,
+                    const ElementBytes& bytes, const Rotate& rotate) {
   const std::int64_t blocks = rotations.window().blocks;
-  job.pairs = blocks == 1 ? job.pairs : job.pairs / blocks;  // a division is 5 ns
+  if (blocks == 1) {
+    rotate(job);
+    return;
+  }
+  kernels::RotateJob part = job;
+  part.pairs /= blocks;
   const std::int64_t row_bytes = rotations.row_dtype() == RowDType::f64 ? 8 : 4;
   for (std::int64_t block = 0; block < blocks; ++block) {
-    rotate(job);
-    job.src = static_cast<const std::byte*>(job.src) + 2 * job.pairs * bytes.src;
-    job.dst = static_cast<std::byte*>(job.dst) + 2 * job.pairs * bytes.dst;
-    job.rows = static_cast<const std::byte*>(job.rows) + job.pairs * row_bytes;
+    rotate(part);
+    part.src = static_cast<const std::byte*>(part.src) + 2 * part.pairs * bytes.src;
+    part.dst = static_cast<std::byte*>(part.dst) + 2 * part.pairs * bytes.dst;
+    part.rows = static_cast<const std::byte*>(part.rows) + part.pairs * row_bytes;
   }
 }
 

@@ -71,22 +71,23 @@ Status validate(const Frequencies& frequencies, const Positions& positions) {
   if (auto status = validate(frequencies.window); !status) return status;
   const PairAxes& axes = frequencies.axes;
   const std::int64_t pairs = frequencies.window.pairs();
-  if (axes.count != 1 || !axes.of_pair.empty()) {
+  const bool several = axes.count != 1 || !axes.of_pair.empty();
+  if (several) {
     if (auto status = validate(axes, pairs); !status) return status;
   }
-  const std::int64_t turns = axes.is_dense() ? axes.count * pairs : pairs;
+  const bool dense = several && axes.is_dense();
+  const std::int64_t turns = dense ? axes.count * pairs : pairs;
   if (static_cast<std::int64_t>(frequencies.turns.size()) != turns) {
     return invalid_argument("frequencies.turns must have one entry for each pair",
-                            axes.is_dense() ? " and axis, " : ", ", turns, "; got ",
+                            dense ? " and axis, " : ", ", turns, "; got ",
                             frequencies.turns.size());
   }
-  const std::size_t steps = axes.is_dense() ? 0 : phase_step_count(pairs);
+  const std::size_t steps = dense ? 0 : phase_step_count(pairs);
   if (frequencies.steps.size() != steps) {
     return invalid_argument("frequencies.steps must be those of make_frequencies, ", steps,
                             " entries; got ", frequencies.steps.size());
   }
-  if (frequencies.xpos || axes.is_dense() ||
-      std::holds_alternative<TokenArray<double>>(positions)) {
+  if (frequencies.xpos || dense || std::holds_alternative<TokenArray<double>>(positions)) {
     auto status = validate_inv_freq(frequencies.window, axes, frequencies.inv_freq);
     if (!status) return status;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <variant>
 
 #include "rotation/rows/axis_phases.hpp"
@@ -93,24 +94,28 @@ class AxisRowsWriter {
 
   void write_row(std::int64_t row, std::int64_t pair, const AxisPhases& phases,
                  const Coordinates& at) const {
-    const bool dense = frequencies_.axes.is_dense();
+    const auto of_token = std::span(at).first(static_cast<std::size_t>(axes_));
     const auto is_integer = [](const SplitPosition& each) { return each.is_integer(); };
-    if (!dense && std::all_of(at.begin(), at.end(), is_integer)) return;
+    const bool all =
+        frequencies_.axes.is_dense() || std::none_of(of_token.begin(), of_token.end(), is_integer);
+    if (!all && std::all_of(of_token.begin(), of_token.end(), is_integer)) return;
     const auto lanes = static_cast<std::size_t>(std::min(block_lanes, lane_stride_ - pair));
     std::array<std::uint64_t, block_lanes> of_lane;
     for (std::size_t lane = 0; lane < lanes; ++lane) of_lane[lane] = phases.of(at, lane);
-    alignas(8) std::array<std::byte, 2 * block_lanes * 8> made;
-    std::byte* const sin = made.data() + block_lanes * 8;
+    alignas(8) std::array<std::byte, 2 * block_lanes * 8> some;
+    std::byte* const cos = all ? element(row, pair) : some.data();
+    std::byte* const sin = all ? element(row, lane_stride_ + pair) : cos + block_lanes * 8;
     make_phase_row_({.phases = of_lane.data(),
                      .lanes = static_cast<std::int64_t>(lanes),
                      .attention_factor = frequencies_.attention_factor,
-                     .cos = made.data(),
+                     .cos = cos,
                      .sin = sin});
+    if (all) return;
     const auto bytes = static_cast<std::size_t>(element_bytes_);
     for (std::size_t lane = 0; lane < lanes; ++lane) {
-      if (!dense && at[phases.axis_of(lane)].is_integer()) continue;
+      if (at[phases.axis_of(lane)].is_integer()) continue;
       const auto to = pair + static_cast<std::int64_t>(lane);
-      std::memcpy(element(row, to), made.data() + lane * bytes, bytes);
+      std::memcpy(element(row, to), cos + lane * bytes, bytes);
       std::memcpy(element(row, lane_stride_ + to), sin + lane * bytes, bytes);
     }
   }
