@@ -156,7 +156,8 @@ void Session::make_rotations_of_rows() {
               of.rotary_dim,
               of.first_feature,
               static_cast<int32_t>(of.pairing.get()),
-              0};
+              0,
+              of.blocks};
   } else {
     rows.dtype = static_cast<int32_t>(input_.number(0, 5));
     rows.cos = CMemory::buffer().data() + input_.byte() * std::size_t{4};

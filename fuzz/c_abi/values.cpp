@@ -142,7 +142,8 @@ std::optional<Positions> Session::value_of(const Passed<rotary_positions>& posit
   const auto given = positions.value(ROTARY_POSITIONS_INIT);
   if (!given) return {};
   if (given->kind == ROTARY_POSITIONS_CONSECUTIVE) {
-    if (given->data != nullptr || given->batch != 1 || given->axes > 1) return {};
+    if (given->data != nullptr || given->batch != 1) return {};
+    if (given->axes != 0 && given->axes != 1) return {};
     return ConsecutivePositions{.first = given->first, .tokens = given->tokens};
   }
   if (given->first != 0) return {};
