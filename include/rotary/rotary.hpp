@@ -29,10 +29,12 @@
 #ifndef ROTARY_CORE_ONLY
 #include "rotary/absolute.hpp"
 #include "rotary/attention.hpp"
+#include "rotary/axis_positions.hpp"
 #include "rotary/families.hpp"
 #include "rotary/head_norm.hpp"
 #include "rotary/kv_cache.hpp"
 #include "rotary/linear_attention.hpp"
+#include "rotary/m_rope.hpp"
 #include "rotary/merge_attention.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/position_maps.hpp"

@@ -18,6 +18,8 @@ ALIASES = {
     for const, prefix in (("", ""), (" const", "Const"))
     for axes, name in (("", "Heads"), ("Token", "Tokens"), ("Scores", "Scores"))
 } | {
+    "std::variant<rotary::TextTokenRun, rotary::ImagePatches, rotary::VideoPatches, "
+    "rotary::SlicedImage>": "rotary::TokenGroup",
     "rotary::BasicTableView<void>": "rotary::TableView",
     "rotary::BasicTableView<void const>": "rotary::ConstTableView",
 }

@@ -9,6 +9,7 @@
 
 #include "rotary/families.hpp"
 #include "rotary/kerple.hpp"
+#include "rotary/m_rope.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/sinusoidal.hpp"
@@ -27,6 +28,14 @@ requires std::is_arithmetic_v<Number>
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
 }
 
+template <class Number>
+[[nodiscard]] std::string bits_of(const AxisPositions<Number>& positions) {
+  return bits_of(positions.numbers);
+}
+template <class Number>
+[[nodiscard]] std::string bits_of(const MRopePositions<Number>& made) {
+  return bits_of(made.positions) + bits_of(made.group_ends) + bits_of(made.delta);
+}
 [[nodiscard]] std::string bits_of(const Frequencies& frequencies);
 [[nodiscard]] std::string bits_of(const Rotations& rotations);
 [[nodiscard]] std::string bits_of(const Sinusoidal& sinusoidal);

@@ -29,8 +29,9 @@ void add(Calls& all, Calls more) {
 
 Calls core_calls() {
   Calls all;
-  for (const auto calls : {model_calls, rotation_calls, cache_calls, attention_calls,
-                           relative_calls, absolute_calls, c_model_calls, c_calls}) {
+  for (const auto calls :
+       {model_calls, rotation_calls, cache_calls, attention_calls, relative_calls, positions_calls,
+        absolute_calls, c_model_calls, c_calls}) {
     add(all, calls());
   }
   return all;

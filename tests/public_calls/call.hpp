@@ -124,6 +124,7 @@ void add(Calls& all, Calls more);
 [[nodiscard]] Calls cache_calls();
 [[nodiscard]] Calls attention_calls();
 [[nodiscard]] Calls relative_calls();
+[[nodiscard]] Calls positions_calls();
 [[nodiscard]] Calls absolute_calls();
 [[nodiscard]] Calls c_model_calls();
 [[nodiscard]] Calls c_calls();

@@ -95,6 +95,7 @@ TEST(OutOfMemory, Models) { expect_out_of_memory(test::model_calls()); }
 TEST(OutOfMemory, Rotations) { expect_out_of_memory(test::rotation_calls()); }
 TEST(OutOfMemory, Caches) { expect_out_of_memory(test::cache_calls()); }
 TEST(OutOfMemory, Attention) { expect_out_of_memory(test::attention_calls()); }
+TEST(OutOfMemory, AxisPositions) { expect_out_of_memory(test::positions_calls()); }
 TEST(OutOfMemory, RelativeBiases) { expect_out_of_memory(test::relative_calls()); }
 TEST(OutOfMemory, AbsoluteEncodings) { expect_out_of_memory(test::absolute_calls()); }
 TEST(OutOfMemory, ModelsInC) { expect_out_of_memory(test::c_model_calls()); }

@@ -71,6 +71,7 @@ RULES = (
     Rule("src/base/", (PUBLIC,), CORE | {"cstdio"}),
     Rule("src/tensor/", (PUBLIC, "src/base/"), CORE, because="views know no encoding"),
     Rule("src/phase/", (PUBLIC, "src/base/"), CORE, because="phases know no encoding"),
+    Rule("src/positions/", (PUBLIC, "src/base/"), CORE, because="coordinates know no encoding"),
     Rule("src/runtime/", (PUBLIC, "src/base/", "src/kernels/"), CORE),
     Rule(
         "src/kernels/", (), PLAIN, ("hwy/", "immintrin.h", "cpuid.h"),

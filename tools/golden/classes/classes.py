@@ -6,8 +6,10 @@ rows of its default config and under five scaling rules, and which layers rotate
     classes.py [--write] [MODEL_TYPE]...
 
 settings.json pins the packages, completes configs whose defaults make no model, and says why a
-class cannot agree. Exit status 1: one neither agrees nor has a reason. --write: keeps a part of
-the numbers for the tests, tests/golden/classes.json.
+class cannot agree. Exit status 1: one neither agrees nor has a reason. Then the ids that
+get_rope_index gives random prompts, which must be those of `rotary positions`. --write: keeps a
+part of the numbers for the tests, tests/golden/classes.json and rope_index.json. --vllm: compares
+vllm/model_executor/models/qwen2_5_vl.py, too.
 """
 
 import argparse
@@ -22,6 +24,12 @@ from keep import recorded, write
 from scratch import ScratchError, python_with
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from positions import compare_positions  # noqa: E402
+from positions import write as write_positions  # noqa: E402
+from wheels import WheelError  # noqa: E402
+
 ROOT = HERE.parents[2]
 SETTINGS = HERE / "settings.json"
 TOOL = ROOT / "build/release/bin/rotary"
@@ -33,10 +41,15 @@ def main():
                                      description=__doc__.split("\n\n")[0])
     parser.add_argument("model_types", nargs="*", metavar="MODEL_TYPE", help="default: all")
     parser.add_argument("--write", action="store_true", help="write tests/golden/classes.json")
+    parser.add_argument("--vllm", metavar="FILE", help="qwen2_5_vl.py of vLLM, for its ids")
+    parser.add_argument("--positions", action="store_true", help="compare ids alone")
     arguments = parser.parse_args()
     try:
-        return compare_classes(arguments.model_types, [] if arguments.write else None)
-    except ScratchError as error:
+        failed = 0
+        if not arguments.positions:
+            failed = compare_classes(arguments.model_types, [] if arguments.write else None)
+        return max(failed, compare_ids(arguments)) if not arguments.model_types else failed
+    except (ScratchError, WheelError) as error:
         print(f"golden: {error}", file=sys.stderr)
         return 1
 
@@ -60,6 +73,16 @@ def compare_classes(model_types, kept):
         write(kept, settings["python"], ROOT / "tests/golden/classes.json")
     failed = set(counts) - {"agrees", "has a reason"}
     return 1 if failed or not counts else 0
+
+
+def compare_ids(arguments):
+    packages = json.loads(SETTINGS.read_text(encoding="utf-8"))["python"]
+    kept = [] if arguments.write else None
+    failed = compare_positions(python_with(packages, ENVIRONMENTS), TOOL, ENVIRONMENTS.parent, kept,
+                               arguments.vllm)
+    if kept is not None:
+        write_positions(kept, packages, ROOT / "tests/golden/rope_index.json")
+    return failed
 
 
 def survey(settings, model_types):

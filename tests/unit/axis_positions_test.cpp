@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Grids, regions and windows against their definitions, and what they refuse.
+#include "rotary/axis_positions.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "reference/axis_positions.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::value_of;
+
+constexpr std::array<PatchGrid, 5> grids = {
+    {{1, 1, 1}, {1, 4, 6}, {3, 6, 2}, {2, 12, 6}, {5, 2, 14}}};
+
+template <class Number>
+void expect_places(const AxisPositions<Number>& got, const std::vector<reference::Place>& wanted,
+                   long double bound) {
+  ASSERT_EQ(got.axes, 3);
+  ASSERT_EQ(got.tokens, static_cast<std::int64_t>(wanted.size()));
+  ASSERT_EQ(got.numbers.size(), 3 * wanted.size());
+  for (std::int64_t token = 0; token < got.tokens; ++token)
+    for (std::int64_t axis = 0; axis < 3; ++axis)
+      EXPECT_LE(std::abs(static_cast<long double>(got.at(axis, token)) -
+                         wanted[static_cast<std::size_t>(token)][static_cast<std::size_t>(axis)]),
+                bound)
+          << "axis " << axis << ", token " << token;
+}
+
+TEST(AxisPositions, GridsAreTheirDefinition) {
+  for (const PatchGrid& grid : grids) {
+    expect_places(value_of(grid_positions(grid)), reference::grid(grid, 1), 0);
+    expect_places(value_of(centred_grid_positions(grid, 7)), reference::centred_grid(grid, 7), 0);
+    for (const std::int64_t merge : {1, 2}) {
+      if (grid.rows % merge == 0 && grid.columns % merge == 0)
+        expect_places(value_of(grid_positions(grid, merge)), reference::grid(grid, merge), 0);
+    }
+  }
+}
+
+// vision_utils.get_vision_position_ids(grid (1, 4, 4), 2), the first two blocks.
+TEST(AxisPositions, MergeBlocksAsTransformersHasThem) {
+  const auto got = value_of(grid_positions({.rows = 4, .columns = 4}, 2));
+  const std::vector<std::int64_t> rows = {0, 0, 1, 1, 0, 0, 1, 1};
+  const std::vector<std::int64_t> columns = {0, 1, 0, 1, 2, 3, 2, 3};
+  for (std::int64_t token = 0; token < 8; ++token) {
+    EXPECT_EQ(got.at(1, token), rows[static_cast<std::size_t>(token)]);
+    EXPECT_EQ(got.at(2, token), columns[static_cast<std::size_t>(token)]);
+  }
+}
+
+// Qwen-Image: rows of 5 are -3 to 1, of 4 -2 to 1.
+TEST(AxisPositions, CentredGridsCountFromTheCentre) {
+  const auto got = value_of(centred_grid_positions({.rows = 5, .columns = 4}));
+  EXPECT_EQ(got.at(1, 0), -3);
+  EXPECT_EQ(got.at(1, 19), 1);
+  EXPECT_EQ(got.at(2, 0), -2);
+  EXPECT_EQ(got.at(2, 19), 1);
+}
+
+TEST(AxisPositions, TextStandsAloneOnEveryAxis) {
+  const auto got = value_of(text_positions({.tokens = 3, .first = -1, .axes = 2}));
+  EXPECT_EQ(got, (AxisPositions<std::int64_t>{2, 3, {-1, 0, 1, -1, 0, 1}}));
+  EXPECT_EQ(value_of(text_positions({})).numbers.size(), 0U);
+}
+
+TEST(AxisPositions, ViewHasTheStridesOfTheNumbers) {
+  const auto got = value_of(grid_positions({.rows = 2, .columns = 3}));
+  const auto view = got.view();
+  for (std::int64_t axis = 0; axis < view.axes; ++axis)
+    for (std::int64_t token = 0; token < view.tokens; ++token)
+      EXPECT_EQ(view.data[axis * view.axis_stride + token * view.token_stride],
+                got.at(axis, token));
+}
+
+TEST(AxisPositions, RegionsAreWithinTheirBound) {
+  const double pi = std::numbers::pi;
+  for (const AxisRegion& region :
+       {AxisRegion{7, 0, 6, Sampling::ends}, AxisRegion{13, -1.5, 40.25, Sampling::ends},
+        AxisRegion{1, 3, 9, Sampling::ends}, AxisRegion{16, -2 * pi, 2 * pi, Sampling::centres},
+        AxisRegion{1, -1, 1, Sampling::centres}, AxisRegion{999, 1e-3, 0x1p53, Sampling::ends}}) {
+    const auto got = value_of(region_positions(std::span(&region, 1)));
+    const double largest = std::max(std::abs(region.first), std::abs(region.last));
+    for (std::int64_t i = 0; i < region.count; ++i)
+      EXPECT_LE(std::abs(static_cast<double>(got.at(0, i) - reference::sample(region, i))),
+                largest * 0x1p-51);
+  }
+}
+
+TEST(AxisPositions, TheLastRegionIsTheFastest) {
+  const std::array<AxisRegion, 3> regions = {{{2, 0, 1}, {3, 10, 12}, {2, 20, 21}}};
+  const auto got = value_of(region_positions(regions));
+  ASSERT_EQ(got.tokens, 12);
+  for (std::int64_t token = 0; token < 12; ++token) {
+    EXPECT_EQ(got.at(0, token), static_cast<double>(token / 6));
+    EXPECT_EQ(got.at(1, token), static_cast<double>(10 + token / 2 % 3));
+    EXPECT_EQ(got.at(2, token), static_cast<double>(20 + token % 2));
+  }
+}
+
+TEST(AxisPositions, AreaScaledPicturesHaveTheArea) {
+  for (const PatchGrid& grid : grids) {
+    const auto wanted = reference::area_scaled(grid, 192 * 192);
+    const auto largest = std::max(std::abs(wanted.front()[1]), std::abs(wanted.front()[2]));
+    expect_places(value_of(area_scaled_positions(grid, 192 * 192)), wanted,
+                  std::max(largest, 1.0L) * 0x1p-50L);
+  }
+}
+
+TEST(AxisPositions, WindowsAreTheirDefinition) {
+  for (const PatchGrid& grid : {PatchGrid{1, 8, 8}, PatchGrid{2, 6, 10}, PatchGrid{3, 2, 2}})
+    for (const std::int64_t window : {1, 2, 3, 100}) {
+      const WindowOrder order{.merge = 2, .window = window};
+      EXPECT_EQ(value_of(window_order(grid, order)), reference::window_order(grid, order));
+    }
+}
+
+TEST(AxisPositions, RefuseWhatIsNoGrid) {
+  constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  for (const PatchGrid& grid : {PatchGrid{0, 1, 1}, PatchGrid{1, -4, 6}, PatchGrid{1, 4, 0},
+                                PatchGrid{huge, huge, huge}, PatchGrid{1, 1 << 20, 1 << 20}}) {
+    EXPECT_FALSE(grid_positions(grid));
+    EXPECT_FALSE(centred_grid_positions(grid));
+    EXPECT_FALSE(area_scaled_positions(grid, 1));
+    EXPECT_FALSE(window_order(grid, {.merge = 1, .window = 1}));
+  }
+  EXPECT_EQ(grid_positions({.rows = 3, .columns = 4}, 2).error().message,
+            "rows and columns must be multiples of merge 2, got 3 and 4");
+  EXPECT_FALSE(grid_positions({.rows = 4, .columns = 4}, 0));
+  EXPECT_FALSE(grid_positions({.rows = 4, .columns = 4}, huge));
+  EXPECT_FALSE(centred_grid_positions({.rows = 4, .columns = 4}, huge));
+  EXPECT_FALSE(window_order({.rows = 4, .columns = 4}, {.merge = 2, .window = 0}));
+  EXPECT_FALSE(text_positions({.tokens = -1}));
+  EXPECT_FALSE(text_positions({.tokens = huge}));
+  EXPECT_FALSE(text_positions({.tokens = 1, .axes = 9}));
+  EXPECT_FALSE(text_positions({.tokens = 1, .first = huge}));
+}
+
+TEST(AxisPositions, RefuseWhatIsNoRegion) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const AxisRegion& region :
+       {AxisRegion{0, 0, 1}, AxisRegion{2, nan, 1}, AxisRegion{2, 0, 0x1p54},
+        AxisRegion{2, 0, 1, static_cast<Sampling>(2)}, AxisRegion{std::int64_t{1} << 40, 0, 1}})
+    EXPECT_FALSE(region_positions(std::span(&region, 1)));
+  EXPECT_FALSE(region_positions({}));
+  EXPECT_FALSE(region_positions(std::vector<AxisRegion>(9, {1, 0, 1})));
+  EXPECT_FALSE(region_positions(std::vector<AxisRegion>(8, {1 << 20, 0, 1})));
+  for (const double area : {0.0, -1.0, nan, 0x1p54})
+    EXPECT_FALSE(area_scaled_positions({.rows = 2, .columns = 2}, area));
+}
+
+}  // namespace
+}  // namespace rotary

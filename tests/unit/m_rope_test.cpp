@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ids of prompts against their definition, the known defect of the rule, and what is refused. The
+// ids of published classes are in tests/golden.
+#include "rotary/m_rope.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+#include <set>
+
+#include "reference/axis_positions.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::value_of;
+
+MRopeConvention named(std::string_view name) { return value_of(m_rope_convention(name)); }
+
+std::vector<TokenGroup> random_prompt(std::mt19937& random, const MRopeConvention& convention) {
+  const auto upto = [&random](std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(0, most)(random);
+  };
+  const auto side = [&] { return convention.merge + upto(12); };
+  std::vector<TokenGroup> groups;
+  for (std::int64_t i = upto(6); i >= 0; --i) {
+    groups.emplace_back(TextTokenRun{upto(20)});
+    if (convention.frames == VideoFrames::none || upto(1) == 0) {
+      groups.emplace_back(ImagePatches{side(), side()});
+      continue;
+    }
+    const bool own_groups = convention.frames == VideoFrames::own_groups;
+    groups.emplace_back(VideoPatches{.frames = convention.temporal_merge + upto(9),
+                                     .rows = side(),
+                                     .columns = side(),
+                                     .seconds_per_frame = static_cast<double>(upto(4000)) / 97,
+                                     .text_between_frames = own_groups ? upto(9) : 0});
+  }
+  return groups;
+}
+
+TEST(MRope, EveryConventionIsItsDefinition) {
+  std::mt19937 random(1);
+  std::set<std::string_view> names;
+  for (MRopeConvention convention : m_rope_conventions()) {
+    EXPECT_TRUE(names.insert(convention.name).second) << convention.name;
+    if (convention.vision == VisionTokens::canvas) continue;
+    if (convention.frame_times == FrameTimes::not_truncated)
+      convention.frame_times = FrameTimes::seconds_first;
+    for (int i = 0; i < 30; ++i) {
+      convention.merge = 1 + i % 3;
+      const auto prompt = random_prompt(random, convention);
+      const auto got = value_of(m_rope_positions(prompt, convention));
+      const auto wanted = reference::m_rope(prompt, convention);
+      ASSERT_EQ(got.positions.tokens, static_cast<std::int64_t>(wanted.size()));
+      std::int64_t highest = 0;
+      for (std::int64_t token = 0; token < got.positions.tokens; ++token)
+        for (std::int64_t axis = 0; axis < convention.axes; ++axis) {
+          const std::int64_t id =
+              wanted[static_cast<std::size_t>(token)][static_cast<std::size_t>(axis)];
+          ASSERT_EQ(got.positions.at(axis, token), id)
+              << convention.name << ", axis " << axis << ", token " << token;
+          highest = std::max(highest, id);
+        }
+      EXPECT_EQ(got.delta,
+                wanted.empty() ? 0 : highest + 1 - static_cast<std::int64_t>(wanted.size()));
+      EXPECT_EQ(got.group_ends.back(), got.positions.tokens);
+    }
+  }
+}
+
+// max(rows, columns) / merge is less than the frames of a long video take.
+TEST(MRope, TextAfterALongVideoGoesBackwards) {
+  const std::vector<TokenGroup> prompt = {TextTokenRun{3}, VideoPatches{8, 4, 4, 2.0},
+                                          TextTokenRun{2}};
+  const auto grid = value_of(m_rope_positions(prompt, named("qwen2.5-vl")));
+  EXPECT_EQ(grid.positions.at(0, 34), 31);  // the last frame: 3 + 7 * 4
+  EXPECT_EQ(grid.positions.at(0, 35), 5);   // the text after it
+  EXPECT_EQ(grid.delta, 32 - 37);           // decoding goes on behind the video
+  const auto highest = value_of(m_rope_positions(prompt, named("qwen2.5-vl-4.57")));
+  EXPECT_EQ(highest.positions.at(0, 35), 32);
+}
+
+// The releases of Qwen2.5-VL differ where a frame takes no whole number of seconds.
+TEST(MRope, ReleasesDifferInFractionsOfSeconds) {
+  const std::vector<TokenGroup> prompt = {VideoPatches{4, 2, 2, 1.3}};
+  const auto times = [&prompt](std::string_view name) {
+    const auto ids = value_of(m_rope_positions(prompt, named(name))).positions;
+    return std::vector(ids.numbers.begin(), ids.numbers.begin() + 4);
+  };
+  EXPECT_EQ(times("qwen2.5-vl"), (std::vector<std::int64_t>{0, 2, 5, 7}));
+  EXPECT_EQ(times("qwen2.5-vl-5.16"), (std::vector<std::int64_t>{0, 2, 4, 6}));
+  EXPECT_EQ(times("qwen2.5-vl-vllm"), (std::vector<std::int64_t>{0, 2, 5, 7}));
+  const std::vector<TokenGroup> prompt_of_omni = {VideoPatches{2, 2, 2, 0.1}, TextTokenRun{1}};
+  const auto real = value_of(m_rope_coordinates(prompt_of_omni, named("qwen3-omni")));
+  EXPECT_EQ(real.positions.at(0, 1), static_cast<double>(13 * 0.1F));
+  EXPECT_EQ(real.positions.at(2, 2), static_cast<double>(13 * 0.1F + 1));
+}
+
+TEST(MRope, RealNumbersAreTheIntegers) {
+  std::mt19937 random(2);
+  const MRopeConvention convention = named("qwen2.5-vl");
+  const auto prompt = random_prompt(random, convention);
+  const auto integers = value_of(m_rope_positions(prompt, convention));
+  const auto real = value_of(m_rope_coordinates(prompt, convention));
+  EXPECT_TRUE(std::ranges::equal(integers.positions.numbers, real.positions.numbers));
+  EXPECT_EQ(static_cast<double>(integers.delta), real.delta);
+  EXPECT_EQ(integers.group_ends, real.group_ends);
+}
+
+TEST(MRope, NothingHasNoIds) {
+  const auto got = value_of(m_rope_positions({}, named("qwen2-vl")));
+  EXPECT_EQ(got.positions.tokens, 0);
+  EXPECT_EQ(got.delta, 0);
+}
+
+ErrorCode refusal(const TokenGroup& group, const MRopeConvention& convention) {
+  const auto got = m_rope_positions(std::span(&group, 1), convention);
+  return got ? ErrorCode{} : got.error().code;
+}
+
+TEST(MRope, RefusesGroups) {
+  constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  const MRopeConvention qwen = named("qwen2.5-vl");
+  for (const TokenGroup& group : std::vector<TokenGroup>{
+           TextTokenRun{-1}, TextTokenRun{huge}, ImagePatches{1, 4}, ImagePatches{4, -4},
+           ImagePatches{huge, huge}, ImagePatches{1 << 20, 1 << 20}, VideoPatches{0, 4, 4},
+           VideoPatches{huge, 4, 4}, VideoPatches{1 << 27, 4, 4},
+           VideoPatches{2, 4, 4, std::numeric_limits<double>::quiet_NaN()},
+           VideoPatches{2, 4, 4, -1}, VideoPatches{2, 4, 4, 1e300}})
+    EXPECT_EQ(refusal(group, qwen), ErrorCode::invalid_argument);
+  for (const TokenGroup& group : std::vector<TokenGroup>{
+           SlicedImage{.thumbnail = {4, 4}},
+           VideoPatches{.frames = 2, .rows = 4, .columns = 4, .text_between_frames = 1},
+           VideoPatches{.frames = 2, .rows = 4, .columns = 4, .audio_tokens = 1}})
+    EXPECT_EQ(refusal(group, qwen), ErrorCode::unsupported);
+  EXPECT_EQ(refusal(VideoPatches{2, 4, 4}, named("glm-image")), ErrorCode::unsupported);
+  const MRopeConvention canvas = named("minicpm-v-4.7");
+  for (const SlicedImage& image :
+       {SlicedImage{{8, 8}, 2, 0, {8, 8}}, SlicedImage{{8, 8}, huge, huge, {8, 8}},
+        SlicedImage{{8, 8}, 1, 1, {1, 8}}, SlicedImage{{8, 8}, 0, 0, {}, -1},
+        SlicedImage{{8, 8}, 1 << 16, 1 << 16, {8, 8}}, SlicedImage{{0, 0}}})
+    EXPECT_EQ(refusal(image, canvas), ErrorCode::invalid_argument);
+}
+
+TEST(MRope, RefusesConventions) {
+  const TokenGroup text = TextTokenRun{1};
+  const auto changed = [](auto change) {
+    MRopeConvention convention;
+    change(convention);
+    return convention;
+  };
+  for (const MRopeConvention& convention :
+       {changed([](auto& it) { it.axes = 5; }), changed([](auto& it) { it.merge = 0; }),
+        changed([](auto& it) { it.temporal_merge = -1; }),
+        changed([](auto& it) { it.ids_per_second = 0; }),
+        changed([](auto& it) { it.ids_per_chunk = 0; }),
+        changed([](auto& it) { it.counts[3] = static_cast<IdAxis>(6); }),
+        changed([](auto& it) { it.next = static_cast<NextPosition>(3); }),
+        changed([](auto& it) { it.vision = static_cast<VisionTokens>(-1); }), named("qwen3-omni")})
+    EXPECT_EQ(refusal(text, convention), ErrorCode::invalid_argument);
+  const auto unknown = m_rope_convention("qwen1-vl");
+  ASSERT_FALSE(unknown);
+  EXPECT_TRUE(unknown.error().message.ends_with("llama.cpp; got 'qwen1-vl'"));
+}
+
+TEST(MRope, RefusesIdsThatDoublesDoNotHave) {
+  MRopeConvention convention = named("qwen2.5-vl-4.57");
+  convention.ids_per_second = 1 << 16;
+  const std::vector<TokenGroup> prompt(40, VideoPatches{1 << 16, 2, 2, 65536});
+  const auto got = m_rope_positions(prompt, convention);
+  ASSERT_FALSE(got);
+  EXPECT_TRUE(got.error().message.starts_with("ids must be at most 2^53, got "));
+}
+
+}  // namespace
+}  // namespace rotary

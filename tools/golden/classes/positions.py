@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares what get_rope_index of published classes gives random groups with the tool's answer."""
+
+import collections
+import json
+import pathlib
+import subprocess
+import zipfile
+
+from wheels import wheel_of
+
+HERE = pathlib.Path(__file__).resolve().parent
+CASES = 40  # for each convention
+KEPT = 5
+KEPT_TOKENS = 160
+OLD = (("qwen2-vl-4.57", "4.57.6", "qwen2_vl"), ("qwen2.5-vl-4.57", "4.57.6", "qwen2_5_vl"),
+       ("qwen2.5-vl-5.16", "5.13.1", "qwen2_5_vl"))
+MEMBERS = {"merge": "--merge", "temporal_merge": "--temporal-merge",
+           "ids_per_second": "--ids-per-second", "ids_per_chunk": "--ids-per-chunk"}
+
+
+def compare_positions(python, tool, build, kept=None, vllm=None):
+    """Prints each convention and how many of its random prompts agree; 0 if all do.
+    kept: takes some of the cases."""
+    counts = collections.Counter()
+    wrong = collections.Counter()
+    kept_of = collections.Counter()
+    for case in published_cases(python, build, vllm):
+        name = f"{case['convention']} ({case['class']})"
+        counts[name] += 1
+        why = difference(case, tool)
+        if why:
+            wrong[name] += 1
+            print(f"{name}: {why}: {' '.join(options(case))}")
+        if kept is not None and len(case["ids"][0]) <= KEPT_TOKENS and kept_of[name] < KEPT:
+            kept_of[name] += 1
+            kept.append(case)
+    for name, count in counts.items():
+        print(f"{name:80} {count - wrong[name]} of {count} prompts agree")
+    return 1 if wrong or not counts else 0
+
+
+def published_cases(python, build, vllm):
+    command = [python, "-B", HERE / "rope_index.py", str(CASES)]
+    for convention, version, folder in OLD:
+        command += ["--old", f"{convention}={modeling_file(version, folder, build)}"]
+    if vllm:
+        command += ["--vllm", vllm]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            yield json.loads(line)
+    if process.returncode != 0:
+        raise SystemExit(f"golden: rope_index.py ended with {process.returncode}")
+
+
+def modeling_file(version, folder, build):
+    """modeling_*.py of a release, out of its wheel."""
+    path = pathlib.Path(build) / f"modeling_{folder}-{version}.py"
+    with zipfile.ZipFile(wheel_of(version, pathlib.Path(build))) as wheel:
+        path.write_bytes(wheel.read(f"transformers/models/{folder}/modeling_{folder}.py"))
+    return path
+
+
+def options(case):
+    """The options of `rotary positions` for the case."""
+    words = ["--as", case["convention"]]
+    for name, value in case["members"].items():
+        words += [MEMBERS[name], str(value)]
+    for group in case["groups"]:
+        if "text" in group:
+            words += ["--text", str(group["text"])]
+        if "image" in group:
+            words += ["--image", by(group["image"])]
+        if "video" in group:
+            words += ["--video", f"{by(group['video'])}@{group['seconds']}"]
+        for name, option in (("slices", "--slices"), ("newlines", "--newlines"),
+                             ("between", "--frame-text"), ("sound", "--sound")):
+            if group.get(name):
+                value = group[name]
+                words += [option, by(value) if isinstance(value, list) else str(value)]
+    return words
+
+
+def by(numbers):
+    return "x".join(map(str, numbers))
+
+
+def difference(case, tool):
+    """What differs; empty if nothing does."""
+    asked = subprocess.run([tool, "positions", "--json", *options(case)], capture_output=True,
+                           text=True, check=False)
+    if asked.returncode != 0:
+        return asked.stderr.strip()
+    answer = json.loads(asked.stdout)
+    for axis, (got, wanted) in enumerate(zip(answer["ids"], case["ids"], strict=True)):
+        if got != wanted:
+            return f"ids of axis {axis} differ"
+    if case["delta"] is not None and answer["delta"] != case["delta"]:
+        return f"delta {answer['delta']}, the class has {case['delta']}"
+    return ""
+
+
+def write(cases, packages, path):
+    rows = ",\n".join(json.dumps(each, separators=(",", ":")) for each in cases)
+    path.write_text(f'{{"produced_by": {json.dumps(packages)}, "cases": [\n{rows}\n]}}\n',
+                    encoding="utf-8")
