@@ -27,8 +27,7 @@ constexpr Command tool{
         "  rotary table config.json --positions 0:16\n"
         "  rotary rotate --config config.json --layout bthd --q q.npy --out-q rotated.npy\n"
         "  rotary explain config.json\n"
-        "  rotary report llama-3.1-8b qwen2.5-7b -o page.html\n"
-        "  rotary models search gemma\n",
+        "  rotary report llama-3.1-8b qwen2.5-7b -o page.html\n",
     .declare = nullptr,
     .commands = all_commands,
 };

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -21,9 +22,17 @@ class DeclaredOption {
   explicit DeclaredOption(CLI::Option& option) : option_(&option) {}
 
   void required();
+  // Given without a value it is empty.
+  void value_may_be_missing();
 
  private:
   CLI::Option* option_;
+};
+
+// A value with the name of its option, "--text".
+struct NamedValue {
+  std::string name;
+  std::string value;
 };
 
 class OptionParser {
@@ -38,6 +47,11 @@ class OptionParser {
   DeclaredOption add(std::string_view form, std::optional<std::string>& target, std::string help);
   DeclaredOption add(std::string_view form, std::vector<std::string>& target, std::string help);
   void add(std::string_view form, bool& target, std::string help);
+
+  // Options with one long name each, which may be repeated, into one list in the order in which the
+  // command line has them.
+  void add_in_order(std::vector<NamedValue>& target,
+                    std::vector<std::pair<std::string_view, std::string>> forms_and_helps);
 
   // Another help for an option that has been added.
   void replace_help(const std::string& name, std::string help);

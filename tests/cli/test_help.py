@@ -6,8 +6,8 @@ import subprocess
 
 from tool import SCHEMAS, TOOL, ToolTest
 
-COMMANDS = ["inspect", "table", "rotate", "encode", "bias", "explain", "claims", "plot", "report",
-            "models", "bench", "help", "completions"]
+COMMANDS = ["inspect", "table", "rotate", "encode", "bias", "positions", "explain", "claims",
+            "plot", "report", "models", "bench", "help", "completions"]
 # With those that stand within another.
 ALL = [*([command] for command in COMMANDS), ["bench", "attention"]]
 

@@ -87,6 +87,8 @@ class HostileTextTest(ToolTest):
                       "0:2"],
                      ["bias", "alibi", "--heads", "2", "--rows", "0:2", "--cols", "0:2", "--out",
                       out + ".npy", "--force"]],
+            "positions": [["positions", "--text", "2", "--as", "qwen2-vl", "--out", out + ".npy",
+                           "--force"]],
             "explain": [["explain", self.file],
                         ["explain", self.file, "--values", ",".join(map(str, range(16))),
                          "--position", "3"]],

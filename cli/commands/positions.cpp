@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+// rotary positions: the ids of a prompt with text, images and videos on each axis, as a model or an
+// engine counts them, and where decoding goes on.
+#include "cli/commands/commands.hpp"
+#include "cli/npy/npy.hpp"
+#include "rotary/m_rope.hpp"
+
+namespace rotary::cli {
+namespace {
+
+constexpr std::int64_t most_printed_tokens = std::int64_t{1} << 20;
+constexpr std::size_t most_lines_of_group = 8;
+
+struct Arguments {
+  std::vector<NamedValue> groups;
+  std::optional<std::string> convention, merge, temporal_merge, ids_per_second, ids_per_chunk;
+  OutputOption output;
+  bool list = false;
+};
+
+// "4x6": so many numbers, each 0 or more.
+template <std::size_t n>
+std::array<std::int64_t, n> parse_sides(const NamedValue& option, std::string_view text,
+                                        std::string_view form) {
+  std::array<std::int64_t, n> sides = {};
+  std::string_view rest = text;
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto end = rest.find('x');
+    require((end == std::string_view::npos) == (i + 1 == n), "{} must be {}, got '{}'", option.name,
+            form, option.value);
+    sides[i] = parse_between(option.name, rest.substr(0, end), {0, most_axis_tokens});
+    if (end != std::string_view::npos) rest.remove_prefix(end + 1);
+  }
+  return sides;
+}
+
+VideoPatches parse_video(const NamedValue& option) {
+  const std::string_view text = option.value;
+  const auto at = text.find('@');
+  const auto sides =
+      parse_sides<3>(option, text.substr(0, at), "FRAMESxROWSxCOLUMNS or FRAMESxROWSxCOLUMNS@S");
+  VideoPatches video{.frames = sides[0], .rows = sides[1], .columns = sides[2]};
+  if (at != std::string_view::npos)
+    video.seconds_per_frame = parse_double(option.name, text.substr(at + 1));
+  return video;
+}
+
+template <class Group>
+Group& group_before(std::vector<TokenGroup>& groups, const NamedValue& option,
+                    std::string_view kind) {
+  Group* const before = groups.empty() ? nullptr : std::get_if<Group>(&groups.back());
+  require(before != nullptr, "{} must stand behind {}", option.name, kind);
+  return *before;
+}
+
+// The image before, which may not have been given slices yet.
+SlicedImage& image_before(std::vector<TokenGroup>& groups, const NamedValue& option) {
+  if (!groups.empty()) {
+    if (const auto* const plain = std::get_if<ImagePatches>(&groups.back()))
+      groups.back() = SlicedImage{.thumbnail = *plain};
+  }
+  return group_before<SlicedImage>(groups, option, "--image");
+}
+
+void add_group(std::vector<TokenGroup>& groups, const NamedValue& option) {
+  const auto count = [&option] {
+    return parse_between(option.name, option.value, {0, most_axis_tokens});
+  };
+  if (option.name == "--text" || option.name == "--audio") {
+    groups.emplace_back(TextTokenRun{count()});
+  } else if (option.name == "--image") {
+    const auto sides = parse_sides<2>(option, option.value, "ROWSxCOLUMNS");
+    groups.emplace_back(ImagePatches{sides[0], sides[1]});
+  } else if (option.name == "--video") {
+    groups.emplace_back(parse_video(option));
+  } else if (option.name == "--frame-text") {
+    group_before<VideoPatches>(groups, option, "--video").text_between_frames = count();
+  } else if (option.name == "--sound") {
+    group_before<VideoPatches>(groups, option, "--video").audio_tokens = count();
+  } else if (option.name == "--newlines") {
+    image_before(groups, option).newlines_after = count();
+  } else {
+    const auto sides = parse_sides<4>(option, option.value, "DOWNxACROSSxROWSxCOLUMNS");
+    SlicedImage& image = image_before(groups, option);
+    image.slices_down = sides[0];
+    image.slices_across = sides[1];
+    image.slice = {sides[2], sides[3]};
+  }
+}
+
+MRopeConvention parse_convention(const Arguments& arguments) {
+  MRopeConvention convention = choose_by(&MRopeConvention::name, "--as",
+                                         arguments.convention.value_or(""), m_rope_conventions());
+  const auto change = [](std::string_view option, const std::optional<std::string>& text,
+                         std::int64_t& member) {
+    if (text) member = parse_int64(option, *text);
+  };
+  change("--merge", arguments.merge, convention.merge);
+  change("--temporal-merge", arguments.temporal_merge, convention.temporal_merge);
+  change("--ids-per-second", arguments.ids_per_second, convention.ids_per_second);
+  change("--ids-per-chunk", arguments.ids_per_chunk, convention.ids_per_chunk);
+  return convention;
+}
+
+// A prompt, and the ids of it. Those of a convention without fractions are integers.
+struct Answer {
+  MRopeConvention convention;
+  std::vector<NamedValue> options;  // one for each group
+  MRopePositions<double> made;
+
+  [[nodiscard]] const AxisPositions<double>& ids() const { return made.positions; }
+  [[nodiscard]] bool has_fractions() const {
+    return convention.frame_times == FrameTimes::not_truncated;
+  }
+  [[nodiscard]] std::int64_t group_start(std::size_t group) const {
+    return group == 0 ? 0 : made.group_ends[group - 1];
+  }
+  [[nodiscard]] double next() const {
+    return static_cast<double>(made.positions.tokens) + made.delta;
+  }
+};
+
+Answer make_answer(const Arguments& arguments) {
+  require(!arguments.groups.empty(),
+          "a prompt is required: --text N, --image ROWSxCOLUMNS, --video FRAMESxROWSxCOLUMNS@S, in "
+          "its order");
+  Answer answer{.convention = parse_convention(arguments), .options = {}, .made = {}};
+  std::vector<TokenGroup> groups;
+  for (const NamedValue& option : arguments.groups) {
+    const std::size_t before = groups.size();
+    add_group(groups, option);
+    if (groups.size() > before)
+      answer.options.push_back(option);
+    else
+      answer.options.back().value += fmt::format(" {} {}", option.name, option.value);
+  }
+  answer.made = value_or_fail(m_rope_coordinates(groups, answer.convention));
+  require(arguments.output.path || answer.ids().tokens <= most_printed_tokens,
+          "an answer has at most {} tokens, got {}; --out FILE takes more", most_printed_tokens,
+          answer.ids().tokens);
+  return answer;
+}
+
+std::string_view axis_name(IdAxis axis) {
+  constexpr std::array<std::string_view, 6> names = {"time",  "row",   "column",
+                                                     "image", "token", "unused"};
+  return names.at(static_cast<std::size_t>(axis));
+}
+
+struct TokenRange {
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+};
+
+// Tokens of which one line can speak: all of one time, or each later by 1 than the one before.
+std::vector<TokenRange> lines_of(const AxisPositions<double>& ids, const TokenRange& group) {
+  std::vector<TokenRange> lines = {{group.first, group.first + 1}};
+  double step = 0;
+  for (std::int64_t token = group.first + 1; token < group.end; ++token) {
+    const double difference = ids.at(0, token) - ids.at(0, token - 1);
+    const bool is_second = token - lines.back().first == 1;
+    if ((difference == 0 || difference == 1) && (is_second || difference == step)) {
+      lines.back().end = token + 1;
+      step = difference;
+    } else if (difference == 0) {  // the last of later ones is the first of one time
+      lines.back().end = token - 1;
+      lines.push_back({token - 1, token + 1});
+      step = 0;
+    } else {
+      lines.push_back({token, token + 1});
+    }
+  }
+  return lines;
+}
+
+std::string number_text(double number) { return fmt::format("{:.9g}", number); }
+
+std::string range_text(double lowest, double highest) {
+  if (lowest == highest) return number_text(lowest);
+  return fmt::format("{} to {}", number_text(lowest), number_text(highest));
+}
+
+std::pair<double, double> range_of(const AxisPositions<double>& ids, std::int64_t axis,
+                                   const TokenRange& tokens) {
+  const auto begin = ids.numbers.begin() + axis * ids.tokens;
+  const auto [lowest, highest] = std::minmax_element(begin + tokens.first, begin + tokens.end);
+  return {*lowest, *highest};
+}
+
+using Line = std::vector<std::string>;
+
+Line line_of(const Answer& answer, const TokenRange& tokens, std::string group) {
+  Line line = {range_text(static_cast<double>(tokens.first), static_cast<double>(tokens.end - 1)),
+               std::move(group)};
+  for (std::int64_t axis = 0; axis < answer.ids().axes; ++axis) {
+    const auto [lowest, highest] = range_of(answer.ids(), axis, tokens);
+    line.push_back(range_text(lowest, highest));
+  }
+  return line;
+}
+
+void add_lines(std::vector<Line>& lines, const Answer& answer, std::size_t group) {
+  const TokenRange tokens{answer.group_start(group), answer.made.group_ends[group]};
+  const NamedValue& option = answer.options[group];
+  const std::string name = printable(fmt::format("{} {}", option.name.substr(2), option.value));
+  if (tokens.first == tokens.end) return;
+  const bool by_time = answer.convention.counts[0] == IdAxis::time;
+  const std::vector<TokenRange> parts =
+      by_time ? lines_of(answer.ids(), tokens) : std::vector<TokenRange>{tokens};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts.size() > most_lines_of_group && i + 2 >= most_lines_of_group &&
+        i + 1 < parts.size()) {
+      lines.push_back({"...", fmt::format("{} more", parts.size() - most_lines_of_group + 1)});
+      lines.back().resize(lines.front().size());
+      i = parts.size() - 2;
+      continue;
+    }
+    lines.push_back(line_of(answer, parts[i], i == 0 ? name : ""));
+  }
+}
+
+// The first group that starts below the highest id before it.
+std::string backwards_text(const Answer& answer) {
+  double highest = -1;
+  for (std::size_t group = 0; group < answer.options.size(); ++group) {
+    const TokenRange tokens{answer.group_start(group), answer.made.group_ends[group]};
+    if (tokens.first == tokens.end || answer.convention.counts[0] != IdAxis::time) continue;
+    const double first = answer.ids().at(0, tokens.first);
+    if (first <= highest)
+      return fmt::format(
+          "ids go backwards: token {} ({}) stands at {}, after ids up to {}; {} counts past the "
+          "grid of a video, not past its frames (docs/theory/axis-positions.md)\n",
+          tokens.first, answer.options[group].name.substr(2), number_text(first),
+          number_text(highest), answer.convention.name);
+    for (std::int64_t axis = 0; axis < answer.ids().axes; ++axis)
+      highest = std::max(highest, range_of(answer.ids(), axis, tokens).second);
+  }
+  return {};
+}
+
+std::string summary(const Answer& answer) {
+  return fmt::format("{}, {} tokens on {} axes, delta {}: the next token stands at {}\n{}",
+                     answer.convention.name, answer.ids().tokens, answer.ids().axes,
+                     number_text(answer.made.delta), number_text(answer.next()),
+                     backwards_text(answer));
+}
+
+std::string text_of(const Answer& answer) {
+  std::vector<Column> columns = {{"tokens", 0, Align::left}, {"group", 0, Align::left}};
+  for (std::int64_t axis = 0; axis < answer.ids().axes; ++axis) {
+    const IdAxis counted = answer.convention.counts[static_cast<std::size_t>(axis)];
+    columns.push_back({std::string(axis_name(counted)), 0, Align::left});
+  }
+  std::vector<Line> lines;
+  for (std::size_t group = 0; group < answer.options.size(); ++group)
+    add_lines(lines, answer, group);
+  return text_table(columns, lines.size(),
+                    [&](std::size_t row, std::size_t column) { return lines[row][column]; }) +
+         summary(answer);
+}
+
+Json number_json(const Answer& answer, double number) {
+  return answer.has_fractions() ? Json(number) : Json(static_cast<std::int64_t>(number));
+}
+
+Json ids_json(const Answer& answer) {
+  Json ids = Json::array();
+  for (std::int64_t axis = 0; axis < answer.ids().axes; ++axis) {
+    Json row = Json::array();
+    for (std::int64_t token = 0; token < answer.ids().tokens; ++token)
+      row.push_back(number_json(answer, answer.ids().at(axis, token)));
+    ids.push_back(std::move(row));
+  }
+  return ids;
+}
+
+Json json_of(const Arguments& arguments, const Answer& answer) {
+  const std::span axes(answer.convention.counts.data(),
+                       static_cast<std::size_t>(answer.convention.axes));
+  Json groups = Json::array();
+  for (std::size_t group = 0; group < answer.options.size(); ++group)
+    groups.push_back({{"kind", answer.options[group].name.substr(2)},
+                      {"first_token", answer.group_start(group)},
+                      {"tokens", answer.made.group_ends[group] - answer.group_start(group)}});
+  Json json = {{"schema_version", 1},
+               {"convention", answer.convention.name},
+               {"source", answer.convention.source},
+               {"axes", json_array(axes, [](IdAxis axis) { return Json(axis_name(axis)); })},
+               {"tokens", answer.ids().tokens},
+               {"groups", std::move(groups)},
+               {"delta", number_json(answer, answer.made.delta)},
+               {"next_position", number_json(answer, answer.next())},
+               {"goes_backwards", !backwards_text(answer).empty()},
+               {"output", arguments.output.path}};
+  if (!arguments.output.path) json["ids"] = ids_json(answer);
+  return json;
+}
+
+std::string npy_of(const Answer& answer) {
+  const std::array shape = {answer.ids().axes, answer.ids().tokens};
+  const std::vector<double>& numbers = answer.ids().numbers;
+  if (answer.has_fractions())
+    return write_npy(NpyType::f64, shape, std::as_bytes(std::span(numbers)));
+  const std::vector<std::int64_t> integers(numbers.begin(), numbers.end());
+  return write_npy(NpyType::i64, shape, std::as_bytes(std::span(integers)));
+}
+
+std::string list_conventions(const Arguments& arguments, OutputForm form) {
+  require(!arguments.convention && arguments.groups.empty() && !arguments.output.path,
+          "--list and a prompt, --as or --out exclude each other");
+  const auto all = m_rope_conventions();
+  if (form == OutputForm::json)
+    return printed({{"schema_version", 1},
+                    {"conventions", json_array(all, [](const MRopeConvention& each) -> Json {
+                       return {{"name", each.name}, {"source", each.source}};
+                     })}});
+  return text_table({{"name", 0, Align::left}, {"source", 0, Align::left}}, all.size(),
+                    [&](std::size_t row, std::size_t column) {
+                      return std::string(column == 0 ? all[row].name : all[row].source);
+                    });
+}
+
+std::string run_positions(const Arguments& arguments, OutputForm form) {
+  if (arguments.list) return list_conventions(arguments, form);
+  arguments.output.check({".npy"});
+  const Answer answer = make_answer(arguments);
+  if (arguments.output.path) arguments.output.write(npy_of(answer));
+  if (form == OutputForm::json) return printed(json_of(arguments, answer));
+  if (!arguments.output.path) return text_of(answer);
+  return fmt::format("{}: [{}, {}] {}\n{}", printable(*arguments.output.path), answer.ids().axes,
+                     answer.ids().tokens, answer.has_fractions() ? "f64" : "i64", summary(answer));
+}
+
+Run declare(OptionParser& parser) {
+  const auto arguments = std::make_shared<Arguments>();
+  parser.add_in_order(
+      arguments->groups,
+      {{"--text N",
+        "tokens of text, and of markers around images. The prompt is these options in "
+        "the order in which they stand"},
+       {"--image HxW", "an image: rows and columns of patches, before merging (image_grid_thw)"},
+       {"--video TxHxW@S",
+        "a video: frames of patches, rows and columns before merging (video_grid_thw), and the "
+        "seconds from one frame to the next (second_per_grid_ts; @S may be missing: 1)"},
+       {"--audio N", "sound alone: one id for each of its tokens"},
+       {"--frame-text N",
+        "of the --video before it: tokens of text between two frames, such as timestamps, for "
+        "models whose frames are groups of their own (0)"},
+       {"--sound N",
+        "of the --video before it: tokens of its own sound, interleaved, for the Omni models"},
+       {"--slices DxAxHxW",
+        "of the --image before it, which is the thumbnail: slices down and across, rows and "
+        "columns of patches of each; for models with a canvas"},
+       {"--newlines N", "of the --image before it: newline tokens behind it, on its canvas (0)"}});
+  parser
+      .add("--as CONVENTION", arguments->convention,
+           "how a model, or an engine, counts; --list names them all")
+      .value_may_be_missing();
+  parser.add("--list", arguments->list, "in place of ids: the conventions and their sources");
+  parser.add("--merge N", arguments->merge,
+             "the config's spatial_merge_size, where it is another than most models of the "
+             "convention have");
+  parser.add("--temporal-merge N", arguments->temporal_merge,
+             "the config's temporal_merge_size, likewise");
+  parser.add("--ids-per-second N", arguments->ids_per_second,
+             "the config's tokens_per_second or position_id_per_seconds, likewise");
+  parser.add("--ids-per-chunk N", arguments->ids_per_chunk,
+             "position_id_per_seconds * seconds_per_chunk, likewise");
+  declare_output(parser, arguments->output, ".npy: [axes, tokens] of int64 (qwen3-omni: float64)");
+  return [arguments](OutputForm form) { return run_positions(*arguments, form); };
+}
+
+}  // namespace
+
+constinit const Command positions_command{
+    .name = "positions",
+    .summary = "Print the position ids of a prompt with images and videos",
+    .examples =
+        "  rotary positions --text 5 --image 4x6 --text 3 --as qwen2.5-vl\n"
+        "  rotary positions --text 5 --image 4x6 --video 8x4x6@2 --text 3 --as qwen2.5-vl --json\n"
+        "  rotary positions --text 5 --video 4x4x6 --frame-text 7 --text 3 --as qwen3-vl\n"
+        "  rotary positions --text 1 --image 16x16 --slices 2x2x16x16 --text 3 --as "
+        "minicpm-v-4.7\n"
+        "  rotary positions --list\n",
+    .declare = declare,
+};
+
+}  // namespace rotary::cli
