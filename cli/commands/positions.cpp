@@ -228,8 +228,8 @@ std::string backwards_text(const Answer& answer) {
     const double first = answer.ids().at(0, tokens.first);
     if (first <= highest)
       return fmt::format(
-          "ids go backwards: token {} ({}) stands at {}, after ids up to {}; {} counts past the "
-          "grid of a video, not past its frames (docs/theory/axis-positions.md)\n",
+          "ids go backwards: token {} ({}) stands at {}, after ids up to {}, as {} counts "
+          "(docs/theory/axis-positions.md)\n",
           tokens.first, answer.options[group].name.substr(2), number_text(first),
           number_text(highest), answer.convention.name);
     for (std::int64_t axis = 0; axis < answer.ids().axes; ++axis)

@@ -99,6 +99,39 @@ TEST(MRope, ReleasesDifferInFractionsOfSeconds) {
   EXPECT_EQ(real.positions.at(2, 2), static_cast<double>(13 * 0.1F + 1));
 }
 
+// Qwen2_5_VLModel and Qwen3-Omni of Transformers 5.23 for the same prompts: products in this order,
+// and the next group behind what remains of the sound, although rows of the video are higher.
+TEST(MRope, OrdersThatChangeIds) {
+  MRopeConvention convention = named("qwen2.5-vl");
+  convention.ids_per_second = 25;
+  const std::vector<TokenGroup> video = {VideoPatches{7, 2, 2, 0.7}};
+  const auto rate_first = value_of(m_rope_positions(video, convention)).positions;
+  EXPECT_EQ(rate_first.at(0, 6), 105);
+  convention.frame_times = FrameTimes::seconds_first;
+  EXPECT_EQ(value_of(m_rope_positions(video, convention)).positions.at(0, 6), 104);
+  const std::vector<TokenGroup> sound = {
+      TextTokenRun{1}, VideoPatches{.frames = 1, .rows = 14, .columns = 2, .audio_tokens = 2},
+      TextTokenRun{1}};
+  const auto ids = value_of(m_rope_coordinates(sound, named("qwen3-omni")));
+  EXPECT_EQ(ids.positions.at(1, 9), 9);
+  EXPECT_EQ(ids.positions.at(1, 14), 7);
+  EXPECT_EQ(ids.delta, -5);
+}
+
+// torch.linspace(0, 7, 27).round()[13] is 3 and torch.linspace(0, 13, 23).round()[11] is 7, by
+// torch 2.15 on a CPU; exact numbers would be 3.5 and 6.5, rounded to 4 and 6.
+TEST(MRope, ThumbnailsAreSpreadAsByTorch) {
+  MRopeConvention convention = named("minicpm-v-4.7");
+  convention.merge = 1;
+  const auto row_of = [&convention](std::int64_t rows, std::int64_t canvas, std::int64_t row) {
+    const std::vector<TokenGroup> prompt = {SlicedImage{{rows, 1}, canvas, 1, {1, 1}}};
+    return value_of(m_rope_positions(prompt, convention)).positions.at(1, 1 + row);
+  };
+  EXPECT_EQ(row_of(27, 8, 13), 3);
+  EXPECT_EQ(row_of(23, 14, 11), 7);
+  EXPECT_EQ(row_of(5, 9, 4), 8);
+}
+
 TEST(MRope, RealNumbersAreTheIntegers) {
   std::mt19937 random(2);
   const MRopeConvention convention = named("qwen2.5-vl");

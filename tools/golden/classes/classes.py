@@ -26,7 +26,7 @@ from scratch import ScratchError, python_with
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from positions import compare_positions  # noqa: E402
+from positions import compare_positions, makers  # noqa: E402
 from positions import write as write_positions  # noqa: E402
 from wheels import WheelError  # noqa: E402
 
@@ -81,7 +81,8 @@ def compare_ids(arguments):
     failed = compare_positions(python_with(packages, ENVIRONMENTS), TOOL, ENVIRONMENTS.parent, kept,
                                arguments.vllm)
     if kept is not None:
-        write_positions(kept, packages, ROOT / "tests/golden/rope_index.json")
+        write_positions(kept, packages + makers(arguments.vllm),
+                        ROOT / "tests/golden/rope_index.json")
     return failed
 
 

@@ -26,7 +26,8 @@ from definitions import load_definitions  # noqa: E402
 
 TEXT, IMAGE, VIDEO, AUDIO, VISION_START, VISION_END, AUDIO_START, AUDIO_END = range(10, 18)
 SLICE_START, SLICE_END, IMAGE_START, IMAGE_END, NEWLINE = range(20, 25)
-SECONDS = (0.0, 0.04, 0.3, 0.5, 1.0, 1.3, 2.0, 2.7, 33.3)
+# With 25 ids of a second some of these tell (i * s) * r from i * (r * s), truncated, in float32.
+SECONDS = (0.0, 0.04, 0.3, 0.5, 0.7, 1.0, 1.3, 2.0, 33.3)
 
 BY_TYPE = {  # convention: folder, class
     "qwen2-vl": ("qwen2_vl", "Qwen2VLModel"),
@@ -105,12 +106,15 @@ class Prompt:
             if kind == "image":
                 self.groups.append({"image": [rows, columns]})
             else:
-                frames = rng.randint(1, 9) * temporal_merge + rng.randrange(temporal_merge)
+                frames = rng.randint(1, 9)
+                if rng.random() < 0.4:  # a token for each of many frames, to see when they are
+                    frames, rows, columns = rng.randint(10, 60), merge, merge
+                frames = frames * temporal_merge + rng.randrange(temporal_merge)
                 video = {"video": [frames, rows, columns], "seconds": seconds(rng)}
                 if own_groups:
                     video["between"] = rng.randint(1, 12)
                 if kind == "sound":
-                    video["sound"] = rng.randint(1, 200)
+                    video["sound"] = rng.randint(1, rng.choice((5, 200)))
                 self.groups.append(video)
             self.text(rng.randint(2, 12))
 
@@ -157,7 +161,7 @@ def by_type(rng, convention):
     name_of = convention.split(" ")[0]
     merge = rng.choice((1, 2, 2, 2, 3))
     temporal_merge = rng.choice((1, 2, 3)) if name_of == "ernie-4.5-vl" else 1
-    rate = rng.choice((1, 2, 4, 25))
+    rate = rng.choice((1, 2, 4, 25, 25))
     prompt = Prompt(rng, merge, temporal_merge, own_groups=name_of not in ONE_GROUP)
     cls = class_of(folder, name)
     config = namespace(vision_config=namespace(
