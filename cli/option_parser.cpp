@@ -48,12 +48,12 @@ void OptionParser::add(std::string_view form, bool& target, std::string help) {
 
 void OptionParser::add_in_order(
     std::vector<NamedValue>& target,
-    std::vector<std::pair<std::string_view, std::string>> forms_and_helps) {
+    const std::vector<std::pair<std::string_view, std::string>>& forms_and_helps) {
   std::map<const CLI::Option*, std::size_t> read;  // how many values of each option
-  for (auto& [form, help] : forms_and_helps) {
+  for (const auto& [form, help] : forms_and_helps) {
     const auto blank = form.find(' ');
     CLI::Option* option = app_->add_option(std::string(form.substr(0, blank)));
-    option->description(std::move(help));
+    option->description(help);
     option->type_name(std::string(form.substr(blank + 1)))->type_size(1)->expected(1, most_repeats);
     option->allow_extra_args(false);
     read[option] = 0;

@@ -51,7 +51,7 @@ class OptionParser {
   // Options with one long name each, which may be repeated, into one list in the order in which the
   // command line has them.
   void add_in_order(std::vector<NamedValue>& target,
-                    std::vector<std::pair<std::string_view, std::string>> forms_and_helps);
+                    const std::vector<std::pair<std::string_view, std::string>>& forms_and_helps);
 
   // Another help for an option that has been added.
   void replace_help(const std::string& name, std::string help);

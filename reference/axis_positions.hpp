@@ -16,10 +16,10 @@ namespace rotary::reference {
 using Place = std::array<long double, 3>;
 
 [[nodiscard]] std::vector<Place> grid(const PatchGrid& grid, std::int64_t merge);
-[[nodiscard]] std::vector<Place> centred_grid(const PatchGrid& grid, std::int64_t first_frame);
-[[nodiscard]] std::vector<Place> area_scaled(const PatchGrid& grid, double area);
+[[nodiscard]] std::vector<Place> centred_grid(const PatchGrid& patches, std::int64_t first_frame);
+[[nodiscard]] std::vector<Place> area_scaled(const PatchGrid& patches, double area);
 [[nodiscard]] long double sample(const AxisRegion& region, std::int64_t index);
-[[nodiscard]] std::vector<std::int64_t> window_order(const PatchGrid& grid,
+[[nodiscard]] std::vector<std::int64_t> window_order(const PatchGrid& patches,
                                                      const WindowOrder& order);
 
 // [tokens][4] for conventions of grids and of lines without sound; axes beyond the convention's are

@@ -48,9 +48,9 @@ VideoPatches parse_video(const NamedValue& option) {
 template <class Group>
 Group& group_before(std::vector<TokenGroup>& groups, const NamedValue& option,
                     std::string_view kind) {
-  Group* const before = groups.empty() ? nullptr : std::get_if<Group>(&groups.back());
-  require(before != nullptr, "{} must stand behind {}", option.name, kind);
-  return *before;
+  if (groups.empty() || !std::holds_alternative<Group>(groups.back()))
+    fail_usage("{} must stand behind {}", option.name, kind);
+  return std::get<Group>(groups.back());
 }
 
 // The image before, which may not have been given slices yet.

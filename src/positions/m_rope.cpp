@@ -65,7 +65,7 @@ class TokensOf {
     if (auto status = check_video(video); !status) return status.error();
     const std::int64_t frames = video.frames / convention_.temporal_merge;
     const Result<std::int64_t> frame = (*this)(ImagePatches{video.rows, video.columns});
-    if (!frame) return frame;
+    if (!frame) return frame.error();
     auto tokens = token_count(std::array{frames, *frame + video.text_between_frames});
     if (tokens && video.audio_tokens > 0) *tokens += video.audio_tokens + 4;
     if (tokens) *tokens -= video.text_between_frames;
@@ -88,25 +88,25 @@ class TokensOf {
       return invalid_argument("slices_down and slices_across must both be 0 or neither, got ",
                               image.slices_down, " and ", image.slices_across);
     const Result<std::int64_t> slice = (*this)(image.slice);
-    if (!slice) return slice;
+    if (!slice) return slice.error();
     const auto slices = token_count(std::array{image.slices_down, image.slices_across, *slice});
     if (slices) *tokens += *slices + image.slices_down - 1;
     return slices ? tokens : slices;
   }
 
  private:
-  std::string name() const {
+  [[nodiscard]] std::string name() const {
     return convention_.name.empty() ? "one without a name" : std::string(convention_.name);
   }
 
-  Status check_patches(const ImagePatches& patches) const {
+  [[nodiscard]] Status check_patches(const ImagePatches& patches) const {
     const std::int64_t most = most_axis_tokens;
     if (auto status = check({"rows", patches.rows, convention_.merge, most}); !status)
       return status;
     return check({"columns", patches.columns, convention_.merge, most});
   }
 
-  Status check_video(const VideoPatches& video) const {
+  [[nodiscard]] Status check_video(const VideoPatches& video) const {
     if (convention_.frames == VideoFrames::none)
       return unsupported(name(), " has text and images, got a video");
     if (video.audio_tokens != 0 && convention_.sound == SoundOfVideo::none)
@@ -136,7 +136,7 @@ Result<std::int64_t> count_tokens(std::span<const TokenGroup> groups,
   std::int64_t tokens = 0;
   for (const TokenGroup& group : groups) {
     const Result<std::int64_t> more = std::visit(TokensOf(convention), group);
-    if (!more) return more;
+    if (!more) return more.error();
     tokens += *more;
     if (tokens > most_axis_tokens)
       return invalid_argument("tokens must be at most ", most_axis_tokens, ", got more");

@@ -252,7 +252,8 @@ class MRopeIds {
 
   // Where each chunk ends. A chunk that the times skip takes one token of the chunk after it.
   template <class TimeOf>
-  std::vector<std::int64_t> chunk_ends(std::int64_t tokens, TimeOf time_of_token) const {
+  [[nodiscard]] std::vector<std::int64_t> chunk_ends(std::int64_t tokens,
+                                                     TimeOf time_of_token) const {
     std::vector<std::int64_t> ends;
     std::int64_t limit = convention_.ids_per_chunk;
     for (std::int64_t token = 0; token < tokens; ++token) {

@@ -98,8 +98,10 @@ TEST(AxisPositions, TheLastRegionIsTheFastest) {
   const auto got = value_of(region_positions(regions));
   ASSERT_EQ(got.tokens, 12);
   for (std::int64_t token = 0; token < 12; ++token) {
-    EXPECT_EQ(got.at(0, token), static_cast<double>(token / 6));
-    EXPECT_EQ(got.at(1, token), static_cast<double>(10 + token / 2 % 3));
+    const std::int64_t outer = token / 6;
+    const std::int64_t middle = token / 2 % 3;
+    EXPECT_EQ(got.at(0, token), static_cast<double>(outer));
+    EXPECT_EQ(got.at(1, token), static_cast<double>(10 + middle));
     EXPECT_EQ(got.at(2, token), static_cast<double>(20 + token % 2));
   }
 }
