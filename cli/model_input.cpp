@@ -195,6 +195,9 @@ std::string pairing_text(const HeadWindow& window) {
       window.first_feature == 0 ? "" : fmt::format(", from feature {}", window.first_feature);
   switch (window.pairing.get()) {
     case Pairing::half:
+      if (window.blocks > 1)
+        return fmt::format("features i and i + {} of each of {} parts turn together{}",
+                           window.pairs() / window.blocks, window.blocks, from);
       return fmt::format("features i and i + {} turn together (rotate_half){}", window.pairs(),
                          from);
     case Pairing::interleaved:

@@ -30,6 +30,10 @@ Numerics parse_numerics(const std::optional<std::string>& text) {
   return choose_named("--numerics", *text, all_numerics);
 }
 
+ModelPart parse_part(const std::optional<std::string>& text) {
+  return text ? choose_named("--part", *text, all_model_parts) : ModelPart::text;
+}
+
 ConfigOverride parse_setting(const std::string& text) {
   const auto equals = text.find('=');
   require(equals != 0 && equals != std::string::npos,
@@ -60,6 +64,8 @@ void declare_model_options(OptionParser& parser, ModelOptions& options) {
              "how many tokens the context has, for rules that depend on it (dynamic, longrope)");
   parser.add("--numerics exact|transformers|ggml", options.numerics,
              "whose arithmetic (exact); ggml is llama.cpp");
+  parser.add("--part text|vision|audio", options.part,
+             "which part of a model that reads images or sound (text)");
   parser.add("--set KEY=VALUE", options.settings, std::string(config_settings_help));
 }
 
@@ -67,7 +73,8 @@ ResolveOptions resolve_options(const ModelOptions& options) {
   ResolveOptions result{.pairing = parse_pairing(options.pairing),
                         .context_tokens = parse_context(options.context),
                         .numerics = parse_numerics(options.numerics),
-                        .overrides = {}};
+                        .overrides = {},
+                        .part = parse_part(options.part)};
   for (const std::string& setting : options.settings) {
     result.overrides.push_back(parse_setting(setting));
   }

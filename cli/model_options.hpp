@@ -21,6 +21,7 @@ struct ModelOptions {
   std::optional<std::string> pairing;
   std::optional<std::string> context;
   std::optional<std::string> numerics;
+  std::optional<std::string> part;
   std::vector<std::string> settings;  // KEY=VALUE
 };
 
@@ -29,8 +30,8 @@ inline constexpr std::string_view config_settings_help =
     "another value for a key of the config, as JSON (what is no JSON is text): rope_theta=5e5, "
     "rope_scaling.factor=8, 'rope_scaling={\"type\": \"linear\", \"factor\": 8}'; may be repeated";
 
-// --pairing, --context, --numerics, --set. The config is declared by the command, which knows where
-// it stands.
+// --pairing, --context, --numerics, --part, --set. The config is declared by the command, which
+// knows where it stands.
 void declare_model_options(OptionParser& parser, ModelOptions& options);
 
 // Usage failure for options that are not well-formed.

@@ -25,6 +25,8 @@ ResolveOptions options_of(std::string_view config) {
       return {.pairing = Pairing::interleaved, .numerics = Numerics::transformers};
     case '\n':
       return {.context_tokens = 100000, .numerics = Numerics::ggml};
+    case '\r':
+      return {.part = ModelPart::vision};
     default:
       return {};
   }
@@ -61,6 +63,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace rotary;
   const std::string_view config(reinterpret_cast<const char*>(data), size);
   const ResolveOptions options = fuzz::options_of(config);
+  const auto parts = model_parts(config);
+  if (!parts) fuzz::check_error(parts.error());
   const auto model = resolve(config, options);
   if (!model) {
     fuzz::check_error(model.error());

@@ -8,6 +8,8 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/inspection_json.hpp"
 #include "cli/commands/model_text.hpp"
+#include "cli/model_input.hpp"
+#include "cli/printable.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/sinusoidal.hpp"
 
@@ -18,12 +20,58 @@ constexpr std::size_t label_width = 18;
 constexpr std::size_t text_width = 64;  // of what follows the label
 constexpr std::size_t line_width = 88;
 
+// Options such as --set are for the language model, not for its towers.
+std::vector<InspectedPart> other_parts(const std::string& config) {
+  std::vector<InspectedPart> parts;
+  const auto found = model_parts(config);
+  for (std::size_t i = 1; found && i < found->size(); ++i) {
+    InspectedPart part{.info = (*found)[i]};
+    auto model = resolve(config, {.part = part.info.part});
+    if (model) {
+      part.model = *std::move(model);
+    } else {
+      part.error = model.error().message;
+    }
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+// "32 layers, heads of 80 features, 20, 20 pairs in blocks, exponents own": the short of a tower.
+std::vector<std::string> part_words(const InspectedPart& part) {
+  if (!part.model) return {"not described: " + printable(part.error)};
+  std::vector<std::string> words = {printable(summary_text(*part.model))};
+  for (const ModelRotary& rotary : part.model->rotary) {
+    words.push_back(fmt::format("heads of {} features, {}, base {}", rotary.spec.head_dim,
+                                to_string(rotary.spec.pairing), rotary.spec.base.get()));
+    if (rotary.spec.axes) words.push_back(axes_text(*rotary.spec.axes));
+  }
+  for (const LayerGroup& group : layer_groups(*part.model)) {
+    if (group.encoding != LayerEncoding::rotary) words.push_back(group.kind);
+  }
+  words.push_back(fmt::format("--part {} shows all of it", to_string(part.info.part)));
+  return words;
+}
+
+std::string parts_text(const std::vector<InspectedPart>& parts) {
+  std::string text;
+  for (const InspectedPart& part : parts) {
+    text += fmt::format("\n{}, from {}:\n", to_string(part.info.part),
+                        printable(part.info.config_part));
+    for (const std::string& word : part_words(part)) text += fmt::format("  {}\n", word);
+  }
+  return text;
+}
+
 // Frequencies are those of the context that was asked for, otherwise of the trained one; a model
 // that states neither is asked about its shortest.
 Inspection inspect(const ModelOptions& options) {
   const ResolveOptions resolving = resolve_options(options);
-  Inspection found{.model = read_model(options.config, resolving),
-                   .context_tokens = resolving.context_tokens};
+  const std::string config = read_config(options.config);
+  Inspection found{.model = model_of(config, options.config, resolving),
+                   .context_tokens = resolving.context_tokens,
+                   .part = resolving.part};
+  if (!options.part) found.parts = other_parts(config);
   for (const ModelRotary& rotary : found.model.rotary) {
     const auto context =
         found.context_tokens ? found.context_tokens : rotary.trained_context_tokens;
@@ -175,7 +223,9 @@ std::string rule_lines(const ModelRotary& rotary) {
 std::string pairs_table(const Frequencies& frequencies, std::optional<std::int64_t> tokens) {
   std::string text;
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "\n  {:>4}  {:>12}  {:>18}", "pair", "inv_freq", "wavelength, tokens");
+  const std::vector<std::int32_t>& axis_of_pair = frequencies.axes.of_pair;
+  fmt::format_to(out, "\n  {:>4}{}  {:>12}  {:>18}", "pair", axis_of_pair.empty() ? "" : "  axis",
+                 "inv_freq", "wavelength, tokens");
   if (tokens) fmt::format_to(out, "  {:>20}", fmt::format("turns within {}", *tokens));
   text += '\n';
   const std::size_t last = frequencies.inv_freq.size() - 1;
@@ -183,8 +233,9 @@ std::string pairs_table(const Frequencies& frequencies, std::optional<std::int64
   for (std::size_t step = 0; step <= steps; ++step) {
     const std::size_t pair = steps == 0 ? 0 : step * last / steps;
     const double inv_freq = frequencies.inv_freq[pair];
-    fmt::format_to(out, "  {:>4}  {:>12.6g}  {:>18}", pair, inv_freq,
-                   plain(wavelength_tokens(inv_freq)));
+    fmt::format_to(out, "  {:>4}", pair);
+    if (!axis_of_pair.empty()) fmt::format_to(out, "  {:>4}", axis_of_pair[pair]);
+    fmt::format_to(out, "  {:>12.6g}  {:>18}", inv_freq, plain(wavelength_tokens(inv_freq)));
     if (tokens) fmt::format_to(out, "  {:>20}", plain(turns_within(inv_freq, *tokens)));
     text += '\n';
   }
@@ -212,12 +263,7 @@ std::string spec_lines(const ModelRotary& rotary, const HeadWindow& window) {
   text += line("head_dim", fmt::format("{}", window.head_dim), mark({"head_dim"}));
   text += line("features", window_text(window, rotary.nope_head_dim),
                mark({"rotary_dim", "first_feature", "nope_head_dim"}));
-  if (!rotary.sections.empty()) {
-    text += line("sections",
-                 fmt::format("{} pairs for the axes of an image; one number in text",
-                             fmt::join(rotary.sections, ", ")),
-                 mark({"sections"}));
-  }
+  if (rotary.spec.axes) text += line("axes", axes_text(*rotary.spec.axes), mark({"axes"}));
   text += line("base", fmt::format("{}", rotary.spec.base.get()), mark({"base"}));
   text += rule_lines(rotary);
   if (rotary.spec.numerics == Numerics::exact) return text;
@@ -240,20 +286,35 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
     text += line("holds for", contexts_text(frequencies.contexts) + "; --context shows another");
   text += line("attention factor", attention_text(rotary, frequencies.attention_factor));
   text += line("wavelengths", wavelengths_text(frequencies.inv_freq));
-  text += line(
-      "trained context",
-      trained ? turning_text(frequencies, *trained) : "not in the config (max_position_embeddings)",
-      origin_mark(rotary.sources, {"trained_context_tokens"}));
+  const bool is_tower = inspection.part != ModelPart::text && !trained;
+  if (!is_tower)
+    text += line("trained context",
+                 trained ? turning_text(frequencies, *trained)
+                         : "not in the config (max_position_embeddings)",
+                 origin_mark(rotary.sources, {"trained_context_tokens"}));
   if (inspection.context_tokens)
     text += line("your context", turning_text(frequencies, *inspection.context_tokens));
   return text + pairs_table(frequencies, trained);
+}
+
+std::string_view part_name(ModelPart part) {
+  switch (part) {
+    case ModelPart::text:
+      return "language model";
+    case ModelPart::vision:
+      return "vision tower";
+    case ModelPart::audio:
+      return "audio tower";
+  }
+  return {};
 }
 
 std::string text_of(const Inspection& inspection) {
   const ModelSpec& model = inspection.model;
   std::string text = printable(summary_text(model)) + "\n";
   if (!model.config_part.empty())
-    text += fmt::format("read from {}, the config of the language model\n", model.config_part);
+    text += fmt::format("read from {}, the config of the {}\n", model.config_part,
+                        part_name(inspection.part));
   text += layers_text(model);
   text += added_text(model);
   if (model.encoder) text += fmt::format("\n{}", encoder_text(*model.encoder));
@@ -262,6 +323,7 @@ std::string text_of(const Inspection& inspection) {
     text += "\n" + line("scores", fmt::format("capped: {0} tanh(score / {0})", *model.softcap),
                         origin_mark(model.sources, {"softcap"}));
   for (std::size_t i = 0; i < model.rotary.size(); ++i) text += rotary_text(inspection, i);
+  text += parts_text(inspection.parts);
   const std::string legend = marks_legend(text);
   return text + (legend.empty() ? "" : "\nNot stated by the config:\n" + legend);
 }
@@ -286,6 +348,7 @@ constinit const Command inspect_command{
         "  rotary inspect config.json\n"
         "  rotary inspect config.json --context 32768\n"
         "  rotary inspect llama-3.1-8b\n"
+        "  rotary inspect config.json --part vision\n"
         "  rotary inspect config.json --json | jq '.rotary[0].inv_freq'\n"
         "  curl -s https://example.com/model/config.json | rotary inspect -\n",
     .declare = declare,

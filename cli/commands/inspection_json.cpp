@@ -26,6 +26,17 @@ Json scaling_json(const Scaling& scaling) {
   return json;
 }
 
+// Null for positions of one axis.
+Json axes_json(const std::optional<Axes>& axes) {
+  if (!axes) return {};
+  return {{"pairs", axes->pairs},
+          {"arrangement", to_string(axes->arrangement)},
+          {"exponents", to_string(axes->exponents.get())},
+          {"order", axes->order},
+          {"bases", axes->bases},
+          {"scales", axes->scales}};
+}
+
 Json rotary_json(const Inspection& inspection, std::size_t index) {
   const ModelRotary& rotary = inspection.model.rotary[index];
   const Frequencies& frequencies = inspection.frequencies[index];
@@ -43,7 +54,9 @@ Json rotary_json(const Inspection& inspection, std::size_t index) {
       {"pairing", to_string(window.pairing)},
       {"sense", to_string(rotary.spec.sense)},
       {"nope_head_dim", rotary.nope_head_dim},
-      {"sections", rotary.sections},
+      {"axes", axes_json(rotary.spec.axes)},
+      {"axis_of_pair", frequencies.axes.of_pair},
+      {"blocks", window.blocks},
       {"numerics", to_string(rotary.spec.numerics)},
       {"rounding", to_string(rotary.spec.rounding)},
       {"base", rotary.spec.base.get()},
@@ -92,6 +105,32 @@ Json position_map_json(const DualChunk& map) {
   return {{"map", "dual_chunk"}, {"chunk", map.chunk}, {"local", map.local}};
 }
 
+Json part_rotary_json(const ModelRotary& rotary) {
+  const RotarySpec& spec = rotary.spec;
+  return {{"layer_type", rotary.layer_type},
+          {"head_dim", spec.head_dim},
+          {"rotary_dim", spec.rotary_dim.value_or(spec.head_dim - spec.first_feature)},
+          {"pairing", to_string(spec.pairing)},
+          {"base", spec.base.get()},
+          {"axes", axes_json(spec.axes)}};
+}
+
+Json part_json(const InspectedPart& part) {
+  Json json = {{"part", to_string(part.info.part)},
+               {"config_part", text_or_null(part.info.config_part)},
+               {"model_type", text_or_null(part.info.model_type)},
+               {"layers", nullptr},
+               {"encodings", Json::array()},
+               {"rotary", Json::array()},
+               {"error", text_or_null(part.error)}};
+  if (!part.model) return json;
+  json["layers"] = part.model->layers.size();
+  for (const LayerGroup& group : layer_groups(*part.model))
+    json["encodings"].push_back(to_string(group.encoding));
+  json["rotary"] = json_array(part.model->rotary, part_rotary_json);
+  return json;
+}
+
 std::string_view form_name(AlibiForm form) {
   return form == AlibiForm::key_position ? "key_position" : "causal";
 }
@@ -138,6 +177,7 @@ Json inspection_json(const Inspection& inspection) {
           {"relative_bias", model.relative_bias ? bias_members(*model.relative_bias) : Json()},
           {"position_map", model.dual_chunk ? position_map_json(*model.dual_chunk) : Json()},
           {"softcap", model.softcap},
+          {"parts", json_array(inspection.parts, part_json)},
           {"sources", sources_json(model.sources)},
           {"warnings", model.warnings}};
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cli/json.hpp"
@@ -12,10 +13,19 @@
 
 namespace rotary::cli {
 
+// Another part of the model, or why no spec describes it.
+struct InspectedPart {
+  PartInfo info;
+  std::optional<ModelSpec> model = {};
+  std::string error = {};
+};
+
 struct Inspection {
   ModelSpec model;
   std::vector<Frequencies> frequencies = {};  // one for each of model.rotary
   std::optional<std::int64_t> context_tokens;
+  ModelPart part = ModelPart::text;       // that the model is
+  std::vector<InspectedPart> parts = {};  // those that were not asked about
 };
 
 // The members of a table's, or a bias's, object in the document.

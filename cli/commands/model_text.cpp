@@ -127,6 +127,28 @@ std::string dual_chunk_text(const DualChunk& map) {
                      map.local, map.chunk);
 }
 
+std::string axes_text(const Axes& axes) {
+  std::string_view how;
+  switch (axes.arrangement) {
+    case AxisArrangement::blocks:
+      how = "in blocks";
+      break;
+    case AxisArrangement::interleaved:
+      how = "in turn";
+      break;
+    case AxisArrangement::interleaved_then_last:
+      how = "in turn, the last axis behind";
+      break;
+  }
+  std::string text = fmt::format("{} pairs {}, exponents {}", fmt::join(axes.pairs, ", "), how,
+                                 to_string(axes.exponents.get()));
+  if (!axes.order.empty())
+    text += fmt::format(", axes in the order {}", fmt::join(axes.order, ", "));
+  if (!axes.bases.empty()) text += fmt::format(", bases {}", fmt::join(axes.bases, ", "));
+  if (!axes.scales.empty()) text += fmt::format(", times {:.6g}", fmt::join(axes.scales, ", "));
+  return text;
+}
+
 std::string window_text(const HeadWindow& window, std::int64_t nope_head_dim) {
   if (window.rotary_dim == window.head_dim) {
     const std::string others =

@@ -37,6 +37,9 @@ namespace rotary::cli {
 // "all 128 turn".
 [[nodiscard]] std::string window_text(const HeadWindow& window, std::int64_t nope_head_dim);
 
+// "16, 24, 24 pairs in blocks, exponents shared": of each axis, in the order of coordinates.
+[[nodiscard]] std::string axes_text(const Axes& axes);
+
 // "1: scores keep their size".
 [[nodiscard]] std::string attention_text(const ModelRotary& rotary, double attention_factor);
 

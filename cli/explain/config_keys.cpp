@@ -263,6 +263,7 @@ constexpr auto meanings = std::to_array<Meaning>({
     {"truncate", "YaRN: whether the ends of its ramp are rounded to whole pairs"},
     {"mrope_section", "how many pairs follow time, height and width; in text all are one number"},
     {"mrope_interleaved", "in which order the axes of an image share the pairs"},
+    {"axes_dims_rope", "how many features follow each axis of an image"},
     {"xdrope_section", "pairs for each of several axes; refused where it is given"},
     {"position_embedding_xdrope", "true would be a rotation by several axes, which is refused"},
     {"use_dynamic_ntk", "Qwen: the base grows with each doubling of a prompt beyond its context"},

@@ -69,9 +69,7 @@ void add_rotary(const ModelRotary& rotary, std::optional<std::int64_t> context_t
   add("rotary_dim", spec.rotary_dim.value_or(spec.head_dim - spec.first_feature));
   add("first_feature", spec.first_feature);
   add("nope_head_dim", rotary.nope_head_dim);
-  if (!rotary.sections.empty()) {
-    add("sections", fmt::format("{}", fmt::join(rotary.sections, ", ")));
-  }
+  if (spec.axes) add("axes", axes_text(*spec.axes));
   add("pairing", to_string(spec.pairing));
   add("sense", to_string(spec.sense));
   add("base", spec.base.get());

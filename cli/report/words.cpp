@@ -53,9 +53,9 @@ void add_window(Json& fields, const ModelRotary& rotary, const HeadWindow& windo
       "what does not turn carries no position");
   if (rotary.spec.sense == Sense::negative)
     add(fields, "sense", "negative", "pairs turn the other way round");
-  if (!rotary.sections.empty())
-    add(fields, "sections", fmt::format("{}", fmt::join(rotary.sections, ", ")),
-        "pairs that follow time, height and width of an image; one number in text");
+  if (rotary.spec.axes)
+    add(fields, "axes", axes_text(*rotary.spec.axes),
+        "pairs that follow each coordinate of an image's patch; in text they are one number");
   if (rotary.spec.numerics != Numerics::exact)
     add(fields, "numerics", numerics_text(rotary.spec),
         "whose roundings the angles and products follow");

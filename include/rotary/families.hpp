@@ -24,8 +24,9 @@ struct FamilyInfo {
   // For a model whose config contains the config of a language model: the family of the inner
   // config if that names none.
   std::string_view text_model_type;
-  std::string_view note;    // what is unusual
-  std::string_view source;  // folder in transformers/models; empty: the code comes with the model
+  std::string_view note;  // what is unusual
+  // Folder in transformers/models, or file of Diffusers; empty: the code comes with the model.
+  std::string_view source;
 };
 
 // Sorted by model_type.

@@ -5,6 +5,7 @@
 //   const RotarySpec& spec = model.rotary.front().spec;
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -52,13 +53,10 @@ struct ModelRotary {
   // the spec describes. If that tensor is joined to the unrotated features of a query head, this
   // many unrotated features come first. 0: not MLA.
   std::int64_t nope_head_dim = 0;
-  // mrope_section: the numbers of pairs for the time, height and width of an image's patch. In text
-  // the three positions are equal and the spec is complete; other positions are not supported yet.
-  std::vector<std::int64_t> sections = {};
   std::optional<std::int64_t> trained_context_tokens;  // max_position_embeddings
-  // head_dim, rotary_dim, first_feature, base, pairing, sense, rounding, rope_type and the rule's
-  // parameters, nope_head_dim, softmax_factor, sections and trained_context_tokens: those that
-  // apply, each once.
+  // head_dim, rotary_dim, first_feature, base, pairing, sense, rounding, axes, rope_type and the
+  // rule's parameters, nope_head_dim, softmax_factor and trained_context_tokens: those that apply,
+  // each once.
   std::vector<ValueSource> sources = {};
 };
 
@@ -99,8 +97,8 @@ struct ModelSpec {
   std::vector<ModelRotary> rotary;    // empty when no layer rotates
   std::vector<ModelLayer> layers;     // empty when the config does not say how many
   std::vector<std::string> warnings;  // legal, but suspicious: a person should look at it
-  // The object of the config that was read, "text_config" or "thinker_config.text_config"; empty:
-  // the config itself.
+  // The object of the config that was read, "text_config", "thinker_config.text_config" or
+  // "vision_config"; empty: the config itself.
   std::string config_part;
   std::optional<ModelEncoder> encoder;  // layers are then the decoder's
   // The table that LayerEncoding::sinusoidal adds to embeddings; absent, too, where the config
@@ -122,6 +120,20 @@ struct ModelSpec {
   std::vector<ValueSource> sources;
 };
 
+// A part of a model, with a config of its own.
+enum class ModelPart : std::int32_t {
+  text = 1,    // the language model; of a model without one the model itself
+  vision = 2,  // the tower that reads images: vision_config
+  audio = 3,   // the tower that reads sound: audio_config
+};
+
+// Every enumerator, in order.
+inline constexpr std::array all_model_parts = {ModelPart::text, ModelPart::vision,
+                                               ModelPart::audio};
+
+// "text", "vision", "audio".
+[[nodiscard]] ROTARY_API std::string_view to_string(ModelPart part) noexcept;
+
 // Sets one key of the config. key: dots lead into objects ("rope_scaling.factor"). value: JSON
 // text; text that is not JSON is taken as a string. A key that nothing reads for the model is an
 // error, which names the one that may be meant; null removes a key, be it there or not.
@@ -138,15 +150,31 @@ struct ResolveOptions {
   std::optional<std::int64_t> context_tokens = {};
   Numerics numerics = Numerics::exact;         // for every spec
   std::vector<ConfigOverride> overrides = {};  // applied in order before anything is read
+  ModelPart part = ModelPart::text;            // which of the model's parts to read
 };
 
-// Reads a Hugging Face config.json (the bytes, UTF-8) with old or new forms of its keys. For a
-// model of images or sound it reads the config of the language model inside. The known families are
+// Reads a Hugging Face config.json (the bytes, UTF-8) with old or new forms of its keys, or the
+// transformer/config.json of a diffusion model. For a model of images or sound it reads the config
+// of the language model inside, or that of options.part. The known families are
 // those of known_families() (rotary/families.hpp); any other needs options.pairing. Refuses what it
 // does not understand. Errors name the key, the requirement and what was got: malformed_input for
 // bad JSON (duplicate keys and depth beyond 64 included) and for missing or mistyped values;
-// unsupported for an unknown family, rope_type or rope key; invalid_argument for options.
+// unsupported for an unknown family, rope_type or rope key; invalid_argument for options, a part
+// that the config lacks among them.
 [[nodiscard]] ROTARY_API Result<ModelSpec> resolve(std::string_view config_json,
                                                    const ResolveOptions& options = {}) noexcept;
+
+// One part of a config.
+struct PartInfo {
+  ModelPart part = ModelPart::text;
+  std::string config_part;  // the object that describes it; empty: the config itself
+  std::string model_type;   // empty when nothing says it
+};
+
+// The parts that a config.json describes, that of ResolveOptions{} first. Those of a family that
+// nobody knows are listed, too, by their usual keys; resolve() refuses them. A tower's own config
+// is one part. Errors: malformed_input, as resolve().
+[[nodiscard]] ROTARY_API Result<std::vector<PartInfo>> model_parts(
+    std::string_view config_json) noexcept;
 
 }  // namespace rotary

@@ -76,6 +76,12 @@ struct Describe<SinusoidalSpacing> {
                                              NamedEnumerator{SinusoidalSpacing::ends, "ends"}};
 };
 template <>
+struct Describe<ModelPart> {
+  static constexpr std::array enumerators = {NamedEnumerator{ModelPart::text, "text"},
+                                             NamedEnumerator{ModelPart::vision, "vision"},
+                                             NamedEnumerator{ModelPart::audio, "audio"}};
+};
+template <>
 struct Describe<Origin> {
   static constexpr std::array enumerators = {
       NamedEnumerator{Origin::stated, "stated"}, NamedEnumerator{Origin::asked, "asked"},

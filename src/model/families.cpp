@@ -13,13 +13,16 @@ namespace {
 
 using Topic = std::span<const Family> (*)();
 
-constexpr std::array<Topic, 11> topics = {
+constexpr std::array<Topic, 13> topics = {
     llama_like_families,     partial_families,  interleaved_families, latent_families,
     layered_families,        two_base_families, multimodal_families,  sound_families,
-    other_encoding_families, learned_families,  remote_code_families};
+    other_encoding_families, learned_families,  remote_code_families, vision_families,
+    diffusion_families};
 
 // From the configs and code of the models' authors.
-constexpr std::array<Alias, 19> aliases = {{
+constexpr std::array<Alias, 20> aliases = {{
+    {"DFNRope_vision_transformer", "ernie4_5_vl_moe_vision",
+     "as ernie4_5_vl_moe_vision: Baidu's own files"},
     {"RefinedWeb", "falcon", "as falcon: the authors' own files of Falcon 40B"},
     {"RefinedWebModel", "falcon", "as falcon: the authors' own files of Falcon 7B"},
     {"Yi", "llama", "as llama"},
@@ -100,7 +103,7 @@ const Family& unknown_family() {
                                     .part = {.given_by = PartialRotary::fraction,
                                              .other_key = "rotary_pct",
                                              .rotary_dim_key = RotaryDimKey::read},
-                                    .rope = {.sections = SectionKeys::accepted}};
+                                    .axes = {.given_by = AxisShares::sections}};
   return family;
 }
 

@@ -5,6 +5,7 @@
 // (./dev golden --classes), unless the row says otherwise.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -59,6 +60,7 @@ enum class PartialRotary {
   fraction,            // int(head_dim * fraction)
   fraction_if_scaled,  // as fraction, but rope_type default ignores the fraction
   dimension,           // the key rotary_dim
+  whole_axes,          // as many features as give each axis the same number of pairs
 };
 
 // Meaning of the key rotary_dim for families that use a fraction.
@@ -96,6 +98,7 @@ struct HeadForm {
   std::int64_t dim = 0;                // if the config gives none; 0: hidden size / heads
   std::int64_t multiple = 1;           // times hidden size / heads
   bool reads_dim = true;               // false: always hidden size / heads
+  std::string_view divided_by = {};    // that states by what hidden size / heads is divided
   std::string_view full_dim_key = {};  // head_dim of full layers if it differs
   std::int64_t full_dim = 0;
   std::optional<LatentAttention> latent = {};
@@ -109,8 +112,30 @@ enum class RopeDialect {
   phi3,  // "yarn" with short_factor and long_factor is LongRoPE with YaRN's attention factor
 };
 
-// Whether a dictionary may have mrope_section and the keys that belong to it.
-enum class SectionKeys { refused, accepted };
+// Where a model says how many pairs of a head each axis of its positions has.
+enum class AxisShares {
+  one_axis,     // nowhere: positions have one coordinate
+  sections,     // mrope_section: pairs
+  no_rotation,  // mrope_section of features, so that only positions of text rotate (HunYuan-VL)
+  features,     // the list AxesForm::key beside the dictionary
+  equal,        // nowhere: they are equally large
+  thirds,       // nowhere: a third for each axis but the first, which has the rest (Wan)
+};
+
+// The axes of a family's positions: Axes, as data.
+struct AxesForm {
+  AxisShares given_by = AxisShares::one_axis;
+  std::int64_t count = 2;     // of AxisShares::equal
+  std::string_view key = {};  // of AxisShares::features
+  // The class has these if the config gives none, in the order in which pairs are dealt; zeros:
+  // nothing is known.
+  std::array<std::int64_t, 4> otherwise = {};
+  AxisArrangement arrangement = AxisArrangement::blocks;
+  AxisExponents exponents = AxisExponents::shared;
+  std::array<std::int64_t, 4> order = {0, 1, 2, 3};  // Axes::order, as far as there are axes
+  double scale = 1;                                  // Axes::scales
+  std::int64_t blocks = 1;                           // RotarySpec::blocks
+};
 
 // The labels that the dictionaries of a nested config use.
 enum class RopeLabels {
@@ -136,7 +161,6 @@ struct TwoBases {
 struct RopeForm {
   bool is_read = true;  // false: fixed base, no scaling
   RopeDialect dialect = RopeDialect::transformers;
-  SectionKeys sections = SectionKeys::refused;
   std::string_view scaled_layers_key = {};  // lists the layers that scaling applies to
   RopeLabels labels = RopeLabels::layer_types;
   std::string_view otherwise = {};  // rope_parameters, as JSON, of a config without any
@@ -192,12 +216,17 @@ struct LayerForm {
   TemperatureKeys temperature = TemperatureKeys::none;
 };
 
+// Whether a usual name stands for the same where a config lacks the family's own.
+enum class UsualNames { the_same, another };
+
 // The names that a family's config uses for values every config has. If they are absent, the usual
 // names are read.
 struct ConfigKeys {
   std::string_view hidden_size = "hidden_size";
+  UsualNames usual_size = UsualNames::the_same;  // hidden_size
   std::string_view heads = "num_attention_heads";
   std::string_view layers = "num_hidden_layers";
+  std::string_view more_layers = {};  // of another kind, which rotate alike
   std::string_view positions = "max_position_embeddings";
   std::string_view head_dim = "head_dim";
 };
@@ -228,6 +257,7 @@ struct Family {
   Rounding rounding = Rounding::every_step;
   HeadForm head = {};
   RopeForm rope = {};
+  AxesForm axes = {};
   LayerForm layers = {};
   ConfigKeys keys = {};
   std::int64_t trained_context = 0;  // if the config gives none; 0: then it is not known
@@ -237,7 +267,8 @@ struct Family {
   std::optional<EncoderForm> encoder = {};  // if it differs from the decoder, which the row is of
   std::string_view note = {};               // what is unusual, for people
   std::string_view warning = {};            // what a config of the family can never say
-  std::string_view source = {};             // folder in transformers/models; absent: model_type
+  // Folder in transformers/models, or file of Diffusers; absent: model_type.
+  std::string_view source = {};
 };
 
 // Names in published files for families that Transformers, or this table, calls otherwise.
@@ -276,5 +307,16 @@ struct Alias {
 [[nodiscard]] std::span<const Family> learned_families();
 [[nodiscard]] std::span<const Family> sound_families();
 [[nodiscard]] std::span<const Family> remote_code_families();
+[[nodiscard]] std::span<const Family> vision_families();
+[[nodiscard]] std::span<const Family> diffusion_families();
+
+// A known model that no spec describes.
+struct Refusal {
+  std::string_view model_type;
+  std::string_view needs;
+};
+
+// Says what the model would need; empty for a name that is not known.
+[[nodiscard]] std::string_view reason_to_refuse(std::string_view model_type);
 
 }  // namespace rotary

@@ -31,6 +31,10 @@ void read_encoding(Reader& config, ModelConfig& result) {
 void read_layers(Reader& config, ModelConfig& result) {
   const auto key = present(config, result.family.keys.layers, ConfigKeys().layers);
   auto layers = config.integer(key);
+  if (layers && !result.family.keys.more_layers.empty()) {
+    const auto more = config.integer(result.family.keys.more_layers);
+    layers = more && *more >= 0 && *more <= max_layers ? std::optional(*layers + *more) : more;
+  }
   const bool is_given = layers.has_value();
   if (!layers && result.sizes != nullptr) layers = result.sizes->layers;
   if (layers && (*layers < 1 || *layers > max_layers)) {
@@ -52,7 +56,9 @@ void read_layers(Reader& config, ModelConfig& result) {
 // Hidden size / heads (times HeadForm::multiple). The quotient must be whole.
 std::int64_t divide_heads(Reader& config, ModelConfig& result) {
   const Family& family = result.family;
-  const auto size_key = present(config, family.keys.hidden_size, ConfigKeys().hidden_size);
+  const bool has_usual = family.keys.usual_size == UsualNames::the_same;
+  const auto size_key = present(config, family.keys.hidden_size,
+                                has_usual ? ConfigKeys().hidden_size : std::string_view());
   const auto heads_key = present(config, family.keys.heads, ConfigKeys().heads);
   auto hidden_size = config.integer(size_key);
   auto heads = config.integer(heads_key);
@@ -81,7 +87,9 @@ std::int64_t divide_heads(Reader& config, ModelConfig& result) {
   }
   note(result.rotary_sources, "head_dim", is_given ? Origin::rule : Origin::class_default,
        message(size_key, " / ", heads_key));
-  return *hidden_size / *heads * family.head.multiple;
+  const std::int64_t divisor = config.integer(family.head.divided_by).value_or(1);
+  if (divisor < 1) config.malformed(family.head.divided_by, " must be >= 1, got ", divisor);
+  return *hidden_size / *heads / std::max<std::int64_t>(divisor, 1) * family.head.multiple;
 }
 
 // The rotated tensor counts as the head; the config's own head_dim means something else.

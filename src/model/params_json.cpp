@@ -288,7 +288,6 @@ void finish(const Params& params, const ResolveOptions& options, ModelSpec& mode
                           .spec = params.spec,
                           .softmax_factor = params.softmax_factor,
                           .nope_head_dim = params.nope_head_dim,
-                          .sections = {},
                           .trained_context_tokens = params.trained_context_tokens,
                           .sources = params.sources});
 }

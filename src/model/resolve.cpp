@@ -17,24 +17,39 @@
 #include "model/layers/resolve_layers.hpp"
 #include "model/model_config.hpp"
 #include "model/params_json.hpp"
+#include "model/parts.hpp"
 #include "model/position_keys.hpp"
 #include "model/rope/resolve_rotary.hpp"
-#include "model/wrappers.hpp"
 #include "rotary/model_spec.hpp"
 
 namespace rotary {
 namespace {
 
-void refuse_unknown_family(LanguageConfig& config) {
+void refuse_unknown_family(PartConfig& config, ModelPart part) {
+  if (const auto needs = reason_to_refuse(config.family); !needs.empty()) {
+    config.reader.not_supported("model_type must be of a family that a spec describes, got '",
+                                config.family, "', which needs ", needs);
+    return;
+  }
+  if (config.family.ends_with("Pipeline")) {
+    config.reader.not_supported("the config must be that of a model, got the model_index.json of '",
+                                shorten(config.family), "': give transformer/config.json");
+    return;
+  }
   const std::string got =
       config.family.empty() ? "none" : message("'", shorten(config.family), "'");
   const auto names = family_names();
   const std::string suggestion = did_you_mean(config.family, names);
-  config.reader.not_supported(
-      "model_type must be one of the ", names.size(), " families in docs/families.md; got ", got,
-      suggestion.empty() ? "." : suggestion,
-      " State the pairing, half, interleaved or interleaved_to_half (ResolveOptions::pairing; in "
-      "the tool --pairing), if you know which features of this model turn together");
+  const std::string_view next_step =
+      part == ModelPart::vision
+          ? " A pairing does not say how the pairs of a tower are dealt to its axes: make a "
+            "RotarySpec with axes of your own"
+          : " State the pairing, half, interleaved or interleaved_to_half "
+            "(ResolveOptions::pairing; "
+            "in the tool --pairing), if you know which features of this model turn together";
+  config.reader.not_supported("model_type must be one of the ", names.size(),
+                              " families in docs/families.md; got ", got,
+                              suggestion.empty() ? "." : suggestion, next_step);
 }
 
 // use_mla: whether attention is latent. Only DeepSeek-V2's own code has a choice.
@@ -106,13 +121,15 @@ void resolve_softcap(const ModelConfig& config, ModelSpec& model) {
 
 ModelSpec resolve_config(const Reader& reader, const ResolveOptions& options) {
   ModelSpec model;
-  LanguageConfig language = find_language_config(reader);
+  PartConfig language = find_part(reader, options.part);
   if (reader.failed()) return model;
   model.model_type = language.model_type;
   const std::string_view path = language.reader.path();
   model.config_part = path.substr(0, path.size() - (path.empty() ? 0 : 1));
   const Family* known = find_family(language.family);
-  if (known == nullptr && !options.pairing) refuse_unknown_family(language);
+  const bool may_be_stated = options.pairing && options.part != ModelPart::vision &&
+                             reason_to_refuse(language.family).empty();
+  if (known == nullptr && !may_be_stated) refuse_unknown_family(language, options.part);
   if (!reader.failed()) known = choose_attention(language.reader, known);
   if (reader.failed()) return model;
   ModelConfig config = read_model_config(
@@ -155,6 +172,7 @@ Status check_options(const ResolveOptions& options) {
   if (options.pairing && !is_enumerator(*options.pairing))
     return no_enumerator("pairing", *options.pairing);
   if (!is_enumerator(options.numerics)) return no_enumerator("numerics", options.numerics);
+  if (!is_enumerator(options.part)) return no_enumerator("part", options.part);
   return {};
 }
 
@@ -163,6 +181,20 @@ Status check_options(const ResolveOptions& options) {
 std::string_view to_string(LayerEncoding encoding) noexcept { return name_or_unknown(encoding); }
 
 std::string_view to_string(Origin origin) noexcept { return name_or_unknown(origin); }
+
+std::string_view to_string(ModelPart part) noexcept { return name_or_unknown(part); }
+
+Result<std::vector<PartInfo>> model_parts(std::string_view config_json) noexcept {
+  return guarded([&]() -> Result<std::vector<PartInfo>> {
+    auto json = parse_config(config_json);
+    if (!json) return std::move(json).error();
+    Findings findings;
+    const Reader reader(*json, "", findings);
+    auto parts = list_parts(reader);
+    if (findings.failed()) return *std::move(findings.error);
+    return parts;
+  });
+}
 
 Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& options) noexcept {
   return guarded([&]() -> Result<ModelSpec> {
@@ -177,8 +209,9 @@ Result<ModelSpec> resolve(std::string_view config_json, const ResolveOptions& op
     // A pairing may be that of a family nobody knows, whose unread keys are looked at.
     if (!options.overrides.empty() || options.pairing) findings.asked = &asked;
     const Reader reader(*json, "", findings);
-    ModelSpec model = is_params_json(reader) ? resolve_params_json(reader, options)
-                                             : resolve_config(reader, options);
+    const bool is_params = is_params_json(reader) && options.part == ModelPart::text;
+    ModelSpec model =
+        is_params ? resolve_params_json(reader, options) : resolve_config(reader, options);
     if (findings.failed()) return *std::move(findings.error);
     if (auto status = check_overrides(options.overrides, asked); !status) {
       return std::move(status).error();

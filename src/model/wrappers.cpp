@@ -199,18 +199,9 @@ std::string_view key_of(const Wrapper& wrapper, const Reader& config) {
   return has_other ? wrapper.authors_key : wrapper.key;
 }
 
-LanguageConfig language_config(Reader config, std::string_view assumed_type) {
-  const auto given = config.text("model_type");
-  const std::string type = given.value_or(std::string(assumed_type));
-  return {.reader = std::move(config),
-          .model_type = type,
-          .family = std::string(family_of(type)),
-          .origin = given ? Origin::stated : Origin::family};
-}
-
 // The inner config if its model_type equals the outer one, or it has none and the outer one no
 // sizes: Ministral 3 in MLC's list of models, where the published config says mistral3 outside.
-const Json* language_model_of_same_type(const LanguageConfig& found) {
+const Json* language_model_of_same_type(const PartConfig& found) {
   const Json* const inner = found.reader.find("text_config");
   if (inner == nullptr || !inner->is_object()) return nullptr;
   const Json* const inner_type = inner->find("model_type");
@@ -224,9 +215,20 @@ const Json* language_model_of_same_type(const LanguageConfig& found) {
 
 std::span<const Wrapper> wrappers() { return list; }
 
-LanguageConfig find_language_config(const Reader& config) {
-  LanguageConfig found = language_config(config, "");
-  while (const Wrapper* const wrapper = find_wrapper(found.family)) {
+PartConfig part_config(Reader config, std::string_view assumed_type) {
+  auto given = config.text("model_type");
+  if (!given) given = config.text("_class_name");
+  const std::string type = given.value_or(std::string(assumed_type));
+  return {.reader = std::move(config),
+          .model_type = type,
+          .family = std::string(family_of(type)),
+          .origin = given ? Origin::stated : Origin::family};
+}
+
+std::vector<PartConfig> nested_configs(const Reader& config) {
+  std::vector<PartConfig> levels = {part_config(config, "")};
+  while (const Wrapper* const wrapper = find_wrapper(levels.back().family)) {
+    PartConfig& found = levels.back();
     const std::string_view key = key_of(*wrapper, found.reader);
     const Json* const inner = found.reader.find(key);
     if (inner == nullptr && is_flat(*wrapper, found.reader)) {
@@ -237,20 +239,21 @@ LanguageConfig find_language_config(const Reader& config) {
       found.reader.malformed(key, " must be an object, because a ", wrapper->model_type,
                              " keeps its language model's config there; got ",
                              inner == nullptr ? std::string("none") : describe(*inner));
-      return found;
+      return levels;
     }
-    const Reader deeper = *found.reader.object(key);
-    warn_about_outer_keys(found.reader, deeper);
-    found = language_config(deeper, wrapper->text_model_type);
-    found.sizes = class_sizes(wrapper->model_type, found.family);
+    PartConfig deeper = part_config(*found.reader.object(key), wrapper->text_model_type);
+    warn_about_outer_keys(found.reader, deeper.reader);
+    deeper.sizes = class_sizes(wrapper->model_type, deeper.family);
+    levels.push_back(std::move(deeper));
   }
-  if (language_model_of_same_type(found) != nullptr) {
-    const Reader deeper = *found.reader.object("text_config");
-    warn_about_outer_keys(found.reader, deeper);
-    found.reader = deeper;
-    found.sizes = class_sizes("", found.family);
+  if (language_model_of_same_type(levels.back()) != nullptr) {
+    PartConfig deeper = levels.back();
+    deeper.reader = *levels.back().reader.object("text_config");
+    warn_about_outer_keys(levels.back().reader, deeper.reader);
+    deeper.sizes = class_sizes("", deeper.family);
+    levels.push_back(std::move(deeper));
   }
-  return found;
+  return levels;
 }
 
 }  // namespace rotary

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/class_sizes.hpp"
 #include "model/json/reader.hpp"
@@ -21,7 +22,8 @@ struct Wrapper {
 
 [[nodiscard]] std::span<const Wrapper> wrappers();
 
-struct LanguageConfig {
+// The config of a language model, of a tower, or of what is around them.
+struct PartConfig {
   Reader reader;
   std::string model_type;             // as in the config; empty if it has none
   std::string family;                 // as model_type, except for a wrapper in its flat form
@@ -29,8 +31,12 @@ struct LanguageConfig {
   const ClassSizes* sizes = nullptr;  // of the class of a config within another
 };
 
-// The config of the language model: the config itself, or the one inside its wrappers. A wrapper
-// with a language model of its own kind may be flat, as in older files.
-[[nodiscard]] LanguageConfig find_language_config(const Reader& config);
+// A config by itself; assumed_type: if it says none. Diffusers' name for it is _class_name.
+[[nodiscard]] PartConfig part_config(Reader config, std::string_view assumed_type);
+
+// The config of the language model last: the config itself, or the one inside its wrappers, which
+// are before it, the outermost first. A wrapper with a language model of its own kind may be flat,
+// as in older files. At least one; after an error the last is not the language model's.
+[[nodiscard]] std::vector<PartConfig> nested_configs(const Reader& config);
 
 }  // namespace rotary

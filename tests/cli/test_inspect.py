@@ -130,10 +130,43 @@ class InspectTest(ToolTest):
             "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]},
         }
         [rotary] = self.inspect(config)["rotary"]
-        self.assertEqual(rotary["sections"], [2, 3, 3])
+        self.assertEqual(rotary["axes"]["pairs"], [2, 3, 3])
+        self.assertEqual(rotary["axes"]["arrangement"], "blocks")
+        self.assertEqual(rotary["axis_of_pair"], [0, 0, 1, 1, 1, 2, 2, 2])
         self.assertEqual(rotary["sense"], "positive")
         text = self.run_ok("inspect", self.write_config(config))
-        self.assertIn("2, 3, 3 pairs for the axes of an image", text)
+        self.assertIn("2, 3, 3 pairs in blocks, exponents shared", text)
+
+    def test_parts(self):
+        config = LLAMA | {
+            "model_type": "qwen2_vl",
+            "vision_config": {"depth": 3, "embed_dim": 64, "num_heads": 2},
+        }
+        [part] = self.inspect(config)["parts"]
+        self.assertEqual((part["part"], part["config_part"]), ("vision", "vision_config"))
+        self.assertEqual((part["layers"], part["error"]), (3, None))
+        self.assertEqual(part["rotary"][0]["axes"]["pairs"], [8, 8])
+        path = self.write_config(config)
+        text = self.run_ok("inspect", path)
+        self.assertIn("\nvision, from vision_config:\n", text)
+        self.assertIn("  8, 8 pairs in blocks, exponents own\n", text)
+        tower = self.run_json("inspect", "inspect", path, "--part", "vision")
+        self.assertEqual((tower["config_part"], tower["parts"]), ("vision_config", []))
+        self.assertEqual(len(tower["layers"]), 3)
+        self.assertIn("the config of the vision tower\n",
+                      self.run_ok("inspect", path, "--part", "vision"))
+
+    def test_a_part_that_no_spec_describes(self):
+        config = LLAMA | {"vision_config": {"model_type": "mystery"}}
+        [part] = self.inspect(config)["parts"]
+        self.assertIn("got 'mystery'", part["error"])
+        self.assertIn("not described: ", self.run_ok("inspect", self.write_config(config)))
+
+    def test_a_part_that_is_not_there(self):
+        path = self.write_config(LLAMA)
+        self.assert_fails(2, ["did you mean vision?"], "inspect", path, "--part", "visoin")
+        self.assert_fails(2, ["part must be one that the config has, text; got vision"],
+                          "inspect", path, "--part", "vision")
 
     def test_a_position_map(self):
         """Qwen2.5-1M's, which servers apply and Transformers does not."""

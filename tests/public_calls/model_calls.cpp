@@ -29,6 +29,11 @@ std::string sections_beside_factors() {
                         factors + R"(], "long_factor": [)" + factors + "]}");
 }
 
+std::string with_tower() {
+  return model_with("qwen2_vl",
+                    R"("vision_config": {"depth": 3, "embed_dim": 64, "num_heads": 2})");
+}
+
 // One for each way through src/model, the largest trees among them, and refusals at each depth.
 std::vector<Config> configs() {
   const std::string long_name(80, 'x');
@@ -91,6 +96,16 @@ std::vector<Config> configs() {
   };
 }
 
+std::vector<Config> configs_of_images() {
+  return {
+      {"a tower", with_tower(), {.part = ModelPart::vision}},
+      {"a part that is not there", with_tower(), {.part = ModelPart::audio}},
+      {"a diffusion transformer",
+       R"({"_class_name": "FluxTransformer2DModel", "axes_dims_rope": [16, 56, 56]})"},
+      {"a diffusion transformer that is refused", R"({"_class_name": "MochiTransformer3DModel"})"},
+  };
+}
+
 std::vector<std::string> specs() {
   return {
       R"({"head_dim": 128, "base": 500000, "pairing": "half"})",
@@ -121,6 +136,8 @@ Calls values() {
                     [] { return validate(LinearScaling{.factor = 2}); }),
       without_sizes("rotary::to_string(rotary::LayerEncoding)", "",
                     [] { return to_string(LayerEncoding::none); }),
+      without_sizes("rotary::to_string(rotary::ModelPart)", "",
+                    [] { return to_string(ModelPart::vision); }),
       without_sizes("rotary::to_string(rotary::Numerics)", "",
                     [] { return to_string(Numerics::ggml); }),
       without_sizes("rotary::to_string(rotary::Origin)", "",
@@ -172,6 +189,7 @@ Calls model_calls() {
   all.push_back({"buckets", R"({"model_type": "t5", "num_heads": 4, "num_layers": 2})"});
   all.push_back({"slopes", R"({"model_type": "falcon", "alibi": true, "num_hidden_layers": 2,
                                "num_attention_heads": 4, "hidden_size": 256})"});
+  for (const Config& config : configs_of_images()) all.push_back(config);
   for (const Config& config : all) {
     calls.push_back(without_sizes("rotary::resolve(", config.what,
                                   [config] { return resolve(config.json, config.options); }));
@@ -179,6 +197,10 @@ Calls model_calls() {
   for (const std::string& spec : specs()) {
     calls.push_back(without_sizes("rotary::parse_rotary_spec(", spec,
                                   [spec] { return parse_rotary_spec(spec); }));
+  }
+  for (const std::string& config : {with_tower(), std::string("[]")}) {
+    calls.push_back(
+        without_sizes("rotary::model_parts(", config, [config] { return model_parts(config); }));
   }
   add_families(calls);
   add_corpora(calls);

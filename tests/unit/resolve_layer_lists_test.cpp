@@ -171,7 +171,8 @@ TEST(LayerLists, HunyuansOwnNames) {
   const ModelSpec model = resolved(model_with("hunyuan_vl_text", R"("rope_scaling":
       {"type": "xdrope", "alpha": 1000, "xdrope_section": [8, 8, 8, 8]})"));
   EXPECT_EQ(std::get<NtkScaling>(model.rotary[0].spec.scaling).alpha, 1000);
-  EXPECT_EQ(model.rotary[0].sections.size(), 4U);
+  EXPECT_FALSE(model.rotary[0].spec.axes.has_value());
+  EXPECT_TRUE(warns(model, "no rotation"));
 }
 
 }  // namespace

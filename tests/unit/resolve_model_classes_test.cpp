@@ -144,24 +144,9 @@ TEST(Wrappers, AFlatConfigOfAFamilyWithItsOwnLanguageModel) {
   const ModelSpec model = resolved(model_with("qwen2_vl", R"("rope_theta": 1000000.0,
       "rope_scaling": {"type": "mrope", "mrope_section": [8, 12, 12]})"));
   EXPECT_EQ(model.model_type, "qwen2_vl");
-  EXPECT_EQ(model.rotary.front().sections, (std::vector<std::int64_t>{8, 12, 12}));
+  EXPECT_EQ(model.rotary.front().spec.axes.value().pairs, (std::vector<std::int64_t>{8, 12, 12}));
   EXPECT_EQ(model.rotary.front().spec.scaling, Scaling(NoScaling{}));
-  EXPECT_TRUE(warns(model, "mrope_section"));
-  EXPECT_EQ(model.warnings.size(), 1U);
-}
-
-TEST(Sections, MustAddUpToThePairs) {
-  const auto config = [](std::string_view sections) {
-    return model_with("qwen3_vl_text",
-                      R"("rope_parameters": {"rope_type": "default", "mrope_interleaved": true,
-                         "interleaved": true, "mrope_section": )" +
-                          std::string(sections) + "}");
-  };
-  EXPECT_EQ(resolved(config("[12, 10, 10]")).rotary.front().sections.size(), 3U);
-  EXPECT_TRUE(malformed(config("[24, 20, 20]"), {"mrope_section", "32", "got 64"}));
-  EXPECT_TRUE(malformed(config("[12, 10.5, 9.5]"), {"mrope_section", "10.5"}));
-  EXPECT_TRUE(malformed(config("[-1, 20, 13]"), {"mrope_section", "-1"}));
-  EXPECT_TRUE(malformed(config("3"), {"mrope_section", "array of numbers"}));
+  EXPECT_TRUE(model.warnings.empty());
 }
 
 TEST(OldNames, OfTheBaseAndTheFraction) {

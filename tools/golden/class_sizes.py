@@ -33,7 +33,8 @@ def main(page):
         heads = first_of(config, "num_attention_heads", "decoder_attention_heads")
         # longcat_flash counts sublayers under the usual name.
         layers = first_of(config, *["num_layers"] * (name == "longcat_flash"), "num_hidden_layers")
-        hidden = first_of(config, "hidden_size")
+        # In qwen2_vl_vision hidden_size is what the language model gets.
+        hidden = first_of(config, *["embed_dim"] * (name == "qwen2_vl_vision"), "hidden_size")
         positions = first_of(config, "max_position_embeddings")
         print(f'    {{"{name}", {hidden}, {heads}, {layers}, {positions}}},')
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The language models of vision models: one table of frequencies, whose pairs follow the axes of an
-// image's positions as mrope_section says. Text has the same position on every axis, so these rows
-// describe text exactly.
+// The language models of vision models: one table of frequencies, whose pairs follow time, height
+// and width of an image's positions as mrope_section says. Text has the same position on every
+// axis. Sources of the arrangements: recomposition_frequencies in the modeling file of each row's
+// folder.
 #include <array>
 
 #include "model/families.hpp"
@@ -10,12 +11,25 @@ namespace rotary {
 namespace {
 
 constexpr Family whole_head(std::string_view model_type, double base, std::int64_t head_dim,
-                            std::string_view source) {
-  return {.model_type = model_type,
-          .base = {base},
-          .head = {.dim = head_dim},
-          .rope = {.sections = SectionKeys::accepted},
-          .source = source};
+                            const AxesForm& axes) {
+  return {.model_type = model_type, .base = {base}, .head = {.dim = head_dim}, .axes = axes};
+}
+
+constexpr Family from(std::string_view source, Family family) {
+  family.source = source;
+  return family;
+}
+
+// recomposition_frequencies of the class: all pairs for time, then height, then width.
+constexpr AxesForm in_chunks(const std::array<std::int64_t, 4>& otherwise) {
+  return {.given_by = AxisShares::sections, .otherwise = otherwise};
+}
+
+// recomposition_frequencies: pairs 1, 4, 7, … for height, 2, 5, 8, … for width, others for time.
+constexpr AxesForm in_turn(const std::array<std::int64_t, 4>& otherwise) {
+  return {.given_by = AxisShares::sections,
+          .otherwise = otherwise,
+          .arrangement = AxisArrangement::interleaved};
 }
 
 constexpr Family qwen3_5(std::string_view model_type, std::string_view source) {
@@ -23,7 +37,7 @@ constexpr Family qwen3_5(std::string_view model_type, std::string_view source) {
           .base = {10000},
           .part = {.given_by = PartialRotary::fraction, .fraction = 0.25},
           .head = {.dim = 256},
-          .rope = {.sections = SectionKeys::accepted},
+          .axes = in_turn({11, 11, 10}),
           .layers = {.pattern = {.interval_key = "full_attention_interval",
                                  .interval = 4,
                                  .other_type = "linear_attention"}},
@@ -37,25 +51,25 @@ constexpr Family glm4v(std::string_view model_type, Pairing pairing, double frac
           .pairing = pairing,
           .base = {10000},
           .part = {.given_by = PartialRotary::fraction, .fraction = fraction},
-          .rope = {.sections = SectionKeys::accepted},
+          .axes = in_chunks({8, 12, 12}),
           .source = source};
 }
 
 constexpr std::array multimodal_rows = {
-    whole_head("qwen2_vl_text", 1e6, 0, "qwen2_vl"),
-    whole_head("qwen2_5_vl_text", 1e6, 0, "qwen2_5_vl"),
-    whole_head("qwen2_5_omni_text", 1e6, 0, "qwen2_5_omni"),
-    whole_head("qwen3_vl_text", 500000, 128, "qwen3_vl"),
-    whole_head("qwen3_vl_moe_text", 500000, 0, "qwen3_vl_moe"),
-    whole_head("qwen3_omni_moe_text", 1e6, 0, "qwen3_omni_moe"),
-    whole_head("paddleocr_vl_text", 500000, 128, "paddleocr_vl"),
-    whole_head("cosmos3_edge_text", 1e8, 128, "cosmos3_edge"),
+    from("qwen2_vl", whole_head("qwen2_vl_text", 1e6, 0, in_chunks({16, 24, 24}))),
+    from("qwen2_5_vl", whole_head("qwen2_5_vl_text", 1e6, 0, in_chunks({16, 24, 24}))),
+    from("qwen2_5_omni", whole_head("qwen2_5_omni_text", 1e6, 0, in_chunks({16, 24, 24}))),
+    from("qwen3_vl", whole_head("qwen3_vl_text", 500000, 128, in_turn({24, 20, 20}))),
+    from("qwen3_vl_moe", whole_head("qwen3_vl_moe_text", 500000, 0, in_turn({24, 20, 20}))),
+    from("qwen3_omni_moe", whole_head("qwen3_omni_moe_text", 1e6, 0, in_turn({24, 20, 20}))),
+    from("paddleocr_vl", whole_head("paddleocr_vl_text", 500000, 128, in_chunks({16, 24, 24}))),
+    from("cosmos3_edge", whole_head("cosmos3_edge_text", 1e8, 128, in_turn({24, 20, 20}))),
     // qwen4_exp/configuration_qwen4_exp.py calls full_attention indexed_attention.
     Family{.model_type = "qwen4_exp_text",
            .base = {10000},
            .part = {.given_by = PartialRotary::fraction},
            .head = {.dim = 256},
-           .rope = {.sections = SectionKeys::accepted},
+           .axes = in_turn({11, 11, 10}),
            .layers = {.pattern = {.interval_key = "full_attention_interval",
                                   .interval = 4,
                                   .full_type = "indexed_attention",
@@ -65,7 +79,7 @@ constexpr std::array multimodal_rows = {
            .source = "qwen4_exp"},
     // cohere_compass/modeling_cohere_compass.py: null in rope_parameters means no rotation.
     Family{.model_type = "cohere_compass_text",
-           .rope = {.sections = SectionKeys::accepted},
+           .axes = in_turn({24, 20, 20}),
            .layers = {.pattern = {.interval = 1}, .rotating = RotaryLayers::with_parameters},
            .note = "layer types whose rope_parameters are null do not rotate",
            .source = "cohere_compass"},
@@ -73,7 +87,8 @@ constexpr std::array multimodal_rows = {
     // rotation unless positions on all axes are equal.
     Family{.model_type = "hunyuan_vl_text",
            .base = {10000},
-           .rope = {.dialect = RopeDialect::hunyuan, .sections = SectionKeys::accepted},
+           .rope = {.dialect = RopeDialect::hunyuan},
+           .axes = {.given_by = AxisShares::no_rotation},
            .keys = {.head_dim = "attention_head_dim"},
            .note = "text alone: features of one pair follow different axes of an image",
            .source = "hunyuan_vl"},
@@ -87,7 +102,10 @@ constexpr std::array multimodal_rows = {
            .pairing = Pairing::interleaved,
            .base = {500000},
            .rounding = Rounding::result,
-           .rope = {.sections = SectionKeys::accepted},
+           .axes = {.given_by = AxisShares::sections,
+                    .otherwise = {22, 22, 20},
+                    .arrangement = AxisArrangement::interleaved_then_last,
+                    .order = {1, 2, 0}},
            .note = "mrope_section is in the order height, width, time",
            .source = "ernie4_5_vl_moe"},
 };

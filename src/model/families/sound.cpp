@@ -48,12 +48,32 @@ constexpr Family higgs_audio_v2() {
   return family;
 }
 
-constexpr Family with_sections(Family family) {
-  family.rope.sections = SectionKeys::accepted;
+// The talkers, whose text models are those of the models around them (multimodal.cpp).
+constexpr Family with_axes(Family family, const AxesForm& axes) {
+  family.axes = axes;
   return family;
 }
 
+constexpr AxesForm talker_in_chunks = {.given_by = AxisShares::sections, .otherwise = {16, 24, 24}};
+constexpr AxesForm talker_in_turn = {.given_by = AxisShares::sections,
+                                     .otherwise = {24, 20, 20},
+                                     .arrangement = AxisArrangement::interleaved};
+
+// Whisper's encoder and those made of it.
+constexpr Family like_whisper(std::string_view model_type, std::string_view source) {
+  return {.model_type = model_type,
+          .encoding = LayerEncoding::sinusoidal,
+          .keys = {.hidden_size = "d_model", .layers = "encoder_layers"},
+          .sinusoidal = {whisper_sinusoidal},
+          .source = source};
+}
+
 constexpr std::array sound_rows = {
+    like_whisper("audioflamingo3_encoder", "audioflamingo3"),
+    like_whisper("qwen2_5_omni_audio_encoder", "qwen2_5_omni"),
+    like_whisper("qwen2_audio_encoder", "qwen2_audio"),
+    like_whisper("qwen3_omni_moe_audio_encoder", "qwen3_omni_moe"),
+    like_whisper("voxtral_encoder", "voxtral"),
     whole_head_of_sound("csm_depth_decoder_model", 500000, 0, "csm"),
     whole_head_of_sound("dia_encoder", 10000, 128, "dia"),
     whole_head_of_sound("dia_decoder", 10000, 128, "dia"),
@@ -64,9 +84,11 @@ constexpr std::array sound_rows = {
     whole_head_of_sound("neucodec", 10000, 0, "neucodec"),
     whole_head_of_sound("pocket_tts", 10000, 64, "pocket_tts"),
     whole_head_of_sound("pocket_tts_audio_tokenizer", 10000, 64, "pocket_tts_audio_tokenizer"),
-    with_sections(whole_head_of_sound("qwen2_5_omni_talker", 1e6, 128, "qwen2_5_omni")),
+    with_axes(whole_head_of_sound("qwen2_5_omni_talker", 1e6, 128, "qwen2_5_omni"),
+              talker_in_chunks),
     whole_head_of_sound("qwen2_5_omni_dit", 10000, 64, "qwen2_5_omni"),
-    with_sections(whole_head_of_sound("qwen3_omni_moe_talker_text", 10000, 0, "qwen3_omni_moe")),
+    with_axes(whole_head_of_sound("qwen3_omni_moe_talker_text", 10000, 0, "qwen3_omni_moe"),
+              talker_in_turn),
     whole_head_of_sound("qwen3_omni_moe_talker_code_predictor", 10000, 128, "qwen3_omni_moe"),
     whole_head_of_sound("timesfm2_5", 10000, 80, "timesfm2_5"),
     whole_head_of_sound("voxtral_realtime_encoder", 10000, 64, "voxtral_realtime"),

@@ -162,14 +162,15 @@ constexpr std::array two_bases_rows = {
            .rope = {.otherwise = lfm3_rope},
            .layers = {.pattern = {.type_of = lfm3_type}},
            .note = "full layers turn half of the head (proportional); some are convolutions"},
-    // neomme/modeling_neomme.py: pairs follow row and column in turn, which are equal in text.
+    // neomme/modeling_neomme.py: recomposition_frequencies; row and column are equal in text.
     Family{.model_type = "neomme",
            .base = {10000},
            .part = {.given_by = PartialRotary::fraction},
            .head = {.dim = 64},
            .rope = {.otherwise = neomme_rope},
+           .axes = {.given_by = AxisShares::equal, .arrangement = AxisArrangement::interleaved},
            .layers = {.pattern = {.type_of = neomme_type}},
-           .note = "text alone: pairs follow the row and the column of an image in turn"},
+           .note = "pairs follow the row and the column of an image in turn"},
     Family{.model_type = "ultrabert",
            .base = {10000},
            .rope = {.labels = RopeLabels::per_layer_lists, .otherwise = ultrabert_rope},

@@ -2,7 +2,6 @@
 #include "model/rope/resolve_rotary.hpp"
 
 #include <cmath>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -11,6 +10,7 @@
 
 #include "base/message.hpp"
 #include "model/json/reader.hpp"
+#include "model/rope/rope_axes.hpp"
 #include "model/rope/scaling_readers.hpp"
 #include "rotary/frequencies.hpp"
 
@@ -72,6 +72,10 @@ Dimension rotary_dimension(const ModelConfig& config, const RopeParameters& rope
   if (rope.partial_rotary_factor_says == PartialRotaryFactor::is_of_the_rule) {
     note(sources, "rotary_dim", Origin::rule, "rope_type");
     return {};  // the whole head
+  }
+  if (part.given_by == PartialRotary::whole_axes) {
+    const std::int64_t unit = 2 * config.family.axes.count;
+    return head_dim / unit * unit;
   }
   if (part.given_by == PartialRotary::dimension) {
     note(sources, "rotary_dim", stated_if(config.rotary_dim.has_value()), "rotary_dim");
@@ -229,14 +233,16 @@ void note_rule(const ModelConfig& config, const LayerTypeRope& rope, const Scali
   }
   note(sources, "sense", Origin::family);
   note(sources, "rounding", Origin::family);
-  if (!rope.sections.empty()) note(sources, "sections", rope.origin, "mrope_section");
 }
 
-void check_sections(const LayerTypeRope& rope, std::int64_t pairs, Reader& dictionary) {
-  const std::int64_t sum =
-      std::accumulate(rope.sections.begin(), rope.sections.end(), std::int64_t{0});
-  if (rope.sections.empty() || sum == pairs) return;
-  dictionary.malformed("mrope_section must add up to the pairs of a head, ", pairs, "; got ", sum);
+// ggml's operation has one position for each token. A text has the same on every axis.
+void drop_axes_of_text(ModelRotary& rotary, const ModelConfig& config) {
+  if (rotary.spec.numerics != Numerics::ggml || !rotary.spec.axes) return;
+  if (rotary.spec.axes->exponents != AxisExponents::shared) return;
+  config.reader.warn("positions of text alone are supported, because numerics is ggml; the family ",
+                     config.family.model_type, " has ", rotary.spec.axes->pairs.size(),
+                     " axes for images");
+  rotary.spec.axes.reset();
 }
 
 // Checks the rules' own requirements and reports a broken one as the config's fault. Any context
@@ -290,6 +296,8 @@ std::optional<ModelRotary> resolve_rotary(const ModelConfig& config, const Layer
   if (softmax != 1) note(sources, "softmax_factor", Origin::rule, "mscale_all_dim");
   note_rule(config, rope, parameters.scaling, sources);
   const std::int64_t turning = rotary_dim.value_or(head_dim);
+  auto axes = resolve_axes(config, rope, turning / 2, sources);
+  if (findings.failed()) return std::nullopt;
   const bool is_trailing = config.family.part.window == Window::trailing;
   // RotarySpec is named because g++ 12 destroys an unnamed one twice if a later member throws.
   ModelRotary rotary{.layer_type = rope.layer_type,
@@ -301,16 +309,17 @@ std::optional<ModelRotary> resolve_rotary(const ModelConfig& config, const Layer
                                         .scaling = parameters.scaling,
                                         .sense = config.family.sense,
                                         .numerics = options.numerics,
-                                        .rounding = config.family.rounding},
+                                        .rounding = config.family.rounding,
+                                        .axes = std::move(axes),
+                                        .blocks = config.family.axes.blocks},
                      .softmax_factor = softmax,
                      .nope_head_dim = rope.layer_type == "sliding_attention"
                                           ? config.sliding_nope_head_dim
                                           : config.nope_head_dim,
-                     .sections = rope.sections,
                      .trained_context_tokens = config.max_position_embeddings,
                      .sources = std::move(sources)};
-  check_sections(rope, turning / 2, dictionary);
-  if (!findings.failed()) check_spec(rotary.spec, config, options, dictionary);
+  drop_axes_of_text(rotary, config);
+  check_spec(rotary.spec, config, options, dictionary);
   if (findings.failed()) return std::nullopt;
   return rotary;
 }

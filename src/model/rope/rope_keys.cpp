@@ -31,15 +31,16 @@ struct Switch {
   std::string_view key;
   bool harmless;
 };
-constexpr std::array<Switch, 9> switches = {Switch{"rotary", true},
-                                            Switch{"use_rope", true},
-                                            Switch{"use_mrope", false},
-                                            Switch{"original_rope", true},
-                                            Switch{"rotary_value", false},
-                                            Switch{"use_mem_rope", false},
-                                            Switch{"rope_interleaved", false},
-                                            Switch{"use_rotary_pos_emb", true},
-                                            Switch{"position_embedding_xdrope", false}};
+constexpr std::array<Switch, 10> switches = {Switch{"rotary", true},
+                                             Switch{"use_rope", true},
+                                             Switch{"use_mrope", false},
+                                             Switch{"original_rope", true},
+                                             Switch{"rotary_value", false},
+                                             Switch{"use_mem_rope", false},
+                                             Switch{"rope_interleaved", false},
+                                             Switch{"use_rotary_pos_emb", true},
+                                             Switch{"use_layer3d_rope", false},
+                                             Switch{"position_embedding_xdrope", false}};
 
 // Which kernels rotate, not how: original files of Phi, ERNIE, Megatron.
 constexpr std::array<std::string_view, 3> kernel_choices = {"flash_rotary", "fuse_rope",
@@ -88,6 +89,14 @@ constexpr std::array<std::string_view, 11> known = {
     "rotary_emb_base", "partial_rotary_factor", "rotary_dim",      "rope_interleave",
     "attn_rotary_emb", "rope_max_length",       "qk_rope_head_dim"};
 
+// Sizes of the grids, and what training drops, of the attention to memories of SAM 2.
+constexpr std::array<std::string_view, 6> of_memories = {"memory_attention_rope_feat_sizes",
+                                                         "memory_attention_rope_q_sizes",
+                                                         "memory_attention_rope_k_sizes",
+                                                         "memory_attention_rope_dropout",
+                                                         "rope_feat_sizes",
+                                                         "rope_dropout"};
+
 // Keys of the indexer of DeepSeek-V3.2 and GLM-5, which selects keys to attend to and is not
 // described here.
 constexpr std::array<std::string_view, 1> of_an_indexer = {"indexer_rope_interleave"};
@@ -120,7 +129,8 @@ bool reads_key(const Family& family, std::string_view key) {
   const bool has_sliding = family.head.latent && family.head.latent->sliding_nope_dim != 0;
   if (has_sliding && key == "swa_qk_rope_head_dim") return true;
   if (reads_layer_key(family, key) || reads_label_key(family, key)) return true;
-  if (key == "rope_3d") return family.rope.sections == SectionKeys::accepted;
+  if (key == "rope_3d") return family.axes.given_by != AxisShares::one_axis;
+  if (key == family.axes.key || key == family.keys.positions) return true;
   if (!family.rope.is_read) return false;
   const auto& bases = family.rope.two_bases;
   if (bases && (key == bases->full_key || key == bases->sliding_key)) return true;
@@ -141,7 +151,8 @@ void check_rope_keys(Reader& config, const Family& family) {
   for (const auto& [key, value] : config.members()) {
     if (!speaks_of_rope(key) || value.is_null() || reads_key(family, key)) continue;
     const std::string_view name = key;
-    if (is_harmless(key, value) || (family.head.latent && contains(of_an_indexer, key))) {
+    if (is_harmless(key, value) || (family.head.latent && contains(of_an_indexer, key)) ||
+        (!family.head.divided_by.empty() && contains(of_memories, key))) {
       config.accept({&name, 1});  // the config's tree outlives its reader
       continue;
     }

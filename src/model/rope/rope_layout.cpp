@@ -9,6 +9,7 @@
 #include "base/message.hpp"
 #include "model/json/config_json.hpp"
 #include "model/layers/layer_types.hpp"
+#include "model/rope/rope_axes.hpp"
 #include "model/rope/rope_lists.hpp"
 
 namespace rotary {
@@ -83,8 +84,7 @@ LayerTypeRope labelled(std::string label, Json dictionary, const std::string& pa
   std::string own_path = message(path, shorten(label), ".");
   return {.layer_type = std::move(label),
           .dictionary = std::move(dictionary),
-          .path = std::move(own_path),
-          .sections = {}};
+          .path = std::move(own_path)};
 }
 
 // One dictionary for each label. Every label must be the type of some layer, and each type with
@@ -167,36 +167,6 @@ RopeLayout with_two_bases(Reader& config, const Family& family, Dictionary dicti
     if (rope.layer_type == sliding) fill_base(config, bases.sliding_key, bases.sliding, rope);
   }
   return layout;
-}
-
-// Moves the sections of positions by axes out of the dictionary.
-void take_sections(LayerTypeRope& rope, Findings& findings) {
-  Reader reader(rope.dictionary, rope.path, findings);
-  Json::Object& members = rope.dictionary.object();
-  for (const std::string_view key : {"mrope_section", "xdrope_section"}) {
-    for (const double each : reader.numbers(key).value_or(std::vector<double>())) {
-      if (!(each >= 0) || each > 1e6 || each != static_cast<double>(static_cast<int>(each))) {
-        reader.malformed(key, " must hold numbers of pairs, got ", each);
-        return;
-      }
-      rope.sections.push_back(static_cast<std::int64_t>(each));
-    }
-  }
-  for (const std::string_view key : {"mrope_interleaved", "interleaved"}) {
-    reader.boolean(key);
-    members.erase(std::string(key));
-  }
-  members.erase("mrope_section");
-  members.erase("xdrope_section");
-  for (const std::string_view key : {"rope_type", "type"}) {
-    const auto found = members.find(key);
-    if (found != members.end() && found->second == "mrope") found->second = Json("default");
-    if (found != members.end() && found->second == "xdrope") found->second = Json("dynamic");
-  }
-  if (!rope.sections.empty()) {
-    reader.warn(
-        "mrope_section: positions of text are supported, those of images and video are not yet");
-  }
 }
 
 // Moves the growth of queries out of the dictionary.
@@ -286,7 +256,6 @@ RopeLayout lay_out(Reader& config, const Family& family, const std::vector<std::
   layout.ropes.push_back({.layer_type = {},
                           .dictionary = std::move(dictionary.json),
                           .path = path,
-                          .sections = {},
                           .origin = dictionary.origin});
   layout.of_layer.assign(types.size(), 0);
   split_scaled_layers(config, family.rope.scaled_layers_key, layout);
@@ -300,7 +269,7 @@ RopeLayout read_rope_layout(Reader& config, const Family& family,
   RopeLayout layout = lay_out(config, family, layer_types);
   if (config.failed()) return layout;
   for (LayerTypeRope& rope : layout.ropes) {
-    if (family.rope.sections == SectionKeys::accepted) take_sections(rope, config.findings());
+    take_axes(rope, family, config.findings());
     if (family.layers.temperature == TemperatureKeys::llama_4_scaling_beta) {
       take_beta(rope, config.findings());
     }

@@ -20,7 +20,8 @@ struct LayerTypeRope {
   std::optional<std::string> layer_type;       // absent: all layers
   Json dictionary;                             // read by the rule; an object
   std::string path;                            // as in ConfigObject
-  std::vector<std::int64_t> sections;          // mrope_section
+  std::vector<std::int64_t> sections = {};     // mrope_section
+  std::optional<bool> interleaves = {};        // mrope_interleaved
   double llama_4_scaling_beta = 0;             // 0: queries do not grow
   Origin origin = Origin::stated;              // of the dictionary's keys
   std::vector<std::string_view> assumed = {};  // those that are the class's in any case

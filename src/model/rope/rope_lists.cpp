@@ -120,13 +120,11 @@ RopeLayout layer_bases(Reader& config, const Json& dictionary, const std::string
     layout.ropes.push_back({.layer_type = std::move(label),
                             .dictionary = std::move(own),
                             .path = path,
-                            .sections = {},
                             .base_key = "layer_rope_theta"});
     layout.is_nested = true;
   }
   if (layout.ropes.empty()) {
-    layout.ropes.push_back(
-        {.layer_type = {}, .dictionary = dictionary, .path = path, .sections = {}});
+    layout.ropes.push_back({.layer_type = {}, .dictionary = dictionary, .path = path});
   }
   return layout;
 }
