@@ -63,7 +63,8 @@ def compare_classes(model_types, kept):
     for line in survey(settings, model_types):
         verdict = with_reason(line, settings["reasons"])
         counts[verdict.kind] += 1
-        if kept is not None and line["variant"] == "class" and verdict.kind == "agrees":
+        is_kept = line["variant"] == "class" and not line["is_axial"]  # axis_rows.py has those
+        if kept is not None and is_kept and verdict.kind == "agrees":
             kept.append(recorded(line, TOOL))
         if line["variant"] == "class" or verdict.kind not in ("agrees", "has a reason"):
             print(f"{line['config_class']:36} {line['variant']:9} {verdict.kind}: {verdict.text}",
@@ -94,13 +95,11 @@ def survey(settings, model_types):
         for line in process.stdout:
             yield json.loads(line)
     if process.returncode != 0:
-        yield {"config_class": "-", "variant": "class", "has_axes": False,
+        yield {"config_class": "-", "variant": "class", "is_axial": False,
                "error": f"the survey ended with {process.returncode}"}
 
 
 def with_reason(line, reasons):
-    if line["has_axes"]:
-        return Verdict("has a reason", "positions on several axes")
     verdict = judged(line, TOOL)
     reason = reasons.get(line["config_class"])
     if reason is None or (verdict.kind == "agrees" and line["variant"] != "class"):

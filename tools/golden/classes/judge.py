@@ -30,9 +30,11 @@ def judged(line, tool):
     worst = 0
     try:
         for label, rope in line["ropes"].items():
-            pairs = paired(label, rope, answer)
+            pairs = compared_axes(label, line, answer)
+            if not line.get("is_axial"):
+                pairs = paired(label, rope, answer)
             worst = max([worst, *(ulps(one, other) for one, other in pairs)])
-            if rope.get("rows"):
+            if rope.get("rows") and not line.get("is_axial"):
                 compare_rows(label, rope["rows"], pairs, line, tool)
         compare_layers(line.get("rotating"), answer["layers"])
     except Differs as error:
@@ -64,6 +66,33 @@ def paired(label, rope, answer):
     if ulps(ours["attention_factor"], rope["factor"]) > MOST_ULPS:
         raise Differs(f"{label or 'all'}: factor {ours['attention_factor']}, not {rope['factor']}")
     return [pairs[rank] for rank in ranks(got)]
+
+
+def compared_axes(label, line, answer):
+    """The tool's frequencies beside the class's, of each channel; the axes must be the same. In a
+    context of its own the class has others, which paired() compares."""
+    axes = line.get("axes")
+    if not axes:
+        return []
+    ours = of_label(label, answer)
+    axis_of_pair = ours["axis_of_pair"] or [None] * len(ours["inv_freq"])
+    channels = in_channels(list(zip(axis_of_pair, ours["inv_freq"])), ours)
+    if [axis for axis, _ in channels] != [axis for axis, _ in axes[label]]:
+        raise Differs(f"{label or 'all'}: other axes of channels")
+    pairs = [(one, other) for (_, one), (_, other) in zip(channels, axes[label])]
+    worst = max(ulps(one, other) for one, other in pairs)
+    if worst > MOST_ULPS and not line.get("context"):
+        raise Differs(f"{label or 'all'}: frequencies of channels by {worst} ulp")
+    return pairs
+
+
+def in_channels(pairs, rope):
+    """A value of each pair, for each of the two features that turn by it."""
+    if rope["pairing"] != "half":
+        return [each for each in pairs for _ in range(2)]
+    size = len(pairs) // rope["blocks"]
+    blocks = [pairs[first:first + size] for first in range(0, len(pairs), size)]
+    return [each for block in blocks for each in block + block]
 
 
 def ranks(values):

@@ -153,17 +153,18 @@ def examined(use, complete, variant, change):
     line = {"folder": use.module.__name__.split(".")[-2], "class": use.rotary.__name__,
             "config_class": use.config.__name__, "model_type": use.config.model_type,
             "variant": variant,
-            "has_axes": hasattr(use.rotary, "compute_axial_rope_parameters")}
+            "is_axial": hasattr(use.rotary, "compute_axial_rope_parameters")}
     try:
         config = use.config(**complete)
         if change is not None:
-            changed = None if line["has_axes"] else change(config)
+            changed = None if line["is_axial"] else change(config)
             if changed is None:
                 return None
             config = use.config(**complete | changed)
         context = context_of(config, variant)
         line |= {"config": config.to_dict(), "context": context, "positions": POSITIONS,
-                 "ropes": ropes_of(use.rotary, config, context)}
+                 "ropes": ropes_of(use.rotary, config, context),
+                 "axes": axes_of(use.rotary(config=config))}
         if change is None:
             line |= rotating_layers(use, config)
     except Exception as error:
@@ -182,14 +183,64 @@ def context_of(config, variant):
     return 2 * trained if variant in ("dynamic", "longrope") and trained else None
 
 
+def labels_of(module):
+    return [name.removesuffix("inv_freq").removesuffix("_")
+            for name, _ in module.named_buffers()
+            if name.endswith("inv_freq") and "original" not in name]
+
+
+def axes_of(module):
+    """label -> for each channel of a head its axis and its frequency; empty: positions of one axis.
+    The class's own recomposition is given frequencies that are 0 on all axes but one."""
+    if not hasattr(module, "recomposition_frequencies"):
+        return {}
+    found = {}
+    for label in labels_of(module):
+        prefix = f"{label}_" if label else ""
+        inv_freq = getattr(module, prefix + "inv_freq")
+        takes_label = "layer_type" in inspect.signature(module.recomposition_frequencies).parameters
+        labels = [label] if takes_label else []
+        channels = {}
+        for axis in range(axis_count(module)):
+            ids = torch.zeros(axis_count(module), 1)
+            ids[axis] = 1
+            angles = in_shape(module, ids)[..., None] * inv_freq
+            made = module.recomposition_frequencies(angles, *labels)
+            channels |= {channel: (axis, value)
+                         for channel, value in enumerate(made.flatten().tolist()) if value}
+        found[label] = [channels[channel] for channel in sorted(channels)]
+    return found
+
+
+def takes_columns_first(module):
+    """Whether the model gives the class (column, row) of a patch, which are (row, column) here."""
+    name = type(module).__name__
+    return "Vision" in name and name.startswith(("Muse", "Sam", "EdgeTam", "Gemma4")) or (
+        name.startswith("Sam3ViT"))
+
+
+def axis_count(module):
+    name = type(module).__name__
+    if "HunYuan" in name:
+        return len(module.mrope_section)
+    is_text = not hasattr(module, "compute_axial_rope_parameters")
+    return 3 if (is_text and "NeoMME" not in name) or "MiniMax" in name else 2
+
+
+def in_shape(module, ids):
+    """Coordinates [axes][tokens] in the shape, and order, of the position_ids of the class."""
+    if takes_columns_first(module):
+        ids = ids.flip(0)
+    if not hasattr(module, "compute_axial_rope_parameters"):
+        return ids[:, None, :]
+    return ids.T[None] if "Gemma4" in type(module).__name__ else ids.T
+
+
 def ropes_of(rotary, config, context):
     """label -> frequencies, factor and rows; in a context of so many tokens."""
     module = rotary(config=config)
-    labels = [name.removesuffix("inv_freq").removesuffix("_")
-              for name, _ in module.named_buffers()
-              if name.endswith("inv_freq") and "original" not in name]
     found = {}
-    for label in labels:
+    for label in labels_of(module):
         rows = rows_of(module, label, POSITIONS if context is None else [0, context - 1])
         prefix = f"{label}_" if label else ""
         found[label] = {"inv_freq": getattr(module, prefix + "inv_freq").tolist(),
