@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Required: a member that must be given.
+//
+//   const RotarySpec spec{.head_dim = 128, .base = 1e4, .pairing = Pairing::half};  // or no spec
 #pragma once
 
 #include <utility>

@@ -104,9 +104,10 @@ double rate_of(const CellResult& cell) {
 // A line for each family, of what `value` says of a cell.
 template <class Value>
 Panel rates_panel(const Results& results, std::string label, const Value& value) {
-  Panel panel{.title = "",
-              .x = {.label = "learning rate", .scale = Scale::logarithmic},
-              .y = {.label = std::move(label)}};
+  Panel panel{.title = "", .x = {.label = "learning rate"}, .y = {.label = std::move(label)}};
+  std::set<double> rates;
+  for (const ArmResult& arm : results.arms) rates.insert(rate_of(arm.cells.front()));
+  if (*rates.rbegin() > 20 * *rates.begin()) panel.x.scale = Scale::logarithmic;
   std::vector<std::string> families;
   for (const ArmResult& arm : results.arms) {
     if (std::ranges::find(families, arm.family) == families.end()) families.push_back(arm.family);
@@ -191,6 +192,7 @@ bool has_metric(const Results& results, std::string_view metric) {
 struct NamedMetric {
   const char* name;
   const char* label;
+  double scale = 1;
 };
 
 // Metrics of whole cells, in the order in which they are worth looking at.
@@ -198,19 +200,19 @@ constexpr std::array metrics_of_cells = {
     NamedMetric{"bleu", "BLEU"}, NamedMetric{"accuracy", "accuracy (share of the questions)"},
     NamedMetric{"spearman", "Spearman's correlation"}};
 constexpr std::array metrics_of_lengths = {
-    NamedMetric{"overhead", "processor time beyond that without positions (share)"},
+    NamedMetric{"overhead", "processor time more than without positions (share)"},
     NamedMetric{"exact", "answers that are exact (share)"}};
 
 std::vector<Panel> rate_panels(const Results& results) {
   std::vector<Panel> panels = {
       rates_panel(results, "validation loss at the end (nats)",
                   [](const Outcome& outcome) { return std::optional(outcome.validation_loss); })};
-  for (const auto& [name, label] :
+  for (const auto& [name, label, scale] :
        {NamedMetric{"largest_gradient_norm", "largest norm of the gradients"},
-        NamedMetric{"loss_spikes", "steps whose loss is a spike (share)"}}) {
+        NamedMetric{"loss_spikes", "spikes of the loss in 1,000 steps", 1000}}) {
     Panel panel = rates_panel(results, label, [&](const Outcome& outcome) {
       const auto found = outcome.metrics.find(name);
-      return found == outcome.metrics.end() ? std::nullopt : std::optional(found->second);
+      return found == outcome.metrics.end() ? std::nullopt : std::optional(scale * found->second);
     });
     if (has_contours(panel)) panels.push_back(std::move(panel));
   }
@@ -220,11 +222,11 @@ std::vector<Panel> rate_panels(const Results& results) {
 std::vector<Panel> main_panels(const Results& results) {
   if (!results.arms.front().family.empty()) return rate_panels(results);
   std::vector<Panel> panels;
-  for (const auto& [name, label] : metrics_of_lengths) {
+  for (const auto& [name, label, scale] : metrics_of_lengths) {
     Panel panel = metric_curve_panel(results, name, label);
     if (!panel.series.empty()) panels.push_back(std::move(panel));
   }
-  for (const auto& [name, label] : metrics_of_cells) {
+  for (const auto& [name, label, scale] : metrics_of_cells) {
     if (has_metric(results, name)) panels.push_back(arms_panel(results, name, label));
   }
   if (!panels.empty()) return panels;
@@ -259,7 +261,7 @@ void add_pairs_panels(Figure& figure, const ArmResult& arm) {
   figure.panels.push_back(pairs_panel(arm, "loss without it (nats more)",
                                       [](const PairInfluence& pair) { return pair.loss_removed; }));
   figure.panels.push_back(
-      pairs_panel(arm, "attention's mean distance without it (tokens more)",
+      pairs_panel(arm, "attended distance without it (tokens more)",
                   [](const PairInfluence& pair) { return pair.distance_removed; }));
 }
 
