@@ -60,6 +60,53 @@ std::uint64_t count_positions(std::string_view option, std::string_view text) {
   return count;
 }
 
+// Tokens at a range of positions, of which each has the same coordinate on all axes; or a grid.
+struct Box {
+  std::vector<Range> ranges;  // one, or that of each axis
+
+  [[nodiscard]] std::uint64_t count() const {
+    std::uint64_t count = 1;
+    for (const Range& range : ranges)
+      if (__builtin_mul_overflow(count, range.count, &count))
+        return std::numeric_limits<std::uint64_t>::max();
+    return count;
+  }
+};
+
+Box parse_box(std::string_view option, std::string_view text, std::size_t axes) {
+  Box box;
+  for (std::string_view rest = text;; rest.remove_prefix(rest.find('/') + 1)) {
+    box.ranges.push_back(parse_range(option, rest.substr(0, rest.find('/'))));
+    if (rest.find('/') == std::string_view::npos) break;
+  }
+  require(box.ranges.size() == 1 || box.ranges.size() == axes,
+          "{} must have one coordinate for each token{}, got {}: '{}'", option,
+          axes == 1 ? std::string() : fmt::format(", or {} between slashes", axes),
+          box.ranges.size(), text);
+  return box;
+}
+
+// The coordinates of the tokens of a box on one axis, the last axis fastest.
+void append_axis(std::vector<std::int64_t>& numbers, const Box& box, std::size_t axis) {
+  const bool is_grid = box.ranges.size() > 1;
+  const Range& range = box.ranges[is_grid ? axis : 0];
+  std::uint64_t run = 1;  // tokens with the same coordinate
+  for (std::size_t faster = axis + 1; is_grid && faster < box.ranges.size(); ++faster)
+    run *= box.ranges[faster].count;
+  for (std::uint64_t token = 0; token < box.count(); ++token)
+    numbers.push_back(range.first + static_cast<std::int64_t>(token / run % range.count));
+}
+
+void check_count(std::string_view option, std::string_view text, std::uint64_t count,
+                 const AnswerSize& answer) {
+  const std::uint64_t most = answer.out ? most_numbers_in_file : most_numbers_as_text;
+  require(count <= most / answer.numbers_each,
+          "{} must list at most {} here: an answer has at most {} numbers{}, {} for each; got '{}'",
+          option, most / answer.numbers_each, most,
+          answer.out ? "" : fmt::format(" ({} with --out FILE)", most_numbers_in_file),
+          answer.numbers_each, text);
+}
+
 }  // namespace
 
 std::int64_t parse_int64(std::string_view option, std::string_view text) {
@@ -126,14 +173,33 @@ std::vector<std::int64_t> parse_positions(std::string_view option, std::string_v
 
 std::vector<std::int64_t> parse_positions(std::string_view option, std::string_view text,
                                           const AnswerSize& answer) {
-  const std::uint64_t most = answer.out ? most_numbers_in_file : most_numbers_as_text;
-  const std::uint64_t most_positions = most / answer.numbers_each;
-  require(count_positions(option, text) <= most_positions,
-          "{} must list at most {} here: an answer has at most {} numbers{}, {} for each; got '{}'",
-          option, most_positions, most,
-          answer.out ? "" : fmt::format(" ({} with --out FILE)", most_numbers_in_file),
-          answer.numbers_each, text);
-  return parse_positions(option, text, most_positions);
+  check_count(option, text, count_positions(option, text), answer);
+  return parse_positions(option, text, std::numeric_limits<std::uint64_t>::max());
+}
+
+std::vector<std::int64_t> Coordinates::of(std::size_t token) const {
+  std::vector<std::int64_t> coordinates;
+  for (std::size_t at = token; at < numbers.size(); at += tokens())
+    coordinates.push_back(numbers[at]);
+  return coordinates;
+}
+
+Coordinates parse_coordinates(std::string_view option, std::string_view text, std::int64_t axes,
+                              const AnswerSize& answer) {
+  if (text.find('/') == std::string_view::npos)
+    return {.axes = 1, .numbers = parse_positions(option, text, answer)};
+  std::vector<Box> boxes;
+  std::uint64_t count = 0;
+  for (const std::string_view part : split_at_commas(text)) {
+    boxes.push_back(parse_box(option, part, static_cast<std::size_t>(axes)));
+    if (__builtin_add_overflow(count, boxes.back().count(), &count))
+      count = std::numeric_limits<std::uint64_t>::max();
+  }
+  check_count(option, text, count, answer);
+  Coordinates coordinates{.axes = axes, .numbers = {}};
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(axes); ++axis)
+    for (const Box& box : boxes) append_axis(coordinates.numbers, box, axis);
+  return coordinates;
 }
 
 }  // namespace rotary::cli

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -103,5 +104,23 @@ struct AnswerSize {
 [[nodiscard]] std::vector<std::int64_t> parse_positions(std::string_view option,
                                                         std::string_view text,
                                                         const AnswerSize& answer);
+
+// Tokens whose positions have several coordinates.
+struct Coordinates {
+  std::int64_t axes = 1;              // 1 also where all coordinates of each token are equal
+  std::vector<std::int64_t> numbers;  // [axes][tokens]
+
+  [[nodiscard]] std::size_t tokens() const noexcept {
+    return numbers.size() / static_cast<std::size_t>(axes);
+  }
+  // Of a token, as many as there are axes.
+  [[nodiscard]] std::vector<std::int64_t> of(std::size_t token) const;
+};
+
+// As parse_positions; between slashes each part may have as many as there are axes, such as "0/3/5",
+// of which ranges are a grid, the last axis fastest: "0/0:4/0:6". A part without slashes is the
+// same on all axes.
+[[nodiscard]] Coordinates parse_coordinates(std::string_view option, std::string_view text,
+                                            std::int64_t axes, const AnswerSize& answer);
 
 }  // namespace rotary::cli

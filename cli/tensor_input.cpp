@@ -2,6 +2,7 @@
 #include "cli/tensor_input.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <cstddef>
@@ -57,32 +58,67 @@ Extents extents_of(const std::vector<std::int64_t>& shape, Layout layout) {
       .batch = shape[0], .tokens = shape[tokens], .heads = shape[3 - tokens], .features = shape[3]};
 }
 
+// What the axes of an array of positions are, before its tokens.
+struct PositionsForm {
+  bool has_axes = false;   // of coordinates, before batch rows
+  bool has_batch = false;
+};
+
+// array: [tokens], [batch, tokens], or with the axes before these.
 template <class Number>
-Positions positions_of_elements(const NpyArray& array) {
-  if (array.shape.size() == 1) return positions_of(array.elements<Number>());
-  const std::int64_t tokens = array.shape[1];  // also of no batch rows
-  return TokenArray<Number>{.data = array.elements<Number>().data(),
-                            .batch = array.shape[0],
-                            .tokens = tokens,
-                            .batch_stride = tokens};
+Positions positions_of_elements(const NpyArray& array, const PositionsForm& form) {
+  const std::int64_t tokens = array.shape.back();  // also of no batch rows
+  TokenArray<Number> positions{.data = array.elements<Number>().data(), .tokens = tokens};
+  if (form.has_batch) {
+    positions.batch = array.shape[array.shape.size() - 2];
+    positions.batch_stride = tokens;
+  }
+  if (form.has_axes) {
+    positions.axes = array.shape.front();
+    positions.axis_stride = positions.batch * tokens;
+  }
+  return positions;
 }
 
-Positions positions_from(const NpyArray& array, const Extents& extents, Layout layout) {
-  const std::vector<std::int64_t>& shape = array.shape;
-  const bool per_token = shape.size() == 1 && shape[0] == extents.tokens;
-  const bool per_batch = layout != Layout::thd && shape.size() == 2 &&
-                         (shape[0] == extents.batch || shape[0] == 1) && shape[1] == extents.tokens;
-  if (!per_token && !per_batch) {
-    const std::string batched =
-        layout == Layout::thd
-            ? ""
-            : fmt::format(" or [batch, tokens] = [{}, {}]", extents.batch, extents.tokens);
-    fail_usage("--positions must have the shape [tokens] = [{}]{}, got {}", extents.tokens, batched,
-               shape_text(shape));
+// Of two axes of an array the first is that of coordinates where a position has several.
+PositionsForm positions_form(const std::vector<std::int64_t>& shape, std::int64_t axes) {
+  const bool has_axes = axes > 1 && shape.size() >= 2;
+  return {.has_axes = has_axes, .has_batch = shape.size() == (has_axes ? 3U : 2U)};
+}
+
+std::string positions_shapes_text(const Extents& extents, Layout layout, std::int64_t axes) {
+  const bool is_batched = layout != Layout::thd;
+  const std::int64_t batch = extents.batch;
+  const std::int64_t tokens = extents.tokens;
+  std::vector<std::string> shapes = {fmt::format("[tokens] = [{}]", tokens)};
+  if (axes > 1) {
+    shapes.front() += ", the same on all axes,";
+    shapes.push_back(fmt::format("[axes, tokens] = [{}, {}]", axes, tokens));
+    if (is_batched)
+      shapes.push_back(
+          fmt::format("[axes, batch, tokens] = [{}, {}, {}]", axes, batch, tokens));
+  } else if (is_batched) {
+    shapes.push_back(fmt::format("[batch, tokens] = [{}, {}]", batch, tokens));
   }
-  if (array.type == NpyType::i32) return positions_of_elements<std::int32_t>(array);
-  if (array.type == NpyType::i64) return positions_of_elements<std::int64_t>(array);
-  if (array.type == NpyType::f64) return positions_of_elements<double>(array);
+  return fmt::format("{}", fmt::join(shapes, " or "));
+}
+
+Positions positions_from(const NpyArray& array, const Extents& extents, Layout layout,
+                         std::int64_t axes) {
+  const std::vector<std::int64_t>& shape = array.shape;
+  const PositionsForm form = positions_form(shape, axes);
+  const std::size_t dimensions = 1U + (form.has_axes ? 1U : 0U) + (form.has_batch ? 1U : 0U);
+  const auto fits_batch = [&](std::int64_t rows) {
+    return layout != Layout::thd && (rows == extents.batch || rows == 1);
+  };
+  require(shape.size() == dimensions && shape.back() == extents.tokens &&
+              (!form.has_axes || shape.front() == axes) &&
+              (!form.has_batch || fits_batch(shape[dimensions - 2])),
+          "--positions must have the shape {}, got {}",
+          positions_shapes_text(extents, layout, axes), shape_text(shape));
+  if (array.type == NpyType::i32) return positions_of_elements<std::int32_t>(array, form);
+  if (array.type == NpyType::i64) return positions_of_elements<std::int64_t>(array, form);
+  if (array.type == NpyType::f64) return positions_of_elements<double>(array, form);
   fail_usage("--positions must be int32, int64 or float64 ('<i4', '<i8', '<f8'), got '{}'",
              descr_of(array.type));
 }
@@ -165,8 +201,8 @@ TokensTensor read_tokens(std::string_view option, const std::string& path,
   return tensor;
 }
 
-Positions TokenPlaces::of(const Extents& extents, Layout layout) const {
-  if (array) return positions_from(*array, extents, layout);
+Positions TokenPlaces::of(const Extents& extents, Layout layout, std::int64_t axes) const {
+  if (array) return positions_from(*array, extents, layout, axes);
   return ConsecutivePositions{.first = first, .tokens = extents.tokens};
 }
 

@@ -3,6 +3,7 @@
 // types must be. Failures name the option, the requirement and what was got.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -83,7 +84,9 @@ struct TokenPlaces {
   std::int64_t first = 0;
   std::optional<NpyArray> array;
 
-  [[nodiscard]] Positions of(const Extents& extents, Layout layout) const;
+  // axes: the coordinates of a position. A file has [tokens] or [batch, tokens]; with several axes
+  // [axes, tokens], [axes, batch, tokens], or [tokens] where all coordinates of a token are equal.
+  [[nodiscard]] Positions of(const Extents& extents, Layout layout, std::int64_t axes = 1) const;
   // The members "first" and "file", of which one is null.
   [[nodiscard]] Json json(const std::optional<std::string>& file) const;
 };

@@ -38,6 +38,11 @@ Direction parse_direction(const std::string& text) {
                             {"transpose", Direction::transpose}});
 }
 
+// Whether --set alone says the numbers.
+bool is_rope(const Arguments& arguments) {
+  return arguments.model.config == rope_name && !names_config(arguments.model.config);
+}
+
 // Everything that can be refused without reading a file.
 void check_arguments(const Arguments& arguments) {
   require(arguments.q || arguments.k, "at least one of --q and --k is required");
@@ -88,19 +93,21 @@ struct Done {
   const Arguments& arguments;
   const std::vector<Job>& jobs;
   const TokenPlaces& places;
-  const HeadWindow& window;
+  const Frequencies& frequencies;
   const RotarySpec& spec;
 };
 
 Json json_of(const Done& done, const ModelSpec& model) {
+  const HeadWindow& window = done.frequencies.window;
   return {{"schema_version", 1},
           {"direction", done.arguments.direction},
           {"layout", done.arguments.layout},
           {"dtype", to_string(done.jobs.front().tensor.dtype)},
-          {"pairing", to_string(done.window.pairing)},
-          {"head_dim", done.window.head_dim},
-          {"rotary_dim", done.window.rotary_dim},
-          {"first_feature", done.window.first_feature},
+          {"pairing", to_string(window.pairing)},
+          {"head_dim", window.head_dim},
+          {"rotary_dim", window.rotary_dim},
+          {"first_feature", window.first_feature},
+          {"axes", done.frequencies.axes.count},
           {"numerics", to_string(done.spec.numerics)},
           {"rounding", to_string(done.spec.rounding)},
           {"positions", done.places.json(done.arguments.positions)},
@@ -116,6 +123,8 @@ Json json_of(const Done& done, const ModelSpec& model) {
 }
 
 std::string text_of(const Done& done) {
+  const HeadWindow& window = done.frequencies.window;
+  const std::int64_t axes = done.frequencies.axes.count;
   const Arguments& arguments = done.arguments;
   std::string text;
   for (const Job& job : done.jobs) {
@@ -128,10 +137,11 @@ std::string text_of(const Done& done) {
                                  : fmt::format("first position {}", done.places.first);
   const std::string context =
       arguments.model.context ? fmt::format("context {}, ", *arguments.model.context) : "";
-  return text + fmt::format("{}, {}, {}{} pairing, {} of {} features, numerics {}, {}\n",
-                            arguments.direction, places, context, to_string(done.window.pairing),
-                            done.window.rotary_dim, done.window.head_dim, numerics_text(done.spec),
-                            value_or_fail(instruction_set()));
+  return text + fmt::format("{}, {}{}, {}{} pairing, {} of {} features, numerics {}, {}\n",
+                            arguments.direction, places,
+                            axes > 1 ? fmt::format(", {} axes", axes) : "", context,
+                            to_string(window.pairing), window.rotary_dim, window.head_dim,
+                            numerics_text(done.spec), value_or_fail(instruction_set()));
 }
 
 // The model may do more to queries than this command does.
@@ -181,8 +191,12 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   check_arguments(arguments);
   const Layout layout = parse_layout(arguments.layout);
   const Direction direction = parse_direction(arguments.direction);
-  const std::string config = read_config(arguments.model.config);
-  ModelSpec model = model_of(config, arguments.model.config, resolve_options(arguments.model));
+  const std::string config =
+      is_rope(arguments) ? "{}" : read_config(arguments.model.config);
+  ModelSpec model =
+      is_rope(arguments)
+          ? model_of_settings(arguments.model)
+          : model_of(config, arguments.model.config, resolve_options(arguments.model));
   print_warnings("rotate", model.warnings);
   LayerChoice choice{.layer = {}, .layer_type = arguments.layer_type};
   if (arguments.layer) choice.layer = parse_int64("--layer", *arguments.layer);
@@ -198,14 +212,15 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   const Tensor& tensor = jobs.front().tensor;
   const RowDType rows = tensor.dtype == DType::f64 ? RowDType::f64 : RowDType::f32;
   const Rotations rotations = value_or_fail(make_rotations(
-      frequencies, places.of(tensor.extents, layout), {.rows = rows, .tensors = tensor.dtype}));
+      frequencies, places.of(tensor.extents, layout, frequencies.axes.count),
+      {.rows = rows, .tensors = tensor.dtype}));
   for (Job& job : jobs) {
     check_head(job, model.rotary[chosen]);
     const HeadsView view = job.tensor.view();
     ok_or_fail(rotate(view, view, rotations, {.direction = direction}),
                "--" + std::string(job.name));
   }
-  const Done done{arguments, jobs, places, frequencies.window, model.rotary[chosen].spec};
+  const Done done{arguments, jobs, places, frequencies, model.rotary[chosen].spec};
   // Made first: it may run out of memory, and then nothing may be written.
   std::string summary = form == OutputForm::json ? printed(json_of(done, model)) : text_of(done);
   write_outputs(jobs, arguments.overwrite());
@@ -214,7 +229,7 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
 
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  parser.add("--config FILE", arguments->model.config, std::string(config_help)).required();
+  parser.add("--config FILE", arguments->model.config, fmt::format("{}; or rope, with --set", config_help)).required();
   parser.add("--q FILE", arguments->q, "queries: an NPY file, '-' for standard input");
   parser.add("--k FILE", arguments->k, "keys: an NPY file");
   parser.add("--out-q FILE", arguments->out_q, "rotated queries");
@@ -230,11 +245,16 @@ Run declare(OptionParser& parser) {
   parser.add("--first-position N", arguments->first_position,
              "where the first token stands, the others follow (0)");
   parser.add("--positions FILE", arguments->positions,
-             "where each token stands: an NPY file, [tokens] or [batch, tokens], of int32, "
-             "int64 or, for positions between integers, float64");
+             "where each token stands: an NPY file, [tokens] or [batch, tokens], of a config of "
+             "several axes [axes, tokens] or [axes, batch, tokens], of int32, int64 or, for "
+             "positions between integers, float64");
   parser.add("--direction forward|inverse|transpose", arguments->direction,
              "inverse undoes forward (the default); transpose is the backward pass");
   declare_model_options(parser, arguments->model);
+  parser.replace_help("--set", fmt::format("{}. Of rope the members of a spec: head_dim, base, "
+                                           "pairing, axes, ... "
+                                           "(docs/schema/rotary-spec.schema.json)",
+                                           config_settings_help));
   parser.add("--layer I", arguments->layer, "which layer's rotation, counted from 0");
   parser.add("--layer-type T", arguments->layer_type,
              "or which kind of layer, by the config's name for it");
@@ -251,7 +271,10 @@ constinit const Command rotate_command{
         "  rotary rotate --config config.json --layout thd --dtype bf16 --positions p.npy \\\n"
         "      --q q.npy --k k.npy --out-q q_rotated.npy --out-k k_rotated.npy\n"
         "  rotary rotate --config config.json --layout bhtd --direction inverse \\\n"
-        "      --first-position 4096 --k cached.npy --out-k plain.npy\n",
+        "      --first-position 4096 --k cached.npy --out-k plain.npy\n"
+        "  rotary rotate --config rope --set head_dim=80 --set base=10000 --set pairing=half \\\n"
+        "      --set 'axes={\"pairs\": [20, 20], \"exponents\": \"own\"}' \\\n"
+        "      --layout thd --positions rows_and_columns.npy --q q.npy --out-q q_rotated.npy\n",
     .declare = declare,
 };
 

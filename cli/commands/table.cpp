@@ -279,7 +279,8 @@ Run declare(OptionParser& parser) {
       .required();
   parser.add("--positions P", arguments->positions,
              "of a config or a sinusoidal encoding: START:STOP (STOP excluded), one position, "
-             "or several of these between commas");
+             "or several of these between commas; of a config of several axes also their "
+             "coordinates, between slashes: 0/3/5 is a token, 0/0:4/0:6 a grid, row by row");
   parser.add("--distances P", arguments->distances,
              "of a relative encoding, key - query, likewise: -8:9");
   declare_model(parser, *arguments);
@@ -311,6 +312,8 @@ constinit const Command table_command{
         "  rotary table config.json --positions -4:4,131071 --form hf --out rows.npz\n"
         "  rotary table llama-3.1-8b --positions 4096 --json\n"
         "  rotary table rope --set head_dim=8 --set base=10000 --pairing half --positions 0:4\n"
+        "  rotary table rope --set head_dim=8 --set base=10000 --pairing half \\\n"
+        "      --set 'axes={\"pairs\": [2, 2], \"exponents\": \"own\"}' --positions 0:2/0:3\n"
         "  rotary table whisper --dim 8 --positions 0:4\n"
         "  rotary table alibi --heads 8 --distances -8:1\n"
         "  rotary table kerple_log --heads 2 --set p=1 --set a=0.5,2 --distances -4095,0\n"

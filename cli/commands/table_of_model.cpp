@@ -36,13 +36,13 @@ struct Table {
   std::optional<std::string> layer_type;
   Pairing pairing;
   double attention_factor = 1;
-  std::vector<std::int64_t> positions;
+  Coordinates positions;
   std::int64_t columns = 0;
   std::vector<float> cos = {};  // [tokens][columns]
   std::vector<float> sin = {};  // [tokens][columns]
 
   [[nodiscard]] std::vector<std::int64_t> shape() const {
-    return {static_cast<std::int64_t>(positions.size()), columns};
+    return {static_cast<std::int64_t>(positions.tokens()), columns};
   }
 };
 
@@ -68,15 +68,15 @@ Table make_table(const TableArguments& arguments, const ModelSpec& model) {
               .layer_type = model.rotary[chosen].layer_type,
               .pairing = window.pairing,
               .attention_factor = frequencies.attention_factor,
-              .positions = parse_positions("--positions", *arguments.positions,
-                                           {.numbers_each = 2 * static_cast<std::uint64_t>(columns),
-                                            .out = arguments.output.path}),
+              .positions = parse_coordinates("--positions", *arguments.positions, frequencies.axes.count,
+                                             {.numbers_each = 2 * static_cast<std::uint64_t>(columns),
+                                              .out = arguments.output.path}),
               .columns = columns};
   const Rotations rotations = value_or_fail(
-      make_rotations(frequencies, positions_of(table.positions),
+      make_rotations(frequencies, positions_of(table.positions.numbers, 1, table.positions.axes),
                      {.role = parse_role(arguments.role),
                       .tensors = parse_kernel_dtype("--dtype", arguments.dtype.value_or("f32"))}));
-  table.cos.reserve(table.positions.size() * static_cast<std::size_t>(columns));
+  table.cos.reserve(table.positions.tokens() * static_cast<std::size_t>(columns));
   table.sin.reserve(table.cos.capacity());
   for (std::int64_t token = 0; token < table.shape()[0]; ++token) {
     append_columns(table.cos, rotations.cos(0, token), form, window.pairing);
@@ -117,10 +117,20 @@ std::string text_of(const Table& table) {
   const std::string_view of_column = table.form == Form::hf ? "feature" : "pair";
   return text_table({{"position"}, {std::string(of_column), 7}, {"cos", 16}, {"sin", 16}},
                     table.cos.size(), [&](std::size_t row, std::size_t column) {
-                      if (column == 0) return fmt::format("{}", table.positions[row / width]);
+                      if (column == 0)
+                        return fmt::format("{}", fmt::join(table.positions.of(row / width), "/"));
                       if (column == 1) return fmt::format("{}", row % width);
                       return fmt::format("{:.9g}", (column == 2 ? table.cos : table.sin)[row]);
                     });
+}
+
+// Of each token a number, or where the position has several coordinates these.
+Json positions_json(const Coordinates& positions) {
+  if (positions.axes == 1) return positions.numbers;
+  Json tokens = Json::array();
+  for (std::size_t token = 0; token < positions.tokens(); ++token)
+    tokens.push_back(positions.of(token));
+  return tokens;
 }
 
 // [tokens][columns].
@@ -142,7 +152,7 @@ Json json_of(const Table& table, const TableArguments& arguments, const ModelSpe
                {"shape", table.shape()},
                {"output", arguments.output.path}};
   if (!arguments.output.path) {
-    json["positions"] = table.positions;
+    json["positions"] = positions_json(table.positions);
     json["cos"] = rows_json(table.cos, table.columns);
     json["sin"] = rows_json(table.sin, table.columns);
   }

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Positions of several coordinates: rotated arrays, tables and the figure, against NumPy in double
+with the axis and the frequency of each pair written out."""
+
+import json
+
+import numpy as np
+
+from tool import LLAMA, ToolTest
+
+# What --set says; the axis of each pair, and its frequency.
+VISION = ({"pairs": [2, 2], "exponents": "own"}, [0, 0, 1, 1], [1, 0.01, 1, 0.01])
+VIDEO = ({"pairs": [2, 1, 1], "exponents": "shared", "arrangement": "interleaved"},
+         [0, 1, 2, 0], [1, 0.1, 0.01, 0.001])
+SWAPPED = ({"pairs": [1, 3], "exponents": "own", "order": [1, 0], "scales": [0.5, -2]},
+           [1, 1, 1, 0], [-2, -2 * 1e4 ** (-1 / 3), -2 * 1e4 ** (-2 / 3), 0.5])
+
+
+def numbers(layout, head_dim=8):
+    return ["--set", f"head_dim={head_dim}", "--set", "base=1e4", "--set", "pairing=half",
+            "--set", f"axes={json.dumps(layout[0])}"]
+
+
+def angles(layout, positions):
+    """positions [axes, ...]; [..., pairs]: the coordinate of the pair's axis times ω."""
+    _, axis, inv_freq = layout
+    return np.moveaxis(np.asarray(positions, np.float64)[axis], 0, -1) * inv_freq
+
+
+class RotateAxesTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.random = np.random.default_rng(23)
+
+    def save(self, name, array):
+        np.save(self.path / name, array)
+
+    def arguments(self, layout, order="bthd"):
+        return ["rotate", "--config", "rope", *numbers(layout), "--layout", order, "--q", "q.npy",
+                "--out-q", "o.npy", "--force"]
+
+    def assert_rotated(self, x, angle):
+        a, b = np.split(x.astype(np.float64), 2, axis=-1)
+        cos, sin = np.cos(angle)[..., None, :], np.sin(angle)[..., None, :]
+        wanted = np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
+        np.testing.assert_allclose(np.load(self.path / "o.npy"), wanted, rtol=0, atol=2e-6)
+
+    def test_each_pair_turns_by_its_coordinate(self):
+        x = self.random.standard_normal((2, 5, 3, 8)).astype(np.float32)
+        self.save("q.npy", x)
+        for layout in (VISION, VIDEO, SWAPPED):
+            axes = len(layout[0]["pairs"])
+            integers = self.random.integers(-99, 99, (axes, 2, 5))
+            for positions in (integers, integers.astype(np.int32), integers[:, :1],
+                              self.random.uniform(-9, 9, (axes, 2, 5))):
+                self.save("p.npy", positions)
+                document = self.run_json("rotate", *self.arguments(layout), "--positions", "p.npy")
+                self.assertEqual(document["axes"], axes)
+                self.assert_rotated(x, angles(layout, positions))
+
+    def test_two_dimensions_are_axes_and_tokens(self):
+        # Also where there are as many batch rows as axes.
+        for layout in (VISION, VIDEO):
+            axes = len(layout[0]["pairs"])
+            x = self.random.standard_normal((axes, 5, 3, 8)).astype(np.float32)
+            positions = self.random.integers(-99, 99, (axes, 5))
+            self.save("p.npy", positions)
+            for order, held in (("bthd", x), ("thd", x[0])):
+                self.save("q.npy", held)
+                self.run_ok(*self.arguments(layout, order), "--positions", "p.npy")
+                self.assert_rotated(held, angles(layout, positions))
+
+    def test_a_text_has_one_position_for_all_axes(self):
+        x = self.random.standard_normal((1, 5, 3, 8)).astype(np.float32)
+        self.save("q.npy", x)
+        wanted = angles(VIDEO, [np.arange(5) + 7] * 3)
+        for positions in (np.arange(5) + 7, np.tile(np.arange(5) + 7, (3, 1))):
+            self.save("p.npy", positions)
+            self.run_ok(*self.arguments(VIDEO), "--positions", "p.npy")
+            self.assert_rotated(x, wanted)
+        self.assertIn("first position 7, 3 axes,",
+                      self.run_ok(*self.arguments(VIDEO), "--first-position", 7))
+        self.assert_rotated(x, wanted)
+
+    def test_what_does_not_match_is_refused(self):
+        self.save("q.npy", np.zeros((2, 5, 1, 8), np.float32))
+        wanted = ("[tokens] = [5], the same on all axes, or [axes, tokens] = [3, 5] or "
+                  "[axes, batch, tokens] = [3, 2, 5], got ")
+        for shape in ((2, 5), (4, 5), (3, 4), (3, 3, 5), (2, 2, 5), (3, 2, 6), (3, 1, 2, 5), (), (6,)):
+            self.save("p.npy", np.zeros(shape, np.int64))
+            self.assert_fails(2, ["--positions must have the shape " + wanted],
+                              *self.arguments(VIDEO), "--positions", "p.npy")
+            self.assertFalse((self.path / "o.npy").exists())
+        self.save("p.npy", np.zeros((3, 2, 5), np.int64))
+        self.assert_fails(2, ["[batch, tokens] = [2, 5], got [3, 2, 5]"], "rotate", "--config",
+                          "rope", *numbers(VIDEO)[:-2], *self.arguments(VIDEO)[-7:],
+                          "--positions", "p.npy")
+        self.assert_fails(2, ["rope takes its numbers by --set"], "rotate", "--config", "rope",
+                          *self.arguments(VIDEO)[-7:])
+
+
+class TableAxesTest(ToolTest):
+    def table(self, layout, positions, *more):
+        return ["table", "rope", *numbers(layout), "--positions", positions, *more]
+
+    def test_coordinates_between_slashes(self):
+        for layout, text, tokens in (
+            (VISION, "3/-5", [[3, -5]]),
+            (VISION, "0:2/7:10,100,-1/4", [[0, 7], [0, 8], [0, 9], [1, 7], [1, 8], [1, 9],
+                                           [100, 100], [-1, 4]]),
+            (VIDEO, "1/0:2/0:2, 5:7", [[1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1], [5, 5, 5],
+                                       [6, 6, 6]]),
+        ):
+            document = self.run_json("table", *self.table(layout, text))
+            self.assertEqual(document["positions"], tokens)
+            angle = angles(layout, np.transpose(tokens))
+            np.testing.assert_allclose(document["cos"], np.cos(angle), rtol=0, atol=1e-7)
+            np.testing.assert_allclose(document["sin"], np.sin(angle), rtol=0, atol=1e-7)
+
+    def test_without_slashes_as_on_one_axis(self):
+        document = self.run_json("table", *self.table(VIDEO, "3:5"))
+        self.assertEqual(document["positions"], [3, 4])
+        np.testing.assert_allclose(document["cos"], np.cos(angles(VIDEO, [[3, 4]] * 3)),
+                                   rtol=0, atol=1e-7)
+
+    def test_the_text_has_coordinates(self):
+        lines = self.run_ok(*self.table(VISION, "0:2/0:2")).splitlines()
+        self.assertEqual([line.split()[:2] for line in lines[1::4]],
+                         [["0/0", "0"], ["0/1", "0"], ["1/0", "0"], ["1/1", "0"]])
+
+    def test_what_is_refused(self):
+        config = self.write_config(LLAMA)
+        for text, part in (("1/2/3", "or 2 between slashes, got 3: '1/2/3'"), ("1/", "an integer"),
+                           ("0:0/1", "START < STOP"), ("0:99999/0:99999", "at most"),
+                           ("0:9223372036854775807/0:9223372036854775807", "at most")):
+            self.assert_fails(2, [part], *self.table(VISION, text))
+        self.assert_fails(2, ["one coordinate for each token, got 2"], "table", config,
+                          "--positions", "1/2")
