@@ -113,13 +113,13 @@ struct Coordinates {
   [[nodiscard]] std::size_t tokens() const noexcept {
     return numbers.size() / static_cast<std::size_t>(axes);
   }
-  // Of a token, as many as there are axes.
+  // The coordinates of a token.
   [[nodiscard]] std::vector<std::int64_t> of(std::size_t token) const;
 };
 
-// As parse_positions; between slashes each part may have as many as there are axes, such as "0/3/5",
-// of which ranges are a grid, the last axis fastest: "0/0:4/0:6". A part without slashes is the
-// same on all axes.
+// As parse_positions; between slashes each part may have as many as there are axes, such as
+// "0/3/5", of which ranges are a grid, the last axis fastest: "0/0:4/0:6". A part without slashes
+// is the same on all axes.
 [[nodiscard]] Coordinates parse_coordinates(std::string_view option, std::string_view text,
                                             std::int64_t axes, const AnswerSize& answer);
 

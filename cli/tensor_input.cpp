@@ -58,9 +58,9 @@ Extents extents_of(const std::vector<std::int64_t>& shape, Layout layout) {
       .batch = shape[0], .tokens = shape[tokens], .heads = shape[3 - tokens], .features = shape[3]};
 }
 
-// What the axes of an array of positions are, before its tokens.
+// Names the axes of an array of positions before its tokens.
 struct PositionsForm {
-  bool has_axes = false;   // of coordinates, before batch rows
+  bool has_axes = false;  // of coordinates, before batch rows
   bool has_batch = false;
 };
 
@@ -80,7 +80,7 @@ Positions positions_of_elements(const NpyArray& array, const PositionsForm& form
   return positions;
 }
 
-// Of two axes of an array the first is that of coordinates where a position has several.
+// The first of two axes of an array is that of coordinates where a position has several.
 PositionsForm positions_form(const std::vector<std::int64_t>& shape, std::int64_t axes) {
   const bool has_axes = axes > 1 && shape.size() >= 2;
   return {.has_axes = has_axes, .has_batch = shape.size() == (has_axes ? 3U : 2U)};
@@ -95,8 +95,7 @@ std::string positions_shapes_text(const Extents& extents, Layout layout, std::in
     shapes.front() += ", the same on all axes,";
     shapes.push_back(fmt::format("[axes, tokens] = [{}, {}]", axes, tokens));
     if (is_batched)
-      shapes.push_back(
-          fmt::format("[axes, batch, tokens] = [{}, {}, {}]", axes, batch, tokens));
+      shapes.push_back(fmt::format("[axes, batch, tokens] = [{}, {}, {}]", axes, batch, tokens));
   } else if (is_batched) {
     shapes.push_back(fmt::format("[batch, tokens] = [{}, {}]", batch, tokens));
   }

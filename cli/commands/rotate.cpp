@@ -191,12 +191,10 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   check_arguments(arguments);
   const Layout layout = parse_layout(arguments.layout);
   const Direction direction = parse_direction(arguments.direction);
-  const std::string config =
-      is_rope(arguments) ? "{}" : read_config(arguments.model.config);
-  ModelSpec model =
-      is_rope(arguments)
-          ? model_of_settings(arguments.model)
-          : model_of(config, arguments.model.config, resolve_options(arguments.model));
+  const std::string config = is_rope(arguments) ? "{}" : read_config(arguments.model.config);
+  ModelSpec model = is_rope(arguments) ? model_of_settings(arguments.model)
+                                       : model_of(config, arguments.model.config,
+                                                  resolve_options(arguments.model));
   print_warnings("rotate", model.warnings);
   LayerChoice choice{.layer = {}, .layer_type = arguments.layer_type};
   if (arguments.layer) choice.layer = parse_int64("--layer", *arguments.layer);
@@ -211,9 +209,9 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   model.warnings.insert(model.warnings.end(), suspicious.begin(), suspicious.end());
   const Tensor& tensor = jobs.front().tensor;
   const RowDType rows = tensor.dtype == DType::f64 ? RowDType::f64 : RowDType::f32;
-  const Rotations rotations = value_or_fail(make_rotations(
-      frequencies, places.of(tensor.extents, layout, frequencies.axes.count),
-      {.rows = rows, .tensors = tensor.dtype}));
+  const Rotations rotations = value_or_fail(
+      make_rotations(frequencies, places.of(tensor.extents, layout, frequencies.axes.count),
+                     {.rows = rows, .tensors = tensor.dtype}));
   for (Job& job : jobs) {
     check_head(job, model.rotary[chosen]);
     const HeadsView view = job.tensor.view();
@@ -229,7 +227,10 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
 
 Run declare(OptionParser& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  parser.add("--config FILE", arguments->model.config, fmt::format("{}; or rope, with --set", config_help)).required();
+  parser
+      .add("--config FILE", arguments->model.config,
+           fmt::format("{}; or rope, with --set", config_help))
+      .required();
   parser.add("--q FILE", arguments->q, "queries: an NPY file, '-' for standard input");
   parser.add("--k FILE", arguments->k, "keys: an NPY file");
   parser.add("--out-q FILE", arguments->out_q, "rotated queries");

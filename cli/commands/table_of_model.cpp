@@ -64,14 +64,15 @@ Table make_table(const TableArguments& arguments, const ModelSpec& model) {
   const HeadWindow& window = frequencies.window;
   const Form form = parse_form(arguments.form.value_or(std::string(usual_form)));
   const std::int64_t columns = form == Form::hf ? window.rotary_dim : window.pairs();
-  Table table{.form = form,
-              .layer_type = model.rotary[chosen].layer_type,
-              .pairing = window.pairing,
-              .attention_factor = frequencies.attention_factor,
-              .positions = parse_coordinates("--positions", *arguments.positions, frequencies.axes.count,
-                                             {.numbers_each = 2 * static_cast<std::uint64_t>(columns),
-                                              .out = arguments.output.path}),
-              .columns = columns};
+  Table table{
+      .form = form,
+      .layer_type = model.rotary[chosen].layer_type,
+      .pairing = window.pairing,
+      .attention_factor = frequencies.attention_factor,
+      .positions = parse_coordinates(
+          "--positions", *arguments.positions, frequencies.axes.count,
+          {.numbers_each = 2 * static_cast<std::uint64_t>(columns), .out = arguments.output.path}),
+      .columns = columns};
   const Rotations rotations = value_or_fail(
       make_rotations(frequencies, positions_of(table.positions.numbers, 1, table.positions.axes),
                      {.role = parse_role(arguments.role),
@@ -124,7 +125,7 @@ std::string text_of(const Table& table) {
                     });
 }
 
-// Of each token a number, or where the position has several coordinates these.
+// The positions: numbers, or lists of coordinates where these differ.
 Json positions_json(const Coordinates& positions) {
   if (positions.axes == 1) return positions.numbers;
   Json tokens = Json::array();

@@ -80,7 +80,8 @@ struct Figure {
   std::string title;      // a few words
   std::string caption;    // one or two sentences: what there is to see
   std::vector<Panel> panels = {};
-  std::size_t columns = 1;  // how many panels stand side by side
+  // How many panels stand side by side; where one is over, the first has a row of its own.
+  std::size_t columns = 1;
 };
 
 // numbers.cpp: a figure's numbers as JSON (docs/schema/plot.schema.json), and as CSV (RFC 4180, but

@@ -20,8 +20,9 @@ namespace {
 
 // Where points are taken here and there, however far.
 constexpr std::int64_t far = 100'000'000;
-constexpr std::int64_t most_rows = 4095;   // of heat maps
-constexpr std::int64_t most_tokens = 511;  // squared, cells of a heat map
+constexpr std::int64_t most_rows = 4095;    // of heat maps
+constexpr std::int64_t most_tokens = 511;   // squared, cells of a heat map
+constexpr std::int64_t most_patches = 127;  // of a side of a grid
 constexpr std::int64_t most_distance = 10'000;
 constexpr std::int64_t most_context = 262'144;  // each distance is looked at: seconds
 
@@ -32,6 +33,8 @@ constexpr std::array makers = {
                 Subjects::one, Uses::nothing, far, corkscrew},
     FigureMaker{"fast_slow", "a fast pair and one feature of a slow pair in space", Subjects::one,
                 Uses::nothing, far, fast_slow},
+    FigureMaker{"axes", "which coordinate turns each pair, and the scores of a patch in a grid",
+                Subjects::one, Uses::nothing, most_patches, axes},
     FigureMaker{"wavelengths", "how many tokens a turn of each pair takes, against the context",
                 Subjects::several, Uses::context, 0, wavelengths},
     FigureMaker{"scaling", "how each scaling rule slows each pair down, and its ramp",

@@ -324,14 +324,14 @@ void write_scale(Script& script, const HeatMap& map, const Box& box) {
   script.line("unset arrow\nunset label\nunset object");
   script.line("set xrange [-0.5:1.5]\nset yrange [{0}:{1}]\nset y2range [{0}:{1}]",
               number(map.lowest), number(map.highest));
-  script.line("set y2tics autofreq textcolor rgb '{}'", script.colors.text);
+  script.line("set y2tics {} textcolor rgb '{}'",
+              tick_places({.from = map.lowest, .to = map.highest}, box.height(), 50),
+              script.colors.text);
   script.line("set y2label {} offset -1, 0 textcolor rgb '{}'", single_quoted(map.label),
               script.colors.text);
   script.line("$scale << EOD");
-  for (int cell = 0; cell < cells; ++cell) {
-    const std::string value = number(map.lowest + (cell + 0.5) * step);
-    script.line("{} {}", value, value);  // an image has two columns at least
-  }
+  for (int cell = 0; cell < cells; ++cell)  // an image has two columns at least
+    script.line("{0} {0}", number(map.lowest + (cell + 0.5) * step));
   script.line("EOD");
   script.line("plot $scale matrix using 1:({} + ($2 + 0.5) * {}):3 with image notitle",
               number(map.lowest), number(step));

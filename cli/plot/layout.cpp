@@ -8,7 +8,7 @@
 namespace rotary::cli::plot {
 namespace {
 
-constexpr double scale_width = 78;  // of a heat map, with its label
+constexpr double scale_width = 90;  // of a heat map, with its label
 constexpr double title_height = 36;
 constexpr double edge = 10;
 
@@ -128,6 +128,22 @@ void extend(Axis& axis, const std::vector<double>& values) {
   }
 }
 
+// Whether the first panel is as wide as the picture, because the others fill their rows.
+bool has_wide_panel(const Figure& figure) {
+  return figure.columns > 1 && figure.panels.size() % figure.columns == 1;
+}
+
+// Where a panel stands, with its labels. All rows are equally high.
+Box cell_of(const Figure& figure, std::size_t index, double width, double height) {
+  const bool is_wide = index == 0 && has_wide_panel(figure);
+  const std::size_t place =
+      index > 0 && has_wide_panel(figure) ? index + figure.columns - 1 : index;
+  const double left = width * static_cast<double>(place % figure.columns);
+  const double top = title_height + height * static_cast<double>(place / figure.columns);
+  const double columns = is_wide ? static_cast<double>(figure.columns) : 1;
+  return {.left = left, .top = top, .right = left + columns * width, .bottom = top + height};
+}
+
 }  // namespace
 
 Panel with_ranges(Panel panel) {
@@ -172,17 +188,16 @@ Layout layout_of(const Figure& figure) {
   const double all = layout.width - edge - (has_one_scale ? scale_width - 24 : 0);
   const double width = all / static_cast<double>(figure.columns);
   double height = 0;
+  const auto beside = [&](const Panel& panel) {  // pixels that a scale of its own takes
+    return panel.map && !has_one_scale ? scale_width - 24 : 0;
+  };
   for (const Panel& panel : figure.panels)
-    height = std::max(height, panel_height(panel, figure, width));
+    height = std::max(height, panel_height(panel, figure, width - beside(panel)));
   for (std::size_t index = 0; index < figure.panels.size(); ++index) {
     const Panel& panel = figure.panels[index];
-    const std::size_t column = index % figure.columns;
-    const std::size_t row = index / figure.columns;
-    const double left = width * static_cast<double>(column);
-    const double top = title_height + height * static_cast<double>(row);
-    Box cell{.left = left, .top = top, .right = left + width, .bottom = top + height};
+    Box cell = cell_of(figure, index, width, height);
     layout.height = std::max(layout.height, cell.bottom + edge);
-    if (panel.map && !has_one_scale) cell.right -= scale_width - 24;
+    cell.right -= beside(panel);
     const LegendSize own = has_one_legend ? LegendSize{} : legend_size(legend_names(panel), width);
     layout.places.push_back(place_of(panel, cell, own));
     Place& place = layout.places.back();

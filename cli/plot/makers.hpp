@@ -28,6 +28,8 @@ Make shaw, t5, alibi, sinusoidal;
 Make decay, similarity, reach, clipped, base;
 // maps.cpp
 Make tables, attention;
+// axes.cpp
+Make axes;
 
 using Integers = std::vector<std::int64_t>;
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tool import LLAMA, ToolTest
 
-# What --set says; the axis of each pair, and its frequency.
+# The value of --set; the axis of each pair, and its frequency.
 VISION = ({"pairs": [2, 2], "exponents": "own"}, [0, 0, 1, 1], [1, 0.01, 1, 0.01])
 VIDEO = ({"pairs": [2, 1, 1], "exponents": "shared", "arrangement": "interleaved"},
          [0, 1, 2, 0], [1, 0.1, 0.01, 0.001])
@@ -86,7 +86,8 @@ class RotateAxesTest(ToolTest):
         self.save("q.npy", np.zeros((2, 5, 1, 8), np.float32))
         wanted = ("[tokens] = [5], the same on all axes, or [axes, tokens] = [3, 5] or "
                   "[axes, batch, tokens] = [3, 2, 5], got ")
-        for shape in ((2, 5), (4, 5), (3, 4), (3, 3, 5), (2, 2, 5), (3, 2, 6), (3, 1, 2, 5), (), (6,)):
+        for shape in ((2, 5), (4, 5), (3, 4), (3, 3, 5), (2, 2, 5), (3, 2, 6), (3, 1, 2, 5), (),
+                      (6,)):
             self.save("p.npy", np.zeros(shape, np.int64))
             self.assert_fails(2, ["--positions must have the shape " + wanted],
                               *self.arguments(VIDEO), "--positions", "p.npy")
@@ -136,3 +137,40 @@ class TableAxesTest(ToolTest):
             self.assert_fails(2, [part], *self.table(VISION, text))
         self.assert_fails(2, ["one coordinate for each token, got 2"], "table", config,
                           "--positions", "1/2")
+
+
+class PlotAxesTest(ToolTest):
+    def panels(self, *arguments):
+        return self.run_json("plot", "plot", "axes", *arguments)["figure"]["panels"]
+
+    def assert_panels(self, layout, panels, grid_axes, last):
+        """Points of each axis; and maps of a fast pair, a slow pair, a half and all pairs."""
+        _, axis, inv_freq = (np.array(part) for part in layout)
+        strip, *maps = panels
+        self.assertEqual(len(strip["series"]), axis.max() + 1)
+        for index, series in enumerate(strip["series"]):
+            pairs = np.flatnonzero(axis == index)
+            self.assertEqual(series["x"], pairs.tolist())
+            np.testing.assert_allclose(series["y"], 2 * np.pi / np.abs(inv_freq[pairs]))
+        position = np.zeros((axis.max() + 1, last + 1, last + 1))
+        position[list(grid_axes)] = np.mgrid[:last + 1, :last + 1] - (last + 1) // 2
+        score = np.cos(position[axis] * inv_freq[:, None, None])
+        rows, columns = (np.flatnonzero(axis == a) for a in grid_axes)
+        fast = rows[np.argmax(np.abs(inv_freq[rows]))]
+        slow = [c for c in columns if 2 * np.pi / abs(inv_freq[c]) >= last + 1]
+        slow = max(slow, key=lambda c: abs(inv_freq[c])) if slow else columns[-1]
+        for panel, pairs in zip(maps, ([fast], [slow], rows, np.arange(len(axis))), strict=True):
+            np.testing.assert_allclose(panel["map"]["values"], score[pairs].mean(0), atol=1e-12)
+            self.assertLessEqual(panel["map"]["lowest"], np.min(panel["map"]["values"]))
+        self.assertIn(f"pair {fast}: rows", maps[0]["title"])
+        self.assertIn(f"pair {slow}: columns", maps[1]["title"])
+
+    def test_scores_of_a_grid(self):
+        for layout, grid_axes in ((VISION, (0, 1)), (VIDEO, (1, 2)), (SWAPPED, (0, 1))):
+            for last in (1, 6, 7):
+                panels = self.panels("rope", *numbers(layout), "--last", last)
+                self.assert_panels(layout, panels, grid_axes, last)
+
+    def test_without_a_config_patches(self):
+        own = 1e4 ** (-np.arange(20) / 20)
+        self.assert_panels(({}, [0] * 20 + [1] * 20, [*own, *own]), self.panels(), (0, 1), 20)

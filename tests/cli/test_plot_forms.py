@@ -19,8 +19,8 @@ from test_plot import PlotTest, rope
 from tool import LLAMA, SCHEMAS, TWO_TYPES
 
 HAS_GNUPLOT = shutil.which("gnuplot") is not None
-NAMES = ["rotation", "corkscrew", "fast_slow", "wavelengths", "scaling", "tables", "shaw", "t5",
-         "alibi", "sinusoidal", "decay", "similarity", "reach", "clipped", "base", "numerics",
+NAMES = ["rotation", "corkscrew", "fast_slow", "axes", "wavelengths", "scaling", "tables", "shaw",
+         "t5", "alibi", "sinusoidal", "decay", "similarity", "reach", "clipped", "base", "numerics",
          "attention"]
 
 
@@ -78,6 +78,8 @@ class FormsTest(PlotTest):
             (2, ["-o must end in .svg or .png"], ["decay", "-o", "decay.pdf"]),
             (2, ["--theme must be"], ["decay", "-o", "decay.svg", "--theme", "blue"]),
             (4, ["No such file"], ["decay", "nothing.json"]),
+            (2, ["several axes, and those of config.json have one"], ["axes", config]),
+            (2, ["--last must be from 1 to 127"], ["axes", "--last", "128"]),
             (5, ["xPos"], ["decay", *xpos]),
         ):
             self.assert_fails(code, parts, "plot", *arguments)

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Positions of several axes: which coordinate turns which pair, and what the pairs see of a grid of
+// patches.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numbers>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "cli/plot/makers.hpp"
+
+namespace rotary::cli::plot {
+namespace {
+
+using Pairs = std::vector<std::size_t>;
+
+// A square grid of patches, the query in its middle, along two of the axes; the others stand still.
+struct Grid {
+  const Frequencies& frequencies;
+  std::int32_t row_axis, column_axis;
+  std::int64_t side;  // patches
+
+  [[nodiscard]] std::int64_t middle() const { return side / 2; }
+  [[nodiscard]] std::string_view name_of(std::int32_t axis) const {
+    if (axis == row_axis) return "rows";
+    return axis == column_axis ? "columns" : "";
+  }
+};
+
+// Rows and columns are the two axes of an image, and follow the first of a video.
+Grid grid_of(const Frequencies& frequencies, std::int64_t side) {
+  const std::int32_t row_axis = frequencies.axes.count == 2 ? 0 : 1;
+  return {
+      .frequencies = frequencies, .row_axis = row_axis, .column_axis = row_axis + 1, .side = side};
+}
+
+// From fast to slow.
+Pairs pairs_of_axis(const Frequencies& frequencies, std::int32_t axis) {
+  Pairs pairs;
+  for (std::size_t pair = 0; pair < frequencies.axes.of_pair.size(); ++pair)
+    if (frequencies.axes.of_pair[pair] == axis) pairs.push_back(pair);
+  std::ranges::stable_sort(pairs, std::ranges::greater(),
+                           [&](std::size_t pair) { return std::abs(frequencies.inv_freq[pair]); });
+  return pairs;
+}
+
+double wavelength_of(const Frequencies& frequencies, std::size_t pair) {
+  const double frequency = std::abs(frequencies.inv_freq[pair]);
+  return frequency == 0 ? nothing_there : 2 * std::numbers::pi / frequency;
+}
+
+Panel pairs_and_axes(const Grid& grid) {
+  const Frequencies& frequencies = grid.frequencies;
+  Panel panel{.title = "which axis turns each pair, and how fast",
+              .x = Axis{"pair of features"},
+              .y = Axis{"wavelength (steps)", Scale::logarithmic}};
+  for (std::int32_t axis = 0; axis < frequencies.axes.count; ++axis) {
+    const std::string_view name = grid.name_of(axis);
+    Pairs pairs = pairs_of_axis(frequencies, axis);
+    std::ranges::sort(pairs);
+    panel.series.push_back(
+        {.name = fmt::format("axis {}{}{}", axis, name.empty() ? "" : ": ", name),
+         .style = Style::points,
+         .color = static_cast<Color>(axis),
+         .x = {pairs.begin(), pairs.end()},
+         .y = numbers_of(pairs, [&](std::size_t p) { return wavelength_of(frequencies, p); })});
+  }
+  return panel;
+}
+
+// The rows of a line of patches, by their distance from the query.
+Rotations turned_line(const Grid& grid, std::int64_t row) {
+  const Frequencies& all = grid.frequencies;
+  const Frequencies plain = value_or_fail(make_frequencies(all.window, all.inv_freq, 1, all.axes));
+  Integers at(static_cast<std::size_t>(all.axes.count * grid.side));
+  for (std::int64_t column = 0; column < grid.side; ++column) {
+    at[static_cast<std::size_t>(grid.row_axis * grid.side + column)] = row - grid.middle();
+    at[static_cast<std::size_t>(grid.column_axis * grid.side + column)] = column - grid.middle();
+  }
+  return value_or_fail(
+      make_rotations(plain, positions_of(at, 1, all.axes.count), {.rows = RowDType::f64}));
+}
+
+// Some pairs, and the title of what they see of the grid.
+struct View {
+  std::string title;
+  Pairs pairs;
+};
+
+// The score of the query with every patch, where q = k has its weight in these pairs alone.
+HeatMap scores_of(const Grid& grid, const Pairs& pairs) {
+  const auto side = static_cast<std::size_t>(grid.side);
+  HeatMap map{.rows = side, .columns = side, .label = "score"};
+  for (std::int64_t row = 0; row < grid.side; ++row) {
+    const Rotations line = turned_line(grid, row);
+    for (std::int64_t column = 0; column < grid.side; ++column) {
+      double sum = 0;
+      for (const std::size_t pair : pairs) sum += line.cos<double>(0, column)[pair];
+      map.values.push_back(sum / static_cast<double>(pairs.size()));
+    }
+  }
+  map.lowest = std::min(0.95, std::floor(20 * *std::ranges::min_element(map.values)) / 20);
+  return map;
+}
+
+Panel panel_of(const Grid& grid, const View& view) {
+  HeatMap map = scores_of(grid, view.pairs);
+  const auto middle = static_cast<double>(grid.middle());
+  return {.title = view.title,
+          .x = Axis{"column"},
+          .y = Axis{"row"},
+          .series = {{.style = Style::points, .color = 7, .x = {middle}, .y = {middle}}},
+          .map = std::move(map),
+          .aspect = Aspect::equal,
+          .y_direction = YDirection::down};
+}
+
+View view_of_pair(const Grid& grid, std::size_t pair) {
+  const std::int32_t axis = grid.frequencies.axes.of_pair[pair];
+  return {.title = fmt::format("pair {}: {}, a turn in {:.3g} patches", pair, grid.name_of(axis),
+                               wavelength_of(grid.frequencies, pair)),
+          .pairs = {pair}};
+}
+
+std::vector<View> views_of(const Grid& grid) {
+  const Frequencies& frequencies = grid.frequencies;
+  const Pairs slower = pairs_of_axis(frequencies, grid.column_axis);
+  // At most a turn over the grid, so that the eye follows it.
+  const auto slow = std::ranges::find_if(slower, [&](std::size_t pair) {
+    return !(wavelength_of(frequencies, pair) < static_cast<double>(grid.side));
+  });
+  Pairs rows = pairs_of_axis(frequencies, grid.row_axis);
+  const std::size_t fast = rows.front();
+  Pairs all(frequencies.axes.of_pair.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const std::string of_rows = fmt::format("all {} pairs of the rows", rows.size());
+  const std::string of_all = fmt::format("all {} pairs", all.size());
+  return {view_of_pair(grid, fast),
+          view_of_pair(grid, slow == slower.end() ? slower.back() : *slow),
+          {.title = of_rows, .pairs = std::move(rows)},
+          {.title = of_all, .pairs = std::move(all)}};
+}
+
+// Patches of an image: the vision towers of Qwen2-VL and many others.
+Subject usual_patches() {
+  const RotarySpec spec{.head_dim = 80,
+                        .base = 10000,
+                        .pairing = Pairing::half,
+                        .axes = Axes{.pairs = {20, 20}, .exponents = AxisExponents::own}};
+  return {.name = fmt::format("patches, {}", numbers_text(spec)),
+          .spec = spec,
+          .frequencies = value_or_fail(make_frequencies(spec))};
+}
+
+}  // namespace
+
+Figure axes(const Request& request) {
+  const Subject subject = request.subjects.empty() ? usual_patches() : subject_of(request);
+  const Frequencies& frequencies = subject.frequencies;
+  require(frequencies.axes.count > 1,
+          "axes needs positions of several axes, and those of {} have one: `rotary plot axes` "
+          "without a CONFIG, or rope with --set axes=... (docs/theory/axes.md)",
+          subject.name);
+  const Grid grid = grid_of(frequencies, request.last.value_or(20) + 1);
+  Figure figure{
+      .title = fmt::format("The axis of each pair, and the scores of a patch in a grid ({})",
+                           subject.name),
+      .caption =
+          "Each pair turns by one coordinate alone, so pairs of the rows score all columns "
+          "alike. All pairs together score highest at the patch itself, then along its "
+          "row and its column.",
+      .panels = {pairs_and_axes(grid)},
+      .columns = 2};
+  for (const View& view : views_of(grid)) figure.panels.push_back(panel_of(grid, view));
+  return figure;
+}
+
+}  // namespace rotary::cli::plot
