@@ -26,7 +26,7 @@ struct GoalRow {
   Goal goal;
 };
 
-constexpr std::array<GoalRow, 15> goals = {{
+constexpr std::array<GoalRow, 16> goals = {{
     // In the first-level cache, with rows at hand or made in the call.
     {.family = Family::in_place,
      .elements = Elements::f32,
@@ -95,6 +95,8 @@ constexpr std::array<GoalRow, 15> goals = {{
      .elements = Elements::bf16,
      .first_level = MemoryLevel::l3,
      .goal = {1.25}},
+    // The patches of an image, rows included.
+    {.family = Family::patches, .step = Step::chunk, .goal = {1.15}},
     // A row of 64 pairs.
     {.family = Family::rows, .goal = {70, GoalUnit::ns_per_token}},
 }};

@@ -44,6 +44,7 @@ std::int64_t needed_bytes(const Line& line) {
     case Family::in_place:
     case Family::rows:
     case Family::shift:
+    case Family::patches:
       return tensors + rows_bytes(line);
     case Family::out_of_place:
       return 2 * tensors + rows_bytes(line);

@@ -24,7 +24,7 @@ namespace rotary::bench {
 enum class RooflineKind { none, scale, copy };
 
 // Selects the goals of an operation; other: none.
-enum class Family { in_place, out_of_place, rows, append, shift, other };
+enum class Family { in_place, out_of_place, rows, append, shift, patches, other };
 
 // Whether a call makes the rows of cos and sin, as the first layer of a step does, or finds them
 // made.

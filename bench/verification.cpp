@@ -75,6 +75,16 @@ void check_head(Verification& result, const ConstHeadsView& after, const HeadWin
   }
 }
 
+// The coordinate of a token that is the farthest from 0; bounds grow with it.
+double farthest(const ExactRotation& rotation, const reference::HeadIndex& of) {
+  long double position = 0;
+  for (std::int64_t axis = 0; axis < rotation.frequencies.axes.count; ++axis) {
+    const long double at = reference::position_at(rotation.positions, of.batch, of.token, axis);
+    if (std::abs(at) > std::abs(position)) position = at;
+  }
+  return static_cast<double>(position);
+}
+
 }  // namespace
 
 void Verification::merge(const Verification& other) {
@@ -99,8 +109,7 @@ Verification verify(const RotatedTensor& tensor, const ExactRotation& rotation) 
         const Bound bound{.dtype = tensor.after.dtype,
                           .direction = rotation.direction,
                           .attention_factor = frequencies.attention_factor,
-                          .position = static_cast<double>(reference::position_at(
-                              rotation.positions, head.index.batch, head.index.token))};
+                          .position = farthest(rotation, head.index)};
         check_head(result, tensor.after, frequencies.window, head, bound);
       });
   return result;

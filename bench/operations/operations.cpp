@@ -35,9 +35,11 @@ constexpr std::array<std::int64_t, 2> cached_tokens = {4096, 32'768};
 constexpr std::array<Axes, 1> shift_lines = {Axes{cached_tokens, usual_dtypes, half, one_thread}};
 constexpr std::array<std::int64_t, 3> row_tokens = {1, 64, 512};
 constexpr std::array<DType, 1> f32 = {DType::f32};
+constexpr std::array<std::int64_t, 1> patches = {16'384};
+constexpr std::array<Axes, 1> patch_lines = {Axes{patches, usual_dtypes, half, one_thread}};
 constexpr std::array<Axes, 1> row_lines = {Axes{row_tokens, f32, half, one_thread}};
 
-constexpr std::array<Operation, 13> all = {{
+constexpr std::array<Operation, 14> all = {{
     {.name = "rotate",
      .summary = "rows made, then q and k rotated in place by one call",
      .shape = {},
@@ -119,6 +121,13 @@ constexpr std::array<Operation, 13> all = {{
      .family = Family::shift,
      .prepare = prepare_shift,
      .usual = shift_lines},
+    {.name = "patches",
+     .summary =
+         "rows made, then 16 heads of 80 features of the patches of an image rotated in place",
+     .shape = {.query_heads = 16, .key_heads = 0, .head_dim = 80, .rotary_dim = 80},
+     .family = Family::patches,
+     .prepare = prepare_patches,
+     .usual = patch_lines},
     {.name = "rows",
      .summary = "rows of cos and sin alone, 64 pairs",
      .shape = {.query_heads = 0, .key_heads = 0},

@@ -24,6 +24,10 @@ namespace rotary::bench {
 // Cached keys shifted by a constant number of positions.
 [[nodiscard]] Result<std::unique_ptr<Job>> prepare_shift(const Setup& setup);
 
+// Heads of the patches of an image rotated in place by their row and column, in a grid of 128
+// columns.
+[[nodiscard]] Result<std::unique_ptr<Job>> prepare_patches(const Setup& setup);
+
 // Rows of cos and sin alone.
 [[nodiscard]] Result<std::unique_ptr<Job>> prepare_rows(const Setup& setup);
 

@@ -96,6 +96,29 @@ TEST(BenchVerification, CountsNanAndFindsHeadsInEitherLayout) {
   EXPECT_EQ(found.worst_feature, 11);
 }
 
+TEST(BenchVerification, TellsRowsFromColumns) {
+  const Frequencies spec = *make_frequencies(
+      RotarySpec{.head_dim = 8,
+                 .base = 10'000.0,
+                 .pairing = Pairing::half,
+                 .axes = rotary::Axes{.pairs = {2, 2}, .exponents = AxisExponents::own}});
+  const Extents extents{.batch = 1, .tokens = 2, .heads = 1, .features = 8};
+  Tensor before(DType::f32, extents, Layout::tokens_first);
+  before.fill(7);
+  Tensor after(DType::f32, extents, Layout::tokens_first);
+  const std::vector<std::int64_t> grid = {0, 3, 5, 1};  // rows, then columns
+  ASSERT_TRUE(rotate(after.view(), before.view(), *make_rotations(spec, positions_of(grid, 1, 2))));
+  const auto wrong_at = [&](const std::vector<std::int64_t>& numbers) {
+    const Positions positions = positions_of(numbers, 1, 2);
+    const reference::AngleRows rows(positions, spec.inv_freq, spec.axes);
+    return verify({.before = before.view(), .after = after.view()},
+                  {.frequencies = spec, .rows = rows, .positions = positions})
+        .wrong;
+  };
+  EXPECT_EQ(wrong_at(grid), 0);
+  EXPECT_EQ(wrong_at({5, 1, 0, 3}), 16);
+}
+
 TEST(BenchVerification, SamplesTheFirstAndTheLastToken) {
   EXPECT_EQ(sampled_tokens(1), std::vector<std::int64_t>({0}));
   EXPECT_EQ(sampled_tokens(3), std::vector<std::int64_t>({0, 1, 2}));
@@ -321,6 +344,8 @@ TEST(BenchGoals, DependOnTheStepAndOnWhatHoldsItsBytes) {
            {"shift", 64, DType::f32, 1, MemoryLevel::l2, 0},
            {"shift", 4096, DType::f32, 1, MemoryLevel::l3, 1.05},
            {"shift", 32'768, DType::bf16, 1, MemoryLevel::dram, 1.25},
+           {"patches", 16'384, DType::bf16, 1, MemoryLevel::dram, 1.15},
+           {"patches", 64, DType::f32, 1, MemoryLevel::l2, 0},
            {"rows", 64, DType::f32, 1, MemoryLevel::l1, 70},
        }) {
     const Line line{.operation = &operation(each.operation),
