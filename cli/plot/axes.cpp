@@ -167,8 +167,8 @@ Figure axes(const Request& request) {
   const Subject subject = request.subjects.empty() ? usual_patches() : subject_of(request);
   const Frequencies& frequencies = subject.frequencies;
   require(frequencies.axes.count > 1,
-          "axes needs positions of several axes, and those of {} have one: `rotary plot axes` "
-          "without a CONFIG, or rope with --set axes=... (docs/theory/axes.md)",
+          "axes needs positions of several axes, and those of {} have one: a model of images "
+          "(--part vision), rope with --set axes=..., or no CONFIG (docs/theory/axes.md)",
           subject.name);
   const Grid grid = grid_of(frequencies, request.last.value_or(20) + 1);
   Figure figure{

@@ -100,6 +100,22 @@ class RotateAxesTest(ToolTest):
                           *self.arguments(VIDEO)[-7:])
 
 
+    def test_a_config_of_a_model(self):
+        sections = {"type": "mrope", "mrope_section": [4, 1, 3]}
+        self.write_config(LLAMA | {"model_type": "qwen2_vl", "rope_scaling": sections})
+        layout = ({}, [0, 0, 0, 0, 1, 2, 2, 2], 1e4 ** (-np.arange(8) / 8))
+        x = self.random.standard_normal((2, 5, 3, 16)).astype(np.float32)
+        positions = self.random.integers(0, 99, (3, 2, 5))
+        self.save("q.npy", x)
+        self.save("p.npy", positions)
+        arguments = ["rotate", "--config", "config.json", *self.arguments(VIDEO)[-7:]]
+        self.assertEqual(self.run_json("rotate", *arguments, "--positions", "p.npy")["axes"], 3)
+        self.assert_rotated(x, angles(layout, positions))
+        text = self.run_ok("table", "config.json", "--positions", "5/6/7")
+        self.assertEqual(len(text.splitlines()), 9)
+        self.assertIn("5/6/7        7 ", text)
+
+
 class TableAxesTest(ToolTest):
     def table(self, layout, positions, *more):
         return ["table", "rope", *numbers(layout), "--positions", positions, *more]
