@@ -56,7 +56,7 @@ TEST(ModelCards, NearNamesAreFewOrNone) {
   EXPECT_TRUE(near_card_names("xyzzy").empty());
   EXPECT_TRUE(near_card_names(std::string(1 << 20, '\xff')).empty());
   EXPECT_EQ(near_card_names_text("xyzzy"), "; `rotary models` lists the names");
-  EXPECT_EQ(near_card_names_text("kimik2"), "; the nearest names: kimi-k2");
+  EXPECT_EQ(near_card_names_text("kimik2"), "; the nearest names: kimi-k2, kimi-k2.5");
 }
 
 TEST(ReadModel, TakesTheNameOfACard) {
@@ -71,7 +71,7 @@ TEST(ReadModel, SaysWhichNamesAreNear) {
     EXPECT_EQ(failure.exit_code(), ExitCode::io);
     EXPECT_STREQ(failure.what(),
                  "kimik2: No such file, and no model card has this name; the nearest names: "
-                 "kimi-k2");
+                 "kimi-k2, kimi-k2.5");
   }
 }
 
