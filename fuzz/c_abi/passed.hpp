@@ -24,6 +24,10 @@ template <>
 inline constexpr std::size_t first_bytes<rotary_resolve_options> = offsetof(rotary_resolve_options,
                                                                             numerics);
 template <>
+inline constexpr std::size_t first_bytes<rotary_window> = offsetof(rotary_window, blocks);
+template <>
+inline constexpr std::size_t first_bytes<rotary_positions> = offsetof(rotary_positions, axes);
+template <>
 inline constexpr std::size_t first_bytes<rotary_rotations_options> =
     offsetof(rotary_rotations_options, tensors);
 
