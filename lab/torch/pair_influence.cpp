@@ -108,16 +108,14 @@ std::vector<PairInfluence> pair_influences(Transformer& model, const Cell& cell,
 
 std::map<std::string, double> metrics_of_pairs(const std::vector<PairInfluence>& pairs) {
   const std::int64_t count = std::ranges::max(pairs, {}, &PairInfluence::pair).pair + 1;
+  const std::int64_t layers = std::ssize(pairs) / count;
+  const std::int64_t fast = count / 2;
   std::map<std::string, double> metrics;
   double energy = 0;
   for (const PairInfluence& each : pairs) {
-    const std::string half = each.pair < count / 2 ? "fast_" : "slow_";
-    const auto of_half = [&](std::int64_t first, std::int64_t end) {
-      return static_cast<double>(std::ssize(pairs)) * static_cast<double>(end - first) /
-             static_cast<double>(count);
-    };
-    const double members =
-        each.pair < count / 2 ? of_half(0, count / 2) : of_half(count / 2, count);
+    const bool is_fast = each.pair < fast;
+    const std::string half = is_fast ? "fast_" : "slow_";
+    const auto members = static_cast<double>(layers * (is_fast ? fast : count - fast));
     metrics[half + "unturned"] += each.loss_unturned / members;
     metrics[half + "removed"] += each.loss_removed / members;
     metrics[half + "distance"] += each.distance_removed / members;
