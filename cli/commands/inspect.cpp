@@ -152,7 +152,7 @@ std::string sinusoidal_text(const SinusoidalSpec& spec, const std::vector<ValueS
   std::string text = line("features", features_text(spec, pairs), mark("sinusoidal"));
   text += line("base", fmt::format("{}", spec.base.get()), mark("sinusoidal"));
   text += line("spacing", spacing_text(spec, pairs), mark("sinusoidal"));
-  text += line("wavelengths", wavelengths_text(table.inv_freq));
+  text += line("wavelengths", wavelengths_text(table.inv_freq, "tokens"));
   if (spec.position_offset == 0) return text;
   return text + line("first position",
                      fmt::format("{}{}", spec.position_offset,
@@ -285,7 +285,7 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   if (depends_on_context(rotary.spec.scaling))
     text += line("holds for", contexts_text(frequencies.contexts) + "; --context shows another");
   text += line("attention factor", attention_text(rotary, frequencies.attention_factor));
-  text += line("wavelengths", wavelengths_text(frequencies.inv_freq));
+  text += line("wavelengths", wavelengths_text(frequencies.inv_freq, unit_of(rotary.spec)));
   const bool is_tower = inspection.part != ModelPart::text && !trained;
   if (!is_tower)
     text += line("trained context",

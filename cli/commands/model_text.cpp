@@ -127,21 +127,31 @@ std::string dual_chunk_text(const DualChunk& map) {
                      map.local, map.chunk);
 }
 
-std::string axes_text(const Axes& axes) {
-  std::string_view how;
-  switch (axes.arrangement) {
+std::string_view arrangement_text(AxisArrangement arrangement) noexcept {
+  switch (arrangement) {
     case AxisArrangement::blocks:
-      how = "in blocks";
-      break;
+      return "in blocks";
     case AxisArrangement::interleaved:
-      how = "in turn";
-      break;
+      return "in turn";
     case AxisArrangement::interleaved_then_last:
-      how = "in turn, the last axis behind";
-      break;
+      return "in turn, the last axis behind";
   }
-  std::string text = fmt::format("{} pairs {}, exponents {}", fmt::join(axes.pairs, ", "), how,
-                                 to_string(axes.exponents.get()));
+  return {};
+}
+
+bool begins_anew_on_axes(const RotarySpec& spec) noexcept {
+  return spec.axes && spec.axes->exponents.get() != AxisExponents::shared;
+}
+
+std::string_view unit_of(const RotarySpec& spec) noexcept {
+  if (!begins_anew_on_axes(spec)) return "tokens";
+  return spec.axes->scales.empty() ? "steps" : "units of the coordinate";
+}
+
+std::string axes_text(const Axes& axes) {
+  std::string text =
+      fmt::format("{} pairs {}, exponents {}", fmt::join(axes.pairs, ", "),
+                  arrangement_text(axes.arrangement), to_string(axes.exponents.get()));
   if (!axes.order.empty())
     text += fmt::format(", axes in the order {}", fmt::join(axes.order, ", "));
   if (!axes.bases.empty()) text += fmt::format(", bases {}", fmt::join(axes.bases, ", "));
@@ -171,11 +181,11 @@ std::string attention_text(const ModelRotary& rotary, double attention_factor) {
   return text;
 }
 
-std::string wavelengths_text(const std::vector<double>& inv_freq) {
+std::string wavelengths_text(const std::vector<double>& inv_freq, std::string_view unit) {
   const auto [slowest, fastest] =
       std::ranges::minmax(inv_freq, {}, [](double each) { return std::abs(each); });
-  return fmt::format("{} tokens (fastest pair) to {} (slowest)", plain(wavelength_tokens(fastest)),
-                     plain(wavelength_tokens(slowest)));
+  return fmt::format("{} {} (fastest pair) to {} (slowest)", plain(wavelength_tokens(fastest)),
+                     unit, plain(wavelength_tokens(slowest)));
 }
 
 std::string turning_text(const Frequencies& frequencies, std::int64_t tokens) {

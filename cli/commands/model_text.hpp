@@ -37,14 +37,26 @@ namespace rotary::cli {
 // "all 128 turn".
 [[nodiscard]] std::string window_text(const HeadWindow& window, std::int64_t nope_head_dim);
 
+// "in blocks": how the pairs are dealt to axes.
+[[nodiscard]] std::string_view arrangement_text(AxisArrangement arrangement) noexcept;
+
 // "16, 24, 24 pairs in blocks, exponents shared": of each axis, in the order of coordinates.
 [[nodiscard]] std::string axes_text(const Axes& axes);
+
+// Whether each axis has frequencies of its own, as those of patches have: then a position on one
+// axis, and a distance in tokens, say nothing.
+[[nodiscard]] bool begins_anew_on_axes(const RotarySpec& spec) noexcept;
+
+// "tokens", or of axes with frequencies of their own "steps", and where the coordinates are
+// multiplied "units of the coordinate": in which a wavelength is counted.
+[[nodiscard]] std::string_view unit_of(const RotarySpec& spec) noexcept;
 
 // "1: scores keep their size".
 [[nodiscard]] std::string attention_text(const ModelRotary& rotary, double attention_factor);
 
 // "6.283 tokens (fastest pair) to 54410 (slowest)".
-[[nodiscard]] std::string wavelengths_text(const std::vector<double>& inv_freq);
+[[nodiscard]] std::string wavelengths_text(const std::vector<double>& inv_freq,
+                                           std::string_view unit);
 
 // "39 of 64 pairs complete a turn within 131072 tokens".
 [[nodiscard]] std::string turning_text(const Frequencies& frequencies, std::int64_t tokens);

@@ -28,19 +28,39 @@ struct Grid {
   const Frequencies& frequencies;
   std::int32_t row_axis, column_axis;
   std::int64_t side;  // patches
+  double step;        // of a coordinate, from a patch to the next one
 
   [[nodiscard]] std::int64_t middle() const { return side / 2; }
+  [[nodiscard]] bool is_fractional() const { return step != 1; }
+  [[nodiscard]] double offset(std::int64_t patch) const {
+    return static_cast<double>(patch - middle()) * step;
+  }
   [[nodiscard]] std::string_view name_of(std::int32_t axis) const {
     if (axis == row_axis) return "rows";
     return axis == column_axis ? "columns" : "";
   }
 };
 
+// Coordinates that are integers tell no more than turns of at least one step: where the fastest
+// pair of the columns takes less, they are the centres of equal parts of [-1, 1] (DINOv3).
+double step_of(const Frequencies& frequencies, std::int32_t axis, std::int64_t side) {
+  double fastest = 0;
+  for (std::size_t pair = 0; pair < frequencies.axes.of_pair.size(); ++pair)
+    if (frequencies.axes.of_pair[pair] == axis)
+      fastest = std::max(fastest, std::abs(frequencies.inv_freq[pair]));
+  constexpr double rounded = 1e-6;
+  return fastest < 2 * std::numbers::pi * (1 - rounded) ? 1 : 2 / static_cast<double>(side);
+}
+
 // Rows and columns are the two axes of an image, and follow the first of a video.
 Grid grid_of(const Frequencies& frequencies, std::int64_t side) {
   const std::int32_t row_axis = frequencies.axes.count == 2 ? 0 : 1;
-  return {
-      .frequencies = frequencies, .row_axis = row_axis, .column_axis = row_axis + 1, .side = side};
+  const std::int32_t column_axis = row_axis + 1;
+  return {.frequencies = frequencies,
+          .row_axis = row_axis,
+          .column_axis = column_axis,
+          .side = side,
+          .step = step_of(frequencies, column_axis, side)};
 }
 
 // From fast to slow.
@@ -60,9 +80,11 @@ double wavelength_of(const Frequencies& frequencies, std::size_t pair) {
 
 Panel pairs_and_axes(const Grid& grid) {
   const Frequencies& frequencies = grid.frequencies;
-  Panel panel{.title = "which axis turns each pair, and how fast",
-              .x = Axis{"pair of features"},
-              .y = Axis{"wavelength (steps)", Scale::logarithmic}};
+  Panel panel{
+      .title = "which axis turns each pair, and how fast",
+      .x = Axis{"pair of features"},
+      .y = Axis{grid.is_fractional() ? "wavelength (the image is 2 wide)" : "wavelength (steps)",
+                Scale::logarithmic}};
   for (std::int32_t axis = 0; axis < frequencies.axes.count; ++axis) {
     const std::string_view name = grid.name_of(axis);
     Pairs pairs = pairs_of_axis(frequencies, axis);
@@ -81,10 +103,10 @@ Panel pairs_and_axes(const Grid& grid) {
 Rotations turned_line(const Grid& grid, std::int64_t row) {
   const Frequencies& all = grid.frequencies;
   const Frequencies plain = value_or_fail(make_frequencies(all.window, all.inv_freq, 1, all.axes));
-  Integers at(static_cast<std::size_t>(all.axes.count * grid.side));
+  std::vector<double> at(static_cast<std::size_t>(all.axes.count * grid.side));
   for (std::int64_t column = 0; column < grid.side; ++column) {
-    at[static_cast<std::size_t>(grid.row_axis * grid.side + column)] = row - grid.middle();
-    at[static_cast<std::size_t>(grid.column_axis * grid.side + column)] = column - grid.middle();
+    at[static_cast<std::size_t>(grid.row_axis * grid.side + column)] = grid.offset(row);
+    at[static_cast<std::size_t>(grid.column_axis * grid.side + column)] = grid.offset(column);
   }
   return value_or_fail(
       make_rotations(plain, positions_of(at, 1, all.axes.count), {.rows = RowDType::f64}));
@@ -127,7 +149,7 @@ Panel panel_of(const Grid& grid, const View& view) {
 View view_of_pair(const Grid& grid, std::size_t pair) {
   const std::int32_t axis = grid.frequencies.axes.of_pair[pair];
   return {.title = fmt::format("pair {}: {}, a turn in {:.3g} patches", pair, grid.name_of(axis),
-                               wavelength_of(grid.frequencies, pair)),
+                               wavelength_of(grid.frequencies, pair) / grid.step),
           .pairs = {pair}};
 }
 
@@ -136,7 +158,7 @@ std::vector<View> views_of(const Grid& grid) {
   const Pairs slower = pairs_of_axis(frequencies, grid.column_axis);
   // At most a turn over the grid, so that the eye follows it.
   const auto slow = std::ranges::find_if(slower, [&](std::size_t pair) {
-    return !(wavelength_of(frequencies, pair) < static_cast<double>(grid.side));
+    return !(wavelength_of(frequencies, pair) < static_cast<double>(grid.side) * grid.step);
   });
   Pairs rows = pairs_of_axis(frequencies, grid.row_axis);
   const std::size_t fast = rows.front();
@@ -171,13 +193,19 @@ Figure axes(const Request& request) {
           "(--part vision), rope with --set axes=..., or no CONFIG (docs/theory/axes.md)",
           subject.name);
   const Grid grid = grid_of(frequencies, request.last.value_or(20) + 1);
+  const std::string range =
+      grid.is_fractional()
+          ? fmt::format(" The {} patches of a side stand at equal distances between -1 and 1.",
+                        grid.side)
+          : "";
   Figure figure{
       .title = fmt::format("The axis of each pair, and the scores of a patch in a grid ({})",
                            subject.name),
       .caption =
           "Each pair turns by one coordinate alone, so pairs of the rows score all columns "
           "alike. All pairs together score highest at the patch itself, then along its "
-          "row and its column.",
+          "row and its column." +
+          range,
       .panels = {pairs_and_axes(grid)},
       .columns = 2};
   for (const View& view : views_of(grid)) figure.panels.push_back(panel_of(grid, view));

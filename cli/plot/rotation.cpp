@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/commands/model_text.hpp"
 #include "cli/failure.hpp"
 #include "cli/plot/makers.hpp"
 #include "rotary/numerics.hpp"
@@ -291,7 +292,8 @@ Figure numerics(const Request& request) {
   RotarySpec& spec = subject.spec;
   spec.numerics = Numerics::exact;
   const Rotations truth = turned(value_or_fail(make_frequencies(spec, context)), positions);
-  Panel panel{.x = Axis{"position (tokens)", Scale::logarithmic},
+  const std::string_view counted = begins_anew_on_axes(spec) ? "coordinate" : "position (tokens)";
+  Panel panel{.x = Axis{std::string(counted), Scale::logarithmic},
               .y = Axis{"largest error of a pair (radians)", Scale::logarithmic, 1e-8, 10}};
   for (const auto& [name, numerics, tensors] :
        {Recipe{"exact, float32", Numerics::exact, DType::f32},

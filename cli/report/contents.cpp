@@ -125,6 +125,16 @@ constexpr std::array of_rotary = {Choice{"context", "wavelengths"}, Choice{"scal
                                   Choice{"distance", "decay", last_distance},
                                   Choice{"accuracy", "numerics"}};
 
+// Patches have no distance in tokens, and no context.
+constexpr std::array of_patches = {Choice{"axes", "axes"}, Choice{"accuracy", "numerics"}};
+
+std::vector<Choice> choices_of(const RotarySpec& spec) {
+  if (begins_anew_on_axes(spec)) return {of_patches.begin(), of_patches.end()};
+  std::vector<Choice> choices(of_rotary.begin(), of_rotary.end());
+  if (spec.axes) choices.push_back({"axes", "axes"});
+  return choices;
+}
+
 // An encoding that does not rotate, as far as its kind alone decides it: how many heads there are
 // is not part of what a config is resolved to.
 Json figures_of_kind(LayerEncoding kind) {
@@ -152,11 +162,12 @@ Json range_json(ContextRange contexts, const std::vector<double>& inv_freq, Json
 Json ranges_of(const ModelRotary& rotary, plot::Subject subject,
                const std::vector<std::int64_t>& contexts) {
   Json ranges = Json::array();
+  const std::vector<Choice> choices = choices_of(rotary.spec);
   for_each_range(rotary, subject.name, contexts, [&](Frequencies frequencies) {
     subject.frequencies = std::move(frequencies);
     const auto figure = [&](const Choice& choice) { return placed_figure(choice, {subject}); };
     ranges.push_back(range_json(subject.frequencies.contexts, subject.frequencies.inv_freq,
-                                json_array(of_rotary, figure)));
+                                json_array(choices, figure)));
   });
   return ranges;
 }
@@ -212,6 +223,7 @@ Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_cont
     subjects.push_back({{"name", name},
                         {"kind", to_string(LayerEncoding::rotary)},
                         {"trained_context_tokens", rotary.trained_context_tokens},
+                        {"of_patches", begins_anew_on_axes(rotary.spec)},
                         {"fields", rotary_fields(model, i, frequencies)},
                         {"ranges", ranges_of(rotary, subject, contexts)}});
   }
@@ -222,6 +234,7 @@ Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_cont
           model.rotary.empty() ? named.name : fmt::format("{}, {}", named.name, to_string(kind))},
          {"kind", to_string(kind)},
          {"trained_context_tokens", nullptr},
+         {"of_patches", false},
          {"fields", encoding_fields(model, kind)},
          {"ranges", Json::array({range_json({}, {}, figures_of_kind(kind))})}});
   }

@@ -30,8 +30,9 @@ struct NamedModel {
 //   context   the one that the page begins with
 //   stops     the contexts that it offers, in order
 //   configs   name, summary, sentences, layers (where they do not all do the same), warnings, keys
-//   subjects  the encodings: name, kind, trained_context_tokens, fields (value by value) and
-//             ranges: first and last context (null: none), inv_freq, figures with their section
+//   subjects  the encodings: name, kind, trained_context_tokens, of_patches (coordinates instead
+//             of tokens), fields (value by value) and ranges: first and last context (null: none),
+//             inv_freq, figures with their section
 //   remarks   sentences about configs beside one another
 // Figures are those of `rotary plot --json`, with 7 digits: they are drawn. context_tokens is what
 // was asked for. Throws Failure.

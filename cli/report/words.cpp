@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstddef>
 #include <string_view>
+#include <variant>
 
 #include "cli/commands/model_text.hpp"
 #include "cli/explain/explain_config.hpp"
@@ -33,8 +35,9 @@ void add_temperature(Json& fields, const ModelSpec& model, LayerEncoding encodin
 
 void add_rule(Json& fields, const RotarySpec& spec) {
   add(fields, "base (rope_theta)", fmt::format("{}", spec.base.get()),
-      "the larger, the slower the slow pairs: the slowest takes almost 2π · base "
-      "tokens for a turn, before scaling");
+      fmt::format("the larger, the slower the slow pairs: the slowest takes almost 2π · base {} "
+                  "for a turn, before scaling",
+                  unit_of(spec)));
   add(fields, "rule (rope_type)", rope_type(spec.scaling),
       "how frequencies are changed for a longer context than the original one");
   for (const auto& [facts, value] : scaling_parameters(spec.scaling)) {
@@ -45,6 +48,26 @@ void add_rule(Json& fields, const RotarySpec& spec) {
         "keys that were cached at one length may be wrong at another");
 }
 
+void add_axes(Json& fields, const Axes& axes) {
+  add(fields, "coordinates", fmt::format("{}", axes.pairs.size()),
+      "how many numbers a position has: time, row and column of a patch; in a text they are one");
+  add(fields, "pairs of each coordinate", fmt::format("{}", fmt::join(axes.pairs, ", ")),
+      "a pair turns by its coordinate alone");
+  add(fields, "arrangement", arrangement_text(axes.arrangement),
+      "which pairs those are: all of one coordinate side by side, or one of each in turn");
+  add(fields, "exponents", to_string(axes.exponents.get()),
+      "whether frequencies go on from pair to pair (shared), begin anew on each coordinate (own), "
+      "or each coordinate takes every other one (in_turn)");
+  if (!axes.order.empty())
+    add(fields, "order of coordinates", fmt::format("{}", fmt::join(axes.order, ", ")),
+        "in which pairs are given to them: 1, 0 for columns before rows");
+  if (!axes.bases.empty())
+    add(fields, "bases", fmt::format("{}", fmt::join(axes.bases, ", ")), "of each coordinate");
+  if (!axes.scales.empty())
+    add(fields, "scales", fmt::format("{:.6g}", fmt::join(axes.scales, ", ")),
+        "by which coordinates are multiplied; 2π for those between -1 and 1");
+}
+
 void add_window(Json& fields, const ModelRotary& rotary, const HeadWindow& window) {
   add(fields, "pairing", fmt::format("{}: {}", to_string(window.pairing), pairing_text(window)),
       "which two features turn together; the wrong one gives fluent nonsense and no "
@@ -53,9 +76,7 @@ void add_window(Json& fields, const ModelRotary& rotary, const HeadWindow& windo
       "what does not turn carries no position");
   if (rotary.spec.sense == Sense::negative)
     add(fields, "sense", "negative", "pairs turn the other way round");
-  if (rotary.spec.axes)
-    add(fields, "axes", axes_text(*rotary.spec.axes),
-        "pairs that follow each coordinate of an image's patch; in text they are one number");
+  if (rotary.spec.axes) add_axes(fields, *rotary.spec.axes);
   if (rotary.spec.numerics != Numerics::exact)
     add(fields, "numerics", numerics_text(rotary.spec),
         "whose roundings the angles and products follow");
@@ -64,8 +85,11 @@ void add_window(Json& fields, const ModelRotary& rotary, const HeadWindow& windo
 void add_reach(Json& fields, const ModelRotary& rotary, const Frequencies& frequencies) {
   add(fields, "attention factor", attention_text(rotary, frequencies.attention_factor),
       "multiplies cos and sin, and so what turned features add to scores by its square");
-  add(fields, "wavelengths", wavelengths_text(frequencies.inv_freq),
-      "tokens for one turn: short ones tell neighbours apart, long ones far tokens");
+  const std::string_view unit = unit_of(rotary.spec);
+  add(fields, "wavelengths", wavelengths_text(frequencies.inv_freq, unit),
+      fmt::format("{} for one turn: short ones tell neighbours apart, long ones what is far",
+                  unit));
+  if (begins_anew_on_axes(rotary.spec)) return;
   if (!rotary.trained_context_tokens) {
     add(fields, "stated context", "none", "max_position_embeddings is not in the config");
     return;
@@ -89,6 +113,27 @@ std::string first_sentence(const ModelSpec& model, std::size_t index) {
                    "{} queries and keys are turned by their position (rotary embedding, RoPE); "
                    "values are not.",
                    who);
+}
+
+std::string axes_sentence(const Axes& axes) {
+  std::string shares;
+  for (std::size_t axis = 0; axis < axes.pairs.size(); ++axis)
+    shares += fmt::format("{}{} pairs turn by coordinate {}", axis == 0 ? "" : ", ",
+                          axes.pairs[axis], axis);
+  const std::string_view text = axes.exponents.get() == AxisExponents::shared
+                                    ? " In a text all coordinates are one number."
+                                    : "";
+  return fmt::format("A position has {} coordinates: {}, {}.{}", axes.pairs.size(), shares,
+                     arrangement_text(axes.arrangement), text);
+}
+
+// In place of that of a spec without a rule, which is about one axis.
+std::string exponents_sentence(AxisExponents exponents) {
+  if (exponents == AxisExponents::own)
+    return "Each coordinate has frequencies of its own: of its m pairs, pair k turns by "
+           "base^(-k/m) radians a step.";
+  return "Of d features that turn, the frequencies base^(-2i/d) go to the n coordinates in turn: "
+         "coordinate a has those of i = a, a + n, a + 2n, ....";
 }
 
 std::string rule_sentence(const Scaling& scaling) {
@@ -135,13 +180,21 @@ Json encoding_fields(const ModelSpec& model, LayerEncoding encoding) {
 std::vector<std::string> rotary_sentences(const ModelSpec& model, std::size_t index,
                                           const Frequencies& frequencies) {
   const ModelRotary& rotary = model.rotary[index];
+  const RotarySpec& spec = rotary.spec;
   std::vector<std::string> sentences = {
       first_sentence(model, index),
       fmt::format("Of the features of a head {}, in {} pairs: {}.",
                   window_text(frequencies.window, rotary.nope_head_dim), frequencies.window.pairs(),
                   pairing_text(frequencies.window)),
-      fmt::format("A turn takes {}.", wavelengths_text(frequencies.inv_freq)),
-      rule_sentence(rotary.spec.scaling)};
+      fmt::format("A turn takes {}.", wavelengths_text(frequencies.inv_freq, unit_of(spec)))};
+  if (spec.axes) sentences.push_back(axes_sentence(*spec.axes));
+  const bool has_rule = !std::holds_alternative<NoScaling>(spec.scaling);
+  if (begins_anew_on_axes(spec)) {
+    sentences.push_back(exponents_sentence(spec.axes->exponents.get()));
+    if (has_rule) sentences.push_back(rule_sentence(spec.scaling));
+    return sentences;
+  }
+  sentences.push_back(rule_sentence(spec.scaling));
   if (rotary.trained_context_tokens) {
     sentences.push_back(fmt::format("The config states a context of {} tokens: {}.",
                                     *rotary.trained_context_tokens,

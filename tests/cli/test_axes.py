@@ -190,3 +190,18 @@ class PlotAxesTest(ToolTest):
     def test_without_a_config_patches(self):
         own = 1e4 ** (-np.arange(20) / 20)
         self.assert_panels(({}, [0] * 20 + [1] * 20, [*own, *own]), self.panels(), (0, 1), 20)
+
+    def test_coordinates_between_minus_one_and_one(self):
+        """A fastest pair of one turn a unit is of fractions (DINOv3): centres of equal parts."""
+        turn = 2 * np.pi
+        layout = ({"pairs": [2, 2], "exponents": "own", "scales": [turn, turn]},
+                  [0, 0, 1, 1], [turn, turn / 100, turn, turn / 100])
+        _, *maps = self.panels("rope", *numbers(layout), "--last", 20)
+        offset = (np.arange(21) - 10) * 2 / 21
+        np.testing.assert_allclose(maps[0]["map"]["values"],
+                                   np.tile(np.cos(turn * offset)[:, None], 21), atol=1e-12)
+        self.assertIn("pair 0: rows, a turn in 10.5 patches", maps[0]["title"])
+        self.assertIn("pair 3: columns, a turn in 1.05e+03 patches", maps[1]["title"])
+        figure = self.run_json("plot", "plot", "axes", "rope", *numbers(layout))["figure"]
+        self.assertIn("at equal distances between -1 and 1", figure["caption"])
+        self.assertEqual(figure["panels"][0]["y"]["label"], "wavelength (the image is 2 wide)")

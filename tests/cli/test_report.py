@@ -67,6 +67,49 @@ class ReportTest(ToolTest):
             expected = 2 * math.pi * 10000 ** (pair / 8)
             self.assertAlmostEqual(wavelength / expected, 1, delta=1e-6)
 
+    def test_axes_of_a_tower(self):
+        data = self.data("qwen2-vl-2b", "--part", "vision")
+        [subject] = data["subjects"]
+        self.assertTrue(subject["of_patches"])
+        figures = self.figures(subject)
+        self.assertEqual({name: placed["section"] for name, placed in figures.items()},
+                         {"axes": "axes", "numerics": "accuracy"})
+        fields = {field["label"]: field["value"] for field in subject["fields"]}
+        self.assertEqual(fields["coordinates"], "2")
+        self.assertEqual(fields["pairs of each coordinate"], "20, 20")
+        self.assertEqual(fields["arrangement"], "in blocks")
+        self.assertEqual(fields["exponents"], "own")
+        self.assertNotIn("stated context", fields)
+        sentences = data["configs"][0]["sentences"]
+        self.assertIn("A position has 2 coordinates: 20 pairs turn by coordinate 0, 20 pairs turn "
+                      "by coordinate 1, in blocks.", sentences)
+        self.assertIn("pair k turns by base^(-k/m) radians a step", " ".join(sentences))
+        self.assertNotIn("base^(-2i/d)", " ".join(sentences))
+        self.assertNotIn("token", " ".join(sentences))
+        # In the middle, where the query stands, all pairs agree.
+        maps = [panel["map"] for panel in figures["axes"]["figure"]["panels"][1:]]
+        self.assertEqual([each["values"][10][10] for each in maps], [1, 1, 1, 1])
+
+    def test_axes_of_a_text_model(self):
+        data = self.data("qwen3-vl-4b")
+        [subject] = data["subjects"]
+        self.assertFalse(subject["of_patches"])
+        self.assertEqual(list(self.figures(subject))[-1], "axes")
+        self.assertIn("decay", self.figures(subject))
+        sentences = " ".join(data["configs"][0]["sentences"])
+        self.assertIn("24 pairs turn by coordinate 0", sentences)
+        self.assertIn("In a text all coordinates are one number.", sentences)
+        self.assertIn("base^(-2i/d)", sentences)
+
+    def test_axes_in_turn(self):
+        tower = {"model_type": "pixtral", "hidden_size": 32, "num_attention_heads": 4,
+                 "num_hidden_layers": 1, "head_dim": 8}
+        data = self.data(self.write_config(tower))
+        fields = {field["label"]: field["value"] for field in data["subjects"][0]["fields"]}
+        self.assertEqual(fields["exponents"], "in_turn")
+        self.assertIn("coordinate a has those of i = a, a + n",
+                      " ".join(data["configs"][0]["sentences"]))
+
     def test_figures_of_models_that_do_not_rotate(self):
         cases = {"bloom-3b": ["alibi"], "t5-small": ["t5"], "gpt2": []}
         data = self.data(*cases)

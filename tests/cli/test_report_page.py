@@ -15,7 +15,7 @@ SHOWN = """(() => {
   const charts = {};
   for (const section of document.querySelectorAll("#charts section")) {
     charts[section.id.replace("-charts", "")] = [...section.querySelectorAll("canvas")]
-      .filter((canvas) => !canvas.closest("article").hidden)
+      .filter((canvas) => Chart.getChart(canvas) && !canvas.closest("article").hidden)
       .map((canvas) => {
         const chart = Chart.getChart(canvas);
         return JSON.stringify({
@@ -88,6 +88,33 @@ class ReportPageTest(PageTest, ToolTest):
         self.set_input("context", stops.index(524288))
         self.assertIn("That is 4 times the context that it states, 131,072 tokens",
                       self.browser.evaluate(words))
+
+    def test_maps_of_patches(self):
+        self.open("qwen2-vl-2b", "--part", "vision")
+        self.assertEqual(list(self.browser.evaluate(SHOWN)), ["axes", "accuracy"])
+        self.assertEqual(self.browser.evaluate(
+            "[...document.querySelectorAll('.maps figcaption')].map((each) => each.textContent)"),
+            ["pair 0: rows, a turn in 6.28 patches", "pair 23: columns, a turn in 25 patches",
+             "all 20 pairs of the rows", "all 40 pairs"])
+        # The query, and along its column the patch whose score of pair 0 is nearest to -1.
+        colours = self.browser.evaluate(
+            "[...document.querySelector('.maps canvas').getContext('2d')"
+            ".getImageData(4, 0, 1, 21).data]")
+        self.assertEqual(colours[4 * 10:4 * 11], [253, 231, 37, 255])
+        self.assertLess(max(colours[4 * 7:4 * 7 + 2]), 75)
+        self.browser.evaluate("document.querySelector('.maps details').open = true")
+        self.browser.settle()
+        self.assertEqual(self.browser.evaluate(
+            "document.querySelectorAll('.maps details[open] tbody tr').length"), 21)
+
+    def test_maps_of_several_encodings(self):
+        self.open("qwen3-vl-4b", "qwen2.5-7b")
+        captions = "[...document.querySelectorAll('.maps figcaption')].map((each) => " \
+                   "each.textContent)"
+        self.assertEqual(len(self.browser.evaluate(captions)), 4)
+        self.assertTrue(self.browser.evaluate(captions)[0].startswith("qwen3-vl-4b: pair "))
+        self.set_input("shown-0", "false")
+        self.assertEqual(self.browser.evaluate(captions), [])
 
     def test_a_line_can_be_hidden(self):
         self.resize(1280)

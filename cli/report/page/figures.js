@@ -20,6 +20,7 @@ function panelKeys(section) {
       for (const { section: id, figure } of range.figures) {
         if (id !== section) continue;
         figure.panels.forEach((panel, index) => {
+          if (panel.map) return;  // maps.js draws it
           const key = `${figure.name} ${index}`;
           if (!keys.has(key)) keys.set(key, { name: figure.name, index, figure, panel });
         });
@@ -129,7 +130,7 @@ function distanceView(parts) {
 
 // Where position p turns each pair: the fastest pair outside, the slowest near the middle.
 function dialContent() {
-  const entries = shownSubjects().filter(isRotary).map((subject) => {
+  const entries = shownSubjects().filter(readsTokens).map((subject) => {
     const { inv_freq: frequencies } = rangeOf(subject, state.context);
     const colour = paletteColour(subject.index);
     const points = pointShapes[subject.index % pointShapes.length];
@@ -151,6 +152,7 @@ function dialContent() {
   };
 }
 
-function isRotary(subject) {
-  return subject.kind === "rotary";
+// A rotary embedding of tokens, not of patches, which have no one position and no context.
+function readsTokens(subject) {
+  return subject.kind === "rotary" && !subject.of_patches;
 }

@@ -29,6 +29,9 @@ const sections = [
     intro: "Rotated scores tend to shrink with distance only where query and key are alike, and "
       + "not steadily; for any distance there is a key that scores highest there. Biases are added "
       + "to scores: ALiBi's fall with distance, T5's are whatever was learned." },
+  { id: "axes", heading: "Which coordinate turns which pair",
+    intro: "A patch of an image or a video has a position on each of several axes. Each pair of "
+      + "features turns by one of them and is blind to the others." },
   { id: "accuracy", heading: "How exact the angles are",
     intro: "Programs form position times frequency in float32 or less, and far from the start the "
       + "angle is wrong by what that rounds away." },
@@ -36,7 +39,7 @@ const sections = [
 
 function makeSection(section, place) {
   const keys = panelKeys(section.id);
-  const rotary = report.subjects.some(isRotary);
+  const rotary = report.subjects.some(readsTokens);
   if (keys.length === 0 && !(section.dial && rotary)) return () => {};
   const headingId = `${section.id}-heading`;
   const grid = element("div", { class: "panels" });
@@ -44,14 +47,17 @@ function makeSection(section, place) {
   const made = element("section", { id: `${section.id}-charts`, "aria-labelledby": headingId },
     element("h2", { id: headingId }, section.heading), element("p", {}, section.intro));
   const panels = keys.map((key) => {
-    const panel = makePanel(panelTitle(key), key.index === 0 ? key.figure.caption : "");
+    const caption = key.index === 0 && mapsOf(key.figure).length === 0 ? key.figure.caption : "";
+    const panel = makePanel(panelTitle(key), caption);
     grid.append(panel.card);
     return { key, panel };
   });
+  const drawMaps = section.id === "axes" ? makeMaps("axes", grid) : () => {};
   const dial = section.dial ? makeDial(grid) : null;
   const redraw = () => {
     if (!made.isConnected) return;
     for (const { key, panel } of panels) drawOrHide(section.id, key, panel);
+    drawMaps();
     if (dial) drawPanel(dial, dialContent());
     if (section.id === "context") {
       status.replaceChildren(...contextLines().map((line) => element("li", {}, line)));
@@ -68,6 +74,7 @@ function makeSection(section, place) {
 
 // A figure about one encoding has its name in the title, where several are shown it has not.
 function panelTitle({ figure, panel, index }) {
+  if (mapsOf(figure).length > 0) return panel.title[0].toUpperCase() + panel.title.slice(1);
   let { title } = figure;
   for (const { name } of report.subjects) title = title.replace(` (${name})`, "");
   if (panel.title !== "") return `${title}: ${panel.title}`;

@@ -110,7 +110,7 @@ function turningPairs(frequencies, context) {
 
 // A line says what the chosen context means for each encoding that turns pairs.
 function contextLines() {
-  return shownSubjects().filter(isRotary).map((subject) => {
+  return shownSubjects().filter(readsTokens).map((subject) => {
     const range = rangeOf(subject, state.context);
     const pairs = range.inv_freq.length;
     const turning = turningPairs(range.inv_freq, state.context);
