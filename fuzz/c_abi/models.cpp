@@ -82,14 +82,14 @@ void Session::resolve_model() {
   options.pairing = static_cast<int32_t>(input_.number(0, 4));
   options.context_tokens = input_.once_in(4) ? input_.integer() : input_.number(0, 64);
   options.numerics = static_cast<int32_t>(input_.number(0, 4));
-  if (input_.once_in(64)) options.reserved_2 = 1;
+  if (input_.once_in(16)) options.part = static_cast<int32_t>(input_.number(0, 4));
   const Passed<rotary_resolve_options> passed(input_, options, optional);
   const auto given = passed.value_or_defaults(ROTARY_RESOLVE_OPTIONS_INIT);
   const bool has_out = !input_.once_in(64);
   auto* made = reinterpret_cast<rotary_model*>(this);  // which a failure must make NULL
   const rotary_status status = rotary_model_resolve(text.pointer(), text.bytes.size(),
                                                     passed.pointer(), has_out ? &made : nullptr);
-  if (!has_out || text.is_null || !given || given->reserved_2 != 0) {
+  if (!has_out || text.is_null || !given) {
     check_made(status, {}, made, has_out);
     return;
   }
@@ -97,6 +97,7 @@ void Session::resolve_model() {
   if (given->pairing != 0) resolving.pairing = static_cast<Pairing>(given->pairing);
   if (given->context_tokens != 0) resolving.context_tokens = given->context_tokens;
   if (given->numerics != 0) resolving.numerics = static_cast<Numerics>(given->numerics);
+  if (given->part != 0) resolving.part = static_cast<ModelPart>(given->part);
   auto spec = resolve(text.view(), resolving);
   check_made(status, spec ? Status() : Status(spec.error()), made, has_out);
   if (!spec) return;

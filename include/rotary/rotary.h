@@ -119,6 +119,10 @@ typedef struct rotary_positions {
 
 typedef struct rotary_model rotary_model;
 
+/* Which of a model's parts is read: of a vision-language model the text by default, the tower that
+ * reads its images or its sound where that is asked for. */
+enum { ROTARY_PART_TEXT = 1, ROTARY_PART_VISION = 2, ROTARY_PART_AUDIO = 3 };
+
 /* Information that the config lacks. */
 typedef struct rotary_resolve_options {
   size_t struct_size;
@@ -127,7 +131,7 @@ typedef struct rotary_resolve_options {
   int64_t context_tokens; /* the context you mean to use: too long a one gives a warning; used by
                              rotary_frequencies_of_model; 0: unstated */
   int32_t numerics;       /* ROTARY_NUMERICS_…; 0: exact */
-  int32_t reserved_2;
+  int32_t part;           /* ROTARY_PART_…; 0: text */
 } rotary_resolve_options;
 #define ROTARY_RESOLVE_OPTIONS_INIT \
   { sizeof(rotary_resolve_options), 0, 0, 0, 0, 0 }

@@ -52,9 +52,7 @@ Result<rotary::ResolveOptions> resolve_options(const rotary_resolve_options* fro
   rotary::ResolveOptions result;
   if (options->pairing != 0) result.pairing = static_cast<rotary::Pairing>(options->pairing);
   if (options->context_tokens != 0) result.context_tokens = options->context_tokens;
-  if (options->reserved_2 != 0) {
-    return rotary::invalid_argument("options.reserved_2 must be 0, got ", options->reserved_2);
-  }
+  if (options->part != 0) result.part = static_cast<rotary::ModelPart>(options->part);
   if (options->numerics != 0) result.numerics = static_cast<rotary::Numerics>(options->numerics);
   return result;
 }

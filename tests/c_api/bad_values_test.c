@@ -41,6 +41,13 @@ static void test_model_values(void) {
   options.context_tokens = -1;
   CHECK_INVALID(rotary_model_resolve(config, sizeof config - 1, &options, &model),
                 "context_tokens");
+  options.context_tokens = 0;
+  options.part = 4;
+  CHECK_INVALID(rotary_model_resolve(config, sizeof config - 1, &options, &model),
+                "part must be text, vision or audio, got value 4");
+  options.part = ROTARY_PART_AUDIO;
+  CHECK_INVALID(rotary_model_resolve(config, sizeof config - 1, &options, &model),
+                "must be one that the config has, text");
   CHECK(model == NULL);
   CHECK_OK(rotary_model_resolve(config, sizeof config - 1, NULL, &model));
   CHECK_INVALID(rotary_frequencies_of_model(model, 1, &frequencies), "rotary must be in 0..0");

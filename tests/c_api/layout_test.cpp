@@ -55,6 +55,7 @@ TEST(CLayout, PlacesOfVersion1) {
   EXPECT_EQ(offsetof(rotary_int8_view, scale_strides), 88U);
   EXPECT_EQ(offsetof(rotary_resolve_options, context_tokens), 16U);
   EXPECT_EQ(offsetof(rotary_resolve_options, numerics), 24U);
+  EXPECT_EQ(offsetof(rotary_resolve_options, part), 28U);
   EXPECT_EQ(offsetof(rotary_window, first_feature), 24U);
   EXPECT_EQ(offsetof(rotary_window, pairing), 32U);
   EXPECT_EQ(offsetof(rotary_axis_frequencies, pair_axes), 16U);

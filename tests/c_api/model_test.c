@@ -89,6 +89,31 @@ static void test_unknown_family(void) {
   rotary_model_free(model);
 }
 
+/* The frequencies of the two halves of a head of 16: 4 pairs for rows, 4 for columns. */
+static void test_vision_part(void) {
+  static const char vision[] =
+      "{\"model_type\": \"qwen2_vl\", \"hidden_size\": 64, \"num_attention_heads\": 4,"
+      " \"num_hidden_layers\": 3, \"rope_theta\": 1e6, \"rope_scaling\":"
+      " {\"type\": \"mrope\", \"mrope_section\": [2, 3, 3]},"
+      " \"vision_config\": {\"depth\": 5, \"embed_dim\": 32, \"num_heads\": 2}}";
+  rotary_resolve_options options = ROTARY_RESOLVE_OPTIONS_INIT;
+  const int32_t parts[] = {0, ROTARY_PART_TEXT, ROTARY_PART_VISION};
+  const int64_t layers[] = {3, 3, 5};
+  for (size_t i = 0; i < 3; ++i) {
+    rotary_model* model = NULL;
+    rotary_frequencies* frequencies = NULL;
+    options.part = parts[i];
+    if (!CHECK_OK(rotary_model_resolve(vision, sizeof vision - 1, &options, &model))) return;
+    CHECK(rotary_model_layer_count(model) == layers[i]);
+    CHECK_OK(rotary_frequencies_of_model(model, 0, &frequencies));
+    const double* const inv_freq = rotary_frequencies_inv_freq(frequencies);
+    const double wanted = parts[i] == ROTARY_PART_VISION ? 1 : pow(1e6, -4.0 / 8);
+    CHECK(fabs(inv_freq[4] - wanted) <= 1e-15);
+    rotary_frequencies_free(frequencies);
+    rotary_model_free(model);
+  }
+}
+
 static void test_spec(void) {
   rotary_window window = ROTARY_WINDOW_INIT;
   rotary_frequencies* frequencies = frequencies_of(
@@ -185,6 +210,7 @@ void test_model(void) {
   test_layers();
   test_contexts();
   test_unknown_family();
+  test_vision_part();
   test_layers_without_rotary_embedding();
   test_spec();
   test_list();

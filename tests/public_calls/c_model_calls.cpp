@@ -25,6 +25,14 @@ const rotary_model* model_with_warning() {
 
 Calls resolving_calls() {
   Calls calls;
+  const std::string tower = R"({"model_type": "qwen2_vl", "vision_config": {"depth": 1}})";
+  calls.push_back(without_sizes("rotary_model_resolve", tower, [tower] {
+    rotary_resolve_options options = ROTARY_RESOLVE_OPTIONS_INIT;
+    options.part = ROTARY_PART_VISION;
+    return outcome_of_making<rotary_model>([&](rotary_model** out) {
+      return rotary_model_resolve(tower.data(), tower.size(), &options, out);
+    });
+  }));
   for (const std::string& config :
        {llama_with(""), model_with("gemma3_text"),
         std::string(R"({"dim": 64, "n_heads": 1, "model_type": "transformer", "a": [[{}]]})"),
