@@ -43,4 +43,5 @@
 #include "rotary/relative.hpp"
 #include "rotary/shift.hpp"
 #include "rotary/spec_json.hpp"
+#include "rotary/two_angles.hpp"
 #endif

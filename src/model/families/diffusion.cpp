@@ -128,7 +128,8 @@ constexpr std::array refusals = {
             "before they are cut"},
     Refusal{"vjepa2",
             "two angles for each pair: its class repeats cosines and sines in another order than "
-            "the features that it turns, which is no rotation"},
+            "the features that it turns, which is no rotation: vjepa2_two_angles of "
+            "rotary/two_angles.hpp makes these rows"},
 };
 
 }  // namespace

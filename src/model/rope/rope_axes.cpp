@@ -171,7 +171,8 @@ Shares shares_of(const ModelConfig& config, const LayerTypeRope& rope, std::int6
       dictionary.warn(section_key,
                       ": positions of text are supported, those of images are not: ", "the family ",
                       config.family.model_type,
-                      " gives the two features of a pair different axes, which is no rotation");
+                      " gives the two features of a pair different axes, which is no rotation: "
+                      "hunyuan_vl_two_angles of rotary/two_angles.hpp makes its rows");
       return {};
     }
     case AxisShares::sections:

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heads as HunYuan-VL's and V-JEPA 2's own functions leave them, whose pairs have two angles.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "golden/golden_file.hpp"
+#include "rotary/two_angles.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using Numbers = std::vector<std::vector<double>>;
+
+// cos and sin of float32, of a float32 angle of a float32 frequency; their products and one sum.
+constexpr double number_error = 2.5e-7;
+constexpr double of_angle = 4 * 0x1p-24;
+
+TwoAngles angles_of(const nlohmann::json& golden) {
+  const auto head_dim = golden.at("head_dim").get<std::int64_t>();
+  if (golden.at("model") == "vjepa2") return test::value_of(vjepa2_two_angles(head_dim));
+  return test::value_of(
+      hunyuan_vl_two_angles(head_dim, golden.at("base").get<double>(),
+                            golden.at("sections").get<std::vector<std::int64_t>>()));
+}
+
+// [axes][tokens] in one row.
+std::vector<std::int64_t> flat(const nlohmann::json& coordinates) {
+  std::vector<std::int64_t> all;
+  for (const auto& axis : coordinates)
+    for (const auto& each : axis) all.push_back(each.get<std::int64_t>());
+  return all;
+}
+
+void expect_near(const Numbers& wanted, std::span<const double> got, std::size_t token,
+                 const std::vector<double>& bounds) {
+  ASSERT_EQ(got.size(), wanted[token].size());
+  for (std::size_t f = 0; f < got.size(); ++f)
+    EXPECT_NEAR(got[f], wanted[token][f], bounds[f]) << "token " << token << " feature " << f;
+}
+
+TEST(TwoAnglesGolden, HeadsOfTheirOwnFunctions) {
+  const nlohmann::json file = test::read_golden("two_angles");
+  ASSERT_EQ(file.at("cases").size(), 4U);
+  for (const auto& golden : file.at("cases")) {
+    SCOPED_TRACE(golden.at("model").get<std::string>() + " " + golden.at("head_dim").dump());
+    const TwoAngles angles = angles_of(golden);
+    const std::vector<std::int64_t> coordinates = flat(golden.at("coordinates"));
+    const auto axes = static_cast<std::int64_t>(golden.at("coordinates").size());
+    const auto rows =
+        test::value_of(make_two_angle_rows(angles, positions_of(std::span(coordinates), 1, axes)));
+    const Numbers x = golden.at("x").get<Numbers>();
+    const Numbers out = golden.at("out").get<Numbers>();
+    const auto head_dim = x.front().size();
+    for (std::size_t token = 0; token < x.size(); ++token) {
+      std::vector<double> bounds(head_dim, number_error);
+      double most = 0;
+      for (const double each : x[token]) most = std::max(most, std::abs(each));
+      for (std::size_t f = 0; f < angles.of_features.inv_freq.size(); ++f)
+        bounds[f] += 100 * of_angle * angles.of_features.inv_freq[f];
+      if (golden.contains("cos")) {
+        const auto at = static_cast<std::int64_t>(token);
+        expect_near(golden.at("cos").get<Numbers>(), rows.rows.cos<double>(0, at), token, bounds);
+        expect_near(golden.at("sin").get<Numbers>(), rows.rows.sin<double>(0, at), token, bounds);
+      }
+      for (double& bound : bounds) bound *= 3 * most;
+      // The rows of this token alone.
+      std::vector<std::int64_t> place;
+      for (std::int64_t axis = 0; axis < axes; ++axis)
+        place.push_back(coordinates[static_cast<std::size_t>(axis) * x.size() + token]);
+      const auto row =
+          test::value_of(make_two_angle_rows(angles, positions_of(std::span(place), 1, axes)));
+      std::vector<double> head = x[token];
+      const auto features = static_cast<std::int64_t>(head_dim);
+      const HeadsView view{.data = head.data(),
+                           .dtype = DType::f64,
+                           .extents = {1, 1, 1, features},
+                           .strides = {.feature = 1}};
+      test::require(apply_two_angles(view, view, row));
+      expect_near(out, head, token, bounds);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rotary
