@@ -10,6 +10,7 @@
 
 #include "model/families.hpp"
 #include "model/json/config_json.hpp"
+#include "model/params_json.hpp"
 
 namespace rotary {
 namespace {
@@ -23,8 +24,8 @@ struct Tower {
 
 constexpr std::string_view backbone_key = "backbone_config";
 
-// From sub_configs of the configuration files in Transformers 5.23 and, for kimi_k3, kimi_vl and
-// ernie4_5_moe_vl, from the files of the models' authors.
+// From sub_configs of the configuration files in Transformers 5.23 and, for internvl_chat, kimi_k3,
+// kimi_vl, locateanything and ernie4_5_moe_vl, from the files of the models' authors.
 constexpr std::array vision_towers = {
     Tower{"aria", "idefics3_vision"},
     Tower{"aya_vision", "siglip_vision_model"},
@@ -60,8 +61,11 @@ constexpr std::array vision_towers = {
     Tower{"inkling2", "inkling2_vision"},
     Tower{"instructblip", "instructblip_vision_model"},
     Tower{"internvl", "internvl_vision"},
+    Tower{"internvl_chat", "intern_vit_6b"},
     Tower{"janus", "janus_vision_model"},
     Tower{"kimi_k25", "kimi_k25_vision"},
+    Tower{"kimi_k3", "kimi_k3_vision"},
+    Tower{"kimi_vl", "moonvit"},
     Tower{"kosmos-2", "kosmos_2_vision_model"},
     Tower{"lfm2_vl", "siglip2_vision_model"},
     Tower{"lfm3_vl", "lfm3_vl_vision"},
@@ -71,6 +75,7 @@ constexpr std::array vision_towers = {
     Tower{"llava_next", "clip_vision_model"},
     Tower{"llava_next_video", "clip_vision_model"},
     Tower{"llava_onevision", "siglip_vision_model"},
+    Tower{"locateanything", "moonvit"},
     Tower{"minicpmv4_6", "minicpmv4_6_vision"},
     Tower{"minicpmv4_7", "minicpmv4_7_vision"},
     Tower{"minimax_m3_vl", "minimax_m3_vl_vision"},
@@ -159,7 +164,12 @@ std::optional<PartConfig> part_within(const PartConfig& around, ModelPart part) 
   return inner_config(around, {.around = {}, .family = {}, .key = usual});
 }
 
+// Pixtral in Mistral's own format.
+constexpr Tower of_params{"", "mistral_vision_encoder", "vision_encoder"};
+
 std::optional<PartConfig> find_tower(const std::vector<PartConfig>& levels, ModelPart part) {
+  if (is_params_json(levels.front().reader))
+    return part == ModelPart::vision ? inner_config(levels.front(), of_params) : std::nullopt;
   for (const PartConfig& level : levels) {
     if (auto found = part_within(level, part)) return found;
   }

@@ -3,6 +3,8 @@
 // numbers are compared with other programs' in tests/golden/axis_rows_golden_test.cpp.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <initializer_list>
 #include <numbers>
 #include <optional>
@@ -153,6 +155,61 @@ TEST(Parts, RopeTypesOfATower) {
                     {"axial or default", "'yarn'"}));
   EXPECT_TRUE(
       not_supported(model_with("llama", R"("rope_scaling": {"rope_type": "axial"})"), {"axial"}));
+}
+
+// Mistral's own format: other code reads its language model.
+constexpr std::string_view pixtral_params =
+    R"({"dim": 64, "n_heads": 4, "n_layers": 2, "rope_theta": 1e9, "vision_encoder":
+       {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3, "image_size": 1540,
+        "patch_size": 14, "rope_theta": 1e4}})";
+
+TEST(Parts, OfAParamsJson) {
+  const auto parts = test::value_of(model_parts(pixtral_params));
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[1].config_part, "vision_encoder");
+  EXPECT_FALSE(axes_of(resolved(pixtral_params)).has_value());
+  const ModelSpec model = resolved(pixtral_params, vision);
+  EXPECT_EQ(model.layers.size(), 3U);
+  const RotarySpec& spec = model.rotary.front().spec;
+  EXPECT_EQ(spec.head_dim, 16);
+  EXPECT_EQ(spec.pairing, Pairing::interleaved);
+  EXPECT_EQ(spec.base.get(), 1e4);
+  // freqs[::2] for rows, freqs[1::2] for columns.
+  const Frequencies made = test::value_of(make_frequencies(spec));
+  EXPECT_EQ(made.axes.of_pair, (std::vector<std::int32_t>{0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_NEAR(made.inv_freq[1], std::pow(1e4, -2.0 / 8), 1e-16);
+  EXPECT_NEAR(made.inv_freq[5], std::pow(1e4, -3.0 / 8), 1e-16);
+  EXPECT_TRUE(
+      fails(resolve(R"({"dim": 64, "n_heads": 4, "n_layers": 2, "rope_theta": 1e6})", vision),
+            ErrorCode::invalid_argument, {"text", "got vision"}));
+}
+
+// torch.cat([x_cis.unsqueeze(-1), y_cis.unsqueeze(-1)], -1): a column, a row, a column, ...
+TEST(Parts, MoonVitTurnsByColumnsAndRowsInTurn) {
+  const ModelSpec of_vl = resolved(
+      R"({"model_type": "kimi_vl", "text_config": {"model_type": "deepseek_v3"}, "vision_config":
+          {"model_type": "moonvit", "hidden_size": 32, "num_attention_heads": 4,
+           "num_hidden_layers": 2}})",
+      vision);
+  const ModelSpec of_k3 = resolved(
+      R"({"model_type": "kimi_k3", "text_config": {"model_type": "kimi_linear"}, "vision_config":
+          {"vt_hidden_size": 20, "qkv_hidden_size": 32, "vt_num_attention_heads": 4,
+           "vt_num_hidden_layers": 2}})",
+      vision);
+  for (const ModelSpec& model : {of_vl, of_k3}) {
+    const RotarySpec& spec = model.rotary.front().spec;
+    EXPECT_EQ(spec.head_dim, 8) << model.model_type;
+    EXPECT_EQ(spec.pairing, Pairing::interleaved);
+    const Frequencies made = test::value_of(make_frequencies(spec));
+    EXPECT_EQ(made.axes.of_pair, (std::vector<std::int32_t>{1, 0, 1, 0}));
+    EXPECT_EQ(made.inv_freq, (std::vector<double>{1, 1, 0.01, 0.01}));
+  }
+  const ModelSpec learned = resolved(
+      R"({"model_type": "internvl_chat", "llm_config": {"model_type": "internlm2"},
+          "vision_config": {"model_type": "intern_vit_6b", "hidden_size": 64,
+          "num_attention_heads": 4, "num_hidden_layers": 2}})",
+      vision);
+  EXPECT_EQ(learned.layers.front().encoding, LayerEncoding::learned);
 }
 
 TEST(Parts, HostileTowers) {

@@ -21,6 +21,11 @@ constexpr ConfigKeys embed_keys = {.hidden_size = "embed_dim",
 constexpr ConfigKeys moonvit_keys = {.hidden_size = "vt_hidden_size",
                                      .heads = "vt_num_attention_heads",
                                      .layers = "vt_num_hidden_layers"};
+// A head of Kimi K3 is not hidden_size / heads.
+constexpr ConfigKeys kimi_k3_keys = {.hidden_size = "qkv_hidden_size",
+                                     .usual_size = UsualNames::another,
+                                     .heads = "vt_num_attention_heads",
+                                     .layers = "vt_num_hidden_layers"};
 constexpr ConfigKeys memory_keys = {.hidden_size = "memory_attention_hidden_size",
                                     .heads = "memory_attention_num_attention_heads",
                                     .layers = "memory_attention_num_layers"};
@@ -105,6 +110,25 @@ constexpr Family interleaved_tower(Family family) {
   return family;
 }
 
+// Rope2DPosEmb of the authors' files, also in vLLM's moonvit.py: columns and rows in turn, of
+// neighbours.
+constexpr Family moonvit(std::string_view model_type, const ConfigKeys& keys = {}) {
+  Family family = interleaved_tower(tower(model_type, "-", keys));
+  family.axes.arrangement = AxisArrangement::interleaved;
+  family.axes.order = {1, 0, 2, 3};
+  family.note = "columns and rows in turn";
+  return family;
+}
+
+// precompute_freqs_cis_2d of vLLM's pixtral.py: the tower in Mistral's own format, whose files name
+// no model_type (parts.cpp).
+constexpr Family mistral_encoder() {
+  Family family = interleaved_tower(tower("mistral_vision_encoder", "-"));
+  family.axes.exponents = AxisExponents::in_turn;
+  family.note = "`vision_encoder` of a params.json: rows have the even exponents of a whole head";
+  return family;
+}
+
 constexpr Family gemma4_vision() {
   Family family = rounded(tower("gemma4_vision", "gemma4"), Rounding::every_step);
   family.base = {100};
@@ -163,7 +187,10 @@ constexpr std::array vision_rows = {
     muse("muse_spark_vision", "muse_spark"),
     muse("muse_glimmer_vision", "muse_glimmer"),
     pixtral(),
+    mistral_encoder(),
     kimi(),
+    moonvit("moonvit"),
+    moonvit("kimi_k3_vision", kimi_k3_keys),
     with_axes_of(tower("step3p5_vision", "step3p7"), columns_then_rows, "columns, then rows"),
     interleaved_tower(with_axes_of(tower("inkling2_vision", "inkling2"), columns_then_rows,
                                    "columns, then rows")),
@@ -192,6 +219,7 @@ constexpr std::array vision_rows = {
     learned_tower("idefics2_vision", "idefics2"),
     learned_tower("idefics3_vision", "idefics3"),
     learned_tower("instructblip_vision_model", "instructblip"),
+    learned_tower("intern_vit_6b", "-"),
     learned_tower("internvl_vision", "internvl"),
     learned_tower("janus_vision_model", "janus"),
     learned_tower("kosmos_2_vision_model", "kosmos2"),
