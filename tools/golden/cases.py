@@ -8,6 +8,8 @@ import torch
 
 from absolute import absolute_numbers
 from attention import attention_numbers
+from axis_rotations import MAKERS as AXIS_MAKERS
+from axis_rotations import axis_numbers
 from biases import bucket_numbers, slope_numbers
 from compare import FREQUENCY_BOUND, Numbers
 from relative_biases import bias_numbers
@@ -18,8 +20,9 @@ NOT_REMADE = {
     "yarn_history_v4": "made by several releases; ./dev golden --releases",
     "mrope_index_v4_vs_v5": "made by several releases",
     "ggml_vs_hf_probe": "made by ggml",
-    **dict.fromkeys(("qwen2_vl_mrope", "qwen2_vl_vision_2d", "pixtral_vision_2d"),
-                    "positions of several axes, whose classes of 5.16 later releases lack"),
+    **dict.fromkeys(("classes", "rope_index"), "made by ./dev golden --classes --write"),
+    "axis_rows": "made by tools/golden/axis_rows.py, with a torch of PyPI",
+    "two_angles": "made by tools/golden/two_angles.py, with a torch of PyPI",
     "onnx_vectors": "made by onnx; ./dev golden --onnx",
 }
 # Made again by expressions of our own, whoever made them first.
@@ -54,6 +57,8 @@ def remade(golden, release):
         return state_numbers(golden, release)
     if "sinusoidal" in golden and "grids" in golden:
         return absolute_numbers(golden, release)
+    if golden.get("name") in AXIS_MAKERS:
+        return axis_numbers(golden, release)
     if "q" in golden and "positions" in golden and isinstance(golden.get("source"), dict):
         return rotated_numbers(golden, release)
     if "relative_position" in golden:
