@@ -13,6 +13,7 @@ fuzz_targets=(
   linear_attend
   merge_attention
   npy
+  positions
   relative
   shift
   spec
@@ -66,6 +67,7 @@ fuzz_options() {
     merge_attention) echo -max_len=160 -len_control=0 ;;
     npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
     instruction_sets | views) echo -max_len=64 -len_control=0 ;;
+    positions) echo -max_len=128 -len_control=0 ;;
     absolute | append | c_abi | relative | shift) echo -max_len=320 -len_control=0 ;;
   esac
 }
