@@ -72,8 +72,10 @@ Real product(const Features& of, const Rotary& rotary, const PositionMap& map,
   }
   for (std::size_t p = 0; p < pairs; ++p) {
     const bool halves = window.pairing == Pairing::half;
-    const std::size_t x = first + (halves ? p : 2 * p);
-    const std::size_t y = halves ? x + pairs : x + 1;
+    const std::size_t of_block = pairs / size_of(window.blocks);
+    const std::size_t before = p / of_block * of_block;  // pairs of the blocks before
+    const std::size_t x = first + (halves ? before + p : 2 * p);
+    const std::size_t y = halves ? x + of_block : x + 1;
     const Real angle =
         mapped_distance(map, pair.query, pair.key, rotary.inv_freq[p]) * rotary.inv_freq[p];
     const std::complex<Real> q(of.q[x], of.q[y]);

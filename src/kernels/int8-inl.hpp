@@ -122,13 +122,17 @@ struct Int8Interleaved {
   }
 };
 
-// The rotated features of one head, and their row. Passed by value, as everywhere here: otherwise
-// the compiler must assume that a store changes it.
+// The features of one block of a head, and their part of the row. Passed by value, as everywhere
+// here: otherwise the compiler must assume that a store changes it.
 struct Int8Turn {
   std::int8_t* head;
   const float* cos;
   const float* sin;
   std::int64_t pairs;
+
+  [[nodiscard]] Int8Turn next() const {
+    return {.head = head + 2 * pairs, .cos = cos + pairs, .sin = sin + pairs, .pairs = pairs};
+  }
 };
 
 template <class Order, class D>
@@ -222,23 +226,32 @@ HWY_NOINLINE void multiply_rest(const Int8Rest rest, float by) {
   multiply(d, rest.after, rest.after_count, by);
 }
 
+// first: the first block of the head.
 template <class Order>
-HWY_INLINE void shift_head(const Int8Turn turn, const Int8Rest rest, float* scale) {
+HWY_INLINE void shift_head(const Int8Turn first, std::int64_t blocks, const Int8Rest rest,
+                           float* scale) {
   const hn::ScalableTag<float> d;
   const bool all_turn = rest.before_count == 0 && rest.after_count == 0;
-  float largest = largest_turned<Order>(d, turn, 0);
+  float largest = largest_turned<Order>(d, first, 0);
+  Int8Turn turn = first;
+  for (std::int64_t block = 1; block < blocks; ++block) {
+    turn = turn.next();
+    largest = std::max(largest, largest_turned<Order>(d, turn, 0));
+  }
   if (!all_turn) largest = std::max(largest, largest_of_rest(rest));
   *scale *= largest / int8_most;
   if (largest == 0) return;
   const float by = int8_most / largest;
-  store_turned<Order>(d, turn, by, 0);
+  turn = first;
+  for (std::int64_t block = 0; block < blocks; ++block, turn = turn.next())
+    store_turned<Order>(d, turn, by, 0);
   if (!all_turn) multiply_rest(rest, by);
 }
 
 template <class Order>
 void shift_int8(const Int8Job& given) {
   const Int8Job job = given;
-  const std::int64_t end = job.first_feature + 2 * job.pairs;
+  const std::int64_t end = job.first_feature + 2 * job.pairs * job.blocks;
   for (std::int64_t t = 0; t < job.tokens; ++t) {
     const float* const cos = job.rows + t * job.row_stride;
     for (std::int64_t h = 0; h < job.heads; ++h) {
@@ -247,6 +260,7 @@ void shift_int8(const Int8Job& given) {
                          .cos = cos,
                          .sin = cos + job.lane_stride,
                          .pairs = job.pairs},
+                        job.blocks,
                         {.before = head,
                          .before_count = job.first_feature,
                          .after = head + end,

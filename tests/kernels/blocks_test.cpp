@@ -5,10 +5,13 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "rotary/kv_cache.hpp"
 #include "rotary/rotate.hpp"
+#include "support/attention/attended.hpp"
+#include "support/attention/linear.hpp"
 #include "support/cases.hpp"
 #include "support/oracle.hpp"
 #include "support/result.hpp"
@@ -102,6 +105,54 @@ TEST(Blocks, AreAppendedAsTheyAreRotated) {
         EXPECT_NEAR(cache.at(at, f), wanted.at(at, f), unit * std::abs(wanted.at(at, f)));
       });
     }
+  }
+}
+
+// Whole vectors and tails in each block; features before and behind.
+std::vector<HeadWindow> blocked_windows() {
+  return {{.head_dim = 72, .rotary_dim = 72, .pairing = Pairing::half, .blocks = 2},
+          {.head_dim = 50,
+           .rotary_dim = 42,
+           .first_feature = 3,
+           .pairing = Pairing::half,
+           .blocks = 3}};
+}
+
+// A prefill and a decode step, which read keys in other ways.
+TEST(Blocks, TurnInsideAttention) {
+  for (const HeadWindow& window : blocked_windows()) {
+    for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+      for (const std::int64_t queries : {1, 19}) {
+        const test::AttendCase of{
+            .shape = {.batch = 2,
+                      .queries = queries,
+                      .keys = 300,
+                      .features = window.head_dim,
+                      .value_features = 9},
+            .encoding = {.rotary =
+                             reference::Rotary{.window = window,
+                                               .inv_freq = test::frequencies_of(window).inv_freq}},
+            .q = {.dtype = dtype},
+            .k = {.dtype = dtype},
+            .v = {.dtype = dtype},
+            .out = {.dtype = dtype}};
+        SCOPED_TRACE(std::string(to_string(dtype)) + " " + std::to_string(queries));
+        EXPECT_TRUE(test::is_right(of));
+        test::AttendCase mapped = of;
+        mapped.map = ReRope{40};
+        EXPECT_TRUE(test::is_right(mapped));
+      }
+    }
+  }
+}
+
+TEST(Blocks, TurnTheFeaturesOfLinearAttention) {
+  const HeadWindow window{.head_dim = 12, .rotary_dim = 12, .pairing = Pairing::half, .blocks = 3};
+  for (const DType dtype : test::all_dtypes) {
+    const test::LinearCase of{.map = EluPlusOne{}, .window = window, .first_position = 1000};
+    const test::Qkv qkv = test::random_qkv(
+        {.dtype = dtype, .batch = 2, .tokens = 40, .heads = 2, .key_heads = 2, .head_dim = 12}, 5);
+    EXPECT_TRUE(test::is_linear_attention(test::attended(of, qkv), 0, of, qkv));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "reference/tensor.hpp"
@@ -180,15 +181,19 @@ TEST(ShiftInt8, InEveryLayoutAndWindow) {
     for (const auto& [head_dim, rotary_dim, first] :
          {WindowSize{2, 2, 0}, WindowSize{47, 38, 3}, WindowSize{64, 16, 0},
           WindowSize{128, 128, 0}, WindowSize{1031, 990, 41}}) {
-      SCOPED_TRACE(head_dim);
-      const Frequencies frequencies = test::frequencies_of({.head_dim = head_dim,
-                                                            .rotary_dim = rotary_dim,
-                                                            .first_feature = first,
-                                                            .pairing = pairing});
-      const Extents extents{.batch = 2, .tokens = 5, .heads = 3, .features = head_dim};
-      for (const Lying lying : all_lyings) {
-        SCOPED_TRACE(static_cast<int>(lying));
-        expect_shifted({frequencies, frequencies, from, to}, extents, lying);
+      for (const std::int64_t blocks : {1, 2, 3}) {
+        if (blocks > 1 && (pairing != Pairing::half || rotary_dim % (2 * blocks) != 0)) continue;
+        SCOPED_TRACE(std::to_string(head_dim) + " in " + std::to_string(blocks));
+        const Frequencies frequencies = test::frequencies_of({.head_dim = head_dim,
+                                                              .rotary_dim = rotary_dim,
+                                                              .first_feature = first,
+                                                              .pairing = pairing,
+                                                              .blocks = blocks});
+        const Extents extents{.batch = 2, .tokens = 5, .heads = 3, .features = head_dim};
+        for (const Lying lying : all_lyings) {
+          SCOPED_TRACE(static_cast<int>(lying));
+          expect_shifted({frequencies, frequencies, from, to}, extents, lying);
+        }
       }
     }
   }

@@ -305,32 +305,5 @@ TEST(AxesErrors, Positions) {
                           ErrorCode::invalid_argument, {"got nan for batch 1, token 0, axis 1"}));
 }
 
-// Attention and int8 keys refuse blocks before anything is written.
-TEST(AxesErrors, BlocksInsideAttention) {
-  RotarySpec spec = spec_of({.pairs = {4, 4}, .exponents = own});
-  spec.blocks = 2;
-  const Rotations rotations = test::value_of(
-      make_rotations(test::value_of(make_frequencies(spec)), ConsecutivePositions{.tokens = 1}));
-  std::vector<float> q(16, 1);
-  const Extents extents{.batch = 1, .tokens = 1, .heads = 1, .features = 16};
-  const HeadsView view{q.data(), DType::f32, extents, strides_bthd(extents)};
-  std::vector<float> out(16);
-  const HeadsView written{out.data(), DType::f32, extents, strides_bthd(extents)};
-  AttendOptions options;
-  options.scale = 1;
-  options.mask = {.order = AttentionOrder::causal};
-  options.encoding.q_rotations = &rotations;
-  EXPECT_TRUE(test::fails(attend(written, view, view, view, options), ErrorCode::unsupported,
-                          {"1 block, got 2", "rotate()"}));
-  std::vector<std::int8_t> keys(16, 1);
-  std::vector<float> scale(1, 1);
-  const QuantizedHeadsView quantized{.data = keys.data(),
-                                     .scales = scale.data(),
-                                     .extents = extents,
-                                     .strides = strides_bthd(extents)};
-  EXPECT_TRUE(test::fails(shift(quantized, rotations), ErrorCode::unsupported,
-                          {"1 block, got 2", "widen"}));
-}
-
 }  // namespace
 }  // namespace rotary

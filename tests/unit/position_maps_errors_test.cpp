@@ -167,6 +167,9 @@ TEST(PositionMaps, RefusesWhatAMapCannotServe) {
   bad = good;
   bad.xpos = Xpos{};
   refused(attend_with(&bad, 1, {}), {"without xpos", "512"});
+  const Frequencies dense =
+      test::value_of(make_frequencies(good.window, {1.0, 0.1, 0.5, 0.2}, 1, PairAxes{.count = 2}));
+  refused(attend_with(&dense, 1, {}), {"frequencies: must not be of dense axes, got 2 axes"});
   bad = good;
   bad.numerics = Numerics::ggml;
   refused(attend_with(&bad, 1, {}), {"numerics must be exact"});

@@ -33,10 +33,6 @@ Status check_rows(const Turned& turned) {
                             rotations.window().head_dim, ", batch ", rotations.batch(), ", tokens ",
                             rotations.tokens());
   }
-  if (rotations.window().blocks != 1) {
-    return unsupported(turned.name, ": rotations must be of a window of 1 block, got ",
-                       rotations.window().blocks, ": call rotate() first");
-  }
   if (rotations.row_dtype() != RowDType::f32)
     return invalid_argument(turned.name, ": rows must be f32, got f64");
   if (rotations.tensors().value_or(turned.dtype) != turned.dtype) {

@@ -38,7 +38,8 @@ namespace rotary {
           .row_stride = rotations->row_stride(),
           .lane_stride = rotations->lane_stride(),
           .first_feature = window.first_feature,
-          .pairs = window.pairs()};
+          .blocks = window.blocks,
+          .pairs = window.pairs() / window.blocks};
 }
 
 }  // namespace rotary

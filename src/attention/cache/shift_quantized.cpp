@@ -43,10 +43,6 @@ QuantizedHeadsView without_unused_strides(QuantizedHeadsView keys) {
 }
 
 Status check_rows(const Rotations& by) {
-  if (by.window().blocks != 1) {
-    return unsupported("rotations of int8 keys must be of a window of 1 block, got ",
-                       by.window().blocks, ": widen the keys and shift those");
-  }
   if (by.tensors()) {
     return invalid_argument("keys: elements must be ", to_string(*by.tensors()),
                             ", which the rotations were made for (tensors in RotationsOptions); "
@@ -110,7 +106,8 @@ void shift_row(const QuantizedShift& shift, std::int64_t batch, std::int64_t beg
           .heads = keys.extents.heads,
           .features = window.head_dim,
           .first_feature = window.first_feature,
-          .pairs = window.pairs(),
+          .blocks = window.blocks,
+          .pairs = window.pairs() / window.blocks,
           .rows = by.cos(by.batch() == 1 ? 0 : batch, begin).data(),
           .row_stride = by.row_stride(),
           .lane_stride = by.lane_stride()});

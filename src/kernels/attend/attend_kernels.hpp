@@ -66,7 +66,7 @@ inline constexpr std::int64_t accumulate_scratch_size =
   return rows * (keys_of_stream_tile + lane_multiple) + keys_of_panel * padded_features(features);
 }
 
-// The features of a head that form pair i: (i, i + pairs) or (2i, 2i + 1), from first_feature on.
+// The features of a block that form pair i: (i, i + pairs) or (2i, 2i + 1), from its first one on.
 // Pairings that write another order than they read are not needed here: if queries and keys both
 // keep their order, their scores are the same.
 enum class PairOrder { none, half, interleaved };
@@ -79,7 +79,8 @@ struct HeadRotation {
   std::int64_t row_stride = 0;        // elements from one head's row to the next; 0: one for all
   std::int64_t lane_stride = 0;
   std::int64_t first_feature = 0;
-  std::int64_t pairs = 0;
+  std::int64_t blocks = 1;  // one behind the other, each with the next of the row's pairs
+  std::int64_t pairs = 0;   // of a block
   float cos_scale = 1;
   float sin_scale = 1;
 };

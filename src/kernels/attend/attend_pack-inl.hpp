@@ -44,11 +44,10 @@ HWY_INLINE void widen_head(const void* head, std::int64_t features, float* to) {
   });
 }
 
-// Rotates the pairs of a head in place by one row of cos and sin.
+// Rotates the pairs of a block in place by one row of cos and sin.
 template <class Order>
-HWY_INLINE void turn_head(const HeadRotation& rotation, const float* row, float* head) {
+HWY_INLINE void turn_block(const HeadRotation& rotation, const float* row, float* pairs) {
   const hn::ScalableTag<float> d;
-  float* const pairs = head + rotation.first_feature;
   for_each_vector(d, 0, rotation.pairs, [&, pairs, row](auto part, std::int64_t pair) HWY_ATTR {
     const auto cos = hn::Mul(hn::LoadU(part, row + pair), hn::Set(part, rotation.cos_scale));
     const auto sin = hn::Mul(hn::LoadU(part, row + rotation.lane_stride + pair),
@@ -57,6 +56,15 @@ HWY_INLINE void turn_head(const HeadRotation& rotation, const float* row, float*
     Order::store_pairs(part, Turn<float>::of(part, in.x, in.y, cos, sin), pairs, pair,
                        rotation.pairs);
   });
+}
+
+template <class Order>
+HWY_INLINE void turn_head(const HeadRotation& rotation, const float* row, float* head) {
+  float* const first = head + rotation.first_feature;
+  for (std::int64_t block = 0; block < rotation.blocks; ++block) {
+    const std::int64_t pairs = block * rotation.pairs;
+    turn_block<Order>(rotation, row + pairs, first + 2 * pairs);
+  }
 }
 
 // Loads one head, [padded_features(features)], widened and rotated as head `at` of a job.
