@@ -25,8 +25,8 @@
 namespace rotary::fuzz {
 namespace {
 
-constexpr std::int64_t few = 4096;      // tokens: compared one by one
-constexpr std::int64_t many = 1 << 18;  // made, and looked at as a whole
+constexpr std::int64_t few = 1024;      // tokens: compared one by one
+constexpr std::int64_t many = 1 << 14;  // made, and looked at as a whole
 constexpr double far = 0x1p53;
 
 std::int64_t size_from(Bytes& input) {
@@ -184,7 +184,8 @@ void try_regions(Bytes& input) {
   for (std::size_t axis = 0; axis < regions.size(); ++axis) {
     const AxisRegion& region = regions[axis];
     repeats /= region.count;
-    const long double bound = 0x1p-51L * std::max(std::abs(region.first), std::abs(region.last));
+    const long double bound =
+        0x1p-51L * std::max(std::abs(region.first), std::abs(region.last)) + 0x1p-1073L;
     for (std::int64_t token = 0; token < std::min(made->tokens, few); ++token) {
       const long double exact = reference::sample(region, token / repeats % region.count);
       const long double got = made->at(static_cast<std::int64_t>(axis), token);

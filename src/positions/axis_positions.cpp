@@ -171,8 +171,9 @@ Result<AxisPositions<double>> area_scaled_positions(const PatchGrid& grid, doubl
     if (const auto tokens = checked_count(grid, 1); !tokens) return tokens.error();
     if (!(area > 0 && area <= static_cast<double>(largest_position)))
       return invalid_argument("area must be > 0 and at most 2^53, got ", area);
-    const double step =
-        std::sqrt(area / (static_cast<double>(grid.rows) * static_cast<double>(grid.columns)));
+    // Not the root of the quotient, which may be subnormal.
+    const double step = std::sqrt(area) / std::sqrt(static_cast<double>(grid.rows) *
+                                                    static_cast<double>(grid.columns));
     const auto centred = [step](std::int64_t count) -> AxisRegion {
       const double end = static_cast<double>(count) * step / 2;
       return {.count = count, .first = -end, .last = end, .sampling = Sampling::centres};

@@ -115,6 +115,16 @@ TEST(AxisPositions, AreaScaledPicturesHaveTheArea) {
   }
 }
 
+// The share of a patch may have no digits left, the side of one has.
+TEST(AxisPositions, AreaThatIsSubnormal) {
+  const PatchGrid grid{.frames = 1, .rows = 2, .columns = 5};
+  for (const double area : {6.9e-309, 0x1p-1074}) {
+    const auto wanted = reference::area_scaled(grid, area);
+    expect_places(value_of(area_scaled_positions(grid, area)), wanted,
+                  std::abs(wanted.front()[2]) * 0x1p-50L);
+  }
+}
+
 TEST(AxisPositions, WindowsAreTheirDefinition) {
   for (const PatchGrid& grid : {PatchGrid{1, 8, 8}, PatchGrid{2, 6, 10}, PatchGrid{3, 2, 2}})
     for (const std::int64_t window : {1, 2, 3, 100}) {
