@@ -39,7 +39,7 @@ constexpr std::array<std::int64_t, 1> patches = {16'384};
 constexpr std::array<Axes, 1> patch_lines = {Axes{patches, usual_dtypes, half, one_thread}};
 constexpr std::array<Axes, 1> row_lines = {Axes{row_tokens, f32, half, one_thread}};
 
-constexpr std::array<Operation, 14> all = {{
+constexpr std::array<Operation, 15> all = {{
     {.name = "rotate",
      .summary = "rows made, then q and k rotated in place by one call",
      .shape = {},
@@ -125,6 +125,13 @@ constexpr std::array<Operation, 14> all = {{
      .summary =
          "rows made, then 16 heads of 80 features of the patches of an image rotated in place",
      .shape = {.query_heads = 16, .key_heads = 0, .head_dim = 80, .rotary_dim = 80},
+     .family = Family::patches,
+     .prepare = prepare_patches,
+     .usual = patch_lines},
+    {.name = "patches-prepared",
+     .summary = "as patches, the rows made before (k, and every layer but the first)",
+     .shape = {.query_heads = 16, .key_heads = 0, .head_dim = 80, .rotary_dim = 80},
+     .rows = RowsAre::made_before,
      .family = Family::patches,
      .prepare = prepare_patches,
      .usual = patch_lines},

@@ -67,8 +67,10 @@ class Patches : public Job {
   [[nodiscard]] Status run(std::int64_t calls) override {
     const HeadsView heads = heads_.view();
     const Positions positions = positions_of(grid_, 1, 2);
+    const bool makes_rows = setup_.line.operation->rows == RowsAre::made_in_call;
     for (std::int64_t call = 0; call < calls; ++call) {
-      auto status = remake_rotations(rotations_, setup_.frequencies, positions);
+      Status status;
+      if (makes_rows) status = remake_rotations(rotations_, setup_.frequencies, positions);
       if (!status) return status;
       status = rotate(heads, heads, rotations_, {.executor = setup_.executor});
       if (!status) return status;

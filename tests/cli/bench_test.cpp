@@ -345,6 +345,7 @@ TEST(BenchGoals, DependOnTheStepAndOnWhatHoldsItsBytes) {
            {"shift", 4096, DType::f32, 1, MemoryLevel::l3, 1.05},
            {"shift", 32'768, DType::bf16, 1, MemoryLevel::dram, 1.25},
            {"patches", 16'384, DType::bf16, 1, MemoryLevel::dram, 1.15},
+           {"patches-prepared", 16'384, DType::f32, 1, MemoryLevel::dram, 1.15},
            {"patches", 64, DType::f32, 1, MemoryLevel::l2, 0},
            {"rows", 64, DType::f32, 1, MemoryLevel::l1, 70},
        }) {
