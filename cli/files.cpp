@@ -12,6 +12,7 @@
 #include <list>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "cli/failure.hpp"
 #include "cli/partial_file.hpp"
@@ -141,15 +142,23 @@ void check_outputs(std::span<const std::string> paths, Overwrite overwrite) {
 }
 
 void write_files(std::span<const OutputFile> files, Overwrite overwrite) {
+  std::vector<StreamedFile> streamed;
+  for (const OutputFile& file : files)
+    streamed.push_back(
+        {.path = file.path, .fill = [&file](const auto& write) { write(file.bytes); }});
+  write_files(streamed, overwrite);
+}
+
+void write_files(std::span<const StreamedFile> files, Overwrite overwrite) {
   const RemovalBySignals removal;
   std::list<PartialFile> partial;
-  for (const OutputFile& file : files) {
-    partial.emplace_back(target_of(file.path).string());
-    partial.back().write(file.bytes);
-    partial.back().finish();
+  for (const StreamedFile& file : files) {
+    PartialFile& output = partial.emplace_back(target_of(file.path).string());
+    file.fill([&output](std::string_view bytes) { output.write(bytes); });
+    output.finish();
   }
   const SignalsBlocked blocked;
-  for (const OutputFile& file : files) check_output(file.path, overwrite);
+  for (const StreamedFile& file : files) check_output(file.path, overwrite);
   take_places(partial);
 }
 

@@ -5,12 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "cli/byte_source.hpp"
 #include "cli/standard_streams.hpp"
 
 namespace rotary::cli {
@@ -22,15 +24,14 @@ namespace rotary::cli {
 void check_standard_input(std::initializer_list<std::optional<std::string>> inputs);
 
 // From its first byte on; "-" is standard input.
-class InputFile {
+class InputFile : public ByteSource {
  public:
   explicit InputFile(const std::string& path);
 
-  // Fills the bytes; returns how many, fewer only where the file ends.
-  [[nodiscard]] std::size_t read(std::span<std::byte> bytes);
+  [[nodiscard]] std::size_t read(std::span<std::byte> bytes) override;
 
   // Absent of what is no regular file.
-  [[nodiscard]] std::optional<std::uint64_t> bytes_left() const;
+  [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override;
 
  private:
   std::string name_;
@@ -47,6 +48,12 @@ struct OutputFile {
   std::string bytes;
 };
 
+// A file too large for memory: fill() hands its bytes on, piece by piece.
+struct StreamedFile {
+  std::string path;
+  std::function<void(const std::function<void(std::string_view)>& write)> fill;
+};
+
 // Fails when one of them could not be written: called before the work, so that nobody waits for a
 // result that is then refused.
 void check_outputs(std::span<const std::string> paths, Overwrite overwrite);
@@ -54,5 +61,6 @@ void check_outputs(std::span<const std::string> paths, Overwrite overwrite);
 // An existing file hands on its permissions, and its owner as far as the user may. The bytes are
 // with the system then, and not yet on the disk: the same command gives them again.
 void write_files(std::span<const OutputFile> files, Overwrite overwrite);
+void write_files(std::span<const StreamedFile> files, Overwrite overwrite);
 
 }  // namespace rotary::cli

@@ -164,6 +164,19 @@ std::string command_markdown(const CommandFacts& command) {
   return text + (options.empty() ? "" : markdown_table(options));
 }
 
+// Their names, four to a line; manual pages have the meanings.
+std::string exit_codes_text() {
+  std::string text = "\nExit codes:";
+  for (std::size_t i = 0; i < exit_codes.size(); ++i) {
+    const ExitCodeFacts& each = exit_codes[i];
+    text +=
+        fmt::format("{}{:>4}  {}", i % 4 == 0 ? "\n" : "", static_cast<int>(each.code),
+                    i % 4 == 3 || i + 1 == exit_codes.size() ? std::string(each.name)
+                                                             : fmt::format("{:<13}", each.name));
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string help_text(const CommandFacts& command) {
@@ -172,11 +185,7 @@ std::string help_text(const CommandFacts& command) {
   text += list_text("Arguments", command.arguments) + commands_text(command);
   text += list_text("Options", command.options);
   if (!is_tool(command)) return text;
-  text += "\nExit codes:\n";
-  for (const ExitCodeFacts& each : exit_codes) {
-    text += fmt::format("  {:>2}  {}\n", static_cast<int>(each.code), each.meaning);
-  }
-  return text;
+  return text + exit_codes_text();
 }
 
 std::string manual_page(const CommandFacts& command) {

@@ -19,19 +19,6 @@
 namespace rotary::cli {
 namespace {
 
-class FileSource : public ByteSource {
- public:
-  explicit FileSource(const std::string& path) : file_(path) {}
-
-  [[nodiscard]] std::size_t read(std::span<std::byte> bytes) override { return file_.read(bytes); }
-  [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override {
-    return file_.bytes_left();
-  }
-
- private:
-  InputFile file_;
-};
-
 std::string_view axes_text(Layout layout) {
   if (layout == Layout::thd) return "[tokens, heads, features]";
   return layout == Layout::bthd ? "[batch, tokens, heads, features]"
@@ -168,7 +155,7 @@ Json numbers_json(const NpyArray& array) {
 }
 
 NpyArray read_npy_file(const std::string& path) {
-  FileSource file(path);
+  InputFile file(path);
   return value_or_fail(read_npy(file), input_name(path));
 }
 

@@ -286,23 +286,6 @@ Status read_elements(ByteSource& file, NpyArray& array, std::uint64_t wanted) {
   return {};
 }
 
-// A file that is in memory.
-class Bytes : public ByteSource {
- public:
-  explicit Bytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
-
-  [[nodiscard]] std::size_t read(std::span<std::byte> bytes) override {
-    const auto taken = bytes_.first(std::min(bytes.size(), bytes_.size()));
-    std::ranges::copy(taken, bytes.begin());
-    bytes_ = bytes_.subspan(taken.size());
-    return taken.size();
-  }
-  [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override { return bytes_.size(); }
-
- private:
-  std::span<const std::byte> bytes_;
-};
-
 }  // namespace
 
 std::size_t size_in_bytes(NpyType type) noexcept {
@@ -337,7 +320,7 @@ Result<NpyArray> read_npy(ByteSource& file) {
 }
 
 Result<NpyArray> read_npy(std::span<const std::byte> file) {
-  Bytes source(file);
+  MemorySource source(file);
   return read_npy(source);
 }
 

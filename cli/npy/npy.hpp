@@ -6,12 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/byte_source.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary::cli {
@@ -40,20 +40,6 @@ struct NpyArray {
 
 // "[2, 16, 64]": a shape in messages.
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
-
-// A file from its first byte on, which need not end.
-class ByteSource {
- public:
-  ByteSource() = default;
-  ByteSource(const ByteSource&) = delete;
-  ByteSource& operator=(const ByteSource&) = delete;
-  virtual ~ByteSource() = default;
-
-  // Fills the bytes; returns how many, fewer only where the file ends.
-  [[nodiscard]] virtual std::size_t read(std::span<std::byte> bytes) = 0;
-  // Absent where nobody knows before the end (a pipe).
-  [[nodiscard]] virtual std::optional<std::uint64_t> bytes_left() const = 0;
-};
 
 // Reads no more than the magic, the header and the elements announce, each after the one before
 // was right. Errors: malformed_input; unsupported for what NumPy writes and this reader refuses.

@@ -7,7 +7,7 @@ import subprocess
 from tool import SCHEMAS, TOOL, ToolTest
 
 COMMANDS = ["inspect", "table", "rotate", "encode", "bias", "positions", "explain", "claims",
-            "plot", "report", "models", "bench", "help", "completions"]
+            "plot", "report", "models", "permute", "bench", "help", "completions"]
 # With those that stand within another.
 ALL = [*([command] for command in COMMANDS), ["bench", "attention"]]
 
@@ -36,7 +36,7 @@ class HelpTest(ToolTest):
             self.assertRegex(text, rf"\n  {command} +\w")
         codes = text[text.index("Exit codes:"):]
         for code in [0, 1, 2, 3, 4, 5, 70]:
-            self.assertRegex(codes, rf"\n +{code}  \w")
+            self.assertRegex(codes, rf"\s{code}  \w")
 
     def test_every_option_of_examples_is_listed(self):
         for command in ALL:

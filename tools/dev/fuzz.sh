@@ -15,6 +15,7 @@ fuzz_targets=(
   npy
   positions
   relative
+  safetensors
   shift
   spec
   views
@@ -65,6 +66,7 @@ fuzz_options() {
     config | spec) echo -max_len=1024 -dict=fuzz/dictionaries/json.dict ;;
     linear_attend) echo -max_len=224 -len_control=0 ;;
     merge_attention) echo -max_len=160 -len_control=0 ;;
+    safetensors) echo -max_len=1024 -dict=fuzz/dictionaries/safetensors.dict ;;
     npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
     instruction_sets | views) echo -max_len=64 -len_control=0 ;;
     positions) echo -max_len=128 -len_control=0 ;;

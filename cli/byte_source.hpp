@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes that readers of files take.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace rotary::cli {
+
+// A file from its first byte on, which need not end.
+class ByteSource {
+ public:
+  ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+  virtual ~ByteSource() = default;
+
+  // Fills the bytes; returns how many, fewer only where the file ends.
+  [[nodiscard]] virtual std::size_t read(std::span<std::byte> bytes) = 0;
+  // Absent where nobody knows before the end (a pipe).
+  [[nodiscard]] virtual std::optional<std::uint64_t> bytes_left() const = 0;
+};
+
+// A file that is in memory.
+class MemorySource : public ByteSource {
+ public:
+  explicit MemorySource(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  [[nodiscard]] std::size_t read(std::span<std::byte> bytes) override {
+    const auto taken = bytes_.first(std::min(bytes.size(), bytes_.size()));
+    std::ranges::copy(taken, bytes.begin());
+    bytes_ = bytes_.subspan(taken.size());
+    return taken.size();
+  }
+  [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override { return bytes_.size(); }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace rotary::cli

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// rotary permute: the weights of queries and keys in the order of the other pairing, so that an
+// engine that rotates half a head apart can run a checkpoint of neighbours, and the other way
+// round.
+#include <filesystem>
+#include <system_error>
+
+#include "cli/commands/commands.hpp"
+#include "cli/permute/weights.hpp"
+
+namespace rotary::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string weights;
+  std::optional<std::string> config, from, to, heads, kv_heads, out;
+  std::vector<std::string> settings;
+  bool force = false;
+
+  [[nodiscard]] bool is_index() const { return weights.ends_with(".json"); }
+  [[nodiscard]] Overwrite overwrite() const noexcept {
+    return force ? Overwrite::allow : Overwrite::refuse;
+  }
+};
+
+// The order of rows: half or interleaved. interleaved_to_half reads interleaved rows.
+Pairing parse_order(std::string_view option, const std::string& text) {
+  const auto pairing = parse_pairing(text);
+  if (!pairing || *pairing == Pairing::interleaved_to_half)
+    fail_choice(option, text, {"half", "interleaved"});
+  return *pairing;
+}
+
+std::optional<std::int64_t> parse_count(std::string_view option,
+                                        const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  const std::int64_t count = parse_int64(option, *text);
+  require(count >= 1, "{} must be at least 1, got {}", option, count);
+  return count;
+}
+
+// --config, else config.json beside the weights.
+std::string config_of(const Arguments& arguments) {
+  if (arguments.config) return *arguments.config;
+  const std::string beside = (fs::path(arguments.weights).parent_path() / "config.json").string();
+  require(names_config(beside),
+          "--config is required where no config.json lies beside the weights: it says how wide a "
+          "head is and which of its features rotate");
+  return beside;
+}
+
+Json part_of(Json config, std::string_view part) {
+  while (!part.empty()) {
+    const std::string_view name = part.substr(0, part.find('.'));
+    if (!config.is_object() || !config.contains(name)) return {};
+    config = Json(config[std::string(name)]);
+    part.remove_prefix(std::min(name.size() + 1, part.size()));
+  }
+  return config;
+}
+
+Pairing order_of(const RotarySpec& spec) {
+  return spec.pairing == Pairing::half ? Pairing::half : Pairing::interleaved;
+}
+
+// The order in which the rows are, by --from or the config.
+Pairing source_order(const Arguments& arguments, const ModelSpec& model) {
+  if (arguments.from) return parse_order("--from", *arguments.from);
+  const Pairing order = order_of(model.rotary.front().spec);
+  for (const ModelRotary& rotary : model.rotary) {
+    if (order_of(rotary.spec) != order)
+      throw Failure(ExitCode::unsupported,
+                    "the config's layers pair their features in different ways");
+  }
+  return order;
+}
+
+void check_model(const ModelSpec& model, const std::string& config) {
+  if (model.rotary.empty()) {
+    throw Failure(ExitCode::unsupported,
+                  fmt::format("{}: no layer of this model rotates, so no order matters", config));
+  }
+  for (const ModelRotary& rotary : model.rotary) {
+    if (rotary.spec.blocks == 1) continue;
+    throw Failure(ExitCode::unsupported,
+                  fmt::format("{}: features pair within {} parts of a head, for which there is no "
+                              "interleaved order",
+                              config, rotary.spec.blocks));
+  }
+}
+
+Checkpoint read_checkpoint(const Arguments& arguments) {
+  ModelOptions options;
+  options.config = config_of(arguments);
+  options.settings = arguments.settings;
+  Checkpoint checkpoint{.model = read_model(options), .config = {}, .heads = {}};
+  check_model(checkpoint.model, options.config);
+  checkpoint.config =
+      part_of(parsed_config(read_config(options.config)), checkpoint.model.config_part);
+  checkpoint.heads =
+      head_counts(checkpoint.config, {.query = parse_count("--heads", arguments.heads),
+                                      .key = parse_count("--kv-heads", arguments.kv_heads)});
+  return checkpoint;
+}
+
+// The folder of an index's files; removed again where nothing came into it.
+class OutputFolder {
+ public:
+  explicit OutputFolder(const std::string& path) : path_(path) {
+    std::error_code error;
+    created_ = fs::create_directory(path, error);
+    if (error)
+      throw Failure(ExitCode::io, fmt::format("{}: cannot create it: {}", path, error.message()));
+  }
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+  ~OutputFolder() {
+    std::error_code ignored;
+    if (created_) fs::remove(path_, ignored);  // only if it is empty
+  }
+
+ private:
+  fs::path path_;
+  bool created_ = false;
+};
+
+std::string text_of(const Permutation& permutation, const Arguments& arguments) {
+  std::string text =
+      fmt::format("from {} to {}\n\n", to_string(permutation.from), to_string(permutation.to));
+  for (const PermutedTensors& tensors : permutation.permuted) {
+    text += fmt::format("  {} x {}: {} {} of {} rows\n", tensors.tensors, printable(tensors.name),
+                        tensors.heads, tensors.heads == 1 ? "head" : "heads", tensors.head_dim);
+  }
+  text += fmt::format("  {} other {} as they were\n\n{}: written\n", permutation.copied_tensors,
+                      permutation.copied_tensors == 1 ? "tensor" : "tensors",
+                      printable(*arguments.out));
+  return text + fmt::format(
+                    "Rotate these weights with the pairing {}; the config still says the "
+                    "other.\n",
+                    to_string(permutation.to));
+}
+
+Json json_of(const Permutation& permutation) {
+  return {{"schema_version", 1},
+          {"from", to_string(permutation.from)},
+          {"to", to_string(permutation.to)},
+          {"permuted", json_array(permutation.permuted,
+                                  [](const PermutedTensors& tensors) {
+                                    return Json{{"name", tensors.name},
+                                                {"tensors", tensors.tensors},
+                                                {"heads", tensors.heads},
+                                                {"head_dim", tensors.head_dim}};
+                                  })},
+          {"copied_tensors", permutation.copied_tensors},
+          {"files", json_array(permutation.files, [](const WeightFile& file) {
+             return Json{{"input", file.path}, {"output", file.out}};
+           })}};
+}
+
+std::string run_permute(const Arguments& arguments, OutputForm form) {
+  require(arguments.to.has_value(), "--to is required: half, or interleaved");
+  require(arguments.out.has_value(), "--out is required: weights are never permuted in place");
+  require(arguments.weights != "-", "the weights must be a file, '-' is not for them");
+  const Pairing to = parse_order("--to", *arguments.to);
+  const Checkpoint checkpoint = read_checkpoint(arguments);
+  const Pairing from = source_order(arguments, checkpoint.model);
+  require(from != to,
+          "--to must differ from the order in which the rows are, {}{}; for weights that were "
+          "permuted before, pass --from",
+          to_string(from), arguments.from ? "" : " by the config");
+  const Permutation permutation =
+      plan_permutation(checkpoint, arguments.weights, *arguments.out, to);
+  std::optional<OutputFolder> folder;
+  if (arguments.is_index()) folder.emplace(*arguments.out);
+  std::vector<std::string> outputs;
+  for (const WeightFile& file : permutation.files) outputs.push_back(file.out);
+  check_outputs(outputs, arguments.overwrite());
+  permute(checkpoint, permutation, arguments.overwrite());
+  return form == OutputForm::json ? printed(json_of(permutation)) : text_of(permutation, arguments);
+}
+
+Run declare(OptionParser& parser) {
+  const auto arguments = std::make_shared<Arguments>();
+  parser
+      .add("WEIGHTS", arguments->weights,
+           "a file of safetensors, or the index of several (model.safetensors.index.json)")
+      .required();
+  parser.add("--to half|interleaved", arguments->to,
+             "the order wanted: half as Hugging Face has Llama's rows, interleaved as Meta's "
+             "checkpoints and llama.cpp's files of its kind do");
+  parser.add("--from half|interleaved", arguments->from,
+             "the order in which the rows are (the config's pairing)");
+  parser.add("--config CONFIG", arguments->config,
+             fmt::format("{} (config.json beside the weights)", config_help));
+  parser.add("--set KEY=VALUE", arguments->settings, std::string(config_settings_help));
+  parser.add("--heads H", arguments->heads,
+             "heads of queries, for fused weights (as the config says)");
+  parser.add("--kv-heads H", arguments->kv_heads,
+             "heads of keys, for fused weights (as the config says)");
+  parser.add("-o,--out PATH", arguments->out,
+             "the file to write; for an index, the folder of the files");
+  declare_force(parser, arguments->force);
+  return [arguments](OutputForm form) { return run_permute(*arguments, form); };
+}
+
+}  // namespace
+
+constinit const Command permute_command{
+    .name = "permute",
+    .summary = "Reorder the rows of q and k in a checkpoint for the other pairing",
+    .examples =
+        "  rotary permute model.safetensors --to interleaved --out permuted.safetensors\n"
+        "  rotary permute model.safetensors.index.json --to interleaved --out permuted\n"
+        "  rotary permute meta.safetensors --from interleaved --to half --out hf.safetensors\n",
+    .declare = declare,
+};
+
+}  // namespace rotary::cli

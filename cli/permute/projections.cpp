@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/permute/projections.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <initializer_list>
+#include <utility>
+
+#include "cli/failure.hpp"
+
+namespace rotary::cli {
+namespace {
+
+enum class Rows {
+  query,           // heads of queries
+  key,             // heads of keys
+  key_tail,        // MLA: the latent rows, then the one rotated head that all heads share
+  channels,        // numbers for each channel of a head, or of all heads
+  queries_first,   // fused: all queries, all keys, all values
+  head_by_head,    // fused: query, key and value of the first head, then of the next
+  group_by_group,  // fused: the queries of a group, its key, its value
+  falcon,          // fused: one of the three, by the config
+};
+
+struct Module {
+  std::string_view name;
+  Rows rows;
+};
+
+// Names in Hugging Face's models, in Meta's and Mistral's own checkpoints (wq, wk), of BERT's
+// relatives (query, key) and of DeepSeek (q_b_proj, kv_a_proj_with_mqa).
+constexpr std::array<Module, 14> modules = {{
+    {"q_proj", Rows::query},
+    {"wq", Rows::query},
+    {"query", Rows::query},
+    {"q_b_proj", Rows::query},
+    {"k_proj", Rows::key},
+    {"wk", Rows::key},
+    {"key", Rows::key},
+    {"kv_a_proj_with_mqa", Rows::key_tail},
+    {"q_norm", Rows::channels},
+    {"k_norm", Rows::channels},
+    {"q_layernorm", Rows::channels},
+    {"k_layernorm", Rows::channels},
+    {"query_layernorm", Rows::channels},
+    {"key_layernorm", Rows::channels},
+}};
+
+struct FusedModule {
+  std::string_view model_type;
+  std::string_view name;
+  Rows rows;
+};
+
+// The order of fused rows is that of the family's modeling_*.py: what its forward splits, or views.
+constexpr std::array<FusedModule, 11> fused_modules = {{
+    {"baichuan", "W_pack", Rows::queries_first},          // unflatten(-1, (3, hidden_size))
+    {"chatglm", "query_key_value", Rows::queries_first},  // split
+    {"dbrx", "Wqkv", Rows::queries_first},                // split
+    {"falcon", "query_key_value", Rows::falcon},          // _split_heads
+    {"gpt_neox", "query_key_value", Rows::head_by_head},  // view(..., 3 * head_size).chunk(3)
+    {"gpt_neox_japanese", "query_key_value", Rows::head_by_head},
+    {"internlm2", "wqkv", Rows::group_by_group},           // rearrange (h gs d)
+    {"modernbert", "Wqkv", Rows::queries_first},           // view(..., 3, heads, head_dim)
+    {"persimmon", "query_key_value", Rows::head_by_head},  // view(..., heads, 3, head_dim)
+    {"phi3", "qkv_proj", Rows::queries_first},             // query_pos, then keys
+    {"qwen", "c_attn", Rows::queries_first},               // split
+}};
+
+// Other parts of a model, whose positions are not those of the embedding.
+constexpr std::array<std::string_view, 10> other_parts = {
+    "vision", "visual", "image",   "vit",        "audio",
+    "speech", "mm_",    "indexer", "cross_attn", "encoder_attn"};
+
+std::vector<std::string_view> parts_of(std::string_view name) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const auto dot = name.find('.');
+    parts.push_back(name.substr(0, dot));
+    if (dot == std::string_view::npos) return parts;
+    name.remove_prefix(dot + 1);
+  }
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// A tensor of queries or keys, found by its name.
+struct Found {
+  Rows rows = Rows::query;
+  std::string_view module;
+  std::string suffix;  // "weight"
+  std::optional<std::size_t> layer;
+};
+
+std::optional<Rows> rows_of(std::string_view module, std::string_view model_type) {
+  const auto* const plain = std::ranges::find(modules, module, &Module::name);
+  if (plain != modules.end()) return plain->rows;
+  for (const FusedModule& fused : fused_modules)
+    if (fused.name == module && fused.model_type == model_type) return fused.rows;
+  return std::nullopt;
+}
+
+bool is_fused_name(std::string_view module) {
+  return std::ranges::count(fused_modules, module, &FusedModule::name) > 0;
+}
+
+std::optional<Found> find(std::string_view name, std::string_view model_type) {
+  const std::vector<std::string_view> parts = parts_of(name);
+  Found found;
+  std::optional<Rows> rows;
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    const auto begins = [&](std::string_view other) { return parts[i].starts_with(other); };
+    if (std::ranges::any_of(other_parts, begins)) return std::nullopt;
+    if (is_number(parts[i]) && !found.layer && !rows) {
+      std::size_t layer = 0;
+      const auto end = parts[i].data() + parts[i].size();
+      if (std::from_chars(parts[i].data(), end, layer).ec == std::errc()) found.layer = layer;
+    }
+    if (rows) continue;
+    rows = rows_of(parts[i], model_type);
+    if (!rows && is_fused_name(parts[i])) {
+      throw Failure(
+          ExitCode::unsupported,
+          fmt::format("'{}' holds queries, keys and values in an order that is not known for the "
+                      "family {}; split it into q_proj and k_proj first",
+                      name, model_type.empty() ? "of this config" : model_type));
+    }
+    if (!rows) continue;
+    found.module = parts[i];
+    found.suffix = fmt::format(
+        "{}", fmt::join(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1, parts.end(), "."));
+  }
+  if (!rows) return std::nullopt;
+  found.rows = *rows;
+  return found;
+}
+
+// Whether the tensor's first dimension is the module's rows.
+bool has_rows(const Found& found, std::string_view name) {
+  const std::string_view suffix = found.suffix;
+  if (suffix == "weight" || suffix == "bias") return true;
+  if (found.rows == Rows::channels && suffix.starts_with("norms.")) return true;
+  if (suffix.starts_with("lora_B.")) return true;
+  if (suffix.starts_with("lora_A.")) return false;
+  throw Failure(ExitCode::unsupported,
+                fmt::format("'{}' is neither a weight nor a bias of {}: rows of packed or scaled "
+                            "numbers cannot be reordered; permute the weights before they are "
+                            "quantised",
+                            name, found.module));
+}
+
+const ModelRotary* rotary_of(const Checkpoint& checkpoint, const Found& found,
+                             std::string_view name) {
+  const ModelSpec& model = checkpoint.model;
+  if (found.layer && *found.layer < model.layers.size()) {
+    const ModelLayer& layer = model.layers[*found.layer];
+    return layer.encoding == LayerEncoding::rotary ? &model.rotary.at(layer.rotary) : nullptr;
+  }
+  if (model.rotary.size() == 1) return &model.rotary.front();
+  throw Failure(ExitCode::unsupported,
+                fmt::format("'{}' has to be of one of the config's {} layers, whose embeddings "
+                            "differ",
+                            name, model.layers.size()));
+}
+
+// The groups of one tensor, as they are added one by one.
+class Groups {
+ public:
+  explicit Groups(const ModelRotary& rotary)
+      : rotary_(rotary), width_(rotary.nope_head_dim + rotary.spec.head_dim) {}
+
+  [[nodiscard]] std::int64_t width() const noexcept { return width_; }
+  [[nodiscard]] std::int64_t rotated_width() const noexcept { return rotary_.spec.head_dim; }
+
+  void add_heads(std::int64_t heads) {
+    for (std::int64_t i = 0; i < heads; ++i)
+      groups_.push_back(
+          {.rows = width_, .first_row = rotary_.nope_head_dim, .spec = &rotary_.spec});
+  }
+  // MLA's one rotated key, which has no features in front.
+  void add_shared_head() { groups_.push_back({.rows = rotated_width(), .spec = &rotary_.spec}); }
+  void add_rest(std::int64_t rows) {
+    if (rows > 0) groups_.push_back({.rows = rows});
+  }
+  [[nodiscard]] std::vector<RowGroup> take() { return std::move(groups_); }
+
+ private:
+  const ModelRotary& rotary_;
+  std::int64_t width_;
+  std::vector<RowGroup> groups_;
+};
+
+[[noreturn]] void fail_rows(std::string_view name, std::int64_t rows, const std::string& wanted) {
+  throw Failure(ExitCode::malformed_input,
+                fmt::format("'{}' must have {}, got {} rows: is this the config of these weights?",
+                            name, wanted, rows));
+}
+
+Rows falcon_rows(const Json& config) {
+  if (config.value("new_decoder_architecture", false)) return Rows::group_by_group;
+  return config.value("multi_query", true) ? Rows::queries_first : Rows::head_by_head;
+}
+
+// Fused rows: how many heads of each kind must be known.
+void add_fused(const Checkpoint& checkpoint, Rows rows, const NamedShape& tensor,
+               std::int64_t count, Groups& groups) {
+  const std::int64_t width = groups.width();
+  const std::int64_t all = count / width;
+  if (rows == Rows::head_by_head) {
+    if (all % 3 != 0 || count % width != 0)
+      fail_rows(tensor.name, count, fmt::format("3 x {} rows for each head", width));
+    for (std::int64_t head = 0; head < all / 3; ++head) {
+      groups.add_heads(2);
+      groups.add_rest(width);
+    }
+    return;
+  }
+  const bool one_key = checkpoint.model.model_type == "falcon" && rows == Rows::queries_first;
+  const auto query = checkpoint.heads.query;
+  const auto key = one_key ? std::optional<std::int64_t>(1) : checkpoint.heads.key;
+  if (!query || !key) {
+    throw Failure(ExitCode::usage,
+                  fmt::format("'{}' is fused: pass --heads and --kv-heads, which the config lacks",
+                              tensor.name));
+  }
+  if (*query < 1 || *key < 1 || *query % *key != 0 || count != (*query + 2 * *key) * width)
+    fail_rows(tensor.name, count,
+              fmt::format("{} heads of queries and twice {} of keys and values, {} rows each",
+                          *query, *key, width));
+  const std::int64_t blocks = rows == Rows::group_by_group ? *key : 1;
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    groups.add_heads(*query / blocks + *key / blocks);
+    groups.add_rest(*key / blocks * width);
+  }
+}
+
+void add_heads(const Checkpoint& checkpoint, Rows rows, const NamedShape& tensor,
+               std::int64_t count, Groups& groups) {
+  const std::int64_t width = groups.width();
+  if (count % width != 0)
+    fail_rows(tensor.name, count, fmt::format("{} rows for each head", width));
+  const auto wanted = rows == Rows::query ? checkpoint.heads.query : checkpoint.heads.key;
+  const bool same = rows == Rows::channels || !wanted || checkpoint.model.rotary.size() > 1;
+  if (!same && *wanted != count / width)
+    fail_rows(tensor.name, count, fmt::format("{} heads of {} rows", *wanted, width));
+  groups.add_heads(count / width);
+}
+
+void add_groups(const Checkpoint& checkpoint, Rows rows, const NamedShape& tensor,
+                std::int64_t count, Groups& groups) {
+  switch (rows) {
+    case Rows::falcon:
+      return add_groups(checkpoint, falcon_rows(checkpoint.config), tensor, count, groups);
+    case Rows::key_tail: {
+      if (count <= groups.rotated_width())
+        fail_rows(tensor.name, count, fmt::format("more than {} rows", groups.rotated_width()));
+      groups.add_rest(count - groups.rotated_width());
+      return groups.add_shared_head();
+    }
+    case Rows::queries_first:
+    case Rows::head_by_head:
+    case Rows::group_by_group:
+      return add_fused(checkpoint, rows, tensor, count, groups);
+    case Rows::query:
+    case Rows::key:
+    case Rows::channels:
+      return add_heads(checkpoint, rows, tensor, count, groups);
+  }
+}
+
+std::optional<std::int64_t> count_in(const Json& config,
+                                     std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    const auto found = config.find(name);
+    if (found != config.end() && found->is_number_integer()) return found->get<std::int64_t>();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+HeadCounts head_counts(const Json& config, HeadCounts asked) {
+  if (!config.is_object()) return asked;
+  if (!asked.query)
+    asked.query = count_in(config, {"num_attention_heads", "n_head", "n_heads", "num_heads"});
+  if (!asked.key) {
+    asked.key = count_in(config, {"num_key_value_heads", "num_kv_heads", "n_head_kv", "n_kv_heads",
+                                  "multi_query_group_num"});
+  }
+  const auto nested = config.find("attn_config");  // DBRX
+  if (!asked.key && nested != config.end() && nested->is_object())
+    asked.key = count_in(*nested, {"kv_n_heads"});
+  if (!asked.key) asked.key = asked.query;
+  return asked;
+}
+
+std::vector<RowGroup> row_groups(const Checkpoint& checkpoint, const NamedShape& tensor) {
+  const auto found = find(tensor.name, checkpoint.model.model_type);
+  if (!found || !has_rows(*found, tensor.name)) return {};
+  const ModelRotary* const rotary = rotary_of(checkpoint, *found, tensor.name);
+  if (rotary == nullptr) return {};
+  std::uint64_t count = tensor.shape.empty() ? 1 : tensor.shape.front();
+  if (found->rows == Rows::channels) {
+    count = 1;
+    for (const std::uint64_t dimension : tensor.shape) count *= dimension;
+  }
+  if (count == 0 || count > INT32_MAX)
+    fail_rows(tensor.name, static_cast<std::int64_t>(count), "rows of heads");
+  Groups groups(*rotary);
+  add_groups(checkpoint, found->rows, tensor, static_cast<std::int64_t>(count), groups);
+  return groups.take();
+}
+
+}  // namespace rotary::cli

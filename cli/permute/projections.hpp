@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tensors of a checkpoint hold rows of queries and keys, and how the rows of one head follow
+// one another in them. The names are those of the models' own code; each fused order names it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/json.hpp"
+#include "rotary/model_spec.hpp"
+
+namespace rotary::cli {
+
+// Heads of attention, which a fused tensor does not say.
+struct HeadCounts {
+  std::optional<std::int64_t> query;
+  std::optional<std::int64_t> key;  // num_key_value_heads
+};
+
+// --heads and --kv-heads, else what the config says under any of the names in use.
+[[nodiscard]] HeadCounts head_counts(const Json& config, HeadCounts asked);
+
+// One model's checkpoint.
+struct Checkpoint {
+  ModelSpec model;
+  Json config;  // the object that model was read from
+  HeadCounts heads;
+};
+
+// A tensor of any kind.
+struct NamedShape {
+  std::string_view name;
+  std::span<const std::uint64_t> shape;
+};
+
+// Groups of rows of one tensor, in their order: rows that stay, and heads whose rows move.
+struct RowGroup {
+  std::int64_t rows = 0;
+  // Features of a head in front of those that the embedding knows (MLA), and the embedding; none:
+  // the rows stay.
+  std::int64_t first_row = 0;
+  const RotarySpec* spec = nullptr;
+};
+
+// The groups of a tensor of queries or keys; none for any other tensor. Failure for one whose
+// groups cannot be told: the message names it and says why.
+[[nodiscard]] std::vector<RowGroup> row_groups(const Checkpoint& checkpoint,
+                                               const NamedShape& tensor);
+
+}  // namespace rotary::cli

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rotary permute: rows of q and k in the other order, and every way in which a file can lie."""
+
+import json
+import os
+
+import numpy as np
+
+from safetensors_files import encoded, load, save
+from tool import INTERLEAVED, LLAMA, PARTIAL, ToolTest
+
+GQA = LLAMA | {"num_key_value_heads": 2}
+MLA = {"model_type": "deepseek_v3", "hidden_size": 32, "num_attention_heads": 2,
+       "num_hidden_layers": 1, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "kv_lora_rank": 6,
+       "max_position_embeddings": 64, "rope_theta": 10000.0}
+
+
+def to_interleaved(weight, heads, window=None, first=0):
+    """Rows i and i + n/2 of a head's window become neighbours, as conversion/llama.py has it."""
+    weight = np.array(weight)
+    rows = weight.reshape(heads, -1, *weight.shape[1:])
+    window = window or rows.shape[1] - first
+    part = rows[:, first:first + window]
+    rows[:, first:first + window] = part.reshape(
+        heads, 2, window // 2, *weight.shape[1:]).swapaxes(1, 2).reshape(part.shape)
+    return rows.reshape(weight.shape)
+
+
+def rotated(x, position, pairing):
+    """A head of 16 features, in double."""
+    angle = position * 10000.0 ** -(np.arange(8) / 8)
+    first, second = (x[:8], x[8:]) if pairing == "half" else (x[::2], x[1::2])
+    turned = [first * np.cos(angle) - second * np.sin(angle),
+              second * np.cos(angle) + first * np.sin(angle)]
+    if pairing == "half":
+        return np.concatenate(turned)
+    return np.stack(turned, axis=-1).reshape(16)
+
+
+class PermuteTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.random = np.random.default_rng(5)
+
+    def array(self, *shape):
+        return self.random.standard_normal(shape).astype(np.float32)
+
+    def save(self, tensors, name="model.safetensors", **more):
+        save(self.path / name, tensors, **more)
+        return name
+
+    def permuted(self, config, tensors, *options):
+        self.write_config(config)
+        self.save(tensors)
+        document = self.run_json("permute", "permute", "model.safetensors", *options, "--out",
+                                 "out.safetensors", "--force")
+        return load(self.path / "out.safetensors"), document
+
+    def llama(self, layer=0):
+        name = f"model.layers.{layer}.self_attn"
+        return {f"{name}.q_proj.weight": self.array(64, 64),
+                f"{name}.k_proj.weight": self.array(32, 64),
+                f"{name}.v_proj.weight": self.array(32, 64),
+                f"{name}.o_proj.weight": self.array(64, 64)}
+
+    def test_grouped_heads_and_biases(self):
+        tensors = {"model.embed_tokens.weight": self.array(7, 64)} | self.llama(0) | self.llama(1)
+        tensors["model.layers.1.self_attn.q_proj.bias"] = self.array(64)
+        tensors["model.layers.1.self_attn.k_proj.bias"] = self.array(32)
+        out, document = self.permuted(GQA, tensors, "--to", "interleaved")
+        self.assertEqual(list(out), list(tensors))
+        for name, array in tensors.items():
+            heads = 4 if "q_proj" in name else 2 if "k_proj" in name else 0
+            want = to_interleaved(array, heads) if heads else array
+            np.testing.assert_array_equal(out[name], want, err_msg=name)
+        self.assertEqual(document["from"], "half")
+        self.assertEqual(document["copied_tensors"], 5)
+        self.assertIn({"name": "model.layers.*.self_attn.k_proj.weight", "tensors": 2, "heads": 2,
+                       "head_dim": 16}, document["permuted"])
+
+    def test_scores_are_those_of_the_other_pairing(self):
+        out, _ = self.permuted(GQA, tensors := self.llama(), "--to", "interleaved")
+        x, y = self.random.standard_normal((2, 64))
+        scores = {}
+        for pairing, weights in (("half", tensors), ("interleaved", out), ("wrong", tensors)):
+            q, k = (weights[f"model.layers.0.self_attn.{which}_proj.weight"].astype(float)
+                    for which in "qk")
+            pairing = "interleaved" if pairing == "wrong" else pairing
+            scores[len(scores)] = (rotated((q @ x)[16:32], 9000, pairing)
+                                   @ rotated((k @ y)[:16], 8951, pairing))
+        self.assertAlmostEqual(scores[0], scores[1], delta=1e-9)
+        self.assertGreater(abs(scores[0] - scores[2]), 1e-3)
+
+    def test_there_and_back_every_bit(self):
+        self.write_config(GQA)
+        for dtype, type in (("BF16", np.uint16), ("F16", np.float16), ("F8_E4M3", np.uint8)):
+            tensors = {name: self.random.integers(0, 255, array.shape).astype(type)
+                       for name, array in self.llama().items()}
+            self.save(tensors, dtype=dtype, metadata={"format": "pt"})
+            self.run_ok("permute", "model.safetensors", "--to", "interleaved", "--out", "a",
+                        "--force")
+            self.run_ok("permute", "a", "--from", "interleaved", "--to", "half", "--out", "b",
+                        "--force")
+            before = (self.path / "model.safetensors").read_bytes()
+            self.assertNotEqual((self.path / "a").read_bytes(), before)
+            self.assertEqual((self.path / "b").read_bytes(), before)
+
+    def test_interleaved_window_of_a_head(self):
+        """GPT-J: 8 of 16 features rotate, neighbours by its config."""
+        name = "transformer.h.1.attn.k_proj.weight"
+        want = self.array(64, 64)
+        tensors = {name: to_interleaved(want, 4, window=8)}
+        out, _ = self.permuted(INTERLEAVED, tensors, "--to", "half")
+        np.testing.assert_array_equal(out[name], want)
+
+    def test_norms_of_channels(self):
+        config = {"model_type": "qwen3", "hidden_size": 64, "num_attention_heads": 4,
+                  "num_key_value_heads": 2, "head_dim": 16, "num_hidden_layers": 1}
+        tensors = self.llama() | {"model.layers.0.self_attn.q_norm.weight": self.array(16),
+                                  "model.layers.0.self_attn.k_norm.weight": self.array(16)}
+        out, _ = self.permuted(config, tensors, "--to", "interleaved")
+        for which in "qk":
+            name = f"model.layers.0.self_attn.{which}_norm.weight"
+            np.testing.assert_array_equal(out[name], to_interleaved(tensors[name], 1))
+
+    def test_fused_head_by_head(self):
+        """GPT-NeoX: [query, key, value] of each head, a quarter of 32 features rotates."""
+        name = "gpt_neox.layers.0.attention.query_key_value.weight"
+        weight = self.array(2, 3, 32, 64)
+        want = weight.copy()
+        for head in range(2):
+            for part in range(2):
+                want[head, part] = to_interleaved(weight[head, part], 1, window=8)
+        out, document = self.permuted(PARTIAL, {name: weight.reshape(192, 64)}, "--to",
+                                      "interleaved")
+        np.testing.assert_array_equal(out[name], want.reshape(192, 64))
+        self.assertEqual(document["permuted"][0]["heads"], 4)
+
+    def test_fused_queries_first(self):
+        config = GQA | {"model_type": "phi3"}
+        name = "model.layers.2.self_attn.qkv_proj.weight"
+        q, k, v = self.array(64, 8), self.array(32, 8), self.array(32, 8)
+        out, _ = self.permuted(config, {name: np.concatenate([q, k, v])}, "--to", "interleaved")
+        want = np.concatenate([to_interleaved(q, 4), to_interleaved(k, 2), v])
+        np.testing.assert_array_equal(out[name], want)
+
+    def test_fused_group_by_group(self):
+        """Falcon 40B: the queries of a group, its key, its value; 7B: one key of all."""
+        name = "transformer.h.0.self_attention.query_key_value.weight"
+        config = {"model_type": "falcon", "hidden_size": 64, "num_attention_heads": 4,
+                  "num_kv_heads": 2, "num_hidden_layers": 1, "alibi": False}
+        weight = self.array(2, 4, 16, 8)
+        want = weight.copy()
+        for group in range(2):
+            want[group, :3] = to_interleaved(weight[group, :3].reshape(48, 8), 3).reshape(3, 16, 8)
+        out, _ = self.permuted(config | {"new_decoder_architecture": True},
+                               {name: weight.reshape(128, 8)}, "--to", "interleaved")
+        np.testing.assert_array_equal(out[name], want.reshape(128, 8))
+        weight = self.array(96, 8)
+        want = np.concatenate([to_interleaved(weight[:80], 5), weight[80:]])
+        out, _ = self.permuted(config, {name: weight}, "--to", "interleaved")
+        np.testing.assert_array_equal(out[name], want)
+
+    def test_latent_attention(self):
+        """DeepSeek: the last 4 rows of a head of q, and of the latent keys, rotate."""
+        q = "model.layers.0.self_attn.q_b_proj.weight"
+        k = "model.layers.0.self_attn.kv_a_proj_with_mqa.weight"
+        want = {q: self.array(24, 5), k: self.array(10, 5)}
+        tensors = {q: to_interleaved(want[q], 2, first=8), k: to_interleaved(want[k], 1, first=6)}
+        out, _ = self.permuted(MLA, tensors, "--to", "half")
+        for name in want:
+            np.testing.assert_array_equal(out[name], want[name])
+
+    def test_other_parts_stay(self):
+        config = {"model_type": "llava", "text_config": GQA,
+                  "vision_config": {"model_type": "clip_vision_model"}}
+        other = {"vision_tower.encoder.layers.0.self_attn.q_proj.weight": self.array(50, 3),
+                 "language_model.model.layers.0.self_attn.q_proj.lora_A.weight": self.array(4, 64)}
+        lora = "language_model.model.layers.0.self_attn.q_proj.lora_B.weight"
+        tensors = {f"language_model.{name}": array for name, array in self.llama().items()}
+        tensors |= other | {lora: self.array(64, 4)}
+        out, _ = self.permuted(config, tensors, "--to", "interleaved")
+        for name, array in other.items():
+            np.testing.assert_array_equal(out[name], array)
+        np.testing.assert_array_equal(out[lora], to_interleaved(tensors[lora], 4))
+
+    def test_layers_without_rotation_stay(self):
+        config = GQA | {"model_type": "smollm3", "no_rope_layers": [1, 0, 1]}
+        tensors = self.llama(0) | self.llama(1)
+        out, _ = self.permuted(config, tensors, "--to", "interleaved")
+        stays = "model.layers.1.self_attn.q_proj.weight"
+        np.testing.assert_array_equal(out[stays], tensors[stays])
+        moves = "model.layers.0.self_attn.q_proj.weight"
+        np.testing.assert_array_equal(out[moves], to_interleaved(tensors[moves], 4))
+
+    def write_shards(self):
+        shards = {f"model-0000{i + 1}-of-00002.safetensors": self.llama(i) for i in range(2)}
+        for name, tensors in shards.items():
+            self.save(tensors, name)
+        index = {"metadata": {"total_size": 1},
+                 "weight_map": {tensor: name for name in shards for tensor in shards[name]}}
+        (self.path / "model.safetensors.index.json").write_text(json.dumps(index))
+        self.write_config(GQA)
+        return shards, index
+
+    def test_an_index_of_files(self):
+        shards, _ = self.write_shards()
+        text = self.run_ok("permute", "model.safetensors.index.json", "--to", "interleaved",
+                           "--out", "permuted")
+        self.assertIn("2 x model.layers.*.self_attn.q_proj.weight: 4 heads of 16 rows", text)
+        self.assertEqual((self.path / "permuted/model.safetensors.index.json").read_bytes(),
+                         (self.path / "model.safetensors.index.json").read_bytes())
+        for i, (name, tensors) in enumerate(shards.items()):
+            out = load(self.path / "permuted" / name)
+            q = f"model.layers.{i}.self_attn.q_proj.weight"
+            np.testing.assert_array_equal(out[q], to_interleaved(tensors[q], 4))
+
+    def test_indexes_that_lie_leave_nothing(self):
+        shards, index = self.write_shards()
+        first = next(iter(index["weight_map"]))
+        path = self.path / "model.safetensors.index.json"
+        for file, code, words in (("../model.safetensors", 3, "a file of its own folder"),
+                                  ("absent.safetensors", 4, "cannot open"),
+                                  (7, 3, "a file of its own folder")):
+            path.write_text(json.dumps({"weight_map": index["weight_map"] | {first: file}}))
+            self.check_failure(["permute", path.name, "--to", "interleaved", "--out", "permuted"],
+                               code, words)
+            self.assertFalse((self.path / "permuted").exists())
+        path.write_text(json.dumps({"weight_map": {"absent": next(iter(shards))}}))
+        self.check_failure(["permute", path.name, "--to", "interleaved", "--out", "permuted"], 3,
+                           "must have the tensor 'absent' that the index names")
+        path.write_text("[]")
+        self.check_failure(["permute", path.name, "--to", "interleaved", "--out", "permuted"], 3,
+                           "weight_map")
+
+    def check_failure(self, command, code, *words):
+        self.assert_fails(code, words, *command)
+
+    def test_refusals(self):
+        self.write_config(GQA)
+        self.save(self.llama())
+        base = ["permute", "model.safetensors"]
+        self.check_failure(base + ["--to", "half", "--out", "o"], 2,
+                           "--to must differ from the order in which the rows are, half by")
+        self.check_failure(base + ["--to", "interleaved"], 2, "--out is required")
+        self.check_failure(base + ["--to", "neox", "--out", "o"], 2, "half", "interleaved")
+        self.check_failure(base + ["--to", "interleaved", "--out", "model.safetensors",
+                                   "--force"], 2, "never permuted in place")
+        os.symlink("model.safetensors", self.path / "link")
+        self.check_failure(base + ["--to", "interleaved", "--out", "link", "--force"], 2,
+                           "never permuted in place")
+        self.check_failure(base + ["--to", "interleaved", "--out", "config.json"], 4, "exists")
+        self.write_config(GQA | {"num_attention_heads": 8})
+        self.check_failure(base + ["--to", "interleaved", "--out", "o"], 3,
+                           "must have 2 heads of 8 rows, got 32 rows: is this the config of these "
+                           "weights?")
+        self.assertFalse((self.path / "o").exists())
+
+    def test_tensors_that_cannot_be_permuted(self):
+        self.write_config(GQA)
+        for name, words in (
+                ("layers.0.q_proj.qweight", "before they are quantised"),
+                ("layers.0.query_key_value.weight", "an order that is not known for the family"),
+                ("layers.0.mlp.weight", "no tensor of queries or keys")):
+            self.save({name: self.array(64, 64)})
+            self.check_failure(["permute", "model.safetensors", "--to", "interleaved", "--out",
+                                "o"], 5, words)
+
+    def test_files_that_lie(self):
+        """Each class of facts that a header can get wrong: one error, no output."""
+        self.write_config(GQA)
+        q = {"dtype": "F32", "shape": [64, 1], "data_offsets": [0, 256]}
+        good = encoded({"q_proj.weight": q}, bytes(256))
+        bad = {
+            "at least 8 bytes, got 0": b"",
+            "at least 8 bytes, got 7": good[:7],
+            "truncated?": good[:-1],
+            "got 257": good + b"\0",
+            "at most 100000000 bytes": b"\xff" * 8 + b"{}",
+            "must have the 200 bytes it announces": (200).to_bytes(8, "little") + b"{}",
+            "begin with '{'": encoded(b' {"a":1}', b""),
+            "is no JSON": encoded(b'{"a": {"dtype": "F32"', b""),
+            "no JSON at": encoded(b'{"\xff": 1}', b""),
+            "must not have a number there": encoded(b'{"a": 1}', b""),
+            "must not have an array there": encoded(b'{"a": [[[[[]]]]]}', b""),
+            "the name 'a' twice": encoded(
+                b'{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},'
+                b'"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}', b""),
+            "the key 'dtype' twice": encoded(b'{"a":{"dtype":"U8","dtype":"U8"}}', b""),
+            "must have dtype, shape and data_offsets": encoded({"a": {"dtype": "U8"}}, b""),
+            "must not have the key 'more'": encoded({"a": q | {"more": 1}}, bytes(256)),
+            "the dtype 'F5'": encoded({"a": q | {"dtype": "F5"}}, bytes(256)),
+            "number below 0": encoded({"a": q | {"shape": [-1]}}, bytes(256)),
+            "no integer below 2^64": encoded({"a": q | {"shape": [64.0]}}, bytes(256)),
+            "not above the second": encoded({"a": q | {"data_offsets": [256, 0]}}, bytes(256)),
+            "got 256 by data_offsets": encoded({"a": q | {"shape": [63, 1]}}, bytes(256)),
+            "fewer than 2^61": encoded({"a": q | {"shape": [2, 2**64 - 2]}}, bytes(256)),
+            "whole bytes": encoded({"a": q | {"dtype": "F4", "shape": [3]}}, bytes(256)),
+            "where the one before ends, got 8": encoded(
+                {"a": q | {"data_offsets": [8, 264]}}, bytes(264)),
+            "where the one before ends, got 128": encoded(
+                {"a": q, "b": q | {"data_offsets": [128, 384]}}, bytes(384)),
+            "must not have null there": encoded({"__metadata__": {"a": None}}, b""),
+        }
+        for words, content in bad.items():
+            (self.path / "model.safetensors").write_bytes(content)
+            code = 5 if "F5" in words else 3
+            with self.subTest(words):
+                self.check_failure(["permute", "model.safetensors", "--to", "interleaved", "--out",
+                                    "o"], code, words)
+
+    def test_a_pipe_is_no_checkpoint(self):
+        self.write_config(GQA)
+        os.mkfifo(self.path / "pipe")
+        descriptor = os.open(self.path / "pipe", os.O_RDWR)
+        self.addCleanup(os.close, descriptor)
+        self.check_failure(["permute", "pipe", "--to", "interleaved", "--out", "o"], 5,
+                           "regular file")
