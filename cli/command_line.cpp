@@ -24,9 +24,7 @@ constexpr Command tool{
     .summary = "Position encodings for transformers: show, compute, explain, compare",
     .examples =
         "  rotary inspect llama-3.1-8b\n"
-        "  rotary table config.json --positions 0:16\n"
         "  rotary rotate --config config.json --layout bthd --q q.npy --out-q rotated.npy\n"
-        "  rotary explain config.json\n"
         "  rotary report llama-3.1-8b qwen2.5-7b -o page.html\n",
     .declare = nullptr,
     .commands = all_commands,
@@ -194,7 +192,7 @@ Call read_command_line(Arguments arguments) {
   } catch (const CLI::CallForHelp&) {
     return help_of(full_name(chosen_app(parser.root())));
   } catch (const CLI::CallForVersion&) {
-    return {.run = [](OutputForm) { return "rotary " ROTARY_VERSION_STRING "\n"; },
+    return {.run = [](OutputForm) { return std::string("rotary " ROTARY_VERSION_STRING "\n"); },
             .form = OutputForm::text};
   } catch (const CLI::ExtrasError&) {
     throw Failure(ExitCode::usage, unexpected_text(parser.root()));

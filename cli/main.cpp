@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -49,7 +50,7 @@ int report(Arguments arguments, const Failure& failure) {
 }
 
 int run_and_report(Arguments arguments) {
-  std::string answer;
+  std::optional<Answer> answer;
   try {
     const Call call = read_command_line(arguments);
     answer = call.run(call.form);
@@ -61,8 +62,8 @@ int run_and_report(Arguments arguments) {
     return report(arguments, Failure(ExitCode::internal, error.what()));
   }
   try {
-    write_standard_output(answer);
-    return static_cast<int>(ExitCode::ok);
+    write_standard_output(answer->text);
+    return static_cast<int>(answer->exit_code);
   } catch (const Failure& failure) {
     // The work is done, so there is no error object: it would stand behind the beginning of an
     // answer.

@@ -167,6 +167,11 @@ ModelSpec model_of(std::string_view config, const std::string& path_or_card,
   return model;
 }
 
+DialectReading reading_of(std::string_view config, const std::string& path_or_card,
+                          const ResolveOptions& options, const Dialect& dialect) {
+  return value_or_fail(read_as(config, dialect, options), input_name(path_or_card));
+}
+
 std::size_t choose_rotary(const ModelSpec& model, const LayerChoice& choice) {
   if (choice.layer && choice.layer_type) {
     throw Failure(ExitCode::usage, "--layer and --layer-type exclude each other");

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "rotary/dialect.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/rotary_spec.hpp"
 
@@ -35,6 +36,10 @@ inline constexpr std::string_view config_help =
 // The same of the text that read_config() gave for it.
 [[nodiscard]] ModelSpec model_of(std::string_view config, const std::string& path_or_card,
                                  const ResolveOptions& options);
+
+// The model of the text that read_config() gave, as an engine reads it.
+[[nodiscard]] DialectReading reading_of(std::string_view config, const std::string& path_or_card,
+                                        const ResolveOptions& options, const Dialect& dialect);
 
 // At most one of the two: an index into the model's layers, or the config's name for some of them.
 struct LayerChoice {

@@ -34,9 +34,18 @@
 
 namespace rotary::cli {
 
-// Does the work after the command line has been read; returns what goes to standard output, and
-// throws Failure.
-using Run = std::function<std::string(OutputForm)>;
+// Goes to standard output, and says how the tool ends: check_failed where the answer is no.
+struct Answer {
+  // NOLINTNEXTLINE(google-explicit-constructor): most commands return their text
+  Answer(std::string answer_text, ExitCode code = ExitCode::ok)
+      : text(std::move(answer_text)), exit_code(code) {}
+
+  std::string text;
+  ExitCode exit_code;
+};
+
+// Does the work after the command line has been read, and throws Failure.
+using Run = std::function<Answer(OutputForm)>;
 
 struct Command {
   std::string_view name;
@@ -47,15 +56,17 @@ struct Command {
   std::span<const Command* const> commands = {};
 };
 
-extern const Command inspect_command, table_command, rotate_command, encode_command, bias_command,
-    positions_command, explain_command, claims_command, plot_command, report_command,
-    models_command, permute_command, bench_command, help_command, completions_command;
+extern const Command inspect_command, check_command, diff_command, table_command, rotate_command,
+    encode_command, bias_command, positions_command, explain_command, claims_command, plot_command,
+    report_command, models_command, permute_command, bench_command, help_command,
+    completions_command;
 extern const Command bench_attention_command;  // bench calls it
 
-inline constexpr std::array<const Command*, 15> all_commands = {
-    &inspect_command,   &table_command,   &rotate_command, &encode_command, &bias_command,
-    &positions_command, &explain_command, &claims_command, &plot_command,   &report_command,
-    &models_command,    &permute_command, &bench_command,  &help_command,   &completions_command,
+inline constexpr std::array<const Command*, 17> all_commands = {
+    &inspect_command, &check_command,       &diff_command,      &table_command,   &rotate_command,
+    &encode_command,  &bias_command,        &positions_command, &explain_command, &claims_command,
+    &plot_command,    &report_command,      &models_command,    &permute_command, &bench_command,
+    &help_command,    &completions_command,
 };
 
 }  // namespace rotary::cli

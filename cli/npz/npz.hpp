@@ -5,6 +5,8 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace rotary::cli {
 
@@ -16,5 +18,10 @@ struct NpzEntry {
 // Requires names that differ. Failure: internal, when libzip reports an error; unsupported, when
 // this build has none.
 [[nodiscard]] std::string write_npz(std::span<const NpzEntry> entries);
+
+// The entries that end in .npy, at most 64 of them and 1 GiB in all, whatever the archive
+// announces. Failure: malformed_input for what is no archive, with the name in front; unsupported,
+// when this build has no libzip.
+[[nodiscard]] std::vector<NpzEntry> read_npz(std::string_view bytes, const std::string& name);
 
 }  // namespace rotary::cli

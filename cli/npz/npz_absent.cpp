@@ -5,10 +5,18 @@
 
 namespace rotary::cli {
 
-std::string write_npz(std::span<const NpzEntry>) {
+namespace {
+
+[[noreturn]] void fail_without_libzip() {
   throw Failure(ExitCode::unsupported,
                 "this rotary was built without .npz: name a .npy file, or build it with "
                 "-DROTARY_TOOL_NPZ=ON");
 }
+
+}  // namespace
+
+std::string write_npz(std::span<const NpzEntry>) { fail_without_libzip(); }
+
+std::vector<NpzEntry> read_npz(std::string_view, const std::string&) { fail_without_libzip(); }
 
 }  // namespace rotary::cli

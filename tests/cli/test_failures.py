@@ -15,7 +15,8 @@ class UsageTest(ToolTest):
         name = self.write_config(LLAMA)
         for arguments, part in [
             (["bogus"],
-             "inspect, table, rotate, encode, bias, positions, explain, claims, plot, report, "
+             "inspect, check, diff, table, rotate, encode, bias, positions, explain, claims, plot, "
+             "report, "
              "models, bench, "
              "help, completions, got 'bogus'"),
             (["--bogus"], "got '--bogus'"),

@@ -6,8 +6,9 @@ import subprocess
 
 from tool import SCHEMAS, TOOL, ToolTest
 
-COMMANDS = ["inspect", "table", "rotate", "encode", "bias", "positions", "explain", "claims",
-            "plot", "report", "models", "permute", "bench", "help", "completions"]
+COMMANDS = ["inspect", "check", "diff", "table", "rotate", "encode", "bias", "positions",
+            "explain", "claims", "plot", "report", "models", "permute", "bench", "help",
+            "completions"]
 # With those that stand within another.
 ALL = [*([command] for command in COMMANDS), ["bench", "attention"]]
 

@@ -64,6 +64,20 @@ std::string bits_of(const ModelSpec& model) {
   return bits;
 }
 
+std::string bits_of(const RowsDifference& rows) {
+  return bits_of(rows.at_first) + bits_of(rows.largest_angle_error) +
+         bits_of(rows.largest_score_change.value_or(0)) + bits_of(rows.least_correlation) +
+         bits_of(rows.pairs);
+}
+
+std::string bits_of(const ModelDifference& difference) {
+  std::string bits;
+  for (const RotaryDifference& pair : difference.rotary) bits += bits_of(pair.rows);
+  return bits;
+}
+
+std::string bits_of(const DialectReading& reading) { return bits_of(reading.model); }
+
 std::string bits_of(const KerpleLog& kerple) { return bits_of(kerple.p) + bits_of(kerple.a); }
 
 std::string bits_of(const KerplePower& kerple) { return bits_of(kerple.a) + bits_of(kerple.p); }

@@ -7,9 +7,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "rotary/dialect.hpp"
 #include "rotary/families.hpp"
 #include "rotary/kerple.hpp"
 #include "rotary/m_rope.hpp"
+#include "rotary/model_difference.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/sinusoidal.hpp"
@@ -41,6 +43,9 @@ template <class Number>
 [[nodiscard]] std::string bits_of(const Sinusoidal& sinusoidal);
 [[nodiscard]] std::string bits_of(const RotarySpec& spec);
 [[nodiscard]] std::string bits_of(const ModelSpec& model);
+[[nodiscard]] std::string bits_of(const RowsDifference& rows);
+[[nodiscard]] std::string bits_of(const ModelDifference& difference);
+[[nodiscard]] std::string bits_of(const DialectReading& reading);
 [[nodiscard]] std::string bits_of(const KerpleLog& kerple);
 [[nodiscard]] std::string bits_of(const KerplePower& kerple);
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./dev golden: the golden data of tests/golden made again by a published transformers, and what
 # other releases make of the same configs; --onnx: ONNX's vectors made again by a published onnx,
-# and the library held against them; --classes: every rotary class of a release beside the tool. It
-# needs the network, once for each wheel.
+# and the library held against them; --classes: every rotary class of a release beside the tool;
+# --dialects: the numbers of other engines, from what PyPI has of them. It needs the network, once
+# for each wheel.
 
 golden_onnx() {
   /usr/bin/python3 -B tools/golden/onnx_vectors.py "$@"
@@ -22,6 +23,10 @@ golden_classes() {
 cmd_golden() {
   case ${1:-} in
     --classes) golden_classes "${@:2}" ;;
+    --dialects)
+      install_packages "${packages_golden[@]}" g++
+      /usr/bin/python3 -B tools/golden/dialects.py "${@:2}"
+      ;;
     --onnx)
       install_packages "${packages_golden[@]}"
       golden_onnx "${@:2}"

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// rotary check: every warning and refusal of configs, a line each, for continuous integration.
+#include "cli/commands/commands.hpp"
+#include "rotary/model_spec.hpp"
+
+namespace rotary::cli {
+namespace {
+
+enum class Severity { warning, unsupported, error };
+
+std::string_view name_of(Severity severity) {
+  switch (severity) {
+    case Severity::warning:
+      return "warning";
+    case Severity::unsupported:
+      return "unsupported";
+    case Severity::error:
+      return "error";
+  }
+  return {};
+}
+
+struct Finding {
+  Severity severity = Severity::error;
+  std::string message;
+};
+
+struct CheckedFile {
+  std::string path;
+  std::vector<Finding> findings;
+  bool readable = true;
+};
+
+struct CheckOptions {
+  std::vector<std::string> files;
+  bool strict = false;
+  bool skip_unsupported = false;
+
+  [[nodiscard]] bool fails(const Finding& finding) const {
+    if (finding.severity == Severity::warning) return strict;
+    return finding.severity == Severity::error || !skip_unsupported;
+  }
+};
+
+Finding refusal(const Error& error) {
+  const bool is_known = error.code != ErrorCode::unsupported;
+  return {is_known ? Severity::error : Severity::unsupported, error.message};
+}
+
+// A tower that nobody describes is no fault of the config, as `rotary inspect` has it.
+void check_part(const std::string& config, const PartInfo& part, CheckedFile& checked) {
+  const auto model = resolve(config, {.part = part.part});
+  const auto add = [&](Severity severity, const std::string& message) {
+    checked.findings.push_back({severity, fmt::format("{}: {}", part.config_part, message)});
+  };
+  if (model) {
+    for (const std::string& warning : model->warnings) add(Severity::warning, warning);
+  } else if (model.error().code == ErrorCode::malformed_input) {
+    add(Severity::error, model.error().message);
+  }
+}
+
+void check_config(const std::string& config, CheckedFile& checked) {
+  const auto model = resolve(config);
+  if (!model) {
+    checked.findings.push_back(refusal(model.error()));
+    return;
+  }
+  for (const std::string& warning : model->warnings)
+    checked.findings.push_back({Severity::warning, warning});
+  const auto parts = model_parts(config);
+  for (std::size_t i = 1; parts && i < parts->size(); ++i) check_part(config, (*parts)[i], checked);
+}
+
+// A file that cannot be read is a finding, so that the others are checked, too.
+CheckedFile check(const std::string& path) {
+  CheckedFile checked{.path = std::string(input_name(path)), .findings = {}};
+  try {
+    check_config(read_config(path), checked);
+  } catch (const Failure& failure) {
+    const bool is_unsupported = failure.exit_code() == ExitCode::unsupported;
+    checked.readable = failure.exit_code() != ExitCode::io;
+    std::string message = failure.what();
+    if (message.starts_with(path + ": ")) message.erase(0, path.size() + 2);
+    checked.findings.push_back(
+        {is_unsupported ? Severity::unsupported : Severity::error, std::move(message)});
+  }
+  return checked;
+}
+
+Json json_of(const std::vector<CheckedFile>& files, const CheckOptions& options) {
+  return {{"schema_version", 1},
+          {"files", json_array(files, [&](const CheckedFile& file) -> Json {
+             const auto fails = [&](const Finding& finding) { return options.fails(finding); };
+             return {{"file", file.path},
+                     {"passed", std::ranges::none_of(file.findings, fails)},
+                     {"findings", json_array(file.findings, [&](const Finding& each) -> Json {
+                        return {{"severity", name_of(each.severity)},
+                                {"message", each.message},
+                                {"fails", options.fails(each)}};
+                      })}};
+           })}};
+}
+
+std::string text_of(const std::vector<CheckedFile>& files) {
+  std::string text;
+  for (const CheckedFile& file : files) {
+    for (const Finding& each : file.findings)
+      text += fmt::format("{}: {}: {}\n", printable(file.path), name_of(each.severity),
+                          printable(each.message));
+  }
+  return text;
+}
+
+// Files that cannot be read decide, then findings.
+ExitCode code_of(const std::vector<CheckedFile>& files, const CheckOptions& options) {
+  if (!std::ranges::all_of(files, &CheckedFile::readable)) return ExitCode::io;
+  for (const CheckedFile& file : files) {
+    for (const Finding& each : file.findings)
+      if (options.fails(each)) return ExitCode::check_failed;
+  }
+  return ExitCode::ok;
+}
+
+Answer check_all(const CheckOptions& options, OutputForm form) {
+  require(std::ranges::count(options.files, "-") <= 1, "standard input can be given once");
+  std::vector<CheckedFile> files;
+  for (const std::string& path : options.files) files.push_back(check(path));
+  const ExitCode code = code_of(files, options);
+  return {form == OutputForm::json ? printed(json_of(files, options)) : text_of(files), code};
+}
+
+Run declare(OptionParser& parser) {
+  const auto options = std::make_shared<CheckOptions>();
+  parser
+      .add("FILE", options->files,
+           "configs, folders that have one, '-' for standard input, or names of model cards")
+      .required();
+  parser.add("--strict", options->strict, "warnings fail, too");
+  parser.add("--skip-unsupported", options->skip_unsupported,
+             "models that this version does not know do not fail");
+  return [options](OutputForm form) { return check_all(*options, form); };
+}
+
+}  // namespace
+
+constinit const Command check_command{
+    .name = "check",
+    .summary = "Say what is wrong with configs, for continuous integration",
+    .examples =
+        "  rotary check config.json\n"
+        "  rotary check models/*/config.json --strict\n"
+        "  rotary check checkpoint/ --skip-unsupported\n"
+        "  rotary check config.json --json | jq '.files[].findings'\n",
+    .declare = declare,
+};
+
+}  // namespace rotary::cli

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// rotary diff: where the positions of two models part, or of one model in two engines.
+#include "cli/commands/commands.hpp"
+#include "cli/difference/difference.hpp"
+#include "cli/difference/dump_comparison.hpp"
+#include "rotary/dialect.hpp"
+#include "rotary/model_difference.hpp"
+
+namespace rotary::cli {
+namespace {
+
+struct DiffOptions {
+  ModelOptions model;
+  std::optional<std::string> other;
+  std::optional<std::string> between;
+  std::optional<std::string> layer_type;
+};
+
+Answer answer_of(const Comparison& comparison, OutputForm form) {
+  const ExitCode code = comparison.differs() ? ExitCode::check_failed : ExitCode::ok;
+  if (form == OutputForm::text) return {comparison_text(comparison), code};
+  return {printed(comparison_json(comparison)), code};
+}
+
+ModelDifference compare_two(const DiffOptions& options) {
+  const ResolveOptions resolving = resolve_options(options.model);
+  const DumpSide one = read_side(options.model.config, options.model, options.layer_type);
+  const DumpSide other = read_side(*options.other, options.model, options.layer_type);
+  for (const DumpSide* side : {&one, &other})
+    if (side->model) print_warnings("diff", side->model->warnings);
+  if (one.dump || other.dump) return compare_dumps(one, other, resolving.context_tokens);
+  return value_or_fail(
+      compare_models(*one.model, *other.model, {.context_tokens = resolving.context_tokens}));
+}
+
+Comparison compare_files(const DiffOptions& options) {
+  check_standard_input({options.model.config, *options.other});
+  return {.sides = {std::string(input_name(options.model.config)),
+                    std::string(input_name(*options.other))},
+          .difference = compare_two(options),
+          .readings = {}};
+}
+
+Comparison compare_engines(const DiffOptions& options) {
+  const std::string& names = *options.between;
+  const std::size_t comma = names.find(',');
+  require(comma != std::string::npos && names.find(',', comma + 1) == std::string::npos,
+          "--between must name two engines, such as transformers@4.51,llama.cpp, got '{}'", names);
+  const ResolveOptions resolving = resolve_options(options.model);
+  Comparison comparison{
+      .sides = {names.substr(0, comma), names.substr(comma + 1)}, .difference = {}, .readings = {}};
+  const std::string config = read_config(options.model.config);
+  for (const std::string& name : {comparison.sides.one, comparison.sides.other}) {
+    const Dialect dialect = value_or_fail(parse_dialect(name), "--between");
+    comparison.readings.push_back(
+        {dialect, reading_of(config, options.model.config, resolving, dialect)});
+  }
+  const DialectReading& one = comparison.readings.front().reading;
+  const DialectReading& other = comparison.readings.back().reading;
+  print_warnings("diff", one.model.warnings);
+  if (one.refusal || other.refusal) return comparison;
+  comparison.difference = value_or_fail(compare_models(
+      one.model, other.model,
+      {.context_tokens = resolving.context_tokens, .one = one.lengths, .other = other.lengths}));
+  return comparison;
+}
+
+Run declare(OptionParser& parser) {
+  const auto options = std::make_shared<DiffOptions>();
+  parser
+      .add("ONE", options->model.config,
+           fmt::format(
+               "{}; or numbers of a program: .npy or .npz with inv_freq, or with cos and sin",
+               config_help))
+      .required();
+  parser.add("OTHER", options->other, "what it is compared with, of the same kinds");
+  parser.add("--between A,B", options->between,
+             "instead of OTHER: two engines that read ONE, each of transformers, llama.cpp, vllm, "
+             "mlx, onnxruntime; transformers@4.51 is a release");
+  declare_layer_type(parser, options->layer_type);
+  declare_model_options(parser, options->model);
+  return [options](OutputForm form) {
+    require(options->other.has_value() != options->between.has_value(),
+            "diff needs OTHER or --between, one of the two");
+    return answer_of(options->between ? compare_engines(*options) : compare_files(*options), form);
+  };
+}
+
+}  // namespace
+
+constinit const Command diff_command{
+    .name = "diff",
+    .summary = "Show where the positions of two models, or engines, part",
+    .examples =
+        "  rotary diff llama-3-8b.params llama-3.1-8b\n"
+        "  rotary diff config.json fine-tuned/config.json --context 131072\n"
+        "  rotary diff gpt-oss-20b --between transformers,llama.cpp\n"
+        "  rotary diff config.json --between transformers@4.55,transformers\n"
+        "  rotary diff config.json dumped.npz\n"
+        "  rotary diff config.json qwen2.5-7b --json | jq .same\n",
+    .declare = declare,
+};
+
+}  // namespace rotary::cli

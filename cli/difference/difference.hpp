@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A comparison of two models as a person and as a program read it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/json.hpp"
+#include "rotary/dialect.hpp"
+#include "rotary/model_difference.hpp"
+
+namespace rotary::cli {
+
+// The names of the two sides in text.
+struct Sides {
+  std::string one;
+  std::string other;
+};
+
+// One model as an engine reads it.
+struct EngineReading {
+  Dialect dialect;
+  DialectReading reading;
+};
+
+struct Comparison {
+  Sides sides;
+  std::optional<ModelDifference> difference;  // absent: an engine refuses the model
+  std::vector<EngineReading> readings;        // of two engines; empty: two models were compared
+
+  [[nodiscard]] bool differs() const { return !difference || difference->differs(); }
+};
+
+// docs/schema/diff.schema.json.
+[[nodiscard]] Json comparison_json(const Comparison& comparison);
+
+[[nodiscard]] std::string comparison_text(const Comparison& comparison);
+
+// "0-3, 5".
+[[nodiscard]] std::string runs_text(std::span<const std::int64_t> numbers);
+
+}  // namespace rotary::cli

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstddef>
+#include <numbers>
+#include <span>
+#include <vector>
+
+#include "cli/difference/difference.hpp"
+#include "cli/failure.hpp"
+#include "cli/printable.hpp"
+#include "cli/text_table.hpp"
+
+namespace rotary::cli {
+namespace {
+
+std::string effect_text(FieldEffect effect) {
+  return effect == FieldEffect::nothing ? "no effect on positions" : "";
+}
+
+std::string fields_text(const std::vector<FieldDifference>& fields, const Sides& sides) {
+  if (fields.empty()) return {};
+  const auto cell = [&](std::size_t row, std::size_t column) -> std::string {
+    const FieldDifference& field = fields[row];
+    if (column == 0) return "  " + printable(field.field);
+    if (column == 1) return printable(field.one);
+    return column == 2 ? printable(field.other) : effect_text(field.effect);
+  };
+  return text_table({{"  field", 0, Align::left},
+                     {printable(sides.one), 0, Align::left},
+                     {printable(sides.other), 0, Align::left},
+                     {"", 0, Align::left}},
+                    fields.size(), cell);
+}
+
+std::string share_of_turn(double radians) {
+  if (radians >= std::numbers::pi) return "half a turn, or more";
+  return fmt::format("{:.4g} radians", radians);
+}
+
+std::string rows_text(const RowsDifference& rows, std::int64_t context_tokens) {
+  if (!rows.first_position) {
+    return fmt::format("  rows agree within 2^-8 at each of the {} positions\n", context_tokens);
+  }
+  std::string text = fmt::format("  first wrong position   {}: {:.4g} apart\n",
+                                 *rows.first_position, rows.at_first);
+  if (!rows.same_features) {
+    text += "  features               other features turn together\n";
+  } else if (!rows.pairs.empty()) {
+    text += fmt::format("  pairs                  {}\n", runs_text(rows.pairs));
+    text += fmt::format("  largest angle error    {}, of pair {}\n",
+                        share_of_turn(rows.largest_angle_error), rows.largest_angle_pair);
+  }
+  if (rows.largest_score_change) {
+    text += fmt::format("  scores                 of unit vectors change by up to {:.4g}\n",
+                        *rows.largest_score_change);
+  }
+  return text + fmt::format("  {:<23}of random q and k correlate {:.4g} at distance {}\n",
+                            rows.largest_score_change ? "" : "scores", rows.least_correlation,
+                            rows.least_correlation_distance);
+}
+
+std::string embedding_title(const RotaryDifference& pair) {
+  if (pair.layers.empty()) return "\nrotary embedding";
+  return fmt::format("\nrotary embedding of {} {}", pair.layers.size() == 1 ? "layer" : "layers",
+                     runs_text(pair.layers));
+}
+
+std::string embedding_text(const RotaryDifference& pair, const Sides& sides,
+                           std::int64_t context_tokens) {
+  std::string text = embedding_title(pair) + "\n" + fields_text(pair.fields, sides);
+  if (pair.not_comparable) return text + fmt::format("  {}\n", *pair.not_comparable);
+  text += rows_text(pair.rows, context_tokens);
+  if (!pair.after_longer_call) return text;
+  const std::string after = rows_text(*pair.after_longer_call, context_tokens);
+  return text + "  a short call after one of the whole context:\n" + after;
+}
+
+std::string reading_text(const EngineReading& each) {
+  const auto& [dialect, reading] = each;
+  std::string text = fmt::format("\n{}:", value_or_fail(to_string(dialect)));
+  if (reading.refusal) text += fmt::format(" does not run it: {}", printable(*reading.refusal));
+  if (reading.acted.empty()) text += " as the config says";
+  text += "\n";
+  for (const DialectRule* rule : reading.acted) {
+    const std::string_view evidence = rule->evidence == RuleEvidence::run ? "" : "; read, not run";
+    text += wrapped(fmt::format("{} [{}{}]", rule->sentence, rule->source, evidence), 2, 86);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string runs_text(std::span<const std::int64_t> numbers) {
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    runs.push_back(end == i + 1 ? fmt::format("{}", numbers[i])
+                                : fmt::format("{}-{}", numbers[i], numbers[end - 1]));
+    i = end;
+  }
+  return fmt::format("{}", fmt::join(runs, ", "));
+}
+
+std::string comparison_text(const Comparison& comparison) {
+  const Sides& sides = comparison.sides;
+  const auto& difference = comparison.difference;
+  std::string text =
+      fmt::format("{} and {}{}: {}\n", printable(sides.one), printable(sides.other),
+                  difference ? fmt::format(", {} tokens", difference->context_tokens) : "",
+                  comparison.differs() ? "different" : "the same");
+  for (const EngineReading& each : comparison.readings) text += reading_text(each);
+  if (!difference) return text;
+  if (!difference->fields.empty()) text += "\n" + fields_text(difference->fields, sides);
+  for (const RotaryDifference& pair : difference->rotary)
+    text += embedding_text(pair, sides, difference->context_tokens);
+  return text;
+}
+
+}  // namespace rotary::cli

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/difference/dump.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "cli/failure.hpp"
+#include "cli/files.hpp"
+#include "cli/npy/npy.hpp"
+#include "cli/npz/npz.hpp"
+#include "cli/tensor_input.hpp"
+
+namespace rotary::cli {
+namespace {
+
+constexpr std::uint64_t most_archive_bytes = std::uint64_t{1} << 30;
+
+std::vector<double> numbers_of(const NpyArray& array, const std::string& name) {
+  std::vector<double> numbers = array.doubles();
+  if (!numbers.empty()) return numbers;
+  throw Failure(ExitCode::unsupported,
+                fmt::format("{} must be numbers of float32 or float64, got {} {}", name,
+                            descr_of(array.type), shape_text(array.shape)));
+}
+
+// Without axes of 1 in front, as many as leave `axes`.
+std::vector<std::int64_t> squeezed(std::vector<std::int64_t> shape, std::size_t axes) {
+  while (shape.size() > axes && shape.front() == 1) shape.erase(shape.begin());
+  return shape;
+}
+
+// Columns first, first + step, … of [tokens][width].
+std::vector<double> columns(const std::vector<double>& table, std::size_t width, std::size_t count,
+                            std::size_t step) {
+  std::vector<double> kept;
+  kept.reserve(table.size() / width * count);
+  for (std::size_t row = 0; row < table.size(); row += width) {
+    for (std::size_t i = 0; i < count; ++i) kept.push_back(table[row + i * step]);
+  }
+  return kept;
+}
+
+// Whether column i is column partner(i), for all of the first half.
+template <class Partner>
+bool repeats(const std::vector<double>& table, std::size_t width, Partner partner) {
+  for (std::size_t row = 0; row < table.size(); row += width) {
+    for (std::size_t i = 0; i < width / 2; ++i) {
+      const auto [one, other] = partner(i);
+      if (table[row + one] != table[row + other]) return false;
+    }
+  }
+  return true;
+}
+
+// Tables of Transformers have each pair twice.
+void keep_pairs_once(RowsTable& rows) {
+  const auto width = static_cast<std::size_t>(rows.pairs);
+  if (width < 2 || width % 2 != 0) return;
+  const std::size_t half = width / 2;
+  const auto halves = [half](std::size_t i) { return std::pair(i, i + half); };
+  const auto neighbours = [](std::size_t i) { return std::pair(2 * i, 2 * i + 1); };
+  const bool in_halves = repeats(rows.cos, width, halves) && repeats(rows.sin, width, halves);
+  const bool beside = repeats(rows.cos, width, neighbours) && repeats(rows.sin, width, neighbours);
+  if (!in_halves && !beside) return;
+  rows.cos = columns(rows.cos, width, half, in_halves ? 1 : 2);
+  rows.sin = columns(rows.sin, width, half, in_halves ? 1 : 2);
+  rows.pairs /= 2;
+}
+
+RowsTable rows_of_shape(const std::vector<std::int64_t>& shape, const std::string& name) {
+  require(shape.size() == 2 && shape[0] > 0 && shape[1] > 0,
+          "{} must have the shape [tokens, pairs], got {}", name, shape_text(shape));
+  return {.tokens = shape[0], .pairs = shape[1], .cos = {}, .sin = {}};
+}
+
+Dump dump_of_npy(const NpyArray& array, const std::string& path) {
+  Dump dump;
+  if (array.type == NpyType::c64) {
+    dump.rows = rows_of_shape(squeezed(array.shape, 2), path);
+    const auto numbers = array.elements<float>();
+    for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
+      dump.rows.cos.push_back(static_cast<double>(numbers[i]));
+      dump.rows.sin.push_back(static_cast<double>(numbers[i + 1]));
+    }
+    return dump;
+  }
+  if (array.shape.size() == 1) {
+    dump.inv_freq = numbers_of(array, path);
+    return dump;
+  }
+  require(array.shape.size() == 3 && array.shape[0] == 2,
+          "{} must have frequencies [pairs], or cos and sin [2, tokens, pairs], got {}", path,
+          shape_text(array.shape));
+  dump.rows = rows_of_shape({array.shape[1], array.shape[2]}, path);
+  const std::vector<double> numbers = numbers_of(array, path);
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  dump.rows.cos.assign(numbers.begin(), middle);
+  dump.rows.sin.assign(middle, numbers.end());
+  keep_pairs_once(dump.rows);
+  return dump;
+}
+
+NpyArray array_of(const NpzEntry& entry, const std::string& path) {
+  return value_or_fail(read_npy(std::as_bytes(std::span(entry.npy))),
+                       fmt::format("{}: {}", path, entry.name));
+}
+
+Dump dump_of_npz(const std::vector<NpzEntry>& entries, const std::string& path) {
+  const auto find = [&](std::string_view name) -> std::optional<NpyArray> {
+    const auto found = std::ranges::find(entries, name, &NpzEntry::name);
+    if (found == entries.end()) return std::nullopt;
+    return array_of(*found, path);
+  };
+  Dump dump;
+  if (const auto inv_freq = find("inv_freq")) {
+    dump.inv_freq = numbers_of(*inv_freq, path + ": inv_freq");
+    const auto factor = find("attention_scaling");
+    if (factor) dump.attention_factor = numbers_of(*factor, path + ": attention_scaling").front();
+    return dump;
+  }
+  const auto cosines = find("cos");
+  const auto sines = find("sin");
+  require(cosines && sines, "{} must have inv_freq, or cos and sin, got neither", path);
+  dump.rows = rows_of_shape(squeezed(cosines->shape, 2), path + ": cos");
+  require(sines->shape == cosines->shape, "{}: sin must have the shape of cos, {}, got {}", path,
+          shape_text(cosines->shape), shape_text(sines->shape));
+  dump.rows.cos = numbers_of(*cosines, path + ": cos");
+  dump.rows.sin = numbers_of(*sines, path + ": sin");
+  keep_pairs_once(dump.rows);
+  return dump;
+}
+
+}  // namespace
+
+bool names_dump(const std::string& path) {
+  return path.ends_with(".npy") || path.ends_with(".npz");
+}
+
+Dump read_dump(const std::string& path) {
+  if (path.ends_with(".npy")) return dump_of_npy(read_npy_file(path), path);
+  return dump_of_npz(read_npz(read_file(path, most_archive_bytes), path), path);
+}
+
+}  // namespace rotary::cli

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/difference/dump_comparison.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/failure.hpp"
+#include "cli/model_input.hpp"
+
+namespace rotary::cli {
+namespace {
+
+const ModelRotary* chosen_rotary(const DumpSide& side) {
+  if (!side.model) return nullptr;
+  const std::size_t index =
+      choose_rotary(*side.model, {.layer = {}, .layer_type = side.layer_type});
+  return &side.model->rotary[index];
+}
+
+bool has_rows(const DumpSide& side) { return side.dump && side.dump->inv_freq.empty(); }
+
+// The embedding alone, without the layers that the other side does not have.
+ModelSpec model_alone(const DumpSide& side, const ModelRotary* like) {
+  if (side.dump) return model_of(*side.dump, like);
+  ModelSpec model;
+  model.rotary.push_back(*chosen_rotary(side));
+  model.rotary.front().layer_type.reset();
+  return model;
+}
+
+RowsTable rows_of_side(const DumpSide& side, std::int64_t tokens,
+                       std::optional<std::int64_t> context_tokens) {
+  if (has_rows(side)) return side.dump->rows;
+  const ModelSpec model = model_alone(side, nullptr);
+  const RotarySpec& spec = model.rotary.front().spec;
+  require(context_tokens || !depends_on_context(spec.scaling),
+          "--context is required: the frequencies of rope_type {} depend on how many tokens the "
+          "context has",
+          rope_type(spec.scaling));
+  return rows_of(value_or_fail(make_frequencies(spec, context_tokens)), tokens);
+}
+
+}  // namespace
+
+ModelSpec model_of(const Dump& dump, const ModelRotary* like) {
+  const auto pairs = static_cast<std::int64_t>(dump.inv_freq.size());
+  ModelRotary rotary{.layer_type = {},
+                     .spec = {.head_dim = 2 * pairs, .base = 10000.0, .pairing = Pairing::half},
+                     .trained_context_tokens = {}};
+  if (like != nullptr) {
+    const HeadWindow window = value_or_fail(head_window(like->spec));
+    require(window.pairs() == pairs, "both sides must have as many pairs, got {} and {}",
+            window.pairs(), pairs);
+    rotary = *like;
+    rotary.layer_type.reset();
+    rotary.spec.axes.reset();
+  }
+  rotary.spec.scaling =
+      ExplicitScaling{.inv_freq = dump.inv_freq, .attention_factor = dump.attention_factor};
+  ModelSpec model;
+  model.rotary.push_back(std::move(rotary));
+  return model;
+}
+
+DumpSide read_side(const std::string& path_or_card, const ModelOptions& options,
+                   const std::optional<std::string>& layer_type) {
+  DumpSide side{.model = {}, .dump = {}, .layer_type = layer_type};
+  if (names_dump(path_or_card))
+    side.dump = read_dump(path_or_card);
+  else
+    side.model = read_model(path_or_card, resolve_options(options));
+  return side;
+}
+
+ModelDifference compare_dumps(const DumpSide& one, const DumpSide& other,
+                              std::optional<std::int64_t> context_tokens) {
+  if (!has_rows(one) && !has_rows(other)) {
+    return value_or_fail(compare_models(model_alone(one, chosen_rotary(other)),
+                                        model_alone(other, chosen_rotary(one)),
+                                        {.context_tokens = context_tokens}));
+  }
+  std::int64_t tokens = has_rows(one) ? one.dump->rows.tokens : other.dump->rows.tokens;
+  if (has_rows(other)) tokens = std::min(tokens, other.dump->rows.tokens);
+  ModelDifference found{.context_tokens = tokens, .fields = {}, .rotary = {}};
+  found.rotary.push_back({});
+  found.rotary.front().rows = compare_tables(rows_of_side(one, tokens, context_tokens),
+                                             rows_of_side(other, tokens, context_tokens));
+  return found;
+}
+
+}  // namespace rotary::cli

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A dump beside a model, or beside another dump.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/difference/dump.hpp"
+#include "cli/model_options.hpp"
+#include "rotary/model_difference.hpp"
+#include "rotary/model_spec.hpp"
+
+namespace rotary::cli {
+
+// One of the two sides of a comparison: a model or a dump.
+struct DumpSide {
+  std::optional<ModelSpec> model;
+  std::optional<Dump> dump;
+  std::optional<std::string> layer_type;  // which embedding of the model
+};
+
+[[nodiscard]] DumpSide read_side(const std::string& path_or_card, const ModelOptions& options,
+                                 const std::optional<std::string>& layer_type);
+
+// One of the two is a dump. Frequencies are compared as models are; rows, one by one, as far as a
+// dump has them. A model with several embeddings needs a layer type.
+[[nodiscard]] ModelDifference compare_dumps(const DumpSide& one, const DumpSide& other,
+                                            std::optional<std::int64_t> context_tokens);
+
+}  // namespace rotary::cli

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// read_as: a model as an engine reads it, where that is not as its config says. What engines do
+// otherwise is a table of rules, each with its source.
+//
+//   const DialectReading reading = *read_as(config_json, *parse_dialect("transformers@4.51"));
+//   reading.model.rotary.front().spec;   // with YaRN's factor replaced
+//   reading.acted.front()->sentence;     // why
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rotary/export.h"
+#include "rotary/length_policy.hpp"
+#include "rotary/model_spec.hpp"
+#include "rotary/numerics.hpp"
+#include "rotary/result.hpp"
+
+namespace rotary {
+
+enum class Engine : std::int32_t {
+  transformers = 1,  // Hugging Face Transformers, of every version that has wheels since 4.33
+  llama_cpp = 2,     // llama.cpp, by the file that its own converter makes of the config
+  vllm = 3,
+  mlx = 4,          // mlx-lm
+  onnxruntime = 5,  // ONNX Runtime, by the caches that the builder of onnxruntime-genai makes
+};
+
+// Every enumerator, in order.
+inline constexpr std::array all_engines = {Engine::transformers, Engine::llama_cpp, Engine::vllm,
+                                           Engine::mlx, Engine::onnxruntime};
+
+// "transformers", "llama.cpp", "vllm", "mlx", "onnxruntime".
+[[nodiscard]] ROTARY_API std::string_view to_string(Engine engine) noexcept;
+
+struct EngineVersion {
+  std::int32_t major = 0;
+  std::int32_t minor = 0;
+
+  friend constexpr auto operator<=>(const EngineVersion&, const EngineVersion&) = default;
+};
+
+// An engine, in one version of it.
+struct Dialect {
+  Engine engine = Engine::transformers;
+  std::optional<EngineVersion> version = {};  // absent: the newest that the table knows
+
+  friend bool operator==(const Dialect&, const Dialect&) = default;
+};
+
+// "transformers@4.51", "llama.cpp". Only transformers has versions. Error: invalid_argument, which
+// names what there is.
+[[nodiscard]] ROTARY_API Result<Dialect> parse_dialect(std::string_view text) noexcept;
+[[nodiscard]] ROTARY_API Result<std::string> to_string(const Dialect& dialect) noexcept;
+
+// How a rule is known.
+enum class RuleEvidence : std::int32_t {
+  run = 1,   // the engine was run, and tests hold the reading against its numbers
+  read = 2,  // its source was read
+};
+
+// "run", "read".
+[[nodiscard]] ROTARY_API std::string_view to_string(RuleEvidence evidence) noexcept;
+
+struct RuleTarget;  // what a rule sees and changes; of the library alone
+
+// One thing that an engine does otherwise. The texts live as long as the program.
+struct DialectRule {
+  std::string_view name;      // "yarn_factor_of_lengths"; unique within the engine
+  std::string_view sentence;  // for people
+  std::string_view source;    // file and version, or change
+  RuleEvidence evidence = RuleEvidence::read;
+  Engine engine = Engine::transformers;
+  EngineVersion first = {};  // both inclusive; 0.0: whatever the version
+  EngineVersion last = {};
+  void (*apply)(RuleTarget&) = nullptr;
+};
+
+// An engine, as far as it is known.
+struct EngineFacts {
+  Engine engine = Engine::transformers;
+  std::string_view source;  // what was read: version, commit
+  EngineVersion oldest = {};
+  EngineVersion newest = {};            // 0.0: one version alone
+  Numerics numerics = Numerics::exact;  // those that reproduce its rounding
+};
+[[nodiscard]] ROTARY_API const EngineFacts& facts_of(Engine engine) noexcept;
+
+// The rules of an engine, of all its versions, in the order in which they apply.
+[[nodiscard]] ROTARY_API std::span<const DialectRule> rules_of(Engine engine) noexcept;
+
+struct DialectReading {
+  ModelSpec model;
+  // Lengths that the engine passes to rules that depend on the context.
+  LengthPolicy lengths = LengthPolicy::each_call;
+  std::vector<const DialectRule*> acted;  // those that changed something, in order
+  std::optional<std::string> refusal;     // why the engine does not run the model; model is then
+                                          // as far as the rules came
+};
+
+// The model, of which no rule needs more than its spec says.
+[[nodiscard]] ROTARY_API Result<DialectReading> read_as(const ModelSpec& model,
+                                                        const Dialect& dialect) noexcept;
+
+// The same of a config.json, whose keys decide more rules: one that resolve() does not read for the
+// family may be read by an engine. Errors: as resolve().
+[[nodiscard]] ROTARY_API Result<DialectReading> read_as(
+    std::string_view config_json, const Dialect& dialect,
+    const ResolveOptions& options = {}) noexcept;
+
+// One rule alone, whatever its version: a hypothesis about an unknown engine.
+// Its acted is empty where the rule finds nothing to change.
+[[nodiscard]] ROTARY_API Result<DialectReading> apply_rule(const DialectRule& rule,
+                                                           const ModelSpec& model) noexcept;
+
+}  // namespace rotary

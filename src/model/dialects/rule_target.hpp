@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The target of a dialect's rule: one rotary embedding of a model at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "rotary/dialect.hpp"
+#include "rotary/model_spec.hpp"
+
+namespace rotary {
+
+// Keys of a config that ModelSpec does not have; absent, too, where there is no config.
+struct StatedKeys {
+  std::optional<double> partial_rotary_factor = {};
+  std::optional<std::int64_t> hidden_size = {};
+  std::optional<std::int64_t> heads = {};
+  bool factor_is_null = false;  // of the rope dictionary
+};
+
+struct RuleTarget {
+  ModelSpec& model;
+  ModelRotary& rotary;
+  const StatedKeys& stated;
+  LengthPolicy& lengths;
+  std::optional<std::string>& refusal;
+  bool acted = false;
+};
+
+// The rule of the embedding, if it is of this type.
+template <class Rule>
+[[nodiscard]] Rule* rule_of(RuleTarget& target) {
+  return std::get_if<Rule>(&target.rotary.spec.scaling);
+}
+
+// Sets a member, and notes whether that changed it.
+template <class Value, class New>
+void set(RuleTarget& target, Value& member, const New& value) {
+  if (member == value) return;
+  member = value;
+  target.acted = true;
+}
+
+// Rules that several engines have.
+namespace dialects {
+
+// YaRN's ramp ends at whole pairs, whatever the config says.
+void round_yarn_ramp(RuleTarget& target);
+// A is 0.1 ln(factor) + 1, whatever attention_factor, mscale and mscale_all_dim say.
+void compute_yarn_attention_factor(RuleTarget& target);
+// LongRoPE's factor is max_position_embeddings / original_max_position_embeddings.
+void take_longrope_factor_of_lengths(RuleTarget& target);
+// The same, and A follows from it alone, but for lists with an A of their own.
+void compute_longrope_attention_factor(RuleTarget& target);
+// The list is chosen once, for the longest context.
+void choose_longrope_list_once(RuleTarget& target);
+// Dynamic NTK scaling is not there.
+void drop_dynamic(RuleTarget& target);
+// partial_rotary_factor is read for models whose own class does not.
+void read_partial_rotary_factor(RuleTarget& target);
+
+}  // namespace dialects
+
+[[nodiscard]] std::span<const DialectRule> transformers_rules();
+[[nodiscard]] std::span<const DialectRule> llama_cpp_rules();
+[[nodiscard]] std::span<const DialectRule> vllm_rules();
+[[nodiscard]] std::span<const DialectRule> mlx_rules();
+[[nodiscard]] std::span<const DialectRule> onnxruntime_rules();
+
+}  // namespace rotary

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "model/dialects/rule_target.hpp"
+
+namespace rotary::dialects {
+namespace {
+
+// max_position_embeddings / original_max_position_embeddings.
+std::optional<double> ratio_of_lengths(const RuleTarget& target, std::int64_t original) {
+  const auto trained = target.rotary.trained_context_tokens;
+  if (!trained || original <= 0) return std::nullopt;
+  return static_cast<double>(*trained) / static_cast<double>(original);
+}
+
+}  // namespace
+
+void round_yarn_ramp(RuleTarget& target) {
+  if (auto* const yarn = rule_of<YarnScaling>(target))
+    set(target, yarn->ramp, YarnRamp::whole_pairs);
+}
+
+void compute_yarn_attention_factor(RuleTarget& target) {
+  auto* const yarn = rule_of<YarnScaling>(target);
+  if (yarn == nullptr) return;
+  set(target, yarn->attention_factor, std::optional<double>());
+  // mscale acts only beside mscale_all_dim, and only then is anything lost.
+  if (yarn->mscale.value_or(0) == 0 || yarn->mscale_all_dim.value_or(0) == 0) return;
+  set(target, yarn->mscale, std::optional<double>());
+  set(target, yarn->mscale_all_dim, std::optional<double>());
+}
+
+void take_longrope_factor_of_lengths(RuleTarget& target) {
+  auto* const longrope = rule_of<LongRopeScaling>(target);
+  if (longrope == nullptr) return;
+  const auto ratio = ratio_of_lengths(target, longrope->original_context_tokens);
+  if (ratio) set(target, longrope->factor, *ratio);
+}
+
+void compute_longrope_attention_factor(RuleTarget& target) {
+  take_longrope_factor_of_lengths(target);
+  auto* const longrope = rule_of<LongRopeScaling>(target);
+  if (longrope == nullptr || !longrope->attention_factor) return;
+  // Phi-3's "yarn" has LongRoPE's lists and YaRN's factor, here as there.
+  if (*longrope->attention_factor == 0.1 * std::log(longrope->factor) + 1) return;
+  set(target, longrope->attention_factor, std::optional<double>());
+}
+
+void choose_longrope_list_once(RuleTarget& target) {
+  const auto* const longrope = rule_of<LongRopeScaling>(target);
+  if (longrope == nullptr || longrope->lists != LongRopeSwitch::by_context) return;
+  set(target, target.lengths, LengthPolicy::whole_context);
+}
+
+void drop_dynamic(RuleTarget& target) {
+  if (rule_of<DynamicNtkScaling>(target) == nullptr) return;
+  target.rotary.spec.scaling = NoScaling{};
+  target.acted = true;
+}
+
+void read_partial_rotary_factor(RuleTarget& target) {
+  RotarySpec& spec = target.rotary.spec;
+  const auto fraction = target.stated.partial_rotary_factor;
+  const bool is_whole = !spec.rotary_dim || *spec.rotary_dim == spec.head_dim;
+  const bool is_plain = std::holds_alternative<NoScaling>(spec.scaling);
+  if (!fraction || !is_whole || !is_plain || !(*fraction > 0 && *fraction < 1)) return;
+  const auto features = static_cast<std::int64_t>(static_cast<double>(spec.head_dim) * *fraction);
+  if (features < 2 || features % 2 != 0) {
+    target.refusal = "partial_rotary_factor leaves an odd number of features";
+    return;
+  }
+  set(target, spec.rotary_dim, std::optional(features));
+}
+
+}  // namespace rotary::dialects

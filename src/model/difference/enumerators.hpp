@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of the enumerations of comparisons.
+#pragma once
+
+#include <array>
+
+#include "base/enumerators.hpp"
+#include "rotary/length_policy.hpp"
+#include "rotary/model_difference.hpp"
+
+namespace rotary {
+
+template <>
+struct Describe<LengthPolicy> {
+  static constexpr std::array enumerators = {
+      NamedEnumerator{LengthPolicy::each_call, "each_call"},
+      NamedEnumerator{LengthPolicy::kept_above_trained, "kept_above_trained"},
+      NamedEnumerator{LengthPolicy::last_long_call, "last_long_call"},
+      NamedEnumerator{LengthPolicy::longest_call, "longest_call"},
+      NamedEnumerator{LengthPolicy::whole_context, "whole_context"}};
+};
+template <>
+struct Describe<FieldEffect> {
+  static constexpr std::array enumerators = {NamedEnumerator{FieldEffect::rows, "rows"},
+                                             NamedEnumerator{FieldEffect::model, "model"},
+                                             NamedEnumerator{FieldEffect::nothing, "nothing"}};
+};
+
+}  // namespace rotary

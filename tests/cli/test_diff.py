@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rotary diff: two models beside each other, as text, JSON and exit codes."""
+
+import json
+
+import numpy as np
+
+from tool import LLAMA, PARTIAL, YARN, ToolTest, validate
+
+
+# 8 pairs, as LLAMA's heads of 16 features have.
+INV_FREQ = 10000.0 ** (-np.arange(8) / 8)
+
+
+def rows(inv_freq, tokens=2048, first=0):
+    angles = np.outer(np.arange(first, first + tokens), inv_freq)
+    return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+
+
+class DiffTool(ToolTest):
+    def diff(self, *arguments):
+        """(exit code, document)"""
+        result = self.run_tool("diff", *arguments, "--json")
+        document = json.loads(result.stdout)
+        validate(document, "diff")
+        return result.returncode, document
+
+
+class ModelsTest(DiffTool):
+    def configs(self, one, other):
+        return self.write_config(one, "one.json"), self.write_config(other, "other.json")
+
+    def test_a_model_is_itself(self):
+        code, found = self.diff("llama-3.1-8b", "llama-3.1-8b")
+        self.assertEqual((code, found["same"], found["fields"]), (0, True, []))
+        self.assertEqual(found["context_tokens"], 131072)
+        [pair] = found["rotary"]
+        self.assertEqual(pair["layers"], list(range(32)))
+        self.assertIsNone(pair["rows"]["first_position"])
+
+    def test_a_lost_base(self):
+        code, found = self.diff(*self.configs(LLAMA | {"rope_theta": 500000.0}, LLAMA))
+        self.assertEqual((code, found["same"]), (1, False))
+        [pair] = found["rotary"]
+        self.assertEqual(pair["fields"], [{"field": "base", "one": "500000", "other": "10000",
+                                           "effect": "rows"}])
+        # The numbers farthest apart, over 8 pairs of angles 500000^(-i/8) and 10000^(-i/8).
+        self.assertEqual(pair["rows"]["first_position"], 1)
+        self.assertAlmostEqual(pair["rows"]["at_first"], 0.118274, 6)
+
+    def test_the_context_decides_what_is_seen(self):
+        one, other = self.configs(LLAMA, LLAMA | {"rope_theta": 10000.2})
+        code, found = self.diff(one, other, "--context", "500")
+        self.assertEqual((code, found["same"]), (0, True))
+        code, found = self.diff(one, other, "--context", "100000")
+        self.assertEqual((code, found["same"]), (1, False))
+
+    def test_text(self):
+        one, other = self.configs(LLAMA, YARN)
+        result = self.run_tool("diff", one, other)
+        text = result.stdout.decode()
+        self.assertEqual(result.returncode, 1)
+        self.assertTrue(text.startswith("one.json and other.json, 2048 tokens: different\n"))
+        self.assertIn("rope_type                         default   yarn\n", text)
+        self.assertIn("first wrong position   0: 0.1386 apart\n", text)
+
+    def test_heads_of_other_sizes_have_no_rows(self):
+        code, found = self.diff(*self.configs(LLAMA, PARTIAL))
+        self.assertEqual(code, 1)
+        self.assertIsNone(found["rotary"][0]["rows"])
+        self.assertIn("no rows in common", found["rotary"][0]["not_comparable"])
+
+    def test_what_cannot_be_read_is_no_difference(self):
+        one = self.write_config(LLAMA)
+        self.assert_fails(4, ["gone.json", "No such file"], "diff", one, "gone.json")
+        self.assert_fails(2, ["standard input"], "diff", "-", "-")
+
+
+class EnginesTest(DiffTool):
+    def test_gpt_oss_in_llama_cpp(self):
+        code, found = self.diff("gpt-oss-20b", "--between", "transformers,llama.cpp")
+        self.assertEqual((code, found["same"]), (1, False))
+        one, other = found["engines"]
+        self.assertEqual((one["dialect"], one["rules"]), ("transformers", []))
+        self.assertEqual([rule["name"] for rule in other["rules"]], ["yarn_whole_pairs"])
+        # tests/golden/first_positions.json, by a look at every row.
+        self.assertEqual(found["rotary"][0]["rows"]["first_position"], 14)
+
+    def test_a_release_that_turned_yarn_off(self):
+        config = self.write_config(YARN | {"max_position_embeddings": 512})
+        code, found = self.diff(config, "--between", "transformers@4.55,transformers")
+        self.assertEqual(code, 1)
+        [pair] = found["rotary"]
+        self.assertIn({"field": "factor", "one": "1", "other": "4", "effect": "rows"},
+                      pair["fields"])
+        self.assertEqual(pair["rows"]["first_position"], 0)
+
+    def test_releases_that_agree(self):
+        config = self.write_config(LLAMA)
+        self.assertEqual(self.diff(config, "--between", "transformers@4.33,vllm")[0], 0)
+
+    def test_an_engine_that_refuses(self):
+        config = self.write_config(YARN)
+        code, found = self.diff(config, "--between", "transformers@4.40,transformers")
+        self.assertEqual((code, found["context_tokens"], found["rotary"]), (1, None, []))
+        self.assertEqual(found["engines"][0]["refusal"], "rope_type yarn came with 4.43")
+        text = self.run_tool("diff", config, "--between", "transformers@4.40,mlx").stdout.decode()
+        self.assertIn("transformers@4.40: does not run it: rope_type yarn came with 4.43\n", text)
+
+    def test_usage(self):
+        config = self.write_config(LLAMA)
+        self.assert_fails(2, ["--between must name two engines"], "diff", config, "--between",
+                          "mlx")
+        self.assert_fails(2, ["a dialect must be transformers,"], "diff", config, "--between",
+                          "mlx,tensorrt")
+        self.assert_fails(2, ["OTHER or --between"], "diff", config)
+        self.assert_fails(2, ["OTHER or --between"], "diff", config, config, "--between",
+                          "mlx,vllm")
+
+
+class DumpsTest(DiffTool):
+    def save(self, name, **arrays):
+        np.savez(self.path / name, **arrays)
+        return name
+
+    def test_frequencies(self):
+        config = self.write_config(LLAMA)
+        np.save(self.path / "same.npy", INV_FREQ.astype(np.float32))
+        self.assertEqual(self.diff(config, "same.npy")[0], 0)
+        np.save(self.path / "other.npy", 500000.0 ** (-np.arange(8) / 8))
+        code, found = self.diff("other.npy", config)
+        self.assertEqual(code, 1)
+        self.assertAlmostEqual(found["rotary"][0]["rows"]["at_first"], 0.118274, 6)
+
+    def test_an_attention_factor_beside_frequencies(self):
+        name = self.save("scaled.npz", inv_freq=INV_FREQ, attention_scaling=np.array(1.25))
+        code, found = self.diff(name, self.write_config(LLAMA))
+        rows_found = found["rotary"][0]["rows"]
+        self.assertEqual((code, rows_found["first_position"], rows_found["at_first"]), (1, 0, 0.25))
+
+    def test_rows_with_each_pair_twice(self):
+        config = self.write_config(LLAMA)
+        cos, sin = rows(INV_FREQ)
+        for form in (lambda x: np.concatenate([x, x], -1)[None], lambda x: np.repeat(x, 2, -1)):
+            name = self.save("rows.npz", cos=form(cos), sin=form(sin))
+            code, found = self.diff(config, name)
+            self.assertEqual((code, found["context_tokens"]), (0, 2048))
+
+    def test_rows_of_other_positions(self):
+        cos, sin = rows(INV_FREQ, first=1)
+        name = self.save("late.npz", cos=cos, sin=sin)
+        code, found = self.diff(self.write_config(LLAMA), name)
+        result = found["rotary"][0]["rows"]
+        self.assertEqual((code, result["first_position"]), (1, 0))
+        self.assertAlmostEqual(result["at_first"], np.sin(1), 6)
+
+    def test_rows_beside_rows(self):
+        np.save(self.path / "one.npy", np.stack(rows(INV_FREQ)))
+        cos, sin = rows(INV_FREQ / 8)
+        np.save(self.path / "other.npy", (cos + 1j * sin).astype(np.complex64))
+        code, found = self.diff("one.npy", "other.npy")
+        self.assertEqual(code, 1)
+        result = found["rotary"][0]["rows"]
+        self.assertEqual((result["first_position"], result["pairs"]), (1, list(range(8))))
+        apart = np.abs(np.stack(rows(INV_FREQ)) - np.stack([cos, sin])).max((0, 2))
+        self.assertAlmostEqual(result["at_first"], float(apart[1]), 7)  # float32 subtracts here
+
+    def test_what_is_no_dump(self):
+        config = self.write_config(LLAMA)
+        (self.path / "bad.npz").write_bytes(b"PK but no archive")
+        self.assert_fails(3, ["bad.npz: must be a zip archive of .npy files"], "diff", config,
+                          "bad.npz")
+        name = self.save("half.npz", cos=np.ones((4, 8)))
+        self.assert_fails(2, ["inv_freq, or cos and sin"], "diff", config, name)
+        np.save(self.path / "four.npy", INV_FREQ[:4])
+        self.assert_fails(2, ["as many pairs, got 8 and 4"], "diff", config, "four.npy")
+        np.save(self.path / "flat.npy", np.ones((3, 4)))
+        self.assert_fails(2, ["[pairs], or cos and sin"], "diff", config, "flat.npy")

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dialects: their names, their table of rules, and rules whose engine was read or refuses.
+#include "rotary/dialect.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rotary/model_difference.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr std::string_view dynamic_config = R"({"model_type": "llama", "hidden_size": 128,
+  "num_attention_heads": 2, "max_position_embeddings": 2048, "rope_theta": 10000.0,
+  "rope_scaling": {"rope_type": "dynamic", "factor": 4.0}})";
+
+constexpr std::string_view qwen3_vl = R"({"model_type": "qwen3_vl_text", "hidden_size": 4096,
+  "num_attention_heads": 32, "head_dim": 128, "max_position_embeddings": 262144,
+  "rope_theta": 5000000.0, "rope_scaling": {"rope_type": "default",
+  "mrope_section": [24, 20, 20], "mrope_interleaved": true}})";
+
+DialectReading reading_of(std::string_view config, std::string_view dialect) {
+  return test::value_of(read_as(config, test::value_of(parse_dialect(dialect))));
+}
+
+ModelDifference between(std::string_view config, std::string_view one, std::string_view other) {
+  const DialectReading mine = reading_of(config, one);
+  const DialectReading theirs = reading_of(config, other);
+  return test::value_of(
+      compare_models(mine.model, theirs.model, {.one = mine.lengths, .other = theirs.lengths}));
+}
+
+std::vector<std::string_view> names_of(const DialectReading& reading) {
+  std::vector<std::string_view> names;
+  for (const DialectRule* rule : reading.acted) names.push_back(rule->name);
+  return names;
+}
+
+using Names = std::vector<std::string_view>;
+
+TEST(Dialect, NamesGoBothWays) {
+  for (const std::string_view name :
+       {"transformers", "transformers@4.51", "llama.cpp", "vllm", "mlx", "onnxruntime"}) {
+    EXPECT_EQ(test::value_of(to_string(test::value_of(parse_dialect(name)))), name);
+  }
+  EXPECT_EQ(test::value_of(parse_dialect("transformers@4.51.3")),
+            (Dialect{Engine::transformers, EngineVersion{4, 51}}));
+}
+
+TEST(Dialect, NamesThatAreNone) {
+  EXPECT_EQ(parse_dialect("tensorrt").error().message,
+            "a dialect must be transformers, llama.cpp, vllm, mlx or onnxruntime, such as "
+            "transformers@4.51, got 'tensorrt'");
+  EXPECT_EQ(parse_dialect("transformers@new").error().message,
+            "the version of a dialect must be two numbers, such as 4.51, got 'new'");
+  EXPECT_EQ(parse_dialect("transformers@6.0").error().message,
+            "the version of transformers must be from 4.33 to 5.23, got 6.0");
+  EXPECT_EQ(parse_dialect("mlx@0.32").error().message,
+            "a dialect must be mlx without a version, of which only mlx-lm 0.32.2 is known; got "
+            "0.32");
+}
+
+TEST(Dialect, EachRuleSaysWhatItIs) {
+  for (const Engine engine : all_engines) {
+    std::set<std::string_view> names;
+    for (const DialectRule& rule : rules_of(engine)) {
+      SCOPED_TRACE(std::string(rule.name));
+      EXPECT_TRUE(names.insert(rule.name).second);
+      EXPECT_TRUE(rule.sentence.ends_with('.'));
+      EXPECT_FALSE(rule.source.empty());
+      EXPECT_EQ(rule.engine, engine);
+      EXPECT_NE(rule.apply, nullptr);
+      EXPECT_LE(rule.first, rule.last);
+      // Nothing of vLLM can be run without a GPU.
+      EXPECT_TRUE(engine != Engine::vllm || rule.evidence == RuleEvidence::read);
+    }
+    EXPECT_FALSE(names.empty());
+  }
+}
+
+TEST(Dialect, TheNewestReleaseReadsAsTheConfigSays) {
+  const DialectReading reading = reading_of(qwen3_vl, "transformers");
+  EXPECT_TRUE(reading.acted.empty());
+  EXPECT_FALSE(
+      test::value_of(compare_models(reading.model, test::value_of(resolve(qwen3_vl)))).differs());
+}
+
+// sin(p 5000000^(-122/128)) > 2^-8 from 9456 on; pair 63 has the first axis, 60 too.
+TEST(Dialect, TheTailOfInterleavedAxesStandsStillInLlamaCpp) {
+  const auto found = between(qwen3_vl, "transformers", "llama.cpp");
+  const RowsDifference& rows = found.rotary.front().rows;
+  EXPECT_EQ(rows.pairs, (std::vector<std::int64_t>{61, 62}));
+  const double inv_freq = std::pow(5000000.0, -122.0 / 128);
+  EXPECT_EQ(rows.first_position, static_cast<std::int64_t>(std::asin(0x1p-8) / inv_freq) + 1);
+}
+
+TEST(Dialect, DynamicScalingIsDroppedFromTheTrainedContextOn) {
+  for (const std::string_view engine : {"llama.cpp", "vllm"}) {
+    const auto found = between(dynamic_config, "transformers", engine);
+    EXPECT_EQ(found.context_tokens, 2048);
+    EXPECT_FALSE(found.rotary.front().rows.first_position);
+    const DialectReading mine = reading_of(dynamic_config, "transformers");
+    const DialectReading theirs = reading_of(dynamic_config, engine);
+    const auto longer = test::value_of(
+        compare_models(mine.model, theirs.model,
+                       {.context_tokens = 4096, .one = mine.lengths, .other = theirs.lengths}));
+    // The row of 2049 tokens, of the formula in Python: 1.2 apart.
+    EXPECT_EQ(longer.rotary.front().rows.first_position, 2048);
+  }
+}
+
+TEST(Dialect, ReleasesRememberLengthsOtherwise) {
+  const DialectReading one = reading_of(dynamic_config, "transformers@5.12");
+  const DialectReading other = reading_of(dynamic_config, "transformers@5.13");
+  EXPECT_EQ(names_of(one), Names{"dynamic_never_reset"});
+  const auto found = test::value_of(
+      compare_models(one.model, other.model,
+                     {.context_tokens = 8192, .one = one.lengths, .other = other.lengths}));
+  EXPECT_FALSE(found.rotary.front().rows.first_position);
+  ASSERT_TRUE(found.rotary.front().after_longer_call);
+  EXPECT_EQ(found.rotary.front().after_longer_call->first_position, 1);
+}
+
+TEST(Dialect, KeysThatOnlySomeReleasesRead) {
+  constexpr std::string_view config = R"({"model_type": "llama", "hidden_size": 128,
+    "num_attention_heads": 2, "max_position_embeddings": 2048, "rope_theta": 10000.0,
+    "partial_rotary_factor": 0.5})";
+  const DialectReading reading = reading_of(config, "transformers@4.57");
+  EXPECT_EQ(names_of(reading), Names{"partial_rotary_factor_read"});
+  EXPECT_EQ(reading.model.rotary.front().spec.rotary_dim, 32);
+  EXPECT_EQ(between(config, "transformers@4.57", "transformers").rotary.front().rows.first_position,
+            1);
+  EXPECT_EQ(names_of(reading_of(config, "vllm")), Names{"partial_rotary_factor_read"});
+}
+
+TEST(Dialect, WhatAnEngineDoesNotRun) {
+  constexpr std::string_view yarn = R"({"model_type": "llama", "hidden_size": 128,
+    "num_attention_heads": 2, "max_position_embeddings": 8192, "rope_theta": 10000.0,
+    "rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 2048}})";
+  EXPECT_EQ(reading_of(yarn, "transformers@4.40").refusal, "rope_type yarn came with 4.43");
+  EXPECT_EQ(reading_of(yarn, "onnxruntime").refusal,
+            "the builder takes an absent beta_fast or beta_slow for 0, and fails");
+  EXPECT_EQ(reading_of(dynamic_config, "onnxruntime").refusal,
+            "the builder has no rope_type dynamic");
+}
+
+TEST(Dialect, OneRuleAloneIsAHypothesis) {
+  const ModelSpec model = test::value_of(resolve(qwen3_vl));
+  for (const DialectRule& rule : rules_of(Engine::llama_cpp)) {
+    const DialectReading reading = test::value_of(apply_rule(rule, model));
+    EXPECT_EQ(!reading.acted.empty(), rule.name == "interleaved_axes_tail") << rule.name;
+  }
+}
+
+TEST(Dialect, TheSoftmaxScaleOfDeepSeekV2) {
+  constexpr std::string_view config = R"({"model_type": "deepseek_v2", "hidden_size": 2048,
+    "num_attention_heads": 16, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128,
+    "max_position_embeddings": 163840, "rope_theta": 10000,
+    "rope_scaling": {"type": "yarn", "factor": 40, "mscale": 0.707, "mscale_all_dim": 0.707,
+    "original_max_position_embeddings": 4096}})";
+  const auto found = between(config, "transformers@4.57", "transformers");
+  EXPECT_FALSE(found.rotary.front().rows.first_position);
+  EXPECT_TRUE(found.differs());
+  const auto& fields = found.rotary.front().fields;
+  ASSERT_EQ(fields.size(), 1U);
+  EXPECT_EQ(fields.front().field, "softmax_factor");
+}
+
+}  // namespace
+}  // namespace rotary

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two models: which layers and fields differ, and what counts as a difference.
+#include "rotary/model_difference.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+RotarySpec plain_spec() { return {.head_dim = 64, .base = 10000.0, .pairing = Pairing::half}; }
+
+ModelSpec model_of(RotarySpec spec, std::size_t layers = 2) {
+  ModelSpec model;
+  model.rotary.push_back({.layer_type = {}, .spec = std::move(spec), .trained_context_tokens = {}});
+  model.rotary.front().trained_context_tokens = 4096;
+  model.layers.resize(layers);
+  return model;
+}
+
+RowsDifference rows_of(const RotarySpec& one, const RotarySpec& other) {
+  return test::value_of(compare_models(model_of(one), model_of(other))).rotary.front().rows;
+}
+
+const FieldDifference* field_named(const std::vector<FieldDifference>& fields,
+                                   std::string_view name) {
+  const auto found = std::ranges::find(fields, name, &FieldDifference::field);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+TEST(ModelDifference, ModelsThatAreAlike) {
+  const auto found = test::value_of(compare_models(model_of(plain_spec()), model_of(plain_spec())));
+  EXPECT_FALSE(found.differs());
+  EXPECT_EQ(found.context_tokens, 4096);
+  ASSERT_EQ(found.rotary.size(), 1U);
+  EXPECT_EQ(found.rotary.front().layers, (std::vector<std::int64_t>{0, 1}));
+  EXPECT_TRUE(found.rotary.front().fields.empty());
+  EXPECT_FALSE(found.rotary.front().rows.first_position);
+}
+
+TEST(ModelDifference, ABaseAsFloat32HasItIsNoDifference) {
+  RotarySpec other = plain_spec();
+  other.base = 10000.0 * (1 + 0x1p-24);
+  const auto found = test::value_of(compare_models(model_of(plain_spec()), model_of(other)));
+  EXPECT_FALSE(found.differs());
+  const auto* const base = field_named(found.rotary.front().fields, "base");
+  ASSERT_NE(base, nullptr);
+  EXPECT_EQ(base->effect, FieldEffect::nothing);
+}
+
+TEST(ModelDifference, RulesThatGiveTheSameRowsAreOneModel) {
+  RotarySpec other = plain_spec();
+  std::vector<double> inv_freq;
+  for (int i = 0; i < 32; ++i) inv_freq.push_back(std::pow(10000.0, -i / 32.0));
+  other.scaling = ExplicitScaling{.inv_freq = inv_freq};
+  const auto found = test::value_of(compare_models(model_of(plain_spec()), model_of(other)));
+  EXPECT_FALSE(found.differs());
+  EXPECT_NE(field_named(found.rotary.front().fields, "rope_type"), nullptr);
+}
+
+TEST(ModelDifference, AnotherPairingTurnsOtherFeatures) {
+  RotarySpec other = plain_spec();
+  other.pairing = Pairing::interleaved;
+  const RowsDifference rows = rows_of(plain_spec(), other);
+  EXPECT_FALSE(rows.same_features);
+  EXPECT_EQ(rows.first_position, 1);
+  EXPECT_NEAR(rows.at_first, std::sin(1.0), 0x1p-50);  // pair 0: with another partner
+  EXPECT_FALSE(rows.largest_score_change);
+}
+
+TEST(ModelDifference, TheSamePairsElsewhereChangeTheCacheAndNoScore) {
+  RotarySpec one = plain_spec();
+  one.pairing = Pairing::interleaved;
+  RotarySpec other = one;
+  other.pairing = Pairing::interleaved_to_half;
+  const RowsDifference rows = rows_of(one, other);
+  EXPECT_TRUE(rows.same_features);
+  EXPECT_EQ(rows.first_position, 0);
+  EXPECT_EQ(rows.largest_score_change, 0.0);
+  EXPECT_EQ(rows.least_correlation, 1);
+}
+
+TEST(ModelDifference, LessOfTheHead) {
+  RotarySpec other = plain_spec();
+  other.rotary_dim = 32;
+  const RowsDifference rows = rows_of(plain_spec(), other);
+  EXPECT_FALSE(rows.same_features);
+  EXPECT_EQ(rows.first_position, 1);
+}
+
+TEST(ModelDifference, HeadsOfAnotherSizeHaveNoRowsInCommon) {
+  RotarySpec other = plain_spec();
+  other.head_dim = 128;
+  const auto found = test::value_of(compare_models(model_of(plain_spec()), model_of(other)));
+  EXPECT_TRUE(found.differs());
+  EXPECT_EQ(found.rotary.front().not_comparable,
+            "heads of 64 and of 128 features have no rows in common");
+}
+
+TEST(ModelDifference, TheAttentionFactorShowsAtPositionZero) {
+  RotarySpec one = plain_spec();
+  one.scaling = YarnScaling{.factor = 4, .original_context_tokens = 1024, .attention_factor = 1.5};
+  RotarySpec other = one;
+  std::get<YarnScaling>(other.scaling).attention_factor = 1.25;
+  const RowsDifference rows = rows_of(one, other);
+  EXPECT_EQ(rows.first_position, 0);
+  EXPECT_DOUBLE_EQ(rows.at_first, 0.25);
+  EXPECT_DOUBLE_EQ(*rows.largest_score_change, 1.5 * 1.5 - 1.25 * 1.25);
+  EXPECT_EQ(rows.least_correlation, 1);
+}
+
+// A generation crosses the original context of LongRoPE; an engine that decides once does not.
+TEST(ModelDifference, LengthsAreThoseOfTheEngine) {
+  RotarySpec spec = plain_spec();
+  spec.scaling = LongRopeScaling{.short_factor = std::vector<double>(32, 1.0),
+                                 .long_factor = std::vector<double>(32, 4.0),
+                                 .original_context_tokens = 1024,
+                                 .factor = 4};
+  const ComparisonOptions once{.one = LengthPolicy::each_call,
+                               .other = LengthPolicy::whole_context};
+  const auto found = test::value_of(compare_models(model_of(spec), model_of(spec), once));
+  EXPECT_EQ(found.rotary.front().rows.first_position, 1);
+  RotarySpec always_short = spec;
+  std::get<LongRopeScaling>(always_short.scaling).lists = LongRopeSwitch::always_short;
+  EXPECT_EQ(rows_of(spec, always_short).first_position, 1024);
+}
+
+TEST(ModelDifference, AnEngineThatForgetsToRestoreIsSeenAfterALongerCall) {
+  RotarySpec spec = plain_spec();
+  spec.scaling = DynamicNtkScaling{.factor = 2, .original_context_tokens = 1024};
+  const ComparisonOptions options{.one = LengthPolicy::kept_above_trained,
+                                  .other = LengthPolicy::last_long_call};
+  const auto found = test::value_of(compare_models(model_of(spec), model_of(spec), options));
+  const RotaryDifference& pair = found.rotary.front();
+  EXPECT_FALSE(pair.rows.first_position);
+  ASSERT_TRUE(pair.after_longer_call);
+  EXPECT_TRUE(pair.after_longer_call->first_position);
+  EXPECT_TRUE(found.differs());
+}
+
+TEST(ModelDifference, LayersWithoutPositions) {
+  ModelSpec other = model_of(plain_spec(), 4);
+  for (const std::size_t layer : {1U, 2U}) other.layers[layer].encoding = LayerEncoding::none;
+  const auto found = test::value_of(compare_models(model_of(plain_spec(), 4), other));
+  ASSERT_EQ(found.fields.size(), 1U);
+  EXPECT_EQ(found.fields.front().field, "layers 1-2");
+  EXPECT_EQ(found.fields.front().one, "rotary");
+  EXPECT_EQ(found.fields.front().other, "none");
+  EXPECT_EQ(found.rotary.front().layers, (std::vector<std::int64_t>{0, 3}));
+  EXPECT_TRUE(found.differs());
+}
+
+TEST(ModelDifference, RefusesWhatItCannotCompare) {
+  const ModelSpec model = model_of(plain_spec());
+  EXPECT_EQ(compare_models(model, model, {.context_tokens = 0}).error().message,
+            "context_tokens must be from 1 to 2^31, got 0");
+  const auto wide = test::value_of(
+      make_frequencies({.head_dim = 128, .base = 10000.0, .pairing = Pairing::half}));
+  const auto narrow = test::value_of(make_frequencies(plain_spec()));
+  EXPECT_EQ(compare_rows(wide, narrow, 16).error().message,
+            "head_dim must be that of the other, 128, got 64");
+}
+
+// Calls of 11, 2048, … tokens in releases of Transformers: docs/theory/transformers-releases.md.
+TEST(LengthPolicy, IsThatOfTheReleases) {
+  constexpr std::array<std::int64_t, 9> calls = {11, 2048, 2049, 4096, 4097, 3001, 2048, 101, 5001};
+  using Lengths = std::array<std::int64_t, 9>;
+  const auto in_force = [&](LengthPolicy policy) {
+    Lengths lengths{};
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      lengths[i] = test::value_of(length_in_force(policy, 2048, std::span(calls).first(i + 1)));
+    return lengths;
+  };
+  EXPECT_EQ(in_force(LengthPolicy::longest_call),  // 4.33
+            (Lengths{2048, 2048, 2049, 4096, 4097, 4097, 4097, 4097, 5001}));
+  EXPECT_EQ(in_force(LengthPolicy::last_long_call),  // 4.40, 5.0 to 5.12
+            (Lengths{2048, 2048, 2049, 4096, 4097, 3001, 3001, 3001, 5001}));
+  EXPECT_EQ(in_force(LengthPolicy::kept_above_trained),  // 4.43 to 4.57, 5.13 on
+            (Lengths{2048, 2048, 2049, 4096, 4097, 4097, 4097, 2048, 5001}));
+}
+
+}  // namespace
+}  // namespace rotary
