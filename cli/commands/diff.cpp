@@ -3,7 +3,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/difference/difference.hpp"
 #include "cli/difference/dump_comparison.hpp"
-#include "rotary/dialect.hpp"
 #include "rotary/model_difference.hpp"
 
 namespace rotary::cli {
@@ -41,30 +40,6 @@ Comparison compare_files(const DiffOptions& options) {
           .readings = {}};
 }
 
-Comparison compare_engines(const DiffOptions& options) {
-  const std::string& names = *options.between;
-  const std::size_t comma = names.find(',');
-  require(comma != std::string::npos && names.find(',', comma + 1) == std::string::npos,
-          "--between must name two engines, such as transformers@4.51,llama.cpp, got '{}'", names);
-  const ResolveOptions resolving = resolve_options(options.model);
-  Comparison comparison{
-      .sides = {names.substr(0, comma), names.substr(comma + 1)}, .difference = {}, .readings = {}};
-  const std::string config = read_config(options.model.config);
-  for (const std::string& name : {comparison.sides.one, comparison.sides.other}) {
-    const Dialect dialect = value_or_fail(parse_dialect(name), "--between");
-    comparison.readings.push_back(
-        {dialect, reading_of(config, options.model.config, resolving, dialect)});
-  }
-  const DialectReading& one = comparison.readings.front().reading;
-  const DialectReading& other = comparison.readings.back().reading;
-  print_warnings("diff", one.model.warnings);
-  if (one.refusal || other.refusal) return comparison;
-  comparison.difference = value_or_fail(compare_models(
-      one.model, other.model,
-      {.context_tokens = resolving.context_tokens, .one = one.lengths, .other = other.lengths}));
-  return comparison;
-}
-
 Run declare(OptionParser& parser) {
   const auto options = std::make_shared<DiffOptions>();
   parser
@@ -75,14 +50,16 @@ Run declare(OptionParser& parser) {
       .required();
   parser.add("OTHER", options->other, "what it is compared with, of the same kinds");
   parser.add("--between A,B", options->between,
-             "instead of OTHER: two engines that read ONE, each of transformers, llama.cpp, vllm, "
-             "mlx, onnxruntime; transformers@4.51 is a release");
+             fmt::format("instead of OTHER: two engines that read ONE, {}", engines_help));
   declare_layer_type(parser, options->layer_type);
   declare_model_options(parser, options->model);
   return [options](OutputForm form) {
     require(options->other.has_value() != options->between.has_value(),
             "diff needs OTHER or --between, one of the two");
-    return answer_of(options->between ? compare_engines(*options) : compare_files(*options), form);
+    if (!options->between) return answer_of(compare_files(*options), form);
+    const Comparison comparison = compare_engines(options->model, *options->between);
+    print_warnings("diff", comparison.readings.front().reading.model.warnings);
+    return answer_of(comparison, form);
   };
 }
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "cli/commands/commands.hpp"
+#include "cli/difference/difference.hpp"
 #include "cli/report/contents.hpp"
 
 namespace rotary::cli {
@@ -15,6 +16,7 @@ constexpr std::size_t most_configs = 4;
 struct Arguments {
   std::vector<std::string> configs;
   ModelOptions model;  // of all of them; its config is not used
+  std::optional<std::string> between;
   OutputOption output;
 };
 
@@ -26,6 +28,8 @@ void check(const Arguments& arguments) {
     require(std::ranges::find(before, arguments.configs[i]) == before.end(),
             "each config must be another one, got '{}' twice", arguments.configs[i]);
   }
+  require(!arguments.between || arguments.configs.size() == 1,
+          "--between takes one config, which two engines read, got {}", arguments.configs.size());
   arguments.output.check();
 }
 
@@ -50,6 +54,25 @@ std::vector<page::NamedModel> read_models(const Arguments& arguments) {
     print_warnings("report", with_name(name, models.back().model.warnings));
   }
   return models;
+}
+
+// The first config beside each other one; or what two engines make of it.
+std::vector<Comparison> comparisons_of(const Arguments& arguments,
+                                       const std::vector<page::NamedModel>& models) {
+  std::vector<Comparison> comparisons;
+  const auto context_tokens = resolve_options(arguments.model).context_tokens;
+  for (std::size_t i = 1; i < models.size(); ++i) {
+    comparisons.push_back(
+        {.sides = {models[0].name, models[i].name},
+         .difference = value_or_fail(
+             compare_models(models[0].model, models[i].model, {.context_tokens = context_tokens})),
+         .readings = {}});
+  }
+  if (!arguments.between) return comparisons;
+  ModelOptions options = arguments.model;
+  options.config = arguments.configs.front();
+  comparisons.push_back(compare_engines(options, *arguments.between));
+  return comparisons;
 }
 
 // Lists what is on the page.
@@ -90,7 +113,14 @@ std::string run_report(const Arguments& arguments, OutputForm form) {
   check(arguments);
   const std::vector<page::NamedModel> models = read_models(arguments);
   const auto context_tokens = resolve_options(arguments.model).context_tokens;
-  const Json contents = page::make_contents(models, context_tokens);
+  Json contents = page::make_contents(models, context_tokens);
+  contents["differences"] =
+      json_array(comparisons_of(arguments, models), [](const Comparison& comparison) -> Json {
+        return {{"one", comparison.sides.one},
+                {"other", comparison.sides.other},
+                {"same", !comparison.differs()},
+                {"sentences", comparison_sentences(comparison)}};
+      });
   std::string page = page::page_with(page::report_page(), printed(contents));
   const Json summary = summary_of(arguments, contents, page.size());
   arguments.output.write(std::move(page));
@@ -105,6 +135,8 @@ Run declare(OptionParser& parser) {
       .required();
   declare_output(parser, arguments->output, "where the page goes: one HTML file", "-o,--out FILE")
       .required();
+  parser.add("--between A,B", arguments->between,
+             fmt::format("a section on two engines that read the one config, {}", engines_help));
   declare_model_options(parser, arguments->model);
   return [arguments](OutputForm form) { return run_report(*arguments, form); };
 }

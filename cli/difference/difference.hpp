@@ -6,9 +6,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/json.hpp"
+#include "cli/model_options.hpp"
 #include "rotary/dialect.hpp"
 #include "rotary/model_difference.hpp"
 
@@ -34,10 +36,20 @@ struct Comparison {
   [[nodiscard]] bool differs() const { return !difference || difference->differs(); }
 };
 
+// The engines of --between, for help.
+inline constexpr std::string_view engines_help =
+    "each of transformers, llama.cpp, vllm, mlx, onnxruntime; transformers@4.51 is a release";
+
+// The config as the two engines read it that names has, "transformers,llama.cpp".
+[[nodiscard]] Comparison compare_engines(const ModelOptions& options, const std::string& names);
+
 // docs/schema/diff.schema.json.
 [[nodiscard]] Json comparison_json(const Comparison& comparison);
 
 [[nodiscard]] std::string comparison_text(const Comparison& comparison);
+
+// Each rule that acts and each two embeddings in a sentence, for a page.
+[[nodiscard]] std::vector<std::string> comparison_sentences(const Comparison& comparison);
 
 // "0-3, 5".
 [[nodiscard]] std::string runs_text(std::span<const std::int64_t> numbers);

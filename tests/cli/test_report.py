@@ -143,6 +143,25 @@ class ReportTest(ToolTest):
         [remark] = self.data(name, other)["remarks"]
         self.assertIn("are wrong", remark)
 
+    def test_where_two_configs_part(self):
+        name = self.write_config(LLAMA)
+        self.write_config(LLAMA | {"rope_theta": 500000.0}, "other.json")
+        [found] = self.data(name, "other.json")["differences"]
+        self.assertEqual((found["one"], found["other"], found["same"]),
+                         ("config.json", "other.json", False))
+        [sentence] = found["sentences"]
+        self.assertTrue(sentence.startswith("Layers 0-2: the first wrong position is 1, where"))
+        self.assertEqual(self.data(name)["differences"], [])
+
+    def test_where_two_engines_part(self):
+        config = dict(LLAMA, partial_rotary_factor=0.5)
+        data = self.data(self.write_config(config), "--between", "transformers@4.57,transformers")
+        [found] = data["differences"]
+        self.assertEqual((found["one"], found["same"]), ("transformers@4.57", False))
+        self.assertIn("partial_rotary_factor", found["sentences"][0])
+        self.assert_fails(2, ["--between takes one config"], "report", "config.json",
+                          "llama-3.1-8b", "--between", "mlx,vllm", "-o", "page.html")
+
     def test_a_rule_that_depends_on_the_context(self):
         data = self.data(self.write_config(DYNAMIC))
         ranges = data["subjects"][0]["ranges"]

@@ -52,7 +52,7 @@ TEST(ModelDifference, ABaseAsFloat32HasItIsNoDifference) {
   EXPECT_FALSE(found.differs());
   const auto* const base = field_named(found.rotary.front().fields, "base");
   ASSERT_NE(base, nullptr);
-  EXPECT_EQ(base->effect, FieldEffect::nothing);
+  EXPECT_EQ(base->effect, FieldEffect::rows);
 }
 
 TEST(ModelDifference, RulesThatGiveTheSameRowsAreOneModel) {

@@ -71,14 +71,14 @@ Calls comparisons() {
                     [difference] { return difference.differs(); }),
       without_sizes("rotary::RotaryDifference::differs(", "",
                     [difference] { return difference.rotary.front().differs(); }),
-      without_sizes("rotary::compare_models(", "",
-                    [] {
-                      return compare_models(model_with_rule(NoScaling{}),
-                                            model_with_rule(LinearScaling{2}));
-                    }),
+      without_sizes(
+          "rotary::compare_models(", "",
+          [one = model_with_rule(NoScaling{}), other = model_with_rule(LinearScaling{2})] {
+            return compare_models(one, other);
+          }),
       without_sizes("rotary::compare_models(", "lengths",
-                    [] {
-                      return compare_models(model_with_rule(dynamic), model_with_rule(dynamic),
+                    [model = model_with_rule(dynamic)] {
+                      return compare_models(model, model,
                                             {.context_tokens = 256,
                                              .one = LengthPolicy::kept_above_trained,
                                              .other = LengthPolicy::last_long_call});

@@ -30,6 +30,11 @@ function writeCards(section) {
   });
   section.append(element("div", { class: "cards" }, ...cards));
   for (const remark of report.remarks) section.append(element("p", {}, remark));
+  for (const difference of report.differences) {
+    section.append(
+      element("h3", {}, `Where ${difference.one} and ${difference.other} part`),
+      element("ul", {}, ...difference.sentences.map((line) => element("li", {}, line))));
+  }
 }
 
 // One row for each field, one column for each encoding; what differs first, marked in words and

@@ -221,9 +221,7 @@ std::vector<FieldDifference> field_differences(const ModelRotary& one, const Mod
   const RotarySpec& theirs = other.spec;
   FieldList fields;
   add_window(mine, theirs, fields);
-  const bool same_base = alike(mine.base, theirs.base);
-  fields.add("base", mine.base.get(), theirs.base.get(),
-             same_base ? FieldEffect::nothing : FieldEffect::rows);
+  fields.add("base", mine.base.get(), theirs.base.get(), FieldEffect::rows);
   fields.add("pairing", mine.pairing.get(), theirs.pairing.get(), FieldEffect::rows);
   fields.add("sense", mine.sense, theirs.sense, FieldEffect::rows);
   fields.add("rope_type", rope_type(mine.scaling), rope_type(theirs.scaling), FieldEffect::rows);

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <numbers>
+
+#include "cli/difference/difference.hpp"
+
+namespace rotary::cli {
+namespace {
+
+std::string score_words(const RowsDifference& rows) {
+  std::string text;
+  if (rows.largest_score_change)
+    text =
+        fmt::format("; scores of unit vectors change by up to {:.4g}", *rows.largest_score_change);
+  return text + fmt::format("; scores of random q and k correlate {:.4g} at distance {}",
+                            rows.least_correlation, rows.least_correlation_distance);
+}
+
+std::string rows_words(const RowsDifference& rows, std::int64_t context_tokens) {
+  if (!rows.first_position)
+    return fmt::format("rows agree within 2^-8 at each of the {} positions", context_tokens);
+  std::string text = fmt::format("the first wrong position is {}, where rows are {:.4g} apart",
+                                 *rows.first_position, rows.at_first);
+  if (!rows.same_features) return text + "; other features turn together" + score_words(rows);
+  if (rows.pairs.empty()) return text;
+  const bool is_half = rows.largest_angle_error >= std::numbers::pi;
+  return text +
+         fmt::format("; pairs {} differ, pair {} by {}", runs_text(rows.pairs),
+                     rows.largest_angle_pair,
+                     is_half ? "half a turn or more"
+                             : fmt::format("{:.4g} radians", rows.largest_angle_error)) +
+         score_words(rows);
+}
+
+std::string embedding_words(const RotaryDifference& pair, std::int64_t context_tokens) {
+  const std::string where =
+      pair.layers.empty() ? "" : fmt::format("Layers {}: ", runs_text(pair.layers));
+  if (pair.not_comparable) return where + *pair.not_comparable + ".";
+  std::string text = where + rows_words(pair.rows, context_tokens) + ".";
+  if (!pair.after_longer_call) return text;
+  return text + fmt::format(" In a short call after one of the whole context {}.",
+                            rows_words(*pair.after_longer_call, context_tokens));
+}
+
+}  // namespace
+
+std::vector<std::string> comparison_sentences(const Comparison& comparison) {
+  std::vector<std::string> sentences;
+  const std::array names = {&comparison.sides.one, &comparison.sides.other};
+  for (std::size_t i = 0; i < comparison.readings.size(); ++i) {
+    const DialectReading& reading = comparison.readings[i].reading;
+    if (reading.refusal)
+      sentences.push_back(fmt::format("{} does not run it: {}.", *names[i], *reading.refusal));
+    for (const DialectRule* rule : reading.acted)
+      sentences.push_back(fmt::format("{}: {}", *names[i], rule->sentence));
+  }
+  if (!comparison.difference) return sentences;
+  for (const RotaryDifference& pair : comparison.difference->rotary)
+    sentences.push_back(embedding_words(pair, comparison.difference->context_tokens));
+  return sentences;
+}
+
+}  // namespace rotary::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// One config in two engines.
+#include <fmt/format.h>
+
+#include "cli/difference/difference.hpp"
+#include "cli/failure.hpp"
+#include "cli/model_input.hpp"
+
+namespace rotary::cli {
+
+Comparison compare_engines(const ModelOptions& options, const std::string& names) {
+  const std::size_t comma = names.find(',');
+  require(comma != std::string::npos && names.find(',', comma + 1) == std::string::npos,
+          "--between must name two engines, such as transformers@4.51,llama.cpp, got '{}'", names);
+  const ResolveOptions resolving = resolve_options(options);
+  Comparison comparison{
+      .sides = {names.substr(0, comma), names.substr(comma + 1)}, .difference = {}, .readings = {}};
+  const std::string config = read_config(options.config);
+  for (const std::string& name : {comparison.sides.one, comparison.sides.other}) {
+    const Dialect dialect = value_or_fail(parse_dialect(name), "--between");
+    comparison.readings.push_back(
+        {dialect, reading_of(config, options.config, resolving, dialect)});
+  }
+  const DialectReading& one = comparison.readings.front().reading;
+  const DialectReading& other = comparison.readings.back().reading;
+  if (one.refusal || other.refusal) return comparison;
+  comparison.difference = value_or_fail(compare_models(
+      one.model, other.model,
+      {.context_tokens = resolving.context_tokens, .one = one.lengths, .other = other.lengths}));
+  return comparison;
+}
+
+}  // namespace rotary::cli
