@@ -61,7 +61,8 @@ class HostileTextTest(ToolTest):
     def test_every_command_with_a_hostile_config(self):
         arrays = {"q.npy": np.ones((1, 4, 2, 16), np.float32), "x.npy": np.ones((4, 8), np.float32),
                   "slopes.npy": np.ones(2, np.float32), "positions.npy": np.arange(4),
-                  "table.npy": np.ones((4, 8), np.float32)}
+                  "table.npy": np.ones((4, 8), np.float32),
+                  "frequencies.npy": np.ones(8, np.float32)}
         for name, array in arrays.items():
             with open(self.path / os.fsdecode(FILE_NAME + name.encode()), "wb") as file:
                 np.save(file, array)
@@ -69,6 +70,10 @@ class HostileTextTest(ToolTest):
         out = self.file + "out"
         commands = {
             "inspect": [["inspect", self.file]],
+            "check": [["check", self.file]],
+            "diff": [["diff", self.file, self.file],
+                     ["diff", self.file, "--between", "transformers@4.57,mlx"],
+                     ["diff", of["frequencies.npy"], of["frequencies.npy"]]],
             "table": [["table", self.file, "--positions", "0:2"],
                       ["table", self.file, "--positions", "0", "--out", out + ".npz", "--force"],
                       ["table", "whisper", "--dim", "4", "--positions", "0", "--out", out + ".npy",
@@ -108,7 +113,7 @@ class HostileTextTest(ToolTest):
                 self.check(*arguments, codes=(2,) if refused else (0,))
 
     def test_every_option_with_a_hostile_value(self):
-        for command in [*"inspect table rotate encode bias explain claims plot report".split(),
+        for command in [*"inspect diff table rotate encode bias explain claims plot report".split(),
                         "models", "models search", "models show", "models families", "bench",
                         "bench attention"]:
             words = command.split()
@@ -137,6 +142,8 @@ class HostileTextTest(ToolTest):
             self.config(config)
             for command in ["inspect", "explain"]:
                 self.check(command, self.file, codes=(0, 3, 5))
+            self.check("check", self.file, codes=(0, 1))
+            self.check("diff", self.file, "--between", "vllm,llama.cpp", codes=(0, 1, 3, 5))
         for text in [NAME, '{"' + NAME, json.dumps({NAME: 1})[:-1] + ", " + NAME,
                      '{"model_type": "\\u202e"}', '{"a\\u001b": 1, "a\\u001b": 2}']:
             (self.path / self.file).write_text(text)
