@@ -34,6 +34,7 @@ extern float* const data;
 extern RotarySpec spec;
 extern const Frequencies frequencies;
 extern const Rotations rotations;
+extern const ModelSpec one, other;
 extern const Threads pool;
 extern const T5Buckets buckets;
 extern const RelativeBias bias;
