@@ -104,11 +104,30 @@ std::size_t InputFile::read(std::span<std::byte> bytes) {
   return filled;
 }
 
-std::optional<std::uint64_t> InputFile::bytes_left() const {
+std::size_t InputFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
+  std::size_t filled = 0;
+  while (filled < bytes.size()) {
+    const auto rest = bytes.subspan(filled);
+    const auto at = static_cast<off_t>(offset + filled);
+    const ssize_t count = ::pread(descriptor_.number(), rest.data(), rest.size(), at);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    filled += static_cast<std::size_t>(count);
+  }
+  return filled;
+}
+
+std::optional<std::uint64_t> InputFile::size() const {
   struct ::stat status {};
+  if (::fstat(descriptor_.number(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+std::optional<std::uint64_t> InputFile::bytes_left() const {
+  const auto whole = size();
   const off_t at = ::lseek(descriptor_.number(), 0, SEEK_CUR);
-  if (::fstat(descriptor_.number(), &status) != 0 || !S_ISREG(status.st_mode) || at < 0) return {};
-  return static_cast<std::uint64_t>(std::max<off_t>(status.st_size - at, 0));
+  if (!whole || at < 0) return {};
+  return *whole - std::min(*whole, static_cast<std::uint64_t>(at));
 }
 
 std::string read_file(const std::string& path, std::uint64_t limit_bytes) {

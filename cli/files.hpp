@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/byte_source.hpp"
+#include "cli/byte_stream.hpp"
 #include "cli/standard_streams.hpp"
 
 namespace rotary::cli {
@@ -24,13 +24,17 @@ namespace rotary::cli {
 void check_standard_input(std::initializer_list<std::optional<std::string>> inputs);
 
 // From its first byte on; "-" is standard input.
-class InputFile : public ByteSource {
+class InputFile : public ByteStream {
  public:
   explicit InputFile(const std::string& path);
 
   [[nodiscard]] std::size_t read(std::span<std::byte> bytes) override;
 
+  // The bytes from `offset` on, wherever read() is; a failure reads as the end.
+  [[nodiscard]] std::size_t read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
+
   // Absent of what is no regular file.
+  [[nodiscard]] std::optional<std::uint64_t> size() const;
   [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override;
 
  private:

@@ -14,6 +14,7 @@
 #include "cli/arguments.hpp"
 #include "cli/failure.hpp"
 #include "cli/files.hpp"
+#include "cli/gguf_input.hpp"
 #include "cli/model_cards.hpp"
 
 namespace rotary::cli {
@@ -107,26 +108,34 @@ std::string file_in(const std::string& path) {
       fmt::format("{}: the folder must have a config.json (or params.json), and has none", path));
 }
 
-// GGUF: the magic number; safetensors: the length of a header that is JSON.
-std::string_view kind_of_weights(std::string_view begin) {
-  if (begin.starts_with("GGUF")) return "GGUF";
-  const bool is_short = begin.size() == 9 && begin.substr(5, 3) == std::string_view("\0\0\0", 3);
-  if (is_short && begin[8] == '{') return "safetensors";
-  return "";
-}
-
-void refuse_weights(const std::string& path) {
+// The length of a header that is JSON.
+void refuse_safetensors(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return;
   std::array<std::byte, 9> bytes{};
   const std::size_t count = InputFile(path).read(bytes);
-  const std::string_view kind =
-      kind_of_weights({reinterpret_cast<const char*>(bytes.data()), count});
-  if (kind.empty()) return;
-  throw Failure(ExitCode::unsupported,
-                fmt::format("{}: must be a model's config, got a {} file of weights, which this "
-                            "version does not read; give the config.json of the model",
-                            path, kind));
+  const std::string_view begin(reinterpret_cast<const char*>(bytes.data()), count);
+  const bool is_short = count == 9 && begin.substr(5, 3) == std::string_view("\0\0\0", 3);
+  if (!is_short || begin[8] != '{') return;
+  throw Failure(
+      ExitCode::unsupported,
+      fmt::format("{}: must be a model's config or a GGUF file, got a safetensors file of "
+                  "weights, which does not say how positions are used; give the config.json of "
+                  "the model",
+                  path));
+}
+
+// Refuses options that say of a config what the keys of a GGUF file say themselves.
+GgufOptions gguf_options(const ResolveOptions& options, const std::string& path) {
+  const auto refuse = [&](bool is_given, std::string_view option, std::string_view why) {
+    require(!is_given, "{} is for a config.json, and {} is a GGUF file: {}", option,
+            input_name(path), why);
+  };
+  refuse(options.pairing.has_value(), "--pairing", "its architecture says which features pair up");
+  refuse(!options.overrides.empty(), "--set", "it has other keys, which no option changes");
+  refuse(options.part != ModelPart::text, "--part",
+         "it has the language model alone, and a tower is a file of its own");
+  return {.context_tokens = options.context_tokens, .numerics = options.numerics};
 }
 
 }  // namespace
@@ -144,21 +153,28 @@ bool names_config(const std::string& path_or_card) {
          path_or_card.find('/') != std::string::npos;
 }
 
-std::string read_config(const std::string& path_or_card) {
-  if (const ModelCard* card = card_meant(path_or_card)) return std::string(card->json);
+ConfigFile read_config(const std::string& path_or_card) {
+  if (const ModelCard* card = card_meant(path_or_card)) return {.json = std::string(card->json)};
   if (!is_file_or_folder(path_or_card)) fail_without_file(path_or_card);
   const std::string path = file_in(path_or_card);
-  refuse_weights(path);
-  return read_file(path, most_config_bytes);
+  refuse_safetensors(path);
+  if (auto metadata = read_gguf_file(path)) return gguf_config(*std::move(metadata));
+  std::string text = read_file(path, most_config_bytes);
+  if (!is_gguf(text)) return {.json = std::move(text)};
+  return gguf_config(gguf_of_bytes(text, path));
 }
 
 ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options) {
   return model_of(read_config(path_or_card), path_or_card, options);
 }
 
-ModelSpec model_of(std::string_view config, const std::string& path_or_card,
+ModelSpec model_of(const ConfigFile& config, const std::string& path_or_card,
                    const ResolveOptions& options) {
-  ModelSpec model = value_or_fail(resolve(config, options), input_name(path_or_card));
+  if (config.gguf) {
+    return value_or_fail(resolve_gguf(*config.gguf, gguf_options(options, path_or_card)),
+                         input_name(path_or_card));
+  }
+  ModelSpec model = value_or_fail(resolve(config.json, options), input_name(path_or_card));
   const ModelCard* card = card_meant(path_or_card);
   if (card != nullptr && path_or_card.find('/') != std::string::npos) {
     model.warnings.push_back(
@@ -167,9 +183,13 @@ ModelSpec model_of(std::string_view config, const std::string& path_or_card,
   return model;
 }
 
-DialectReading reading_of(std::string_view config, const std::string& path_or_card,
+DialectReading reading_of(const ConfigFile& config, const std::string& path_or_card,
                           const ResolveOptions& options, const Dialect& dialect) {
-  return value_or_fail(read_as(config, dialect, options), input_name(path_or_card));
+  require(!config.gguf,
+          "--between needs a config.json, which each engine reads in its own way, and {} is a GGUF "
+          "file: `rotary diff` compares it with the config that it was made of",
+          input_name(path_or_card));
+  return value_or_fail(read_as(config.json, dialect, options), input_name(path_or_card));
 }
 
 std::size_t choose_rotary(const ModelSpec& model, const LayerChoice& choice) {

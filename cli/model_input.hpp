@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "rotary/dialect.hpp"
+#include "rotary/gguf.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/rotary_spec.hpp"
 
@@ -20,25 +21,34 @@ namespace rotary::cli {
 
 // The help of CONFIG, for every command.
 inline constexpr std::string_view config_help =
-    "a Hugging Face config.json, '-' for standard input, or a model card's name (rotary models)";
+    "a Hugging Face config.json or a GGUF file, '-' for standard input, or a model card's name "
+    "(rotary models)";
 
 // Whether there is a file at the path ("-": standard input), or a model card of that name.
 [[nodiscard]] bool names_config(const std::string& path_or_card);
 
-// The text of the config file at the path ("-": standard input) or, where there is no such file, of
-// the model card of that name.
-[[nodiscard]] std::string read_config(const std::string& path_or_card);
+// A file that says what a model is.
+struct ConfigFile {
+  // The config's text; of a GGUF file an object with its sizes under the names that configs have.
+  std::string json;
+  std::optional<GgufMetadata> gguf = {};
+};
+
+// The config or GGUF file at the path ("-": standard input) or, where there is no such file, the
+// model card of that name.
+[[nodiscard]] ConfigFile read_config(const std::string& path_or_card);
 
 // The model that the config file at the path ("-": standard input) describes or, where there is no
 // such file, the model card of that name.
 [[nodiscard]] ModelSpec read_model(const std::string& path_or_card, const ResolveOptions& options);
 
-// The same of the text that read_config() gave for it.
-[[nodiscard]] ModelSpec model_of(std::string_view config, const std::string& path_or_card,
+// The same of what read_config() gave for it. Usage failure for options that say something of a
+// config, where the file is GGUF.
+[[nodiscard]] ModelSpec model_of(const ConfigFile& config, const std::string& path_or_card,
                                  const ResolveOptions& options);
 
-// The model of the text that read_config() gave, as an engine reads it.
-[[nodiscard]] DialectReading reading_of(std::string_view config, const std::string& path_or_card,
+// The model of what read_config() gave, as an engine reads it. Usage failure for a GGUF file.
+[[nodiscard]] DialectReading reading_of(const ConfigFile& config, const std::string& path_or_card,
                                         const ResolveOptions& options, const Dialect& dialect);
 
 // At most one of the two: an index into the model's layers, or the config's name for some of them.

@@ -52,7 +52,7 @@ void check_round_trip(const NpyArray& array) {
 }
 
 // The same bytes from a source whose end is known only to its reader.
-class Pipe : public cli::ByteSource {
+class Pipe : public cli::ByteStream {
  public:
   explicit Pipe(std::span<const std::byte> bytes) : bytes_(bytes) {}
 

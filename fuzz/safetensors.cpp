@@ -78,7 +78,7 @@ void check_round_trip(const SafetensorsHeader& header, std::uint64_t data_bytes)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rotary;
   const std::size_t before = fuzz::allocated_bytes();
-  cli::MemorySource file(std::as_bytes(std::span(data, size)));
+  cli::MemoryStream file(std::as_bytes(std::span(data, size)));
   const auto start = cli::read_safetensors_start(file);
   fuzz::check_heap(fuzz::allocated_bytes() - before, size);
   if (!start) {

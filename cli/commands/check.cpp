@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary check: every warning and refusal of configs, a line each, for continuous integration.
+// rotary check: every warning and refusal of configs and GGUF files, a line each, for continuous integration.
 #include "cli/commands/commands.hpp"
 #include "rotary/model_spec.hpp"
 
@@ -60,16 +60,18 @@ void check_part(const std::string& config, const PartInfo& part, CheckedFile& ch
   }
 }
 
-void check_config(const std::string& config, CheckedFile& checked) {
-  const auto model = resolve(config);
+void check_config(const ConfigFile& config, CheckedFile& checked) {
+  const auto model = config.gguf ? resolve_gguf(*config.gguf) : resolve(config.json);
   if (!model) {
     checked.findings.push_back(refusal(model.error()));
     return;
   }
   for (const std::string& warning : model->warnings)
     checked.findings.push_back({Severity::warning, warning});
-  const auto parts = model_parts(config);
-  for (std::size_t i = 1; parts && i < parts->size(); ++i) check_part(config, (*parts)[i], checked);
+  if (config.gguf) return;
+  const auto parts = model_parts(config.json);
+  for (std::size_t i = 1; parts && i < parts->size(); ++i)
+    check_part(config.json, (*parts)[i], checked);
 }
 
 // A file that cannot be read is a finding, so that the others are checked, too.
@@ -134,7 +136,7 @@ Run declare(OptionParser& parser) {
   const auto options = std::make_shared<CheckOptions>();
   parser
       .add("FILE", options->files,
-           "configs, folders that have one, '-' for standard input, or names of model cards")
+           "configs or GGUF files, folders that have a config, '-' for standard input, or names of model cards")
       .required();
   parser.add("--strict", options->strict, "warnings fail, too");
   parser.add("--skip-unsupported", options->skip_unsupported,
@@ -146,10 +148,10 @@ Run declare(OptionParser& parser) {
 
 constinit const Command check_command{
     .name = "check",
-    .summary = "Say what is wrong with configs, for continuous integration",
+    .summary = "Say what is wrong with configs and GGUF files, for continuous integration",
     .examples =
         "  rotary check config.json\n"
-        "  rotary check models/*/config.json --strict\n"
+        "  rotary check models/*/config.json *.gguf --strict\n"
         "  rotary check checkpoint/ --skip-unsupported\n"
         "  rotary check config.json --json | jq '.files[].findings'\n",
     .declare = declare,

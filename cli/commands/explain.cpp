@@ -135,7 +135,7 @@ explain::Numbers without_config(const Arguments& arguments) {
 }
 
 explain::Numbers with_config(const Arguments& arguments) {
-  const std::string config = read_config(arguments.model.config);
+  const ConfigFile config = read_config(arguments.model.config);
   const ResolveOptions resolving = resolve_options(arguments.model);
   const ModelSpec model = model_of(config, arguments.model.config, resolving);
   print_warnings("explain", model.warnings);
@@ -149,7 +149,7 @@ explain::Numbers with_config(const Arguments& arguments) {
           .spec = spec,
           .frequencies = frequencies_of(model, chosen, arguments.model),
           .config = arguments.model.config,
-          .hidden_size = hidden_size_of(config, resolving)};
+          .hidden_size = hidden_size_of(config.json, resolving)};
 }
 
 // The example's four numbers over and over, where none are given.

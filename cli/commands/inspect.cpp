@@ -67,11 +67,11 @@ std::string parts_text(const std::vector<InspectedPart>& parts) {
 // that states neither is asked about its shortest.
 Inspection inspect(const ModelOptions& options) {
   const ResolveOptions resolving = resolve_options(options);
-  const std::string config = read_config(options.config);
+  const ConfigFile config = read_config(options.config);
   Inspection found{.model = model_of(config, options.config, resolving),
                    .context_tokens = resolving.context_tokens,
                    .part = resolving.part};
-  if (!options.part) found.parts = other_parts(config);
+  if (!options.part && !config.gguf) found.parts = other_parts(config.json);
   for (const ModelRotary& rotary : found.model.rotary) {
     const auto context =
         found.context_tokens ? found.context_tokens : rotary.trained_context_tokens;
@@ -289,8 +289,9 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   const bool is_tower = inspection.part != ModelPart::text && !trained;
   if (!is_tower)
     text += line("trained context",
-                 trained ? turning_text(frequencies, *trained)
-                         : "not in the config (max_position_embeddings)",
+                 trained      ? turning_text(frequencies, *trained)
+                 : model.gguf ? "not in the file (context_length)"
+                              : "not in the config (max_position_embeddings)",
                  origin_mark(rotary.sources, {"trained_context_tokens"}));
   if (inspection.context_tokens)
     text += line("your context", turning_text(frequencies, *inspection.context_tokens));

@@ -95,10 +95,15 @@ Checkpoint read_checkpoint(const Arguments& arguments) {
   ModelOptions options;
   options.config = config_of(arguments);
   options.settings = arguments.settings;
-  Checkpoint checkpoint{.model = read_model(options), .config = {}, .heads = {}};
+  const ConfigFile file = read_config(options.config);
+  require(!file.gguf,
+          "--config must be the config.json of the weights, and {} is a GGUF file, whose rows "
+          "llama.cpp's converter may have moved",
+          options.config);
+  Checkpoint checkpoint{
+      .model = model_of(file, options.config, resolve_options(options)), .config = {}, .heads = {}};
   check_model(checkpoint.model, options.config);
-  checkpoint.config =
-      part_of(parsed_config(read_config(options.config)), checkpoint.model.config_part);
+  checkpoint.config = part_of(parsed_config(file.json), checkpoint.model.config_part);
   checkpoint.heads =
       head_counts(checkpoint.config, {.query = parse_count("--heads", arguments.heads),
                                       .key = parse_count("--kv-heads", arguments.kv_heads)});

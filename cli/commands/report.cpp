@@ -47,10 +47,10 @@ std::vector<page::NamedModel> read_models(const Arguments& arguments) {
   std::vector<page::NamedModel> models;
   for (const std::string& config : arguments.configs) {
     const std::string name(input_name(config));
-    std::string json = read_config(config);
-    ModelSpec model = model_of(json, config, options);
+    ConfigFile file = read_config(config);
+    ModelSpec model = model_of(file, config, options);
     models.push_back(
-        {.name = name, .json = std::move(json), .options = options, .model = std::move(model)});
+        {.name = name, .file = std::move(file), .options = options, .model = std::move(model)});
     print_warnings("report", with_name(name, models.back().model.warnings));
   }
   return models;

@@ -191,7 +191,8 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   check_arguments(arguments);
   const Layout layout = parse_layout(arguments.layout);
   const Direction direction = parse_direction(arguments.direction);
-  const std::string config = is_rope(arguments) ? "{}" : read_config(arguments.model.config);
+  const ConfigFile config =
+      is_rope(arguments) ? ConfigFile{.json = "{}"} : read_config(arguments.model.config);
   ModelSpec model = is_rope(arguments) ? model_of_settings(arguments.model)
                                        : model_of(config, arguments.model.config,
                                                   resolve_options(arguments.model));
@@ -204,7 +205,7 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
 
   const TokenPlaces places = read_places(arguments.first_position, arguments.positions);
   std::vector<Job> jobs = read_jobs(arguments, layout);
-  const std::vector<std::string> suspicious = layout_warnings(jobs, config, arguments.layout);
+  const std::vector<std::string> suspicious = layout_warnings(jobs, config.json, arguments.layout);
   print_warnings("rotate", suspicious);
   model.warnings.insert(model.warnings.end(), suspicious.begin(), suspicious.end());
   const Tensor& tensor = jobs.front().tensor;

@@ -15,7 +15,7 @@ Comparison compare_engines(const ModelOptions& options, const std::string& names
   const ResolveOptions resolving = resolve_options(options);
   Comparison comparison{
       .sides = {names.substr(0, comma), names.substr(comma + 1)}, .difference = {}, .readings = {}};
-  const std::string config = read_config(options.config);
+  const ConfigFile config = read_config(options.config);
   for (const std::string& name : {comparison.sides.one, comparison.sides.other}) {
     const Dialect dialect = value_or_fail(parse_dialect(name), "--between");
     comparison.readings.push_back(

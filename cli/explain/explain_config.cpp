@@ -162,9 +162,12 @@ std::vector<KeyEffect> effects_of(const ConfigKey& key) {
 
 std::string explain_config(const std::string& path_or_card, const ResolveOptions& options,
                            OutputForm form) {
-  const std::string json = read_config(path_or_card);
-  const ModelSpec model = value_or_fail(resolve(json, options), input_name(path_or_card));
-  const std::vector<ConfigKey> keys = keys_of_config(json, options);
+  const ConfigFile config = read_config(path_or_card);
+  const ModelSpec model = model_of(config, path_or_card, options);
+  const std::vector<ConfigKey> keys =
+      config.gguf ? keys_of_gguf(*config.gguf, {.context_tokens = options.context_tokens,
+                                                .numerics = options.numerics})
+                  : keys_of_config(config.json, options);
   print_warnings("explain", model.warnings);
   const std::vector<Fact> facts = facts_of(model, options.context_tokens);
   const std::vector<Fact> assumed = assumed_among(facts, keys);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/json.hpp"
+#include "rotary/gguf.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/result.hpp"
 
@@ -87,6 +88,10 @@ struct ConfigKey {
 // than 2048 pairs of features: it is resolved several times for each key that is read.
 [[nodiscard]] std::vector<ConfigKey> keys_of_config(std::string_view json,
                                                     const ResolveOptions& options);
+
+// The same of a GGUF file's keys, in its order; those whose values are not kept are left out.
+[[nodiscard]] std::vector<ConfigKey> keys_of_gguf(const GgufMetadata& metadata,
+                                                  const GgufOptions& options);
 
 // JSON text; of an object none of whose members is read, "{...}". More than `most` bytes are cut
 // off, and end with the given ellipsis.

@@ -207,12 +207,12 @@ Result<NpyArray> parse_header(std::string_view header_text) {
   return NpyArray{.type = *header.type, .shape = *std::move(header.shape), .data = {}};
 }
 
-std::size_t read_into(std::string& text, ByteSource& file) {
+std::size_t read_into(std::string& text, ByteStream& file) {
   return file.read(std::as_writable_bytes(std::span(text)));
 }
 
 // Version 1 has a 16-bit number, versions 2 and 3 have a 32-bit one.
-Result<std::size_t> read_header_size(ByteSource& file) {
+Result<std::size_t> read_header_size(ByteStream& file) {
   std::string start(magic.size() + 2, '\0');
   start.resize(read_into(start, file));
   if (!start.starts_with(magic))
@@ -236,7 +236,7 @@ Result<std::size_t> read_header_size(ByteSource& file) {
   return size;
 }
 
-Result<NpyArray> read_header(ByteSource& file) {
+Result<NpyArray> read_header(ByteStream& file) {
   const auto size = read_header_size(file);
   if (!size) return size.error();
   std::string header(std::min<std::uint64_t>(*size, file.bytes_left().value_or(*size)), '\0');
@@ -260,7 +260,7 @@ Result<std::uint64_t> data_bytes(const NpyArray& array) {
 }
 
 // Memory grows with what arrives: a header that announces too much costs nothing.
-Status read_elements(ByteSource& file, NpyArray& array, std::uint64_t wanted) {
+Status read_elements(ByteStream& file, NpyArray& array, std::uint64_t wanted) {
   constexpr std::uint64_t first_bytes = std::uint64_t{1} << 20;
   const auto wrong_size = [&](std::string_view got) {
     return malformed("the data of shape {} and type '{}' must have {} bytes, got {}",
@@ -309,7 +309,7 @@ std::vector<double> NpyArray::doubles() const {
   return {};
 }
 
-Result<NpyArray> read_npy(ByteSource& file) {
+Result<NpyArray> read_npy(ByteStream& file) {
   auto array = read_header(file);
   if (!array) return array;
   const auto bytes = data_bytes(*array);
@@ -320,7 +320,7 @@ Result<NpyArray> read_npy(ByteSource& file) {
 }
 
 Result<NpyArray> read_npy(std::span<const std::byte> file) {
-  MemorySource source(file);
+  MemoryStream source(file);
   return read_npy(source);
 }
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/byte_source.hpp"
+#include "cli/byte_stream.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary::cli {
@@ -43,7 +43,7 @@ struct NpyArray {
 
 // Reads no more than the magic, the header and the elements announce, each after the one before
 // was right. Errors: malformed_input; unsupported for what NumPy writes and this reader refuses.
-[[nodiscard]] Result<NpyArray> read_npy(ByteSource& file);
+[[nodiscard]] Result<NpyArray> read_npy(ByteStream& file);
 [[nodiscard]] Result<NpyArray> read_npy(std::span<const std::byte> file);
 
 // Format version 1. Requires data to have the size that type and shape say.

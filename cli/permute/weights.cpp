@@ -126,7 +126,7 @@ class Copy {
        bench::Progress& progress)
       : path_(file.path), input_(file.path), write_(write), progress_(progress) {}
 
-  [[nodiscard]] ByteSource& input() noexcept { return input_; }
+  [[nodiscard]] ByteStream& input() noexcept { return input_; }
 
   void write(std::string_view bytes) { write_(bytes); }
 

@@ -76,10 +76,10 @@ struct Model {
 Model model_from(const ModelOptions& options) {
   if (options.config == rope_name && !names_config(options.config))
     return {.spec = model_of_settings(options)};
-  const std::string config = read_config(options.config);
+  const ConfigFile config = read_config(options.config);
   const ResolveOptions resolving = resolve_options(options);
   return {.spec = model_of(config, options.config, resolving),
-          .hidden_size = hidden_size_of(config, resolving)};
+          .hidden_size = hidden_size_of(config.json, resolving)};
 }
 
 Subject subject_from(const Model& of, std::size_t index, const ModelOptions& options) {

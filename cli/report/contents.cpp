@@ -219,7 +219,7 @@ Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_cont
                                 .spec = rotary.spec,
                                 .frequencies = frequencies,
                                 .trained_context_tokens = rotary.trained_context_tokens,
-                                .hidden_size = hidden_size_of(named.json, named.options)};
+                                .hidden_size = hidden_size_of(named.file.json, named.options)};
     subjects.push_back({{"name", name},
                         {"kind", to_string(LayerEncoding::rotary)},
                         {"trained_context_tokens", rotary.trained_context_tokens},

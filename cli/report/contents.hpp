@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/json.hpp"
+#include "cli/model_input.hpp"
 #include "cli/page/page.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/model_spec.hpp"
@@ -20,7 +21,7 @@ namespace rotary::cli::page {
 // A config, under the name by which it was given.
 struct NamedModel {
   std::string name;
-  std::string json;        // the config's text
+  ConfigFile file;
   ResolveOptions options;  // and what it does not say
   ModelSpec model;         // that it was resolved to
 };

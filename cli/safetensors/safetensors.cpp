@@ -261,7 +261,7 @@ Result<SafetensorsHeader> parse_safetensors_header(std::string_view json,
   return header;
 }
 
-Result<SafetensorsStart> read_safetensors_start(ByteSource& file) {
+Result<SafetensorsStart> read_safetensors_start(ByteStream& file) {
   const auto total = file.bytes_left();
   if (!total) {
     return Error{.code = ErrorCode::unsupported,

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/byte_source.hpp"
+#include "cli/byte_stream.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary::cli {
@@ -50,6 +50,6 @@ struct SafetensorsStart {
 };
 
 // Reads as far as the first byte of the data. The file must know where it ends.
-[[nodiscard]] Result<SafetensorsStart> read_safetensors_start(ByteSource& file);
+[[nodiscard]] Result<SafetensorsStart> read_safetensors_start(ByteStream& file);
 
 }  // namespace rotary::cli

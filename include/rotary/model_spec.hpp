@@ -91,6 +91,27 @@ struct ModelEncoder {
   std::vector<ValueSource> sources = {};  // layers, dim, positions; sinusoidal: base and spacing
 };
 
+// A converter may have reordered the rows of the projections of q and k; another pairing then gives
+// the scores that the checkpoint had.
+enum class ProjectionRows : std::int32_t {
+  kept = 1,      // as in the checkpoint
+  permuted = 2,  // each head's from half to interleaved, or from interleaved to half
+};
+
+// "kept", "permuted".
+[[nodiscard]] ROTARY_API std::string_view to_string(ProjectionRows rows) noexcept;
+
+// The file of a model that resolve_gguf() read, beside the checkpoint that it was made from.
+struct GgufModel {
+  std::string rope_type;  // llama.cpp's: "none", "norm", "neox", "mrope" or "imrope"
+  // As llama.cpp's converter makes them for this architecture; a file does not say who wrote it.
+  // Absent where no layer rotates.
+  std::optional<ProjectionRows> rows = {};
+  std::optional<Pairing> checkpoint_pairing = {};  // of the checkpoint's own weights
+  // Things for which GGUF has no key, in words: the checkpoint may differ there.
+  std::vector<std::string> unstated = {};
+};
+
 // The positions part of a config, resolved.
 struct ModelSpec {
   std::string model_type;             // empty when the config has none
@@ -118,6 +139,7 @@ struct ModelSpec {
   // query_temperature, dual_chunk, softcap, sinusoidal, dim and position_offset of it, heads,
   // bias_max, buckets and max_distance of relative_bias: those that apply, each once.
   std::vector<ValueSource> sources;
+  std::optional<GgufModel> gguf;  // of a GGUF file; absent: of a config
 };
 
 // A part of a model, with a config of its own.

@@ -14,6 +14,7 @@
 #include "rotary/executor.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/ggml_angles.hpp"
+#include "rotary/gguf.hpp"
 #include "rotary/instruction_set.hpp"
 #include "rotary/numerics.hpp"
 #include "rotary/positions.hpp"

@@ -100,6 +100,12 @@ struct Describe<LayerEncoding> {
       NamedEnumerator{LayerEncoding::no_attention, "no_attention"}};
 };
 
+template <>
+struct Describe<ProjectionRows> {
+  static constexpr std::array enumerators = {NamedEnumerator{ProjectionRows::kept, "kept"},
+                                             NamedEnumerator{ProjectionRows::permuted, "permuted"}};
+};
+
 template <class Enum>
 [[nodiscard]] std::string_view name_or_unknown(Enum value) noexcept {
   const std::string_view name = enumerator_name(value);

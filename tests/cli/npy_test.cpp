@@ -83,7 +83,7 @@ TEST(WriteNpy, GivesBackWhatWasWritten) {
 }
 
 // A source whose end is known only to its reader.
-class Pipe : public ByteSource {
+class Pipe : public ByteStream {
  public:
   explicit Pipe(std::string bytes) : bytes_(std::move(bytes)) {}
 

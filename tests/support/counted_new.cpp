@@ -8,12 +8,17 @@
 #include <limits>
 #include <new>
 
+// Declared by <malloc.h>, which no standard knows.
+extern "C" std::size_t malloc_usable_size(void* memory) noexcept;
+
 namespace {
 
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
 
 std::atomic<std::size_t> allocations{0};
 std::atomic<std::int64_t> live{0};
+std::atomic<std::int64_t> bytes_live{0};
+std::atomic<std::int64_t> bytes_peak{0};
 std::atomic<std::size_t> first_to_fail{never};  // among allocations since the process began
 std::atomic<std::size_t> last_to_fail{never};
 std::atomic<bool> one_failed{false};
@@ -33,11 +38,18 @@ void* counted(std::size_t bytes, std::size_t alignment) {
                            : std::aligned_alloc(alignment, whole);
   if (memory == nullptr) throw std::bad_alloc();
   ++live;
+  const std::int64_t now = bytes_live += static_cast<std::int64_t>(malloc_usable_size(memory));
+  for (std::int64_t most = bytes_peak; most < now;) {
+    if (bytes_peak.compare_exchange_weak(most, now)) break;
+  }
   return memory;
 }
 
 void release(void* memory) noexcept {
-  if (memory != nullptr) --live;
+  if (memory != nullptr) {
+    --live;
+    bytes_live -= static_cast<std::int64_t>(malloc_usable_size(memory));
+  }
   std::free(memory);
 }
 
@@ -60,6 +72,12 @@ namespace rotary::test {
 std::size_t allocation_count() noexcept { return allocations; }
 
 std::int64_t live_allocations() noexcept { return live; }
+
+std::int64_t live_bytes() noexcept { return bytes_live; }
+
+std::int64_t peak_bytes() noexcept { return bytes_peak; }
+
+void restart_peak() noexcept { bytes_peak = bytes_live.load(); }
 
 void refuse_more_than(std::size_t bytes) noexcept { most_bytes = bytes; }
 

@@ -14,6 +14,12 @@ namespace rotary::test {
 // Allocated and not freed.
 [[nodiscard]] std::int64_t live_allocations() noexcept;
 
+// Bytes that are allocated and not freed, and the most that there were since the last
+// restart_peak().
+[[nodiscard]] std::int64_t live_bytes() noexcept;
+[[nodiscard]] std::int64_t peak_bytes() noexcept;
+void restart_peak() noexcept;
+
 // From now on an allocation of more bytes fails.
 void refuse_more_than(std::size_t bytes) noexcept;
 

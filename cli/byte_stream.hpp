@@ -11,12 +11,12 @@
 namespace rotary::cli {
 
 // A file from its first byte on, which need not end.
-class ByteSource {
+class ByteStream {
  public:
-  ByteSource() = default;
-  ByteSource(const ByteSource&) = delete;
-  ByteSource& operator=(const ByteSource&) = delete;
-  virtual ~ByteSource() = default;
+  ByteStream() = default;
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+  virtual ~ByteStream() = default;
 
   // Fills the bytes; returns how many, fewer only where the file ends.
   [[nodiscard]] virtual std::size_t read(std::span<std::byte> bytes) = 0;
@@ -25,9 +25,9 @@ class ByteSource {
 };
 
 // A file that is in memory.
-class MemorySource : public ByteSource {
+class MemoryStream : public ByteStream {
  public:
-  explicit MemorySource(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit MemoryStream(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
   [[nodiscard]] std::size_t read(std::span<std::byte> bytes) override {
     const auto taken = bytes_.first(std::min(bytes.size(), bytes_.size()));

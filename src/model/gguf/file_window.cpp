@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/gguf/file_window.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace rotary {
+
+std::string printable(std::string_view bytes) {
+  constexpr std::size_t longest = 60;
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const char each : bytes.substr(0, longest)) {
+    const auto byte = static_cast<unsigned char>(each);
+    if (byte >= 0x20 && byte < 0x7F) {
+      text += each;
+      continue;
+    }
+    text += "\\x";
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  if (bytes.size() > longest) text += "...";
+  return text;
+}
+
+bool FileWindow::has_left(std::uint64_t bytes) {
+  if (failed()) return false;
+  if (bytes <= left()) return true;
+  malformed("the file must go on for ", bytes, " bytes, and ends after ", left());
+  return false;
+}
+
+bool FileWindow::fill() {
+  const std::uint64_t rest = source_.size_bytes - position_;
+  const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, rest));
+  first_ = position_;
+  filled_ = std::min(wanted, source_.read_at(source_.context, position_, window_->data(), wanted));
+  if (filled_ == wanted) return true;
+  malformed("the file must not change while it is read: it has ", source_.size_bytes,
+            " bytes, and of the ", wanted, " that follow ", filled_, " could be read");
+  filled_ = 0;
+  return false;
+}
+
+void FileWindow::read(std::byte* bytes, std::size_t count) {
+  if (!has_left(count)) return;
+  while (count > 0) {
+    const bool is_within = position_ >= first_ && position_ - first_ < filled_;
+    if (!is_within && !fill()) return;
+    const auto at = static_cast<std::size_t>(position_ - first_);
+    const std::size_t part = std::min(count, filled_ - at);
+    std::memcpy(bytes, window_->data() + at, part);
+    bytes += part;
+    count -= part;
+    position_ += part;
+  }
+}
+
+std::string FileWindow::text(std::uint64_t bytes) {
+  if (!has_left(bytes)) return {};
+  std::string text(static_cast<std::size_t>(bytes), '\0');
+  read(reinterpret_cast<std::byte*>(text.data()), text.size());
+  return text;
+}
+
+void FileWindow::skip(std::uint64_t bytes) {
+  if (has_left(bytes)) position_ += bytes;
+}
+
+}  // namespace rotary

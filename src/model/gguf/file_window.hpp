@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a file front to back through a window of its bytes and keeps the first error, so that a
+// function that reads ten numbers checks nothing, and its caller checks once.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/message.hpp"
+#include "rotary/gguf.hpp"
+#include "rotary/result.hpp"
+
+namespace rotary {
+
+// Bytes of a file as messages show them: at most 60, those that are no printable ASCII as \xNN.
+[[nodiscard]] std::string printable(std::string_view bytes);
+
+class FileWindow {
+ public:
+  explicit FileWindow(const ByteSource& source)
+      : source_(source), window_(std::make_unique<std::array<std::byte, size>>()) {}
+
+  // Every read and skip stays within left(); one that does not is an error, and gives 0.
+  [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
+  [[nodiscard]] std::uint64_t left() const noexcept { return source_.size_bytes - position_; }
+
+  // Numbers are then read so.
+  void set_byte_order(std::endian order) noexcept { order_ = order; }
+
+  template <std::unsigned_integral T>
+  [[nodiscard]] T number() {
+    std::array<std::byte, sizeof(T)> bytes{};
+    read(bytes.data(), bytes.size());
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < sizeof(T); ++i) {
+      const std::size_t at = order_ == std::endian::little ? sizeof(T) - 1 - i : i;
+      value = value << 8 | std::to_integer<std::uint64_t>(bytes[at]);
+    }
+    return static_cast<T>(value);
+  }
+
+  [[nodiscard]] std::string text(std::uint64_t bytes);
+  void skip(std::uint64_t bytes);
+  // Requires position <= the size of the file.
+  void move_to(std::uint64_t position) noexcept { position_ = position; }
+
+  // Messages end with the position at which the reader is.
+  template <class... Parts>
+  void malformed(const Parts&... parts) {
+    fail(malformed_input("GGUF: ", parts..., " (byte ", position_, ")"));
+  }
+  template <class... Parts>
+  void not_supported(const Parts&... parts) {
+    fail(unsupported("GGUF: ", parts..., " (byte ", position_, ")"));
+  }
+  [[nodiscard]] bool failed() const noexcept { return error_.has_value(); }
+  // Requires failed().
+  [[nodiscard]] const Error& error() const noexcept { return *error_; }
+
+ private:
+  static constexpr std::size_t size = std::size_t{1} << 15;
+
+  void read(std::byte* bytes, std::size_t count);
+  // Fills the window with the bytes at the position.
+  bool fill();
+  [[nodiscard]] bool has_left(std::uint64_t bytes);
+  void fail(Error error) {
+    if (!error_) error_ = std::move(error);
+  }
+
+  ByteSource source_;
+  std::unique_ptr<std::array<std::byte, size>> window_;
+  std::uint64_t first_ = 0;  // of the window, in the file
+  std::size_t filled_ = 0;   // bytes of the window
+  std::uint64_t position_ = 0;
+  std::endian order_ = std::endian::little;
+  std::optional<Error> error_;
+};
+
+}  // namespace rotary

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of one architecture in a GGUF file, by the names that follow its own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/json/reader.hpp"
+#include "model/sources.hpp"
+#include "rotary/gguf.hpp"
+
+namespace rotary {
+
+// A key's value, and what a note about it says.
+template <class T>
+struct Stated {
+  std::optional<T> value;
+  Origin origin = Origin::class_default;
+  std::string key;  // "llama.rope.freq_base"
+
+  [[nodiscard]] T or_else(T other) const { return value.value_or(other); }
+};
+
+// Writers of files differ in the widths of numbers: every integer type serves for an integer and
+// every floating type for a number. Mistyped values are errors.
+class GgufKeys {
+ public:
+  GgufKeys(const GgufMetadata& metadata, std::string_view architecture, Findings& findings)
+      : metadata_(metadata), prefix_(message(architecture, ".")), findings_(findings) {}
+
+  [[nodiscard]] Stated<std::int64_t> integer(std::string_view name) const;
+  [[nodiscard]] Stated<double> number(std::string_view name) const;
+  [[nodiscard]] Stated<bool> boolean(std::string_view name) const;
+  [[nodiscard]] Stated<std::string> text(std::string_view name) const;
+  [[nodiscard]] Stated<std::vector<std::int64_t>> integers(std::string_view name) const;
+  // Integers, or one for all.
+  [[nodiscard]] Stated<std::vector<std::int64_t>> one_or_each(std::string_view name,
+                                                              std::int64_t count) const;
+  // Must be given and at least 1.
+  [[nodiscard]] Stated<std::int64_t> count(std::string_view name) const;
+
+  [[nodiscard]] bool has(std::string_view name) const { return find(full(name)) != nullptr; }
+  [[nodiscard]] bool is_array(std::string_view name) const;
+  // "llama.rope.freq_base".
+  [[nodiscard]] std::string full(std::string_view name) const {
+    return prefix_ + std::string(name);
+  }
+  [[nodiscard]] Findings& findings() const { return findings_; }
+
+  // Messages that begin with "GGUF: ".
+  template <class... Parts>
+  void malformed(const Parts&... parts) const {
+    findings_.fail(malformed_input("GGUF: ", parts...));
+  }
+  template <class... Parts>
+  void not_supported(const Parts&... parts) const {
+    findings_.fail(unsupported("GGUF: ", parts...));
+  }
+
+ private:
+  [[nodiscard]] const GgufKey* find(const std::string& name) const;
+  template <class T, class Convert>
+  Stated<T> read(std::string_view name, std::string_view wanted, Convert convert) const;
+
+  const GgufMetadata& metadata_;
+  std::string prefix_;
+  Findings& findings_;
+};
+
+// A key that belongs to no architecture: general.architecture, split.no.
+[[nodiscard]] const GgufKey* find_gguf_key(const GgufMetadata& metadata, std::string_view name);
+
+}  // namespace rotary

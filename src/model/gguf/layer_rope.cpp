@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Widths, base and scaling of a kind of layers, as llama.cpp takes them from the keys:
+// llama_model_base::load_hparams in src/llama-model.cpp, load_arch_hparams in src/models/*.cpp, and
+// the YaRN factor in src/llama-context.cpp.
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "model/gguf/file_window.hpp"
+#include "model/gguf/rotary_of_layers.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr std::int64_t widest_head = std::int64_t{1} << 20;
+
+// attention.key_length, or its name for latent attention, else the width of a head.
+std::int64_t head_width(const GgufModelFile& file, LayerKind kind) {
+  const GgufKeys& keys = file.keys;
+  if (kind == LayerKind::sliding) {
+    if (const auto own = keys.integer("attention.key_length_swa"); own.value) return *own.value;
+  }
+  if (file.row.is_latent) {
+    if (const auto own = keys.integer("attention.key_length_mla"); own.value) return *own.value;
+  }
+  if (const auto own = keys.integer("attention.key_length"); own.value) return *own.value;
+  const auto width = keys.count("embedding_length");
+  const auto heads = keys.one_or_each("attention.head_count", 1);
+  if (!heads.value || heads.value->front() < 1) {
+    keys.malformed(heads.key, " must be given and >= 1, or ", keys.full("attention.key_length"),
+                   " be given, got ", heads.value ? to_text(heads.value->front()) : "none");
+    return 0;
+  }
+  return width.or_else(0) / heads.value->front();
+}
+
+std::int64_t turning_width(const GgufModelFile& file, LayerKind kind, std::int64_t head) {
+  const GgufKeys& keys = file.keys;
+  const auto stated = keys.integer("rope.dimension_count");
+  const std::int64_t full =
+      stated.or_else(file.row.is_latent ? 0 : head_width(file, LayerKind::full));
+  if (file.row.is_whole_head && full != head) {
+    keys.malformed(stated.key, " must be the width of a head, ", head, ", because architecture ",
+                   file.row.name, " turns whole heads; got ", full);
+  }
+  if (file.row.is_latent && !stated.value) {
+    keys.malformed(stated.key, " must be given, because attention is latent; got none");
+  }
+  if (kind == LayerKind::full) return file.row.half_on_full ? full / 2 : full;
+  return keys.integer("rope.dimension_count_swa").or_else(full);
+}
+
+void read_widths(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
+  const std::int64_t head = head_width(file, kind);
+  const std::int64_t turning = turning_width(file, kind, head);
+  if (file.keys.findings().failed()) return;
+  if (head < 2 || head > widest_head || turning < 2 || turning > head || turning % 2 != 0) {
+    file.keys.malformed("a head must have 2 to ", widest_head, " features, and of them an even ",
+                        "number must turn, at least 2; got ", head, " and ", turning, " (",
+                        file.keys.full("attention.key_length"), ", ",
+                        file.keys.full("rope.dimension_count"), ")");
+    return;
+  }
+  layer.head_dim = file.row.is_latent ? turning : head;
+  layer.rotary_dim = turning;
+  layer.nope_head_dim = file.row.is_latent ? head - turning : 0;
+}
+
+double base_of(const GgufModelFile& file, LayerKind kind) {
+  const double full = file.keys.number("rope.freq_base").or_else(10000);
+  const SlidingBase of_sliding = file.row.sliding.base;
+  if (kind == LayerKind::full || of_sliding == SlidingBase::ignored) return full;
+  const auto own = file.keys.number("rope.freq_base_swa");
+  if (of_sliding == SlidingBase::required && !own.value) {
+    file.keys.malformed(own.key, " must be given, got none");
+  }
+  return own.or_else(of_sliding == SlidingBase::of_full ? full : 10000);
+}
+
+double growth(double factor, double multiplier) {
+  return factor <= 1 ? 1 : 0.1 * multiplier * std::log(factor) + 1;
+}
+
+// rope_yarn_log_mul, in float32 as llama.cpp divides it.
+double yarn_multiplier(const GgufModelFile& file) {
+  const bool is_mistral3 = file.row.temperature == GgufTemperature::mistral3;
+  if (!file.row.has_yarn_multiplier && !is_mistral3) return 0;
+  const auto stated =
+      static_cast<float>(file.keys.number("rope.scaling.yarn_log_multiplier").or_else(0));
+  return is_mistral3 ? double{stated} : double{stated / 0.1F};
+}
+
+// The factor that a context gives to YaRN, before rope.scaling.attn_factor.
+double yarn_factor(const GgufModelFile& file, double factor) {
+  const double all = yarn_multiplier(file);
+  if (all == 0) return growth(factor, 1);
+  const double one = file.row.name == "deepseek2" && all != 1 ? all : 1;
+  return growth(factor, one) / growth(factor, all);
+}
+
+void read_yarn(const GgufModelFile& file, LayerRope& layer) {
+  const GgufKeys& keys = file.keys;
+  layer.ext_factor = 1;
+  if (file.row.name == "grok") layer.beta_fast = 8;
+  if (file.row.reads_betas) {
+    layer.beta_fast = keys.number("rope.scaling.yarn_beta_fast").or_else(layer.beta_fast);
+    layer.beta_slow = keys.number("rope.scaling.yarn_beta_slow").or_else(layer.beta_slow);
+  }
+  if (file.row.name == "grok") {
+    const double stated = keys.number("rope.scaling.yarn_ext_factor").or_else(-1);
+    if (stated >= 0) layer.ext_factor = stated;
+  }
+}
+
+// 1 / freq_scale. A factor of 0 is llama.cpp's "none".
+double scaling_factor_of(const GgufModelFile& file) {
+  const auto stated = file.keys.number("rope.scaling.factor");
+  const auto old_name = file.keys.number("rope.scale_linear");
+  const double factor = stated.value ? *stated.value : old_name.or_else(0);
+  if (!std::isfinite(factor) || factor < 0) {
+    file.keys.malformed(stated.value ? stated.key : old_name.key, " must be finite and >= 0, got ",
+                        factor);
+  }
+  return factor == 0 ? 1 : factor;
+}
+
+std::string scaling_type(const GgufModelFile& file) {
+  const auto stated = file.keys.text("rope.scaling.type");
+  const std::string type = stated.or_else("linear");
+  for (const std::string_view known : {"none", "linear", "yarn", "longrope"}) {
+    if (type == known) return type;
+  }
+  file.keys.not_supported(stated.key, " must be none, linear, yarn or longrope, got '",
+                          printable(type), "'");
+  return "none";
+}
+
+void read_scaling(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
+  const GgufKeys& keys = file.keys;
+  const std::string type = scaling_type(file);
+  const double factor = type == "none" ? 1 : scaling_factor_of(file);
+  const double attention = keys.number("rope.scaling.attn_factor").or_else(1);
+  const bool is_sliding = kind == LayerKind::sliding;
+  const bool is_plain = is_sliding && file.row.sliding.rule == SlidingRule::plain;
+  layer.factor = is_sliding && file.row.sliding.rule != SlidingRule::as_full ? 1 : factor;
+  layer.original_context_tokens = keys.integer("rope.scaling.original_context_length")
+                                      .or_else(keys.integer("context_length").or_else(0));
+  if (is_plain) return;
+  layer.attention_factor = attention;
+  if (type != "yarn") return;
+  read_yarn(file, layer);
+  if (layer.ext_factor == 0) return;
+  // The operation multiplies by growth of the layer's own factor, the context divides by that of
+  // the full layers'.
+  const double wanted = yarn_factor(file, factor) * attention;
+  layer.attention_factor = layer.factor == factor ? wanted : wanted / (1 + 0.1 * std::log(factor));
+  if (!file.row.yarn_in_softmax) return;
+  const double of_scores = wanted * (1 + 0.1 * yarn_multiplier(file) * std::log(factor));
+  layer.softmax_factor = of_scores * of_scores;
+}
+
+}  // namespace
+
+LayerRope read_layer_rope(const GgufModelFile& file, LayerKind kind) {
+  LayerRope layer;
+  read_widths(file, kind, layer);
+  layer.base = base_of(file, kind);
+  read_scaling(file, kind, layer);
+  if (file.row.reads_alpha) layer.alpha = file.keys.number("rope.scaling.alpha").or_else(0);
+  layer.has_factors = kind == LayerKind::full || !file.row.factors_on_full_only;
+  return layer;
+}
+
+}  // namespace rotary

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which layers of a GGUF file's model slide, rotate and attend at all.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/gguf/architectures.hpp"
+#include "model/gguf/keys.hpp"
+
+namespace rotary {
+
+struct GgufLayer {
+  bool slides = false;
+  bool rotates = true;
+  bool attends = true;
+};
+
+struct GgufLayers {
+  std::vector<GgufLayer> each;
+  bool has_sliding = false;  // llama.cpp's swa_type: whether the model has sliding layers at all
+  Origin origin = Origin::family;  // what tells layers apart
+  std::string key = {};
+};
+
+[[nodiscard]] GgufLayers read_gguf_layers(const GgufKeys& keys, const GgufArchitecture& row);
+
+}  // namespace rotary

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rotary embeddings of a GGUF file's model: what llama.cpp computes from its keys and tensors.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "model/gguf/architectures.hpp"
+#include "model/gguf/keys.hpp"
+#include "rotary/gguf.hpp"
+#include "rotary/model_spec.hpp"
+
+namespace rotary {
+
+// A file while its rotary embeddings are read.
+struct GgufModelFile {
+  const GgufMetadata& metadata;
+  const GgufArchitecture& row;
+  const GgufKeys& keys;
+  const GgufOptions& options;
+};
+
+enum class LayerKind { full, sliding };
+
+// Widths and scaling of one kind of layers.
+struct LayerRope {
+  std::int64_t head_dim = 0;
+  std::int64_t rotary_dim = 0;
+  std::int64_t nope_head_dim = 0;  // MLA
+  double base = 0;
+  double factor = 1;      // by which positions are divided
+  double ext_factor = 0;  // YaRN's; 0: none
+  double beta_fast = 32;
+  double beta_slow = 1;
+  std::int64_t original_context_tokens = 0;
+  double attention_factor = 1;  // on cos and sin
+  double alpha = 0;             // > 0: enlarges the base
+  bool has_factors = true;      // the file's rope tensors hold for these layers
+  double softmax_factor = 1;
+
+  friend bool operator==(const LayerRope&, const LayerRope&) = default;
+};
+
+// Errors and warnings go to file.keys.findings().
+[[nodiscard]] LayerRope read_layer_rope(const GgufModelFile& file, LayerKind kind);
+
+// sources: of the values that both kinds of layers share.
+[[nodiscard]] std::optional<ModelRotary> rotary_of(const GgufModelFile& file,
+                                                   const LayerRope& layer, LayerKind kind);
+
+// The rope type of this file, for the types that depend on its sections.
+[[nodiscard]] RopeType rope_type_of(const GgufModelFile& file);
+
+}  // namespace rotary
