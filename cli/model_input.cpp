@@ -135,6 +135,8 @@ GgufOptions gguf_options(const ResolveOptions& options, const std::string& path)
   refuse(!options.overrides.empty(), "--set", "it has other keys, which no option changes");
   refuse(options.part != ModelPart::text, "--part",
          "it has the language model alone, and a tower is a file of its own");
+  refuse(options.numerics == Numerics::transformers, "--numerics transformers",
+         "it does not say where the model's class rounds; exact and ggml are left");
   return {.context_tokens = options.context_tokens, .numerics = options.numerics};
 }
 

@@ -89,6 +89,22 @@ std::string line(std::string_view label, std::string_view text, std::string_view
                      mark);
 }
 
+// A sentence broken into lines behind the label.
+std::string sentence_lines(std::string_view label, std::string_view sentence) {
+  std::string text;
+  std::string row;
+  while (!sentence.empty()) {
+    const std::size_t end = std::min(sentence.find(' '), sentence.size());
+    if (!row.empty() && row.size() + 1 + end > text_width) {
+      text += line(text.empty() ? label : "", row);
+      row.clear();
+    }
+    row += (row.empty() ? "" : " ") + std::string(sentence.substr(0, end));
+    sentence.remove_prefix(std::min(end + 1, sentence.size()));
+  }
+  return text + line(text.empty() ? label : "", row);
+}
+
 // "a, b, c" broken into lines behind the label.
 std::string wrapped(std::string_view label, const std::vector<std::string>& words) {
   std::string text = fmt::format("  {:<{}}", label, label_width);
@@ -298,6 +314,23 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   return text + pairs_table(frequencies, trained);
 }
 
+// Says whose weights the pairing is that of, and what the file leaves open.
+std::string gguf_text(const GgufModel& gguf) {
+  if (!gguf.rows) return {};
+  const bool is_permuted = *gguf.rows == ProjectionRows::permuted;
+  std::string text = line(
+      "GGUF",
+      fmt::format("the pairing is that of this file's q and k (rope type {})", gguf.rope_type));
+  text += line("", is_permuted
+                       ? fmt::format("the checkpoint's is {}: llama.cpp's converter permutes rows",
+                                     to_string(*gguf.checkpoint_pairing))
+                       : "and the checkpoint's: llama.cpp's converter keeps the order of rows");
+  for (const std::string& each : gguf.unstated) {
+    text += sentence_lines(&each == &gguf.unstated.front() ? "not in GGUF" : "", each);
+  }
+  return "\n" + text;
+}
+
 std::string_view part_name(ModelPart part) {
   switch (part) {
     case ModelPart::text:
@@ -324,9 +357,11 @@ std::string text_of(const Inspection& inspection) {
     text += "\n" + line("scores", fmt::format("capped: {0} tanh(score / {0})", *model.softcap),
                         origin_mark(model.sources, {"softcap"}));
   for (std::size_t i = 0; i < model.rotary.size(); ++i) text += rotary_text(inspection, i);
+  if (model.gguf) text += gguf_text(*model.gguf);
   text += parts_text(inspection.parts);
   const std::string legend = marks_legend(text);
-  return text + (legend.empty() ? "" : "\nNot stated by the config:\n" + legend);
+  const std::string_view file = model.gguf ? "file" : "config";
+  return text + (legend.empty() ? "" : fmt::format("\nNot stated by the {}:\n{}", file, legend));
 }
 
 Run declare(OptionParser& parser) {
@@ -344,9 +379,10 @@ Run declare(OptionParser& parser) {
 
 constinit const Command inspect_command{
     .name = "inspect",
-    .summary = "Show what a model's config says about positions",
+    .summary = "Show what a model's config, or GGUF file, says about positions",
     .examples =
         "  rotary inspect config.json\n"
+        "  rotary inspect model-Q4_K_M.gguf\n"
         "  rotary inspect config.json --context 32768\n"
         "  rotary inspect llama-3.1-8b\n"
         "  rotary inspect config.json --part vision\n"

@@ -132,7 +132,16 @@ Json part_json(const InspectedPart& part) {
 }
 
 std::string_view form_name(AlibiForm form) {
+  if (form == AlibiForm::symmetric) return "symmetric";
   return form == AlibiForm::key_position ? "key_position" : "causal";
+}
+
+Json gguf_json(const GgufModel& gguf) {
+  const auto& pairing = gguf.checkpoint_pairing;
+  return {{"rope_type", gguf.rope_type},
+          {"rows", gguf.rows ? Json(to_string(*gguf.rows)) : Json()},
+          {"checkpoint_pairing", pairing ? Json(to_string(*pairing)) : Json()},
+          {"unstated", gguf.unstated}};
 }
 
 }  // namespace
@@ -177,6 +186,7 @@ Json inspection_json(const Inspection& inspection) {
           {"relative_bias", model.relative_bias ? bias_members(*model.relative_bias) : Json()},
           {"position_map", model.dual_chunk ? position_map_json(*model.dual_chunk) : Json()},
           {"softcap", model.softcap},
+          {"gguf", model.gguf ? gguf_json(*model.gguf) : Json()},
           {"parts", json_array(inspection.parts, part_json)},
           {"sources", sources_json(model.sources)},
           {"warnings", model.warnings}};

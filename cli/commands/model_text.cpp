@@ -91,7 +91,8 @@ struct Mark {
 };
 constexpr std::array marks = {
     Mark{Origin::asked, "asked", "your option says it, not the config"},
-    Mark{Origin::class_default, "class default", "absent: what the model's class then has"},
+    Mark{Origin::class_default, "class default",
+         "absent: what the model's class, or llama.cpp, then has"},
     Mark{Origin::family, "family", "no key says it: what the code of this family does"},
     Mark{Origin::rule, "rule", "computed from other keys, or the scaling rule's default"}};
 

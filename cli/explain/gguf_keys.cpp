@@ -101,8 +101,8 @@ std::vector<ConfigKey> keys_of_gguf(const GgufMetadata& metadata, const GgufOpti
   for (std::size_t i = 0; i < metadata.keys.size(); ++i) {
     const GgufKey& key = metadata.keys[i];
     if (std::holds_alternative<std::monostate>(key.value)) continue;
-    require(keys.size() < most_tried, "a GGUF file to explain must have at most {} keys, got more",
-            most_tried);
+    cli::require(keys.size() < most_tried,
+                 "a GGUF file to explain must have at most {} keys, got more", most_tried);
     keys.push_back(experiment.tried(i));
   }
   return keys;

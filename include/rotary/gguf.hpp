@@ -109,8 +109,9 @@ struct GgufOptions {
 // sources are those of the file, ModelSpec::gguf says what the file does not. Pairings are those of
 // the file's weights, which the converter may have reordered. Errors: those of
 // read_gguf_metadata(); malformed_input for keys that are missing, mistyped or contradict one
-// another; unsupported for an architecture that llama.cpp did not know at gguf_commit(), and for
-// one whose positions no spec describes; invalid_argument for options.
+// another; unsupported for an architecture that llama.cpp did not know at gguf_commit(), for one
+// whose positions no spec describes, and for split files but the first; invalid_argument for
+// options.
 [[nodiscard]] ROTARY_API Result<ModelSpec> resolve_gguf(const ByteSource& source,
                                                         const GgufOptions& options = {}) noexcept;
 

@@ -141,7 +141,27 @@ typedef struct rotary_resolve_options {
 ROTARY_API rotary_status rotary_model_resolve(const char* config_json, size_t config_bytes,
                                               const rotary_resolve_options* options,
                                               rotary_model** out);
+
+/* A file. read_at copies `count` bytes from `offset` on, within size_bytes, and returns how many;
+ * it must not throw. NULL: context is the bytes themselves. */
+typedef struct rotary_byte_source {
+  size_t struct_size;
+  void* context;
+  size_t (*read_at)(void* context, uint64_t offset, void* bytes, size_t count);
+  uint64_t size_bytes;
+} rotary_byte_source;
+#define ROTARY_BYTE_SOURCE_INIT \
+  { sizeof(rotary_byte_source), NULL, NULL, 0 }
+/* A GGUF file, of split files the first. options may be NULL; their pairing must be 0. */
+ROTARY_API rotary_status rotary_model_resolve_gguf(const rotary_byte_source* source,
+                                                   const rotary_resolve_options* options,
+                                                   rotary_model** out);
 ROTARY_API void rotary_model_free(rotary_model* model);
+/* ROTARY_PAIRING_… of the checkpoint that a GGUF file was made from; 0: no such, no rotation. */
+ROTARY_API int32_t rotary_model_checkpoint_pairing(const rotary_model* model);
+/* Things that no key of GGUF says, in words; NULL when there is no such; lives with the model. */
+ROTARY_API int64_t rotary_model_unstated_count(const rotary_model* model);
+ROTARY_API const char* rotary_model_unstated(const rotary_model* model, int64_t index);
 
 /* 0 when the config does not say. */
 ROTARY_API int64_t rotary_model_layer_count(const rotary_model* model);

@@ -10,6 +10,7 @@
 #include "c_api/handles.hpp"
 #include "c_api/status.hpp"
 #include "c_api/structs.hpp"
+#include "rotary/gguf.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/spec_json.hpp"
 
@@ -57,6 +58,34 @@ Result<rotary::ResolveOptions> resolve_options(const rotary_resolve_options* fro
   return result;
 }
 
+// The caller's bytes; C's function takes void*.
+Result<rotary::ByteSource> byte_source_of(const rotary_byte_source& from) {
+  if (from.read_at == nullptr) {
+    if (from.context == nullptr) return null_argument("source.context");
+    return rotary::byte_source({static_cast<const std::byte*>(from.context), from.size_bytes});
+  }
+  const auto read_at = [](void* context, std::uint64_t offset, std::byte* bytes,
+                          std::size_t count) -> std::size_t {
+    const auto& source = *static_cast<const rotary_byte_source*>(context);
+    return source.read_at(source.context, offset, bytes, count);
+  };
+  return rotary::ByteSource{.context = const_cast<rotary_byte_source*>(&from),
+                            .read_at = read_at,
+                            .size_bytes = from.size_bytes};
+}
+
+Result<rotary::GgufOptions> gguf_options(const rotary_resolve_options* from) {
+  const auto options = resolve_options(from);
+  if (!options) return options.error();
+  if (options->pairing) {
+    return rotary::invalid_argument(
+        "options.pairing must be 0, because a GGUF file says how its features pair up; got ",
+        static_cast<std::int32_t>(*options->pairing));
+  }
+  return rotary::GgufOptions{.context_tokens = options->context_tokens,
+                             .numerics = options->numerics};
+}
+
 Result<rotary::Frequencies> frequencies_of(std::string_view spec_json,
                                            std::optional<std::int64_t> context_tokens) {
   if (spec_json.data() == nullptr) return null_argument("spec_json");
@@ -79,7 +108,39 @@ rotary_status rotary_model_resolve(const char* config_json, size_t config_bytes,
   });
 }
 
+rotary_status rotary_model_resolve_gguf(const rotary_byte_source* source,
+                                        const rotary_resolve_options* options, rotary_model** out) {
+  return rotary::c_api::make(out, [&]() -> Result<rotary_model> {
+    const auto from = rotary::c_api::read_struct("source", source);
+    if (!from) return from.error();
+    const auto bytes = byte_source_of(*from);
+    if (!bytes) return bytes.error();
+    const auto resolving = gguf_options(options);
+    if (!resolving) return resolving.error();
+    auto spec = rotary::resolve_gguf(*bytes, *resolving);
+    if (!spec) return std::move(spec).error();
+    return rotary_model{.spec = *std::move(spec), .context_tokens = resolving->context_tokens};
+  });
+}
+
 void rotary_model_free(rotary_model* model) { delete model; }
+
+int32_t rotary_model_checkpoint_pairing(const rotary_model* model) {
+  if (!is_given("model", model) || !model->spec.gguf) return 0;
+  const auto pairing = model->spec.gguf->checkpoint_pairing;
+  return pairing ? static_cast<int32_t>(*pairing) : 0;
+}
+
+int64_t rotary_model_unstated_count(const rotary_model* model) {
+  if (!is_given("model", model) || !model->spec.gguf) return 0;
+  return size_of(model->spec.gguf->unstated);
+}
+
+const char* rotary_model_unstated(const rotary_model* model, int64_t index) {
+  if (!is_given("model", model) || !model->spec.gguf) return nullptr;
+  const auto* const found = entry(model->spec.gguf->unstated, index);
+  return found == nullptr ? nullptr : found->c_str();
+}
 
 int64_t rotary_model_layer_count(const rotary_model* model) {
   return is_given("model", model) ? size_of(model->spec.layers) : 0;

@@ -42,6 +42,7 @@ ROTARY_VERSIONED(rotary_rotated_at, positions, ROTARY_ROTATED_AT_INIT);
 ROTARY_VERSIONED(rotary_int8_view, scale_strides, ROTARY_INT8_VIEW_INIT);
 #ifndef ROTARY_CORE_ONLY
 ROTARY_VERSIONED(rotary_resolve_options, context_tokens, ROTARY_RESOLVE_OPTIONS_INIT);
+ROTARY_VERSIONED(rotary_byte_source, size_bytes, ROTARY_BYTE_SOURCE_INIT);
 #endif
 ROTARY_VERSIONED(rotary_window, reserved, ROTARY_WINDOW_INIT);
 ROTARY_VERSIONED(rotary_axis_frequencies, attention_factor, ROTARY_AXIS_FREQUENCIES_INIT);

@@ -29,6 +29,20 @@ static void test_text(void) {
   CHECK(model == NULL && frequencies == NULL);
 }
 
+static void test_gguf_values(void) {
+  static char bytes[] = "GGUF\4\0\0\0";
+  rotary_byte_source source = ROTARY_BYTE_SOURCE_INIT;
+  rotary_resolve_options options = ROTARY_RESOLVE_OPTIONS_INIT;
+  rotary_model* model = NULL;
+  source.context = bytes;
+  CHECK_FAILS(rotary_model_resolve_gguf(&source, NULL, &model), ROTARY_MALFORMED_INPUT, "GGUF");
+  source.size_bytes = 8;
+  CHECK_FAILS(rotary_model_resolve_gguf(&source, NULL, &model), ROTARY_UNSUPPORTED, "got 4");
+  options.pairing = ROTARY_PAIRING_HALF;
+  CHECK_INVALID(rotary_model_resolve_gguf(&source, &options, &model), "options.pairing");
+  CHECK(model == NULL);
+}
+
 static void test_model_values(void) {
   static const char config[] =
       "{\"model_type\": \"llama\", \"head_dim\": 4, \"rope_theta\": 10000.0}";
@@ -155,6 +169,7 @@ static void test_views(const rotary_frequencies* frequencies) {
 void test_bad_values(void) {
   rotary_frequencies* const frequencies = frequencies_of(spec);
   test_text();
+  test_gguf_values();
   test_model_values();
   test_positions(frequencies);
   test_rows(frequencies);

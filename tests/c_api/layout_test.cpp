@@ -26,6 +26,7 @@ TEST(CLayout, SizesOfVersion1) {
   EXPECT_EQ(first_bytes<rotary_rotated_at>(), 24U);
   EXPECT_EQ(first_bytes<rotary_int8_view>(), 112U);
   EXPECT_EQ(first_bytes<rotary_resolve_options>(), 24U);
+  EXPECT_EQ(first_bytes<rotary_byte_source>(), 32U);
   EXPECT_EQ(first_bytes<rotary_window>(), 40U);
   EXPECT_EQ(first_bytes<rotary_axis_frequencies>(), 48U);
   EXPECT_EQ(first_bytes<rotary_rotations_options>(), 32U);
@@ -56,6 +57,8 @@ TEST(CLayout, PlacesOfVersion1) {
   EXPECT_EQ(offsetof(rotary_resolve_options, context_tokens), 16U);
   EXPECT_EQ(offsetof(rotary_resolve_options, numerics), 24U);
   EXPECT_EQ(offsetof(rotary_resolve_options, part), 28U);
+  EXPECT_EQ(offsetof(rotary_byte_source, context), 8U);
+  EXPECT_EQ(offsetof(rotary_byte_source, size_bytes), 24U);
   EXPECT_EQ(offsetof(rotary_window, first_feature), 24U);
   EXPECT_EQ(offsetof(rotary_window, pairing), 32U);
   EXPECT_EQ(offsetof(rotary_axis_frequencies, pair_axes), 16U);

@@ -17,6 +17,10 @@ static void test_models(void) {
   CHECK_NULL(rotary_model_resolve(NULL, 0, NULL, &model), "config_json");
   CHECK(model == NULL);
   CHECK_NULL(rotary_model_resolve(config, sizeof config - 1, NULL, NULL), "out");
+  rotary_byte_source source = ROTARY_BYTE_SOURCE_INIT;
+  CHECK_NULL(rotary_model_resolve_gguf(NULL, NULL, &model), "source");
+  CHECK_NULL(rotary_model_resolve_gguf(&source, NULL, &model), "source.context");
+  CHECK_NULL(rotary_model_resolve_gguf(&source, NULL, NULL), "out");
   CHECK_NULL(rotary_frequencies_of_model(NULL, 0, &frequencies), "model");
   CHECK(frequencies == NULL);
   CHECK_NULL(rotary_frequencies_of_spec(NULL, 3, &frequencies), "spec_json");

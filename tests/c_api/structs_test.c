@@ -26,6 +26,19 @@ static rotary_status use_resolve_options(const void* options) {
   return status;
 }
 
+/* A GGUF file of a model that has no positions at all. */
+static unsigned char gguf[] =
+    "GGUF\3\0\0\0\0\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0"
+    "\24\0\0\0\0\0\0\0general.architecture\10\0\0\0\5\0\0\0\0\0\0\0mamba"
+    "\21\0\0\0\0\0\0\0mamba.block_count\4\0\0\0\1\0\0\0";
+
+static rotary_status use_byte_source(const void* source) {
+  rotary_model* model;
+  const rotary_status status = rotary_model_resolve_gguf(source, NULL, &model);
+  rotary_model_free(model);
+  return status;
+}
+
 static rotary_status use_window(const void* window) {
   size_t bytes;
   return rotary_row_bytes(window, 1, 1, ROTARY_F32, &bytes);
@@ -238,6 +251,9 @@ void test_structs(void) {
   rotary_cos_sin rows = ROTARY_COS_SIN_INIT;
   const double inv_freq = 1;
   rotary_axis_frequencies of_axes = ROTARY_AXIS_FREQUENCIES_INIT;
+  rotary_byte_source source = ROTARY_BYTE_SOURCE_INIT;
+  source.context = gguf;
+  source.size_bytes = sizeof gguf - 1;
   of_axes.inv_freq = &inv_freq;
   of_axes.count = 1;
   frequencies = frequencies_of("{\"head_dim\": 2, \"base\": 10000, \"pairing\": \"half\"}");
@@ -256,6 +272,7 @@ void test_structs(void) {
       VERSIONED(rotary_executor, executor, use_executor),
       VERSIONED(rotary_rotate_options, rotating, use_rotate_options),
       VERSIONED(rotary_axis_frequencies, of_axes, use_axis_frequencies),
+      VERSIONED(rotary_byte_source, source, use_byte_source),
   };
   const versioned filled[] = {
       VERSIONED_SINCE(rotary_window, window, offsetof(rotary_window, blocks), fill_window),

@@ -36,7 +36,7 @@ MISTAKES = [
     (["inspect", "Qwen/Qwen9-1B"], 4,
      ["no model card", "`curl -LO https://huggingface.co/Qwen/Qwen9-1B/resolve/main/config.json`"]),
     (["inspect", "empty"], 4, ["empty", "must have a config.json", "has none"]),
-    (["inspect", "model.gguf"], 5, ["GGUF", "give the config.json"]),
+    (["inspect", "model.gguf"], 3, ["GGUF: general.architecture must be given as a string"]),
     (["inspect", "model.safetensors"], 5, ["safetensors", "give the config.json"]),
     (["inspect", "broken.json"], 3, ["broken.json", "valid JSON", "byte 24"]),
     (["table", "config.json"], 2, ["needs --positions LIST, such as 0:16"]),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C ABI's models and frequencies.
 #include "public_calls/c_call.hpp"
+#include "support/gguf_bytes.hpp"
 #include "support/resolving.hpp"
 
 namespace rotary::test {
@@ -10,6 +11,23 @@ rotary_status resolve_config(const std::string& config, rotary_model** out) {
   rotary_resolve_options options = ROTARY_RESOLVE_OPTIONS_INIT;
   options.context_tokens = 64;
   return rotary_model_resolve(config.data(), config.size(), &options, out);
+}
+
+rotary_status resolve_gguf_file(const std::string& bytes, rotary_model** out) {
+  rotary_byte_source source = ROTARY_BYTE_SOURCE_INIT;
+  source.context = const_cast<char*>(bytes.data());
+  source.size_bytes = bytes.size();
+  return rotary_model_resolve_gguf(&source, nullptr, out);
+}
+
+const rotary_model* model_of_gguf() {
+  static const rotary_model* const made = [] {
+    rotary_model* out = nullptr;
+    if (resolve_gguf_file(GgufFile::small("llama").bytes(), &out) != ROTARY_OK)
+      throw std::runtime_error(rotary_last_error());
+    return out;
+  }();
+  return made;
 }
 
 // Lives as long as the process.
@@ -64,6 +82,32 @@ constexpr std::pair<std::string_view, Failed> questions[] = {
     {"rotary_model_warning_count", [](auto* m) { return rotary_model_warning_count(m) == 0; }},
     {"rotary_model_warning", [](auto* m) { return rotary_model_warning(m, 0) == nullptr; }},
 };
+
+constexpr std::pair<std::string_view, Failed> questions_of_gguf[] = {
+    {"rotary_model_checkpoint_pairing",
+     [](auto* m) { return rotary_model_checkpoint_pairing(m) == 0; }},
+    {"rotary_model_unstated_count", [](auto* m) { return rotary_model_unstated_count(m) == 0; }},
+    {"rotary_model_unstated", [](auto* m) { return rotary_model_unstated(m, 0) == nullptr; }},
+};
+
+Calls gguf_calls() {
+  Calls calls;
+  for (const std::string& bytes :
+       {GgufFile::small("llama").tensor("rope_freqs.weight", std::vector<float>(32, 2.0F)).bytes(),
+        GgufFile::small("an architecture that nobody knows").bytes()}) {
+    calls.push_back(without_sizes("rotary_model_resolve_gguf", bytes.substr(0, 4), [bytes] {
+      return outcome_of_making<rotary_model>(
+          [&](rotary_model** out) { return resolve_gguf_file(bytes, out); });
+    }));
+  }
+  for_handle_and_null(model_of_gguf(), [&](const rotary_model* of, std::string_view what) {
+    for (const auto& [symbol, failed] : questions_of_gguf) {
+      calls.push_back(without_sizes(
+          symbol, what, [failed = failed, of] { return outcome_of_value(failed(of)); }));
+    }
+  });
+  return calls;
+}
 
 Calls model_questions() {
   Calls calls;
@@ -180,8 +224,8 @@ Calls c_model_calls() {
       without_sizes("rotary_force_instruction_set", "that there is none of", [] {
         return outcome_of_c(rotary_force_instruction_set("a set that no machine has"));
       })};
-  for (const auto more :
-       {resolving_calls, model_questions, frequencies_of_others, frequencies_questions}) {
+  for (const auto more : {resolving_calls, gguf_calls, model_questions, frequencies_of_others,
+                          frequencies_questions}) {
     add(calls, more());
   }
   return calls;

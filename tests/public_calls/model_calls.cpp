@@ -4,9 +4,11 @@
 
 #include "public_calls/call.hpp"
 #include "rotary/families.hpp"
+#include "rotary/gguf.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/spec_json.hpp"
 #include "support/corpus.hpp"
+#include "support/gguf_bytes.hpp"
 #include "support/resolving.hpp"
 
 namespace rotary::test {
@@ -176,10 +178,49 @@ void add_corpora(Calls& calls) {
   }
 }
 
+GgufFile gguf_with_everything() {
+  return GgufFile::small("gemma4")
+      .text("$.rope.scaling.type", "yarn")
+      .f32("$.rope.scaling.factor", 4)
+      .f32("$.rope.scaling.yarn_beta_fast", 16)
+      .u32("$.attention.sliding_window", 512)
+      .booleans("$.attention.sliding_window_pattern", {true, false})
+      .texts("tokenizer.ggml.tokens", {"a", "b"})
+      .tensor("rope_freqs.weight", std::vector<float>(32, 2.0F));
+}
+
+void add_gguf(Calls& calls) {
+  calls.push_back(without_sizes("rotary::gguf_commit(", "", [] { return gguf_commit(); }));
+  calls.push_back(without_sizes("rotary::to_string(rotary::GgufType)", "",
+                                [] { return to_string(GgufType::array); }));
+  calls.push_back(without_sizes("rotary::to_string(rotary::ProjectionRows)", "",
+                                [] { return to_string(ProjectionRows::permuted); }));
+  calls.push_back(
+      without_sizes("rotary::byte_source(", "", [] { return byte_source({}).size_bytes; }));
+  for (const std::string& bytes :
+       {gguf_with_everything().bytes(), GgufFile::small("no architecture of this name").bytes(),
+        GgufFile::small("llama").text("$.rope.freq_base", "no number").bytes(),
+        GgufFile().u32("a name that is longer than a string's own buffer", 1).bytes()}) {
+    const std::string what = std::to_string(bytes.size());
+    calls.push_back(without_sizes("rotary::read_gguf_metadata(", what, [bytes] {
+      return read_gguf_metadata(byte_source(as_byte_span(bytes)));
+    }));
+    calls.push_back(without_sizes("rotary::resolve_gguf(rotary::ByteSource", what, [bytes] {
+      return resolve_gguf(byte_source(as_byte_span(bytes)));
+    }));
+    calls.push_back(
+        without_sizes("rotary::resolve_gguf(rotary::GgufMetadata", what,
+                      [metadata = value_of(read_gguf_metadata(byte_source(as_byte_span(bytes))))] {
+                        return resolve_gguf(metadata);
+                      }));
+  }
+}
+
 }  // namespace
 
 Calls model_calls() {
   Calls calls = values();
+  add_gguf(calls);
   std::vector<Config> all = configs();
   all.push_back(
       {"an encoder with sinusoids",

@@ -61,13 +61,17 @@ class GgufFile {
   // A file of an architecture with two layers and four heads of 64 features.
   static GgufFile small(std::string_view architecture, std::endian order = std::endian::little) {
     GgufFile file(order);
-    file.name_ = architecture;
-    file.text("general.architecture", architecture)
+    file.named(architecture)
         .u32("$.block_count", 2)
         .u32("$.context_length", 4096)
         .u32("$.embedding_length", 256)
         .u32("$.attention.head_count", 4);
     return file;
+  }
+
+  GgufFile& named(std::string_view architecture) {
+    name_ = architecture;
+    return text("general.architecture", architecture);
   }
 
   // In names "$" stands for the architecture.

@@ -2,8 +2,8 @@
 # ./dev golden: the golden data of tests/golden made again by a published transformers, and what
 # other releases make of the same configs; --onnx: ONNX's vectors made again by a published onnx,
 # and the library held against them; --classes: every rotary class of a release beside the tool;
-# --dialects: the numbers of other engines, from what PyPI has of them. It needs the network, once
-# for each wheel.
+# --dialects: the numbers of other engines, from what PyPI has of them; --gguf: GGUF files that
+# others made. It needs the network, once for each wheel.
 
 golden_onnx() {
   /usr/bin/python3 -B tools/golden/onnx_vectors.py "$@"
@@ -26,6 +26,9 @@ cmd_golden() {
     --dialects)
       install_packages "${packages_golden[@]}" g++
       /usr/bin/python3 -B tools/golden/dialects.py "${@:2}"
+    --gguf)
+      cmd_build dev
+      /usr/bin/python3 -B tools/golden/gguf/gguf_files.py build/dev/bin/rotary "${@:2}"
       ;;
     --onnx)
       install_packages "${packages_golden[@]}"

@@ -157,6 +157,9 @@ void read_scaling(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
   if (!file.row.yarn_in_softmax) return;
   const double of_scores = wanted * (1 + 0.1 * yarn_multiplier(file) * std::log(factor));
   layer.softmax_factor = of_scores * of_scores;
+  if (std::isfinite(layer.softmax_factor) && layer.softmax_factor > 0) return;
+  keys.malformed(keys.full("rope.scaling.factor"), " and yarn_log_multiplier must give a finite ",
+                 "factor > 0 of the softmax scale, got ", layer.softmax_factor);
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ Status check_split(const GgufMetadata& metadata) {
   if (at == nullptr || *at == 0) return {};
   std::string digits = of == nullptr ? std::string("?????") : std::to_string(*of);
   if (digits.size() < 5) digits.insert(0, 5 - digits.size(), '0');
-  return invalid_argument("GGUF: the file must be the first of those that a model is split into, ",
-                          "whose name ends in -00001-of-", digits, ".gguf, got split.no ", *at);
+  return unsupported("GGUF: the file must be the first of those that a model is split into, ",
+                     "whose name ends in -00001-of-", digits, ".gguf, got split.no ", *at);
 }
 
 Result<const GgufArchitecture*> find_row(const GgufMetadata& metadata) {

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same model as a config and as the GGUF file that llama.cpp's own converter made of a tiny
+// random checkpoint of it, so that writer and reader share no misunderstanding: equal, or different
+// in what docs/theory/gguf.md says, and in nothing else.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "rotary/frequencies.hpp"
+#include "rotary/gguf.hpp"
+#include "rotary/model_spec.hpp"
+#include "rotary/scaling.hpp"
+#include "support/gguf_bytes.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::value_of;
+
+// gpt-oss has a test of its own.
+constexpr std::string_view names[] = {
+    "cohere2", "deepseek-v2", "gemma3", "glm4",  "granite",    "llama", "llama-3.1", "llama-linear",
+    "mistral", "olmo2",       "phi3",   "qwen2", "qwen2-yarn", "qwen3", "smollm3"};
+
+std::string file_named(std::string_view name, std::string_view ending) {
+  const std::string path =
+      std::string(ROTARY_GGUF_DIRECTORY "/pairs/") + std::string(name) + std::string(ending);
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+ModelSpec of_config(std::string_view name) { return value_of(resolve(file_named(name, ".json"))); }
+
+ModelSpec of_gguf(std::string_view name) {
+  const std::string bytes = file_named(name, ".gguf");
+  return value_of(resolve_gguf(byte_source(test::as_byte_span(bytes))));
+}
+
+// The largest relative difference of a frequency; of those that stand still none.
+double difference(const std::vector<double>& one, const std::vector<double>& other) {
+  EXPECT_EQ(one.size(), other.size());
+  double most = one.size() == other.size() ? 0 : INFINITY;
+  for (std::size_t i = 0; i < one.size() && i < other.size(); ++i) {
+    const double apart = std::abs(one[i] - other[i]);
+    if (apart > 0) most = std::max(most, apart / std::abs(one[i]));
+  }
+  return most;
+}
+
+// Within what float32 makes of the numbers in a file.
+void expect_alike(const ModelRotary& config, const ModelRotary& gguf, std::int64_t context) {
+  const Frequencies one = value_of(make_frequencies(config.spec, context));
+  const Frequencies other = value_of(make_frequencies(gguf.spec, context));
+  EXPECT_EQ(one.window.head_dim, other.window.head_dim);
+  EXPECT_EQ(one.window.rotary_dim, other.window.rotary_dim);
+  EXPECT_EQ(one.window.first_feature, other.window.first_feature);
+  EXPECT_LE(difference(one.inv_freq, other.inv_freq), 1e-7);
+  EXPECT_NEAR(one.attention_factor, other.attention_factor, 1e-7);
+  EXPECT_NEAR(config.softmax_factor, gguf.softmax_factor, 1e-7);
+  EXPECT_EQ(config.nope_head_dim, gguf.nope_head_dim);
+  EXPECT_EQ(config.trained_context_tokens, gguf.trained_context_tokens);
+}
+
+void expect_same_model(const ModelSpec& config, const ModelSpec& gguf) {
+  ASSERT_EQ(config.layers.size(), gguf.layers.size());
+  for (std::size_t i = 0; i < config.layers.size(); ++i) {
+    SCOPED_TRACE(i);
+    ASSERT_EQ(config.layers[i].encoding, gguf.layers[i].encoding);
+    EXPECT_EQ(config.layers[i].query_temperature, gguf.layers[i].query_temperature);
+    if (config.layers[i].encoding != LayerEncoding::rotary) continue;
+    const ModelRotary& one = config.rotary.at(config.layers[i].rotary);
+    const ModelRotary& other = gguf.rotary.at(gguf.layers[i].rotary);
+    for (const std::int64_t context : {100, 100000}) expect_alike(one, other, context);
+    EXPECT_EQ(one.spec.pairing.get(), gguf.gguf.value().checkpoint_pairing);
+  }
+  EXPECT_EQ(config.softcap, gguf.softcap);
+  EXPECT_TRUE(gguf.warnings.empty());
+}
+
+TEST(GgufPairs, AreTheSameModel) {
+  for (const std::string_view name : names) {
+    SCOPED_TRACE(name);
+    expect_same_model(of_config(name), of_gguf(name));
+  }
+}
+
+// truncate: false of gpt-oss is in no key: llama.cpp rounds the ends of YaRN's ramp. Nothing else
+// differs.
+TEST(GgufPairs, GptOssHasAnotherRamp) {
+  ModelSpec config = of_config("gpt-oss");
+  const ModelSpec gguf = of_gguf("gpt-oss");
+  const auto frequencies = [](const ModelSpec& model) {
+    return value_of(make_frequencies(model.rotary.at(0).spec)).inv_freq;
+  };
+  EXPECT_GT(difference(frequencies(config), frequencies(gguf)), 0.2);
+  auto& rule = std::get<YarnScaling>(config.rotary.at(0).spec.scaling);
+  EXPECT_EQ(rule.ramp, YarnRamp::fractional);
+  rule.ramp = YarnRamp::whole_pairs;
+  expect_same_model(config, gguf);
+  EXPECT_NE(gguf.gguf.value().unstated.front().find("truncate"), std::string::npos);
+}
+
+// A checkpoint whose rows were permuted has another pairing in the file, and the others the same.
+TEST(GgufPairs, SayWhoseRowsWerePermuted) {
+  for (const std::string_view name : names) {
+    const ModelSpec gguf = of_gguf(name);
+    const Pairing of_file = gguf.rotary.front().spec.pairing;
+    const bool is_same = gguf.gguf.value().checkpoint_pairing == of_file;
+    EXPECT_EQ(gguf.gguf->rows == ProjectionRows::kept, is_same) << name;
+  }
+}
+
+}  // namespace
+}  // namespace rotary

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Short ways to resolve a GGUF file in a test and to inspect the result. Expected values follow
+// llama.cpp at 0c1e5709: src/llama-model.cpp, src/llama-context.cpp, src/models/*.cpp.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rotary/gguf.hpp"
+#include "support/gguf_bytes.hpp"
+#include "support/result.hpp"
+
+namespace rotary::test {
+
+[[nodiscard]] inline Result<ModelSpec> resolve(const GgufFile& file,
+                                               const GgufOptions& options = {}) {
+  const std::string bytes = file.bytes();
+  return resolve_gguf(byte_source(as_byte_span(bytes)), options);
+}
+
+[[nodiscard]] inline ModelSpec resolved(const GgufFile& file, const GgufOptions& options = {}) {
+  return value_of(resolve(file, options));
+}
+
+[[nodiscard]] inline const RotarySpec& only_spec(const ModelSpec& model) {
+  EXPECT_EQ(model.rotary.size(), 1U);
+  return model.rotary.at(0).spec;
+}
+
+// A letter for each layer: the index of its rotary embedding, n for none, x for no attention.
+[[nodiscard]] inline std::string layers_of(const ModelSpec& model) {
+  std::string text;
+  for (const ModelLayer& layer : model.layers) {
+    text += layer.encoding == LayerEncoding::rotary         ? static_cast<char>('0' + layer.rotary)
+            : layer.encoding == LayerEncoding::none         ? 'n'
+            : layer.encoding == LayerEncoding::no_attention ? 'x'
+                                                            : '?';
+  }
+  return text;
+}
+
+// "stated llama.rope.freq_base".
+[[nodiscard]] inline std::string source_of(const std::vector<ValueSource>& sources,
+                                           std::string_view value) {
+  for (const ValueSource& each : sources) {
+    if (each.value == value)
+      return std::string(to_string(each.origin)) + (each.key.empty() ? "" : " ") + each.key;
+  }
+  return "none";
+}
+
+[[nodiscard]] inline GgufFile with_layers(std::string_view architecture, std::uint32_t layers) {
+  GgufFile file;
+  return file.named(architecture)
+      .u32("$.block_count", layers)
+      .u32("$.context_length", 4096)
+      .u32("$.embedding_length", 256)
+      .u32("$.attention.head_count", 4);
+}
+
+[[nodiscard]] inline GgufFile yarn(std::string_view architecture, float factor) {
+  return GgufFile::small(architecture)
+      .text("$.rope.scaling.type", "yarn")
+      .f32("$.rope.scaling.factor", factor)
+      .u32("$.rope.scaling.original_context_length", 1024);
+}
+
+}  // namespace rotary::test

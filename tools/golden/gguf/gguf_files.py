@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the vocabulary files inside llama_cpp_python's source distribution whole, and holds them
+against the reduced ones of tests/golden/gguf.
+
+    gguf_files.py TOOL [--write] [--convert PYTHON]
+"""
+
+import argparse
+import hashlib
+import pathlib
+import subprocess
+import sys
+import tarfile
+
+import reduce
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+FOLDER = ROOT / "tests/golden/gguf"
+BUILD = ROOT / "build/golden/gguf"
+VERSION = "0.3.36"
+SHA256 = "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"
+INSIDE = f"llama_cpp_python-{VERSION}/vendor/llama.cpp"
+
+
+class GgufError(Exception):
+    """Something that must be there and is another."""
+
+
+def source_distribution():
+    """The path of llama.cpp's tree; downloaded and unpacked where it is not there."""
+    archive = BUILD / f"llama_cpp_python-{VERSION}.tar.gz"
+    if not archive.exists():
+        BUILD.mkdir(parents=True, exist_ok=True)
+        print(f"download llama_cpp_python {VERSION}", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
+                        "--no-binary=:all:", "--dest", str(BUILD),
+                        f"llama-cpp-python=={VERSION}"], check=True)
+    got = hashlib.sha256(archive.read_bytes()).hexdigest()
+    if got != SHA256:
+        raise GgufError(f"{archive} must have SHA-256 {SHA256}, got {got}; delete it to fetch "
+                        "again")
+    if not (BUILD / INSIDE).exists():
+        with tarfile.open(archive) as tar:
+            tar.extractall(BUILD, [each for each in tar.getmembers()
+                                   if each.name.startswith(INSIDE + "/")])
+    return BUILD / INSIDE
+
+
+def inspected(tool, path):
+    result = subprocess.run([tool, "inspect", "--json", str(path)], capture_output=True, text=True)
+    if result.returncode != 0:
+        raise GgufError(f"{path.name}: {result.stderr.strip()}")
+    return result.stdout
+
+
+def check_vocabularies(tool, llama_cpp, write):
+    """How many files there are; each must be reduced to the file that is kept, and say the same."""
+    files = sorted((llama_cpp / "models").glob("ggml-vocab-*.gguf"))
+    for path in files:
+        kept = FOLDER / path.name.removeprefix("ggml-")
+        made = reduce.reduced(path.read_bytes())
+        if write:
+            kept.write_bytes(made)
+        if made != kept.read_bytes():
+            raise GgufError(f"{kept} must be what reduce.py makes of {path.name}")
+        if inspected(tool, path) != inspected(tool, kept):
+            raise GgufError(f"{path.name} must say the same whole and reduced")
+    return len(files)
+
+
+def convert(python, llama_cpp, write):
+    """Makes the pairs again by an interpreter with torch and transformers."""
+    made = BUILD / "pairs"
+    made.mkdir(exist_ok=True)
+    subprocess.run([python, "-B", str(pathlib.Path(__file__).with_name("convert.py")),
+                    str(llama_cpp), str(FOLDER / "pairs" if write else made)], check=True)
+    for path in sorted(made.glob("*.gguf")):
+        if not write and path.read_bytes() != (FOLDER / "pairs" / path.name).read_bytes():
+            raise GgufError(f"{path.name} must be made again byte by byte")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="dev golden --gguf",
+                                     description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("tool", help=argparse.SUPPRESS)
+    parser.add_argument("--write", action="store_true", help="write the files instead")
+    parser.add_argument("--convert", metavar="PYTHON",
+                        help="make the pairs of config and GGUF again, too, by an interpreter that "
+                             "has torch and transformers 5.23.0")
+    arguments = parser.parse_args()
+    try:
+        llama_cpp = source_distribution()
+        count = check_vocabularies(arguments.tool, llama_cpp, arguments.write)
+        if arguments.convert:
+            convert(arguments.convert, llama_cpp, arguments.write)
+    except (GgufError, subprocess.CalledProcessError) as error:
+        print(f"golden: {error}", file=sys.stderr)
+        return 1
+    print(f"{count} vocabulary files say whole what they say reduced")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
