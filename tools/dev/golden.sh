@@ -26,6 +26,7 @@ cmd_golden() {
     --dialects)
       install_packages "${packages_golden[@]}" g++
       /usr/bin/python3 -B tools/golden/dialects.py "${@:2}"
+      ;;
     --gguf)
       cmd_build dev
       /usr/bin/python3 -B tools/golden/gguf/gguf_files.py build/dev/bin/rotary "${@:2}"

@@ -148,6 +148,10 @@ VARIANTS = {
 }
 
 
+# Classes of several axes that read rope_theta alone, whatever the rule.
+WITHOUT_RULES = ("Llama4VisionRotaryEmbedding",)
+
+
 def examined(use, complete, variant, change):
     """The line of one config; None if the rule does not apply to it."""
     line = {"folder": use.module.__name__.split(".")[-2], "class": use.rotary.__name__,
@@ -157,7 +161,8 @@ def examined(use, complete, variant, change):
     try:
         config = use.config(**complete)
         if change is not None:
-            changed = None if line["is_axial"] else change(config)
+            reads_rules = not line["is_axial"] and use.rotary.__name__ not in WITHOUT_RULES
+            changed = change(config) if reads_rules else None
             if changed is None:
                 return None
             config = use.config(**complete | changed)
