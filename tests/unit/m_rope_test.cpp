@@ -118,6 +118,20 @@ TEST(MRope, OrdersThatChangeIds) {
   EXPECT_EQ(ids.delta, -5);
 }
 
+// Qwen3-Omni of Transformers 5.23: 18 and 1 and 47.56 in float32. Optimised code of gcc 12 once
+// left the last rounding out.
+TEST(MRope, RealNumbersAreRoundedToFloat32) {
+  MRopeConvention convention = named("qwen3-omni");
+  convention.ids_per_second = 2;
+  const std::vector<TokenGroup> prompt = {
+      TextTokenRun{4}, ImagePatches{8, 8}, TextTokenRun{8},
+      VideoPatches{
+          .frames = 43, .rows = 2, .columns = 2, .seconds_per_frame = 23.78, .audio_tokens = 2}};
+  const auto ids = value_of(m_rope_coordinates(prompt, convention)).positions;
+  EXPECT_EQ(ids.at(0, 33), 65.55999755859375);
+  for (const double id : ids.numbers) EXPECT_EQ(id, static_cast<double>(static_cast<float>(id)));
+}
+
 // torch.linspace(0, 7, 27).round()[13] is 3 and torch.linspace(0, 13, 23).round()[11] is 7, by
 // torch 2.15 on a CPU; exact numbers would be 3.5 and 6.5, rounded to 4 and 6.
 TEST(MRope, ThumbnailsAreSpreadAsByTorch) {
