@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary check: every warning and refusal of configs and GGUF files, a line each, for continuous integration.
+// rotary check: every warning and refusal of configs and GGUF files, a line each, for continuous
+// integration.
 #include "cli/commands/commands.hpp"
 #include "rotary/model_spec.hpp"
 
@@ -136,7 +137,8 @@ Run declare(OptionParser& parser) {
   const auto options = std::make_shared<CheckOptions>();
   parser
       .add("FILE", options->files,
-           "configs or GGUF files, folders that have a config, '-' for standard input, or names of model cards")
+           "configs or GGUF files, folders that have a config, '-' for standard input, or names of "
+           "model cards")
       .required();
   parser.add("--strict", options->strict, "warnings fail, too");
   parser.add("--skip-unsupported", options->skip_unsupported,

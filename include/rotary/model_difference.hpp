@@ -99,6 +99,8 @@ struct ComparisonOptions {
   LengthPolicy other = LengthPolicy::each_call;
 };
 
+// A GGUF file whose rows of q and k its converter permuted is compared by the pairing of its
+// checkpoint, unless the other one is such a file, too.
 // Errors: invalid_argument for options, and as make_frequencies() for specs.
 [[nodiscard]] ROTARY_API Result<ModelDifference> compare_models(
     const ModelSpec& one, const ModelSpec& other, const ComparisonOptions& options = {}) noexcept;

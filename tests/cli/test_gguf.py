@@ -66,6 +66,32 @@ class GgufTest(ToolTest):
         self.run_ok("report", "llama.gguf", FILES / "vocab-gemma-4.gguf", "-o", "page.html")
         self.assertIn("llama.rope.freq_base", (self.path / "page.html").read_text())
 
+    def test_diff_beside_the_config(self):
+        pairs = sorted((FILES / "pairs").glob("*.gguf"))
+        self.assertGreaterEqual(len(pairs), 12)
+        for file in pairs:
+            with self.subTest(file=file.name):
+                result = self.run_tool("diff", file.with_suffix(".json"), file, "--json")
+                document = json.loads(result.stdout)
+                validate(document, "diff")
+                differs = file.stem == "gpt-oss"  # YaRN's ramp, for which there is no key
+                self.assertEqual(result.returncode, 1 if differs else 0, document)
+        text = self.run_ok("diff", FILES / "pairs/llama.json", FILES / "pairs/llama.gguf")
+        self.assertIn("permuted by the converter, interleaved", text)
+
+    def test_engines_read_configs_alone(self):
+        result = self.run_tool("diff", "llama.gguf", "--between", "transformers,llama.cpp")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("llama.gguf is a GGUF file", result.stderr.decode())
+
+    def test_check(self):
+        self.assertEqual(self.run_ok("check", "llama.gguf", "--strict"), "")
+        whole = (self.path / "llama.gguf").read_bytes()
+        (self.path / "short.gguf").write_bytes(whole[:100])
+        result = self.run_tool("check", "llama.gguf", "short.gguf")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stdout.decode(), r"^short.gguf: error: GGUF: .* \(byte \d+\)\n$")
+
     def test_options_of_configs_are_refused(self):
         for option, value in (("--pairing", "half"), ("--set", "rope_theta=1"),
                               ("--part", "vision"), ("--numerics", "transformers")):

@@ -15,6 +15,7 @@
 
 #include "rotary/frequencies.hpp"
 #include "rotary/gguf.hpp"
+#include "rotary/model_difference.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/scaling.hpp"
 #include "support/gguf_bytes.hpp"
@@ -107,6 +108,36 @@ TEST(GgufPairs, GptOssHasAnotherRamp) {
   rule.ramp = YarnRamp::whole_pairs;
   expect_same_model(config, gguf);
   EXPECT_NE(gguf.gguf.value().unstated.front().find("truncate"), std::string::npos);
+}
+
+// In 131072 tokens rows part by less than row_tolerance, whatever float32 makes of the numbers.
+TEST(GgufPairs, CompareAsEqual) {
+  for (const std::string_view name : names) {
+    SCOPED_TRACE(name);
+    const auto found = value_of(
+        compare_models(of_config(name), of_gguf(name), {.context_tokens = std::int64_t{1} << 17}));
+    EXPECT_FALSE(found.differs());
+    EXPECT_FALSE(found.rotary.empty());
+  }
+}
+
+// attention_factor is the formula's value on both sides, stated as a number in the file's spec.
+TEST(GgufPairs, CompareInWhatNoKeySays) {
+  const auto found = value_of(compare_models(of_config("gpt-oss"), of_gguf("gpt-oss")));
+  EXPECT_TRUE(found.differs());
+  EXPECT_TRUE(found.rotary.at(0).rows.first_position);
+  std::vector<std::string> fields;
+  for (const FieldDifference& field : found.rotary.at(0).fields)
+    if (field.effect != FieldEffect::nothing) fields.push_back(field.field);
+  EXPECT_EQ(fields, (std::vector<std::string>{"ramp", "attention_factor"}));
+}
+
+// Two files are weights as they are; rows that were permuted in one alone are not the same.
+TEST(GgufPairs, TwoFilesCompareAsTheyAre) {
+  ModelSpec moved = of_gguf("llama");
+  EXPECT_FALSE(value_of(compare_models(of_gguf("llama"), moved)).differs());
+  moved.rotary.front().spec.pairing = Pairing::half;
+  EXPECT_TRUE(value_of(compare_models(of_gguf("llama"), moved)).differs());
 }
 
 // A checkpoint whose rows were permuted has another pairing in the file, and the others the same.

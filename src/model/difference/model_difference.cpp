@@ -177,6 +177,41 @@ std::int64_t context_of(const ModelSpec& one, const ModelSpec& other) {
   return std::clamp<std::int64_t>(longest.value_or(usual_context), 1, longest_context);
 }
 
+// The model as its checkpoint has it: a file's q and k may have their rows in another order, in
+// which they turn by the same angles.
+ModelSpec of_checkpoint(ModelSpec model) {
+  if (!model.gguf || !model.gguf->checkpoint_pairing) return model;
+  for (ModelRotary& rotary : model.rotary) rotary.spec.pairing = *model.gguf->checkpoint_pairing;
+  return model;
+}
+
+std::string rows_text(const ModelSpec& model) {
+  if (!model.gguf || !model.gguf->rows) return "the checkpoint's";
+  return message(to_string(*model.gguf->rows), " by the converter, ",
+                 to_string(model.rotary.front().spec.pairing.get()));
+}
+
+bool is_permuted(const ModelSpec& model) {
+  return model.gguf && model.gguf->rows == ProjectionRows::permuted && !model.rotary.empty();
+}
+
+Result<ModelDifference> compare(const ModelSpec& one, const ModelSpec& other,
+                                const ComparisonOptions& options) {
+  ModelDifference found;
+  found.context_tokens = options.context_tokens.value_or(context_of(one, other));
+  if (auto status = check_context(found.context_tokens); !status) return std::move(status).error();
+  for (const LengthPolicy policy : {options.one, options.other})
+    if (!is_enumerator(policy)) return no_enumerator("policy", policy);
+  found.fields = field_differences(one, other);
+  found.rotary = embedding_pairs(one, other);
+  for (RotaryDifference& pair : found.rotary) {
+    auto status = compare_embeddings(one.rotary[pair.one], other.rotary[pair.other], options,
+                                     found.context_tokens, pair);
+    if (!status) return std::move(status).error();
+  }
+  return found;
+}
+
 bool acts_on_model(const std::vector<FieldDifference>& fields) {
   return std::ranges::find(fields, FieldEffect::model, &FieldDifference::effect) != fields.end();
 }
@@ -197,18 +232,13 @@ bool ModelDifference::differs() const noexcept {
 Result<ModelDifference> compare_models(const ModelSpec& one, const ModelSpec& other,
                                        const ComparisonOptions& options) noexcept {
   return guarded([&]() -> Result<ModelDifference> {
-    ModelDifference found;
-    found.context_tokens = options.context_tokens.value_or(context_of(one, other));
-    if (auto status = check_context(found.context_tokens); !status)
-      return std::move(status).error();
-    for (const LengthPolicy policy : {options.one, options.other})
-      if (!is_enumerator(policy)) return no_enumerator("policy", policy);
-    found.fields = field_differences(one, other);
-    found.rotary = embedding_pairs(one, other);
-    for (RotaryDifference& pair : found.rotary) {
-      auto status = compare_embeddings(one.rotary[pair.one], other.rotary[pair.other], options,
-                                       found.context_tokens, pair);
-      if (!status) return std::move(status).error();
+    if (is_permuted(one) == is_permuted(other)) return compare(one, other, options);
+    auto found = compare(of_checkpoint(one), of_checkpoint(other), options);
+    if (found) {
+      found->fields.push_back({.field = "rows of q and k",
+                               .one = rows_text(one),
+                               .other = rows_text(other),
+                               .effect = FieldEffect::nothing});
     }
     return found;
   });
