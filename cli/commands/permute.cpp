@@ -197,8 +197,9 @@ Run declare(OptionParser& parser) {
              "checkpoints and llama.cpp's files of its kind do");
   parser.add("--from half|interleaved", arguments->from,
              "the order in which the rows are (the config's pairing)");
-  parser.add("--config CONFIG", arguments->config,
-             fmt::format("{} (config.json beside the weights)", config_help));
+  parser.add(
+      "--config CONFIG", arguments->config,
+      "the weights' own config.json, or a model card's name (config.json beside the weights)");
   parser.add("--set KEY=VALUE", arguments->settings, std::string(config_settings_help));
   parser.add("--heads H", arguments->heads,
              "heads of queries, for fused weights (as the config says)");

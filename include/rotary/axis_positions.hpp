@@ -93,9 +93,10 @@ struct AxisRegion {
 };
 
 // [axes][product of all counts], the last axis fastest; 1 to 8 axes. Each number is within 2^-51 of
-// the larger of |first| and |last| and, where these are next to nothing, 2^-1073. CogVideoX 1.0, whose grid of n covers a region up to stop, has
-// ends with last = stop (n - 1) / n (get_3d_rotary_pos_embed of embeddings.py in diffusers);
-// DINOv3 has centres from -2π to 2π (modeling_dinov3_vit.py in transformers).
+// the larger of |first| and |last| and, where these are next to nothing, 2^-1073. CogVideoX 1.0,
+// whose grid of n covers a region up to stop, has ends with last = stop (n - 1) / n
+// (get_3d_rotary_pos_embed of embeddings.py in diffusers); DINOv3 has centres from -2π to 2π
+// (modeling_dinov3_vit.py in transformers).
 [[nodiscard]] ROTARY_API Result<AxisPositions<double>> region_positions(
     std::span<const AxisRegion> regions) noexcept;
 

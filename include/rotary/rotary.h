@@ -119,8 +119,7 @@ typedef struct rotary_positions {
 
 typedef struct rotary_model rotary_model;
 
-/* Which of a model's parts is read: of a vision-language model the text by default, the tower that
- * reads its images or its sound where that is asked for. */
+/* Which of a model's parts is read: the text, or the tower that reads images or sound. */
 enum { ROTARY_PART_TEXT = 1, ROTARY_PART_VISION = 2, ROTARY_PART_AUDIO = 3 };
 
 /* Information that the config lacks. */
@@ -136,8 +135,7 @@ typedef struct rotary_resolve_options {
 #define ROTARY_RESOLVE_OPTIONS_INIT \
   { sizeof(rotary_resolve_options), 0, 0, 0, 0, 0 }
 
-/* A Hugging Face config.json, or a params.json: UTF-8, not necessarily terminated. options may be
- * NULL. */
+/* A config.json or params.json: UTF-8, not necessarily terminated. options may be NULL. */
 ROTARY_API rotary_status rotary_model_resolve(const char* config_json, size_t config_bytes,
                                               const rotary_resolve_options* options,
                                               rotary_model** out);
@@ -165,8 +163,7 @@ ROTARY_API const char* rotary_model_unstated(const rotary_model* model, int64_t 
 
 /* 0 when the config does not say. */
 ROTARY_API int64_t rotary_model_layer_count(const rotary_model* model);
-/* Number of rotary embeddings of the model: most have one that all layers share; 0 when no layer
- * rotates. */
+/* Number of rotary embeddings: most models have one for all layers; 0 when no layer rotates. */
 ROTARY_API int64_t rotary_model_rotary_count(const rotary_model* model);
 /* The index of the rotary embedding that layer 0, 1, … uses; -1 when there is no such layer. A
  * layer without one: -2 no positions (NoPE), -3 ALiBi, -4 T5's biases, -5 learned vectors, -6
@@ -178,8 +175,7 @@ ROTARY_API const char* rotary_model_layer_encoding(const rotary_model* model, in
  * when there is no such layer or position < 0. */
 ROTARY_API double rotary_model_query_factor(const rotary_model* model, int64_t layer,
                                             int64_t position);
-/* The config's name for the layers that use rotary embedding 0, 1, …; NULL when all do. Lives as
- * long as the model. */
+/* The config's name for the layers that use rotary embedding 0, 1, …; NULL: all. The model's. */
 ROTARY_API const char* rotary_model_layer_type(const rotary_model* model, int64_t rotary);
 /* The factor of the softmax scale, apart from the attention factor; NaN, with an error, when there
  * is no such rotary embedding. */

@@ -26,8 +26,8 @@ class BenchTest(ToolTest):
         document = self.run_json("bench", *TINY, "--tokens", "1,3", "--threads", "1")
         names = {line["operation"] for line in document["lines"]}
         wanted = {"rotate", "rotate-prepared", "backward", "out-of-place", "heads-first"}
-        self.assertLessEqual(wanted | {"head-dim-64", "partial", "patches", "patches-prepared", "rows"}, names)
-        self.assertLessEqual({"append", "rotate-then-copy", "shift"}, names)
+        wanted |= {"head-dim-64", "partial", "patches", "patches-prepared", "rows"}
+        self.assertLessEqual(wanted | {"append", "rotate-then-copy", "shift"}, names)
         self.assertEqual(document["skipped"], [])
         for line in document["lines"]:
             with self.subTest(line=line):

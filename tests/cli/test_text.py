@@ -13,6 +13,7 @@ import xml.etree.ElementTree
 
 import numpy as np
 
+from safetensors_files import save
 from tool import LLAMA, TOOL, TWO_TYPES, ToolTest
 
 # These end a line, move a cursor, turn text round, hide, or are no XML; then come quotes of shells,
@@ -66,7 +67,10 @@ class HostileTextTest(ToolTest):
         for name, array in arrays.items():
             with open(self.path / os.fsdecode(FILE_NAME + name.encode()), "wb") as file:
                 np.save(file, array)
-        of = {name: os.fsdecode(FILE_NAME + name.encode()) for name in arrays}
+        save(self.path / os.fsdecode(FILE_NAME + b"w.safetensors"),
+             {"model.layers.0.self_attn.q_proj.weight": np.ones((64, 64), np.float32),
+              NAME: np.ones(2, np.float32)})
+        of = {name: os.fsdecode(FILE_NAME + name.encode()) for name in [*arrays, "w.safetensors"]}
         out = self.file + "out"
         commands = {
             "inspect": [["inspect", self.file]],
@@ -101,6 +105,8 @@ class HostileTextTest(ToolTest):
             "plot": [["plot", "wavelengths", self.file, "-o", out + ".svg", "--force"]],
             "report": [["report", self.file, "gpt2", "-o", out + ".html", "--force"]],
             "models": [["models", "search", NAME], ["models", "families", NAME]],
+            "permute": [["permute", of["w.safetensors"], "--config", self.file, "--to",
+                         "interleaved", "--out", out + ".safetensors", "--force"]],
             "bench": [["bench", "--operations", NAME]],
             "help": [["help", NAME]],
             "completions": [["completions", NAME]],
@@ -113,13 +119,14 @@ class HostileTextTest(ToolTest):
                 self.check(*arguments, codes=(2,) if refused else (0,))
 
     def test_every_option_with_a_hostile_value(self):
-        for command in [*"inspect diff table rotate encode bias explain claims plot report".split(),
+        for command in [*"inspect check diff table rotate encode bias explain claims plot report "
+                        "permute".split(),
                         "models", "models search", "models show", "models families", "bench",
                         "bench attention"]:
             words = command.split()
             text = self.run_ok(*words, "--help").split("\nOptions:\n")[-1]
             options = re.findall(r"^ +(?:-\w, +)?(--[\w-]+) [A-Z]", text, re.MULTILINE)
-            self.assertTrue(options or command.startswith(("claims", "models")), command)
+            self.assertTrue(options or command.startswith(("check", "claims", "models")), command)
             self.check(*words, NAME, codes=(0, 2, 4))
             for option in options:
                 self.check(*words, self.file, option, NAME, codes=(0, 2, 3, 4))
