@@ -12,22 +12,22 @@ namespace {
 constexpr std::int64_t most = 65536;
 
 // --set wins over the config.
-Json value_at(const Json& config, const std::string& outer, const std::string& key,
-              const ResolveOptions& options) {
-  Json value = config.is_object() && config.contains(key) ? config[key] : Json();
+SortedJson value_at(const SortedJson& config, const std::string& outer, const std::string& key,
+                    const ResolveOptions& options) {
+  SortedJson value = config.is_object() && config.contains(key) ? config[key] : SortedJson();
   for (const ConfigOverride& change : options.overrides)
-    if (change.key == outer + key) value = Json::parse(change.value, nullptr, false);
+    if (change.key == outer + key) value = SortedJson::parse(change.value, nullptr, false);
   return value;
 }
 
 // The config of the language model, and its path.
-std::pair<Json, std::string> language_model(std::string_view config_json) {
-  std::pair<Json, std::string> found(parsed_config(config_json), "");
+std::pair<SortedJson, std::string> language_model(std::string_view config_json) {
+  std::pair<SortedJson, std::string> found(parsed_config(config_json), "");
   auto& [config, outer] = found;
   for (const char* const key :
        {"vlm_config", "thinker_config", "text_config", "llm_config", "language_config"}) {
     if (!config.is_object() || !config.contains(key) || !config[key].is_object()) continue;
-    config = Json(config[key]);
+    config = SortedJson(config[key]);
     outer += std::string(key) + ".";
   }
   return found;
@@ -36,7 +36,7 @@ std::pair<Json, std::string> language_model(std::string_view config_json) {
 }  // namespace
 
 std::vector<std::int64_t> head_counts_of(std::string_view config_json) {
-  const Json config = language_model(config_json).first;
+  const SortedJson config = language_model(config_json).first;
   std::vector<std::int64_t> counts;
   for (const char* const key : {"num_attention_heads", "n_head", "n_heads", "num_heads",
                                 "num_key_value_heads", "n_head_kv", "n_kv_heads"}) {
@@ -50,7 +50,7 @@ std::optional<std::int64_t> hidden_size_of(std::string_view config_json,
                                            const ResolveOptions& options) {
   const auto [config, outer] = language_model(config_json);
   for (const char* const key : {"hidden_size", "n_embd", "d_model", "dim", "model_dim"}) {
-    const Json value = value_at(config, outer, key, options);
+    const SortedJson value = value_at(config, outer, key, options);
     if (!value.is_number_integer()) continue;
     const auto size = value.get<std::int64_t>();
     if (size >= 2 && size <= most && size % 2 == 0) return size;

@@ -25,9 +25,7 @@ void append_json_escape(std::string& text, char32_t code_point) {
   fmt::format_to(out, "\\u{:04x}\\u{:04x}", 0xD800 + (beyond >> 10), 0xDC00 + (beyond & 0x3FF));
 }
 
-}  // namespace
-
-Json parsed_config(std::string_view text) {
+std::string with_finite_numbers(std::string_view text) {
   std::string plain;
   bool is_within = false;  // a string
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -45,7 +43,17 @@ Json parsed_config(std::string_view text) {
       at += name.size() - 1;
     }
   }
-  return Json::parse(plain, nullptr, /*allow_exceptions=*/false);
+  return plain;
+}
+
+}  // namespace
+
+SortedJson parsed_config(std::string_view text) {
+  return SortedJson::parse(with_finite_numbers(text), nullptr, /*allow_exceptions=*/false);
+}
+
+Json ordered_config(std::string_view text) {
+  return Json::parse(with_finite_numbers(text), nullptr, /*allow_exceptions=*/false);
 }
 
 double rounded_to_digits(double number, int significant_digits) {

@@ -24,7 +24,11 @@ struct nlohmann::adl_serializer<std::optional<T>> {
 
 namespace rotary::cli {
 
+// Documents that are written: members in the order in which they were added. Each is looked for
+// among those before it.
 using Json = nlohmann::ordered_json;
+// Documents that are read, which may have any number of members: sorted by name.
+using SortedJson = nlohmann::json;
 
 // One of the two goes to standard output: --json or not.
 enum class OutputForm { text, json };
@@ -44,7 +48,9 @@ template <class Range, class Make>
 
 // A config that resolve() accepts: NaN and Infinity, which Python writes, become texts. Discarded
 // if it is no JSON.
-[[nodiscard]] Json parsed_config(std::string_view text);
+[[nodiscard]] SortedJson parsed_config(std::string_view text);
+// The same in the order of the text, for a text of limited size.
+[[nodiscard]] Json ordered_config(std::string_view text);
 
 // The double nearest to number that has so many significant digits.
 [[nodiscard]] double rounded_to_digits(double number, int significant_digits);

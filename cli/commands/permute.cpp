@@ -51,11 +51,11 @@ std::string config_of(const Arguments& arguments) {
   return beside;
 }
 
-Json part_of(Json config, std::string_view part) {
+SortedJson part_of(SortedJson config, std::string_view part) {
   while (!part.empty()) {
     const std::string_view name = part.substr(0, part.find('.'));
     if (!config.is_object() || !config.contains(name)) return {};
-    config = Json(config[std::string(name)]);
+    config = SortedJson(config[std::string(name)]);
     part.remove_prefix(std::min(name.size() + 1, part.size()));
   }
   return config;

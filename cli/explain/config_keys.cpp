@@ -302,7 +302,7 @@ std::string meaning_of_parameter(std::string_view name) {
 
 std::vector<ConfigKey> keys_of_config(std::string_view json, const ResolveOptions& options) {
   check_most(most_bytes, "bytes", json.size());
-  Json config = parsed_config(json);
+  Json config = ordered_config(json);
   for (const ConfigOverride& change : options.overrides) set_key(config, change);
   const Experiment experiment(std::move(config), options);
   std::vector<ConfigKey> keys;

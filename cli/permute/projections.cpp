@@ -202,9 +202,18 @@ class Groups {
                             name, wanted, rows));
 }
 
-Rows falcon_rows(const Json& config) {
-  if (config.value("new_decoder_architecture", false)) return Rows::group_by_group;
-  return config.value("multi_query", true) ? Rows::queries_first : Rows::head_by_head;
+std::optional<bool> flag_in(const SortedJson& config, std::string_view name) {
+  const auto found = config.find(name);
+  if (found == config.end() || found->is_null()) return std::nullopt;
+  if (found->is_boolean()) return found->get<bool>();
+  throw Failure(ExitCode::malformed_input,
+                fmt::format("the config's {} must be true or false, got JSON of type {}", name,
+                            found->type_name()));
+}
+
+Rows falcon_rows(const SortedJson& config) {
+  if (flag_in(config, "new_decoder_architecture").value_or(false)) return Rows::group_by_group;
+  return flag_in(config, "multi_query").value_or(true) ? Rows::queries_first : Rows::head_by_head;
 }
 
 // Fused rows: how many heads of each kind must be known.
@@ -274,7 +283,7 @@ void add_groups(const Checkpoint& checkpoint, Rows rows, const NamedShape& tenso
   }
 }
 
-std::optional<std::int64_t> count_in(const Json& config,
+std::optional<std::int64_t> count_in(const SortedJson& config,
                                      std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     const auto found = config.find(name);
@@ -285,7 +294,7 @@ std::optional<std::int64_t> count_in(const Json& config,
 
 }  // namespace
 
-HeadCounts head_counts(const Json& config, HeadCounts asked) {
+HeadCounts head_counts(const SortedJson& config, HeadCounts asked) {
   if (!config.is_object()) return asked;
   if (!asked.query)
     asked.query = count_in(config, {"num_attention_heads", "n_head", "n_heads", "num_heads"});

@@ -22,12 +22,12 @@ struct HeadCounts {
 };
 
 // --heads and --kv-heads, else what the config says under any of the names in use.
-[[nodiscard]] HeadCounts head_counts(const Json& config, HeadCounts asked);
+[[nodiscard]] HeadCounts head_counts(const SortedJson& config, HeadCounts asked);
 
 // One model's checkpoint.
 struct Checkpoint {
   ModelSpec model;
-  Json config;  // the object that model was read from
+  SortedJson config;  // the object that model was read from
   HeadCounts heads;
 };
 

@@ -82,7 +82,7 @@ bool is_plain_name(const std::string& name) {
 using FilesOfIndex = std::map<std::string, std::set<std::string>>;
 
 FilesOfIndex read_index(const std::string& path) {
-  const Json index = Json::parse(read_file(path, most_index_bytes), nullptr, false);
+  const SortedJson index = SortedJson::parse(read_file(path, most_index_bytes), nullptr, false);
   const auto fail = [&path](const std::string& requirement) -> Failure {
     return {ExitCode::malformed_input, fmt::format("{}: an index must {}", path, requirement)};
   };

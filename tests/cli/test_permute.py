@@ -160,6 +160,10 @@ class PermuteTest(ToolTest):
         want = np.concatenate([to_interleaved(weight[:80], 5), weight[80:]])
         out, _ = self.permuted(config, {name: weight}, "--to", "interleaved")
         np.testing.assert_array_equal(out[name], want)
+        self.write_config(config | {"multi_query": "yes"})
+        self.assert_fails(3, ["multi_query must be true or false, got JSON of type string"],
+                          "permute", "model.safetensors", "--to", "interleaved", "--out",
+                          "more.safetensors")
 
     def test_latent_attention(self):
         """DeepSeek: the last 4 rows of a head of q, and of the latent keys, rotate."""
