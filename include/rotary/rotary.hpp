@@ -34,6 +34,7 @@
 #include "rotary/dialect.hpp"
 #include "rotary/families.hpp"
 #include "rotary/head_norm.hpp"
+#include "rotary/identify.hpp"
 #include "rotary/kv_cache.hpp"
 #include "rotary/length_policy.hpp"
 #include "rotary/linear_attention.hpp"

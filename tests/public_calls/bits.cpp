@@ -78,6 +78,13 @@ std::string bits_of(const ModelDifference& difference) {
 
 std::string bits_of(const DialectReading& reading) { return bits_of(reading.model); }
 
+std::string bits_of(const Identification& found) {
+  std::string bits = bits_of(found.turns_per_token) + bits_of(found.tolerance);
+  for (const Explanation& each : found.explanations)
+    bits += bits_of(each.residual) + bits_of(each.bit_equal);
+  return bits;
+}
+
 std::string bits_of(const KerpleLog& kerple) { return bits_of(kerple.p) + bits_of(kerple.a); }
 
 std::string bits_of(const KerplePower& kerple) { return bits_of(kerple.a) + bits_of(kerple.p); }

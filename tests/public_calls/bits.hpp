@@ -9,6 +9,7 @@
 
 #include "rotary/dialect.hpp"
 #include "rotary/families.hpp"
+#include "rotary/identify.hpp"
 #include "rotary/kerple.hpp"
 #include "rotary/m_rope.hpp"
 #include "rotary/model_difference.hpp"
@@ -46,6 +47,7 @@ template <class Number>
 [[nodiscard]] std::string bits_of(const RowsDifference& rows);
 [[nodiscard]] std::string bits_of(const ModelDifference& difference);
 [[nodiscard]] std::string bits_of(const DialectReading& reading);
+[[nodiscard]] std::string bits_of(const Identification& found);
 [[nodiscard]] std::string bits_of(const KerpleLog& kerple);
 [[nodiscard]] std::string bits_of(const KerplePower& kerple);
 

@@ -120,6 +120,7 @@ template <class Function>
 void add(Calls& all, Calls more);
 
 [[nodiscard]] Calls dialect_calls();
+[[nodiscard]] Calls identify_calls();
 [[nodiscard]] Calls model_calls();
 [[nodiscard]] Calls rotation_calls();
 [[nodiscard]] Calls cache_calls();

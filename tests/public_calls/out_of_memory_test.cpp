@@ -93,6 +93,7 @@ void expect_out_of_memory(const test::Calls& calls) {
 
 TEST(OutOfMemory, Models) { expect_out_of_memory(test::model_calls()); }
 TEST(OutOfMemory, Dialects) { expect_out_of_memory(test::dialect_calls()); }
+TEST(OutOfMemory, Identification) { expect_out_of_memory(test::identify_calls()); }
 TEST(OutOfMemory, Rotations) { expect_out_of_memory(test::rotation_calls()); }
 TEST(OutOfMemory, Caches) { expect_out_of_memory(test::cache_calls()); }
 TEST(OutOfMemory, Attention) { expect_out_of_memory(test::attention_calls()); }

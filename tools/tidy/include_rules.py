@@ -95,6 +95,11 @@ RULES = (
         CORE, ("nlohmann/",), because="a model names encodings and never touches a kernel",
     ),
     Rule(
+        "src/identify/",
+        (PUBLIC, "src/base/", "src/tensor/", "src/rotation/", "src/model/difference/"), CORE,
+        because="an identification predicts in double what dumps hold, and touches no kernel",
+    ),
+    Rule(
         "reference/", (PUBLIC,), STANDARD, ("mpfr.h", "gmp.h"),
         because="the reference shares types with the library and no formula",
     ),

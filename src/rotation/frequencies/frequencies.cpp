@@ -14,6 +14,7 @@
 #include "rotation/frequencies/pair_axes.hpp"
 #include "rotation/frequencies/phase_steps.hpp"
 #include "rotation/frequencies/recipe.hpp"
+#include "rotation/frequencies/spec_numbers.hpp"
 #include "rotation/frequencies/xpos_factor.hpp"
 #include "rotation/scaling/rules.hpp"
 
@@ -62,14 +63,6 @@ Status validate_frequencies(const HeadWindow& window, std::span<const double> in
   if (auto status = validate_inv_freq(window, axes, inv_freq); !status) return status;
   return validate_attention_factor(attention_factor);
 }
-
-// The numbers that a spec gives for a context, before the tables of them.
-struct SpecNumbers {
-  HeadWindow window;
-  ScaledFrequencies scaled;
-  std::optional<GgmlAngles> ggml;
-  PairAxes axes;
-};
 
 Status check_base(double base) {
   if (std::isfinite(base) && base > 1) return {};
@@ -129,6 +122,8 @@ Status scale_axes(const RotarySpec& spec, const UnscaledRotary& window, SpecNumb
   return {};
 }
 
+}  // namespace
+
 Result<SpecNumbers> numbers_of(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {
   if (context_tokens && *context_tokens < 1) {
     return invalid_argument("context_tokens must be >= 1, got ", *context_tokens);
@@ -153,8 +148,6 @@ Result<SpecNumbers> numbers_of(const RotarySpec& spec, std::optional<std::int64_
   }
   return numbers;
 }
-
-}  // namespace
 
 Status validate(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) noexcept {
   return guarded([&]() -> Status {

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single mistakes as changes of an operation. A hypothesis is a row of one table (hypotheses.cpp)
+// with the function that lists its values; a value is an Edit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "identify/operation.hpp"
+#include "identify/sample.hpp"
+#include "rotary/dialect.hpp"
+#include "rotary/identify.hpp"
+#include "rotary/model_spec.hpp"
+
+namespace rotary::identification {
+
+// The parts that an edit changes; two edits go together if they change different things.
+enum Aspect : std::uint32_t {
+  pairing_aspect = 1U << 0,
+  window_aspect = 1U << 1,
+  order_aspect = 1U << 2,
+  attention_aspect = 1U << 3,
+  sense_aspect = 1U << 4,
+  swap_aspect = 1U << 5,
+  base_aspect = 1U << 6,
+  rule_aspect = 1U << 7,
+  original_aspect = 1U << 8,
+  ramp_aspect = 1U << 9,
+  exponent_aspect = 1U << 10,
+  reversal_aspect = 1U << 11,
+  stretch_aspect = 1U << 12,
+  offset_aspect = 1U << 13,
+  counted_aspect = 1U << 14,
+  precision_aspect = 1U << 15,
+  arrangement_aspect = 1U << 16,
+  coordinate_aspect = 1U << 17,
+  all_aspects = (1U << 18) - 1,
+  // A Turning has nothing of the others.
+  turning_aspects = all_aspects & ~(order_aspect | swap_aspect | stretch_aspect | offset_aspect |
+                                    counted_aspect | coordinate_aspect),
+};
+
+// Structure, positions and what needs several features of a head are not in tables.
+enum class Needs { nothing, rows, heads };
+
+struct Edit {
+  const Hypothesis* hypothesis = nullptr;
+  std::uint32_t aspects = 0;
+  std::function<void(Operation&)> apply;
+  // For parts that no spec has, behind the fields in which the specs differ.
+  std::optional<FieldDifference> field = {};
+  const DialectRule* rule = nullptr;
+};
+
+// The beginning of every edit.
+struct Start {
+  const ModelSpec& model;  // of which one embedding is looked at
+  std::size_t rotary = 0;  // its index
+  Operation operation;     // as configured
+  Turning turning;         // of it
+  const Sample& sample;
+  FoundStructure structure;  // the best, from norms
+  std::optional<std::int64_t> context_tokens = {};
+};
+
+// A field of rows that no spec has.
+[[nodiscard]] inline FieldDifference rows_field(std::string_view name, std::string one,
+                                                std::string other) {
+  return {std::string(name), std::move(one), std::move(other), FieldEffect::rows};
+}
+
+// Adds the edits of one hypothesis.
+class EditList {
+ public:
+  EditList(std::vector<Edit>& edits, const Hypothesis& hypothesis)
+      : edits_(edits), hypothesis_(hypothesis) {}
+
+  void add(std::uint32_t aspects, std::function<void(Operation&)> apply) {
+    edits_.push_back({.hypothesis = &hypothesis_, .aspects = aspects, .apply = std::move(apply)});
+  }
+  void add(std::uint32_t aspects, FieldDifference field, std::function<void(Operation&)> apply) {
+    edits_.push_back({.hypothesis = &hypothesis_,
+                      .aspects = aspects,
+                      .apply = std::move(apply),
+                      .field = std::move(field)});
+  }
+  void add(std::uint32_t aspects, const DialectRule& rule, std::function<void(Operation&)> apply) {
+    edits_.push_back(
+        {.hypothesis = &hypothesis_, .aspects = aspects, .apply = std::move(apply), .rule = &rule});
+  }
+
+ private:
+  std::vector<Edit>& edits_;
+  const Hypothesis& hypothesis_;
+};
+
+// A hypothesis and the values that it may have.
+struct HypothesisRow {
+  Hypothesis facts;
+  Needs needs = Needs::nothing;
+  void (*values)(const Start&, EditList&) = nullptr;
+};
+
+[[nodiscard]] const Hypothesis& hypothesis_named(std::string_view name) noexcept;
+
+// The edits of all hypotheses that this sample can show.
+[[nodiscard]] std::vector<Edit> edits_of(const Start& start);
+
+// The functions of the table, by group.
+void list_pairings(const Start& start, EditList& list);
+void list_windows(const Start& start, EditList& list);
+void list_blocks(const Start& start, EditList& list);
+void list_table_orders(const Start& start, EditList& list);
+void list_unrotated(const Start& start, EditList& list);
+void list_attention_factors(const Start& start, EditList& list);
+void list_senses(const Start& start, EditList& list);
+void list_swaps(const Start& start, EditList& list);
+void list_axis_arrangements(const Start& start, EditList& list);
+void list_coordinates(const Start& start, EditList& list);
+
+void list_bases(const Start& start, EditList& list);
+void list_rules(const Start& start, EditList& list);
+void list_original_contexts(const Start& start, EditList& list);
+void list_ramps(const Start& start, EditList& list);
+void list_other_layers(const Start& start, EditList& list);
+void list_engine_rules(const Start& start, EditList& list);
+void list_exponents(const Start& start, EditList& list);
+void list_reversals(const Start& start, EditList& list);
+
+void list_offsets(const Start& start, EditList& list);
+void list_stretches(const Start& start, EditList& list);
+void list_second_rotations(const Start& start, EditList& list);
+void list_counted(const Start& start, EditList& list);
+void list_rounded_positions(const Start& start, EditList& list);
+void list_rounded_frequencies(const Start& start, EditList& list);
+void list_rounded_angles(const Start& start, EditList& list);
+
+}  // namespace rotary::identification

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of hypotheses. Reports of each kind, from engines' own trackers:
+// docs/how-to/find-the-mistake.md.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "identify/edits.hpp"
+
+namespace rotary::identification {
+namespace {
+
+constexpr std::array hypothesis_rows = {
+    HypothesisRow{{"pairing", CauseGroup::structure,
+                   "Other features turn together: i and i + d/2 (half) instead of 2i and 2i + 1 "
+                   "(interleaved), or the other way round.",
+                   "Use the pairing that the weights were made for, or reorder the rows of the q "
+                   "and k projections: rotary permute."},
+                  Needs::heads,
+                  list_pairings},
+    HypothesisRow{{"window", CauseGroup::structure, "Other features of the head turn.",
+                   "Look at partial_rotary_factor, rotary_dim, and from which end the rotated "
+                   "features are counted."},
+                  Needs::heads,
+                  list_windows},
+    HypothesisRow{{"blocks", CauseGroup::structure,
+                   "Features pair within parts of the head (or no longer do).",
+                   "Vision towers with two axes may rotate each half of the head on its own."},
+                  Needs::heads,
+                  list_blocks},
+    HypothesisRow{{"table_order", CauseGroup::structure,
+                   "The table of cos and sin was made for the other pairing: the two features of a "
+                   "pair get different angles.",
+                   "Repeat each number of the table twice in a row for neighbours, or the whole "
+                   "row twice for half a head apart."},
+                  Needs::heads,
+                  list_table_orders},
+    HypothesisRow{{"not_rotated", CauseGroup::structure, "Nothing was rotated.",
+                   "Look for a layer taken for one without positions (NoPE), a rotation that was "
+                   "skipped, or a result that was thrown away."},
+                  Needs::heads,
+                  list_unrotated},
+    HypothesisRow{{"attention_factor", CauseGroup::attention_factor,
+                   "cos and sin are multiplied by another factor.",
+                   "Look at attention_factor, mscale and mscale_all_dim, and whether the factor is "
+                   "applied once."},
+                  Needs::nothing,
+                  list_attention_factors},
+    HypothesisRow{{"sense", CauseGroup::direction, "Angles have the other sign.",
+                   "Look at the sign of sin, or at the order of the two features in rotate_half."},
+                  Needs::nothing,
+                  list_senses},
+    HypothesisRow{
+        {"cos_sin_swapped", CauseGroup::direction, "cos and sin are in each other's place.",
+         "Some functions take (sin, cos): GPT-J's, DINOv3's."},
+        Needs::nothing,
+        list_swaps},
+    HypothesisRow{{"base", CauseGroup::frequencies, "The base (rope_theta) is another.",
+                   "Look at where rope_theta is read: a config of transformers 5 keeps it in "
+                   "rope_parameters, and a missing one becomes 10000."},
+                  Needs::nothing,
+                  list_bases},
+    HypothesisRow{
+        {"scaling", CauseGroup::frequencies, "The scaling rule, or its factor, is another.",
+         "Look at where rope_scaling or rope_parameters is read: the rule's name is "
+         "rope_type, in older configs type."},
+        Needs::nothing,
+        list_rules},
+    HypothesisRow{{"original_context", CauseGroup::frequencies,
+                   "The scaling rule takes another length for the original context.",
+                   "Look at original_max_position_embeddings, which is not "
+                   "max_position_embeddings."},
+                  Needs::nothing,
+                  list_original_contexts},
+    HypothesisRow{{"ramp", CauseGroup::frequencies, "YaRN's ramp ends elsewhere.",
+                   "Look at truncate: with false the ends of the ramp are not rounded."},
+                  Needs::nothing,
+                  list_ramps},
+    HypothesisRow{{"other_layers", CauseGroup::frequencies,
+                   "This is the embedding of other layers of the model.",
+                   "Look at how layers choose between the two: layer_types, sliding windows."},
+                  Needs::nothing,
+                  list_other_layers},
+    HypothesisRow{{"engine_rule", CauseGroup::frequencies,
+                   "An engine reads the config otherwise than the model's authors.",
+                   "rotary diff CONFIG --between ENGINE,ENGINE shows what follows."},
+                  Needs::nothing,
+                  list_engine_rules},
+    HypothesisRow{
+        {"exponents", CauseGroup::frequencies, "The exponents of the frequencies are not 2i/d.",
+         "Look at arange: 2i over rotary_dim, from 0; not i, not head_dim, not "
+         "hidden_size."},
+        Needs::nothing,
+        list_exponents},
+    HypothesisRow{{"reversed", CauseGroup::frequencies, "The frequencies are in reverse order.",
+                   "The first pair turns fastest."},
+                  Needs::nothing,
+                  list_reversals},
+    HypothesisRow{{"position_offset", CauseGroup::positions, "Positions are shifted.",
+                   "Look at the first position, at left padding, at the cache's length before or "
+                   "after it grows, at chunks that begin at 0 again."},
+                  Needs::rows,
+                  list_offsets},
+    HypothesisRow{{"position_factor", CauseGroup::positions, "Positions are multiplied.",
+                   "Look for a scaling factor that is applied to positions, too."},
+                  Needs::rows,
+                  list_stretches},
+    HypothesisRow{{"rotated_twice", CauseGroup::positions, "The rotation was done twice.",
+                   "Look for a fused kernel that rotates what was rotated before, or a cache that "
+                   "holds rotated keys."},
+                  Needs::rows,
+                  list_second_rotations},
+    HypothesisRow{
+        {"counted", CauseGroup::positions, "The angle does not follow the token's position.",
+         "Look at the axis along which cos and sin are broadcast, and at position_ids."},
+        Needs::rows,
+        list_counted},
+    HypothesisRow{{"axis_arrangement", CauseGroup::axes, "Pairs are dealt to axes otherwise.",
+                   "Look at mrope_section and mrope_interleaved."},
+                  Needs::rows,
+                  list_axis_arrangements},
+    HypothesisRow{{"axis_order", CauseGroup::axes, "Pairs turn by the coordinate of another axis.",
+                   "Look at the order of the coordinates: time, row, column."},
+                  Needs::rows,
+                  list_coordinates},
+    HypothesisRow{{"rounded_positions", CauseGroup::precision,
+                   "Positions are rounded to a 16-bit format, which holds no integers beyond 256 "
+                   "(bf16) or 2048 (f16).",
+                   "Make positions as integers or float32, whatever the dtype of q."},
+                  Needs::rows,
+                  list_rounded_positions},
+    HypothesisRow{{"rounded_frequencies", CauseGroup::precision,
+                   "Frequencies are rounded to a 16-bit format.",
+                   "Keep inv_freq in float32: model.half() and to(bfloat16) convert buffers, too."},
+                  Needs::nothing,
+                  list_rounded_frequencies},
+    HypothesisRow{{"rounded_angles", CauseGroup::precision,
+                   "Positions, frequencies and angles are rounded to a 16-bit format.",
+                   "Compute the angle in float32, and cos and sin of it, then convert."},
+                  Needs::rows,
+                  list_rounded_angles},
+};
+
+bool shows(Needs needs, Observed observed) {
+  if (observed == Observed::heads) return true;
+  return needs == Needs::nothing || (needs == Needs::rows && observed == Observed::rows);
+}
+
+}  // namespace
+
+const Hypothesis& hypothesis_named(std::string_view name) noexcept {
+  const auto all = identify_hypotheses();
+  const auto found = std::ranges::find(all, name, &Hypothesis::name);
+  return found == all.end() ? all.front() : *found;
+}
+
+std::vector<Edit> edits_of(const Start& start) {
+  std::vector<Edit> edits;
+  for (std::size_t i = 0; i < hypothesis_rows.size(); ++i) {
+    if (!shows(hypothesis_rows[i].needs, start.sample.observed)) continue;
+    EditList list(edits, identify_hypotheses()[i]);
+    hypothesis_rows[i].values(start, list);
+  }
+  return edits;
+}
+
+}  // namespace rotary::identification
+
+namespace rotary {
+
+std::span<const Hypothesis> identify_hypotheses() noexcept {
+  static constexpr auto facts = [] {
+    std::array<Hypothesis, identification::hypothesis_rows.size()> all;
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = identification::hypothesis_rows[i].facts;
+    return all;
+  }();
+  return facts;
+}
+
+}  // namespace rotary

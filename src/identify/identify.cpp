@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotary/identify.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/enumerators.hpp"
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "identify/search.hpp"
+#include "identify/structure.hpp"
+#include "model/difference/field_differences.hpp"
+
+namespace rotary {
+
+template <>
+struct Describe<CauseGroup> {
+  static constexpr std::array enumerators = {
+      NamedEnumerator{CauseGroup::structure, "structure"},
+      NamedEnumerator{CauseGroup::attention_factor, "attention_factor"},
+      NamedEnumerator{CauseGroup::direction, "direction"},
+      NamedEnumerator{CauseGroup::frequencies, "frequencies"},
+      NamedEnumerator{CauseGroup::positions, "positions"},
+      NamedEnumerator{CauseGroup::axes, "axes"},
+      NamedEnumerator{CauseGroup::precision, "precision"}};
+};
+template <>
+struct Describe<FoundArithmetic> {
+  static constexpr std::array enumerators = {
+      NamedEnumerator{FoundArithmetic::exact, "exact"},
+      NamedEnumerator{FoundArithmetic::float32_angles, "float32_angles"},
+      NamedEnumerator{FoundArithmetic::rounded_rows, "rounded_rows"},
+      NamedEnumerator{FoundArithmetic::every_step, "every_step"}};
+};
+template <>
+struct Describe<Verdict> {
+  static constexpr std::array enumerators = {
+      NamedEnumerator{Verdict::as_configured, "as_configured"},
+      NamedEnumerator{Verdict::another_cause, "another_cause"},
+      NamedEnumerator{Verdict::described, "described"},
+      NamedEnumerator{Verdict::unexplained, "unexplained"}};
+};
+
+namespace {
+
+using identification::Candidate;
+using identification::Observed;
+using identification::Operation;
+using identification::Sample;
+using identification::Search;
+using identification::Start;
+
+constexpr std::size_t most_explanations = 2000;
+constexpr std::size_t closest_shown = 5;
+constexpr std::int64_t farthest_first_position = std::int64_t{1} << 17;
+constexpr double assumed_base = 10000;
+
+Status check_options(const IdentifyOptions& options) {
+  if (options.most_causes != 1 && options.most_causes != 2)
+    return invalid_argument("most_causes must be 1 or 2, got ", options.most_causes);
+  if (options.before != BeforeState::unrotated &&
+      options.before != BeforeState::rotated_as_configured)
+    return invalid_argument("before must be unrotated or rotated_as_configured, got value ",
+                            static_cast<std::int32_t>(options.before));
+  const bool undoes = options.before == BeforeState::rotated_as_configured;
+  if (undoes && (!options.model || !options.positions))
+    return invalid_argument(
+        "rotated_as_configured needs a model and positions, which say what to undo");
+  if (!options.model) return {};
+  const auto& embeddings = options.model->rotary;
+  if (options.rotary >= embeddings.size())
+    return invalid_argument("rotary must be an index of the model's ", embeddings.size(),
+                            " rotary embeddings, got ", options.rotary);
+  if (embeddings[options.rotary].spec.xpos)
+    return unsupported("xPos makes vectors longer and shorter, which identify() does not know");
+  return {};
+}
+
+// Tables have pairs alone: of what they hold, half a head apart is one way to write it.
+Status use_table_window(RotarySpec& spec, const Sample& sample) {
+  auto window = head_window(spec);
+  if (!window) return std::move(window).error();
+  const auto features = static_cast<std::int64_t>(sample.features);
+  if (window->rotary_dim != features)
+    return invalid_argument("the model turns ", window->pairs(), " pairs, and the table has ",
+                            features / 2, ": look at partial_rotary_factor and head_dim");
+  spec.head_dim = features;
+  spec.rotary_dim.reset();
+  spec.first_feature = 0;
+  spec.blocks = 1;
+  spec.pairing = Pairing::half;
+  return {};
+}
+
+// Without a model one that norms and angles suggest.
+ModelSpec suggested_model(const Sample& sample) {
+  const auto structure = identification::structures_of(sample, {}).front();
+  const HeadWindow& window = structure.window;
+  RotarySpec spec{.head_dim = window.head_dim,
+                  .rotary_dim = window.rotary_dim,
+                  .first_feature = window.first_feature,
+                  .base = assumed_base,
+                  .pairing = window.pairing,
+                  .blocks = window.blocks};
+  if (sample.observed != Observed::heads) {
+    spec.rotary_dim.reset();
+    spec.first_feature = 0;
+    spec.pairing = Pairing::half;
+    spec.blocks = 1;
+  }
+  const auto turns = identification::measured_turns(sample, window);
+  const auto base = identification::base_of_turns(turns, identification::smallest_turn(sample));
+  if (base) spec.base = identification::with_few_digits(*base, 1e-2);
+  ModelSpec model;
+  model.rotary.push_back({.layer_type = {}, .spec = spec, .trained_context_tokens = {}});
+  return model;
+}
+
+std::int64_t context_of(const IdentifyOptions& options, const Sample& sample) {
+  if (options.context_tokens) return *options.context_tokens;
+  double farthest = 0;
+  for (const double position : sample.positions) farthest = std::max(farthest, position);
+  return static_cast<std::int64_t>(std::min(farthest, 0x1p40)) + 1;
+}
+
+Result<Start> start_of(const ModelSpec& model, const IdentifyOptions& options,
+                       const Sample& sample) {
+  const RotarySpec& spec = model.rotary[options.rotary].spec;
+  Start start{.model = model,
+              .rotary = options.rotary,
+              .operation = {.spec = spec},
+              .turning = {.window = {.head_dim = 0, .rotary_dim = 0, .pairing = Pairing::half},
+                          .inv_freq = {},
+                          .axis_of_pair = {},
+                          .features = {}},
+              .sample = sample,
+              .structure = {.window = {.pairing = Pairing::half}},
+              .context_tokens = context_of(options, sample)};
+  start.operation.spec.numerics = Numerics::exact;
+  if (sample.observed != Observed::heads) {
+    if (auto status = use_table_window(start.operation.spec, sample); !status)
+      return std::move(status).error();
+  }
+  auto turning = identification::turning_of(start.operation, start.context_tokens);
+  if (!turning) return std::move(turning).error();
+  start.turning = *std::move(turning);
+  const auto features = static_cast<std::int64_t>(sample.features);
+  if (start.turning.window.head_dim != features)
+    return invalid_argument("before and after must have the model's head_dim, ",
+                            start.turning.window.head_dim, ", got ", features,
+                            " features: look at the axes of the dump, and at head_dim");
+  start.structure = identification::structures_of(sample, start.turning.window).front();
+  return start;
+}
+
+// Positions p0, p0 + 1, … for the p0 that fits with the fewest mistakes.
+std::optional<std::int64_t> find_first_position(const Start& start, Sample& sample) {
+  Search search(start, 1);
+  std::optional<double> found;
+  double least = 2;
+  int scans = 0;
+  for (std::size_t i = 0; i <= search.edits().size() && scans < 24; ++i) {
+    const Operation operation = search.operation_of(i == 0 ? identification::Combination{}
+                                                           : identification::Combination{i - 1});
+    const auto turning = identification::turning_of(operation, start.context_tokens);
+    if (!turning || !operation.rotates) continue;
+    const auto first = identification::best_offset(sample, *turning, 0, farthest_first_position);
+    if (!first) continue;
+    ++scans;
+    Operation moved = operation;
+    moved.position_offset += *first;
+    std::vector<double> predicted;
+    identification::predict({moved, *turning}, sample, predicted);
+    const double residual = identification::residual_of(predicted, sample);
+    if (residual < 0.7 * least) {
+      least = residual;
+      found = first;
+    }
+    if (least <= 2 * identification::rounding_noise(sample.dtype)) break;
+  }
+  if (!found) return std::nullopt;
+  for (double& position : sample.positions) position += *found;
+  return static_cast<std::int64_t>(*found);
+}
+
+Cause cause_of(const identification::Edit& edit, const Operation& before, const Operation& after) {
+  ModelRotary one{.layer_type = {}, .spec = before.spec, .trained_context_tokens = {}};
+  ModelRotary other = one;
+  other.spec = after.spec;
+  Cause cause{.hypothesis = edit.hypothesis,
+              .fields = field_differences(one, other),
+              .rule = edit.rule != nullptr ? edit.rule->name : std::string_view(),
+              .sentence = edit.rule != nullptr ? edit.rule->sentence : edit.hypothesis->sentence};
+  if (edit.field) cause.fields.push_back(*edit.field);
+  return cause;
+}
+
+Explanation explanation_of(const Search& search, const Candidate& candidate) {
+  Explanation explanation{.causes = {},
+                          .residual = candidate.residual,
+                          .bit_equal = candidate.bit_equal,
+                          .arithmetic = candidate.arithmetic,
+                          .spec = search.operation_of(candidate.edits).spec};
+  identification::Combination done;
+  Operation before = search.operation_of(done);
+  for (const std::size_t edit : candidate.edits) {
+    done.push_back(edit);
+    Operation after = search.operation_of(done);
+    explanation.causes.push_back(cause_of(search.edits()[edit], before, after));
+    before = std::move(after);
+  }
+  return explanation;
+}
+
+void find_separations(const Search& search, const Start& start, Identification& found) {
+  const auto& candidates = search.candidates();
+  if (found.tied < 2) return;
+  const Operation best = search.operation_of(candidates.front().edits);
+  const std::size_t count = std::min(found.tied, separated_explanations);
+  for (std::size_t i = 1; i < count; ++i) {
+    const Operation other = search.operation_of(candidates[i].edits);
+    identification::Distance distance(best, other, start);
+    Explanation& explanation = found.explanations[i];
+    explanation.separating_position = distance.first_visible(false);
+    if (!explanation.separating_position && start.operation.spec.axes)
+      explanation.separating_grid = distance.first_visible(true);
+  }
+}
+
+Identification identification_of(const Search& search, const Start& start, bool has_model) {
+  Identification found{.explanations = {},
+                       .tied = std::min(search.tied(), most_explanations),
+                       .structure = {},
+                       .turns_per_token = {},
+                       .first_position = {},
+                       .tokens = static_cast<std::int64_t>(start.sample.tokens),
+                       .heads = static_cast<std::int64_t>(start.sample.heads),
+                       .hypotheses = search.edits().size(),
+                       .pairs = search.pairs()};
+  const auto& candidates = search.candidates();
+  const std::size_t shown = std::min(candidates.size(), found.tied + closest_shown);
+  for (std::size_t i = 0; i < shown; ++i)
+    found.explanations.push_back(explanation_of(search, candidates[i]));
+  if (!candidates.empty()) found.tolerance = candidates.front().tolerance;
+  if (found.tied > 0) {
+    found.verdict = Verdict::described;
+    if (has_model && candidates.front().edits.empty()) found.verdict = Verdict::as_configured;
+    if (has_model && !candidates.front().edits.empty()) found.verdict = Verdict::another_cause;
+  }
+  if (start.sample.observed == Observed::heads) found.structure = start.structure;
+  found.turns_per_token = identification::measured_turns(start.sample, start.structure.window);
+  find_separations(search, start, found);
+  return found;
+}
+
+Result<Identification> identified(Sample sample, const IdentifyOptions& options) {
+  const ModelSpec model = options.model ? *options.model : suggested_model(sample);
+  auto start = start_of(model, options, sample);
+  if (!start) return std::move(start).error();
+  if (!start->turning.axis_of_pair.empty() && sample.axes != 1 &&
+      sample.axes != start->operation.spec.axes->pairs.size())
+    return invalid_argument("positions must have one coordinate, or one for each axis");
+  if (options.before == BeforeState::rotated_as_configured) {
+    identification::undo(start->turning, sample);
+    start->structure = identification::structures_of(sample, start->turning.window).front();
+  }
+  std::optional<std::int64_t> first;
+  if (!sample.has_positions) {
+    first = find_first_position(*start, sample);
+    if (!options.context_tokens) start->context_tokens = context_of(options, sample);
+  }
+  if (!options.model && sample.has_positions | first.has_value()) {
+    const auto base = identification::fitted_base(*start, start->operation);
+    if (base) {
+      start->operation.spec.base = *base;
+      auto turning = identification::turning_of(start->operation, start->context_tokens);
+      if (turning) start->turning = *std::move(turning);
+    }
+  }
+  Search search(*start, options.most_causes);
+  search.run();
+  Identification found = identification_of(search, *start, options.model.has_value());
+  found.first_position = first;
+  return found;
+}
+
+template <class MakeSample>
+Result<Identification> identify_sample(const IdentifyOptions& options, MakeSample make) {
+  if (auto status = check_options(options); !status) return std::move(status).error();
+  Result<Sample> sample = make();
+  if (!sample) return std::move(sample).error();
+  return identified(*std::move(sample), options);
+}
+
+}  // namespace
+
+std::string_view to_string(CauseGroup group) noexcept { return name_or_unknown(group); }
+std::string_view to_string(FoundArithmetic arithmetic) noexcept {
+  return name_or_unknown(arithmetic);
+}
+std::string_view to_string(Verdict verdict) noexcept { return name_or_unknown(verdict); }
+
+Result<Identification> identify(const ConstHeadsView& before, const ConstHeadsView& after,
+                                const IdentifyOptions& options) noexcept {
+  return guarded([&] {
+    return identify_sample(options,
+                           [&] { return identification::sample_of(before, after, options); });
+  });
+}
+
+Result<Identification> identify_rows(const CosSinView& rows, std::int64_t pairs,
+                                     const IdentifyOptions& options) noexcept {
+  return guarded([&] {
+    return identify_sample(options,
+                           [&] { return identification::sample_of(rows, pairs, options); });
+  });
+}
+
+Result<Identification> identify_frequencies(std::span<const double> inv_freq,
+                                            double attention_factor,
+                                            const IdentifyOptions& options) noexcept {
+  return guarded([&] {
+    return identify_sample(options,
+                           [&] { return identification::sample_of(inv_freq, attention_factor); });
+  });
+}
+
+}  // namespace rotary

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operation: a RotarySpec, and the mistakes that no spec can say.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "identify/sample.hpp"
+#include "rotary/rotary_spec.hpp"
+
+namespace rotary::identification {
+
+// The exponents of the unscaled frequencies base^-e, for pair i of d features.
+enum class Exponents {
+  of_spec,      // 2i / d
+  half_rate,    // i / d
+  from_1,       // 2 (i + 1) / d
+  head_dim,     // 2i / head_dim
+  hidden_size,  // 2i / divisor
+};
+
+// The frequency of each feature.
+enum class TableOrder {
+  by_pair,
+  halves,      // that of its index modulo d/2: a table made for half a head apart
+  neighbours,  // that of its index / 2: a table made for neighbours
+};
+
+// The number that angles are counted by.
+enum class Counted { token, head, first_token };
+
+struct Operation {
+  RotarySpec spec;
+  bool rotates = true;
+  bool cos_sin_swapped = false;
+  bool reversed_frequencies = false;
+  Exponents exponents = Exponents::of_spec;
+  double divisor = 0;
+  TableOrder order = TableOrder::by_pair;
+  std::optional<double> attention_factor = {};  // in place of the spec's own
+  double attention_power = 1;                   // A applied so often
+  double position_factor = 1;                   // p' = factor * p + offset
+  double position_offset = 0;
+  Counted counted = Counted::token;
+  std::vector<std::size_t> coordinate_of_axis = {};  // empty: its own
+  std::optional<DType> positions_rounded = {};
+  std::optional<DType> frequencies_rounded = {};
+  std::optional<DType> angles_rounded = {};
+};
+
+// The features of each pair, where a rotation reads and where it writes them.
+struct PairFeatures {
+  std::size_t first_in = 0;
+  std::size_t second_in = 0;
+  std::size_t first_out = 0;
+  std::size_t second_out = 0;
+};
+// An operation as numbers.
+struct Turning {
+  HeadWindow window;
+  std::vector<double> inv_freq;  // [pairs]
+  double attention_factor = 1;
+  std::vector<std::int32_t> axis_of_pair;  // [pairs]; empty: one axis
+  std::vector<PairFeatures> features;      // [pairs]
+};
+
+// Error: that of make_frequencies(), of an operation that cannot be.
+[[nodiscard]] Result<Turning> turning_of(const Operation& operation,
+                                         std::optional<std::int64_t> context_tokens);
+
+[[nodiscard]] std::vector<PairFeatures> pair_features(const HeadWindow& window);
+
+// An operation, ready to be done to a sample.
+struct Prediction {
+  const Operation& operation;
+  const Turning& turning;
+  FoundArithmetic arithmetic = FoundArithmetic::exact;
+};
+
+// [tokens][heads][features], into `predicted`. What rounds the result to the dtype is left to the
+// caller, but under every_step.
+void predict(const Prediction& prediction, const Sample& sample, std::vector<double>& predicted);
+
+// The squares of what is predicted less what was seen, summed as far as `enough`.
+[[nodiscard]] double squared_error(const Prediction& prediction, const Sample& sample,
+                                   double enough);
+
+// Turns sample.before back.
+void undo(const Turning& turning, Sample& sample);
+
+// Relative error of the result that one rounding of each angle to float32 explains: that angle's
+// root mean square over tokens and pairs, times 2^-24.
+[[nodiscard]] double angle_noise(const Operation& operation, const Turning& turning,
+                                 const Sample& sample);
+
+}  // namespace rotary::identification

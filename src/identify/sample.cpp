@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "identify/sample.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "base/message.hpp"
+#include "tensor/element_values.hpp"
+#include "tensor/position_access.hpp"
+#include "tensor/position_checks.hpp"
+#include "tensor/view_checks.hpp"
+
+namespace rotary::identification {
+namespace {
+
+struct Places {
+  std::vector<TokenIndex> tokens;
+  std::vector<std::int64_t> heads;
+};
+
+// Runs of neighbours at both ends, whose angles differ by one step, and tokens between them.
+std::vector<std::int64_t> chosen_tokens(std::int64_t tokens) {
+  std::vector<std::int64_t> chosen;
+  if (tokens <= most_tokens) {
+    for (std::int64_t t = 0; t < tokens; ++t) chosen.push_back(t);
+    return chosen;
+  }
+  constexpr std::int64_t third = most_tokens / 3;
+  for (std::int64_t t = 0; t < third; ++t) chosen.push_back(t);
+  const std::int64_t between = tokens - 2 * third;
+  for (std::int64_t i = 0; i < third; ++i) chosen.push_back(third + between / third * i);
+  for (std::int64_t t = tokens - third; t < tokens; ++t) chosen.push_back(t);
+  return chosen;
+}
+
+Places chosen_places(const Extents& extents, bool one_sequence) {
+  Places places;
+  const std::int64_t rows = one_sequence ? 1 : extents.batch;
+  for (const std::int64_t t : chosen_tokens(rows * extents.tokens))
+    places.tokens.push_back({.batch = t / extents.tokens, .token = t % extents.tokens});
+  const std::int64_t heads = std::min(extents.heads, most_heads);
+  for (std::int64_t h = 0; h < heads; ++h) places.heads.push_back(h * extents.heads / heads);
+  return places;
+}
+
+template <class Element>
+double element_at(const ConstHeadsView& view, const TokenIndex& at, std::int64_t head,
+                  std::int64_t feature) {
+  const Strides& s = view.strides;
+  return value_at<Element>(
+      view.data, at.batch * s.batch + at.token * s.token + head * s.head + feature * s.feature);
+}
+
+std::vector<double> values_of(const ConstHeadsView& view, const Places& places) {
+  std::vector<double> values;
+  values.reserve(places.tokens.size() * places.heads.size() *
+                 static_cast<std::size_t>(view.extents.features));
+  with_element(view.dtype, [&]<class Element>(Element) {
+    for (const TokenIndex& at : places.tokens) {
+      for (const std::int64_t head : places.heads) {
+        for (std::int64_t f = 0; f < view.extents.features; ++f)
+          values.push_back(element_at<Element>(view, at, head, f));
+      }
+    }
+  });
+  return values;
+}
+
+Status check_positions(const Positions& positions, const Extents& extents, std::int64_t axes) {
+  if (auto status = validate(positions, axes); !status) return status;
+  if (tokens_of(positions) != extents.tokens)
+    return invalid_argument("positions must have the tokens of the views, ", extents.tokens,
+                            ", got ", tokens_of(positions));
+  const std::int64_t batch = batch_of(positions);
+  if (batch == 1 || batch == extents.batch) return {};
+  return invalid_argument("positions must have a batch of 1 or that of the views, ", extents.batch,
+                          ", got ", batch);
+}
+
+std::int64_t axes_of_model(const IdentifyOptions& options) {
+  if (!options.model || options.rotary >= options.model->rotary.size()) return 1;
+  const auto& axes = options.model->rotary[options.rotary].spec.axes;
+  return axes ? static_cast<std::int64_t>(axes->pairs.size()) : 1;
+}
+
+void take_positions(const Positions& positions, const std::vector<TokenIndex>& tokens,
+                    Sample& sample) {
+  sample.axes = static_cast<std::size_t>(axes_of(positions));
+  const bool one_row = batch_of(positions) == 1;
+  for (std::size_t axis = 0; axis < sample.axes; ++axis) {
+    for (TokenIndex at : tokens) {
+      if (one_row) at.batch = 0;
+      sample.positions.push_back(std::visit(
+          [&](const auto& each) {
+            return static_cast<double>(coordinate_at(each, static_cast<std::int64_t>(axis), at));
+          },
+          positions));
+    }
+  }
+}
+
+Status check_finite(const Sample& sample) {
+  const auto is_finite = [](double value) { return std::isfinite(value); };
+  if (!std::ranges::all_of(sample.before, is_finite) ||
+      !std::ranges::all_of(sample.after, is_finite))
+    return invalid_argument("before and after must have finite elements, got NaN or Inf");
+  const auto is_zero = [](double value) { return value == 0; };
+  if (!std::ranges::all_of(sample.before, is_zero) && !std::ranges::all_of(sample.after, is_zero))
+    return {};
+  return invalid_argument(
+      "before and after must have elements that are not 0, got zeros alone in the tokens looked "
+      "at");
+}
+
+void measure(Sample& sample) {
+  double sum = 0;
+  for (const double value : sample.after) sum += value * value;
+  sample.norm = std::sqrt(sum);
+}
+
+Status check_views(const ConstHeadsView& before, const ConstHeadsView& after) {
+  if (auto status = check_view("before", before); !status) return status;
+  if (auto status = check_view("after", after); !status) return status;
+  if (before.extents != after.extents)
+    return invalid_argument("before and after must have the same extents, got ",
+                            describe(before.extents), " and ", describe(after.extents));
+  if (before.dtype != after.dtype)
+    return invalid_argument("before and after must have one dtype, got ", to_string(before.dtype),
+                            " and ", to_string(after.dtype));
+  if (has_elements(before.extents) && before.extents.features >= 2) return {};
+  return invalid_argument("before and after must have tokens, heads and features of a head, got ",
+                          describe(before.extents));
+}
+
+}  // namespace
+
+double rounding_noise(DType dtype) noexcept {
+  if (dtype == DType::bf16) return 1.75e-3;
+  return dtype == DType::f16 ? 2.2e-4 : 1e-7;
+}
+
+double rounded_to(DType dtype, double value) noexcept {
+  const auto narrow = static_cast<float>(value);
+  if (dtype == DType::bf16) return rounded_to_bf16(narrow);
+  if (dtype == DType::f16) return rounded_to_f16(narrow);
+  return dtype == DType::f64 ? value : narrow;
+}
+
+Result<Sample> sample_of(const ConstHeadsView& before, const ConstHeadsView& after,
+                         const IdentifyOptions& options) {
+  if (auto status = check_views(before, after); !status) return std::move(status).error();
+  const Extents& extents = before.extents;
+  if (options.positions) {
+    auto status = check_positions(*options.positions, extents, axes_of_model(options));
+    if (!status) return std::move(status).error();
+  }
+  const Places places = chosen_places(extents, !options.positions);
+  Sample sample{.dtype = before.dtype,
+                .tokens = places.tokens.size(),
+                .heads = places.heads.size(),
+                .features = static_cast<std::size_t>(extents.features),
+                .before = values_of(without_unused_strides(before), places),
+                .after = values_of(without_unused_strides(after), places),
+                .positions = {},
+                .has_positions = options.positions.has_value(),
+                .head_indices = {}};
+  for (const std::int64_t head : places.heads)
+    sample.head_indices.push_back(static_cast<double>(head));
+  const Positions from_0 = ConsecutivePositions{.first = 0, .tokens = extents.tokens};
+  take_positions(options.positions ? *options.positions : from_0, places.tokens, sample);
+  if (auto status = check_finite(sample); !status) return std::move(status).error();
+  measure(sample);
+  return sample;
+}
+
+Result<Sample> sample_of(const CosSinView& rows, std::int64_t pairs,
+                         const IdentifyOptions& options) {
+  if (pairs < 2) return invalid_argument("rows must have 2 pairs or more, got ", pairs);
+  if (auto status = check_dtype("rows", rows.dtype); !status) return std::move(status).error();
+  const Extents extents{.batch = rows.batch, .tokens = rows.tokens, .heads = 1, .features = pairs};
+  const Strides strides{.batch = rows.batch_stride,
+                        .token = rows.token_stride,
+                        .head = 0,
+                        .feature = rows.pair_stride};
+  const ConstHeadsView cosines{rows.cos, rows.dtype, extents, strides};
+  const ConstHeadsView sines{rows.sin, rows.dtype, extents, strides};
+  auto both = sample_of(cosines, sines, options);
+  if (!both) return std::move(both).error();
+  Sample& sample = *both;
+  std::vector<double> after;
+  std::vector<double> before;
+  for (std::size_t t = 0; t < sample.tokens; ++t) {
+    const auto cos = sample.row(sample.before, t, 0);
+    const auto sin = sample.row(sample.after, t, 0);
+    after.insert(after.end(), cos.begin(), cos.end());
+    after.insert(after.end(), sin.begin(), sin.end());
+    before.insert(before.end(), cos.size(), 1.0);
+    before.insert(before.end(), sin.size(), 0.0);
+  }
+  sample.observed = Observed::rows;
+  sample.features *= 2;
+  sample.before = std::move(before);
+  sample.after = std::move(after);
+  measure(sample);
+  return both;
+}
+
+Result<Sample> sample_of(std::span<const double> inv_freq, double attention_factor) {
+  const bool is_finite = std::ranges::all_of(inv_freq, [](double w) { return std::isfinite(w); });
+  if (inv_freq.empty() || !is_finite || !std::isfinite(attention_factor) || attention_factor == 0)
+    return invalid_argument(
+        "frequencies and their factor must be finite, at least one of them, and the factor not 0");
+  // The slow pairs show at the far ones, the fast ones everywhere.
+  constexpr std::array places = {1.0, 2.0, 5.0, 17.0, 64.0, 257.0, 1024.0, 4096.0};
+  Sample sample{.observed = Observed::frequencies,
+                .dtype = DType::f64,
+                .tokens = places.size(),
+                .heads = 1,
+                .features = 2 * inv_freq.size(),
+                .before = {},
+                .after = {},
+                .positions = {places.begin(), places.end()},
+                .head_indices = {0}};
+  for (const double place : places) {
+    for (const double frequency : inv_freq)
+      sample.after.push_back(attention_factor * std::cos(place * frequency));
+    for (const double frequency : inv_freq)
+      sample.after.push_back(attention_factor * std::sin(place * frequency));
+    sample.before.insert(sample.before.end(), inv_freq.size(), 1.0);
+    sample.before.insert(sample.before.end(), inv_freq.size(), 0.0);
+  }
+  measure(sample);
+  return sample;
+}
+
+}  // namespace rotary::identification

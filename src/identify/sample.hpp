@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers that are looked at: some tokens and heads of the caller's views, as doubles.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rotary/identify.hpp"
+
+namespace rotary::identification {
+
+inline constexpr std::int64_t most_tokens = 48;
+inline constexpr std::int64_t most_heads = 4;
+
+// The kind of numbers, which decides the hypotheses that can be tried.
+enum class Observed { heads, rows, frequencies };
+
+struct Sample {
+  Observed observed = Observed::heads;
+  DType dtype = DType::f32;
+  std::size_t tokens = 0;
+  std::size_t heads = 0;
+  std::size_t features = 0;
+  std::vector<double> before;  // [tokens][heads][features]
+  std::vector<double> after;
+  std::size_t axes = 1;
+  // [axes][tokens]. Of tokens whose positions are not known 0, 1, …, from the first one.
+  std::vector<double> positions;
+  bool has_positions = true;
+  std::vector<double> head_indices;  // [heads], within the caller's view
+  double norm = 0;                   // of after
+
+  [[nodiscard]] std::span<const double> row(const std::vector<double>& of, std::size_t token,
+                                            std::size_t head) const noexcept {
+    return std::span(of).subspan((token * heads + head) * features, features);
+  }
+  [[nodiscard]] std::span<const double> positions_on(std::size_t axis) const noexcept {
+    return std::span(positions).subspan((axes == 1 ? 0 : axis) * tokens, tokens);
+  }
+};
+
+// Error: invalid_argument.
+[[nodiscard]] Result<Sample> sample_of(const ConstHeadsView& before, const ConstHeadsView& after,
+                                       const IdentifyOptions& options);
+
+// Rows as a rotation of (1, 0) in each pair, half a head apart.
+[[nodiscard]] Result<Sample> sample_of(const CosSinView& rows, std::int64_t pairs,
+                                       const IdentifyOptions& options);
+
+// Frequencies as the rows of some positions.
+[[nodiscard]] Result<Sample> sample_of(std::span<const double> inv_freq, double attention_factor);
+
+// The rest that one rounding to the dtype leaves: |rounded - exact| / |exact| over many numbers,
+// measured, with the few roundings of float32 that come before it.
+[[nodiscard]] double rounding_noise(DType dtype) noexcept;
+
+// The nearest number of the dtype.
+[[nodiscard]] double rounded_to(DType dtype, double value) noexcept;
+
+}  // namespace rotary::identification

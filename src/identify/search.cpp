@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "identify/search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/message.hpp"
+#include "identify/sort_by.hpp"
+#include "identify/structure.hpp"
+
+namespace rotary::identification {
+namespace {
+
+// How far beyond the noise of the dtype a residual may lie: the noise is a mean over many numbers.
+constexpr double margin = 1.3;
+// Candidates that explain and are this near to the best are not told apart by residuals.
+constexpr double alike = 1.1;
+// A share of equal bits from which the arithmetic is known, and shares of others count.
+constexpr double known_bits = 0.99;
+constexpr double alike_bits = 0.01;
+// Candidates within so many tolerances are tried with other arithmetic.
+constexpr double near = 4;
+constexpr std::size_t most_named = 2000;
+constexpr std::size_t most_scans = 16;
+constexpr std::int64_t farthest_offset = std::int64_t{1} << 15;
+
+constexpr std::array all_arithmetics = {FoundArithmetic::exact, FoundArithmetic::float32_angles,
+                                        FoundArithmetic::rounded_rows, FoundArithmetic::every_step};
+
+bool go_together(const Edit& one, const Edit& other) { return (one.aspects & other.aspects) == 0; }
+
+double share_of_equal_bits(const std::vector<double>& predicted, const Sample& sample) {
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < predicted.size(); ++i)
+    equal += rounded_to(sample.dtype, predicted[i]) == sample.after[i] ? 1 : 0;
+  return static_cast<double>(equal) / static_cast<double>(predicted.size());
+}
+
+}  // namespace
+
+double residual_of(const std::vector<double>& predicted, const Sample& sample) {
+  double sum = 0;
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    const double difference = predicted[i] - sample.after[i];
+    sum += difference * difference;
+  }
+  return std::sqrt(sum) / sample.norm;
+}
+
+Search::Search(Start start, std::int64_t most_causes)
+    : start_(std::move(start)), most_causes_(most_causes), edits_(edits_of(start_)) {}
+
+Operation Search::operation_of(const Combination& combination) const {
+  Operation operation = start_.operation;
+  for (const std::size_t edit : combination) edits_[edit].apply(operation);
+  return operation;
+}
+
+const Turning* Search::turning_of_edit(std::size_t edit) {
+  if (turnings_.size() < edits_.size()) turnings_.resize(edits_.size());
+  auto& known = turnings_[edit];
+  if (!known) {
+    auto turning = turning_of(operation_of({edit}), start_.context_tokens);
+    known = turning ? std::optional(*std::move(turning)) : std::nullopt;
+  }
+  return *known ? &**known : nullptr;
+}
+
+// An edit that changes nothing of a Turning takes that of the others.
+std::optional<Turning> Search::turning_of_combination(const Combination& combination,
+                                                      const Operation& operation) {
+  Combination turns;
+  for (const std::size_t edit : combination)
+    if ((edits_[edit].aspects & turning_aspects) != 0) turns.push_back(edit);
+  if (turns.empty()) return start_.turning;
+  if (turns.size() == 1) {
+    const Turning* const known = turning_of_edit(turns.front());
+    return known != nullptr ? std::optional(*known) : std::nullopt;
+  }
+  auto turning = turning_of(operation, start_.context_tokens);
+  return turning ? std::optional(*std::move(turning)) : std::nullopt;
+}
+
+std::optional<Candidate> Search::tried(const Combination& combination) {
+  const Operation operation = operation_of(combination);
+  const auto turning = turning_of_combination(combination, operation);
+  if (!turning) return std::nullopt;  // no such rotation
+  const double noise = std::hypot(rounding_noise(start_.sample.dtype),
+                                  angle_noise(operation, *turning, start_.sample));
+  const double tolerance = margin * noise;
+  const double norm = start_.sample.norm;
+  // The nearest single mistakes are shown, too.
+  const double enough =
+      combination.size() < 2 ? 4 * norm * norm : near * near * tolerance * tolerance * norm * norm;
+  const double error = squared_error({operation, *turning}, start_.sample, enough);
+  return Candidate{
+      .edits = combination, .residual = std::sqrt(error) / norm, .tolerance = tolerance};
+}
+
+// Whether an edit of a rule's parameter finds a rule that has it.
+bool Search::changes(std::size_t edit, std::size_t beside) const {
+  if ((edits_[edit].aspects & ~(original_aspect | ramp_aspect)) != 0) return true;
+  const Operation before = operation_of({beside});
+  const Operation after = operation_of({beside, edit});
+  return static_cast<const ScalingRules&>(before.spec.scaling) !=
+         static_cast<const ScalingRules&>(after.spec.scaling);
+}
+
+void Search::try_singles(std::size_t from) {
+  for (std::size_t i = from; i < edits_.size(); ++i) {
+    if (auto candidate = tried({i})) candidates_.push_back(*std::move(candidate));
+  }
+}
+
+// Pairs of which the second is an edit from `from` on.
+void Search::try_pairs(std::size_t from) {
+  for (std::size_t j = from; j < edits_.size(); ++j) {
+    for (std::size_t i = 0; i < j; ++i) {
+      if (!go_together(edits_[i], edits_[j]) || !changes(j, i)) continue;
+      auto candidate = tried({i, j});
+      if (!candidate) continue;
+      ++pairs_;
+      if (candidate->residual <= near * candidate->tolerance)
+        candidates_.push_back(*std::move(candidate));
+    }
+  }
+}
+
+bool Search::explained() const noexcept {
+  return std::ranges::any_of(
+      candidates_, [](const Candidate& each) { return each.residual <= near * each.tolerance; });
+}
+
+bool Search::explained_to_the_bit() {
+  return std::ranges::any_of(candidates_, [this](Candidate each) {
+    if (!each.explains()) return false;
+    find_arithmetic(each);
+    return each.bit_equal >= known_bits;
+  });
+}
+
+void Search::add_fits() {
+  const std::size_t from = edits_.size();
+  const double configured = start_.operation.spec.base;
+  const bool has_base = !std::holds_alternative<ExplicitScaling>(start_.operation.spec.scaling) &&
+                        !start_.operation.spec.axes;
+  if (has_base) {
+    const auto base = fitted_base(start_, start_.operation);
+    if (base && *base != configured) {
+      edits_.push_back({.hypothesis = &hypothesis_named("base"),
+                        .aspects = base_aspect,
+                        .apply = [base](Operation& operation) { operation.spec.base = *base; }});
+    }
+  }
+  const auto stretch =
+      start_.sample.observed == Observed::frequencies ? std::nullopt : fitted_stretch(start_);
+  if (stretch) {
+    edits_.push_back(
+        {.hypothesis = &hypothesis_named("position_factor"),
+         .aspects = stretch_aspect,
+         .apply = [stretch](Operation& operation) { operation.position_factor *= *stretch; },
+         .field = rows_field("positions", "p", message(*stretch, " p"))});
+  }
+  try_singles(from);
+}
+
+// Offsets that fit beside one edit, or none.
+void Search::add_offsets() {
+  if (!start_.sample.has_positions || start_.sample.observed == Observed::frequencies) return;
+  const std::size_t count = edits_.size();
+  std::size_t scans = 0;
+  for (std::size_t i = 0; i <= count && scans < most_scans; ++i) {
+    const bool alone = i == 0;
+    if (!alone && (most_causes_ < 2 || (edits_[i - 1].aspects & offset_aspect) != 0)) continue;
+    const Combination before = alone ? Combination{} : Combination{i - 1};
+    const Operation operation = operation_of(before);
+    const auto turning = turning_of(operation, start_.context_tokens);
+    const bool is_plain = operation.counted == Counted::token && operation.position_factor == 1 &&
+                          operation.rotates && !operation.positions_rounded &&
+                          !operation.cos_sin_swapped && operation.order == TableOrder::by_pair &&
+                          operation.coordinate_of_axis.empty();
+    if (!turning || !turning->axis_of_pair.empty() || !is_plain) continue;
+    const auto offset = best_offset(start_.sample, *turning, -farthest_offset, farthest_offset);
+    if (!offset) continue;
+    ++scans;
+    edits_.push_back(
+        {.hypothesis = &hypothesis_named("position_offset"),
+         .aspects = offset_aspect,
+         .apply = [offset](Operation& changed) { changed.position_offset += *offset; },
+         .field = rows_field("positions", "p",
+                             message(*offset < 0 ? "p - " : "p + ", std::abs(*offset)))});
+    Combination both = before;
+    both.push_back(edits_.size() - 1);
+    if (auto candidate = tried(both)) candidates_.push_back(*std::move(candidate));
+  }
+}
+
+void Search::find_arithmetic(Candidate& candidate) {
+  const Operation operation = operation_of(candidate.edits);
+  const auto exact = turning_of(operation, start_.context_tokens);
+  if (!exact) return;
+  Operation narrow = operation;
+  narrow.spec.numerics = Numerics::transformers;
+  const auto float32 = turning_of(narrow, start_.context_tokens);
+  candidate.bit_equal = -1;
+  for (const FoundArithmetic arithmetic : all_arithmetics) {
+    const bool is_exact = arithmetic == FoundArithmetic::exact;
+    const Turning& turning = is_exact || !float32 ? *exact : *float32;
+    predict({operation, turning, arithmetic}, start_.sample, predicted_);
+    const double share = share_of_equal_bits(predicted_, start_.sample);
+    const double residual = residual_of(predicted_, start_.sample);
+    const bool is_better =
+        share > candidate.bit_equal + alike_bits ||
+        (share >= candidate.bit_equal - alike_bits && residual < candidate.residual);
+    if (!is_better && !is_exact) continue;
+    candidate.bit_equal = share;
+    candidate.residual = residual;
+    candidate.arithmetic = arithmetic;
+  }
+}
+
+// Only candidates that may explain are tried with it.
+void Search::find_arithmetics() {
+  sort_by(candidates_, [](const Candidate& each) {
+    return std::pair(each.residual > near * each.tolerance, each.edits.size());
+  });
+  std::size_t done = 0;
+  for (Candidate& each : candidates_) {
+    const bool is_near = each.residual <= near * each.tolerance;
+    if (done >= most_named || (!is_near && done >= 4)) break;
+    find_arithmetic(each);
+    ++done;
+  }
+}
+
+// Those that explain, and cannot be told from the best, come first.
+void Search::rank() {
+  double least = -1;
+  double least_tolerance = 0;
+  for (const Candidate& each : candidates_) {
+    if (!each.explains() || (least >= 0 && each.residual >= least)) continue;
+    least = each.residual;
+    least_tolerance = each.tolerance;
+  }
+  const double noise = rounding_noise(start_.sample.dtype);
+  const double limit = std::max(alike * least, least <= noise ? noise : least_tolerance);
+  double most_bits = 0;
+  for (const Candidate& each : candidates_)
+    if (each.explains() && each.residual <= limit) most_bits = std::max(most_bits, each.bit_equal);
+  const auto is_tied = [&](const Candidate& each) {
+    if (!each.explains() || each.residual > limit) return false;
+    return most_bits < known_bits || each.bit_equal >= most_bits - alike_bits;
+  };
+  sort_by(candidates_, [&](const Candidate& each) {
+    const bool tied = is_tied(each);
+    return std::tuple(!tied, tied ? each.edits.size() : 0, tied ? 0.0 : each.residual);
+  });
+  tied_ = static_cast<std::size_t>(std::ranges::count_if(candidates_, is_tied));
+}
+
+void Search::run() {
+  if (auto candidate = tried({})) candidates_.push_back(*std::move(candidate));
+  const bool as_configured = explained();
+  try_singles(0);
+  if (!as_configured && !explained_to_the_bit()) add_fits();
+  if (most_causes_ > 1) try_pairs(1);
+  if (!explained()) add_offsets();
+  find_arithmetics();
+  rank();
+}
+
+Distance::Distance(const Operation& one, const Operation& other, const Start& start)
+    : one_(one), other_(other), noise_(3 * rounding_noise(start.sample.dtype)) {
+  if (auto turning = turning_of(one, start.context_tokens)) turning_ = *std::move(turning);
+  if (auto turning = turning_of(other, start.context_tokens)) other_turning_ = *std::move(turning);
+  const Sample& sample = start.sample;
+  const auto head = sample.row(sample.before, 0, 0);
+  single_ = {.observed = sample.observed,
+             .dtype = sample.dtype,
+             .tokens = 1,
+             .heads = 1,
+             .features = sample.features,
+             .before = {head.begin(), head.end()},
+             .after = {},
+             .axes = max_axes,
+             .positions = std::vector<double>(max_axes),
+             .head_indices = {sample.head_indices.front()}};
+}
+
+bool Distance::visible(std::int64_t position, bool on_grid) {
+  for (std::size_t axis = 0; axis < single_.axes; ++axis) {
+    const auto steps = static_cast<std::int64_t>(axis * (axis + 5) / 2);  // 0, 3, 7, 12, …
+    single_.positions[axis] = static_cast<double>(position + (on_grid ? steps : 0));
+  }
+  predict({one_, *turning_}, single_, predicted_);
+  predict({other_, *other_turning_}, single_, other_predicted_);
+  double apart = 0;
+  double whole = 0;
+  for (std::size_t i = 0; i < predicted_.size(); ++i) {
+    const double difference = predicted_[i] - other_predicted_[i];
+    apart += difference * difference;
+    whole += predicted_[i] * predicted_[i];
+  }
+  return apart > noise_ * noise_ * whole;
+}
+
+std::optional<std::int64_t> Distance::first_visible(bool on_grid) {
+  if (!turning_ || !other_turning_) return std::nullopt;
+  std::int64_t hidden = -1;
+  for (std::int64_t p = 0; p < (std::int64_t{1} << 20); p += std::max<std::int64_t>(1, p / 10)) {
+    if (!visible(p, on_grid)) {
+      hidden = p;
+      continue;
+    }
+    std::int64_t shown = p;
+    while (shown - hidden > 1) {
+      const std::int64_t middle = hidden + (shown - hidden) / 2;
+      (visible(middle, on_grid) ? shown : hidden) = middle;
+    }
+    return shown;
+  }
+  return std::nullopt;
+}
+
+}  // namespace rotary::identification

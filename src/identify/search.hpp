@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every mistake, and every pair of them, beside the numbers that were seen.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "identify/edits.hpp"
+#include "identify/operation.hpp"
+
+namespace rotary::identification {
+
+// Indices into the edits of a search: none, one or two.
+using Combination = std::vector<std::size_t>;
+
+struct Candidate {
+  Combination edits;
+  double residual = 0;
+  double tolerance = 0;  // what the arithmetic of the dtype explains
+  FoundArithmetic arithmetic = FoundArithmetic::exact;
+  double bit_equal = 0;
+
+  [[nodiscard]] bool explains() const noexcept { return residual <= tolerance; }
+};
+
+class Search {
+ public:
+  Search(Start start, std::int64_t most_causes);
+
+  // The best first.
+  void run();
+
+  [[nodiscard]] const std::vector<Candidate>& candidates() const noexcept { return candidates_; }
+  [[nodiscard]] std::size_t tied() const noexcept { return tied_; }
+  [[nodiscard]] const std::vector<Edit>& edits() const noexcept { return edits_; }
+  [[nodiscard]] std::size_t pairs() const noexcept { return pairs_; }
+  [[nodiscard]] Operation operation_of(const Combination& combination) const;
+
+ private:
+  [[nodiscard]] const Turning* turning_of_edit(std::size_t edit);
+  [[nodiscard]] std::optional<Turning> turning_of_combination(const Combination& combination,
+                                                              const Operation& operation);
+  [[nodiscard]] std::optional<Candidate> tried(const Combination& combination);
+  [[nodiscard]] bool changes(std::size_t edit, std::size_t beside) const;
+  void try_singles(std::size_t from);
+  void try_pairs(std::size_t from);
+  void add_fits();
+  void add_offsets();
+  [[nodiscard]] bool explained() const noexcept;
+  [[nodiscard]] bool explained_to_the_bit();
+  void find_arithmetic(Candidate& candidate);
+  void find_arithmetics();
+  void rank();
+
+  Start start_;
+  std::int64_t most_causes_;
+  std::vector<Edit> edits_;
+  std::vector<Candidate> candidates_;
+  std::size_t pairs_ = 0;
+  std::size_t tied_ = 0;
+  // One for each single edit, as far as they were asked for; none where there is no such rotation.
+  std::vector<std::optional<std::optional<Turning>>> turnings_;
+  std::vector<double> predicted_;  // memory of tried()
+};
+
+// |predicted - seen| / |seen|.
+[[nodiscard]] double residual_of(const std::vector<double>& predicted, const Sample& sample);
+
+// How far the vectors of both are apart at one position, for the first head of the sample, relative
+// to its length.
+class Distance {
+ public:
+  Distance(const Operation& one, const Operation& other, const Start& start);
+
+  // The smallest position, or grid of coordinates from it on, at which rounding does not hide the
+  // difference.
+  [[nodiscard]] std::optional<std::int64_t> first_visible(bool on_grid);
+
+ private:
+  [[nodiscard]] bool visible(std::int64_t position, bool on_grid);
+
+  const Operation& one_;
+  const Operation& other_;
+  std::optional<Turning> turning_;
+  std::optional<Turning> other_turning_;
+  Sample single_;
+  double noise_;
+  std::vector<double> predicted_;
+  std::vector<double> other_predicted_;
+};
+
+// Values found by fitting, which no table has: base, offset and factor of positions. `base` of an
+// operation is fitted with the structure that norms show.
+[[nodiscard]] std::optional<double> fitted_base(const Start& start, const Operation& operation);
+[[nodiscard]] std::optional<double> fitted_stretch(const Start& start);
+
+}  // namespace rotary::identification

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of hypotheses about structure, the factor A, signs and axes.
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "base/message.hpp"
+#include "identify/edits.hpp"
+#include "identify/structure.hpp"
+
+namespace rotary::identification {
+namespace {
+
+bool is_partial(const HeadWindow& window) { return window.rotary_dim < window.head_dim; }
+
+void set_window(Operation& operation, std::int64_t width, std::int64_t first) {
+  operation.spec.rotary_dim = width;
+  operation.spec.first_feature = first;
+  operation.spec.blocks = 1;
+}
+
+// Gemma 4's rule beside partial rotary embedding: the same features turn, at other speeds.
+void list_proportional(const Start& start, EditList& list) {
+  const HeadWindow& window = start.turning.window;
+  const Scaling& rule = start.operation.spec.scaling;
+  const auto* const proportional = std::get_if<ProportionalScaling>(&rule);
+  if (proportional != nullptr) {
+    const auto width = static_cast<std::int64_t>(static_cast<double>(window.head_dim) *
+                                                 proportional->turning_fraction);
+    list.add(window_aspect | rule_aspect, [width](Operation& operation) {
+      set_window(operation, width / 2 * 2, 0);
+      operation.spec.scaling = NoScaling{};
+    });
+  } else if (std::holds_alternative<NoScaling>(rule) && is_partial(window) &&
+             window.first_feature == 0) {
+    const double share =
+        static_cast<double>(window.rotary_dim) / static_cast<double>(window.head_dim);
+    list.add(window_aspect | rule_aspect, [share](Operation& operation) {
+      set_window(operation, operation.spec.head_dim, 0);
+      operation.spec.scaling = ProportionalScaling{.turning_fraction = share};
+    });
+  }
+}
+
+std::optional<double> factor_of(const Scaling& scaling) {
+  if (const auto* const yarn = std::get_if<YarnScaling>(&scaling)) return yarn->factor;
+  if (const auto* const llama3 = std::get_if<Llama3Scaling>(&scaling)) return llama3->factor;
+  if (const auto* const longrope = std::get_if<LongRopeScaling>(&scaling)) return longrope->factor;
+  if (const auto* const linear = std::get_if<LinearScaling>(&scaling)) return linear->factor;
+  return std::nullopt;
+}
+
+}  // namespace
+
+void list_pairings(const Start& start, EditList& list) {
+  const Pairing configured = start.turning.window.pairing;
+  for (const Pairing pairing : all_pairings) {
+    if (pairing == configured) continue;
+    list.add(pairing_aspect, [pairing](Operation& operation) {
+      operation.spec.pairing = pairing;
+      if (pairing != Pairing::half) operation.spec.blocks = 1;
+    });
+  }
+}
+
+void list_windows(const Start& start, EditList& list) {
+  if (start.operation.spec.axes) return;
+  const HeadWindow& window = start.turning.window;
+  const std::int64_t d = window.head_dim;
+  using Place = std::pair<std::int64_t, std::int64_t>;
+  std::vector<Place> places = {{d / 2, 0}, {d / 2, d / 2}, {d / 4, 0}, {d, 0}, {d / 4 * 3, 0}};
+  const HeadWindow& found = start.structure.window;
+  const Place seen{found.rotary_dim, found.first_feature};
+  if (std::ranges::find(places, seen) == places.end()) places.push_back(seen);
+  for (const auto& [width, first] : places) {
+    const bool is_configured = width == window.rotary_dim && first == window.first_feature;
+    if (is_configured || width < 2 || width % 2 != 0) continue;
+    list.add(window_aspect, [width = width, first = first](Operation& operation) {
+      set_window(operation, width, first);
+    });
+  }
+  list_proportional(start, list);
+}
+
+void list_blocks(const Start& start, EditList& list) {
+  const HeadWindow& window = start.turning.window;
+  if (window.pairing != Pairing::half || window.rotary_dim % 4 != 0) return;
+  const std::int64_t blocks = window.blocks == 1 ? 2 : 1;
+  list.add(window_aspect | pairing_aspect,
+           [blocks](Operation& operation) { operation.spec.blocks = blocks; });
+}
+
+void list_table_orders(const Start& start, EditList& list) {
+  const bool is_half = start.turning.window.pairing == Pairing::half;
+  if (start.turning.window.blocks != 1 || start.operation.spec.axes) return;
+  const TableOrder order = is_half ? TableOrder::neighbours : TableOrder::halves;
+  list.add(order_aspect | pairing_aspect,
+           rows_field("table", is_half ? "made for half a head apart" : "made for neighbours",
+                      is_half ? "made for neighbours" : "made for half a head apart"),
+           [order](Operation& operation) { operation.order = order; });
+}
+
+void list_unrotated(const Start& /*start*/, EditList& list) {
+  list.add(all_aspects, rows_field("rotated", "true", "false"),
+           [](Operation& operation) { operation.rotates = false; });
+}
+
+void list_attention_factors(const Start& start, EditList& list) {
+  const double configured = start.turning.attention_factor;
+  std::vector<double> listed = {configured};
+  const auto add = [&](double factor, double alike) {
+    for (const double each : listed)
+      if (std::abs(each - factor) <= alike * std::abs(each)) return;
+    listed.push_back(factor);
+    list.add(attention_aspect, rows_field("attention_factor", to_text(configured), to_text(factor)),
+             [factor](Operation& operation) { operation.attention_factor = factor; });
+  };
+  add(1, 1e-9);
+  if (configured != 1) {
+    listed.push_back(configured * configured);
+    list.add(attention_aspect,
+             rows_field("attention_factor", to_text(configured), to_text(configured * configured)),
+             [](Operation& operation) { operation.attention_power = 2; });
+  }
+  const auto factor = factor_of(start.operation.spec.scaling);
+  if (factor && *factor > 1) {
+    const double formula = 1 + 0.1 * std::log(*factor);
+    add(formula, 1e-9);
+    add(formula * formula, 1e-9);
+  }
+  // The measured one, where it is another.
+  const FoundStructure& seen = start.structure;
+  const double noise = rounding_noise(start.sample.dtype);
+  if (!seen.rotated || seen.deviation > 2 * noise) return;
+  const double spread =
+      3 * noise / std::sqrt(static_cast<double>(start.sample.before.size())) + 1e-7;
+  add(with_few_digits(seen.attention_factor, spread), 2 * spread);
+}
+
+void list_senses(const Start& /*start*/, EditList& list) {
+  list.add(sense_aspect, [](Operation& operation) {
+    const bool is_positive = operation.spec.sense == Sense::positive;
+    operation.spec.sense = is_positive ? Sense::negative : Sense::positive;
+  });
+}
+
+void list_swaps(const Start& /*start*/, EditList& list) {
+  list.add(swap_aspect, rows_field("rows", "cos, sin", "sin, cos"),
+           [](Operation& operation) { operation.cos_sin_swapped = true; });
+}
+
+void list_axis_arrangements(const Start& start, EditList& list) {
+  const auto& axes = start.operation.spec.axes;
+  if (!axes || axes->pairs.size() < 2) return;
+  for (const AxisArrangement arrangement : all_axis_arrangements) {
+    if (arrangement == axes->arrangement) continue;
+    list.add(arrangement_aspect, [arrangement](Operation& operation) {
+      operation.spec.axes->arrangement = arrangement;
+    });
+  }
+}
+
+void list_coordinates(const Start& start, EditList& list) {
+  const auto& axes = start.operation.spec.axes;
+  const std::size_t count = axes ? axes->pairs.size() : 0;
+  if (count != 2 && count != 3) return;
+  using Order = std::vector<std::size_t>;
+  const std::vector<Order> orders =
+      count == 2
+          ? std::vector<Order>{{1, 0}, {0, 0}, {1, 1}}
+          : std::vector<Order>{{0, 2, 1}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}, {1, 0, 2}, {0, 0, 0}};
+  const auto text = [](const Order& order) {
+    std::string all;
+    for (const std::size_t axis : order) all += message(all.empty() ? "" : ", ", axis);
+    return all;
+  };
+  const Order own = count == 2 ? Order{0, 1} : Order{0, 1, 2};
+  for (const Order& order : orders) {
+    list.add(coordinate_aspect, rows_field("coordinates", text(own), text(order)),
+             [order](Operation& operation) { operation.coordinate_of_axis = order; });
+  }
+}
+
+}  // namespace rotary::identification

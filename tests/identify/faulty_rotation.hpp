@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rotations with mistakes planted, in long double and from the reference's frequencies, for
+// identify() to name. Nothing here is shared with what looks for them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rotary/identify.hpp"
+#include "rotary/rotary_spec.hpp"
+#include "support/random.hpp"
+
+namespace rotary::test {
+
+enum class Rate { right, half, from_1, of_head_dim, of_4096 };
+
+struct FaultyRotation {
+  RotarySpec spec;
+  bool off = false;
+  bool swapped = false;
+  bool reversed = false;
+  bool other_table = false;  // made for the other pairing
+  Rate rate = Rate::right;
+  std::optional<long double> factor = {};  // A
+  int times_factor = 1;
+  long double stretch = 1;
+  long double offset = 0;
+  std::vector<std::size_t> coordinates = {};
+  std::optional<DType> short_positions = {};
+  std::optional<DType> short_frequencies = {};
+  std::optional<DType> short_angles = {};
+  std::optional<DType> short_rows = {};
+  bool float_angles = false;
+};
+
+[[nodiscard]] inline std::int64_t rotated_width(const RotarySpec& spec) {
+  return spec.rotary_dim.value_or(spec.head_dim - spec.first_feature);
+}
+
+// [axes][tokens].
+using Coordinates = std::vector<std::vector<std::int64_t>>;
+
+// A head vector for each token.
+struct Heads {
+  DType dtype = DType::f32;
+  std::int64_t features = 0;
+  std::vector<double> values;  // [tokens][features], each a number of the dtype
+
+  [[nodiscard]] std::int64_t tokens() const {
+    return static_cast<std::int64_t>(values.size()) / features;
+  }
+};
+
+// Normally distributed, rounded to the dtype.
+[[nodiscard]] Heads random_heads(std::int64_t tokens, std::int64_t features, DType dtype,
+                                 Random& random);
+
+[[nodiscard]] Heads rotated(const Heads& heads, const FaultyRotation& rotation,
+                            const Coordinates& positions);
+
+// A mistake, and how identify() should say it.
+struct Planted {
+  std::string_view hypothesis;  // its name; empty: nothing is wrong
+  std::string field;            // one of the cause's, with the value found; empty: any
+  std::string found;
+  std::function<void(FaultyRotation&)> plant;
+};
+
+// The single mistakes of a configured spec: those of docs/how-to/find-the-mistake.md, each value
+// once. The first plants nothing.
+[[nodiscard]] std::vector<Planted> single_mistakes(const RotarySpec& spec);
+
+[[nodiscard]] Identification identify_heads(const Heads& before, const Heads& after,
+                                            const Coordinates& positions,
+                                            const IdentifyOptions& options);
+
+[[nodiscard]] ModelSpec model_with(const RotarySpec& spec);
+
+enum class Outcome { named, tied, rejected, wrong };
+
+// Whether the mistakes were named, alone or among those that cannot be told apart.
+[[nodiscard]] Outcome outcome_of(const Identification& found, const std::vector<Planted>& planted);
+
+struct Counts {
+  std::array<int, 4> of = {};
+
+  int& operator[](Outcome outcome) { return of.at(static_cast<std::size_t>(outcome)); }
+  [[nodiscard]] std::string text() const;
+};
+
+// With ROTARY_TEST_VERBOSE.
+void print(const std::string& text);
+
+// Eight tokens from `first` on.
+[[nodiscard]] Coordinates run_from(std::int64_t first);
+
+// The first explanations, for messages.
+[[nodiscard]] std::string shown(const Identification& found);
+
+}  // namespace rotary::test

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each mistake planted in what models really do, alone and two at once: it is named, or stands
+// among those that the numbers cannot tell apart.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "identify/faulty_rotation.hpp"
+
+namespace rotary::test {
+namespace {
+
+struct Scene {
+  std::string name;
+  RotarySpec spec;
+  Coordinates positions;
+};
+
+Coordinates on_all_axes(std::int64_t first) {
+  return {run_from(first).front(), run_from(first).front(), run_from(first).front()};
+}
+
+// Two rows of four patches.
+Coordinates grid_at(std::int64_t first) {
+  Coordinates positions(3);
+  for (std::int64_t t = 0; t < 8; ++t) {
+    positions[0].push_back(first);
+    positions[1].push_back(first + t / 4);
+    positions[2].push_back(first + t % 4);
+  }
+  return positions;
+}
+
+RotarySpec llama31() {
+  return {.head_dim = 128,
+          .base = 5e5,
+          .pairing = Pairing::half,
+          .scaling = Llama3Scaling{8, 1, 4, 8192}};
+}
+
+RotarySpec gpt_oss() {
+  return {.head_dim = 64,
+          .base = 1.5e5,
+          .pairing = Pairing::half,
+          .scaling = YarnScaling{
+              .factor = 32, .original_context_tokens = 4096, .ramp = YarnRamp::fractional}};
+}
+
+RotarySpec qwen3_vl() {
+  return {.head_dim = 128,
+          .base = 5e6,
+          .pairing = Pairing::half,
+          .axes = Axes{.pairs = {24, 20, 20},
+                       .arrangement = AxisArrangement::interleaved,
+                       .exponents = AxisExponents::shared}};
+}
+
+RotarySpec glm4() {
+  return {.head_dim = 128, .rotary_dim = 64, .base = 1e4, .pairing = Pairing::interleaved};
+}
+
+std::vector<Scene> scenes() {
+  const Coordinates spread = {{0, 1, 17, 255, 1003, 4095, 16387, 131071}};
+  return {{"llama 3.1 at 0", llama31(), run_from(0)},
+          {"llama 3.1 at 1000", llama31(), run_from(1000)},
+          {"llama 3.1 spread", llama31(), spread},
+          {"gpt-oss at 0", gpt_oss(), run_from(0)},
+          {"gpt-oss spread", gpt_oss(), spread},
+          {"glm 4 at 0", glm4(), run_from(0)},
+          {"glm 4 at 1000", glm4(), run_from(1000)},
+          {"qwen3-vl grid at 40", qwen3_vl(), grid_at(40)},
+          {"qwen3-vl text at 40", qwen3_vl(), on_all_axes(40)},
+          {"qwen3-vl grid at 4000", qwen3_vl(), grid_at(4000)}};
+}
+
+constexpr std::array dtypes = {DType::f32, DType::bf16, DType::f16};
+
+TEST(Planted, EverySingleMistakeIsNamedOrAmongThoseThatTie) {
+  Random random(1);
+  for (const Scene& scene : scenes()) {
+    for (const DType dtype : dtypes) {
+      if (dtype == DType::f16 && scene.name != "llama 3.1 at 0") continue;
+      Counts counts;
+      for (const Planted& planted : single_mistakes(scene.spec)) {
+        FaultyRotation rotation{.spec = scene.spec};
+        planted.plant(rotation);
+        const Heads before = random_heads(8, scene.spec.head_dim, dtype, random);
+        const Heads after = rotated(before, rotation, scene.positions);
+        const auto found = identify_heads(before, after, scene.positions,
+                                          {.model = model_with(scene.spec), .most_causes = 1});
+        const Outcome outcome = outcome_of(found, {planted});
+        ++counts[outcome];
+        EXPECT_TRUE(outcome == Outcome::named || outcome == Outcome::tied)
+            << scene.name << " " << to_string(dtype) << ": " << planted.hypothesis << " "
+            << planted.found << "\n"
+            << shown(found);
+      }
+      print(scene.name + " " + std::string(to_string(dtype)) + ": " + counts.text());
+    }
+  }
+}
+
+// Whether two mistakes change different things, so that both can be there at once.
+bool go_together(const Planted& one, const Planted& other) {
+  const auto group = [](const Planted& planted) -> std::string_view {
+    const std::string_view name = planted.hypothesis;
+    if (name == "rotated_twice") return "position_factor";
+    if (name == "exponents" || name == "engine_rule") return "exponents";
+    return name.starts_with("rounded_") ? "rounded" : name;
+  };
+  const auto either = [&](std::string_view name) {
+    return one.hypothesis == name || other.hypothesis == name;
+  };
+  if (one.hypothesis.empty() || other.hypothesis.empty() || group(one) == group(other))
+    return false;
+  if (either("not_rotated")) return false;
+  if (either("table_order") && (either("pairing") || either("window"))) return false;
+  const bool has_rule = either("scaling") || either("rotated_twice");
+  if (has_rule && either("attention_factor")) return false;
+  return !(either("scaling") && (either("ramp") || either("original_context")));
+}
+
+TEST(Planted, TwoMistakesAtOnceAreNamedOrAmongThoseThatTie) {
+  Random random(5);
+  for (const std::int64_t first : {0, 1000}) {
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      const Scene scene{"llama 3.1", llama31(), run_from(first)};
+      const auto all = single_mistakes(scene.spec);
+      const auto last = static_cast<std::int64_t>(all.size()) - 1;
+      Counts counts;
+      for (int drawn = 0; drawn < 40;) {
+        const Planted& one = all[static_cast<std::size_t>(random.integer(1, last))];
+        const Planted& other = all[static_cast<std::size_t>(random.integer(1, last))];
+        if (!go_together(one, other)) continue;
+        ++drawn;
+        FaultyRotation rotation{.spec = scene.spec};
+        one.plant(rotation);
+        other.plant(rotation);
+        const Heads before = random_heads(8, scene.spec.head_dim, dtype, random);
+        const Heads after = rotated(before, rotation, scene.positions);
+        const auto found =
+            identify_heads(before, after, scene.positions, {.model = model_with(scene.spec)});
+        const Outcome outcome = outcome_of(found, {one, other});
+        ++counts[outcome];
+        EXPECT_TRUE(outcome == Outcome::named || outcome == Outcome::tied)
+            << "at " << first << " " << to_string(dtype) << ": " << one.hypothesis << " "
+            << one.found << " and " << other.hypothesis << " " << other.found << "\n"
+            << shown(found);
+      }
+      print("two at " + std::to_string(first) + " " + std::string(to_string(dtype)) + ": " +
+            counts.text());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rotary::test
