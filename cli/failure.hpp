@@ -24,6 +24,7 @@ enum class ExitCode : int {
   malformed_input = 3,
   io = 4,
   unsupported = 5,
+  unexplained = 6,
   internal = 70,
 };
 
@@ -33,7 +34,7 @@ struct ExitCodeFacts {
   std::string_view meaning;
 };
 
-inline constexpr std::array<ExitCodeFacts, 7> exit_codes = {{
+inline constexpr std::array<ExitCodeFacts, 8> exit_codes = {{
     {ExitCode::ok, "ok", "ok"},
     {ExitCode::check_failed, "check_failed", "a check failed"},
     {ExitCode::usage, "usage", "usage: the command line asks for something that cannot be"},
@@ -42,6 +43,8 @@ inline constexpr std::array<ExitCodeFacts, 7> exit_codes = {{
     {ExitCode::io, "io", "I/O: a file cannot be read or written"},
     {ExitCode::unsupported, "unsupported",
      "unsupported: well-formed, but this version or machine cannot do it"},
+    {ExitCode::unexplained, "unexplained",
+     "unexplained: nothing that identify knows explains the numbers"},
     {ExitCode::internal, "internal", "a bug in rotary, or out of memory"},
 }};
 

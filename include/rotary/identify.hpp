@@ -126,6 +126,9 @@ struct Identification {
   // no two tokens have positions that differ by 1.
   std::vector<double> turns_per_token;
   std::optional<std::int64_t> first_position;  // found, where none were given
+  // In which the numbers were computed: the narrowest of bf16, f16 and f32 that holds all of
+  // `after`, in whatever dtype they are stored.
+  DType dtype = DType::f32;
   double tolerance = 0;     // the largest residual that the arithmetic of the dtype explains
   std::int64_t tokens = 0;  // of the sample that was looked at
   std::int64_t heads = 0;

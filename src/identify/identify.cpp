@@ -234,6 +234,7 @@ Identification identification_of(const Search& search, const Start& start, bool 
                        .structure = {},
                        .turns_per_token = {},
                        .first_position = {},
+                       .dtype = start.sample.dtype,
                        .tokens = static_cast<std::int64_t>(start.sample.tokens),
                        .heads = static_cast<std::int64_t>(start.sample.heads),
                        .hypotheses = search.edits().size(),

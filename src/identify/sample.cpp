@@ -114,6 +114,18 @@ Status check_finite(const Sample& sample) {
       "at");
 }
 
+// People often save 16-bit numbers as float32.
+void narrow_dtype(Sample& sample) {
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
+    if (size_in_bytes(dtype) > size_in_bytes(sample.dtype)) continue;
+    const bool holds_all = std::ranges::all_of(
+        sample.after, [dtype](double value) { return rounded_to(dtype, value) == value; });
+    if (!holds_all) continue;
+    sample.dtype = dtype;
+    return;
+  }
+}
+
 void measure(Sample& sample) {
   double sum = 0;
   for (const double value : sample.after) sum += value * value;
@@ -171,6 +183,7 @@ Result<Sample> sample_of(const ConstHeadsView& before, const ConstHeadsView& aft
   const Positions from_0 = ConsecutivePositions{.first = 0, .tokens = extents.tokens};
   take_positions(options.positions ? *options.positions : from_0, places.tokens, sample);
   if (auto status = check_finite(sample); !status) return std::move(status).error();
+  if (before.dtype == DType::f32 || before.dtype == DType::f64) narrow_dtype(sample);
   measure(sample);
   return sample;
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// rotary trace: the adapter that saves q and k before and after, for programs in PyTorch. The tool
+// starts no Python of its own: the adapter runs where the model runs.
+#include "cli/commands/commands.hpp"
+#include "cli/trace/adapter.hpp"
+
+namespace rotary::cli {
+namespace {
+
+Run declare(OptionParser& parser) {
+  const auto output = std::make_shared<OutputOption>();
+  declare_output(parser, *output, "a file for it; without it, it is printed");
+  return [output](OutputForm form) -> Answer {
+    const std::string_view adapter = trace_adapter();
+    if (output->path) {
+      output->check();
+      output->write(std::string(adapter));
+    }
+    if (form == OutputForm::json)
+      return printed({{"schema_version", 1},
+                      {"adapter", output->path ? Json() : Json(adapter)},
+                      {"output", output->path}});
+    return output->path ? fmt::format("{}\n", printable(*output->path)) : std::string(adapter);
+  };
+}
+
+}  // namespace
+
+constinit const Command trace_command{
+    .name = "trace",
+    .summary = "Print the adapter that saves q before and after from a PyTorch model",
+    .examples =
+        "  rotary trace > trace_rope.py\n"
+        "  rotary trace --out trace_rope.py\n",
+    .declare = declare,
+};
+
+}  // namespace rotary::cli

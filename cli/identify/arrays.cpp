@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/identify/arrays.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "cli/failure.hpp"
+#include "cli/files.hpp"
+#include "cli/npz/npz.hpp"
+#include "cli/safetensors/safetensors.hpp"
+#include "cli/tensor_input.hpp"
+
+namespace rotary::cli {
+namespace {
+
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
+constexpr std::array endings = {std::string_view(".npz"), std::string_view(".safetensors")};
+
+// An array of any file, as an .npy file would have it; bf16 as u16.
+struct NamedArray {
+  NpyArray array;
+  bool is_bf16 = false;
+};
+
+struct FileAndName {
+  std::string path;
+  std::string name;  // empty: the only array
+};
+
+FileAndName split_name(const std::string& path) {
+  for (const std::string_view ending : endings) {
+    const std::size_t at = path.rfind(fmt::format("{}:", ending));
+    if (at == std::string::npos) continue;
+    return {path.substr(0, at + ending.size()), path.substr(at + ending.size() + 1)};
+  }
+  return {path, ""};
+}
+
+std::vector<NpzEntry> entries_of(const std::string& path) {
+  return read_npz(read_file(path, most_bytes), path);
+}
+
+struct OpenSafetensors {
+  InputFile file;
+  SafetensorsStart start;
+
+  explicit OpenSafetensors(const std::string& path)
+      : file(path), start(value_or_fail(read_safetensors_start(file), path)) {}
+};
+
+template <class Names>
+[[noreturn]] void fail_name(std::string_view option, const FileAndName& wanted,
+                            const Names& names) {
+  fail_usage("{} must name one of the arrays of {}, such as {}:{}, got '{}'; it has {}", option,
+             wanted.path, wanted.path, names.empty() ? "NAME" : names.front(), wanted.name,
+             fmt::join(names, ", "));
+}
+
+// The index of the array that is meant.
+std::size_t chosen(std::string_view option, const FileAndName& wanted,
+                   const std::vector<std::string>& names) {
+  if (wanted.name.empty() && names.size() == 1) return 0;
+  const auto found = std::ranges::find(names, wanted.name);
+  if (found == names.end()) fail_name(option, wanted, names);
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+NpyType type_of(const SafetensorsTensor& tensor, std::string_view option) {
+  const std::string_view name = tensor.type.name;
+  if (name == "F32") return NpyType::f32;
+  if (name == "F64") return NpyType::f64;
+  if (name == "F16") return NpyType::f16;
+  if (name == "BF16") return NpyType::u16;
+  if (name == "I64") return NpyType::i64;
+  if (name == "I32") return NpyType::i32;
+  throw Failure(ExitCode::unsupported,
+                fmt::format("{}: {} has the type {}; F32, F64, F16, BF16, I64 and I32 are read",
+                            option, tensor.name, name));
+}
+
+std::vector<std::string> names_of(const SafetensorsHeader& header) {
+  std::vector<std::string> names;
+  for (const SafetensorsTensor& tensor : header.tensors) names.push_back(tensor.name);
+  return names;
+}
+
+std::vector<std::string> names_of(const std::vector<NpzEntry>& entries) {
+  std::vector<std::string> names;
+  for (const NpzEntry& entry : entries) names.push_back(entry.name);
+  return names;
+}
+
+NamedArray read_safetensors(std::string_view option, const FileAndName& wanted) {
+  const OpenSafetensors opened(wanted.path);
+  const SafetensorsHeader& header = opened.start.header;
+  const SafetensorsTensor& tensor = header.tensors[chosen(option, wanted, names_of(header))];
+  require(tensor.size_in_bytes() <= most_bytes, "{} must have at most 1 GiB, got {} bytes", option,
+          tensor.size_in_bytes());
+  NamedArray named{.array = {.type = type_of(tensor, option), .shape = {}, .data = {}},
+                   .is_bf16 = tensor.type.name == "BF16"};
+  for (const std::uint64_t extent : tensor.shape)
+    named.array.shape.push_back(static_cast<std::int64_t>(extent));
+  named.array.data.resize(tensor.size_in_bytes());
+  const std::size_t got =
+      opened.file.read_at(opened.start.bytes.size() + tensor.begin, named.array.data);
+  if (got == named.array.data.size()) return named;
+  throw Failure(ExitCode::io, fmt::format("{}: cannot be read to its end", wanted.path));
+}
+
+NamedArray read_named(std::string_view option, const std::string& path) {
+  const FileAndName wanted = split_name(path);
+  if (wanted.path.ends_with(".safetensors")) return read_safetensors(option, wanted);
+  if (!wanted.path.ends_with(".npz"))
+    return {.array = read_npy_file(wanted.path), .is_bf16 = false};
+  const auto entries = entries_of(wanted.path);
+  const NpzEntry& entry = entries[chosen(option, wanted, names_of(entries))];
+  return {.array = value_or_fail(read_npy(std::as_bytes(std::span(entry.npy))),
+                                 fmt::format("{}: {}", wanted.path, entry.name)),
+          .is_bf16 = false};
+}
+
+DType dtype_of_floats(std::string_view option, const NamedArray& named,
+                      std::optional<DType> asked) {
+  const NpyType type = named.array.type;
+  if (named.is_bf16 || (type == NpyType::u16 && asked == DType::bf16)) return DType::bf16;
+  for (const DType dtype : {DType::f32, DType::f16, DType::f64})
+    if (type == npy_type(dtype)) return dtype;
+  fail_usage("{} must be float32, float64, float16 or, with --dtype bf16, uint16, got '{}'", option,
+             descr_of(type));
+}
+
+double half_value(std::uint16_t bits) {
+  const int exponent = (bits >> 10) & 31;
+  const int fraction = bits & 1023;
+  const double magnitude =
+      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+}  // namespace
+
+std::vector<double> FloatArray::doubles() const {
+  const auto size = static_cast<std::size_t>(size_in_bytes(dtype));
+  std::vector<double> numbers;
+  numbers.reserve(data.size() / size);
+  for (std::size_t i = 0; i + size <= data.size(); i += size) {
+    const auto load = [&]<class T>(T value) {
+      std::memcpy(&value, data.data() + i, sizeof value);
+      return value;
+    };
+    if (dtype == DType::f64) numbers.push_back(load(0.0));
+    if (dtype == DType::f32) numbers.push_back(static_cast<double>(load(0.0F)));
+    if (dtype == DType::f16) numbers.push_back(half_value(load(std::uint16_t{})));
+    if (dtype == DType::bf16) {
+      const std::uint32_t bits = load(std::uint16_t{});
+      numbers.push_back(static_cast<double>(std::bit_cast<float>(bits << 16)));
+    }
+  }
+  return numbers;
+}
+
+FloatArray read_floats(std::string_view option, const std::string& path,
+                       std::optional<DType> dtype) {
+  NamedArray named = read_named(option, path);
+  return {.dtype = dtype_of_floats(option, named, dtype),
+          .shape = std::move(named.array.shape),
+          .data = std::move(named.array.data)};
+}
+
+IntegerArray read_integers(std::string_view option, const std::string& path) {
+  const NamedArray named = read_named(option, path);
+  IntegerArray integers{.shape = named.array.shape, .numbers = {}};
+  if (named.array.type == NpyType::i64) {
+    const auto numbers = named.array.elements<std::int64_t>();
+    integers.numbers.assign(numbers.begin(), numbers.end());
+  } else if (named.array.type == NpyType::i32) {
+    const auto numbers = named.array.elements<std::int32_t>();
+    integers.numbers.assign(numbers.begin(), numbers.end());
+  } else {
+    fail_usage("{} must be int32 or int64, got '{}'", option, descr_of(named.array.type));
+  }
+  return integers;
+}
+
+bool has_array(const std::string& path, std::string_view name) {
+  const auto names = path.ends_with(".npz") ? names_of(entries_of(path))
+                                            : names_of(OpenSafetensors(path).start.header);
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace rotary::cli

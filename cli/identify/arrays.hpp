@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays by their names, of .npy, .npz and safetensors files.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/npy/npy.hpp"
+#include "rotary/positions.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::cli {
+
+// Floating-point numbers, C order.
+struct FloatArray {
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::vector<std::byte> data;
+
+  [[nodiscard]] std::vector<double> doubles() const;
+};
+
+// A file, or "FILE:NAME" of an .npz or safetensors file with several arrays. dtype: of numbers that
+// are held as uint16. Usage failure, which lists the names there are.
+[[nodiscard]] FloatArray read_floats(std::string_view option, const std::string& path,
+                                     std::optional<DType> dtype);
+
+// Whole numbers: positions. Absent where the file has no such array.
+struct IntegerArray {
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> numbers;
+};
+[[nodiscard]] IntegerArray read_integers(std::string_view option, const std::string& path);
+
+// Whether the file has an array of the name.
+[[nodiscard]] bool has_array(const std::string& path, std::string_view name);
+
+}  // namespace rotary::cli

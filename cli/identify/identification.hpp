@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answer of `rotary identify`, as text and as JSON.
+#pragma once
+
+#include <string>
+
+#include "cli/json.hpp"
+#include "rotary/identify.hpp"
+
+namespace rotary::cli {
+
+struct IdentifyAnswer {
+  Identification found;
+  std::string layout;  // of the heads: "bthd", …; empty for tables
+  std::string config;  // as it was given; empty: none
+};
+
+[[nodiscard]] std::string identification_text(const IdentifyAnswer& answer);
+[[nodiscard]] Json identification_json(const IdentifyAnswer& answer);
+
+}  // namespace rotary::cli

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "cli/identify/identification.hpp"
+#include "cli/model_input.hpp"
+#include "cli/printable.hpp"
+#include "cli/text_table.hpp"
+#include "rotary/spec_json.hpp"
+
+namespace rotary::cli {
+namespace {
+
+constexpr std::size_t most_lines = 12;
+constexpr std::size_t width = 90;
+
+std::string_view headline(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::as_configured:
+      return "as configured: the config explains the numbers";
+    case Verdict::another_cause:
+      return "another cause: the config does not explain the numbers, this does";
+    case Verdict::described:
+      return "described: this explains the numbers";
+    case Verdict::unexplained:
+      return "unexplained: neither the config nor a known mistake, nor two at once, explains the "
+             "numbers";
+  }
+  return {};
+}
+
+std::string change_text(const Cause& cause) {
+  std::vector<std::string> changes;
+  for (const FieldDifference& field : cause.fields)
+    changes.push_back(fmt::format("{} {} -> {}", field.field, field.one, field.other));
+  if (changes.empty()) changes.emplace_back(cause.hypothesis->name);
+  const std::string rule = cause.rule.empty() ? "" : fmt::format("{}: ", cause.rule);
+  return rule + fmt::format("{}", fmt::join(changes, ", "));
+}
+
+std::string causes_text(const Explanation& explanation) {
+  if (explanation.causes.empty()) return "as configured";
+  std::vector<std::string> causes;
+  for (const Cause& cause : explanation.causes) causes.push_back(change_text(cause));
+  return printable(fmt::format("{}", fmt::join(causes, "; and ")));
+}
+
+std::string fit_text(const Explanation& explanation, double tolerance) {
+  return fmt::format(
+      "residual {:.2g} (rounding explains {:.2g}), {:.1f} % of the bits equal, "
+      "arithmetic {}",
+      explanation.residual, tolerance, 100 * explanation.bit_equal,
+      to_string(explanation.arithmetic));
+}
+
+std::string best_text(const Identification& found) {
+  const Explanation& best = found.explanations.front();
+  std::string text;
+  for (const Cause& cause : best.causes) {
+    text += fmt::format("\n  {}\n", printable(change_text(cause)));
+    text += wrapped(cause.sentence, 4, width);
+    text += wrapped(fmt::format("Next: {}", cause.hypothesis->advice), 4, width);
+  }
+  if (found.verdict == Verdict::described && best.spec)
+    text += fmt::format("\n  {}\n", value_or_fail(to_json(*best.spec)));
+  return text + fmt::format("\n  {}\n", fit_text(best, found.tolerance));
+}
+
+std::string separation_text(const Explanation& explanation) {
+  if (explanation.separating_position)
+    return fmt::format("dump a token at p >= {}", *explanation.separating_position);
+  if (explanation.separating_grid) return "dump tokens of an image: coordinates that differ";
+  return "the same at every position up to 2^20";
+}
+
+// Explanations that the numbers cannot tell from the first.
+std::string ties_text(const Identification& found) {
+  const auto others = std::span(found.explanations).subspan(1, found.tied - 1);
+  const std::size_t least = found.explanations.front().causes.size();
+  const auto is_listed = [&](const Explanation& each) { return each.causes.size() <= least + 1; };
+  std::string text = "\nThese numbers cannot tell it from:\n";
+  std::size_t shown = 0;
+  for (const Explanation& each : others) {
+    const bool has_more_causes = each.causes.size() > std::max<std::size_t>(least, 1);
+    if (!is_listed(each) || has_more_causes || shown == most_lines) break;
+    text += fmt::format("  {:<52} {}\n", causes_text(each), separation_text(each));
+    ++shown;
+  }
+  const std::size_t rest = others.size() - shown;
+  if (rest > 0)
+    text += fmt::format("  {}{} more, of several causes at once or further down (--json has all)\n",
+                        shown > 0 ? "and " : "", rest);
+  return text;
+}
+
+std::string closest_text(const Identification& found) {
+  std::string text = "\nWhat came closest:\n";
+  const std::size_t count = std::min<std::size_t>(found.explanations.size(), 3);
+  for (const Explanation& each : std::span(found.explanations).first(count))
+    text += fmt::format("  {:<52} residual {:.2g}\n", causes_text(each), each.residual);
+  return text + wrapped(
+                    "Next: make sure that both dumps are of the same tokens, heads and layer; "
+                    "dump float32 if you can, at 8 consecutive positions from 1000 on and at "
+                    "position 0; and look at the structure below, which needs no hypothesis.",
+                    2, width);
+}
+
+std::string structure_text(const FoundStructure& structure) {
+  if (!structure.rotated) return "nothing turns";
+  return fmt::format(
+      "{} of {} features turn from feature {} on; {}; A {:.6g}; lengths agree "
+      "within {:.2g}",
+      structure.window.rotary_dim, structure.window.head_dim, structure.window.first_feature,
+      pairing_text(structure.window), structure.attention_factor, structure.deviation);
+}
+
+}  // namespace
+
+std::string identification_text(const IdentifyAnswer& answer) {
+  const Identification& found = answer.found;
+  std::string text = fmt::format("{}\n", headline(found.verdict));
+  if (found.tied > 0) text += best_text(found);
+  if (found.tied > 1) text += ties_text(found);
+  if (found.tied == 0 && !found.explanations.empty()) text += closest_text(found);
+  text += "\n";
+  if (found.structure)
+    text +=
+        wrapped(fmt::format("structure, from lengths alone: {}", structure_text(*found.structure)),
+                0, width);
+  if (found.first_position)
+    text += fmt::format("first position: {} (found)\n", *found.first_position);
+  const std::string layout = answer.layout.empty() ? "" : fmt::format(" ({})", answer.layout);
+  return text + fmt::format("looked at {} tokens, {} heads of {}{}; tried {} mistakes, {} pairs\n",
+                            found.tokens, found.heads, to_string(found.dtype), layout,
+                            found.hypotheses, found.pairs);
+}
+
+}  // namespace rotary::cli

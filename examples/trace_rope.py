@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""q and k before and after rotary embedding, of any model of Transformers, for `rotary identify`.
+
+    from trace_rope import trace
+    with trace(model, "trace.safetensors"):
+        model(input_ids)
+
+or trace_rope.py CHECKPOINT_OR_CONFIG trace.safetensors [bfloat16], which makes one layer of random
+weights: rotary embedding has none. A hook of a module never sees q after it, so the function that
+the modeling code calls is wrapped.
+"""
+
+import contextlib
+import re
+import sys
+
+import torch
+from safetensors.torch import save_file
+
+ROTATES = re.compile(r"apply_.*(rotary|rope).*")
+
+
+@contextlib.contextmanager
+def trace(model, path, calls=2):
+    """Saves the first calls, one for each layer: "0.q.before", "0.q.after", "0.positions", ..."""
+    saved, state = {}, {"calls": 0, "positions": None}
+
+    def keep(name, tensor):
+        saved[f"{state['calls']}.{name}"] = tensor.detach().cpu().contiguous().clone()
+
+    def note_positions(_, arguments, keywords):
+        for value in (*arguments, *keywords.values()):
+            if isinstance(value, torch.Tensor) and value.dtype in (torch.int32, torch.int64):
+                state["positions"] = value
+
+    def wrapped(function):
+        def call(*arguments, **keywords):
+            results = function(*arguments, **keywords)
+            after = results if isinstance(results, tuple) else (results,)
+            before = [each for each in (*arguments, *keywords.values()) if torch.is_tensor(each)]
+            if state["calls"] < calls:
+                for name, one, other in zip("qk", before, after):
+                    keep(f"{name}.before", one)
+                    keep(f"{name}.after", other)
+                if state["positions"] is not None:
+                    keep("positions", state["positions"])
+                state["calls"] += 1
+            return results
+        return call
+
+    modules = {sys.modules[type(each).__module__] for each in model.modules()}
+    found = [(module, name, function) for module in modules
+             for name, function in vars(module).items()
+             if ROTATES.fullmatch(name) and callable(function)]
+    hooks = [each.register_forward_pre_hook(note_positions, with_kwargs=True)
+             for each in model.modules() if "Rotary" in type(each).__name__]
+    for module, name, function in found:
+        setattr(module, name, wrapped(function))
+    try:
+        yield
+    finally:
+        for module, name, function in found:
+            setattr(module, name, function)
+        for hook in hooks:
+            hook.remove()
+        save_file(saved, path)
+
+
+if __name__ == "__main__":
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    config = AutoConfig.from_pretrained(sys.argv[1])
+    config.num_hidden_layers, config.vocab_size, config.intermediate_size = 1, 64, 64
+    config.layer_types = getattr(config, "layer_types", None) and config.layer_types[:1]
+    dtype = getattr(torch, sys.argv[3] if len(sys.argv) > 3 else "float32")
+    model = AutoModelForCausalLM.from_config(config, dtype=dtype).eval()
+    places = torch.tensor([[0, *range(1000, 1008)]])
+    with trace(model, sys.argv[2]), torch.no_grad():
+        model(torch.arange(9)[None], position_ids=places, use_cache=False)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rotary identify and rotary trace: files in, verdicts and exit codes out."""
+
+import json
+import pathlib
+import struct
+
+import numpy as np
+
+from tool import LLAMA, ToolTest, validate
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "identify"
+WIDTH = 16
+
+
+def heads(tokens=9, count=2, seed=1):
+    return np.random.default_rng(seed).standard_normal((tokens, count, WIDTH))
+
+
+def rotated(x, positions, base=10000.0, half=True):
+    """[tokens, heads, features], in double."""
+    angles = np.outer(positions, base ** (-np.arange(WIDTH // 2) / (WIDTH // 2)))[:, None]
+    one, other = (x[..., :8], x[..., 8:]) if half else (x[..., 0::2], x[..., 1::2])
+    first = one * np.cos(angles) - other * np.sin(angles)
+    second = other * np.cos(angles) + one * np.sin(angles)
+    if half:
+        return np.concatenate([first, second], -1)
+    return np.stack([first, second], -1).reshape(x.shape)
+
+
+def bf16(x):
+    bits = np.asarray(x, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+class IdentifyTool(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.config = self.write_config(LLAMA)
+
+    def save(self, name, array):
+        path = str(self.path / name)
+        np.save(path, array)
+        return path
+
+    def identify(self, *arguments):
+        """(exit code, document)"""
+        result = self.run_tool("identify", *arguments, "--json")
+        document = json.loads(result.stdout)
+        validate(document, "identify")
+        return result.returncode, document
+
+    def files(self, before, after):
+        return ["--before", self.save("q.npy", before), "--after", self.save("q2.npy", after)]
+
+    def causes(self, document):
+        return [(cause["name"], field["field"], field["found"])
+                for cause in document["explanations"][0]["causes"] for field in cause["fields"]]
+
+
+class IdentifyTest(IdentifyTool):
+    def test_as_configured(self):
+        x = heads().astype(np.float32)
+        y = rotated(x, np.arange(5, 14)).astype(np.float32)
+        code, found = self.identify(*self.files(x, y), "--config", self.config,
+                                    "--first-position", "5")
+        self.assertEqual((code, found["verdict"]), (0, "as_configured"))
+        self.assertEqual((found["layout"], found["tokens"], found["heads"]), ("thd", 9, 2))
+
+    def test_another_pairing_and_another_base(self):
+        x = heads().astype(np.float32)
+        y = rotated(x, np.arange(9), base=500000.0, half=False).astype(np.float32)
+        code, found = self.identify(*self.files(x, y), "--config", self.config,
+                                    "--first-position", "0")
+        self.assertEqual((code, found["verdict"]), (1, "another_cause"))
+        self.assertEqual(self.causes(found), [("pairing", "pairing", "interleaved"),
+                                              ("base", "base", "500000")])
+        code, found = self.identify(*self.files(x, y), "--config", self.config,
+                                    "--first-position", "0", "--causes", "1")
+        self.assertEqual((code, found["verdict"]), (6, "unexplained"))
+
+    def test_layout_and_first_position_are_found(self):
+        x = heads().astype(np.float32)
+        y = rotated(x, np.arange(70, 79)).astype(np.float32)
+        files = self.files(x.swapaxes(0, 1)[None].copy(), y.swapaxes(0, 1)[None].copy())
+        code, found = self.identify(*files, "--config", self.config)
+        self.assertEqual((code, found["layout"], found["first_position"]), (0, "bhtd", 70))
+
+    def test_nothing_explains_numbers_of_something_else(self):
+        x = heads().astype(np.float32)
+        y = heads(seed=2).astype(np.float32)
+        code, found = self.identify(*self.files(x, y), "--config", self.config,
+                                    "--first-position", "0")
+        self.assertEqual((code, found["verdict"], found["explanations"]), (6, "unexplained", []))
+        self.assertGreater(found["closest"][0]["residual"], 0.5)
+
+    def test_bf16_as_uint16_and_as_float32(self):
+        x = bf16(heads())
+        wide = (x.astype(np.uint32) << 16).view(np.float32)
+        y = bf16(rotated(wide, np.arange(1000, 1009)))
+        code, found = self.identify(*self.files(x, y), "--config", self.config, "--dtype", "bf16",
+                                    "--first-position", "1000")
+        self.assertEqual((code, found["dtype"]), (0, "bf16"))
+        wide_y = (y.astype(np.uint32) << 16).view(np.float32)
+        code, found = self.identify(*self.files(wide, wide_y), "--config", self.config,
+                                    "--first-position", "1000")
+        self.assertEqual((code, found["dtype"]), (0, "bf16"))
+        # The reader does not guess what uint16 is.
+        result = self.run_tool("identify", *self.files(x, y), "--config", self.config)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--before must be float32, float64, float16 or, with --dtype bf16, uint16, "
+                      "got '<u2'", result.stderr.decode())
+
+    def test_ties_say_what_would_tell_them_apart(self):
+        x = heads().astype(np.float32)
+        y = rotated(x, np.arange(9)).astype(np.float32)
+        _, found = self.identify(*self.files(x, y), "--config", self.config,
+                                 "--first-position", "0")
+        ties = {cause["fields"][0]["found"]: each["separating_position"]
+                for each in found["explanations"] if len(each["causes"]) == 1
+                for cause in each["causes"] if cause["name"] == "rounded_positions"}
+        self.assertEqual(ties, {"bf16": 257, "f16": 2049})
+
+    def test_tables_and_frequencies(self):
+        inv_freq = 10000.0 ** (-np.arange(8) / 8)
+        angles = np.outer(np.arange(9), inv_freq)
+        table = ["--cos", self.save("cos.npy", np.cos(angles).astype(np.float32)),
+                 "--sin", self.save("sin.npy", np.sin(angles).astype(np.float32))]
+        code, found = self.identify(*table, "--config", self.config)
+        self.assertEqual((code, found["structure"]), (0, None))
+        code, found = self.identify(*table, "--config", self.config, "--set",
+                                    "rope_theta=500000.0")
+        self.assertEqual((code, self.causes(found)), (1, [("base", "base", "10000")]))
+        frequencies = self.save("f.npy", inv_freq.astype(np.float32))
+        code, found = self.identify("--inv-freq", frequencies, "--config", self.config)
+        self.assertEqual(code, 0)
+        code, found = self.identify("--inv-freq", frequencies, "--config", self.config, "--set",
+                                    'rope_scaling={"rope_type": "linear", "factor": 4.0}')
+        self.assertEqual((code, self.causes(found)[0]), (1, ("scaling", "rope_type", "default")))
+
+    def test_two_caches(self):
+        x = heads()
+        positions = np.arange(30, 39)
+        ours = self.save("k.npy", rotated(x, positions).astype(np.float32))
+        theirs = self.save("k2.npy", rotated(x, positions + 1).astype(np.float32))
+        code, found = self.identify("--ours", ours, "--theirs", theirs, "--config", self.config,
+                                    "--first-position", "30")
+        self.assertEqual((code, self.causes(found)), (1, [("position_offset", "positions",
+                                                           "p + 1")]))
+
+    def test_a_trace_of_safetensors(self):
+        x = heads().astype(np.float32)
+        y = rotated(x, np.arange(9)).astype(np.float32)
+        arrays = {"0.q.before": x, "0.q.after": y,
+                  "0.positions": np.arange(9, dtype=np.int64)}
+        types = {"float32": "F32", "int64": "I64"}
+        header, data = {}, b""
+        for name, array in arrays.items():
+            header[name] = {"dtype": types[array.dtype.name], "shape": list(array.shape),
+                            "data_offsets": [len(data), len(data) + array.nbytes]}
+            data += array.tobytes()
+        text = json.dumps(header).encode()
+        path = self.path / "trace.safetensors"
+        path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+        code, found = self.identify(str(path), "--config", self.config)
+        self.assertEqual((code, found["verdict"]), (0, "as_configured"))
+        result = self.run_tool("identify", str(path), "--config", self.config, "--call", "1")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("it has 0.q.before, 0.q.after, 0.positions", result.stderr.decode())
+
+    def test_mistakes_of_the_command_line(self):
+        for arguments, message in (
+                ([], "identify needs numbers of one kind"),
+                (["--before", "q.npy"], "--before and --after go together"),
+                (["--ours", "a.npy", "--theirs", "b.npy"], "--ours and --theirs need --config")):
+            result = self.run_tool("identify", *arguments)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(message, result.stderr.decode())
+
+    def test_text(self):
+        x = heads().astype(np.float32)
+        y = rotated(x, np.arange(1000, 1009), half=False).astype(np.float32)
+        result = self.run_tool("identify", *self.files(x, y), "--config", self.config,
+                               "--first-position", "1000")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("another cause: the config does not explain the numbers, this does",
+                      result.stdout.decode())
+        self.assertIn("  pairing half -> interleaved\n", result.stdout.decode())
+        self.assertIn("Next: Use the pairing that the weights were made for",
+                      result.stdout.decode())
+
+
+class TraceTest(ToolTest):
+    def test_the_adapter_is_that_of_the_examples(self):
+        adapter = pathlib.Path(__file__).parents[2] / "examples" / "trace_rope.py"
+        self.assertEqual(self.run_tool("trace").stdout.decode(), adapter.read_text())
+        document = json.loads(self.run_tool("trace", "--json").stdout)
+        validate(document, "trace")
+        self.assertEqual(document["adapter"], adapter.read_text())
+        compile(document["adapter"], "trace_rope.py", "exec")
