@@ -80,9 +80,31 @@ endif()
 # Part of the C library (glibc, LGPL-2.1+). rotary::threads alone; the core starts no thread.
 find_package(Threads REQUIRED)
 
+if(ROTARY_PYTHON)
+  # From a Python package index, by pyproject.toml. Private to python/module: writing the module by
+  # hand against CPython's C API would be ten times the code. Its runtime is a package of its own,
+  # nanobind-backend, so that one module fits every CPython from 3.10 on.
+  find_package(Python 3.10 REQUIRED
+    COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
+  find_package(nanobind 3.1 CONFIG REQUIRED)
+  rotary_third_party(nanobind
+    VERSION "${nanobind_VERSION}"
+    LICENCE BSD-3-Clause
+    COPYRIGHT "2022 Wenzel Jakob <wenzel.jakob@epfl.ch>"
+    HOME https://github.com/wjakob/nanobind
+    USER module
+    HELD contained
+    WHY "the Python module's functions, classes and arrays")
+endif()
+
 if(ROTARY_TOOL OR ROTARY_DEVELOPER OR ROTARY_FUZZ OR ROTARY_LAB)
   # libfmt-dev. Tool, lab; its headers are compiled into them.
+  # A wheel cannot count on the shared object.
   find_package(fmt 9 CONFIG REQUIRED)
+  set(rotary_fmt fmt::fmt)
+  if(ROTARY_PYTHON)
+    set(rotary_fmt fmt::fmt-header-only)
+  endif()
   rotary_third_party(fmt
     VERSION "${fmt_VERSION}"
     LICENCE MIT

@@ -31,6 +31,12 @@ packages_counts=(valgrind python3)
 # (GPL-2.0). The libraries of packages_build, as arm64 has them, are fetched by tools/dev/arm.sh.
 packages_arm=(g++-aarch64-linux-gnu qemu-user)
 
+# The wheel's tool is built with these inside; pip fetches the build's tools.
+packages_python=(
+  g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev libjs-chart.js
+  python3 python3-pip python3-venv
+)
+
 # pip fetches wheels of transformers (Apache-2.0), which torch (BSD-3-Clause) of Debian runs.
 packages_golden=(python3 python3-pip python3-torch python3-numpy)
 

@@ -134,6 +134,7 @@ RULES = (
         "lab/tests/", (PUBLIC, "lab/", "cli/failure.hpp"), STANDARD,
         ("fmt/", "gtest/", "nlohmann/", "torch/", "zlib.h") + SYSTEM, REACH,
     ),
+    Rule("python/", (PUBLIC,), STANDARD, ("nanobind/",), REACH),
     Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
     Rule(
         "fuzz/", (PUBLIC, "reference/", "cli/", "tests/support/"), STANDARD, ("sanitizer/",), REACH,

@@ -8,7 +8,7 @@ import re
 from tree import Finding
 
 BUILT = ("src/", "cli/", "reference/", "tests/", "bench/", "examples/", "fuzz/",
-         "lab/")
+         "lab/", "python/")
 COMMENT = re.compile(r"#.*")
 HERE = "${CMAKE_CURRENT_SOURCE_DIR}/"
 WORD = re.compile(r"[^\s()\"]+")

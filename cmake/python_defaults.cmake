@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# Defaults of a build of the Python package, before the options: the module, and the tool where its
+# dependencies are there. What the tool would load and a wheel cannot have (MPFR, libzip) is off.
+set(rotary_is_whole OFF)
+find_package(fmt 9 CONFIG QUIET)
+find_package(CLI11 2.1 CONFIG QUIET)
+find_file(CHART_JS chart.min.js NO_CMAKE_FIND_ROOT_PATH
+  PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist
+  DOC "chart.min.js of Chart.js 3")
+if(fmt_FOUND AND CLI11_FOUND AND CHART_JS)
+  set(rotary_is_whole ON)
+else()
+  message(STATUS "rotary: the Python package is built without the tool, which needs fmt, CLI11 and "
+    "Chart.js 3 (Debian: libfmt-dev libcli11-dev libjs-chart.js)")
+endif()
+foreach(option IN ITEMS ROTARY_TOOL_BENCH ROTARY_TOOL_NPZ ROTARY_INSTALL ROTARY_DEVELOPER)
+  set(${option} OFF CACHE BOOL "Off in the Python package")
+endforeach()

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "module/arrays.hpp"
+
+#include <string>
+
+#include "module/errors.hpp"
+
+namespace rotary::python {
+namespace {
+
+using nb::dlpack::dtype_code;
+
+constexpr nb::dlpack::dtype type_of(dtype_code code, int bits) {
+  return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), 1};
+}
+constexpr auto bf16_bits = type_of(dtype_code::UInt, 16);
+
+std::string text_of(const nb::dlpack::dtype& type) {
+  constexpr std::array<std::string_view, 7> names = {"int",    "uint",    "float", "opaque",
+                                                     "bfloat", "complex", "bool"};
+  const std::string name(type.code < names.size() ? names[type.code] : "dtype code ");
+  return name + (type.code < names.size() ? "" : std::to_string(type.code) + ", ") +
+         std::to_string(type.bits) + (type.code < names.size() ? "" : " bits");
+}
+
+nb::dlpack::dtype type_named(std::string_view name) {
+  if (name == "f32") return type_of(dtype_code::Float, 32);
+  if (name == "f64") return type_of(dtype_code::Float, 64);
+  if (name == "f16") return type_of(dtype_code::Float, 16);
+  if (name == "bf16") return bf16_bits;
+  raise("a tensor's dtype must be f32, f64, f16 or bf16, got '" + std::string(name) + "'");
+}
+
+void check_axes(std::size_t axes, const char* what) {
+  if (axes > most_array_axes) {
+    raise(std::string(what) + " must have at most " + std::to_string(most_array_axes) +
+          " axes, got " + std::to_string(axes));
+  }
+}
+
+// (address, dtype, shape, strides)
+Array array_of_tuple(const nb::tuple& parts, const char* what) {
+  Array array;
+  array.data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(parts[0]));
+  array.type = type_named(nb::cast<const char*>(parts[1]));
+  const auto shape = nb::borrow<nb::tuple>(parts[2]);
+  const auto strides = nb::borrow<nb::tuple>(parts[3]);
+  array.axes = shape.size();
+  check_axes(array.axes, what);
+  for (std::size_t i = 0; i < array.axes; ++i) {
+    array.extents[i] = nb::cast<std::int64_t>(shape[i]);
+    array.strides[i] = nb::cast<std::int64_t>(strides[i]);
+  }
+  return array;
+}
+
+template <class Exported>
+Array array_of(Exported exported, const char* what) {
+  Array array;
+  array.axes = exported.ndim();
+  check_axes(array.axes, what);
+  array.data = const_cast<void*>(static_cast<const void*>(exported.data()));
+  array.type = exported.dtype();
+  for (std::size_t i = 0; i < array.axes; ++i) {
+    array.extents[i] = static_cast<std::int64_t>(exported.shape(i));
+    array.strides[i] = exported.stride(i);
+  }
+  array.exported = nb::ndarray<nb::ro>(exported);
+  return array;
+}
+
+std::string class_name(nb::handle object) {
+  return nb::cast<std::string>(nb::borrow(object.type()).attr("__name__"));
+}
+
+// The axis of each letter of `letters` in layout, or -1.
+std::array<int, 4> axes_of(const Array& array, std::string_view layout, std::string_view letters,
+                           const char* what) {
+  const auto refuse = [&] {
+    raise("layout must name each of " + std::to_string(array.axes) + " axes of " + what +
+          " once, by letters of '" + std::string(letters) + "'; got '" + std::string(layout) + "'");
+  };
+  std::array<int, 4> axes = {-1, -1, -1, -1};
+  if (layout.size() != array.axes) refuse();
+  for (std::size_t i = 0; i < layout.size(); ++i) {
+    const auto letter = letters.find(layout[i]);
+    if (letter == std::string_view::npos || axes[letter] != -1) refuse();
+    axes[letter] = static_cast<int>(i);
+  }
+  return axes;
+}
+
+std::int64_t extent(const Array& array, int axis) {
+  return axis < 0 ? 1 : array.extents[static_cast<std::size_t>(axis)];
+}
+std::int64_t stride(const Array& array, int axis) {
+  return axis < 0 ? 0 : array.strides[static_cast<std::size_t>(axis)];
+}
+
+template <class Number>
+TokenArray<Number> tokens_of(const Array& array) {
+  TokenArray<Number> tokens{.data = static_cast<const Number*>(array.data)};
+  const std::size_t last = array.axes - 1;
+  tokens.tokens = array.extents[last];
+  tokens.token_stride = array.strides[last];
+  if (array.axes >= 2) {
+    tokens.batch = array.extents[last - 1];
+    tokens.batch_stride = array.strides[last - 1];
+  }
+  if (array.axes == 3) {
+    tokens.axes = array.extents[0];
+    tokens.axis_stride = array.strides[0];
+  }
+  return tokens;
+}
+
+}  // namespace
+
+Array array_to_read(nb::handle object, const char* what) {
+  if (nb::isinstance<nb::tuple>(object)) return array_of_tuple(nb::borrow<nb::tuple>(object), what);
+  nb::ndarray<nb::ro, nb::device::cpu> exported;
+  if (!nb::try_cast(object, exported, false)) {
+    throw nb::type_error(
+        (std::string(what) + " must be an array in memory of the CPU, got " + class_name(object))
+            .c_str());
+  }
+  return array_of(std::move(exported), what);
+}
+
+Array array_to_write(nb::handle object, const char* what) {
+  if (nb::isinstance<nb::tuple>(object)) return array_of_tuple(nb::borrow<nb::tuple>(object), what);
+  nb::ndarray<nb::device::cpu> exported;
+  if (!nb::try_cast(object, exported, false)) {
+    throw nb::type_error((std::string(what) +
+                          " must be a writable array in memory of the CPU, got " +
+                          class_name(object) + "; it may be read-only")
+                             .c_str());
+  }
+  return array_of(std::move(exported), what);
+}
+
+DType dtype_of(const Array& array, const char* what) {
+  if (array.type == type_of(dtype_code::Float, 32)) return DType::f32;
+  if (array.type == type_of(dtype_code::Float, 64)) return DType::f64;
+  if (array.type == type_of(dtype_code::Float, 16)) return DType::f16;
+  if (array.type == bf16_bits || array.type == type_of(dtype_code::Bfloat, 16)) return DType::bf16;
+  raise(std::string(what) + " must be of float32, float64, float16 or bfloat16, got " +
+        text_of(array.type));
+}
+
+HeadsView heads_of(const Array& array, std::string_view layout, const char* what) {
+  const auto axis = axes_of(array, layout, "bthd", what);
+  return {array.data,
+          dtype_of(array, what),
+          {extent(array, axis[0]), extent(array, axis[1]), extent(array, axis[2]),
+           extent(array, axis[3])},
+          {stride(array, axis[0]), stride(array, axis[1]), stride(array, axis[2]),
+           axis[3] < 0 ? 1 : stride(array, axis[3])}};
+}
+
+ScoresView scores_of(const Array& array, std::string_view layout, const char* what) {
+  const auto axis = axes_of(array, layout, "bhqk", what);
+  return {array.data,
+          dtype_of(array, what),
+          {extent(array, axis[0]), extent(array, axis[1]), extent(array, axis[2]),
+           extent(array, axis[3])},
+          {stride(array, axis[0]), stride(array, axis[1]), stride(array, axis[2]),
+           stride(array, axis[3])}};
+}
+
+TokenNumbers::TokenNumbers(nb::handle numbers, const char* what) {
+  if (nb::isinstance<nb::tuple>(numbers)) {
+    const auto pair = nb::borrow<nb::tuple>(numbers);
+    positions = ConsecutivePositions{.first = nb::cast<std::int64_t>(pair[0]),
+                                     .tokens = nb::cast<std::int64_t>(pair[1])};
+    return;
+  }
+  array_ = array_to_read(numbers, what);
+  positions = positions_of_array(array_, what);
+}
+
+Positions positions_of_array(const Array& array, const char* what) {
+  if (array.axes < 1 || array.axes > 3) {
+    raise(std::string(what) +
+          " must be [tokens], [batch, tokens] or [axes, batch, tokens], got an array of " +
+          std::to_string(array.axes) + " axes");
+  }
+  if (array.type == type_of(dtype_code::Int, 64)) return tokens_of<std::int64_t>(array);
+  if (array.type == type_of(dtype_code::Int, 32)) return tokens_of<std::int32_t>(array);
+  if (array.type == type_of(dtype_code::Float, 64)) return tokens_of<double>(array);
+  raise(std::string(what) + " must be of int32, int64 or float64, got " + text_of(array.type));
+}
+
+void* contiguous(const Array& array, DType dtype, std::int64_t size, const char* what) {
+  std::int64_t expected = 1;
+  for (std::size_t i = array.axes; i-- > 0;) {
+    if (array.strides[i] != expected && array.extents[i] != 1) {
+      raise(std::string(what) + " must be contiguous");
+    }
+    expected *= array.extents[i];
+  }
+  if (expected != size || dtype_of(array, what) != dtype) {
+    raise(std::string(what) + " must have " + std::to_string(size) + " elements of " +
+          std::string(to_string(dtype)) + ", got " + std::to_string(expected) + " of " +
+          text_of(array.type));
+  }
+  return array.data;
+}
+
+}  // namespace rotary::python

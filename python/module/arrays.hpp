@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Python's arrays as views. An array comes as an object that exports its memory by DLPack or the
+// buffer protocol, or as the tuple (address, dtype, shape, strides) by which rotary/_arrays.py
+// hands over torch's tensors: DLPack costs microseconds there.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "module/casters.hpp"
+#include "rotary/positions.hpp"
+#include "rotary/scores_view.hpp"
+#include "rotary/tensor_view.hpp"
+
+namespace rotary::python {
+
+namespace nb = nanobind;
+
+inline constexpr std::size_t most_array_axes = 6;
+
+// The memory lives as long as this and the object that it was read from.
+struct Array {
+  void* data = nullptr;
+  nb::dlpack::dtype type = {};
+  std::size_t axes = 0;
+  std::array<std::int64_t, most_array_axes> extents = {};
+  std::array<std::int64_t, most_array_axes> strides = {};  // in elements
+  nb::ndarray<nb::ro> exported = {};
+};
+
+// `what`: the argument, for messages. Neither converts: an array of another dtype or order is not
+// copied, so what is written is seen by the caller.
+[[nodiscard]] Array array_to_read(nb::handle object, const char* what);
+[[nodiscard]] Array array_to_write(nb::handle object, const char* what);
+
+// uint16 is bf16, which NumPy cannot export: rotary/_arrays.py lets no other uint16 through.
+[[nodiscard]] DType dtype_of(const Array& array, const char* what);
+
+// layout: one letter of "bthd" for each axis, in any order; an axis without one has extent 1.
+[[nodiscard]] HeadsView heads_of(const Array& array, std::string_view layout, const char* what);
+
+// layout: the same of "bhqk".
+[[nodiscard]] ScoresView scores_of(const Array& array, std::string_view layout, const char* what);
+
+// [tokens], [batch, tokens] or [axes, batch, tokens]; int32, int64 or float64.
+[[nodiscard]] Positions positions_of_array(const Array& array, const char* what);
+
+// Positions of (first, tokens) or of such an array, which this holds.
+class TokenNumbers {
+ public:
+  TokenNumbers(nb::handle numbers, const char* what);
+
+  Positions positions;
+
+ private:
+  Array array_ = {};
+};
+
+// Contiguous float32 or float64 with this many elements.
+[[nodiscard]] void* contiguous(const Array& array, DType dtype, std::int64_t size,
+                               const char* what);
+
+}  // namespace rotary::python

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotary/attention.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "module/arrays.hpp"
+#include "module/bias.hpp"
+#include "module/errors.hpp"
+#include "module/parts.hpp"
+
+namespace rotary::python {
+namespace {
+
+// The options of a call, and the arrays that they point into.
+struct AttendCall {
+  AttendOptions options = {};
+  Array additive = {};
+  Array boolean = {};
+
+  void set(const std::string& key, nb::handle value);
+  void set_mask(nb::handle value);
+};
+
+void AttendCall::set_mask(nb::handle value) {
+  const Array array = array_to_read(value, "mask");
+  if (array.type.code != static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bool)) {
+    additive = array;
+    options.additive_mask = scores_of(additive, "bhqk", "mask");
+    return;
+  }
+  boolean = array;
+  if (boolean.axes != 4) raise("mask must have 4 axes, got " + std::to_string(boolean.axes));
+  const auto& e = boolean.extents;
+  const auto& s = boolean.strides;
+  options.boolean_mask = BooleanMaskView{.data = boolean.data,
+                                         .extents = {e[0], e[1], e[2], e[3]},
+                                         .strides = {s[0], s[1], s[2], s[3]}};
+}
+
+void AttendCall::set(const std::string& key, nb::handle value) {
+  AttentionMask& mask = options.mask;
+  AttentionEncoding& encoding = options.encoding;
+  if (key == "scale") options.scale = nb::cast<double>(value);
+  if (key == "softcap") options.softcap = nb::cast<double>(value);
+  if (key == "causal") {
+    mask.order = nb::cast<bool>(value) ? AttentionOrder::causal : AttentionOrder::bidirectional;
+  }
+  if (key == "left") mask.left = nb::cast<std::int64_t>(value);
+  if (key == "right") mask.right = nb::cast<std::int64_t>(value);
+  if (key == "sinks") mask.sinks = nb::cast<std::int64_t>(value);
+  if (key == "mask") set_mask(value);
+  if (key == "q_rotations") encoding.q_rotations = nb::cast<const Rotations*>(value);
+  if (key == "k_rotations") encoding.k_rotations = nb::cast<const Rotations*>(value);
+  if (key == "cached_keys") encoding.cached_keys = nb::cast<const Frequencies*>(value);
+  if (key == "bias") encoding.bias = &nb::cast<const OwnedBias&>(value).value;
+}
+
+// log_sum_exp: an array [batch, heads, queries, 1], or None.
+void attend_heads(const nb::tuple& arrays, std::string_view layout, const nb::dict& given,
+                  const nb::object& log_sum_exp) {
+  const Array out = array_to_write(arrays[0], "out");
+  const Array q = array_to_read(arrays[1], "q");
+  const Array k = array_to_read(arrays[2], "k");
+  const Array v = array_to_read(arrays[3], "v");
+  AttendCall call;
+  for (const auto [key, value] : given) call.set(nb::cast<std::string>(key), value);
+  if (!log_sum_exp.is_none()) {
+    call.options.log_sum_exp =
+        scores_of(array_to_write(log_sum_exp, "log_sum_exp"), "bhqk", "log_sum_exp");
+  }
+  const HeadsView out_view = heads_of(out, layout, "out");
+  const HeadsView q_view = heads_of(q, layout, "q");
+  const HeadsView k_view = heads_of(k, layout, "k");
+  const HeadsView v_view = heads_of(v, layout, "v");
+  Status status;
+  {
+    const nb::gil_scoped_release unlocked;
+    status = attend(out_view, q_view, k_view, v_view, call.options);
+  }
+  check(status);
+}
+
+}  // namespace
+
+void bind_attention(nb::module_& module) {
+  module.def("attend", attend_heads, nb::arg("arrays"), nb::arg("layout"), nb::arg("options"),
+             nb::arg("log_sum_exp").none());
+}
+
+}  // namespace rotary::python

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "module/bias.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "module/arrays.hpp"
+#include "module/errors.hpp"
+#include "module/parts.hpp"
+
+namespace rotary::python {
+namespace {
+
+// Names of the enumerators that are parameters, in order from 1.
+template <class Enum>
+std::vector<std::string_view> names_of() {
+  if constexpr (std::is_same_v<Enum, AlibiForm>) return {"causal", "symmetric", "key_position"};
+  if constexpr (std::is_same_v<Enum, T5Direction>) return {"bidirectional", "causal"};
+  if constexpr (std::is_same_v<Enum, T5Rounding>) return {"transformers", "ggml"};
+}
+
+// Sets each parameter that is given; those that are not keep their defaults.
+struct ParameterSetter {
+  const nb::dict& given;
+  std::vector<double>& table;
+  std::int64_t used = 0;
+  std::string known = {};
+
+  template <class Member>
+  void operator()(const ParameterFacts& facts, Member& member) {
+    known.append(known.empty() ? "" : ", ").append(facts.name);
+    const nb::str name(facts.name.data(), facts.name.size());
+    if (!given.contains(name)) return;
+    ++used;
+    set(facts, member, given[name]);
+  }
+
+ private:
+  template <class Member>
+  void set(const ParameterFacts& facts, Member& member, const nb::object& value) {
+    if constexpr (std::is_enum_v<Member>) {
+      const auto text = nb::cast<std::string>(value);
+      const auto names = names_of<Member>();
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        if (names[i] == text) {
+          member = static_cast<Member>(i + 1);
+          return;
+        }
+      }
+      raise(std::string(facts.name) + " must be an enumerator's name, got '" + text + "'");
+    } else if constexpr (std::is_same_v<Member, ConstTableView>) {
+      set_table(member, value);
+    } else {
+      member = nb::cast<Member>(value);
+    }
+  }
+
+  void set_table(ConstTableView& member, const nb::object& value) {
+    const auto rows = nb::cast<std::vector<std::vector<double>>>(value);
+    member = {.dtype = DType::f64, .rows = static_cast<std::int64_t>(rows.size())};
+    member.features = rows.empty() ? 0 : static_cast<std::int64_t>(rows.front().size());
+    member.row_stride = member.features;
+    for (const auto& row : rows) {
+      if (static_cast<std::int64_t>(row.size()) != member.features) {
+        raise("table must be [buckets, heads], got rows of different lengths");
+      }
+      table.insert(table.end(), row.begin(), row.end());
+    }
+    member.data = table.data();
+  }
+};
+
+OwnedBias make(std::string_view name, const nb::dict& parameters) {
+  auto bias = relative_bias_named(name);
+  if (!bias) {
+    std::string names;
+    for (const auto each : relative_bias_names()) {
+      names.append(names.empty() ? "" : ", ").append(each);
+    }
+    raise("name must be one of " + names + ", got '" + std::string(name) + "'");
+  }
+  OwnedBias owned(*std::move(bias));
+  ParameterSetter setter{.given = parameters, .table = owned.table};
+  for_each_parameter(owned.value,
+                     [&](const ParameterFacts& facts, auto& member) { setter(facts, member); });
+  if (setter.used != static_cast<std::int64_t>(parameters.size())) {
+    raise("parameters of " + std::string(name) + " must be of " + setter.known + "; got another");
+  }
+  check(validate(owned.value));
+  return owned;
+}
+
+void fill(const OwnedBias& bias, nb::handle out, std::int64_t first_query, std::int64_t first_key) {
+  const Array array = array_to_write(out, "out");
+  check(fill_bias(scores_of(array, "hqk", "out"), bias.value,
+                  BiasRange{.first_query = first_query, .first_key = first_key}));
+}
+
+}  // namespace
+
+void bind_bias(nb::module_& module) {
+  nb::class_<OwnedBias>(module, "Bias")
+      .def_static("make", make, nb::arg("name"), nb::arg("parameters"))
+      .def("heads", [](const OwnedBias& self) { return head_count(self.value); })
+      .def("fill", fill, nb::arg("out"), nb::arg("first_query"), nb::arg("first_key"))
+      .def("at",
+           [](const OwnedBias& self, std::int64_t head, std::int64_t query, std::int64_t key) {
+             return take(bias_at(self.value, {.head = head, .query = query, .key = key}));
+           });
+  module.def("bias_names", [] {
+    std::vector<std::string> names;
+    for (const auto name : relative_bias_names()) names.emplace_back(name);
+    return names;
+  });
+}
+
+}  // namespace rotary::python

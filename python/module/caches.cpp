@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "module/arrays.hpp"
+#include "module/errors.hpp"
+#include "module/parts.hpp"
+#include "rotary/kv_cache.hpp"
+#include "rotary/shift.hpp"
+
+namespace rotary::python {
+namespace {
+
+Slots slots_of_numbers(const Positions& numbers) {
+  if (const auto* const first = std::get_if<ConsecutivePositions>(&numbers)) {
+    return ConsecutiveSlots{.first = first->first};
+  }
+  if (const auto* const slots = std::get_if<TokenArray<std::int32_t>>(&numbers)) return *slots;
+  if (const auto* const slots = std::get_if<TokenArray<std::int64_t>>(&numbers)) return *slots;
+  raise("slots must be of int32 or int64, got float64");
+}
+
+// (weight or None, weight_offset, epsilon, over, order)
+std::optional<KeyNorm> norm_of(const nb::object& given, Array& weight) {
+  if (given.is_none()) return {};
+  const auto parts = nb::cast<nb::tuple>(given);
+  KeyNorm key_norm{.norm = {}, .order = static_cast<NormOrder>(nb::cast<std::int32_t>(parts[4]))};
+  HeadNorm& norm = key_norm.norm;
+  if (!parts[0].is_none()) {
+    weight = array_to_read(parts[0], "weight");
+    std::int64_t size = 1;
+    for (std::size_t i = 0; i < weight.axes; ++i) size *= weight.extents[i];
+    norm.weight = {static_cast<const float*>(contiguous(weight, DType::f32, size, "weight")),
+                   static_cast<std::size_t>(size)};
+  }
+  norm.weight_offset = nb::cast<double>(parts[1]);
+  norm.epsilon = nb::cast<double>(parts[2]);
+  norm.over = static_cast<NormOver>(nb::cast<std::int32_t>(parts[3]));
+  return key_norm;
+}
+
+// caches and heads: (k, v), v may be None. rotations: None stores k as it is.
+void append_heads(const nb::tuple& caches, const nb::tuple& heads, std::string_view layout,
+                  const nb::tuple& slots_and_norm, const nb::object& rotations) {
+  KvCache cache{.k = heads_of(array_to_write(caches[0], "k_cache"), layout, "k_cache")};
+  if (!caches[1].is_none()) {
+    cache.v = heads_of(array_to_write(caches[1], "v_cache"), layout, "v_cache");
+  }
+  const Array k = array_to_read(heads[0], "k");
+  KvHeads sources{.k = heads_of(k, layout, "k")};
+  Array v;
+  if (!heads[1].is_none()) {
+    v = array_to_read(heads[1], "v");
+    sources.v = heads_of(v, layout, "v");
+  }
+  const TokenNumbers slots(slots_and_norm[0], "slots");
+  Array weight;
+  const AppendOptions options{.k_norm = norm_of(slots_and_norm[1], weight)};
+  const Slots where = slots_of_numbers(slots.positions);
+  if (rotations.is_none()) {
+    check(append(cache, sources, where, options));
+  } else {
+    check(append(cache, sources, where, nb::cast<const Rotations&>(rotations), options));
+  }
+}
+
+// from and to: (frequencies, positions).
+void shift_keys(nb::handle keys, std::string_view layout, const nb::tuple& from,
+                const nb::tuple& to) {
+  const Array array = array_to_write(keys, "keys");
+  const TokenNumbers old_positions(from[1], "positions");
+  const TokenNumbers new_positions(to[1], "positions");
+  check(shift(heads_of(array, layout, "keys"),
+              RotatedAt{nb::cast<const Frequencies&>(from[0]), old_positions.positions},
+              RotatedAt{nb::cast<const Frequencies&>(to[0]), new_positions.positions}));
+}
+
+}  // namespace
+
+void bind_caches(nb::module_& module) {
+  module.def("append", append_heads, nb::arg("caches"), nb::arg("heads"), nb::arg("layout"),
+             nb::arg("slots_and_norm"), nb::arg("rotations").none());
+  module.def("shift", shift_keys, nb::arg("keys"), nb::arg("layout"), nb::arg("from"),
+             nb::arg("to"));
+}
+
+}  // namespace rotary::python

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "module/errors.hpp"
+
+namespace rotary::python {
+namespace {
+
+std::string_view name_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_argument:
+      return "invalid_argument";
+    case ErrorCode::malformed_input:
+      return "malformed_input";
+    case ErrorCode::unsupported:
+      return "unsupported";
+    case ErrorCode::out_of_memory:
+      return "out_of_memory";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+void raise(const Error& error) {
+  // The class is Python's own, so that it documents itself and can be subclassed there.
+  const nb::object type = nb::module_::import_("rotary._errors").attr("Error");
+  const std::string_view status = name_of(error.code);
+  const nb::object value = type(nb::str(status.data(), status.size()),
+                                nb::str(error.message.data(), error.message.size()));
+  PyErr_SetObject(type.ptr(), value.ptr());
+  throw nb::python_error();
+}
+
+void raise(std::string message) {
+  raise(Error{.code = ErrorCode::invalid_argument, .message = std::move(message)});
+}
+
+}  // namespace rotary::python

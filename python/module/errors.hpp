@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library's errors as Python's rotary.Error, and names of enumerators as enumerators.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "module/casters.hpp"
+#include "rotary/result.hpp"
+
+namespace rotary::python {
+
+namespace nb = nanobind;
+
+// Throws the Python exception.
+[[noreturn]] void raise(const Error& error);
+[[noreturn]] void raise(std::string message);  // invalid_argument
+
+inline void check(const Status& status) {
+  if (!status) raise(status.error());
+}
+
+template <class T>
+[[nodiscard]] T take(Result<T> result) {
+  if (!result) raise(result.error());
+  return *std::move(result);
+}
+
+// The enumerator that to_string() calls `name`; what: the argument, for the message.
+template <class Enums>
+[[nodiscard]] auto named(const Enums& all, std::string_view name, std::string_view what) {
+  std::string names;
+  for (const auto each : all) {
+    if (to_string(each) == name) return each;
+    names.append(names.empty() ? "" : ", ").append(to_string(each));
+  }
+  raise(std::string(what) + " must be one of " + names + ", got '" + std::string(name) + "'");
+}
+
+}  // namespace rotary::python

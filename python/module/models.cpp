@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "module/errors.hpp"
+#include "module/parts.hpp"
+#include "rotary/dialect.hpp"
+#include "rotary/gguf.hpp"
+#include "rotary/model_difference.hpp"
+#include "rotary/model_spec.hpp"
+#include "rotary/relative_bias.hpp"
+#include "rotary/spec_json.hpp"
+
+namespace rotary::python {
+namespace {
+
+template <class T>
+nb::object or_none(const std::optional<T>& value) {
+  return value ? nb::cast(*value) : nb::none();
+}
+
+nb::list facts_of(const std::vector<ValueSource>& sources) {
+  nb::list list;
+  for (const auto& source : sources) {
+    list.append(nb::make_tuple(source.value, to_string(source.origin), source.key));
+  }
+  return list;
+}
+
+nb::dict facts_of(const ModelRotary& rotary) {
+  nb::dict facts;
+  facts["layer_type"] = or_none(rotary.layer_type);
+  facts["spec"] = take(to_json(rotary.spec));
+  facts["softmax_factor"] = rotary.softmax_factor;
+  facts["nope_head_dim"] = rotary.nope_head_dim;
+  facts["trained_context_tokens"] = or_none(rotary.trained_context_tokens);
+  facts["sources"] = facts_of(rotary.sources);
+  return facts;
+}
+
+nb::object facts_of(const QueryTemperature& temperature) {
+  nb::dict facts;
+  if (const auto* const step = std::get_if<StepTemperature>(&temperature)) {
+    facts["rule"] = "step";
+    facts["scale"] = step->scale;
+    facts["interval_tokens"] = step->interval_tokens;
+    facts["offset"] = step->offset;
+  } else if (const auto* const logn = std::get_if<LognTemperature>(&temperature)) {
+    facts["rule"] = "logn";
+    facts["trained_tokens"] = logn->trained_tokens;
+  } else if (const auto* const power = std::get_if<PowerTemperature>(&temperature)) {
+    facts["rule"] = "power";
+    facts["exponent"] = power->exponent;
+    facts["interval_tokens"] = power->interval_tokens;
+  } else {
+    return nb::none();
+  }
+  return facts;
+}
+
+nb::object facts_of(const std::optional<GgufModel>& gguf) {
+  if (!gguf) return nb::none();
+  nb::dict facts;
+  facts["rope_type"] = gguf->rope_type;
+  facts["rows"] = gguf->rows ? nb::cast(to_string(*gguf->rows)) : nb::none();
+  facts["checkpoint_pairing"] =
+      gguf->checkpoint_pairing ? nb::cast(to_string(*gguf->checkpoint_pairing)) : nb::none();
+  facts["unstated"] = gguf->unstated;
+  return facts;
+}
+
+nb::dict facts_of(const ModelSpec& model) {
+  nb::dict facts;
+  nb::list rotary;
+  for (const auto& each : model.rotary) rotary.append(facts_of(each));
+  nb::list layers;
+  for (const auto& layer : model.layers) {
+    const bool rotates = layer.encoding == LayerEncoding::rotary;
+    layers.append(nb::make_tuple(to_string(layer.encoding),
+                                 rotates ? nb::cast(layer.rotary) : nb::none(),
+                                 facts_of(layer.query_temperature)));
+  }
+  facts["model_type"] = model.model_type;
+  facts["config_part"] = model.config_part;
+  facts["rotary"] = rotary;
+  facts["layers"] = layers;
+  facts["warnings"] = model.warnings;
+  facts["softcap"] = or_none(model.softcap);
+  facts["relative_bias"] =
+      model.relative_bias ? nb::cast(to_string(*model.relative_bias)) : nb::none();
+  facts["sources"] = facts_of(model.sources);
+  facts["gguf"] = facts_of(model.gguf);
+  return facts;
+}
+
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+// pairing, context_tokens, numerics, part and overrides, each absent or as the options have it.
+ResolveOptions options_of(const nb::dict& given) {
+  ResolveOptions options;
+  for (const auto [name, value] : given) {
+    const auto key = nb::cast<std::string>(name);
+    if (key == "pairing") {
+      options.pairing = named(all_pairings, nb::cast<std::string>(value), key);
+    } else if (key == "context_tokens") {
+      options.context_tokens = nb::cast<std::int64_t>(value);
+    } else if (key == "numerics") {
+      options.numerics = named(all_numerics, nb::cast<std::string>(value), key);
+    } else if (key == "part") {
+      options.part = named(all_model_parts, nb::cast<std::string>(value), key);
+    } else {
+      for (auto& [path, text] : nb::cast<Overrides>(value)) {
+        options.overrides.push_back({std::move(path), std::move(text)});
+      }
+    }
+  }
+  return options;
+}
+
+ModelSpec resolve_text(std::string_view config, const nb::dict& options) {
+  return take(resolve(config, options_of(options)));
+}
+
+ModelSpec resolve_as(std::string_view config, std::string_view dialect, const nb::dict& options) {
+  auto reading = take(read_as(config, take(parse_dialect(dialect)), options_of(options)));
+  if (reading.refusal) {
+    raise(Error{.code = ErrorCode::unsupported,
+                .message = std::string(dialect) + " does not run the model: " + *reading.refusal});
+  }
+  for (const DialectRule* const rule : reading.acted) {
+    reading.model.warnings.push_back(std::string(dialect) + ": " + std::string(rule->sentence));
+  }
+  return std::move(reading.model);
+}
+
+std::size_t read_at(void* context, std::uint64_t offset, std::byte* bytes, std::size_t count) {
+  auto& file = *static_cast<std::ifstream*>(context);
+  file.clear();
+  file.seekg(static_cast<std::streamoff>(offset));
+  file.read(reinterpret_cast<char*>(bytes), static_cast<std::streamsize>(count));
+  return static_cast<std::size_t>(file.gcount());
+}
+
+ModelSpec resolve_file(const std::string& path, std::uint64_t size,
+                       std::optional<std::int64_t> context_tokens, std::string_view numerics) {
+  std::ifstream file(path, std::ios::binary);
+  return take(resolve_gguf(
+      {.context = &file, .read_at = read_at, .size_bytes = size},
+      {.context_tokens = context_tokens, .numerics = named(all_numerics, numerics, "numerics")}));
+}
+
+nb::list facts_of(const std::vector<FieldDifference>& fields) {
+  nb::list list;
+  for (const auto& field : fields) {
+    list.append(nb::make_tuple(field.field, field.one, field.other, to_string(field.effect)));
+  }
+  return list;
+}
+
+nb::dict facts_of(const RowsDifference& rows) {
+  nb::dict facts;
+  facts["first_position"] = or_none(rows.first_position);
+  facts["at_first"] = rows.at_first;
+  facts["pairs"] = rows.pairs;
+  facts["same_features"] = rows.same_features;
+  facts["largest_angle_error"] = rows.largest_angle_error;
+  facts["largest_angle_pair"] = rows.largest_angle_pair;
+  facts["largest_score_change"] = or_none(rows.largest_score_change);
+  facts["least_correlation"] = rows.least_correlation;
+  facts["least_correlation_distance"] = rows.least_correlation_distance;
+  return facts;
+}
+
+nb::dict facts_of(const RotaryDifference& rotary) {
+  nb::dict facts;
+  facts["one"] = rotary.one;
+  facts["other"] = rotary.other;
+  facts["layers"] = rotary.layers;
+  facts["fields"] = facts_of(rotary.fields);
+  facts["rows"] = facts_of(rotary.rows);
+  facts["not_comparable"] = or_none(rotary.not_comparable);
+  facts["differs"] = rotary.differs();
+  return facts;
+}
+
+nb::dict compare(const ModelSpec& one, const ModelSpec& other,
+                 std::optional<std::int64_t> context_tokens) {
+  const auto difference = take(compare_models(one, other, {.context_tokens = context_tokens}));
+  nb::dict facts;
+  nb::list rotary;
+  for (const auto& each : difference.rotary) rotary.append(facts_of(each));
+  facts["context_tokens"] = difference.context_tokens;
+  facts["fields"] = facts_of(difference.fields);
+  facts["rotary"] = rotary;
+  facts["differs"] = difference.differs();
+  return facts;
+}
+
+}  // namespace
+
+void bind_models(nb::module_& module) {
+  nb::class_<ModelSpec>(module, "Model")
+      .def_static("resolve", resolve_text, nb::arg("config"), nb::arg("options"))
+      .def_static("resolve_as", resolve_as, nb::arg("config"), nb::arg("dialect"),
+                  nb::arg("options"))
+      .def_static("resolve_gguf", resolve_file, nb::arg("path"), nb::arg("size"),
+                  nb::arg("context_tokens").none(), nb::arg("numerics"))
+      .def("facts", [](const ModelSpec& self) { return facts_of(self); })
+      .def("compare", compare, nb::arg("other"), nb::arg("context_tokens").none());
+}
+
+}  // namespace rotary::python

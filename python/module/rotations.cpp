@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotary/rotations.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "module/arrays.hpp"
+#include "module/errors.hpp"
+#include "module/parts.hpp"
+#include "rotary/rotate.hpp"
+
+namespace rotary::python {
+namespace {
+
+constexpr std::array all_roles = {Role::query, Role::key};
+constexpr std::array all_dtypes = {DType::f32, DType::bf16, DType::f16, DType::f64};
+
+// Below this, waiting for the interpreter's lock would take longer than the work.
+constexpr std::int64_t elements_that_pay = std::int64_t{1} << 15;
+
+std::int64_t elements_of(const HeadsView& view) {
+  const Extents& e = view.extents;
+  return e.batch * e.tokens * e.heads * e.features;
+}
+
+// Runs `work` without the interpreter's lock if there is much of it.
+template <class Work>
+void run(std::int64_t elements, Work work) {
+  Status status;
+  if (elements < elements_that_pay) {
+    status = work();
+  } else {
+    const nb::gil_scoped_release unlocked;
+    status = work();
+  }
+  check(status);
+}
+
+RotationsOptions options_of(bool double_rows, const std::optional<std::string>& role,
+                            const std::optional<std::string>& tensors) {
+  RotationsOptions options;
+  if (double_rows) options.rows = RowDType::f64;
+  if (role) options.role = named(all_roles, *role, "role");
+  if (tensors) options.tensors = named(all_dtypes, *tensors, "dtype");
+  return options;
+}
+
+Rotations make(const Frequencies& frequencies, nb::handle positions, bool double_rows,
+               const std::optional<std::string>& role, const std::optional<std::string>& tensors) {
+  const TokenNumbers at(positions, "positions");
+  return take(make_rotations(frequencies, at.positions, options_of(double_rows, role, tensors)));
+}
+
+// Rows [batch, tokens, pairs] of another program; the window is that of `frequencies`.
+Rotations make_of_rows(const HeadWindow& window, nb::handle cos, nb::handle sin, double factor) {
+  const Array cosines = array_to_read(cos, "cos");
+  const Array sines = array_to_read(sin, "sin");
+  if (cosines.axes != 3 || sines.axes != 3 || cosines.extents != sines.extents ||
+      cosines.strides != sines.strides || !(cosines.type == sines.type)) {
+    raise("cos and sin must be [batch, tokens, pairs] of one dtype and with the same strides");
+  }
+  if (cosines.extents[2] != window.pairs()) {
+    raise("cos and sin must have " + std::to_string(window.pairs()) + " pairs, got " +
+          std::to_string(cosines.extents[2]));
+  }
+  RotationsOptions options;
+  const DType dtype = dtype_of(cosines, "cos");
+  if (dtype == DType::f64) options.rows = RowDType::f64;
+  return take(make_rotations(window,
+                             CosSinView{.cos = cosines.data,
+                                        .sin = sines.data,
+                                        .dtype = dtype,
+                                        .batch = cosines.extents[0],
+                                        .tokens = cosines.extents[1],
+                                        .batch_stride = cosines.strides[0],
+                                        .token_stride = cosines.strides[1],
+                                        .pair_stride = cosines.strides[2],
+                                        .attention_factor = factor},
+                             options));
+}
+
+template <class Real>
+void copy_rows(const Rotations& rotations, void* cos, void* sin) {
+  auto* to_cos = static_cast<Real*>(cos);
+  auto* to_sin = static_cast<Real*>(sin);
+  for (std::int64_t b = 0; b < rotations.batch(); ++b) {
+    for (std::int64_t t = 0; t < rotations.tokens(); ++t) {
+      to_cos = std::ranges::copy(rotations.cos<Real>(b, t), to_cos).out;
+      to_sin = std::ranges::copy(rotations.sin<Real>(b, t), to_sin).out;
+    }
+  }
+}
+
+// Into contiguous [batch, tokens, pairs] of the rows' dtype.
+void fill_rows(const Rotations& rotations, nb::handle cos, nb::handle sin) {
+  const std::int64_t size = rotations.batch() * rotations.tokens() * rotations.window().pairs();
+  const bool is_double = rotations.row_dtype() == RowDType::f64;
+  const DType dtype = is_double ? DType::f64 : DType::f32;
+  void* const to_cos = contiguous(array_to_write(cos, "cos"), dtype, size, "cos");
+  void* const to_sin = contiguous(array_to_write(sin, "sin"), dtype, size, "sin");
+  is_double ? copy_rows<double>(rotations, to_cos, to_sin)
+            : copy_rows<float>(rotations, to_cos, to_sin);
+}
+
+HeadsView target(nb::handle out, std::string_view layout, const char* what) {
+  return heads_of(array_to_write(out, what), layout, what);
+}
+
+void rotate_one(const Rotations& rotations, nb::handle out, nb::handle x, std::string_view layout,
+                std::int32_t direction) {
+  const RotateOptions options{.direction = static_cast<Direction>(direction)};
+  const HeadsView dst = target(out, layout, "out");
+  if (x.is(out)) {
+    run(elements_of(dst), [&] { return rotate(dst, dst, rotations, options); });
+    return;
+  }
+  const Array source = array_to_read(x, "x");
+  const HeadsView src = heads_of(source, layout, "x");
+  run(elements_of(dst), [&] { return rotate(dst, src, rotations, options); });
+}
+
+// q and k into q_out and k_out, or both in place.
+void rotate_both(const Rotations& rotations, const nb::tuple& outs, const nb::tuple& sources,
+                 std::string_view layout, std::int32_t direction) {
+  const RotateOptions options{.direction = static_cast<Direction>(direction)};
+  const HeadsView q_out = target(outs[0], layout, "q");
+  const HeadsView k_out = target(outs[1], layout, "k");
+  const std::int64_t elements = elements_of(q_out) + elements_of(k_out);
+  if (sources[0].is(outs[0]) && sources[1].is(outs[1])) {
+    run(elements, [&] { return rotate_qk(q_out, k_out, rotations, options); });
+    return;
+  }
+  const Array q_source = array_to_read(sources[0], "q");
+  const Array k_source = array_to_read(sources[1], "k");
+  const HeadsView q = heads_of(q_source, layout, "q");
+  const HeadsView k = heads_of(k_source, layout, "k");
+  run(elements, [&]() -> Status {
+    // The same call without heads checks k before anything of q is written.
+    HeadsView no_heads_out = k_out;
+    HeadsView no_heads = k;
+    if (k_out.extents == k.extents) no_heads_out.extents.heads = no_heads.extents.heads = 0;
+    if (k_out.extents != k.extents) return rotate(k_out, k, rotations, options);
+    if (auto status = rotate(no_heads_out, no_heads, rotations, options); !status) return status;
+    if (auto status = rotate(q_out, q, rotations, options); !status) return status;
+    return rotate(k_out, k, rotations, options);
+  });
+}
+
+nb::dict facts_of(const Rotations& rotations) {
+  nb::dict facts;
+  facts["batch"] = rotations.batch();
+  facts["tokens"] = rotations.tokens();
+  facts["pairs"] = rotations.window().pairs();
+  facts["head_dim"] = rotations.window().head_dim;
+  facts["rotary_dim"] = rotations.window().rotary_dim;
+  facts["first_feature"] = rotations.window().first_feature;
+  facts["pairing"] = to_string(rotations.window().pairing);
+  facts["blocks"] = rotations.window().blocks;
+  facts["attention_factor"] = rotations.attention_factor();
+  facts["rows"] = rotations.row_dtype() == RowDType::f64 ? "f64" : "f32";
+  facts["numerics"] = to_string(rotations.numerics());
+  facts["rounding"] = to_string(rotations.rounding());
+  facts["role"] = rotations.role() ? nb::object(nb::str(to_string(*rotations.role()).data()))
+                                   : nb::object(nb::none());
+  facts["dtype"] = rotations.tensors() ? nb::object(nb::str(to_string(*rotations.tensors()).data()))
+                                       : nb::object(nb::none());
+  return facts;
+}
+
+HeadWindow window_of(std::int64_t head_dim, std::int64_t rotary_dim, std::int64_t first_feature,
+                     std::string_view pairing, std::int64_t blocks) {
+  return {.head_dim = head_dim,
+          .rotary_dim = rotary_dim,
+          .first_feature = first_feature,
+          .pairing = named(all_pairings, pairing, "pairing"),
+          .blocks = blocks};
+}
+
+}  // namespace
+
+void bind_rotations(nb::module_& module) {
+  nb::class_<HeadWindow>(module, "HeadWindow");
+  module.def("window", window_of, nb::arg("head_dim"), nb::arg("rotary_dim"),
+             nb::arg("first_feature"), nb::arg("pairing"), nb::arg("blocks"));
+  nb::class_<Rotations>(module, "Rotations")
+      .def_static("make", make, nb::arg("frequencies"), nb::arg("positions"),
+                  nb::arg("double_rows"), nb::arg("role").none(), nb::arg("dtype").none())
+      .def_static("of_rows", make_of_rows, nb::arg("window"), nb::arg("cos"), nb::arg("sin"),
+                  nb::arg("attention_factor"))
+      .def("facts", facts_of)
+      .def("fill_rows", fill_rows, nb::arg("cos"), nb::arg("sin"))
+      .def("rotate", rotate_one, nb::arg("out"), nb::arg("x"), nb::arg("layout"),
+           nb::arg("direction"))
+      .def("rotate_both", rotate_both, nb::arg("outs"), nb::arg("sources"), nb::arg("layout"),
+           nb::arg("direction"));
+}
+
+}  // namespace rotary::python

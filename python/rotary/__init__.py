@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rotary embedding and other position encodings of transformers, exact, from a model's own config.
+
+>>> import rotary
+>>> model = rotary.resolve("llama-3.1-8b")  # a path, dict, JSON text, GGUF file, PretrainedConfig
+>>> f = model.frequencies()
+>>> q, k = f.rotate(q, k, positions=range(16), layout="bhtd")
+
+rotary.torch has the operator with gradients, rotary.transformers exact tables for models of
+Transformers; both are imported when they are first used.
+"""
+
+import importlib
+from typing import Any
+
+from rotary import _core
+from rotary._attention import Bias, attend
+from rotary._caches import KeyNorm, append, shift
+from rotary._differences import Difference, diff
+from rotary._errors import Error, ModelWarning
+from rotary._frequencies import Frequencies, Rotations
+from rotary._models import Layer, Model, ModelRotary, Source, model_cards, resolve
+from rotary._specs import Pairing, Parameters, RotarySpec, Scaling
+
+__version__: str = _core.version
+
+__all__ = [
+    "Bias", "Difference", "Error", "Frequencies", "KeyNorm", "Layer", "Model", "ModelRotary",
+    "ModelWarning", "Pairing", "Parameters", "RotarySpec", "Rotations", "Scaling", "Source",
+    "append", "attend", "diff", "instruction_set", "model_cards", "resolve", "shift",
+]
+
+
+def instruction_set() -> str:
+    """The instruction set in use, by Highway's name: "AVX3", "AVX2"; ROTARY_INSTRUCTION_SET
+    chooses another."""
+    return _core.instruction_set()
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("torch", "transformers"):
+        return importlib.import_module(f"rotary.{name}")
+    raise AttributeError(f"module 'rotary' has no attribute '{name}'")

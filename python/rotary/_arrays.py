@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays of NumPy, ml_dtypes, torch, JAX and MLX as the module's operands, and results as arrays
+of the framework that the caller used.
+
+Operand: what rotary._core takes, a NumPy array or (address, dtype, shape, strides, owner). Only
+NumPy's and torch's memory is ever written: arrays of JAX and MLX are immutable, although their
+exports say otherwise.
+"""
+
+import sys
+
+import numpy as np
+
+from rotary._errors import Error
+
+_PLAIN = frozenset(np.dtype(name).num for name in ("f2", "f4", "f8"))
+_TORCH_DTYPES: dict = {}
+
+
+def is_torch(x) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
+def numpy_operand(x, what: str):
+    """x itself; of bfloat16 its bits as uint16, since NumPy exports no other form of them."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"{what} must not be a masked array: its mask would be lost")
+    if not x.dtype.isnative:
+        raise TypeError(f"{what} must have this machine's byte order, got {x.dtype}")
+    if x.dtype.num in _PLAIN:
+        return x
+    if x.dtype.name == "bfloat16":
+        return x.view(np.uint16)
+    raise TypeError(
+        f"{what} must be of float32, float64, float16 or bfloat16 (ml_dtypes), got {x.dtype}"
+    )
+
+
+def _torch_dtypes() -> dict:
+    if not _TORCH_DTYPES:
+        torch = sys.modules["torch"]
+        _TORCH_DTYPES.update({
+            torch.float32: "f32", torch.float64: "f64",
+            torch.float16: "f16", torch.bfloat16: "bf16",
+        })
+    return _TORCH_DTYPES
+
+
+def torch_operand(x, what: str, *, writes: bool = False):
+    """A tensor by its address: its export by DLPack costs microseconds, forgets requires_grad and
+    the negative bit."""
+    if x.device.type != "cpu":
+        raise TypeError(
+            f"{what} must be on the CPU, got {x.device}: make the tables by "
+            f"Frequencies.tables(positions), move them there and rotate there"
+        )
+    name = (_TORCH_DTYPES or _torch_dtypes()).get(x.dtype)
+    if name is None:
+        raise TypeError(
+            f"{what} must be of float32, float64, float16 or bfloat16, got {x.dtype}"
+        )
+    if x.is_neg():
+        if writes:
+            raise TypeError(f"{what} must not be a negated view: call resolve_neg() first")
+        x = x.resolve_neg()
+    return (x.data_ptr(), name, tuple(x.shape), x.stride(), x)
+
+
+def framework_of(x) -> str:
+    """"numpy", "torch", "jax", "mlx", or "" for what no result can be made for."""
+    if isinstance(x, np.ndarray):
+        return "numpy"
+    if is_torch(x):
+        return "torch"
+    top = type(x).__module__.split(".", 1)[0]
+    return {"jax": "jax", "jaxlib": "jax", "mlx": "mlx"}.get(top, "")
+
+
+def as_numpy(x, what: str) -> np.ndarray:
+    """An immutable framework's array to read. A tracer, which has no numbers, fails by itself."""
+    if framework_of(x) in ("jax", "mlx"):
+        return np.asarray(x)
+    raise TypeError(f"{what} must be an array of NumPy, torch, JAX or MLX, got {type(x).__name__}")
+
+
+def as_framework(result: np.ndarray, like):
+    """The array as one of the framework of `like`, which is JAX or MLX."""
+    if framework_of(like) == "mlx":
+        import mlx.core as mx
+
+        return mx.array(result)
+    import jax.numpy as jnp
+
+    return jnp.asarray(result)
+
+
+def dtype_name(x) -> str:
+    """"f32", "bf16", "f16" or "f64"."""
+    if is_torch(x):
+        name = _torch_dtypes().get(x.dtype)
+    else:
+        name = DTYPE_NAMES.get(str(x.dtype).rpartition(".")[2])
+    if name is None:
+        raise TypeError(f"must be of float32, float64, float16 or bfloat16, got {x.dtype}")
+    return name
+
+
+DTYPE_NAMES = {
+    "float32": "f32", "bfloat16": "bf16", "float16": "f16", "float64": "f64",
+    "f32": "f32", "bf16": "bf16", "f16": "f16", "f64": "f64",
+}
+
+
+def named_dtype(dtype) -> str | None:
+    """The library's name of a dtype of NumPy, torch or text; None for None."""
+    if dtype is None:
+        return None
+    text = str(dtype).rpartition(".")[2]
+    if text not in DTYPE_NAMES:
+        text = np.dtype(dtype).name if not isinstance(dtype, str) else text
+    if text not in DTYPE_NAMES:
+        raise Error("invalid_argument", f"dtype must be one of f32, bf16, f16, f64, got '{dtype}'")
+    return DTYPE_NAMES[text]
+
+
+def token_numbers(positions):
+    """(first, tokens) of a range, or an array of positions_array."""
+    if type(positions) is range and positions.step == 1:
+        return positions.start, len(positions)
+    return positions_array(positions)
+
+
+def positions_array(positions) -> np.ndarray:
+    """int32, int64 or float64. Narrow floats are refused: bfloat16 cannot tell positions beyond
+    256 apart, float16 beyond 2048, so that such positions are wrong before they come here."""
+    if is_torch(positions):
+        positions = positions.detach().cpu()
+        if positions.dtype in (sys.modules["torch"].bfloat16,):
+            raise Error("invalid_argument", _NARROW.format(positions.dtype))
+        positions = positions.resolve_neg().numpy()
+    array = np.asarray(positions)
+    if array.ndim == 0:
+        raise Error("invalid_argument",
+                    "positions must be a range or an array with one for each token, got a "
+                    f"number: write [{positions}] for one token")
+    kind = array.dtype.kind
+    if array.dtype.name in ("bfloat16", "float16"):
+        raise Error("invalid_argument", _NARROW.format(array.dtype))
+    if array.dtype in (np.int32, np.int64, np.float64) and array.dtype.isnative:
+        return array
+    if kind == "i" or (kind == "u" and (array.dtype.itemsize < 8 or not array.size
+                                        or int(array.max()) < 2**63)):
+        return array.astype(np.int64)
+    if kind == "f":
+        return array.astype(np.float64)
+    if not array.size:
+        return array.astype(np.int64)
+    raise Error("invalid_argument",
+                f"positions must be whole numbers or floats, got {array.dtype}")
+
+
+_NARROW = ("positions must be integers, float32 or float64, got {}: too narrow to tell positions "
+           "apart")

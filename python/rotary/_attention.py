@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""attend, and relative biases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rotary import _arrays, _core, _html
+from rotary._caches import _read
+from rotary._errors import Error
+from rotary._frequencies import Frequencies, Rotations, _target
+from rotary._specs import Parameters
+
+
+class Bias:
+    """A relative position bias: Bias("alibi", heads=32), Bias("t5", table=…, buckets=32,
+    max_distance=128, direction="causal"). names() lists the encodings; parameters are those of
+    their pages in docs/theory/relative.md."""
+
+    __slots__ = ("_core", "name", "parameters")
+
+    def __init__(self, name: str, **parameters: Any) -> None:
+        given = {key: value.tolist() if isinstance(value, np.ndarray) else value
+                 for key, value in parameters.items()}
+        self.name = name
+        self.parameters = Parameters(given)
+        self._core = _core.Bias.make(name, given)
+
+    @staticmethod
+    def names() -> list[str]:
+        return _core.bias_names()
+
+    @property
+    def heads(self) -> int:
+        return self._core.heads()
+
+    def at(self, head: int, query: int, key: int) -> float:
+        """The bias of one score, before it is rounded."""
+        return self._core.at(head, query, key)
+
+    def table(self, queries: int, keys: int, *, first_query: int = 0, first_key: int = 0,
+              dtype: Any = np.float32) -> np.ndarray:
+        """[heads, queries, keys]: row r is a query at first_query + r."""
+        out = np.empty((self.heads, queries, keys), dtype)
+        self._core.fill(_arrays.numpy_operand(out, "out"), first_query, first_key)
+        return out
+
+    def __repr__(self) -> str:
+        inside = "".join(f", {key}={value!r}" for key, value in self.parameters.items())
+        return f"Bias({self.name!r}{inside})"
+
+    def _repr_html_(self) -> str:
+        return _html.table(f"Bias {self.name}", [(k, str(v)) for k, v in self.parameters.items()])
+
+
+def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
+           q_rotations: Rotations | None = None, k_rotations: Rotations | None = None,
+           bias: Bias | None = None, mask: Any = None, left: int | None = None,
+           right: int | None = None, sinks: int = 0, softcap: float | None = None,
+           cached_keys: Frequencies | None = None, out: Any = None,
+           return_log_sum_exp: bool = False) -> Any:
+    """softmax(cap(scale · q·k) + bias + mask) v, with the position encoding inside.
+
+    q_rotations, k_rotations: applied to q, and to keys that are stored unrotated. causal, left,
+    right, sinks: the keys that a query sees; a window of W tokens is left = W - 1. The last query
+    stands at the position of the last key. mask: booleans (True: may see) or numbers to add,
+    [batch, heads, queries, keys] or 1 for each. Fewer heads of k and v: grouped queries. For
+    inference: a tensor that requires a gradient is refused.
+    """
+    sources = [_read(x, what) for x, what in ((q, "q"), (k, "k"), (v, "v"))]
+    if out is None:
+        out = _empty_result(q, v, layout)
+    options: dict[str, Any] = {"scale": float(scale), "causal": bool(causal), "sinks": int(sinks)}
+    for name, value in (("left", left), ("right", right), ("softcap", softcap)):
+        if value is not None:
+            options[name] = value
+    for name, value in (("q_rotations", q_rotations), ("k_rotations", k_rotations),
+                        ("bias", bias), ("cached_keys", cached_keys)):
+        if value is not None:
+            options[name] = value._core
+    if mask is not None:
+        options["mask"] = _mask(mask)
+    lse = np.empty(_sizes(q, layout, "bht") + (1,), np.float32) if return_log_sum_exp else None
+    _core.attend((_target(out, "out"), *sources), layout, options, lse)
+    return (out, lse) if return_log_sum_exp else out
+
+
+def _sizes(x: Any, layout: str, letters: str) -> tuple[int, ...]:
+    if len(layout) != x.ndim:
+        raise Error("invalid_argument", f"layout must name each of {x.ndim} axes once, got "
+                    f"'{layout}'")
+    return tuple(x.shape[layout.index(a)] if a in layout else 1 for a in letters)
+
+
+def _empty_result(q: Any, v: Any, layout: str) -> Any:
+    """As q, with the features of v."""
+    features = _sizes(v, layout, "d")[0]
+    shape = tuple(features if a == "d" else n for a, n in zip(layout, q.shape))
+    if _arrays.is_torch(q):
+        return q.new_empty(shape)
+    if not isinstance(q, np.ndarray):
+        raise TypeError("out must be given, or q an array of NumPy or torch; got "
+                        f"{type(q).__name__}")
+    return np.empty(shape, q.dtype)
+
+
+def _mask(mask: Any) -> Any:
+    array = np.asarray(mask) if not _arrays.is_torch(mask) else mask.detach().cpu().numpy()
+    if array.ndim > 4:
+        raise Error("invalid_argument", f"mask must have at most 4 axes, got {array.ndim}")
+    array = array.reshape((1,) * (4 - array.ndim) + array.shape)
+    return array if array.dtype == bool else _arrays.numpy_operand(array, "mask")

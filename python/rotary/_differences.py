@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""diff: where the positions of two models part, in words and numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from rotary import _html
+from rotary._models import Model, resolve
+
+
+@dataclasses.dataclass(frozen=True)
+class FieldDifference:
+    """effect: "rows" if only rows of cos and sin depend on it, "model", or "nothing"."""
+
+    field: str
+    one: str
+    other: str
+    effect: str
+
+
+@dataclasses.dataclass(frozen=True)
+class RowsDifference:
+    """Two rotations of the same head, compared over a context."""
+
+    first_position: int | None
+    at_first: float
+    pairs: tuple[int, ...]
+    same_features: bool
+    largest_angle_error: float
+    largest_angle_pair: int
+    largest_score_change: float | None
+    least_correlation: float
+    least_correlation_distance: int
+
+
+@dataclasses.dataclass(frozen=True)
+class RotaryDifference:
+    """A rotary embedding of each model, and the layers that use these two."""
+
+    one: int
+    other: int
+    layers: tuple[int, ...]
+    fields: tuple[FieldDifference, ...]
+    rows: RowsDifference
+    not_comparable: str | None
+    differs: bool
+
+    def sentences(self) -> list[str]:
+        if self.not_comparable:
+            return [self.not_comparable]
+        rows = self.rows
+        if rows.first_position is None:
+            return ["every row of the context is alike"]
+        said = [f"first wrong position {rows.first_position}: {rows.at_first:.4g} apart"]
+        if not rows.same_features:
+            said.append("other features turn together")
+        else:
+            said.append(f"largest angle error {rows.largest_angle_error:.4g} rad, "
+                        f"pair {rows.largest_angle_pair}; {len(rows.pairs)} pairs differ")
+        said.append(f"scores of random q and k correlate {rows.least_correlation:.4g} at "
+                    f"distance {rows.least_correlation_distance}")
+        return said
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """bool() says whether positions differ; print() says where."""
+
+    context_tokens: int
+    fields: tuple[FieldDifference, ...]
+    rotary: tuple[RotaryDifference, ...]
+    differs: bool
+
+    def __bool__(self) -> bool:
+        return self.differs
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        every = [*self.fields, *(field for rotary in self.rotary for field in rotary.fields)]
+        return [(f.field, f.one, f.other,
+                 "no effect on positions" if f.effect == "nothing" else "") for f in every]
+
+    def __str__(self) -> str:
+        title = f"{self.context_tokens} tokens: {'different' if self.differs else 'alike'}"
+        rows = self._rows()
+        widths = [max((len(row[i]) for row in rows), default=0) for i in range(4)]
+        lines = [title, *("  " + "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)]
+        for rotary in self.rotary:
+            lines += [f"  {sentence}" for sentence in rotary.sentences()]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        sentences = [(text, "", "", "") for rotary in self.rotary for text in rotary.sentences()]
+        title = f"{self.context_tokens} tokens: {'different' if self.differs else 'alike'}"
+        return _html.table(title, self._rows() + sentences, ("field", "one", "other", ""))
+
+
+def _fields(facts: Any) -> tuple[FieldDifference, ...]:
+    return tuple(FieldDifference(*each) for each in facts)
+
+
+def diff(one: Any, other: Any, *, context: int | None = None) -> Difference:
+    """Compares two models, or anything that resolve() takes, over a context: fields, the first
+    wrong position, angles, scores."""
+    models = [each if isinstance(each, Model) else resolve(each) for each in (one, other)]
+    facts = models[0]._core.compare(models[1]._core, context)
+    rotary = tuple(RotaryDifference(
+        one=each["one"], other=each["other"], layers=tuple(each["layers"]),
+        fields=_fields(each["fields"]),
+        rows=RowsDifference(**{**each["rows"], "pairs": tuple(each["rows"]["pairs"])}),
+        not_comparable=each["not_comparable"], differs=each["differs"],
+    ) for each in facts["rotary"])
+    return Difference(facts["context_tokens"], _fields(facts["fields"]), rotary, facts["differs"])

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Error: everything that the library refuses."""
+
+import re
+
+# Messages say "NAME must be …, got …": NAME is a key of a config or an argument. "config (GROUP): "
+# may stand before it, and "(KEY)" behind it where the library's name is not the config's.
+_KEY = re.compile(
+    r"(?:\w+(?: \((?P<group>[\w.]+)\))?: )?(?P<name>[A-Za-z_][\w.]*)(?: \((?P<key>[\w.]+)\))? "
+    r"(?:must|is|has)\b"
+)
+
+
+class Error(ValueError):
+    """A refusal: `message` says the requirement and what was got; nothing was written.
+
+    status: "invalid_argument", "malformed_input", "unsupported" or "out_of_memory".
+    key: the config's key or the argument that the message begins with, or None.
+    """
+
+    def __init__(self, status: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.key = _key_of(message)
+
+    def __reduce__(self):
+        return type(self), (self.status, self.message)
+
+
+def _key_of(message: str) -> str | None:
+    match = _KEY.match(message)
+    if match is None:
+        return None
+    if match["key"]:
+        return match["key"]
+    return f"{match['group']}.{match['name']}" if match["group"] else match["name"]
+
+
+class ModelWarning(UserWarning):
+    """A config is legal, but suspicious: a person should look at it."""

