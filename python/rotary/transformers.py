@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rotary.transformers: exact cos and sin in models of Transformers.
+
+>>> undo = rotary.transformers.patch(model)  # every <Family>RotaryEmbedding of a live model
+>>> undo()
+
+A model keeps its modules, buffers and weights; only what its rotary modules return changes. How a
+class lays its tables out (halves, neighbours, complex numbers, three axes) is learned from the
+class itself, at the first positions, where its float32 angles are right: where no layout of the
+resolved spec gives its numbers there, patch() refuses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from rotary import torch as operators
+from rotary._errors import Error
+from rotary._models import Model, ModelRotary, resolve
+from rotary._specs import RotarySpec
+
+__all__ = ["exact_class", "mapping", "patch"]
+
+_NAME = re.compile(r"Rotary(?:Positional?)?Embedding$")
+_FIRST = 4  # positions at which a class shows how it lays tables out
+_TOLERANCE = 1e-5  # beyond float32 angles of these positions, far below another layout
+
+
+@dataclasses.dataclass(frozen=True)
+class _Layout:
+    """How a class returns its tables: learned by _learn."""
+
+    spec: str
+    arrange: str  # "half", "neighbours", "pairs" or "complex"
+    by_axis: bool  # [axes, batch, tokens, …], which the attention puts together
+    sign: int  # of sin
+    casts: bool  # to the dtype of x; otherwise float32
+
+
+_ARRANGE: dict[str, Callable] = {
+    "half": lambda row: torch.cat((row, row), -1),
+    "neighbours": lambda row: row.repeat_interleave(2, -1),
+    "pairs": lambda row: row,
+}
+
+
+def _tables(layout: _Layout, positions: torch.Tensor) -> Any:
+    """What the class returns, exact, in float32."""
+    if layout.by_axis:
+        axes = positions.shape[0]
+        flat = positions.reshape(-1, positions.shape[-1])
+        cos, sin = torch.ops.rotary.rows(flat, layout.spec, 0, False)
+        shape = (axes, *positions.shape[1:], cos.shape[-1])
+        cos, sin = cos.reshape(shape), sin.reshape(shape)
+    else:
+        cos, sin = torch.ops.rotary.rows(positions, layout.spec, 0, False)
+    sin = layout.sign * sin
+    if layout.arrange == "complex":
+        return torch.complex(cos, sin)
+    return _ARRANGE[layout.arrange](cos), _ARRANGE[layout.arrange](sin)
+
+
+def _distance(made: Any, theirs: Any) -> float:
+    """How far two results are apart; infinite where they are of other shapes."""
+    pairs = zip(made, theirs) if isinstance(theirs, tuple) and isinstance(made, tuple) else (
+        (made, theirs),)
+    most = 0.0
+    for one, other in pairs:
+        if not isinstance(one, torch.Tensor) or not isinstance(other, torch.Tensor):
+            return float("inf")
+        other = other.cpu()
+        if one.is_complex() != other.is_complex() or _squeezed(one) != _squeezed(other):
+            return float("inf")
+        most = max(most, float((one.reshape(other.shape) - other).abs().max()))
+    return most
+
+
+def _squeezed(x: torch.Tensor) -> list[int]:
+    return [size for size in x.shape if size != 1]
+
+
+def _candidates(specs: tuple[RotarySpec, ...], axes: int) -> Iterator[_Layout]:
+    for spec, arrange, sign in itertools.product(specs, (*_ARRANGE, "complex"), (1, -1)):
+        text = spec.to_json()
+        plain = spec.replace(axes=None).to_json() if spec.axes is not None else text
+        yield _Layout(text, arrange, False, sign, True)
+        if axes > 1:
+            yield _Layout(plain, arrange, True, sign, True)
+        elif plain != text:
+            yield _Layout(plain, arrange, False, sign, True)
+
+
+class _ExactTables:
+    """The forward of one rotary module; `original` is the one that it takes the place of."""
+
+    def __init__(self, module: torch.nn.Module, original: Callable, model: Model | None) -> None:
+        self._name = type(module).__name__
+        self._module = module
+        self._original = original
+        self._model = model
+        self._layouts: dict[Any, _Layout] = {}
+
+    def _specs(self, layer_type: str | None) -> tuple[RotarySpec, ...]:
+        if self._model is None:
+            self._model = _model_of(self._module, self._name)
+        found: tuple[ModelRotary, ...] = self._model.rotary
+        named = tuple(each for each in found if layer_type and each.layer_type == layer_type)
+        specs = tuple(each.spec for each in named or found)
+        if not specs:
+            raise Error("unsupported", f"{self._name}: no layer of this config rotates")
+        return specs
+
+    def _learn(self, axes: int, layer_type: str | None) -> _Layout:
+        device = next((b.device for b in self._module.buffers()), torch.device("cpu"))
+        ids = torch.arange(_FIRST, device=device)[None]
+        if axes > 1:
+            ids = torch.stack([ids * (axis + 1) for axis in range(axes)])
+        theirs, narrow = (
+            self._call(torch.zeros(1, _FIRST, 1, dtype=dtype, device=device), ids, layer_type)
+            for dtype in (torch.float32, torch.bfloat16))
+        best = min(_candidates(self._specs(layer_type), axes), default=None,
+                   key=lambda layout: _distance(_tables(layout, ids.cpu()), theirs))
+        apart = _distance(_tables(best, ids.cpu()), theirs)
+        if apart > _TOLERANCE:
+            raise Error("unsupported", f"{self._name} must return, at positions 0 to {_FIRST - 1}, "
+                        f"tables of the resolved spec in a known layout; the nearest is {apart:g} "
+                        "apart")
+        first = narrow[0] if isinstance(narrow, tuple) else narrow
+        return dataclasses.replace(best, casts=first.dtype == torch.bfloat16)
+
+    def _call(self, x, ids, layer_type):
+        return self._original(x, ids) if layer_type is None else self._original(x, ids, layer_type)
+
+    @torch.no_grad()
+    def __call__(self, x: torch.Tensor, position_ids: torch.Tensor,
+                 layer_type: str | None = None) -> Any:
+        axes = position_ids.shape[0] if position_ids.ndim == 3 else 1
+        layout = self._layouts.get((axes, layer_type))
+        if layout is None:
+            layout = self._layouts[axes, layer_type] = self._learn(axes, layer_type)
+        made = _tables(layout, position_ids)
+        if isinstance(made, torch.Tensor):
+            return made.to(x.device)
+        dtype = x.dtype if layout.casts else torch.float32
+        return tuple(row.to(device=x.device, dtype=dtype) for row in made)
+
+    def learn(self) -> None:
+        """Before the first call, so that a model that cannot be patched is left as it was."""
+        types = getattr(self._module, "layer_types", None)
+        for layer_type in types if isinstance(types, (list, tuple, set)) else (None,):
+            if layer_type is None or hasattr(self._module, f"{layer_type}_inv_freq"):
+                self._layouts[1, layer_type] = self._learn(1, layer_type)
+
+
+def _model_of(module: torch.nn.Module, name: str) -> Model:
+    config = getattr(module, "config", None)
+    if config is None:
+        raise Error("unsupported", f"{name} has no config that says what it computes")
+    return _resolved(json.dumps(config.to_dict(), default=str, sort_keys=True))
+
+
+@functools.lru_cache(maxsize=16)
+def _resolved(text: str) -> Model:
+    return resolve(text)
+
+
+class _Undo:
+    """Called, or left as a context, it puts back what was there. patched: the modules or classes
+    that return exact tables; skipped: rotary modules without a config."""
+
+    def __init__(self, patched: list, skipped: list[str], restore: Callable[[], None]) -> None:
+        self.patched = patched
+        self.skipped = skipped
+        self._restore = restore
+
+    def __call__(self) -> None:
+        restore, self._restore = self._restore, lambda: None
+        restore()
+
+    def __enter__(self) -> _Undo:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self()
+
+    def __repr__(self) -> str:
+        return f"<rotary.transformers undo of {len(self.patched)}, skipped {self.skipped}>"
+
+
+def _rotary_modules(model: torch.nn.Module) -> tuple[list, list[str]]:
+    found, skipped = [], []
+    for name, module in model.named_modules():
+        if _NAME.search(type(module).__name__):
+            if getattr(module, "config", None) is None:
+                skipped.append(name)
+            elif "forward" not in vars(module):
+                found.append(module)
+    return found, skipped
+
+
+def patch(target: Any) -> _Undo:
+    """Exact tables in every rotary module of a live model, or in a class of rotary modules for all
+    its instances, those to come, too. Returns what undoes it.
+
+    Refuses, before anything is changed, a model one of whose rotary modules cannot be reproduced.
+    """
+    if isinstance(target, type):
+        return _patch_class(target)
+    found, skipped = _rotary_modules(target)
+    if not found:
+        raise Error("invalid_argument", f"target must have a rotary module with a config, got "
+                    f"{type(target).__name__} with none" + (f" but {skipped}" if skipped else ""))
+    exact = [_ExactTables(module, module.forward, None) for module in found]
+    for tables in exact:
+        tables.learn()
+    for module, tables in zip(found, exact):
+        module.forward = tables
+
+    def restore() -> None:
+        for module in found:
+            del module.forward
+
+    return _Undo(found, skipped, restore)
+
+
+def _forward_of(original: Callable) -> Callable:
+    def forward(self, x, position_ids, layer_type=None):
+        tables = vars(self).get("_rotary_exact_tables")
+        if tables is None:
+            tables = _ExactTables(self, functools.partial(original, self), None)
+            object.__setattr__(self, "_rotary_exact_tables", tables)
+        return tables(x, position_ids, layer_type)
+
+    return forward
+
+
+def _patch_class(target: type) -> _Undo:
+    original = target.forward
+    target.forward = _forward_of(original)
+
+    def restore() -> None:
+        target.forward = original
+
+    return _Undo([target], [], restore)
+
+
+def exact_class(target: type) -> type:
+    """A subclass that returns exact tables."""
+    return type(f"Exact{target.__name__}", (target,), {
+        "forward": _forward_of(target.forward), "__module__": target.__module__,
+        "__doc__": f"{target.__name__} with exact cos and sin, by rotary."})
+
+
+def mapping(*classes: type) -> dict[str, type]:
+    """For transformers.monkey_patching.register_patch_mapping: models that are made inside its
+    apply_patches() have exact tables."""
+    return {each.__name__: exact_class(each) for each in classes}

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact tables in random tiny models of Transformers 5, each family with a layout of its own."""
+
+import numpy as np
+import pytest
+import rotary
+
+torch = pytest.importorskip("torch", reason="torch is not installed: ./dev python --torch runs it")
+transformers = pytest.importorskip(
+    "transformers", minversion="5.0",
+    reason="transformers 5 is not installed: ./dev python --torch runs it")
+
+FAR = 100_000
+SMALL = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2,
+         "num_hidden_layers": 2, "intermediate_size": 64, "vocab_size": 64, "pad_token_id": 0,
+         "max_position_embeddings": 131072}
+YARN = {"rope_type": "yarn", "rope_theta": 1e4, "factor": 32.0, "beta_fast": 32.0,
+        "beta_slow": 1.0, "original_max_position_embeddings": 4096}
+LATENT = {"q_lora_rank": 32, "kv_lora_rank": 32, "qk_rope_head_dim": 16, "qk_nope_head_dim": 16,
+          "v_head_dim": 16, "n_routed_experts": 4, "num_experts_per_tok": 2, "n_group": 2,
+          "topk_group": 1, "moe_intermediate_size": 32, "first_k_dense_replace": 1,
+          "num_key_value_heads": 4}
+MOE = {"num_local_experts": 4, "num_experts_per_tok": 2, "head_dim": 16, "sliding_window": 16}
+FAMILIES = {
+    "Llama": ({"rope_parameters": {"rope_type": "default", "rope_theta": 5e5}}, False),
+    "Qwen3": ({"head_dim": 32, "rope_parameters": {"rope_type": "default", "rope_theta": 1e6}},
+              False),
+    "Gemma3": ({"head_dim": 32, "layer_types": ["sliding_attention", "full_attention"]}, True),
+    "Phi3": ({"original_max_position_embeddings": 4096, "rope_parameters": {
+        "rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0 + i / 8 for i in range(8)],
+        "long_factor": [2.0 + i for i in range(8)], "original_max_position_embeddings": 4096}},
+        False),
+    "DeepseekV3": ({**LATENT, "rope_parameters": {**YARN, "mscale": 1.0, "mscale_all_dim": 1.0}},
+                   False),
+    "GptOss": ({**MOE, "rope_parameters": {**YARN, "truncate": False, "rope_theta": 150000.0}},
+               False),
+    "Cohere": ({"rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}, False),
+    "Glm": ({"head_dim": 16, "rope_parameters": {
+        "rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}}, False),
+}
+
+
+def tiny(family):
+    """The model and its rotary module."""
+    options, is_text = FAMILIES[family]
+    config_class = getattr(transformers, f"{family}TextConfig" if is_text else f"{family}Config")
+    torch.manual_seed(0)
+    config = config_class(**{**SMALL, **options})
+    model = getattr(transformers, f"{family}ForCausalLM")(config).eval().float()
+    return model, model.model.rotary_emb
+
+
+def logits(model, first):
+    positions = torch.arange(first, first + 8)[None]
+    with torch.no_grad():
+        return model(torch.arange(1, 9)[None], position_ids=positions).logits
+
+
+def wide_tables(module, ids, *layer_type):
+    """The class's own float32 frequencies, with angles, cos and sin in float64."""
+    prefix = f"{layer_type[0]}_" if layer_type else ""
+    frequencies = getattr(module, f"{prefix}inv_freq").double()
+    factor = getattr(module, f"{prefix}attention_scaling")
+    angles = ids[..., None].double() * frequencies
+    return factor * angles.cos(), factor * angles.sin(), frequencies
+
+
+@pytest.mark.filterwarnings("ignore::rotary.ModelWarning")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_logits_are_the_originals_within_what_exact_angles_explain(family):
+    model, module = tiny(family)
+    before = {first: logits(model, first) for first in (0, FAR)}
+    types = (("full_attention",), ("sliding_attention",)) if family == "Gemma3" else ((),)
+    with rotary.transformers.patch(model) as undo:
+        assert undo.patched == [module] and undo.skipped == []
+        for layer_type in types:
+            x, ids = torch.zeros(1, 8, 64), torch.arange(FAR, FAR + 8)[None]
+            if family == "Phi3":  # frequencies of a long context, which the class now has
+                type(module).forward(module, x, ids)
+            made = module(x, ids, *layer_type)
+            cos, sin, frequencies = wide_tables(module, ids, *layer_type)
+            pairs = cos.shape[-1]
+            step = made[0].shape[-1] // pairs if family == "Cohere" else 1
+            # The class's power and quotient in float32 are within 8 units of 2^-24 of the exact
+            # frequency, and the angle is the position times that; 1e-6 for float32 cos and sin.
+            bound = (FAR + 8) * frequencies * 2.0**-21 + 1e-6
+            for row, expected in zip(made, (cos, sin)):
+                assert bool(((row[..., ::step][..., :pairs] - expected).abs() <= bound).all())
+        near, far = logits(model, 0), logits(model, FAR)
+    size = before[0].abs().max()
+    assert (near - before[0]).abs().max() < 1e-5 * size
+    assert (far - before[FAR]).abs().max() < 0.05 * size
+    assert not torch.equal(far, before[FAR]), "float32 angles are off there"
+    assert torch.equal(logits(model, FAR), before[FAR]), "undone"
+
+
+def test_the_far_tables_are_exact_where_the_original_is_not():
+    model, module = tiny("Llama")
+    ids = torch.arange(FAR, FAR + 8)[None]
+    x = torch.zeros(1, 8, 64)
+    original = module(x, ids)[0].double()
+    rotary.transformers.patch(model)
+    exact = module(x, ids)[0].double()
+    angles = np.outer(np.arange(FAR, FAR + 8), 5e5 ** (-np.arange(0, 16, 2) / 16))
+    expected = torch.from_numpy(np.cos(np.concatenate((angles, angles), -1)))[None]
+    assert (exact - expected).abs().max() < 1e-7
+    assert (original - expected).abs().max() > 1e-4
+    assert module(x.bfloat16(), ids)[0].dtype == torch.bfloat16
+    assert not exact.requires_grad
+
+
+def test_three_axes_of_a_vision_language_model():
+    from transformers.models.qwen2_vl import modeling_qwen2_vl as source
+
+    config = transformers.Qwen2VLConfig(text_config={
+        **SMALL, "rope_parameters": {"rope_type": "default", "rope_theta": 1e6,
+                                     "mrope_section": [2, 3, 3]}}).get_text_config()
+    module = source.Qwen2VLRotaryEmbedding(config)
+    ids = torch.stack([torch.arange(6)[None] * factor for factor in (1, 2, 3)])
+    before = module(torch.zeros(1, 6, 64), ids)
+    with rotary.transformers.patch(torch.nn.ModuleList([module])):
+        for made, expected in zip(module(torch.zeros(1, 6, 64), ids), before):
+            assert made.shape == expected.shape
+            torch.testing.assert_close(made, expected, rtol=0, atol=3e-6)
+
+
+def test_a_class_and_a_mapping_for_models_to_come():
+    from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
+    from transformers.monkey_patching import (
+        apply_patches, clear_patch_mapping, register_patch_mapping)
+
+    exact = tiny("Llama")[0]
+    rotary.transformers.patch(exact)
+    expected, original = logits(exact, FAR), logits(tiny("Llama")[0], FAR)
+    undo = rotary.transformers.patch(LlamaRotaryEmbedding)
+    assert torch.equal(logits(tiny("Llama")[0], FAR), expected)
+    undo()
+    undo()
+    assert torch.equal(logits(tiny("Llama")[0], FAR), original)
+    register_patch_mapping(rotary.transformers.mapping(LlamaRotaryEmbedding))
+    with apply_patches():
+        model, module = tiny("Llama")
+    clear_patch_mapping()
+    assert type(module).__name__ == "ExactLlamaRotaryEmbedding"
+    assert torch.equal(logits(model, FAR), expected)
+
+
+def test_a_config_changed_after_construction_is_refused_and_not_believed():
+    model, module = tiny("Llama")
+    module.config.rope_parameters["rope_theta"] = 1e4
+    with pytest.raises(rotary.Error, match="LlamaRotaryEmbedding must return, at positions 0 to 3"):
+        rotary.transformers.patch(model)
+    assert "forward" not in vars(module)
+    with pytest.raises(rotary.Error, match="target must have a rotary module with a config"):
+        rotary.transformers.patch(torch.nn.Linear(2, 2))
+
+
+def test_a_pretrained_config_resolves_as_its_file():
+    config = transformers.LlamaConfig(**SMALL, rope_parameters={
+        "rope_type": "llama3", "rope_theta": 5e5, "factor": 8.0, "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0, "original_max_position_embeddings": 8192})
+    spec = rotary.resolve(config).rotary[0].spec
+    assert spec == rotary.resolve(config.to_json_string()).rotary[0].spec
+    assert spec.scaling["rope_type"] == "llama3" and spec.head_dim == 16
+
+
+def test_training_is_that_of_the_original():
+    def losses(patched):
+        model, _ = tiny("Llama")
+        if patched:
+            rotary.transformers.patch(model)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        ids = torch.arange(1, 33)[None]
+        seen = []
+        for _ in range(10):
+            loss = model(ids, labels=ids).loss
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            seen.append(loss.item())
+        return seen
+
+    np.testing.assert_allclose(losses(True), losses(False), rtol=1e-5)
