@@ -69,15 +69,15 @@ void append_heads(const nb::tuple& caches, const nb::tuple& heads, std::string_v
   }
 }
 
-// from and to: (frequencies, positions).
-void shift_keys(nb::handle keys, std::string_view layout, const nb::tuple& from,
-                const nb::tuple& to) {
+// before and after: (frequencies, positions).
+void shift_keys(nb::handle keys, std::string_view layout, const nb::tuple& before,
+                const nb::tuple& after) {
   const Array array = array_to_write(keys, "keys");
-  const TokenNumbers old_positions(from[1], "positions");
-  const TokenNumbers new_positions(to[1], "positions");
+  const TokenNumbers old_positions(before[1], "positions");
+  const TokenNumbers new_positions(after[1], "positions");
   check(shift(heads_of(array, layout, "keys"),
-              RotatedAt{nb::cast<const Frequencies&>(from[0]), old_positions.positions},
-              RotatedAt{nb::cast<const Frequencies&>(to[0]), new_positions.positions}));
+              RotatedAt{nb::cast<const Frequencies&>(before[0]), old_positions.positions},
+              RotatedAt{nb::cast<const Frequencies&>(after[0]), new_positions.positions}));
 }
 
 }  // namespace
@@ -85,8 +85,8 @@ void shift_keys(nb::handle keys, std::string_view layout, const nb::tuple& from,
 void bind_caches(nb::module_& module) {
   module.def("append", append_heads, nb::arg("caches"), nb::arg("heads"), nb::arg("layout"),
              nb::arg("slots_and_norm"), nb::arg("rotations").none());
-  module.def("shift", shift_keys, nb::arg("keys"), nb::arg("layout"), nb::arg("from"),
-             nb::arg("to"));
+  module.def("shift", shift_keys, nb::arg("keys"), nb::arg("layout"), nb::arg("before"),
+             nb::arg("after"));
 }
 
 }  // namespace rotary::python

@@ -50,7 +50,7 @@ def _torch_dtypes() -> dict:
 def torch_operand(x, what: str, *, writes: bool = False):
     """A tensor by its address: its export by DLPack costs microseconds, forgets requires_grad and
     the negative bit."""
-    if x.device.type != "cpu":
+    if not x.is_cpu:
         raise TypeError(
             f"{what} must be on the CPU, got {x.device}: make the tables by "
             f"Frequencies.tables(positions), move them there and rotate there"
@@ -64,7 +64,10 @@ def torch_operand(x, what: str, *, writes: bool = False):
         if writes:
             raise TypeError(f"{what} must not be a negated view: call resolve_neg() first")
         x = x.resolve_neg()
-    return (x.data_ptr(), name, tuple(x.shape), x.stride(), x)
+    if writes and not x.is_inference():
+        # What autograd saved of x is no longer there; backward() then says so.
+        sys.modules["torch"].autograd.graph.increment_version(x)
+    return (x.data_ptr(), name, x.shape, x.stride(), x)
 
 
 def framework_of(x) -> str:

@@ -64,7 +64,7 @@ class RotaryDifference:
         return said
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Difference:
     """bool() says whether positions differ; print() says where."""
 
@@ -80,6 +80,10 @@ class Difference:
         every = [*self.fields, *(field for rotary in self.rotary for field in rotary.fields)]
         return [(f.field, f.one, f.other,
                  "no effect on positions" if f.effect == "nothing" else "") for f in every]
+
+    def __repr__(self) -> str:
+        said = "different" if self.differs else "alike"
+        return f"<rotary.Difference {said} over {self.context_tokens} tokens>"
 
     def __str__(self) -> str:
         title = f"{self.context_tokens} tokens: {'different' if self.differs else 'alike'}"

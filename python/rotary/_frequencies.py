@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from typing import Any
 
 import numpy as np
@@ -227,17 +229,24 @@ def _target(out, what):
                     "arrays of other frameworks do not change")
 
 
+@functools.cache
+def _of_torch():
+    from rotary import _torch_arrays
+
+    return _torch_arrays
+
+
 def _rotate_other(rotations, q, k, layout, out, direction):
     """Whatever is not plain NumPy."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(q, torch.Tensor) and (
+            k is None or isinstance(k, torch.Tensor)):
+        return _of_torch().rotate(rotations, q, k, layout, out, direction)
     frameworks = {_arrays.framework_of(x) for x in (q, k) if x is not None}
     if len(frameworks) > 1:
         raise TypeError(f"q and k must be of one framework, got {' and '.join(sorted(frameworks))}")
     framework = frameworks.pop()
     number = _DIRECTIONS[direction]
-    if framework == "torch":
-        from rotary import _torch_arrays
-
-        return _torch_arrays.rotate(rotations, q, k, layout, out, direction)
     if framework == "numpy":  # a subclass
         return _rotate_numpy(rotations._core, q, k, layout, out, number)
     for target in () if out is None else (out,) if k is None else _pair(out):

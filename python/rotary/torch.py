@@ -178,7 +178,8 @@ def tables(spec: RotarySpec | Frequencies, positions: Tensor, *, context: int | 
     if isinstance(spec, Frequencies):
         spec, context = spec.spec, spec.context
     if dtype not in (torch.float32, torch.float64):
-        raise Error("invalid_argument", f"dtype must be torch.float32 or torch.float64, got {dtype}")
+        raise Error("invalid_argument", "dtype must be torch.float32 or torch.float64, got "
+                    f"{dtype}")
     if spec.numerics != "exact" or spec.xpos is not None:
         raise Error("unsupported", "tables are of numerics exact, without xpos: use "
                     "Frequencies.tables")

@@ -76,6 +76,21 @@ def test_a_gradient_is_never_cut():
     assert ROWS.rotate(parameter, layout="bhtd").requires_grad
 
 
+def test_autograd_sees_that_memory_was_written():
+    for write in (lambda x: ROWS.rotate(x, layout="td", inplace=True),
+                  lambda x: ROWS.rotate(tensor(5, 16), layout="td", out=x),
+                  lambda x: rotary.shift(x, layout="td", before=F, positions=range(5),
+                                         new_positions=range(5, 10))):
+        x, weight = tensor(5, 16), tensor(5, 16, grad=True)
+        product = (x * weight).sum()
+        write(x)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            product.backward()
+    with torch.inference_mode():
+        x = tensor(5, 16) * 1
+        ROWS.rotate(x, layout="td", inplace=True)
+
+
 def test_a_negated_view_is_read_with_its_sign():
     x = tensor(5, 16)
     negated = torch._neg_view(x)

@@ -43,7 +43,7 @@ with_pkg_config() {
 
 with_python() {
   ROTARY_LIBRARY="$(library_folder)/librotary.so" /usr/bin/python3 -B \
-    "$repository/examples/rotate_numpy.py" "$model"
+    "$repository/tests/consumers/python/rotate_ctypes.py" "$model"
 }
 
 # lib, lib64 or lib/<triplet>, as the system has it.

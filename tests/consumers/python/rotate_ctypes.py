@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""From a model's config.json to rotated NumPy queries and keys, through the C ABI with ctypes.
+"""From a model's config.json to rotated NumPy queries and keys, through the C ABI with ctypes: what
+a language without bindings of its own does. For Python there is a package (python/).
 
-Run: ROTARY_LIBRARY=/path/to/librotary.so rotate_numpy.py models/llama-3.1-8b.json
+Run: ROTARY_LIBRARY=/path/to/librotary.so rotate_ctypes.py models/llama-3.1-8b.json
 Without ROTARY_LIBRARY the system's librotary is taken.
 """
 

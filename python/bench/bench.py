@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times the package's calls beside torch's: one process, one thread, the least of many rounds in
+which the calls take turns. What is compared is first verified. Usage: bench.py [--rounds N] [--json]
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+
+import numpy as np
+import rotary
+import torch
+
+SHAPES = ((1, 32, 4096, 128), (1, 8, 4096, 128))  # q and k of Llama 3.1 8B, "bhtd"
+
+
+def least(calls, rounds):
+    """The least seconds of each call."""
+    best = {name: float("inf") for name in calls}
+    for call in calls.values():
+        call()
+    for _ in range(rounds):
+        for name, call in calls.items():
+            begin = time.perf_counter()
+            call()
+            best[name] = min(best[name], time.perf_counter() - begin)
+    return best
+
+
+def rotate_half(x, cos, sin):
+    half = x.shape[-1] // 2
+    return x * cos + torch.cat((-x[..., half:], x[..., :half]), -1) * sin
+
+
+def overheads(rounds):
+    """Microseconds of rotate(q, k) of one token, nearly all of them Python's, and of the rest."""
+    spec = rotary.RotarySpec(head_dim=16, base=1e4, pairing="half")
+    rows = spec.frequencies().rotations(range(1))
+    q, k = (np.ones((1, heads, 1, 16), np.float32) for heads in (2, 1))
+    out, qt, kt = (q.copy(), k.copy()), torch.from_numpy(q), torch.from_numpy(k)
+    out_t = torch.empty_like(qt), torch.empty_like(kt)
+    calls = {
+        "numpy in place": lambda: rows.rotate(q, k, layout="bhtd", inplace=True),
+        "numpy out=": lambda: rows.rotate(q, k, layout="bhtd", out=out),
+        "numpy new": lambda: rows.rotate(q, k, layout="bhtd"),
+        "torch in place": lambda: rows.rotate(qt, kt, layout="bhtd", inplace=True),
+        "torch out=": lambda: rows.rotate(qt, kt, layout="bhtd", out=out_t),
+        "torch new": lambda: rows.rotate(qt, kt, layout="bhtd"),
+    }
+    many = {name: (lambda call=call: [call() for _ in range(200)]) for name, call in calls.items()}
+    return {name: seconds / 200 * 1e6 for name, seconds in least(many, rounds).items()}
+
+
+def tensors(dtype):
+    return [torch.randn(shape, generator=torch.Generator().manual_seed(1)).to(dtype)
+            for shape in SHAPES]
+
+
+def prefill(dtype, rounds, compiles):
+    """Milliseconds of q and k of 4096 tokens."""
+    model = rotary.resolve("llama-3.1-8b")
+    f = model.frequencies()
+    rows = f.rotations(range(4096))
+    cos, sin = (torch.from_numpy(row).to(dtype) for row in f.tables(range(4096)))
+    q, k = tensors(dtype)
+    eager = lambda: (rotate_half(q, cos, sin), rotate_half(k, cos, sin))  # noqa: E731
+    expected = eager()
+    for made, other in zip(rows.rotate(q, k, layout="bhtd"), expected):
+        error = float((made.float() - other.float()).abs().max())
+        assert error < (1e-5 if dtype == torch.float32 else 0.1), error
+    q2, k2 = q.clone(), k.clone()
+    out = torch.empty_like(q), torch.empty_like(k)
+    calls = {
+        "in place": lambda: rows.rotate(q2, k2, layout="bhtd", inplace=True),
+        "out=": lambda: rows.rotate(q, k, layout="bhtd", out=out),
+        "new tensors": lambda: rows.rotate(q, k, layout="bhtd"),
+        "clone": lambda: (q.clone(), k.clone()),
+        "torch eager": eager,
+    }
+    if compiles:
+        compiled = torch.compile(
+            lambda q, k, cos, sin: (rotate_half(q, cos, sin), rotate_half(k, cos, sin)))
+        calls["torch.compile"] = lambda: compiled(q, k, cos, sin)
+    try:
+        from rotary_embedding_torch import RotaryEmbedding
+
+        theirs = RotaryEmbedding(128, theta=500000)
+        calls["rotary-embedding-torch"] = lambda: (theirs.rotate_queries_or_keys(q),
+                                                   theirs.rotate_queries_or_keys(k))
+    except ImportError:
+        pass
+    return {name: seconds * 1e3 for name, seconds in least(calls, rounds).items()}
+
+
+def import_times(rounds):
+    """Milliseconds of `import`, in new processes, beside NumPy's own."""
+    def timed(module):
+        program = f"import time; a=time.perf_counter(); import {module}; print(time.perf_counter()-a)"
+        return float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                                    check=True).stdout)
+
+    best = {"numpy": float("inf"), "rotary": float("inf")}
+    for _ in range(rounds):
+        for name in best:
+            best[name] = min(best[name], timed(name))
+    return {name: seconds * 1e3 for name, seconds in best.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    with torch.no_grad():
+        results = {
+            "overhead, us": overheads(options.rounds),
+            "prefill f32, ms": prefill(torch.float32, options.rounds, not options.no_compile),
+            "prefill bf16, ms": prefill(torch.bfloat16, options.rounds, not options.no_compile),
+            "import, ms": import_times(options.rounds),
+        }
+    if options.json:
+        print(json.dumps(results, indent=2))
+        return
+    for title, times in results.items():
+        print(title)
+        base = times.get("out=") if "prefill" in title else None
+        for name, value in times.items():
+            ratio = f"  {value / base:6.2f} of out=" if base else ""
+            print(f"  {name:<24}{value:10.2f}{ratio}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The installed package: its files, its tool, what its import costs in modules."""
+
+import ast
+import os
+import pathlib
+import subprocess
+import sys
+import zipfile
+
+import pytest
+import rotary
+
+HERE = pathlib.Path(rotary.__file__).parent
+
+
+def run(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, check=True, **options).stdout
+
+
+def test_version_and_instruction_set():
+    from importlib.metadata import version
+
+    assert rotary.__version__ == version("rotary")
+    assert rotary.instruction_set() in run(
+        sys.executable, "-c", "import rotary; print(rotary.instruction_set())")
+
+
+def test_types_are_there():
+    assert (HERE / "py.typed").exists()
+    stub = ast.parse((HERE / "_core.pyi").read_text())
+    names = {node.name for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    assert {"Frequencies", "Rotations", "Model", "Bias", "append", "attend", "shift"} <= names
+    assert set(rotary.__all__) <= set(dir(rotary))
+
+
+def test_the_import_takes_numpy_and_nothing_heavy():
+    loaded = run(sys.executable, "-c", "import rotary, sys; print(*sys.modules)").split()
+    for heavy in ("torch", "transformers", "ml_dtypes", "importlib.metadata", "asyncio"):
+        assert heavy not in loaded
+    with pytest.raises(AttributeError, match="module 'rotary' has no attribute 'nothing'"):
+        rotary.nothing
+
+
+def test_the_tool_is_on_path_and_python_m_is_the_same():
+    from rotary.__main__ import find_tool
+
+    tool = find_tool()
+    if tool is None:
+        pytest.skip("this build has no tool: fmt, CLI11 or Chart.js was missing")
+    said = run(tool, "--version")
+    assert rotary.__version__ in said
+    assert run(sys.executable, "-m", "rotary", "--version") == said
+    spec = rotary.resolve("llama-3.1-8b").rotary[0].spec
+    assert f"base              {spec.base:g}" in run(tool, "inspect", "llama-3.1-8b")
+
+
+@pytest.mark.skipif("ROTARY_WHEEL" not in os.environ, reason="ROTARY_WHEEL names no wheel")
+def test_the_wheel():
+    path = pathlib.Path(os.environ["ROTARY_WHEEL"])
+    assert path.stat().st_size <= 6 * 1000**2, "the goal for its size"
+    assert "-cp310-abi3-manylinux_2_" in path.name
+    with zipfile.ZipFile(path) as wheel:
+        names = wheel.namelist()
+        assert any(name.endswith(".data/scripts/rotary") for name in names)
+        assert not [name for name in names if ".libs/" in name], "nothing is loaded from beside it"
+        notices = wheel.read("rotary/THIRD-PARTY-NOTICES.md").decode()
+        for party in ("Highway", "JSON for Modern C++", "nanobind", "fmt", "CLI11", "Chart.js"):
+            assert party in notices
+        metadata, = (n for n in names if n.endswith(".dist-info/METADATA"))
+        requires = [line for line in wheel.read(metadata).decode().splitlines()
+                    if line.startswith("Requires-Dist:")]
+        assert len(requires) == 2 and "numpy" in requires[0] and "nanobind-backend" in requires[1]
