@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times the package's calls beside torch's: one process, one thread, the least of many rounds in
-which the calls take turns. What is compared is first verified. Usage: bench.py [--rounds N] [--json]
+which the calls take turns. Results are first verified. Usage: bench.py [--rounds N] [--json]
 """
 
 import argparse
@@ -97,9 +97,9 @@ def prefill(dtype, rounds, compiles):
 def import_times(rounds):
     """Milliseconds of `import`, in new processes, beside NumPy's own."""
     def timed(module):
-        program = f"import time; a=time.perf_counter(); import {module}; print(time.perf_counter()-a)"
-        return float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                                    check=True).stdout)
+        program = f"import time; a = time.perf_counter(); import {module}"
+        command = [sys.executable, "-c", program + "; print(time.perf_counter() - a)"]
+        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
     best = {"numpy": float("inf"), "rotary": float("inf")}
     for _ in range(rounds):

@@ -65,7 +65,7 @@ def torch_operand(x, what: str, *, writes: bool = False):
             raise TypeError(f"{what} must not be a negated view: call resolve_neg() first")
         x = x.resolve_neg()
     if writes and not x.is_inference():
-        # What autograd saved of x is no longer there; backward() then says so.
+        # So that backward() refuses where autograd saved x.
         sys.modules["torch"].autograd.graph.increment_version(x)
     return (x.data_ptr(), name, x.shape, x.stride(), x)
 
