@@ -11,7 +11,7 @@ Transformers; both are imported when they are first used.
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rotary import _core
 from rotary._attention import Bias, attend
@@ -22,12 +22,17 @@ from rotary._frequencies import Frequencies, Rotations
 from rotary._models import Layer, Model, ModelRotary, Source, model_cards, resolve
 from rotary._specs import Pairing, Parameters, RotarySpec, Scaling
 
+if TYPE_CHECKING:
+    from rotary import torch, transformers  # noqa: F401
+    from rotary._figures import Figure, Page, plot, report  # noqa: F401
+
 __version__: str = _core.version
 
 __all__ = [
-    "Bias", "Difference", "Error", "Frequencies", "KeyNorm", "Layer", "Model", "ModelRotary",
-    "ModelWarning", "Pairing", "Parameters", "RotarySpec", "Rotations", "Scaling", "Source",
-    "append", "attend", "diff", "instruction_set", "model_cards", "resolve", "shift",
+    "Bias", "Difference", "Error", "Figure", "Frequencies", "KeyNorm", "Layer", "Model",
+    "ModelRotary", "ModelWarning", "Page", "Pairing", "Parameters", "RotarySpec", "Rotations",
+    "Scaling", "Source", "append", "attend", "diff", "instruction_set", "model_cards", "plot",
+    "report", "resolve", "shift",
 ]
 
 
@@ -37,7 +42,13 @@ def instruction_set() -> str:
     return _core.instruction_set()
 
 
+_FIGURES = ("Figure", "Page", "plot", "report")
+
+
 def __getattr__(name: str) -> Any:
+    # Imported when they are first used, since they take heavier modules along.
     if name in ("torch", "transformers"):
         return importlib.import_module(f"rotary.{name}")
+    if name in _FIGURES:
+        return getattr(importlib.import_module("rotary._figures"), name)
     raise AttributeError(f"module 'rotary' has no attribute '{name}'")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import json
 import os
@@ -216,6 +215,8 @@ def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
         return path.read_text(encoding="utf-8"), str(path)
     card = _card(str(config))
     if card is None:
+        import difflib
+
         near = difflib.get_close_matches(str(config).rpartition("/")[2].lower(), model_cards(), 3)
         hint = f"; the nearest names: {', '.join(near)}" if near else ""
         raise Error("invalid_argument", f"config must be a file or the name of a model card "

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+import shutil
+
+import numpy as np
+import pytest
+import rotary
+from rotary.__main__ import find_tool
+
+pytestmark = pytest.mark.skipif(find_tool() is None, reason="this build has no tool")
+
+
+def test_a_figure_is_its_numbers():
+    figure = rotary.plot("wavelengths", "llama-3.1-8b", context=131072)
+    series = figure.panels[0]["series"][0]
+    f = rotary.resolve("llama-3.1-8b").frequencies()
+    np.testing.assert_allclose(series["y"], 2 * np.pi / f.inv_freq, rtol=1e-6)
+    assert repr(figure) == "<rotary.Figure wavelengths: Tokens for one turn of each pair>"
+    if shutil.which("gnuplot"):
+        assert figure._repr_html_().startswith("<svg")
+
+
+def test_without_gnuplot_a_figure_is_a_table(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    html = rotary.plot("wavelengths", "llama-3.1-8b")._repr_html_()
+    assert html.startswith("<b>Tokens for one turn of each pair</b><table>")
+
+
+def test_configs_need_not_be_files():
+    config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
+              "num_hidden_layers": 1, "rope_theta": 10000.0, "max_position_embeddings": 128}
+    y = rotary.plot("wavelengths", config).panels[0]["series"][0]["y"]
+    np.testing.assert_allclose(y, 2 * np.pi * 10000 ** (np.arange(0, 16, 2) / 16), rtol=1e-6)
+
+
+def test_what_the_tool_refuses_is_an_error():
+    with pytest.raises(rotary.Error, match="wavelengths") as caught:
+        rotary.plot("wavelenghts")
+    assert caught.value.status == "invalid_argument"
+
+
+def test_a_report_is_a_page(tmp_path):
+    page = rotary.report("llama-3.1-8b", "qwen2.5-7b")
+    page.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text().lower().startswith("<!doctype html>")
+    assert page._repr_html_().startswith('<iframe srcdoc="&lt;!')
