@@ -94,8 +94,9 @@ std::string ties_text(const Identification& found) {
   }
   const std::size_t rest = others.size() - shown;
   if (rest > 0)
-    text += fmt::format("  {}{} more, of several causes at once or further down (--json has all)\n",
-                        shown > 0 ? "and " : "", rest);
+    text +=
+        fmt::format("  {}{} more, most with a mistake beside it that does not show here (--json)\n",
+                    shown > 0 ? "and " : "", rest);
   return text;
 }
 
@@ -136,8 +137,9 @@ std::string identification_text(const IdentifyAnswer& answer) {
   if (found.first_position)
     text += fmt::format("first position: {} (found)\n", *found.first_position);
   const std::string layout = answer.layout.empty() ? "" : fmt::format(" ({})", answer.layout);
-  return text + fmt::format("looked at {} tokens, {} heads of {}{}; tried {} mistakes, {} pairs\n",
-                            found.tokens, found.heads, to_string(found.dtype), layout,
+  return text + fmt::format("looked at {} {}, {} {} of {}{}; tried {} mistakes, {} pairs\n",
+                            found.tokens, found.tokens == 1 ? "token" : "tokens", found.heads,
+                            found.heads == 1 ? "head" : "heads", to_string(found.dtype), layout,
                             found.hypotheses, found.pairs);
 }
 

@@ -17,7 +17,7 @@ class UsageTest(ToolTest):
             (["bogus"],
              "inspect, check, diff, table, rotate, encode, bias, positions, explain, claims, plot, "
              "report, "
-             "models, permute, bench, "
+             "models, permute, identify, trace, bench, "
              "help, completions, got 'bogus'"),
             (["--bogus"], "got '--bogus'"),
             (["inspect"], "CONFIG is required"),

@@ -7,7 +7,8 @@ import subprocess
 from tool import SCHEMAS, TOOL, ToolTest
 
 COMMANDS = ["inspect", "check", "diff", "table", "rotate", "encode", "bias", "positions",
-            "explain", "claims", "plot", "report", "models", "permute", "identify", "trace", "bench", "help",
+            "explain", "claims", "plot", "report", "models", "permute",
+            "identify", "trace", "bench", "help",
             "completions"]
 # With those that stand within another.
 ALL = [*([command] for command in COMMANDS), ["bench", "attention"]]

@@ -190,6 +190,68 @@ class IdentifyTest(IdentifyTool):
                       result.stdout.decode())
 
 
+INTERLEAVED = ("pairing", "pairing", "interleaved")
+LLAMA3 = {"rope_theta": 500000.0, "rope_scaling": {
+    "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192}}
+YARN = {"rope_theta": 150000.0, "rope_scaling": {
+    "rope_type": "yarn", "factor": 32.0, "truncate": False,
+    "original_max_position_embeddings": 4096}}
+DROPPED = ("attention_factor", "attention_factor", "1")
+
+
+class OtherProgramsTest(IdentifyTool):
+    """Dumps of five packages, made by their own code (tests/golden/PROVENANCE.md)."""
+
+    DUMPS = {
+        "ggml_neox": ({}, []),
+        "ggml_normal": ({}, [INTERLEAVED]),
+        "mlx_plain_bf16": ({}, []),
+        "mlx_plain_f32": ({}, []),
+        "mlx_traditional_bf16": ({}, [INTERLEAVED]),
+        "mlx_traditional_f32": ({}, [INTERLEAVED]),
+        "onnxruntime_interleaved_0": ({}, []),
+        "onnxruntime_interleaved_1": ({}, [INTERLEAVED]),
+        # Positions are made in the dtype of q: bf16 has 1000 and 1004 and nothing between.
+        "rotary_embedding_torch_bf16": ({}, [INTERLEAVED,
+                                             ("rounded_positions", "positions", "bf16")]),
+        "rotary_embedding_torch_f32": ({}, [INTERLEAVED]),
+        "transformers_cohere_bf16": ({}, [INTERLEAVED]),
+        "transformers_cohere_f32": ({}, [INTERLEAVED]),
+        "transformers_llama3_bf16": (LLAMA3, []),
+        "transformers_llama3_f32": (LLAMA3, []),
+        "transformers_yarn_bf16": (YARN, []),
+        "transformers_yarn_f32": (YARN, []),
+        "transformers_yarn_without_factor_bf16": (YARN, [DROPPED]),
+        "transformers_yarn_without_factor_f32": (YARN, [DROPPED]),
+    }
+
+    def config_with(self, rope):
+        return self.write_config(LLAMA | {"hidden_size": 256, "num_attention_heads": 4,
+                                          "head_dim": 64, "max_position_embeddings": 131072} | rope)
+
+    def dump(self, name):
+        path = GOLDEN / f"{name}.npz"
+        return ["--before", f"{path}:before", "--after", f"{path}:after"]
+
+    def test_every_dump_is_there(self):
+        self.assertEqual(sorted(path.stem for path in GOLDEN.glob("*.npz")), sorted(self.DUMPS))
+
+    def test_each_is_named(self):
+        for name, (rope, causes) in self.DUMPS.items():
+            with self.subTest(name):
+                code, found = self.identify(*self.dump(name), "--config", self.config_with(rope),
+                                            "--first-position", "1000")
+                self.assertEqual((code, self.causes(found)), (1 if causes else 0, causes))
+
+    def test_first_positions_are_found(self):
+        for name in ("ggml_neox", "mlx_plain_f32", "transformers_cohere_bf16",
+                     "onnxruntime_interleaved_1"):
+            with self.subTest(name):
+                _, found = self.identify(*self.dump(name), "--config", self.config_with({}))
+                self.assertEqual(found["first_position"], 1000)
+
+
 class TraceTest(ToolTest):
     def test_the_adapter_is_that_of_the_examples(self):
         adapter = pathlib.Path(__file__).parents[2] / "examples" / "trace_rope.py"

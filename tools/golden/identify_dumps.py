@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Heads before and after rotary embedding, by the own code of five packages.
+
+Run once for each package that the interpreter has: identify_dumps.py tests/golden/identify
+[ROPE_DUMP]. ROPE_DUMP is GGML_PROGRAM below, compiled and linked with ggml: without arguments this
+prints it. A file is made for
+each case whose package can be imported: 8 tokens at 1000 to 1007, one head of 64 features, float32
+(of bf16 cases the numbers are bf16, held in float32). tests/golden/PROVENANCE.md has the versions.
+"""
+
+import importlib.util
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+GGML_PROGRAM = r"""#include "ggml-cpu.h"
+#include "ggml.h"
+#include <stdio.h>
+#include <stdlib.h>
+/* MODE FIRST TOKENS DIMS BASE < x > y: float32 [tokens][dims], one head */
+int main(int argc, char **argv) {
+  const int mode = atoi(argv[1]), first = atoi(argv[2]), tokens = atoi(argv[3]);
+  const int dims = atoi(argv[4]);
+  const size_t count = (size_t)(dims * tokens);
+  struct ggml_init_params memory = {64u << 20, NULL, 0};
+  struct ggml_context *ctx = ggml_init(memory);
+  struct ggml_tensor *x = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, dims, 1, tokens);
+  struct ggml_tensor *places = ggml_new_tensor_1d(ctx, GGML_TYPE_I32, tokens);
+  if (fread(x->data, 4, count, stdin) != count) return 1;
+  for (int t = 0; t < tokens; ++t) ((int *)places->data)[t] = first + t;
+  struct ggml_tensor *y = ggml_rope_ext(ctx, x, places, NULL, dims, mode, 0, strtof(argv[5], NULL),
+                                        1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+  struct ggml_cgraph *graph = ggml_new_graph(ctx);
+  ggml_build_forward_expand(graph, y);
+  if (ggml_graph_compute_with_ctx(ctx, graph, 1) != GGML_STATUS_SUCCESS) return 2;
+  return fwrite(y->data, 4, count, stdout) == count ? 0 : 3;
+}
+"""
+
+FIRST, TOKENS, WIDTH = 1000, 8, 64
+X = np.random.default_rng(3).standard_normal((TOKENS, WIDTH)).astype(np.float32)
+LLAMA3 = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0,
+          "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
+# The numbers of gpt-oss.
+YARN = {"rope_type": "yarn", "rope_theta": 150000.0, "factor": 32.0, "beta_fast": 32.0,
+        "beta_slow": 1.0, "truncate": False, "original_max_position_embeddings": 4096}
+
+
+def transformers_cases():
+    import torch
+    from transformers import CohereConfig, LlamaConfig
+    from transformers.models.cohere import modeling_cohere as cohere
+    from transformers.models.llama import modeling_llama as llama
+
+    sizes = {"hidden_size": WIDTH * 4, "num_attention_heads": 4, "max_position_embeddings": 131072}
+    places = torch.arange(FIRST, FIRST + TOKENS)[None]
+    for dtype in (torch.float32, torch.bfloat16):
+        q = torch.from_numpy(X).to(dtype)[None, None]
+        name = "f32" if dtype == torch.float32 else "bf16"
+        for case, rope, module in (
+                ("llama3", llama.LlamaRotaryEmbedding(LlamaConfig(rope_parameters=LLAMA3, **sizes)),
+                 llama),
+                ("yarn", llama.LlamaRotaryEmbedding(LlamaConfig(rope_parameters=YARN, **sizes)),
+                 llama),
+                ("yarn_without_factor", llama.LlamaRotaryEmbedding(LlamaConfig(
+                    rope_parameters=YARN | {"attention_factor": 1.0}, **sizes)), llama),
+                ("cohere", cohere.CohereRotaryEmbedding(CohereConfig(
+                    rope_parameters={"rope_type": "default", "rope_theta": 10000.0}, **sizes)),
+                 cohere)):
+            cos, sin = rope(q, places)
+            after = module.apply_rotary_pos_emb(q, q, cos, sin)[0]
+            yield f"transformers_{case}_{name}", q.float().numpy(), after.float().numpy()
+
+
+def rotary_embedding_torch_cases():
+    import torch
+    from rotary_embedding_torch import RotaryEmbedding
+
+    for dtype in (torch.float32, torch.bfloat16):
+        q = torch.from_numpy(X).to(dtype)[None, None]
+        after = RotaryEmbedding(WIDTH).rotate_queries_or_keys(q, offset=FIRST)
+        name = "f32" if dtype == torch.float32 else "bf16"
+        yield f"rotary_embedding_torch_{name}", q.float().numpy(), after.float().detach().numpy()
+
+
+def onnxruntime_cases():
+    import onnx
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+
+    angles = np.outer(np.arange(FIRST + TOKENS, dtype=np.float32),
+                      (1e4 ** (-np.arange(0, WIDTH, 2) / WIDTH)).astype(np.float32))
+    shape = [1, 1, TOKENS, WIDTH]
+    for interleaved in (0, 1):
+        node = helper.make_node("RotaryEmbedding", ["x", "places", "cos", "sin"], ["y"],
+                                domain="com.microsoft", interleaved=interleaved)
+        graph = helper.make_graph(
+            [node], "rope",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape),
+             helper.make_tensor_value_info("places", TensorProto.INT64, [1, TOKENS])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
+            [numpy_helper.from_array(np.cos(angles), "cos"),
+             numpy_helper.from_array(np.sin(angles), "sin")])
+        model = helper.make_model(graph, ir_version=9, opset_imports=[
+            helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
+        session = onnxruntime.InferenceSession(model.SerializeToString(),
+                                               providers=["CPUExecutionProvider"])
+        places = np.arange(FIRST, FIRST + TOKENS)[None]
+        [after] = session.run(None, {"x": X.reshape(shape), "places": places})
+        yield f"onnxruntime_interleaved_{interleaved}", X, after
+    del onnx
+
+
+def mlx_cases():
+    import mlx.core as mx
+
+    for dtype, name in ((mx.float32, "f32"), (mx.bfloat16, "bf16")):
+        q = mx.array(X[None, None]).astype(dtype)
+        for traditional in (False, True):
+            after = mx.fast.rope(q, WIDTH, traditional=traditional, base=10000.0, scale=1.0,
+                                 offset=FIRST)
+            yield (f"mlx_{'traditional' if traditional else 'plain'}_{name}",
+                   np.array(q.astype(mx.float32)), np.array(after.astype(mx.float32)))
+
+
+def ggml_cases(program):
+    for mode, name in ((0, "normal"), (2, "neox")):
+        done = subprocess.run([program, str(mode), str(FIRST), str(TOKENS), str(WIDTH), "10000"],
+                              input=X.tobytes(), capture_output=True, check=True)
+        yield f"ggml_{name}", X, np.frombuffer(done.stdout, np.float32)
+
+
+def main():
+    if len(sys.argv) == 1:
+        print(GGML_PROGRAM, end="")
+        return
+    folder = pathlib.Path(sys.argv[1])
+    made = []
+    for package, cases in (("transformers", transformers_cases), ("mlx", mlx_cases),
+                           ("rotary_embedding_torch", rotary_embedding_torch_cases),
+                           ("onnxruntime", onnxruntime_cases)):
+        if importlib.util.find_spec(package):
+            made += list(cases())
+    if len(sys.argv) > 2:
+        made += list(ggml_cases(sys.argv[2]))
+    for name, before, after in made:
+        np.savez(folder / f"{name}.npz", before=before.reshape(TOKENS, WIDTH),
+                 after=after.reshape(TOKENS, WIDTH),
+                 positions=np.arange(FIRST, FIRST + TOKENS))
+        print(name)
+
+
+if __name__ == "__main__":
+    main()
