@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -126,7 +127,13 @@ Panel rates_panel(const Results& results, std::string label, const Value& value)
   return panel;
 }
 
-// "overhead" and 512 of "overhead@512"; "exact" and 2 of "exact@2x".
+struct NamedMetric {
+  const char* name;
+  const char* label;
+  double scale = 1;
+};
+
+// "overhead" and 512 of "overhead@512"; "accuracy" and 2 of "accuracy@2x".
 std::optional<std::pair<std::string, double>> point_of(std::string_view metric) {
   const std::size_t at = metric.find('@');
   if (at == std::string_view::npos) return std::nullopt;
@@ -137,19 +144,34 @@ std::optional<std::pair<std::string, double>> point_of(std::string_view metric) 
   return std::pair{std::string(metric.substr(0, at)), x};
 }
 
-Panel metric_curve_panel(const Results& results, const std::string& metric, std::string label) {
-  Panel panel{.title = "", .x = {.label = "length"}, .y = {.label = std::move(label)}};
+std::string task_of(const ArmResult& arm) {
+  return arm.cells.front().config.at("model").value("task", "");
+}
+
+// A panel for each task, a line for each arm, whose name is then the encoding's alone.
+std::vector<Panel> metric_curve_panels(const Results& results, const NamedMetric& metric) {
+  std::vector<Panel> panels;
   for (const ArmResult& arm : results.arms) {
     Points points;
     for (const CellResult& cell : arm.cells) {
       for (const auto& [name, value] : cell.outcome.metrics) {
         const auto point = point_of(name);
-        if (point && point->first == metric) points[point->second].push_back(value);
+        if (point && point->first == metric.name) points[point->second].push_back(value);
       }
     }
-    add_line(panel, arm.name, number_of(results, arm), points);
+    if (points.empty()) continue;
+    const std::string task = task_of(arm);
+    auto panel = std::ranges::find(panels, task, &Panel::title);
+    if (panel == panels.end()) {
+      panels.push_back({.title = task, .x = {.label = "length"}, .y = {.label = metric.label}});
+      panel = panels.end() - 1;
+    }
+    const bool is_of_task = arm.name.starts_with(task + "-");
+    add_line(*panel, is_of_task ? arm.name.substr(task.size() + 1) : arm.name, panel->series.size(),
+             points);
   }
-  return panel;
+  if (panels.size() == 1) panels.front().title.clear();
+  return panels;
 }
 
 // A row for each arm: a point for each seed, and a line over the interval of their mean.
@@ -189,19 +211,13 @@ bool has_metric(const Results& results, std::string_view metric) {
   });
 }
 
-struct NamedMetric {
-  const char* name;
-  const char* label;
-  double scale = 1;
-};
-
 // Metrics of whole cells, in the order in which they are worth looking at.
 constexpr std::array metrics_of_cells = {
     NamedMetric{"bleu", "BLEU"}, NamedMetric{"accuracy", "accuracy (share of the questions)"},
     NamedMetric{"spearman", "Spearman's correlation"}};
 constexpr std::array metrics_of_lengths = {
     NamedMetric{"overhead", "processor time more than without positions (share)"},
-    NamedMetric{"exact", "answers that are exact (share)"}};
+    NamedMetric{"accuracy", "symbols that are right (share)"}};
 
 std::vector<Panel> rate_panels(const Results& results) {
   std::vector<Panel> panels = {
@@ -222,10 +238,8 @@ std::vector<Panel> rate_panels(const Results& results) {
 std::vector<Panel> main_panels(const Results& results) {
   if (!results.arms.front().family.empty()) return rate_panels(results);
   std::vector<Panel> panels;
-  for (const auto& [name, label, scale] : metrics_of_lengths) {
-    Panel panel = metric_curve_panel(results, name, label);
-    if (!panel.series.empty()) panels.push_back(std::move(panel));
-  }
+  for (const NamedMetric& metric : metrics_of_lengths)
+    std::ranges::move(metric_curve_panels(results, metric), std::back_inserter(panels));
   for (const auto& [name, label, scale] : metrics_of_cells) {
     if (has_metric(results, name)) panels.push_back(arms_panel(results, name, label));
   }

@@ -111,8 +111,7 @@ class HostileTextTest(ToolTest):
                           self.file, "--first-position", "0"]],
             "trace": [["trace", "--out", out + ".py", "--force"]],
             "bench": [["bench", "--operations", NAME]],
-            "help": [["help", NAME]],
-            "completions": [["completions", NAME]],
+            "help": [["help", NAME]], "completions": [["completions", NAME]],
         }
         listed = self.run_ok("--help").split("\nCommands:\n")[1].split("\n\n")[0]
         self.assertEqual(set(commands), set(re.findall(r"^  (\w+)", listed, re.MULTILINE)))
