@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +26,25 @@ std::vector<std::string_view> names_of() {
   if constexpr (std::is_same_v<Enum, T5Rounding>) return {"transformers", "ggml"};
 }
 
+template <class Names>
+std::string joined(const Names& names) {
+  std::string text;
+  for (const auto name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
+std::string shown(const nb::object& value) {
+  return nb::cast<std::string>(nb::str(nb::repr(value)));
+}
+
+// The kind of value that a parameter takes.
+std::string wanted(const std::vector<double>&) { return "a list of numbers"; }
+std::string wanted(const double&) { return "a number"; }
+template <class Count>
+std::string wanted(const Count&) {
+  return "a whole number";
+}
+
 // Sets each parameter that is given; those that are not keep their defaults.
 struct ParameterSetter {
   const nb::dict& given;
@@ -47,7 +65,7 @@ struct ParameterSetter {
   template <class Member>
   void set(const ParameterFacts& facts, Member& member, const nb::object& value) {
     if constexpr (std::is_enum_v<Member>) {
-      const auto text = nb::cast<std::string>(value);
+      const std::string text = nb::cast<std::string>(nb::str(value));
       const auto names = names_of<Member>();
       for (std::size_t i = 0; i < names.size(); ++i) {
         if (names[i] == text) {
@@ -55,16 +73,17 @@ struct ParameterSetter {
           return;
         }
       }
-      raise(std::string(facts.name) + " must be an enumerator's name, got '" + text + "'");
+      raise(std::string(facts.name) + " must be one of " + joined(names) + ", got '" + text + "'");
     } else if constexpr (std::is_same_v<Member, ConstTableView>) {
       set_table(member, value);
-    } else {
-      member = nb::cast<Member>(value);
+    } else if (!nb::try_cast(value, member)) {
+      raise(std::string(facts.name) + " must be " + wanted(member) + ", got " + shown(value));
     }
   }
 
   void set_table(ConstTableView& member, const nb::object& value) {
-    const auto rows = nb::cast<std::vector<std::vector<double>>>(value);
+    std::vector<std::vector<double>> rows;
+    if (!nb::try_cast(value, rows)) raise("table must be [buckets, heads], got " + shown(value));
     member = {.dtype = DType::f64, .rows = static_cast<std::int64_t>(rows.size())};
     member.features = rows.empty() ? 0 : static_cast<std::int64_t>(rows.front().size());
     member.row_stride = member.features;
@@ -81,11 +100,8 @@ struct ParameterSetter {
 OwnedBias make(std::string_view name, const nb::dict& parameters) {
   auto bias = relative_bias_named(name);
   if (!bias) {
-    std::string names;
-    for (const auto each : relative_bias_names()) {
-      names.append(names.empty() ? "" : ", ").append(each);
-    }
-    raise("name must be one of " + names + ", got '" + std::string(name) + "'");
+    raise("name must be one of " + joined(relative_bias_names()) + ", got '" + std::string(name) +
+          "'");
   }
   OwnedBias owned(*std::move(bias));
   ParameterSetter setter{.given = parameters, .table = owned.table};

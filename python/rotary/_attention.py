@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -73,13 +74,13 @@ def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
     if out is None:
         out = _empty_result(q, v, layout)
     options: dict[str, Any] = {"scale": float(scale), "causal": bool(causal), "sinks": int(sinks)}
-    for name, value in (("left", left), ("right", right), ("softcap", softcap)):
-        if value is not None:
-            options[name] = value
-    for name, value in (("q_rotations", q_rotations), ("k_rotations", k_rotations),
-                        ("bias", bias), ("cached_keys", cached_keys)):
-        if value is not None:
-            options[name] = value._core
+    if softcap is not None:
+        options["softcap"] = float(softcap)
+    options |= {name: operator.index(value) for name, value in (("left", left), ("right", right))
+                if value is not None}
+    values: dict[str, Any] = {"q_rotations": q_rotations, "k_rotations": k_rotations,
+                              "bias": bias, "cached_keys": cached_keys}
+    options |= {name: value._core for name, value in values.items() if value is not None}
     if mask is not None:
         options["mask"] = _mask(mask)
     lse = np.empty(_sizes(q, layout, "bht") + (1,), np.float32) if return_log_sum_exp else None

@@ -38,7 +38,8 @@ class KeyNorm:
         weight = self.weight
         if weight is not None:
             weight = np.ascontiguousarray(weight, np.float32)
-        return weight, self.weight_offset, self.epsilon, _OVER[self.over], _ORDER[self.order]
+        return (weight, float(self.weight_offset), float(self.epsilon), _OVER[self.over],
+                _ORDER[self.order])
 
 
 def _read(x: Any, what: str) -> Any:
@@ -64,7 +65,7 @@ def append(k_cache: Any, k: Any, *, slots: Any, layout: str, rotations: Rotation
         raise Error("invalid_argument", "v and v_cache must both be given, or neither")
     caches = (_target(k_cache, "k_cache"), None if v is None else _target(v_cache, "v_cache"))
     heads = (_read(k, "k"), None if v is None else _read(v, "v"))
-    where = (slots, 0) if isinstance(slots, int) else _arrays.positions_array(slots)
+    where = (slots, 0) if isinstance(slots, (int, np.integer)) else _arrays.positions_array(slots)
     _core.append(caches, heads, layout, (where, None if norm is None else norm._parts()),
                  None if rotations is None else rotations._core)
 

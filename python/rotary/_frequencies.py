@@ -116,7 +116,7 @@ class Rotations:
 
     def __init__(self, core: _core.Rotations) -> None:
         self._core = core
-        self._facts = None
+        self._facts: dict[str, Any] = {}
 
     @classmethod
     def of_rows(cls, spec: RotarySpec, cos: Any, sin: Any, *,
@@ -126,15 +126,15 @@ class Rotations:
         facts = spec.frequencies(1 if spec.depends_on_context else None)._facts
         window = _core.window(*(facts[name] for name in (
             "head_dim", "rotary_dim", "first_feature", "pairing", "blocks")))
-        rows = [_arrays.torch_operand(x, what) if _arrays.is_torch(x)
-                else _arrays.numpy_operand(np.asarray(x), what)
-                for x, what in ((cos, "cos"), (sin, "sin"))]
-        return cls(_core.Rotations.of_rows(window, *rows, attention_factor))
+        cos, sin = (_arrays.torch_operand(x, what) if _arrays.is_torch(x)
+                    else _arrays.numpy_operand(np.asarray(x), what)
+                    for x, what in ((cos, "cos"), (sin, "sin")))
+        return cls(_core.Rotations.of_rows(window, cos, sin, attention_factor))
 
     @property
     def facts(self) -> dict[str, Any]:
         """batch, tokens, pairs, pairing, attention_factor, rows and what else they are."""
-        if self._facts is None:
+        if not self._facts:
             self._facts = self._core.facts()
         return self._facts
 

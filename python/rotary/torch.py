@@ -176,7 +176,8 @@ def tables(spec: RotarySpec | Frequencies, positions: Tensor, *, context: int | 
     tokens], on their device. context: for rules that depend on it; None: the last position + 1.
     """
     if isinstance(spec, Frequencies):
-        spec, context = spec.spec, spec.context
+        context = spec.context
+        spec = spec.spec
     if dtype not in (torch.float32, torch.float64):
         raise Error("invalid_argument", "dtype must be torch.float32 or torch.float64, got "
                     f"{dtype}")

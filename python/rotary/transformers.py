@@ -126,7 +126,7 @@ class _ExactTables:
         theirs, narrow = (
             self._call(torch.zeros(1, _FIRST, 1, dtype=dtype, device=device), ids, layer_type)
             for dtype in (torch.float32, torch.bfloat16))
-        best = min(_candidates(self._specs(layer_type), axes), default=None,
+        best = min(_candidates(self._specs(layer_type), axes),
                    key=lambda layout: _distance(_tables(layout, ids.cpu()), theirs))
         apart = _distance(_tables(best, ids.cpu()), theirs)
         if apart > _TOLERANCE:
@@ -242,7 +242,7 @@ def _forward_of(original: Callable) -> Callable:
     return forward
 
 
-def _patch_class(target: type) -> _Undo:
+def _patch_class(target: Any) -> _Undo:
     original = target.forward
     target.forward = _forward_of(original)
 
@@ -252,7 +252,7 @@ def _patch_class(target: type) -> _Undo:
     return _Undo([target], [], restore)
 
 
-def exact_class(target: type) -> type:
+def exact_class(target: Any) -> type:
     """A subclass that returns exact tables."""
     return type(f"Exact{target.__name__}", (target,), {
         "forward": _forward_of(target.forward), "__module__": target.__module__,

@@ -77,6 +77,18 @@ def test_t5_looks_its_table_up():
         rotary.Bias("alibi", haeds=2)
 
 
+@pytest.mark.parametrize("parameters, message", [
+    ({"heads": 2.5}, "heads must be a whole number, got 2.5"),
+    ({"heads": 4, "slopes": 3}, "slopes must be a list of numbers, got 3"),
+    ({"heads": 4, "form": "causl"}, "form must be one of causal, symmetric, key_position, got "),
+    ({"heads": 4, "bias_max": "8"}, "bias_max must be a number, got '8'"),
+    ({"heads": 0}, "heads"),
+])
+def test_parameters_that_are_refused(parameters, message):
+    with pytest.raises(rotary.Error, match=message):
+        rotary.Bias("alibi", **parameters)
+
+
 def test_kerple_has_a_number_for_each_head():
     bias = rotary.Bias("kerple_log", p=[1.0, 2.0], a=np.array([0.5, 0.25]))
     expected = [-p * np.log1p(a * 6) for p, a in ((1, 0.5), (2, 0.25))]
