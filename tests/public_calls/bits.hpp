@@ -16,6 +16,7 @@
 #include "rotary/model_spec.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/sinusoidal.hpp"
+#include "rotary/two_angles.hpp"
 
 namespace rotary::test {
 
@@ -42,6 +43,10 @@ template <class Number>
 [[nodiscard]] std::string bits_of(const Frequencies& frequencies);
 [[nodiscard]] std::string bits_of(const Rotations& rotations);
 [[nodiscard]] std::string bits_of(const Sinusoidal& sinusoidal);
+[[nodiscard]] inline std::string bits_of(const TwoAngles& angles) {
+  return bits_of(angles.of_features);
+}
+[[nodiscard]] inline std::string bits_of(const TwoAngleRows& made) { return bits_of(made.rows); }
 [[nodiscard]] std::string bits_of(const RotarySpec& spec);
 [[nodiscard]] std::string bits_of(const ModelSpec& model);
 [[nodiscard]] std::string bits_of(const RowsDifference& rows);

@@ -123,6 +123,7 @@ void add(Calls& all, Calls more);
 [[nodiscard]] Calls identify_calls();
 [[nodiscard]] Calls model_calls();
 [[nodiscard]] Calls rotation_calls();
+[[nodiscard]] Calls two_angle_calls();
 [[nodiscard]] Calls cache_calls();
 [[nodiscard]] Calls attention_calls();
 [[nodiscard]] Calls relative_calls();
