@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <numeric>
 #include <utility>
 
 #include "base/message.hpp"
@@ -270,12 +272,39 @@ void Search::run() {
   rank();
 }
 
+namespace {
+
+// The vector of the sample that says most: padding is 0.
+struct Longest {
+  std::size_t token = 0;
+  std::size_t head = 0;
+};
+
+Longest longest_of(const Sample& sample) {
+  Longest longest;
+  double most = -1;
+  for (std::size_t token = 0; token < sample.tokens; ++token) {
+    for (std::size_t head = 0; head < sample.heads; ++head) {
+      const auto row = sample.row(sample.before, token, head);
+      const double length = std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
+      if (length > most) {
+        most = length;
+        longest = {token, head};
+      }
+    }
+  }
+  return longest;
+}
+
+}  // namespace
+
 Distance::Distance(const Operation& one, const Operation& other, const Start& start)
     : one_(one), other_(other), noise_(3 * rounding_noise(start.sample.dtype)) {
   if (auto turning = turning_of(one, start.context_tokens)) turning_ = *std::move(turning);
   if (auto turning = turning_of(other, start.context_tokens)) other_turning_ = *std::move(turning);
   const Sample& sample = start.sample;
-  const auto head = sample.row(sample.before, 0, 0);
+  const Longest longest = longest_of(sample);
+  const auto head = sample.row(sample.before, longest.token, longest.head);
   single_ = {.observed = sample.observed,
              .dtype = sample.dtype,
              .tokens = 1,
@@ -285,7 +314,7 @@ Distance::Distance(const Operation& one, const Operation& other, const Start& st
              .after = {},
              .axes = max_axes,
              .positions = std::vector<double>(max_axes),
-             .head_indices = {sample.head_indices.front()}};
+             .head_indices = {sample.head_indices[longest.head]}};
 }
 
 bool Distance::visible(std::int64_t position, bool on_grid) {

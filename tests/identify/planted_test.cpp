@@ -3,6 +3,7 @@
 // among those that the numbers cannot tell apart.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -153,6 +154,21 @@ TEST(Planted, TwoMistakesAtOnceAreNamedOrAmongThoseThatTie) {
             counts.text());
     }
   }
+}
+
+// A padding token is a vector of zeros, which no rotation changes.
+TEST(Identify, TellsCausesApartByATokenThatIsNotPadding) {
+  Random random(11);
+  Heads before = random_heads(8, 128, DType::f32, random);
+  std::fill_n(before.values.begin(), before.features, 0.0);
+  const Coordinates positions = {{0, 1000, 1001, 1002, 1003, 1004, 1005, 1006}};
+  const FaultyRotation right{.spec = glm4()};
+  const Identification found = identify_heads(before, rotated(before, right, positions), positions,
+                                              {.model = model_with(glm4())});
+  ASSERT_EQ(found.verdict, Verdict::as_configured);
+  ASSERT_GT(found.tied, 1U);
+  EXPECT_EQ(found.explanations[1].causes.at(0).hypothesis->name, "rounded_positions");
+  EXPECT_EQ(found.explanations[1].separating_position, 2049);
 }
 
 }  // namespace
