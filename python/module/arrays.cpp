@@ -168,6 +168,21 @@ ScoresView scores_of(const Array& array, std::string_view layout, const char* wh
            stride(array, axis[3])}};
 }
 
+CosSinView rows_of(const Array& cos, const Array& sin) {
+  if (cos.axes != 3 || sin.axes != 3 || cos.extents != sin.extents || cos.strides != sin.strides ||
+      !(cos.type == sin.type)) {
+    raise("cos and sin must be [batch, tokens, pairs] of one dtype and with the same strides");
+  }
+  return {.cos = cos.data,
+          .sin = sin.data,
+          .dtype = dtype_of(cos, "cos"),
+          .batch = cos.extents[0],
+          .tokens = cos.extents[1],
+          .batch_stride = cos.strides[0],
+          .token_stride = cos.strides[1],
+          .pair_stride = cos.strides[2]};
+}
+
 TokenNumbers::TokenNumbers(nb::handle numbers, const char* what) {
   if (nb::isinstance<nb::tuple>(numbers)) {
     const auto pair = nb::borrow<nb::tuple>(numbers);

@@ -11,6 +11,7 @@
 
 #include "module/casters.hpp"
 #include "rotary/positions.hpp"
+#include "rotary/rotations.hpp"
 #include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
 
@@ -43,6 +44,9 @@ struct Array {
 
 // layout: the same of "bhqk".
 [[nodiscard]] ScoresView scores_of(const Array& array, std::string_view layout, const char* what);
+
+// [batch, tokens, pairs], of one dtype and strides.
+[[nodiscard]] CosSinView rows_of(const Array& cos, const Array& sin);
 
 // [tokens], [batch, tokens] or [axes, batch, tokens]; int32, int64 or float64.
 [[nodiscard]] Positions positions_of_array(const Array& array, const char* what);

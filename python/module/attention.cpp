@@ -13,6 +13,7 @@
 #include "module/bias.hpp"
 #include "module/errors.hpp"
 #include "module/parts.hpp"
+#include "module/unlocked.hpp"
 
 namespace rotary::python {
 namespace {
@@ -78,12 +79,7 @@ void attend_heads(const nb::tuple& arrays, std::string_view layout, const nb::di
   const HeadsView q_view = heads_of(q, layout, "q");
   const HeadsView k_view = heads_of(k, layout, "k");
   const HeadsView v_view = heads_of(v, layout, "v");
-  Status status;
-  {
-    const nb::gil_scoped_release unlocked;
-    status = attend(out_view, q_view, k_view, v_view, call.options);
-  }
-  check(status);
+  check(unlocked([&] { return attend(out_view, q_view, k_view, v_view, call.options); }));
 }
 
 }  // namespace

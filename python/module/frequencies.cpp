@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "module/errors.hpp"
+#include "module/facts.hpp"
 #include "module/parts.hpp"
 #include "rotary/spec_json.hpp"
 
@@ -23,16 +24,6 @@ Frequencies of_spec(std::string_view spec, std::optional<std::int64_t> context) 
 std::string checked_spec(std::string_view spec) {
   const RotarySpec read = take(parse_rotary_spec(spec));
   return take(to_json(read));
-}
-
-nb::dict window_facts(const HeadWindow& window) {
-  nb::dict facts;
-  facts["head_dim"] = window.head_dim;
-  facts["rotary_dim"] = window.rotary_dim;
-  facts["first_feature"] = window.first_feature;
-  facts["pairing"] = to_string(window.pairing);
-  facts["blocks"] = window.blocks;
-  return facts;
 }
 
 nb::dict facts_of(const Frequencies& frequencies) {

@@ -12,21 +12,16 @@
 #include <vector>
 
 #include "module/errors.hpp"
+#include "module/facts.hpp"
 #include "module/parts.hpp"
 #include "rotary/dialect.hpp"
 #include "rotary/gguf.hpp"
-#include "rotary/model_difference.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/spec_json.hpp"
 
 namespace rotary::python {
 namespace {
-
-template <class T>
-nb::object or_none(const std::optional<T>& value) {
-  return value ? nb::cast(*value) : nb::none();
-}
 
 nb::list facts_of(const std::vector<ValueSource>& sources) {
   nb::list list;
@@ -158,14 +153,6 @@ ModelSpec resolve_file(const std::string& path, std::uint64_t size,
       {.context_tokens = context_tokens, .numerics = named(all_numerics, numerics, "numerics")}));
 }
 
-nb::list facts_of(const std::vector<FieldDifference>& fields) {
-  nb::list list;
-  for (const auto& field : fields) {
-    list.append(nb::make_tuple(field.field, field.one, field.other, to_string(field.effect)));
-  }
-  return list;
-}
-
 nb::dict facts_of(const RowsDifference& rows) {
   nb::dict facts;
   facts["first_position"] = or_none(rows.first_position);
@@ -185,7 +172,7 @@ nb::dict facts_of(const RotaryDifference& rotary) {
   facts["one"] = rotary.one;
   facts["other"] = rotary.other;
   facts["layers"] = rotary.layers;
-  facts["fields"] = facts_of(rotary.fields);
+  facts["fields"] = field_facts(rotary.fields);
   facts["rows"] = facts_of(rotary.rows);
   facts["not_comparable"] = or_none(rotary.not_comparable);
   facts["differs"] = rotary.differs();
@@ -199,7 +186,7 @@ nb::dict compare(const ModelSpec& one, const ModelSpec& other,
   nb::list rotary;
   for (const auto& each : difference.rotary) rotary.append(facts_of(each));
   facts["context_tokens"] = difference.context_tokens;
-  facts["fields"] = facts_of(difference.fields);
+  facts["fields"] = field_facts(difference.fields);
   facts["rotary"] = rotary;
   facts["differs"] = difference.differs();
   return facts;

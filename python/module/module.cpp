@@ -16,6 +16,7 @@ NB_MODULE(_core, module) {
   bind_frequencies(module);
   bind_rotations(module);
   bind_models(module);
+  bind_identify(module);
   bind_caches(module);
   bind_bias(module);
   bind_attention(module);

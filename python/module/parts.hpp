@@ -10,6 +10,7 @@ void bind_attention(nanobind::module_& module);
 void bind_bias(nanobind::module_& module);
 void bind_caches(nanobind::module_& module);
 void bind_frequencies(nanobind::module_& module);
+void bind_identify(nanobind::module_& module);
 void bind_models(nanobind::module_& module);
 void bind_rotations(nanobind::module_& module);
 

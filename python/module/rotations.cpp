@@ -10,7 +10,9 @@
 
 #include "module/arrays.hpp"
 #include "module/errors.hpp"
+#include "module/facts.hpp"
 #include "module/parts.hpp"
+#include "module/unlocked.hpp"
 #include "rotary/rotate.hpp"
 
 namespace rotary::python {
@@ -30,14 +32,7 @@ std::int64_t elements_of(const HeadsView& view) {
 // Runs `work` without the interpreter's lock if there is much of it.
 template <class Work>
 void run(std::int64_t elements, Work work) {
-  Status status;
-  if (elements < elements_that_pay) {
-    status = work();
-  } else {
-    const nb::gil_scoped_release unlocked;
-    status = work();
-  }
-  check(status);
+  check(elements < elements_that_pay ? work() : unlocked(work));
 }
 
 RotationsOptions options_of(bool double_rows, const std::optional<std::string>& role,
@@ -59,28 +54,15 @@ Rotations make(const Frequencies& frequencies, nb::handle positions, bool double
 Rotations make_of_rows(const HeadWindow& window, nb::handle cos, nb::handle sin, double factor) {
   const Array cosines = array_to_read(cos, "cos");
   const Array sines = array_to_read(sin, "sin");
-  if (cosines.axes != 3 || sines.axes != 3 || cosines.extents != sines.extents ||
-      cosines.strides != sines.strides || !(cosines.type == sines.type)) {
-    raise("cos and sin must be [batch, tokens, pairs] of one dtype and with the same strides");
-  }
+  CosSinView rows = rows_of(cosines, sines);
   if (cosines.extents[2] != window.pairs()) {
     raise("cos and sin must have " + std::to_string(window.pairs()) + " pairs, got " +
           std::to_string(cosines.extents[2]));
   }
+  rows.attention_factor = factor;
   RotationsOptions options;
-  const DType dtype = dtype_of(cosines, "cos");
-  if (dtype == DType::f64) options.rows = RowDType::f64;
-  return take(make_rotations(window,
-                             CosSinView{.cos = cosines.data,
-                                        .sin = sines.data,
-                                        .dtype = dtype,
-                                        .batch = cosines.extents[0],
-                                        .tokens = cosines.extents[1],
-                                        .batch_stride = cosines.strides[0],
-                                        .token_stride = cosines.strides[1],
-                                        .pair_stride = cosines.strides[2],
-                                        .attention_factor = factor},
-                             options));
+  if (rows.dtype == DType::f64) options.rows = RowDType::f64;
+  return take(make_rotations(window, rows, options));
 }
 
 template <class Real>
@@ -151,15 +133,10 @@ void rotate_both(const Rotations& rotations, const nb::tuple& outs, const nb::tu
 }
 
 nb::dict facts_of(const Rotations& rotations) {
-  nb::dict facts;
+  nb::dict facts = window_facts(rotations.window());
   facts["batch"] = rotations.batch();
   facts["tokens"] = rotations.tokens();
   facts["pairs"] = rotations.window().pairs();
-  facts["head_dim"] = rotations.window().head_dim;
-  facts["rotary_dim"] = rotations.window().rotary_dim;
-  facts["first_feature"] = rotations.window().first_feature;
-  facts["pairing"] = to_string(rotations.window().pairing);
-  facts["blocks"] = rotations.window().blocks;
   facts["attention_factor"] = rotations.attention_factor();
   facts["rows"] = rotations.row_dtype() == RowDType::f64 ? "f64" : "f32";
   facts["numerics"] = to_string(rotations.numerics());

@@ -19,6 +19,8 @@ from rotary._caches import KeyNorm, append, shift
 from rotary._differences import Difference, diff
 from rotary._errors import Error, ModelWarning
 from rotary._frequencies import Frequencies, Rotations
+from rotary._identify import (Cause, Explanation, Identification, identify, identify_frequencies,
+                              identify_tables)
 from rotary._models import Layer, Model, ModelRotary, Source, model_cards, resolve
 from rotary._specs import Pairing, Parameters, RotarySpec, Scaling
 
@@ -29,9 +31,10 @@ if TYPE_CHECKING:
 __version__: str = _core.version
 
 __all__ = [
-    "Bias", "Difference", "Error", "Figure", "Frequencies", "KeyNorm", "Layer", "Model",
-    "ModelRotary", "ModelWarning", "Page", "Pairing", "Parameters", "RotarySpec", "Rotations",
-    "Scaling", "Source", "append", "attend", "diff", "instruction_set", "model_cards", "plot",
+    "Bias", "Cause", "Difference", "Error", "Explanation", "Figure", "Frequencies",
+    "Identification", "KeyNorm", "Layer", "Model", "ModelRotary", "ModelWarning", "Page", "Pairing",
+    "Parameters", "RotarySpec", "Rotations", "Scaling", "Source", "append", "attend", "diff",
+    "identify", "identify_frequencies", "identify_tables", "instruction_set", "model_cards", "plot",
     "report", "resolve", "shift",
 ]
 

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""identify: from numbers before and after a rotary embedding, what was done to them."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rotary import _arrays, _core, _html
+from rotary._differences import FieldDifference, _fields
+from rotary._errors import Error
+from rotary._models import Model, resolve
+from rotary._specs import RotarySpec
+
+_HEADLINES = {
+    "as_configured": "as configured: the config explains the numbers",
+    "another_cause": "another cause: the config does not explain the numbers, this does",
+    "described": "described: this explains the numbers",
+    "unexplained": "unexplained: neither the config nor a known mistake, nor two at once, explains "
+                   "the numbers",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Cause:
+    """A mistake. fields: one is what was configured, other what was found; rule: the rule of an
+    engine, where it is one (rotary diff --between names them)."""
+
+    name: str
+    group: str
+    fields: tuple[FieldDifference, ...]
+    rule: str | None
+    sentence: str
+    advice: str
+
+    def __str__(self) -> str:
+        changes = ", ".join(f"{f.field} {f.one} -> {f.other}" for f in self.fields) or self.name
+        return f"{self.rule}: {changes}" if self.rule else changes
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    """A rotation beside the numbers that were seen; at most two causes, none: as configured.
+
+    residual: |predicted - seen| / |seen|. bit_equal: the share of features with the very bits.
+    separating_position: the smallest at which one more token would tell this from the first
+    explanation; separating_grid: the same with coordinates of an image.
+    """
+
+    causes: tuple[Cause, ...]
+    residual: float
+    bit_equal: float
+    arithmetic: str
+    separating_position: int | None
+    separating_grid: int | None
+    spec: RotarySpec | None
+
+    def __str__(self) -> str:
+        return "; and ".join(map(str, self.causes)) or "as configured"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Identification:
+    """What identify() found; print() says it.
+
+    verdict: "as_configured", "another_cause", "described" (there was no config) or "unexplained".
+    explanations: the best first; the first `tied` explain the numbers, those behind only came
+    closest. structure: head_dim, rotary_dim, pairing, attention_factor and what else the lengths of
+    pairs alone say; None for tables. turns_per_token: radians of each pair, measured. tolerance:
+    the residual that rounding explains.
+    """
+
+    verdict: str
+    explanations: tuple[Explanation, ...]
+    tied: int
+    structure: Mapping[str, Any] | None
+    turns_per_token: np.ndarray
+    first_position: int | None
+    dtype: str
+    tolerance: float
+    tokens: int
+    heads: int
+    hypotheses: int
+    pairs: int
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """Of the best explanation; empty, too, where nothing explains the numbers."""
+        return self.explanations[0].causes if self.tied else ()
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = []
+        for cause in self.causes:
+            rows += [(str(cause), cause.sentence), ("", f"Next: {cause.advice}")]
+        if self.tied:
+            best = self.explanations[0]
+            if self.verdict == "described" and best.spec:
+                rows.append((repr(best.spec), ""))
+            rows.append((f"residual {best.residual:.2g}", f"rounding explains {self.tolerance:.2g}; "
+                         f"{best.bit_equal:.1%} of the bits equal, {best.arithmetic}"))
+        rows += [(f"tied: {each}", _separation(each)) for each in self.explanations[1:self.tied]
+                 if len(each.causes) <= max(1, len(self.causes))]
+        if not self.tied:
+            rows += [(f"closest: {each}", f"residual {each.residual:.2g}")
+                     for each in self.explanations[:3]]
+        if self.first_position is not None:
+            rows.append((f"first position {self.first_position}", "found"))
+        rows.append((f"looked at {self.tokens} x {self.heads} vectors of {self.dtype}",
+                     f"tried {self.hypotheses} mistakes, {self.pairs} pairs"))
+        return rows
+
+    def __repr__(self) -> str:
+        causes = "".join(f", {cause}" for cause in self.causes)
+        return f"<rotary.Identification {self.verdict}{causes}>"
+
+    def __str__(self) -> str:
+        lines = (f"  {name}{': ' if name and note else ''}{note}" for name, note in self._rows())
+        return "\n".join((_HEADLINES[self.verdict], *lines))
+
+    def _repr_html_(self) -> str:
+        return _html.table(_HEADLINES[self.verdict], self._rows())
+
+
+def _separation(explanation: Explanation) -> str:
+    if explanation.separating_position is not None:
+        return f"a token at {explanation.separating_position} or later would tell"
+    if explanation.separating_grid is not None:
+        return "tokens of an image would tell"
+    return "the same at every position up to 2^20"
+
+
+def _identification(facts: Mapping[str, Any]) -> Identification:
+    explanations = tuple(Explanation(**{
+        **each,
+        "causes": tuple(Cause(**{**cause, "fields": _fields(cause["fields"])})
+                        for cause in each["causes"]),
+        "spec": each["spec"] and RotarySpec.from_json(each["spec"]),
+    }) for each in facts["explanations"])
+    return Identification(**{**facts, "explanations": explanations,
+                             "turns_per_token": np.array(facts["turns_per_token"])})
+
+
+def _options(config: Any, layer: int | None, layer_type: str | None, context: int | None,
+             causes: int) -> dict[str, Any]:
+    options: dict[str, Any] = {"most_causes": operator.index(causes)}
+    if context is not None:
+        options["context_tokens"] = operator.index(context)
+    if isinstance(config, RotarySpec):
+        options["spec"] = config.to_json()
+    elif config is not None:
+        model = config if isinstance(config, Model) else resolve(config)
+        chosen = model.rotary_of(layer, layer_type)
+        options["model"] = model._core
+        options["rotary"] = next(i for i, each in enumerate(model.rotary) if each is chosen)
+    return options
+
+
+def _operand(x: Any, what: str) -> Any:
+    if _arrays.is_torch(x):
+        return _arrays.torch_operand(x.detach(), what)
+    return _arrays.numpy_operand(x if isinstance(x, np.ndarray) else _arrays.as_numpy(x, what),
+                                 what)
+
+
+def identify(before: Any, after: Any, *, layout: str, config: Any = None, positions: Any = None,
+             layer: int | None = None, layer_type: str | None = None, context: int | None = None,
+             causes: int = 2, rotated_before: bool = False) -> Identification:
+    """Says what a program did to q (or k), from the numbers before and after: what the config says,
+    or which mistake, or two at once.
+
+    >>> print(rotary.identify(q, q2, layout="bhtd", config="llama-3.1-8b", positions=range(8)))
+
+    layout: as for rotate. config: a Model, a RotarySpec, or anything that resolve() takes; None:
+    the numbers are described. positions: None finds the first of consecutive ones. causes: how many
+    mistakes at once, 1 or 2. rotated_before: `before` are keys of a cache that was rotated as the
+    config says, `after` the same of another one; needs positions.
+
+    Best to look at: float32, 8 consecutive tokens from 1000 on, and position 0. Up to 48 tokens
+    and 4 heads are looked at.
+    """
+    options = _options(config, layer, layer_type, context, causes)
+    if positions is not None:
+        options["positions"] = _arrays.token_numbers(positions)
+    if rotated_before:
+        if config is None or positions is None:
+            raise Error("invalid_argument", "rotated_before needs config and positions: they say "
+                        "what to undo")
+        options["rotated_before"] = True
+    return _identification(_core.identify(_operand(before, "before"), _operand(after, "after"),
+                                          layout, options))
+
+
+def identify_tables(cos: Any, sin: Any, *, config: Any = None, positions: Any = None,
+                    layer: int | None = None, layer_type: str | None = None,
+                    context: int | None = None, causes: int = 2) -> Identification:
+    """The same of a program's cos and sin, [tokens, pairs] or [batch, tokens, pairs], each pair
+    once or twice. positions: None is 0, 1, 2, …"""
+    options = _options(config, layer, layer_type, context, causes)
+    rows = [np.asarray(x.detach().double() if _arrays.is_torch(x) else x) for x in (cos, sin)]
+    if rows[0].shape != rows[1].shape or rows[0].ndim not in (2, 3):
+        raise Error("invalid_argument", "cos and sin must have one shape, [tokens, pairs] or "
+                    f"[batch, tokens, pairs], got {rows[0].shape} and {rows[1].shape}")
+    rows = [np.ascontiguousarray(x.reshape((-1,) + x.shape[-2:])[..., _once(rows)], np.float64)
+            for x in rows]
+    options["positions"] = _arrays.token_numbers(
+        range(rows[0].shape[1]) if positions is None else positions)
+    return _identification(_core.identify_rows(*rows, options))
+
+
+def _once(rows: list[np.ndarray]) -> slice:
+    """The columns that have each pair once."""
+    columns = rows[0].shape[-1]
+    if columns % 2 == 0 and columns >= 4:
+        half = columns // 2
+        if all(np.array_equal(x[..., :half], x[..., half:]) for x in rows):
+            return slice(half)
+        if all(np.array_equal(x[..., ::2], x[..., 1::2]) for x in rows):
+            return slice(None, None, 2)
+    return slice(None)
+
+
+def identify_frequencies(inv_freq: Any, *, attention_factor: float = 1.0, config: Any = None,
+                         layer: int | None = None, layer_type: str | None = None,
+                         context: int | None = None, causes: int = 2) -> Identification:
+    """The same of frequencies [pairs], radians per position: the smallest thing that people print.
+    attention_factor: what the program multiplies cos and sin by."""
+    options = _options(config, layer, layer_type, context, causes)
+    numbers = np.asarray(inv_freq.detach().cpu() if _arrays.is_torch(inv_freq) else inv_freq,
+                         np.float64)
+    if numbers.ndim != 1:
+        raise Error("invalid_argument", f"inv_freq must have one axis, got {numbers.ndim}")
+    return _identification(_core.identify_frequencies(numbers.tolist(), float(attention_factor),
+                                                      options))
