@@ -23,10 +23,38 @@ struct AttendCall {
   AttendOptions options = {};
   Array additive = {};
   Array boolean = {};
+  std::vector<AttentionSequence> sequences = {};
+  std::optional<BlockTable> table = {};
 
   void set(const std::string& key, nb::handle value);
   void set_mask(nb::handle value);
+  void set_sequences(const nb::list& given);
+  void set_table(nb::handle value);
 };
+
+// (batch, first_query, queries, first_key, keys, query_position, key_position) of each.
+void AttendCall::set_sequences(const nb::list& given) {
+  for (const nb::handle each : given) {
+    const auto n = nb::cast<std::vector<std::int64_t>>(each);
+    sequences.push_back({.batch = n[0],
+                         .first_query = n[1],
+                         .queries = n[2],
+                         .first_key = n[3],
+                         .keys = n[4],
+                         .query_position = n[5],
+                         .key_position = n[6]});
+  }
+  options.sequences = sequences;
+}
+
+// A contiguous int32 array [sequences, blocks], which the caller holds.
+void AttendCall::set_table(nb::handle value) {
+  const Array array = array_to_read(value, "block_table");
+  table = BlockTable{.blocks = static_cast<const std::int32_t*>(array.data),
+                     .sequences = array.extents[0],
+                     .blocks_of_sequence = array.extents[1],
+                     .stride = array.extents[1]};
+}
 
 void AttendCall::set_mask(nb::handle value) {
   const Array array = array_to_read(value, "mask");
@@ -56,6 +84,8 @@ void AttendCall::set(const std::string& key, nb::handle value) {
   if (key == "right") mask.right = nb::cast<std::int64_t>(value);
   if (key == "sinks") mask.sinks = nb::cast<std::int64_t>(value);
   if (key == "mask") set_mask(value);
+  if (key == "sequences") set_sequences(nb::borrow<nb::list>(value));
+  if (key == "block_table") set_table(value);
   if (key == "q_rotations") encoding.q_rotations = nb::cast<const Rotations*>(value);
   if (key == "k_rotations") encoding.k_rotations = nb::cast<const Rotations*>(value);
   if (key == "cached_keys") encoding.cached_keys = nb::cast<const Frequencies*>(value);
@@ -79,7 +109,11 @@ void attend_heads(const nb::tuple& arrays, std::string_view layout, const nb::di
   const HeadsView q_view = heads_of(q, layout, "q");
   const HeadsView k_view = heads_of(k, layout, "k");
   const HeadsView v_view = heads_of(v, layout, "v");
-  check(unlocked([&] { return attend(out_view, q_view, k_view, v_view, call.options); }));
+  check(unlocked([&] {
+    if (!call.table) return attend(out_view, q_view, k_view, v_view, call.options);
+    const PagedKeys pages{.k = k_view, .v = v_view, .table = *call.table};
+    return attend(out_view, q_view, pages, call.options);
+  }));
 }
 
 }  // namespace

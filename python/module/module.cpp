@@ -11,10 +11,13 @@
 
 NB_MODULE(_core, module) {
   using namespace rotary::python;
+  // Objects that torch holds until the process ends are no leaks.
+  nanobind::set_leak_warnings(false);
   module.attr("version") = ROTARY_VERSION_STRING;
   module.def("instruction_set", [] { return std::string(take(rotary::instruction_set())); });
   bind_frequencies(module);
   bind_rotations(module);
+  bind_axis_positions(module);
   bind_models(module);
   bind_identify(module);
   bind_caches(module);

@@ -7,6 +7,7 @@
 namespace rotary::python {
 
 void bind_attention(nanobind::module_& module);
+void bind_axis_positions(nanobind::module_& module);
 void bind_bias(nanobind::module_& module);
 void bind_caches(nanobind::module_& module);
 void bind_frequencies(nanobind::module_& module);

@@ -6,7 +6,8 @@
 
 namespace rotary::python {
 
-// What work() returns, computed without the interpreter's lock: it must not touch Python's objects.
+// Returns what work() does, which runs without the interpreter's lock and so must not touch
+// Python's objects.
 template <class Work>
 [[nodiscard]] auto unlocked(Work work) {
   const nanobind::gil_scoped_release released;

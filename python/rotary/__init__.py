@@ -14,7 +14,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from rotary import _core
-from rotary._attention import Bias, attend
+from rotary._attention import AttentionSequence, Bias, attend
+from rotary._axis_positions import (ImagePatches, MRopePositions, SlicedImage, TextTokenRun,
+                                    VideoPatches, grid_positions, m_rope_conventions,
+                                    m_rope_positions)
 from rotary._caches import KeyNorm, append, shift
 from rotary._differences import Difference, diff
 from rotary._errors import Error, ModelWarning
@@ -31,11 +34,12 @@ if TYPE_CHECKING:
 __version__: str = _core.version
 
 __all__ = [
-    "Bias", "Cause", "Difference", "Error", "Explanation", "Figure", "Frequencies",
-    "Identification", "KeyNorm", "Layer", "Model", "ModelRotary", "ModelWarning", "Page", "Pairing",
-    "Parameters", "RotarySpec", "Rotations", "Scaling", "Source", "append", "attend", "diff",
-    "identify", "identify_frequencies", "identify_tables", "instruction_set", "model_cards", "plot",
-    "report", "resolve", "shift",
+    "AttentionSequence", "Bias", "Cause", "Difference", "Error", "Explanation", "Figure",
+    "Frequencies", "Identification", "ImagePatches", "KeyNorm", "Layer", "MRopePositions", "Model",
+    "ModelRotary", "ModelWarning", "Page", "Pairing", "Parameters", "RotarySpec", "Rotations",
+    "Scaling", "SlicedImage", "Source", "TextTokenRun", "VideoPatches", "append", "attend", "diff",
+    "grid_positions", "identify", "identify_frequencies", "identify_tables", "instruction_set",
+    "m_rope_conventions", "m_rope_positions", "model_cards", "plot", "report", "resolve", "shift",
 ]
 
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -56,18 +58,37 @@ class Bias:
         return _html.table(f"Bias {self.name}", [(k, str(v)) for k, v in self.parameters.items()])
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AttentionSequence:
+    """Queries and the keys that they may see: a document of a packed batch, a row without its
+    padding, new tokens against a cache. Query r is token first_query + r of row `batch` of q, at
+    query_position + r; key c is token first_key + c of the same row of k, at key_position + c."""
+
+    batch: int = 0
+    first_query: int = 0
+    queries: int
+    first_key: int = 0
+    keys: int
+    query_position: int
+    key_position: int = 0
+
+
 def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
            q_rotations: Rotations | None = None, k_rotations: Rotations | None = None,
            bias: Bias | None = None, mask: Any = None, left: int | None = None,
            right: int | None = None, sinks: int = 0, softcap: float | None = None,
-           cached_keys: Frequencies | None = None, out: Any = None,
+           cached_keys: Frequencies | None = None,
+           sequences: Sequence[AttentionSequence] | None = None, block_table: Any = None,
+           out: Any = None,
            return_log_sum_exp: bool = False) -> Any:
     """softmax(cap(scale · q·k) + bias + mask) v, with the position encoding inside.
 
     q_rotations, k_rotations: applied to q, and to keys that are stored unrotated. causal, left,
     right, sinks: the keys that a query sees; a window of W tokens is left = W - 1. The last query
     stands at the position of the last key. mask: booleans (True: may see) or numbers to add,
-    [batch, heads, queries, keys] or 1 for each. Fewer heads of k and v: grouped queries. For
+    [batch, heads, queries, keys] or 1 for each. sequences: sorted by row, then by query; without
+    them each row is one sequence. block_table: int32 [sequences, blocks], with k and v in pages:
+    blocks for the batch and slots for the tokens. Fewer heads of k and v: grouped queries. For
     inference: a tensor that requires a gradient is refused.
     """
     sources = [_read(x, what) for x, what in ((q, "q"), (k, "k"), (v, "v"))]
@@ -83,9 +104,23 @@ def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
     options |= {name: value._core for name, value in values.items() if value is not None}
     if mask is not None:
         options["mask"] = _mask(mask)
+    if sequences is not None:
+        options["sequences"] = [dataclasses.astuple(each) for each in sequences]
+    if block_table is not None:
+        options["block_table"] = _table(block_table)
     lse = np.empty(_sizes(q, layout, "bht") + (1,), np.float32) if return_log_sum_exp else None
     _core.attend((_target(out, "out"), *sources), layout, options, lse)
     return (out, lse) if return_log_sum_exp else out
+
+
+def _table(blocks: Any) -> np.ndarray:
+    array = np.asarray(blocks.cpu() if _arrays.is_torch(blocks) else blocks)
+    if array.ndim != 2 or array.dtype.kind not in "iu":
+        raise Error("invalid_argument", "block_table must be integers [sequences, blocks], got "
+                    f"{array.dtype} with {array.ndim} axes")
+    if array.size and not 0 <= array.min() <= array.max() < 2**31:
+        raise Error("invalid_argument", "block_table must have numbers of blocks, 0 to 2^31 - 1")
+    return np.ascontiguousarray(array, np.int32)
 
 
 def _sizes(x: Any, layout: str, letters: str) -> tuple[int, ...]:

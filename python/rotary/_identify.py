@@ -100,8 +100,9 @@ class Identification:
             best = self.explanations[0]
             if self.verdict == "described" and best.spec:
                 rows.append((repr(best.spec), ""))
-            rows.append((f"residual {best.residual:.2g}", f"rounding explains {self.tolerance:.2g}; "
-                         f"{best.bit_equal:.1%} of the bits equal, {best.arithmetic}"))
+            rows.append((f"residual {best.residual:.2g}",
+                         f"rounding explains {self.tolerance:.2g}; {best.bit_equal:.1%} of the "
+                         f"bits equal, {best.arithmetic}"))
         rows += [(f"tied: {each}", _separation(each)) for each in self.explanations[1:self.tied]
                  if len(each.causes) <= max(1, len(self.causes))]
         if not self.tied:

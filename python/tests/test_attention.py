@@ -49,6 +49,37 @@ def test_masks_windows_and_log_sum_exp():
         rotary.attend(q, k, v, scale=0, layout="bhtd", causal=True)
 
 
+def sequence(**given):
+    return rotary.AttentionSequence(**given)
+
+
+def test_sequences_of_a_packed_batch_do_not_see_one_another():
+    q, k, v = (numbers(1, 2, 9, 16, seed=i) for i in (4, 5, 6))
+    packed = [sequence(queries=4, keys=4, query_position=0),
+              sequence(first_query=4, queries=5, first_key=4, keys=5, query_position=0)]
+    made = rotary.attend(q, k, v, scale=SCALE, layout="bhtd", causal=True, sequences=packed)
+    apart = [rotary.attend(q[:, :, part], k[:, :, part], v[:, :, part], scale=SCALE, layout="bhtd",
+                           causal=True) for part in (slice(4), slice(4, 9))]
+    np.testing.assert_allclose(made, np.concatenate(apart, 2), atol=1e-6)
+
+
+def test_pages():
+    q, k, v = (numbers(2, 2, tokens, 16, seed=tokens) for tokens in (1, 6, 7))
+    v = v[:, :, :6]
+    table = np.array([[4, 1, 2], [0, 3, 5]])  # pages of 2 slots
+    pages = [np.full((6, 2, 2, 16), np.nan, np.float32) for _ in range(2)]
+    for page, x in zip(pages, (k, v)):
+        page[table] = x.reshape(2, 2, 3, 2, 16).swapaxes(1, 2)
+    steps = [sequence(batch=b, queries=1, keys=keys, query_position=keys - 1)
+             for b, keys in enumerate((6, 5))]
+    options = {"scale": SCALE, "layout": "bhtd", "causal": True, "sequences": steps}
+    made = rotary.attend(q, *pages, block_table=table, **options)
+    np.testing.assert_array_equal(made, rotary.attend(q, k, v, **options))
+    for blocks, message in ((table + 9, "block"), (table[0], "2 axes|1 axes"), (table / 2, "int")):
+        with pytest.raises(rotary.Error, match=message):
+            rotary.attend(q, *pages, block_table=blocks, **options)
+
+
 def test_alibi_is_its_formula_and_attend_adds_it():
     bias = rotary.Bias("alibi", heads=4)
     slopes = 2.0 ** (-8 * np.arange(1, 5) / 4)

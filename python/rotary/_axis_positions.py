@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Positions of prompts with text, images and videos on several axes, as models with M-RoPE count
+them (docs/theory/axis-positions.md)."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from rotary import _core
+from rotary._errors import Error
+
+
+@dataclasses.dataclass(frozen=True)
+class TextTokenRun:
+    """Text, and all else that has one id for each token: markers around images, audio alone."""
+
+    tokens: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ImagePatches:
+    """Rows and columns of patches before merging: image_grid_thw[1:]."""
+
+    rows: int
+    columns: int
+
+
+@dataclasses.dataclass(frozen=True)
+class VideoPatches:
+    """video_grid_thw, and second_per_grid_ts. text_between_frames: tokens of a timestamp;
+    audio_tokens: those of the video's own sound."""
+
+    frames: int
+    rows: int
+    columns: int
+    text_between_frames: int = 0
+    audio_tokens: int = 0
+    seconds_per_frame: float = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class SlicedImage:
+    """A thumbnail, and slices of one size at a higher resolution, on one canvas."""
+
+    thumbnail_rows: int
+    thumbnail_columns: int
+    slices_down: int = 0
+    slices_across: int = 0
+    slice_rows: int = 0
+    slice_columns: int = 0
+    newlines_after: int = 0
+
+
+_GROUPS = (TextTokenRun, ImagePatches, VideoPatches, SlicedImage)
+
+
+@dataclasses.dataclass(frozen=True)
+class MRopePositions:
+    """positions: [axes, 1, tokens], int64, or float64 where a convention has fractions; what
+    rotations() takes. group_ends: the token behind the last one of each group. Token n, decoded
+    after these, stands at n + delta on every axis (rope_deltas)."""
+
+    positions: np.ndarray
+    group_ends: tuple[int, ...]
+    delta: int | float
+
+
+def _array(made: tuple[bytes, int], dtype: Any) -> np.ndarray:
+    numbers, axes = made
+    return np.frombuffer(numbers, dtype).reshape(axes, 1, -1)
+
+
+def _parts(group: Any) -> tuple[str, list[int], float]:
+    if not isinstance(group, _GROUPS):
+        raise TypeError(f"a group must be one of {', '.join(each.__name__ for each in _GROUPS)}, "
+                        f"got {type(group).__name__}")
+    facts = dataclasses.asdict(group)
+    seconds = float(facts.pop("seconds_per_frame", 1.0))
+    return type(group).__name__, [operator.index(each) for each in facts.values()], seconds
+
+
+def m_rope_conventions() -> tuple[str, ...]:
+    """The names of how models and engines count."""
+    return tuple(_core.m_rope_conventions())
+
+
+def m_rope_positions(groups: Iterable[Any], convention: str, **changes: int) -> MRopePositions:
+    """Ids of a prompt: groups of TextTokenRun, ImagePatches, VideoPatches and SlicedImage, in
+    order.
+
+    >>> prompt = [rotary.TextTokenRun(5), rotary.ImagePatches(4, 6), rotary.TextTokenRun(3)]
+    >>> rotary.m_rope_positions(prompt, "qwen2.5-vl").positions.shape
+    (3, 1, 14)
+
+    changes: merge, temporal_merge, ids_per_second or ids_per_chunk, where a config says another
+    number than the convention.
+    """
+    unknown = sorted(set(changes) - {"merge", "temporal_merge", "ids_per_second", "ids_per_chunk"})
+    if unknown:
+        raise Error("invalid_argument", "changes must be merge, temporal_merge, ids_per_second or "
+                    f"ids_per_chunk, got {', '.join(unknown)}")
+    made, ends, delta = _core.m_rope_ids([_parts(group) for group in groups], convention, changes)
+    dtype = np.float64 if isinstance(delta, float) else np.int64
+    return MRopePositions(_array(made, dtype), tuple(ends), delta)
+
+
+def grid_positions(rows: int, columns: int, *, frames: int = 1, merge: int = 1) -> np.ndarray:
+    """[3, 1, frames * rows * columns], int64: frame, row and column of each patch, from 0; a tower
+    with two axes takes [1:]. merge: in blocks of merge x merge patches, as towers read them."""
+    return _array(_core.grid_positions(frames, rows, columns, merge), np.int64)
