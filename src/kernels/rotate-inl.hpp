@@ -25,55 +25,15 @@
 #include <cstdlib>
 #include <type_traits>
 
+#include "kernels/alternating-inl.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/pair_io-inl.hpp"
+#include "kernels/turn-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// The heads of one token, which share a row. Passed by value: otherwise the compiler must assume
-// that storing a result changes it. Read as T, stored as Out.
-template <class T, class Out>
-struct TokenHeads {
-  const T* src;
-  Out* dst;
-  std::int64_t src_head_stride;
-  std::int64_t dst_head_stride;
-  std::int64_t heads;
-  std::int64_t pairs;
-};
-
-// The row of one token with the factors of the direction.
-template <class Real>
-struct Row {
-  const Real* cos;
-  const Real* sin;
-  Real cos_scale;
-  Real sin_scale;
-};
-
-// Computes x' and y', which are rounded when stored.
-template <class T>
-struct Turn {
-  template <class D, class V = hn::Vec<D>>
-  static HWY_INLINE PairVectors<D> of(D, V x, V y, V cos, V sin) {
-    return {hn::NegMulAdd(y, sin, hn::Mul(x, cos)), hn::MulAdd(x, sin, hn::Mul(y, cos))};
-  }
-};
-
-// A product of two T in float32 is exact for bf16 (16 bits) and f16 (22 bits), so each product is
-// rounded once. The sum is rounded to float32, then again when stored, as float32 hardware does for
-// T.
-template <class T>
-struct Turn<EveryStep<T>> {
-  template <class D, class V = hn::Vec<D>>
-  static HWY_INLINE PairVectors<D> of(D d, V x, V y, V cos, V sin) {
-    const auto product = [d](V a, V b) { return rounded(d, hn::Mul(a, b), T{}); };
-    return {hn::Sub(product(x, cos), product(y, sin)), hn::Add(product(y, cos), product(x, sin))};
-  }
-};
 
 // Rotates pairs [pair, pair + Vectors * Lanes(d)) of every head of one token; Vectors is 1 or even.
 template <class From, class To, std::size_t Vectors, class D, class T, class Out>
@@ -252,6 +212,12 @@ HWY_INLINE void rotate_token(Row<RealOf<T>> row, TokenHeads<T, Out> token) {
     constexpr auto step = static_cast<std::int64_t>(vectors * hn::MaxLanes(d));
     std::int64_t pair = 0;
     for (; token.pairs - pair >= step; pair += step) {
+#if HWY_TARGET != HWY_SCALAR
+      if constexpr (alternates<From, To, T, Out>) {
+        rotate_alternating(d, row, token, pair);
+        continue;
+      }
+#endif
       rotate_vectors<From, To, vectors>(d, row, token, pair);
     }
     if (pair < token.pairs) rotate_rest<From, To>(row, token, pair);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rotates bf16 with pairs (i, i + d/2) where machines narrow it by integers: two vectors of
+// elements are loaded as one, whose even elements make the first vector and whose odd ones the
+// second. That takes two instructions to widen and two to narrow where the order of elements takes
+// four and four. The operations on a pair, and so its bits, are those of Turn. Compiled once for
+// each instruction set (kernel_targets.cpp).
+
+#if defined(ROTARY_KERNELS_ALTERNATING_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef ROTARY_KERNELS_ALTERNATING_INL_HPP
+#undef ROTARY_KERNELS_ALTERNATING_INL_HPP
+#else
+#define ROTARY_KERNELS_ALTERNATING_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/turn-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rotary::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class From, class To, class T, class Out>
+inline constexpr bool alternates =
+    HWY_ARCH_X86&& HWY_TARGET != HWY_SCALAR && !ROTARY_AVX512 && std::is_same_v<From, Half> &&
+    std::is_same_v<To, Half> && std::is_base_of_v<BFloat16, T> && std::is_same_v<T, Out>;
+
+#if HWY_TARGET != HWY_SCALAR
+
+template <class D>
+struct TwoVectors {
+  hn::Vec<D> even;
+  hn::Vec<D> odd;
+};
+
+template <class D>
+HWY_INLINE TwoVectors<D> widen_two(D d, hn::Vec<hn::RebindToUnsigned<D>> both) {
+  const hn::RebindToUnsigned<D> du;
+  return {hn::BitCast(d, hn::ShiftLeft<16>(both)),
+          hn::BitCast(d, hn::And(both, hn::Set(du, 0xFFFF0000U)))};
+}
+
+// round_to_bf16() of a product or sum of bf16 numbers and rows: the lower half of its NaN is 0, as
+// that of the operand it comes from, so that no carry reaches the upper half.
+template <class D>
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_turned(D, hn::Vec<D> value) {
+  const hn::RebindToUnsigned<D> du;
+  const auto bits = hn::BitCast(du, value);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+  return hn::Add(hn::Add(bits, hn::Set(du, 0x7FFF)), odd);
+}
+
+template <class D>
+HWY_INLINE void store_alternating(D d, hn::Vec<D> even, hn::Vec<D> odd, BFloat16* to) {
+  const hn::Repartition<std::uint16_t, D> du16;
+  const auto low = hn::BitCast(du16, hn::ShiftRight<16>(round_turned(d, even)));
+  const auto high = hn::BitCast(du16, round_turned(d, odd));
+  hn::StoreU(hn::OddEven(high, low), du16, reinterpret_cast<std::uint16_t*>(to));
+}
+
+// Rotates pairs [pair, pair + 4 * Lanes(d)) of every head of one token.
+template <class D, class T>
+HWY_INLINE void rotate_alternating(D d, Row<float> row, TokenHeads<T, T> token, std::int64_t pair) {
+  constexpr std::int64_t step = 2 * hn::MaxLanes(d);
+  const hn::RebindToUnsigned<D> du;
+  const hn::Repartition<std::uint16_t, D> du16;
+  const auto load_both = [du, du16](const T* from) HWY_ATTR {
+    auto both = hn::BitCast(du, hn::LoadU(du16, reinterpret_cast<const std::uint16_t*>(from)));
+    keep_in_register(both);
+    return both;
+  };
+  TwoVectors<D> cos[2];
+  TwoVectors<D> sin[2];
+  for (std::size_t v = 0; v < 2; ++v) {
+    const std::int64_t at = pair + static_cast<std::int64_t>(v) * step;
+    hn::LoadInterleaved2(d, row.cos + at, cos[v].even, cos[v].odd);
+    hn::LoadInterleaved2(d, row.sin + at, sin[v].even, sin[v].odd);
+    const auto scale = [d](TwoVectors<D>& two, float factor) HWY_ATTR {
+      two = {hn::Mul(two.even, hn::Set(d, factor)), hn::Mul(two.odd, hn::Set(d, factor))};
+    };
+    scale(cos[v], row.cos_scale);
+    scale(sin[v], row.sin_scale);
+  }
+  const T* src = token.src + pair;
+  T* dst = token.dst + pair;
+  for (std::int64_t head = 0; head < token.heads; ++head) {
+    const hn::Vec<decltype(du)> in[4] = {load_both(src), load_both(src + step),
+                                         load_both(src + token.pairs),
+                                         load_both(src + token.pairs + step)};
+    for (std::size_t v = 0; v < 2; ++v) {
+      const auto x = widen_two(d, in[v]);
+      const auto y = widen_two(d, in[v + 2]);
+      const auto even = Turn<T>::of(d, x.even, y.even, cos[v].even, sin[v].even);
+      const auto odd = Turn<T>::of(d, x.odd, y.odd, cos[v].odd, sin[v].odd);
+      T* const to = dst + static_cast<std::int64_t>(v) * step;
+      store_alternating(d, even.x, odd.x, to);
+      store_alternating(d, even.y, odd.y, to + token.pairs);
+    }
+    src += token.src_head_stride;
+    dst += token.dst_head_stride;
+  }
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rotary::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggling guard
