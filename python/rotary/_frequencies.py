@@ -200,13 +200,15 @@ def _rotate_numpy(core, q, k, layout, out, number):
             out = np.empty_like(q)
         core.rotate(source if out is q else _target(out, "out"), source, layout, number)
         return out
+    k_source = numpy_operand(k, "k")
     if out is None:
         out = np.empty_like(q), np.empty_like(k)
-    q_out, k_out = _pair(out)
-    k_source = numpy_operand(k, "k")
-    core.rotate_both((source if q_out is q else _target(q_out, "out[0]"),
-                      k_source if k_out is k else _target(k_out, "out[1]")),
-                     (source, k_source), layout, number)
+        targets = out if source is q and k_source is k else tuple(map(numpy_operand, out, "qk"))
+    else:
+        q_out, k_out = _pair(out)
+        targets = (source if q_out is q else _target(q_out, "out[0]"),
+                   k_source if k_out is k else _target(k_out, "out[1]"))
+    core.rotate_both(targets, (source, k_source), layout, number)
     return out
 
 

@@ -48,9 +48,10 @@ def rotate(rotations, q, k, layout, out, direction):
     if out is None:
         if not (_is_plain(q) and (k is None or _is_plain(k))) or _is_traced():
             return _rotate_operator(rotations, sources, layout, direction)
-        out = tuple([torch.empty_like(x, requires_grad=False) for x in sources])
         reads = [torch_operand(x, "q or k") for x in sources]
-        writes = [torch_operand(x, "out") for x in out]
+        out = tuple([torch.empty_like(x) for x in sources])
+        # As torch_operand() gives them, without its checks of what was just made.
+        writes = [(x.data_ptr(), read[1], read[2], x.stride(), x) for x, read in zip(out, reads)]
     else:
         out = (out,) if k is None else tuple(out)
         if len(out) != len(sources):

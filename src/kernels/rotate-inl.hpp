@@ -252,8 +252,8 @@ HWY_INLINE TokenHeads<T, Out> heads_of(const RotateJob& job, std::int64_t token,
 // of tokens stay in the second-level cache.
 template <class From, class To, class T, class Out>
 HWY_NOINLINE void rotate_by_heads(const RotateJob& job) {
-  constexpr std::int64_t heads_at_once = 8;
-  constexpr std::int64_t tokens_at_once = 128;
+  constexpr std::int64_t heads_at_once = 4;
+  constexpr std::int64_t tokens_at_once = 512;
   for (std::int64_t begin = 0; begin < job.tokens; begin += tokens_at_once) {
     const std::int64_t end = std::min(begin + tokens_at_once, job.tokens);
     for (std::int64_t head = 0; head < job.heads; head += heads_at_once) {
