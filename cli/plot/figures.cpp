@@ -71,6 +71,10 @@ Frequencies without_recipe(const Frequencies& frequencies) {
   return value_or_fail(make_frequencies(frequencies.window, frequencies.inv_freq, 1));
 }
 
+Rotations double_rows(const Frequencies& frequencies, std::span<const std::int64_t> at) {
+  return value_or_fail(make_rotations(frequencies, positions_of(at), {.rows = RowDType::f64}));
+}
+
 }  // namespace
 
 std::span<const FigureMaker> figure_makers() noexcept { return makers; }
@@ -101,17 +105,16 @@ std::string numbers_text(const RotarySpec& spec) {
 }
 
 Rotations turned(const Frequencies& frequencies, std::span<const std::int64_t> at) {
-  return value_or_fail(
-      make_rotations(without_recipe(frequencies), positions_of(at), {.rows = RowDType::f64}));
+  return double_rows(without_recipe(frequencies), at);
 }
 
 void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_t> at,
                      const std::function<void(const TurnedRow& row)>& use) {
   constexpr std::size_t numbers_at_once = std::size_t{1} << 16;
   const std::size_t rows = std::max(std::size_t{1}, numbers_at_once / frequencies.inv_freq.size());
+  const Frequencies exact = without_recipe(frequencies);  // once: in long double
   for (std::size_t first = 0; first < at.size(); first += rows) {
-    const Rotations some =
-        turned(frequencies, at.subspan(first, std::min(rows, at.size() - first)));
+    const Rotations some = double_rows(exact, at.subspan(first, std::min(rows, at.size() - first)));
     for (std::int64_t row = 0; row < some.tokens(); ++row)
       use({.cos = some.cos<double>(0, row), .sin = some.sin<double>(0, row)});
   }
