@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates bf16 with pairs (i, i + d/2) where machines narrow it by integers: two vectors of
-// elements are loaded as one, whose even elements make the first vector and whose odd ones the
-// second. That takes two instructions to widen and two to narrow where the order of elements takes
-// four and four. The operations on a pair, and so its bits, are those of Turn. Compiled once for
-// each instruction set (kernel_targets.cpp).
+// Rotates bf16 where machines narrow it by integers, two elements of a 32-bit lane together. Pairs
+// (2i, 2i + 1) lie like that. Of pairs (i, i + d/2) two vectors of elements are loaded as one,
+// whose even elements make the first vector and whose odd ones the second: that takes two
+// instructions to widen and two to narrow where the order of elements takes four and four. The
+// operations on a pair, and so its bits, are those of Turn. Compiled once for each instruction set
+// (kernel_targets.cpp).
 
 #if defined(ROTARY_KERNELS_ALTERNATING_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ALTERNATING_INL_HPP
@@ -25,10 +26,13 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+inline constexpr bool narrows_by_integers =
+    HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && !ROTARY_AVX512;
+
 template <class From, class To, class T, class Out>
 inline constexpr bool alternates =
-    HWY_ARCH_X86&& HWY_TARGET != HWY_SCALAR && !ROTARY_AVX512 && std::is_same_v<From, Half> &&
-    std::is_same_v<To, Half> && std::is_base_of_v<BFloat16, T> && std::is_same_v<T, Out>;
+    std::conjunction_v<std::bool_constant<narrows_by_integers>, std::is_same<From, Half>,
+                       std::is_same<To, Half>, std::is_base_of<BFloat16, T>, std::is_same<T, Out>>;
 
 #if HWY_TARGET != HWY_SCALAR
 
@@ -62,6 +66,26 @@ HWY_INLINE void store_alternating(D d, hn::Vec<D> even, hn::Vec<D> odd, BFloat16
   const auto high = hn::BitCast(du16, round_turned(d, odd));
   hn::StoreU(hn::OddEven(high, low), du16, reinterpret_cast<std::uint16_t*>(to));
 }
+
+// Stores neighbours that were bf16 before they were turned.
+struct TurnedNeighbours : Interleaved {
+  template <class D>
+  static HWY_INLINE void store_pairs(D d, PairVectors<D> value, BFloat16* head, std::int64_t pair,
+                                     std::int64_t pairs) {
+    if constexpr (hn::MaxLanes(d) == 1) {
+      Interleaved::store_pairs(d, value, head, pair, pairs);
+    } else {
+      store_alternating(d, value.x, value.y, head + 2 * pair);
+    }
+  }
+
+  template <class D>
+  static HWY_INLINE void store_two(D d, const PairVectors<D>* two, BFloat16* head,
+                                   std::int64_t pair, std::int64_t pairs) {
+    store_pairs(d, two[0], head, pair, pairs);
+    store_pairs(d, two[1], head, pair + static_cast<std::int64_t>(hn::MaxLanes(d)), pairs);
+  }
+};
 
 // Rotates pairs [pair, pair + 4 * Lanes(d)) of every head of one token.
 template <class D, class T>
@@ -106,7 +130,14 @@ HWY_INLINE void rotate_alternating(D d, Row<float> row, TokenHeads<T, T> token, 
   }
 }
 
+#else
+using TurnedNeighbours = Interleaved;
 #endif
+
+// How bf16 that was turned is stored.
+template <class To>
+using TurnedTo = std::conditional_t<narrows_by_integers && std::is_same_v<To, Interleaved>,
+                                    TurnedNeighbours, To>;
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels

@@ -286,12 +286,13 @@ void rotate(const RotateJob& job) {
 }
 
 template <class From, class To>
-constexpr RotateKernels rotate_kernels{.f32 = rotate<From, To, float>,
-                                       .bf16 = rotate<From, To, BFloat16>,
-                                       .f16 = rotate<From, To, Float16>,
-                                       .f64 = rotate<From, To, double>,
-                                       .bf16_every_step = rotate<From, To, EveryStep<BFloat16>>,
-                                       .f16_every_step = rotate<From, To, EveryStep<Float16>>};
+constexpr RotateKernels rotate_kernels{
+    .f32 = rotate<From, To, float>,
+    .bf16 = rotate<From, TurnedTo<To>, BFloat16>,
+    .f16 = rotate<From, To, Float16>,
+    .f64 = rotate<From, To, double>,
+    .bf16_every_step = rotate<From, TurnedTo<To>, EveryStep<BFloat16>>,
+    .f16_every_step = rotate<From, To, EveryStep<Float16>>};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels
