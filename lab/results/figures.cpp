@@ -212,9 +212,9 @@ bool has_metric(const Results& results, std::string_view metric) {
 }
 
 // Metrics of whole cells, in the order in which they are worth looking at.
-constexpr std::array metrics_of_cells = {
-    NamedMetric{"bleu", "BLEU"}, NamedMetric{"accuracy", "accuracy (share of the questions)"},
-    NamedMetric{"spearman", "Spearman's correlation"}};
+constexpr std::array metrics_of_cells = {NamedMetric{"bleu", "BLEU"},
+                                         NamedMetric{"accuracy", "share that is right"},
+                                         NamedMetric{"spearman", "Spearman's correlation"}};
 constexpr std::array metrics_of_lengths = {
     NamedMetric{"overhead", "processor time more than without positions (share)"},
     NamedMetric{"accuracy", "symbols that are right (share)"}};
