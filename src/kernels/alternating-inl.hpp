@@ -49,21 +49,13 @@ HWY_INLINE TwoVectors<D> widen_two(D d, hn::Vec<hn::RebindToUnsigned<D>> both) {
           hn::BitCast(d, hn::And(both, hn::Set(du, 0xFFFF0000U)))};
 }
 
-// round_to_bf16() of a product or sum of bf16 numbers and rows: the lower half of its NaN is 0, as
-// that of the operand it comes from, so that no carry reaches the upper half.
-template <class D>
-HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_turned(D, hn::Vec<D> value) {
-  const hn::RebindToUnsigned<D> du;
-  const auto bits = hn::BitCast(du, value);
-  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
-  return hn::Add(hn::Add(bits, hn::Set(du, 0x7FFF)), odd);
-}
-
+// Stores products and sums of bf16 numbers and rows. The lower half of a NaN among them is 0, as
+// that of the operand it comes from.
 template <class D>
 HWY_INLINE void store_alternating(D d, hn::Vec<D> even, hn::Vec<D> odd, BFloat16* to) {
   const hn::Repartition<std::uint16_t, D> du16;
-  const auto low = hn::BitCast(du16, hn::ShiftRight<16>(round_turned(d, even)));
-  const auto high = hn::BitCast(du16, round_turned(d, odd));
+  const auto low = hn::BitCast(du16, hn::ShiftRight<16>(round_number_to_bf16(d, even)));
+  const auto high = hn::BitCast(du16, round_number_to_bf16(d, odd));
   hn::StoreU(hn::OddEven(high, low), du16, reinterpret_cast<std::uint16_t*>(to));
 }
 

@@ -67,13 +67,21 @@ template <class D>
 using HalfWidth = hn::Rebind<std::uint16_t, D>;
 
 // Rounds float32 to bf16 in the upper half of each lane. Uses integers, because Highway 1.0.3
-// demotes by truncation. A NaN becomes the NaN with all bits set, which is cheapest.
+// demotes by truncation. A NaN stays one if its lower half is 0, so that no carry reaches the
+// upper.
 template <class D>
-HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_to_bf16(D, hn::Vec<D> value) {
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_number_to_bf16(D, hn::Vec<D> value) {
   const hn::RebindToUnsigned<D> du;
   const auto bits = hn::BitCast(du, value);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
-  const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7FFF)), odd);
+  return hn::Add(hn::Add(bits, hn::Set(du, 0x7FFF)), odd);
+}
+
+// The same of any NaN, which becomes the one with all bits set: that is cheapest.
+template <class D>
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_to_bf16(D d, hn::Vec<D> value) {
+  const hn::RebindToUnsigned<D> du;
+  const auto rounded = round_number_to_bf16(d, value);
   const auto is_nan = hn::RebindMask(du, hn::IsNaN(value));
 #if ROTARY_AVX512
   return hn::IfThenElse(is_nan, hn::Set(du, 0xFFFFFFFFU), rounded);
