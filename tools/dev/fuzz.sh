@@ -2,23 +2,8 @@
 # ./dev fuzz: the targets of fuzz/, under AddressSanitizer and UndefinedBehaviorSanitizer.
 # docs/how-to/fuzz.md says what each checks.
 
-fuzz_targets=(
-  absolute
-  append
-  attend
-  attend_mapped
-  c_abi
-  config
-  instruction_sets
-  linear_attend
-  merge_attention
-  npy
-  positions
-  relative
-  safetensors
-  shift
-  spec
-  views
+mapfile -t fuzz_targets < <(
+  sed -n 's/^rotary_add_fuzz_target(\([a-z_0-9]*\).*/\1/p' fuzz/CMakeLists.txt
 )
 
 cmd_fuzz() {
@@ -69,6 +54,7 @@ fuzz_options() {
     safetensors) echo -max_len=1024 -dict=fuzz/dictionaries/safetensors.dict ;;
     npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
     instruction_sets | views) echo -max_len=64 -len_control=0 ;;
+    gguf) echo -max_len=4096 ;;
     positions) echo -max_len=128 -len_control=0 ;;
     absolute | append | c_abi | relative | shift) echo -max_len=320 -len_control=0 ;;
   esac
