@@ -150,6 +150,7 @@ std::string goal_text(const Json& goal) {
 // Doubles with three digits that count, without an exponent.
 std::string cell_text(const std::string& key, const Json& value) {
   if (key == "goal") return goal_text(value);
+  if (key == "spread") return noise_text(value);
   if (value.is_null()) return "-";
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_number_float()) return value.dump();
@@ -158,8 +159,9 @@ std::string cell_text(const std::string& key, const Json& value) {
 }
 
 std::string lines_text(const std::vector<Json>& lines) {
-  using Keys = std::array<const char*, 11>;
+  using Keys = std::array<const char*, 12>;
   constexpr Keys keys = {"ratio",
+                         "spread",
                          "goal",
                          "dtype",
                          "pairing",
@@ -171,6 +173,7 @@ std::string lines_text(const std::vector<Json>& lines) {
                          "roofline_ns_per_call",
                          "gigabytes_per_second"};
   return text_table({{"   ratio"},
+                     {"noise"},
                      {"goal", 16, Align::left},
                      {"dtype", 0, Align::left},
                      {"pairing", 0, Align::left},
@@ -192,7 +195,7 @@ std::string bench_text(const Json& report) {
                      "roofline: an in-place\n"
                      "scale, or a copy where the result lies elsewhere, of the same bytes by the "
                      "same threads.\n"
-                     "Minima.\n";
+                     "Minima; noise: how much slower the median round was.\n";
   for (const bench::Operation& operation : bench::operations()) {
     std::vector<Json> lines;
     for (const Json& line : report.at("lines"))
@@ -317,6 +320,8 @@ Json judged(Json goal, double spread) {
   goal["verdict"] = met ? "met" : spread > most_quiet_spread ? "busy" : "missed";
   return goal;
 }
+
+std::string noise_text(double spread) { return fmt::format("+{:.0f} %", 100 * (spread - 1)); }
 
 std::string verdict_text(const Json& goal) {
   const std::string& verdict = goal.at("verdict").get_ref<const std::string&>();

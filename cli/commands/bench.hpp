@@ -40,6 +40,9 @@ void declare_bench_options(OptionParser& parser, BenchOptions& options);
 // was missed while rounds differed so much that other work must have shared the machine.
 [[nodiscard]] Json judged(Json goal, double spread);
 
+// "+4 %": how much slower than the fastest round the median one was.
+[[nodiscard]] std::string noise_text(double spread);
+
 // "met", "MISSED", "busy".
 [[nodiscard]] std::string verdict_text(const Json& goal);
 

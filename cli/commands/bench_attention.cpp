@@ -172,11 +172,16 @@ std::string group_text(const Json& group) {
   const bool is_prefill = group.at("step") == "prefill";
   const auto peak = group.at("roofline_per_ns").get<double>();  // 10^9 in a second
   const auto keys = group.at("keys").get<std::int64_t>();
+  const std::string noise = noise_text(group.at("spread"));
   const std::string title =
-      is_prefill ? fmt::format("\nprefill of {} tokens; multiply-adds in registers: {:.1f} GF/s\n",
-                               keys, peak)
-                 : fmt::format("\ndecode, one query and {} keys; reading k and v: {:.1f} GB/s\n",
-                               keys, peak);
+      is_prefill ? fmt::format(
+                       "\nprefill of {} tokens; multiply-adds in registers: {:.1f} GF/s; "
+                       "noise {}\n",
+                       keys, peak, noise)
+                 : fmt::format(
+                       "\ndecode, one query and {} keys; reading k and v: {:.1f} GB/s; "
+                       "noise {}\n",
+                       keys, peak, noise);
   std::vector<std::array<std::string, 8>> rows;
   for (const Json& line : group.at("lines")) {
     const auto share = line.at("of_roofline").get<double>();
@@ -201,13 +206,15 @@ std::string group_text(const Json& group) {
 
 std::string report_text(const Json& report, const bench::AttentionShape& shape) {
   std::string text = setting_text(report);
+  text += fmt::format("decode steps prefetch keys by {} (ROTARY_KEY_FETCHING)\n",
+                      report.at("key_fetching").get<std::string>());
   text += fmt::format(
       "Causal attention, one thread, {} query and {} key heads x {}, {}, [heads, tokens, "
       "features].\n"
       "Sampled rows of each line were held against the reference; then all lines of a size were\n"
-      "timed in turn, there and back. Minima. ratio: to no encoding. memory: what a call works "
-      "in;\n"
-      "scores: what the scores of all pairs would take in float32.\n",
+      "timed in turn, there and back. Minima; noise: how much slower the median round was.\n"
+      "ratio: to no encoding. memory: what a call works in; scores: what the scores of all pairs\n"
+      "would take in float32.\n",
       shape.heads, shape.key_heads, shape.head_dim, to_string(shape.dtype));
   Json lines = Json::array();
   for (const Json& group : report.at("groups")) {
@@ -249,7 +256,8 @@ std::string run_attention(const Arguments& arguments, OutputForm form) {
   report.update({{"dtype", to_string(shape.dtype)},
                  {"query_heads", shape.heads},
                  {"key_heads", shape.key_heads},
-                 {"head_dim", shape.head_dim}});
+                 {"head_dim", shape.head_dim},
+                 {"key_fetching", value_or_fail(key_fetching())}});
   report["groups"] = measured(groups, report.at("seconds_per_line"));
   arguments.common.output.write(printed(report));
   return form == OutputForm::json ? printed(report) : report_text(report, shape);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "rotary/executor.hpp"
 #include "rotary/export.h"
@@ -188,5 +189,11 @@ struct AttendOptions {
                                                           const AttendOptions& options) noexcept;
 [[nodiscard]] ROTARY_API Result<std::size_t> attend_bytes(ConstHeadsView q, const PagedKeys& keys,
                                                           const AttendOptions& options) noexcept;
+
+// How a decode step prefetches cached keys and values on this machine: "lines", or "pages", which
+// is faster on Zen 4. Chosen by the processor's family or, at first use, by the environment
+// variable ROTARY_KEY_FETCHING; no bit depends on it. Error: unsupported, if the variable names
+// neither; attend() then fails, too.
+[[nodiscard]] ROTARY_API Result<std::string_view> key_fetching() noexcept;
 
 }  // namespace rotary

@@ -8,8 +8,10 @@
 #endif
 
 #include <array>
+#include <cstring>
 #include <string_view>
 
+#include "kernels/attend/attend_kernels.hpp"
 #include "kernels/compiled_tables.hpp"
 
 namespace rotary::kernels {
@@ -70,7 +72,31 @@ const Supported& find_once() noexcept {
 // then.
 [[maybe_unused]] const Supported& found_at_load = find_once();
 
+// AMD's family 25 of the models that are Zen 4; its others are Zen 3.
+bool is_zen_4() {
+#if HWY_ARCH_X86
+  std::array<char, 12> vendor = {};
+  std::array<unsigned, 4> of = {};
+  if (__get_cpuid(0, &of[0], &of[1], &of[2], &of[3]) == 0) return false;
+  std::memcpy(vendor.data(), &of[1], 4);
+  std::memcpy(vendor.data() + 4, &of[3], 4);
+  std::memcpy(vendor.data() + 8, &of[2], 4);
+  if (std::string_view(vendor.data(), vendor.size()) != "AuthenticAMD") return false;
+  if (__get_cpuid(1, &of[0], &of[1], &of[2], &of[3]) == 0) return false;
+  const unsigned family = ((of[0] >> 8) & 0xF) + ((of[0] >> 20) & 0xFF);
+  const unsigned model = ((of[0] >> 4) & 0xF) + ((of[0] >> 12) & 0xF0);
+  const auto within = [&](unsigned first, unsigned last) {
+    return first <= model && model <= last;
+  };
+  return family == 0x19 && (within(0x10, 0x1F) || within(0x60, 0x7F) || within(0xA0, 0xAF));
+#else
+  return false;
+#endif
+}
+
 }  // namespace
+
+KeyFetching usual_key_fetching() { return is_zen_4() ? KeyFetching::pages : KeyFetching::lines; }
 
 std::span<const KernelTable* const> supported_tables() noexcept {
   const Supported& found = find_once();

@@ -32,6 +32,14 @@ class BenchAttentionTest(ToolTest):
             self.assertEqual([line["encoding"] for line in group["lines"]], USUAL)
             self.check_lines(group)
 
+    def test_keys_are_prefetched_as_the_environment_says(self):
+        for way in ("lines", "pages"):
+            text = self.run_ok(*SMALL, "--decode", "9", "--encodings", "none",
+                               environment={"ROTARY_KEY_FETCHING": way})
+            self.assertIn(f"prefetch keys by {way}", text)
+        self.assert_fails(5, ["ROTARY_KEY_FETCHING must be lines or pages"], *SMALL,
+                          "--decode", "9", environment={"ROTARY_KEY_FETCHING": "bytes"})
+
     def check_lines(self, group):
         work = group["operations" if group["step"] == "prefill" else "cache_bytes"]
         base = group["lines"][0]

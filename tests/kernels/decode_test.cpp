@@ -146,6 +146,25 @@ TEST(Decode, IsWithinTheBoundForAnyFewQueries) {
   }
 }
 
+// Rows of one kv head are computed four, two and one at a time, features in blocks of any width, in
+// every type; 300 keys end within a tile.
+TEST(Decode, IsWithinTheBoundForAnyGroupOfHeads) {
+  constexpr DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
+  for (std::int64_t group = 1; group <= 9; ++group) {
+    for (const std::int64_t features : {16, 80, 128, 272}) {
+      SCOPED_TRACE(std::to_string(group) + " heads of " + std::to_string(features));
+      AttendCase each = long_case(1, 300);
+      each.shape.heads = 2 * group;
+      each.shape.key_heads = 2;
+      each.shape.features = features;
+      each.shape.value_features = features == 80 ? 112 : features;
+      each.k.dtype = each.v.dtype = dtypes[group % 3];
+      Attended call(each);
+      ASSERT_TRUE(is_right(call));
+    }
+  }
+}
+
 // Tasks wait until all have started, so that any split may be the last one to end.
 Executor threads(std::int64_t concurrency) {
   return {.run =

@@ -189,7 +189,8 @@ Call mapped_call(const PositionMap& map, Named named) {
 
 Calls mapped_calls() {
   Calls calls = {without_sizes("rotary::relative_position(", "",
-                               [] { return relative_position(ReRope{.window = 4}, 9, 1, 0.5); })};
+                               [] { return relative_position(ReRope{.window = 4}, 9, 1, 0.5); }),
+                 without_sizes("rotary::key_fetching()", "", key_fetching)};
   const std::array<PositionMap, 5> maps = {
       ReRope{.window = 4}, SelfExtend{.neighbors = 4, .group = 2},
       DualChunk{.chunk = 6, .local = 2}, ClippedAngle{}, LeakyReRope{.window = 4}};

@@ -2,6 +2,7 @@
 #include "attention/attend/checked_call.hpp"
 
 #include "attention/attend/attend_checks.hpp"
+#include "attention/attend/key_fetching.hpp"
 #include "runtime/active_kernels.hpp"
 
 namespace rotary {
@@ -12,7 +13,9 @@ Result<CheckedCall> check_attend(const AttendCall& call, Outputs outputs) {
   if (!status) return std::move(status).error();
   const auto kernels = active_kernels();
   if (!kernels) return kernels.error();
-  CheckedCall checked{.args = call, .kernels = *(*kernels)->attend};
+  const auto fetching = chosen_fetching();
+  if (!fetching) return fetching.error();
+  CheckedCall checked{.args = call, .kernels = *(*kernels)->attend, .fetching = *fetching};
   if (const RelativeBias* const bias = call.options.encoding.bias) checked.bias.emplace(*bias);
   checked.shaw = reached_vectors(call);
   checked.plan = plan_of(call, checked.score_bias(), checked.shaw);

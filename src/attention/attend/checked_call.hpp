@@ -17,6 +17,7 @@ namespace rotary {
 struct CheckedCall {
   AttendCall args;
   const kernels::AttendKernels& kernels;
+  kernels::KeyFetching fetching;
   std::optional<ScoreBias> bias = {};
   ShawOfCall shaw = {};  // not yet packed
   Plan plan = {};

@@ -224,15 +224,20 @@ class Block {
     if (has_bias_rows()) make_bias_rows(head, {0, shape_.rows()}, tile);
     const SequenceKeys keys = keys_of(head);
     const KeyRun known{tile.begin, std::min(tile.end + kernels::keys_fetched_ahead, end)};
+    const auto blocks = [&](const ConstHeadsView& view, const void** to) {
+      kernels::HeadBlocks found = find_blocks(keys, view, known, to);
+      found.fetching = block_.call.fetching;
+      return found;
+    };
     of_dtype(kernels_, args_.k.dtype)
         .stream({.queries = head.loaded(),
                  .limits = scratch_.limits,
                  .rows = shape_.rows(),
                  .head_dim = block_.head_dim(),
                  .features = block_.features(),
-                 .keys = find_blocks(keys, args_.k, known, scratch_.keys),
+                 .keys = blocks(args_.k, scratch_.keys),
                  .rotation = turn_of_keys(tile),
-                 .values = find_blocks(keys, args_.v, known, scratch_.values),
+                 .values = blocks(args_.v, scratch_.values),
                  .first_key = tile.begin,
                  .count = tile.end - tile.begin,
                  .state = head.state(),

@@ -53,19 +53,18 @@ class Fetching {
  public:
   Fetching(const NextHeads& next, std::int64_t steps)
       : next_(next),
-        lines_(rounded_up(next.bytes, line) / line),
+        lines_(rounded_up(next.bytes, cache_line) / cache_line),
         of_step_((next.count * lines_ + steps - 1) / steps) {}
 
   HWY_INLINE void step() {
     const std::int64_t end = std::min(at_ + of_step_, next_.count * lines_);
     for (; at_ < end; ++at_) {
       const auto head = reinterpret_cast<std::uintptr_t>(next_.heads[at_ / lines_]);
-      fetch(head + static_cast<std::uintptr_t>(at_ % lines_ * line));
+      fetch(head + static_cast<std::uintptr_t>(at_ % lines_ * cache_line));
     }
   }
 
  private:
-  static constexpr std::int64_t line = 64;
   const NextHeads& next_;
   std::int64_t lines_;  // per head
   std::int64_t of_step_;

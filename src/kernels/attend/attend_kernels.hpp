@@ -223,7 +223,17 @@ struct AccumulateJob {
   ScoreChanges changes = {};  // seen: rows_of_group at a time
 };
 
-// Keys are prefetched this many ahead where the processor does not prefetch them by itself.
+// Streams of keys and values prefetch in one of two ways: a matter of time alone
+// (docs/decisions/0012).
+enum class KeyFetching {
+  lines,  // every line of a key, 4 KiB before it is read, into the first-level cache
+  pages,  // of adjacent keys two lines of the next page, so that the processor's own goes on
+};
+
+// The faster way on this processor, as far as it was measured.
+[[nodiscard]] KeyFetching usual_key_fetching();
+
+// The most keys that are prefetched ahead.
 inline constexpr std::int64_t keys_fetched_ahead = 32;
 
 // Heads of consecutive keys, in blocks of a fixed number of keys; one block if they are not paged.
@@ -234,6 +244,7 @@ struct HeadBlocks {
   std::int64_t first;       // index of the job's first key within the first block
   std::int64_t known;       // keys in blocks, from the job's first key on; those beyond the
                             // job's last are prefetched for the next job
+  KeyFetching fetching = KeyFetching::lines;
 };
 
 struct StreamJob {

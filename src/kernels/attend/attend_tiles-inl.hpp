@@ -30,9 +30,11 @@ constexpr std::int64_t lanes_of(std::size_t vectors) {
   return static_cast<std::int64_t>(vectors) * vector_lanes;
 }
 
+// 16 vector registers instead of 32.
+inline constexpr bool few_registers = HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3;
+
 // Rows of a register tile that is two vectors wide: sums take 24 of 32 registers, or 12 of 16.
-inline constexpr std::int64_t group_rows =
-    (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3) ? rows_of_group / 2 : rows_of_group;
+inline constexpr std::int64_t group_rows = few_registers ? rows_of_group / 2 : rows_of_group;
 
 // Rows that a packed group has room for; transposition handles four at a time.
 inline constexpr std::int64_t group_stride = rounded_up(group_rows, 4);
@@ -40,11 +42,16 @@ inline constexpr std::int64_t group_stride = rounded_up(group_rows, 4);
 static_assert(keys_of_panel % (2 * vector_lanes) == 0);
 static_assert(lane_multiple % vector_lanes == 0);
 
-// Prefetches into the second-level cache. The address may lie beyond the memory that is read.
+inline constexpr std::int64_t cache_line = 64;
+
+enum class CacheLevel { first, second };
+
+// Prefetches into this cache. The address may lie beyond the memory that is read.
+template <CacheLevel level = CacheLevel::second>
 HWY_INLINE void fetch([[maybe_unused]] std::uintptr_t address) {
 #if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
   // NOLINTNEXTLINE(performance-no-int-to-ptr): pointers beyond an array may not be formed
-  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2);
+  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, level == CacheLevel::first ? 3 : 2);
 #endif
 }
 

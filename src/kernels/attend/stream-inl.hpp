@@ -18,57 +18,16 @@
 #include <type_traits>
 
 #include "kernels/attend/attend_kernels.hpp"
-#include "kernels/attend/attend_pack-inl.hpp"
 #include "kernels/attend/attend_tiles-inl.hpp"
 #include "kernels/attend/changes-inl.hpp"
 #include "kernels/attend/softmax-inl.hpp"
+#include "kernels/attend/stream_runs-inl.hpp"
 #include "kernels/elements-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Equally spaced heads of one tensor, and the heads to prefetch meanwhile.
-template <class T>
-struct Run {
-  const T* first;
-  std::int64_t stride;
-  std::int64_t count;
-  std::int64_t features;
-  const T* ahead;  // prefetched with `first`, the others at the same stride; null: none
-};
-
-HWY_INLINE void fetch_bytes(const void* from, std::int64_t bytes) {
-  constexpr std::int64_t line = 64;
-  const auto first = reinterpret_cast<std::uintptr_t>(from);
-  for (std::int64_t byte = 0; byte < bytes; byte += line) {
-    fetch(first + static_cast<std::uintptr_t>(byte));
-  }
-}
-
-// Adjacent heads: prefetches two lines, one page ahead, twice per page. The processor's own
-// prefetching then continues across the page's end, where it would stop. Prefetching all lines is
-// slower by a fifth, because each prefetch in flight takes one of the few slots for loads. Other
-// heads, and those near the end of their block: prefetches all lines, some heads ahead.
-template <class T>
-HWY_INLINE void fetch_ahead(const Run<T>& run, std::int64_t i) {
-  if (run.ahead == nullptr) return;
-  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
-  constexpr std::int64_t line = 64;
-  constexpr std::int64_t page = 4096;
-  const std::int64_t bytes = run.features * size;
-  const bool adjacent = run.stride == run.features;
-  if (adjacent && run.ahead == run.first + keys_fetched_ahead * run.stride) {
-    if ((i * bytes) % (page / 2) < bytes) {
-      const auto head = reinterpret_cast<std::uintptr_t>(run.first + i * run.stride);
-      fetch(head + page);
-      fetch(head + page + line);
-    }
-    return;
-  }
-  fetch_bytes(run.ahead + i * run.stride, bytes);
-}
 
 // Stores the sums of the lanes of four vectors side by side.
 #if HWY_TARGET != HWY_SCALAR
@@ -112,22 +71,42 @@ struct ScoredRows {
   float* scores;  // [rows][score_stride]
 };
 
-// Scores four keys, without bias. Requires heads padded to whole vectors.
+// Adds the products of queries with keys. Requires heads padded to whole vectors. Loads each query
+// and each key once for all of their products.
+template <std::size_t Rows, std::size_t Keys, class T, class V>
+HWY_INLINE void multiply_keys(const T* const* keys, std::int64_t features, const ScoredRows& to,
+                              V (&sum)[Rows][Keys]) {
+  const hn::ScalableTag<float> d;
+  for (std::int64_t f = 0; f < features; f += vector_lanes) {
+    V query[Rows];
+    HWY_UNROLL(4)
+    for (std::size_t r = 0; r < Rows; ++r) {
+      query[r] = hn::Load(d, to.queries + static_cast<std::int64_t>(r) * to.stride + f);
+    }
+    HWY_UNROLL(4)
+    for (std::size_t k = 0; k < Keys; ++k) {
+      auto key = load(d, keys[k] + f);
+      keep_in_register(key);
+      HWY_UNROLL(4)
+      for (std::size_t r = 0; r < Rows; ++r) sum[r][k] = hn::MulAdd(query[r], key, sum[r][k]);
+    }
+  }
+}
+
+// Scores four keys, without bias, as many at a time as registers hold sums.
 template <std::size_t Rows, class T>
 HWY_INLINE void score_four(const T* const (&keys)[4], std::int64_t features, const ScoredRows& to) {
   const hn::ScalableTag<float> d;
+  constexpr std::size_t at_once = few_registers && Rows >= 4 ? 2 : 4;
   hn::Vec<decltype(d)> sum[Rows][4];
-  for (auto& of_row : sum) {
-    for (auto& each : of_row) each = hn::Zero(d);
-  }
-  HWY_UNROLL(4)
-  for (std::size_t k = 0; k < 4; ++k) {
-    for (std::int64_t f = 0; f < features; f += vector_lanes) {
-      const auto key = load(d, keys[k] + f);
-      for (std::size_t r = 0; r < Rows; ++r) {
-        const auto query = hn::Load(d, to.queries + static_cast<std::int64_t>(r) * to.stride + f);
-        sum[r][k] = hn::MulAdd(query, key, sum[r][k]);
-      }
+  for (std::size_t first = 0; first < 4; first += at_once) {
+    hn::Vec<decltype(d)> part[Rows][at_once];
+    for (auto& of_row : part) {
+      for (auto& each : of_row) each = hn::Zero(d);
+    }
+    multiply_keys(keys + first, features, to, part);
+    for (std::size_t r = 0; r < Rows; ++r) {
+      for (std::size_t k = 0; k < at_once; ++k) sum[r][first + k] = part[r][k];
     }
   }
   for (std::size_t r = 0; r < Rows; ++r) {
@@ -135,11 +114,12 @@ HWY_INLINE void score_four(const T* const (&keys)[4], std::int64_t features, con
   }
 }
 
-// Calls visit(rows, row) for all rows: four at a time, then one.
+// Calls visit(rows, row) for all rows: four at a time, then two, then one.
 template <class Visit>
 HWY_INLINE void for_few_rows(std::int64_t rows, const Visit& visit) {
   std::int64_t row = 0;
   for (; rows - row >= 4; row += 4) visit(std::integral_constant<std::size_t, 4>(), row);
+  for (; rows - row >= 2; row += 2) visit(std::integral_constant<std::size_t, 2>(), row);
   for (; row < rows; ++row) visit(std::integral_constant<std::size_t, 1>(), row);
 }
 
@@ -183,13 +163,20 @@ HWY_INLINE void add_block(const Run<T>& values, const WeightedSums& to, std::int
   for (std::int64_t j = 0; j < values.count; ++j) {
     if (feature == 0) fetch_ahead(values, j);
     const T* const head = values.first + j * values.stride + feature;
-    hn::Vec<decltype(d)> value[Vectors];
-    for (std::size_t v = 0; v < Vectors; ++v) value[v] = load(d, head + lanes_of(v));
+    hn::Vec<decltype(d)> factor[Rows];
+    HWY_UNROLL(4)
     for (std::size_t r = 0; r < Rows; ++r) {
-      const float weight = to.weights[static_cast<std::int64_t>(r) * score_stride + j];
-      const auto factor = hn::Set(d, weight);
-      for (std::size_t v = 0; v < Vectors; ++v) {
-        sum[r][v] = hn::MulAdd(factor, value[v], sum[r][v]);
+      auto weight = hn::Set(d, to.weights[static_cast<std::int64_t>(r) * score_stride + j]);
+      keep_in_register(weight);
+      factor[r] = weight;
+    }
+    HWY_UNROLL(16)
+    for (std::size_t v = 0; v < Vectors; ++v) {
+      auto value = load(d, head + lanes_of(v));
+      keep_in_register(value);
+      HWY_UNROLL(4)
+      for (std::size_t r = 0; r < Rows; ++r) {
+        sum[r][v] = hn::MulAdd(factor[r], value, sum[r][v]);
       }
     }
   }
@@ -199,16 +186,31 @@ HWY_INLINE void add_block(const Run<T>& values, const WeightedSums& to, std::int
   }
 }
 
-// Adds weights times values to all features. Requires heads padded to whole vectors.
+// Adds weights times values to features [feature, padded), the widest blocks first.
+template <std::size_t Rows, std::size_t Vectors, class T>
+HWY_INLINE void add_blocks(const Run<T>& values, const WeightedSums& to, std::int64_t feature) {
+  const std::int64_t features = rounded_up(values.features, vector_lanes);
+  for (; features - feature >= lanes_of(Vectors); feature += lanes_of(Vectors)) {
+    add_block<Rows, Vectors>(values, to, feature);
+  }
+  if constexpr (Vectors > 1) add_blocks<Rows, Vectors / 2>(values, to, feature);
+}
+
+// Adds weights times values to all features. Requires heads padded to whole vectors. The values
+// that all blocks of features read in turn stay in the first-level cache.
 template <std::size_t Rows, class T>
 HWY_NOINLINE void add_values_of(const Run<T>& values, const WeightedSums& to) {
-  constexpr std::size_t vectors = 4;
-  const std::int64_t features = rounded_up(values.features, vector_lanes);
-  std::int64_t feature = 0;
-  for (; features - feature >= lanes_of(vectors); feature += lanes_of(vectors)) {
-    add_block<Rows, vectors>(values, to, feature);
+  constexpr std::size_t vectors = (few_registers ? 8 : 16) / Rows;
+  constexpr std::int64_t values_at_once = 32;
+  for (std::int64_t first = 0; first < values.count; first += values_at_once) {
+    Run<T> part = values;
+    part.first += first * values.stride;
+    if (part.ahead != nullptr) part.ahead += first * values.stride;
+    part.count = std::min(values_at_once, values.count - first);
+    WeightedSums sums = to;
+    sums.weights += first;
+    add_blocks<Rows, vectors>(part, sums, 0);
   }
-  for (; feature < features; feature += vector_lanes) add_block<Rows, 1>(values, to, feature);
 }
 
 // Adds a run of values, the first at `place` of its tile. As in accumulate-inl.hpp, values at the
@@ -245,78 +247,6 @@ HWY_INLINE void add_run(const Run<T>& values, const StreamJob& job, std::int64_t
   for_few_rows(job.rows, [&](auto rows, std::int64_t row) HWY_ATTR { add(rows, row, shared); });
   for (std::int64_t row = 0; row < job.rows; ++row) {
     add(one, row, after(within_tile(job.limits[row], first, values.count), shared));
-  }
-}
-
-// Location of a key in its block.
-struct BlockPlace {
-  const void* block;
-  std::int64_t key;
-};
-
-HWY_INLINE BlockPlace place_of(const HeadBlocks& heads, std::int64_t at) {
-  const std::int64_t key = heads.first + at;
-  return {heads.blocks[key / heads.block_keys], key % heads.block_keys};
-}
-
-template <class T>
-HWY_INLINE const T* head_of(const HeadBlocks& heads, const BlockPlace& place) {
-  return static_cast<const T*>(place.block) + place.key * heads.key_stride;
-}
-
-// Calls visit(run, first key) for keys [keys.begin, keys.end) of a job, read in place. Heads have
-// [features] elements. The keys of a run are neighbours in one block, and so are the keys they
-// prefetch.
-template <class T, class Visit>
-HWY_INLINE void for_each_run(const HeadBlocks& heads, std::int64_t features, KeyRange keys,
-                             const Visit& visit) {
-  for (std::int64_t at = keys.begin; at < keys.end;) {
-    const BlockPlace place = place_of(heads, at);
-    Run<T> run{head_of<T>(heads, place), heads.key_stride,
-               std::min(heads.block_keys - place.key, keys.end - at), features, nullptr};
-    if (const std::int64_t fetched = at + keys_fetched_ahead; fetched < heads.known) {
-      const BlockPlace ahead = place_of(heads, fetched);
-      run.ahead = head_of<T>(heads, ahead);
-      run.count = std::min({run.count, heads.block_keys - ahead.key, heads.known - fetched});
-    }
-    visit(run, at);
-    at += run.count;
-  }
-}
-
-// Calls visit(run, first key) for keys that are first loaded into scratch, a few at a time: widened
-// to float32, padded and rotated.
-template <class T, class Visit>
-HWY_INLINE void for_each_loaded_run(const HeadBlocks& heads, std::int64_t features,
-                                    const HeadRotation& rotation, KeyRange keys, float* scratch,
-                                    const Visit& visit) {
-  const std::int64_t stride = padded_features(features);
-  for (std::int64_t first = keys.begin; first < keys.end; first += keys_of_panel) {
-    const std::int64_t count = std::min(keys_of_panel, keys.end - first);
-    for (std::int64_t at = first; at < first + count; ++at) {
-      if (const std::int64_t fetched = at + keys_fetched_ahead; fetched < heads.known) {
-        fetch_bytes(head_of<T>(heads, place_of(heads, fetched)),
-                    features * static_cast<std::int64_t>(sizeof(T)));
-      }
-      load_head<T>(head_of<T>(heads, place_of(heads, at)), features, rotation, at,
-                   scratch + (at - first) * stride);
-    }
-    visit(Run<float>{scratch, stride, count, features, nullptr}, first);
-  }
-}
-
-// Calls visit(run, first key) for all keys of the range, with heads padded to whole vectors. Keys
-// in blocks smaller than the number scored at a time are gathered in scratch, too.
-template <class T, class Visit>
-HWY_INLINE void visit_keys(const HeadBlocks& heads, std::int64_t features,
-                           const HeadRotation& rotation, KeyRange keys, float* scratch,
-                           const Visit& visit) {
-  const bool as_they_lie = features % vector_lanes == 0 && rotation.order == PairOrder::none &&
-                           (heads.block_keys >= 4 || heads.block_keys >= heads.known);
-  if (as_they_lie) {
-    for_each_run<T>(heads, features, keys, visit);
-  } else {
-    for_each_loaded_run<T>(heads, features, rotation, keys, scratch, visit);
   }
 }
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/attend/key_fetching.hpp"
+
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "base/guard.hpp"
+#include "base/message.hpp"
+#include "rotary/attention.hpp"
+
+namespace rotary {
+namespace {
+
+using kernels::KeyFetching;
+
+constexpr const char* variable = "ROTARY_KEY_FETCHING";
+
+// Empty where the variable names no way.
+std::optional<KeyFetching> find_fetching() noexcept {
+  const char* const text = std::getenv(variable);
+  const std::string_view wanted = text == nullptr ? "" : text;
+  if (wanted.empty()) return kernels::usual_key_fetching();
+  if (wanted == "lines") return KeyFetching::lines;
+  if (wanted == "pages") return KeyFetching::pages;
+  return {};
+}
+
+}  // namespace
+
+Result<KeyFetching> chosen_fetching() {
+  static const std::optional<KeyFetching> chosen = find_fetching();
+  if (chosen) return *chosen;
+  return unsupported(variable, " must be lines or pages");
+}
+
+Result<std::string_view> key_fetching() noexcept {
+  return guarded([]() -> Result<std::string_view> {
+    const auto chosen = chosen_fetching();
+    if (!chosen) return chosen.error();
+    return std::string_view(*chosen == KeyFetching::lines ? "lines" : "pages");
+  });
+}
+
+}  // namespace rotary

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys or values of a stream as runs of equally spaced heads, read in place or loaded a few at a
+// time, and what is prefetched meanwhile. Compiled once for each instruction set.
+
+#if defined(ROTARY_KERNELS_STREAM_RUNS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef ROTARY_KERNELS_STREAM_RUNS_INL_HPP
+#undef ROTARY_KERNELS_STREAM_RUNS_INL_HPP
+#else
+#define ROTARY_KERNELS_STREAM_RUNS_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/attend/attend_kernels.hpp"
+#include "kernels/attend/attend_pack-inl.hpp"
+#include "kernels/attend/attend_tiles-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rotary::kernels {
+namespace HWY_NAMESPACE {
+
+// Equally spaced heads of one tensor, and the heads to prefetch meanwhile.
+template <class T>
+struct Run {
+  const T* first;
+  std::int64_t stride;
+  std::int64_t count;
+  std::int64_t features;
+  const T* ahead;  // prefetched with `first`, the others at the same stride; null: none
+  KeyFetching fetching;
+};
+
+// How many keys ahead a key is prefetched: 4 KiB of them. Measured on Zen 3, where 2 KiB are as
+// good and 16 KiB lose a tenth, and on Zen 5, where 4 to 8 KiB are best (docs/decisions/0012).
+template <class T>
+HWY_INLINE std::int64_t keys_ahead(std::int64_t features) {
+  constexpr auto of_4_kib = static_cast<std::int64_t>(4096 / sizeof(T));
+  return std::clamp<std::int64_t>(of_4_kib / std::max<std::int64_t>(features, 1), 4,
+                                  keys_fetched_ahead);
+}
+
+template <class T>
+HWY_INLINE void fetch_head(const T* head, std::int64_t features) {
+  const auto first = reinterpret_cast<std::uintptr_t>(head);
+  for (std::int64_t f = 0; f < features; f += static_cast<std::int64_t>(cache_line / sizeof(T))) {
+    fetch<CacheLevel::first>(first + static_cast<std::uintptr_t>(f) * sizeof(T));
+  }
+}
+
+// Two lines, one page ahead, twice per page: the processor's own prefetching then continues across
+// the page's end, where it would stop.
+template <class T>
+HWY_INLINE void fetch_page(const Run<T>& run, std::int64_t i) {
+  constexpr std::int64_t page = 4096;
+  const std::int64_t bytes = run.features * static_cast<std::int64_t>(sizeof(T));
+  if ((i * bytes) % (page / 2) >= bytes) return;
+  const auto head = reinterpret_cast<std::uintptr_t>(run.first + i * run.stride);
+  fetch<CacheLevel::second>(head + page);
+  fetch<CacheLevel::second>(head + page + cache_line);
+}
+
+template <class T>
+HWY_INLINE void fetch_ahead(const Run<T>& run, std::int64_t i) {
+  if (run.ahead == nullptr) return;
+  const bool adjacent = run.stride == run.features &&
+                        run.ahead == run.first + keys_ahead<T>(run.features) * run.stride;
+  if (adjacent && run.fetching == KeyFetching::pages) {
+    fetch_page(run, i);
+  } else {
+    fetch_head(run.ahead + i * run.stride, run.features);
+  }
+}
+
+// Location of a key in its block.
+struct BlockPlace {
+  const void* block;
+  std::int64_t key;
+};
+
+HWY_INLINE BlockPlace place_of(const HeadBlocks& heads, std::int64_t at) {
+  const std::int64_t key = heads.first + at;
+  return {heads.blocks[key / heads.block_keys], key % heads.block_keys};
+}
+
+template <class T>
+HWY_INLINE const T* head_of(const HeadBlocks& heads, const BlockPlace& place) {
+  return static_cast<const T*>(place.block) + place.key * heads.key_stride;
+}
+
+// Calls visit(run, first key) for keys [keys.begin, keys.end) of a job, read in place. Heads have
+// [features] elements. The keys of a run are neighbours in one block, and so are the keys they
+// prefetch.
+template <class T, class Visit>
+HWY_INLINE void for_each_run(const HeadBlocks& heads, std::int64_t features, KeyRange keys,
+                             const Visit& visit) {
+  for (std::int64_t at = keys.begin; at < keys.end;) {
+    const BlockPlace place = place_of(heads, at);
+    Run<T> run{.first = head_of<T>(heads, place),
+               .stride = heads.key_stride,
+               .count = std::min(heads.block_keys - place.key, keys.end - at),
+               .features = features,
+               .ahead = nullptr,
+               .fetching = heads.fetching};
+    if (const std::int64_t fetched = at + keys_ahead<T>(features); fetched < heads.known) {
+      const BlockPlace ahead = place_of(heads, fetched);
+      run.ahead = head_of<T>(heads, ahead);
+      run.count = std::min({run.count, heads.block_keys - ahead.key, heads.known - fetched});
+    }
+    visit(run, at);
+    at += run.count;
+  }
+}
+
+// Calls visit(run, first key) for keys that are first loaded into scratch, a few at a time: widened
+// to float32, padded and rotated.
+template <class T, class Visit>
+HWY_INLINE void for_each_loaded_run(const HeadBlocks& heads, std::int64_t features,
+                                    const HeadRotation& rotation, KeyRange keys, float* scratch,
+                                    const Visit& visit) {
+  const std::int64_t stride = padded_features(features);
+  for (std::int64_t first = keys.begin; first < keys.end; first += keys_of_panel) {
+    const std::int64_t count = std::min(keys_of_panel, keys.end - first);
+    for (std::int64_t at = first; at < first + count; ++at) {
+      if (const std::int64_t fetched = at + keys_ahead<T>(features); fetched < heads.known) {
+        fetch_head(head_of<T>(heads, place_of(heads, fetched)), features);
+      }
+      load_head<T>(head_of<T>(heads, place_of(heads, at)), features, rotation, at,
+                   scratch + (at - first) * stride);
+    }
+    visit(Run<float>{.first = scratch,
+                     .stride = stride,
+                     .count = count,
+                     .features = features,
+                     .ahead = nullptr,
+                     .fetching = heads.fetching},
+          first);
+  }
+}
+
+// Calls visit(run, first key) for all keys of the range, with heads padded to whole vectors. Keys
+// in blocks smaller than the number scored at a time are gathered in scratch, too.
+template <class T, class Visit>
+HWY_INLINE void visit_keys(const HeadBlocks& heads, std::int64_t features,
+                           const HeadRotation& rotation, KeyRange keys, float* scratch,
+                           const Visit& visit) {
+  const bool as_they_lie = features % vector_lanes == 0 && rotation.order == PairOrder::none &&
+                           (heads.block_keys >= 4 || heads.block_keys >= heads.known);
+  if (as_they_lie) {
+    for_each_run<T>(heads, features, keys, visit);
+  } else {
+    for_each_loaded_run<T>(heads, features, rotation, keys, scratch, visit);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rotary::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggling guard
