@@ -17,7 +17,7 @@ namespace {
 // How far beyond the noise of the dtype a residual may lie: the noise is a mean over many numbers.
 constexpr double margin = 1.3;
 // Candidates that explain and are this near to the best are not told apart by residuals.
-constexpr double alike = 1.1;
+constexpr double most_alike = 1.1;
 // A share of equal bits from which the arithmetic is known, and shares of others count.
 constexpr double known_bits = 0.99;
 constexpr double alike_bits = 0.01;
@@ -246,7 +246,7 @@ void Search::rank() {
     least_tolerance = each.tolerance;
   }
   const double noise = rounding_noise(start_.sample.dtype);
-  const double limit = std::max(alike * least, least <= noise ? noise : least_tolerance);
+  const double limit = std::max(most_alike * least, least <= noise ? noise : least_tolerance);
   double most_bits = 0;
   for (const Candidate& each : candidates_)
     if (each.explains() && each.residual <= limit) most_bits = std::max(most_bits, each.bit_equal);
