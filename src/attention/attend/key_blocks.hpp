@@ -68,7 +68,11 @@ inline void find_heads(const SequenceKeys& of, const StoredHeads& view, const Ke
     const float* const from =
         heads.scales + place.batch * s.batch + place.token * s.token + of.kv_head * s.head;
     const std::int64_t count = std::min(left, keys.end - key);
-    for (std::int64_t i = 0; i < count; ++i) *to++ = from[i * s.token];
+    if (s.token == 1) {
+      to = std::copy_n(from, count, to);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) *to++ = from[i * s.token];
+    }
     key += count;
   }
   return scales;

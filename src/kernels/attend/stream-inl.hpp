@@ -39,9 +39,8 @@ struct Run {
   const T* ahead;  // prefetched with `first`, the others at the same stride; null: none
 };
 
-HWY_INLINE void fetch_bytes(const void* from, std::int64_t bytes) {
+HWY_INLINE void fetch_bytes(std::uintptr_t first, std::int64_t bytes) {
   constexpr std::int64_t line = 64;
-  const auto first = reinterpret_cast<std::uintptr_t>(from);
   for (std::int64_t byte = 0; byte < bytes; byte += line) {
     fetch(first + static_cast<std::uintptr_t>(byte));
   }
@@ -49,8 +48,9 @@ HWY_INLINE void fetch_bytes(const void* from, std::int64_t bytes) {
 
 // Adjacent heads: prefetches two lines, one page ahead, twice per page. The processor's own
 // prefetching then continues across the page's end, where it would stop. Prefetching all lines is
-// slower by a fifth, because each prefetch in flight takes one of the few slots for loads. Other
-// heads, and those near the end of their block: prefetches all lines, some heads ahead.
+// slower by a fifth, because each prefetch in flight takes one of the few slots for loads; but not
+// in 8 bits, where a tile ends before the processor's own gets going. Other heads, and those near
+// the end of their block: prefetches all lines, some heads ahead.
 template <class T>
 HWY_INLINE void fetch_ahead(const Run<T>& run, std::int64_t i) {
   if (run.ahead == nullptr) return;
@@ -60,14 +60,16 @@ HWY_INLINE void fetch_ahead(const Run<T>& run, std::int64_t i) {
   const std::int64_t bytes = run.features * size;
   const bool adjacent = run.stride == run.features;
   if (adjacent && run.ahead == run.first + keys_fetched_ahead * run.stride) {
-    if ((i * bytes) % (page / 2) < bytes) {
-      const auto head = reinterpret_cast<std::uintptr_t>(run.first + i * run.stride);
+    const auto head = reinterpret_cast<std::uintptr_t>(run.first + i * run.stride);
+    if constexpr (size == 1) {
+      fetch_bytes(head + page, bytes);
+    } else if ((i * bytes) % (page / 2) < bytes) {
       fetch(head + page);
       fetch(head + page + line);
     }
     return;
   }
-  fetch_bytes(run.ahead + i * run.stride, bytes);
+  fetch_bytes(reinterpret_cast<std::uintptr_t>(run.ahead + i * run.stride), bytes);
 }
 
 // Stores the sums of the lanes of four vectors side by side.
@@ -295,7 +297,7 @@ HWY_INLINE void for_each_loaded_run(const HeadBlocks& heads, std::int64_t featur
     const std::int64_t count = std::min(keys_of_panel, keys.end - first);
     for (std::int64_t at = first; at < first + count; ++at) {
       if (const std::int64_t fetched = at + keys_fetched_ahead; fetched < heads.known) {
-        fetch_bytes(head_of<T>(heads, place_of(heads, fetched)),
+        fetch_bytes(reinterpret_cast<std::uintptr_t>(head_of<T>(heads, place_of(heads, fetched))),
                     features * static_cast<std::int64_t>(sizeof(T)));
       }
       load_head<T>(head_of<T>(heads, place_of(heads, at)), features, rotation, at,
