@@ -191,7 +191,7 @@ struct AttendOptions {
 // The same with keys and values in 8 bits, k and v of the formula being scale * element; all
 // options mean the same. Many queries get the bits of attend() over the float32 nearest to scale *
 // element. Few, which read the elements as they lie, multiply scores and weights by the scales; for
-// both, AttendedRow::scaled counts the roundings. A scale that is not finite makes NaN or Inf of
+// both, AttendedRow::quantized counts the roundings. A scale that is not finite makes NaN or Inf of
 // what sees its key.
 [[nodiscard]] ROTARY_API Status attend(HeadsView out, ConstHeadsView q, const QuantizedKeys& keys,
                                        const AttendOptions& options) noexcept;
