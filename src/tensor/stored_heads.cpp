@@ -11,6 +11,8 @@ ConstHeadsView doubled_elements(const StoredHeads& heads) {
       .data = heads.data, .dtype = DType::bf16, .extents = heads.extents, .strides = heads.strides};
 }
 
+}  // namespace
+
 Status check_quantized(const StoredNames& names, const StoredHeads& heads) {
   if (auto status = check_extents(names.elements, heads.extents); !status) return status;
   const ConstHeadsView doubled = doubled_elements(heads);
@@ -29,25 +31,7 @@ Status check_quantized(const StoredNames& names, const StoredHeads& heads) {
   return check_view(names.scales, scales_of(heads));
 }
 
-}  // namespace
-
-ConstHeadsView scales_of(const StoredHeads& heads) noexcept {
-  const Extents& n = heads.extents;
-  const ScaleStrides& s = heads.scale_strides;
-  return {.data = heads.scales,
-          .dtype = DType::f32,
-          .extents = {.batch = n.batch, .tokens = n.tokens, .heads = n.heads, .features = 1},
-          .strides = {.batch = s.batch, .token = s.token, .head = s.head, .feature = 0}};
-}
-
-Status check_stored(const StoredNames& names, const StoredHeads& heads) {
-  if (heads.quantized()) return check_quantized(names, heads);
-  if (auto status = check_view(names.elements, heads.view()); !status) return status;
-  return check_adjacent_features(names.elements, heads.view());
-}
-
-Status check_distinct(const StoredNames& names, const StoredHeads& heads) {
-  if (!heads.quantized()) return check_distinct(names.elements, heads.view());
+Status check_quantized_distinct(const StoredNames& names, const StoredHeads& heads) {
   if (!has_elements(heads.extents)) return {};
   if (auto status = check_distinct(names.elements, doubled_elements(heads)); !status) return status;
   const ConstHeadsView scales = scales_of(heads);

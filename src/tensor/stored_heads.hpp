@@ -62,18 +62,22 @@ template <class Data>
 
 // Sets strides to 0 along extents of 1, those of scales too.
 template <class Data, class Scale>
+void drop_unused_strides(BasicStoredHeads<Data, Scale>& heads) noexcept {
+  if (heads.extents.batch <= 1) heads.strides.batch = heads.scale_strides.batch = 0;
+  if (heads.extents.tokens <= 1) heads.strides.token = heads.scale_strides.token = 0;
+  if (heads.extents.heads <= 1) heads.strides.head = heads.scale_strides.head = 0;
+  if (heads.extents.features <= 1) heads.strides.feature = 0;
+}
+template <class Data, class Scale>
 [[nodiscard]] BasicStoredHeads<Data, Scale> without_unused_strides(
     BasicStoredHeads<Data, Scale> heads) noexcept {
-  const auto of =
-      without_unused_strides(ConstHeadsView{.extents = heads.extents, .strides = heads.strides});
-  heads.strides = of.strides;
-  if (heads.extents.batch <= 1) heads.scale_strides.batch = 0;
-  if (heads.extents.tokens <= 1) heads.scale_strides.token = 0;
-  if (heads.extents.heads <= 1) heads.scale_strides.head = 0;
+  drop_unused_strides(heads);
   return heads;
 }
 
-[[nodiscard]] inline ElementsView elements_of(const StoredHeads& heads) noexcept {
+// Templates below spare the heads that append() writes a copy for each check.
+template <class Data, class Scale>
+[[nodiscard]] ElementsView elements_of(const BasicStoredHeads<Data, Scale>& heads) noexcept {
   return {.data = heads.data,
           .element_bytes = heads.element_bytes(),
           .extents = heads.extents,
@@ -81,7 +85,15 @@ template <class Data, class Scale>
 }
 
 // The scales as heads of one feature.
-[[nodiscard]] ConstHeadsView scales_of(const StoredHeads& heads) noexcept;
+template <class Data, class Scale>
+[[nodiscard]] ConstHeadsView scales_of(const BasicStoredHeads<Data, Scale>& heads) noexcept {
+  const Extents& n = heads.extents;
+  const ScaleStrides& s = heads.scale_strides;
+  return {.data = heads.scales,
+          .dtype = DType::f32,
+          .extents = {.batch = n.batch, .tokens = n.tokens, .heads = n.heads, .features = 1},
+          .strides = {.batch = s.batch, .token = s.token, .head = s.head, .feature = 0}};
+}
 
 // The names that messages give to elements and scales.
 struct StoredNames {
@@ -89,11 +101,25 @@ struct StoredNames {
   std::string_view scales;
 };
 
+// check_stored() and check_distinct() of heads in 8 bits.
+[[nodiscard]] Status check_quantized(const StoredNames& names, const StoredHeads& heads);
+[[nodiscard]] Status check_quantized_distinct(const StoredNames& names, const StoredHeads& heads);
+
 // The checks of a view (view_checks.hpp), for adjacent features, and, where there are elements,
 // those of its scales.
-[[nodiscard]] Status check_stored(const StoredNames& names, const StoredHeads& heads);
+template <class Data, class Scale>
+[[nodiscard]] Status check_stored(const StoredNames& names,
+                                  const BasicStoredHeads<Data, Scale>& heads) {
+  if (heads.quantized()) return check_quantized(names, heads);
+  const ConstHeadsView view = heads.view();
+  if (auto status = check_view(names.elements, view); !status) return status;
+  return check_adjacent_features(names.elements, view);
+}
 
 // Checks that what is written is distinct, elements and scales. Requires check_stored().
-[[nodiscard]] Status check_distinct(const StoredNames& names, const StoredHeads& heads);
+[[nodiscard]] inline Status check_distinct(const StoredNames& names, const WrittenHeads& heads) {
+  if (heads.quantized()) return check_quantized_distinct(names, heads);
+  return check_distinct(names.elements, heads.view());
+}
 
 }  // namespace rotary

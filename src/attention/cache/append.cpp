@@ -29,8 +29,9 @@ KvHeads without_unused(KvHeads heads) {
 // Cache: of either form.
 template <class Cache>
 StoredCache stored_cache(const Cache& cache) {
-  StoredCache to{.k = without_unused_strides(stored(cache.k))};
-  if (cache.v) to.v = without_unused_strides(stored(*cache.v));
+  StoredCache to{.k = stored(cache.k)};
+  drop_unused_strides(to.k);
+  if (cache.v) drop_unused_strides(to.v.emplace(stored(*cache.v)));
   return to;
 }
 

@@ -29,7 +29,7 @@ constexpr Names k_names{.cache = {"cache.k", "cache.k.scales"}, .heads = "k"};
 constexpr Names v_names{.cache = {"cache.v", "cache.v.scales"}, .heads = "v"};
 
 // Checks that heads can be stored in 8 bits.
-Status check_quantized(const Names& names, const ConstHeadsView& heads) {
+Status check_quantizable(const Names& names, const ConstHeadsView& heads) {
   if (heads.dtype == DType::f64) {
     return unsupported(names.heads, ": dtype must be f32, bf16 or f16 for a cache in 8 bits, ",
                        "got f64");
@@ -39,7 +39,7 @@ Status check_quantized(const Names& names, const ConstHeadsView& heads) {
                           longest_normalized_head, " features, got ", heads.extents.features);
 }
 
-Status check_cache(const Names& names, const StoredHeads& cache, const ConstHeadsView& heads) {
+Status check_cache(const Names& names, const WrittenHeads& cache, const ConstHeadsView& heads) {
   const std::string_view name = names.cache.elements;
   if (auto status = check_stored(names.cache, cache); !status) return status;
   if (auto status = check_adjacent_features(names.heads, heads); !status) return status;
@@ -49,7 +49,7 @@ Status check_cache(const Names& names, const StoredHeads& cache, const ConstHead
                             heads.extents.heads, " and ", heads.extents.features, "; got ",
                             cache.extents.heads, " and ", cache.extents.features);
   }
-  auto status = cache.quantized() ? check_quantized(names, heads)
+  auto status = cache.quantized() ? check_quantizable(names, heads)
                                   : check_conversion(name, heads.dtype, *cache.dtype);
   if (!status) return status;
   return check_distinct(names.cache, cache);
@@ -112,7 +112,7 @@ Status check_apart(const Spanned& a, const Spanned& b) {
 Status check_sharing(const AppendCall& call) {
   std::array<Spanned, 7> views;  // caches first
   std::size_t count = 0;
-  const auto add = [&](const Names& names, const StoredHeads& cache) {
+  const auto add = [&](const Names& names, const WrittenHeads& cache) {
     views[count++] = spanned(names.cache.elements, elements_of(cache));
     if (cache.quantized() && has_elements(cache.extents))
       views[count++] = spanned(names.cache.scales, elements_of(scales_of(cache)));
@@ -182,7 +182,7 @@ Status check_numbers(const AppendCall& call, const Extents& n, std::int64_t slot
 }
 
 // Checks that a cache shares no element with a map of slots.
-Status check_apart(const Names& names, const StoredHeads& cache, const ConstHeadsView& slots) {
+Status check_apart(const Names& names, const WrittenHeads& cache, const ConstHeadsView& slots) {
   const ElementsView map = elements_of(slots);
   auto status = check_apart(names.cache.elements, elements_of(cache), "slots", map);
   if (!status || !cache.quantized() || !has_elements(cache.extents)) return status;

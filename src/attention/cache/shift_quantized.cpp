@@ -32,7 +32,7 @@ Status check_rows(const Rotations& by) {
       "rows");
 }
 
-Status check(const StoredHeads& keys, const Rotations& by) {
+Status check(const WrittenHeads& keys, const Rotations& by) {
   if (auto status = check_rows(by); !status) return status;
   if (auto status = check_extents("keys", keys.extents, by); !status) return status;
   if (auto status = check_stored(shifted, keys); !status) return status;
