@@ -20,7 +20,8 @@ set(rotary_headers *.h *.hpp)
 set(rotary_pc_flags "")
 if(ROTARY_CORE_ONLY)
   set(rotary_headers
-    axes.hpp config_scaling.hpp describe.hpp executor.hpp export.h frequencies.hpp ggml_angles.hpp
+    attention_contract.hpp axes.hpp config_scaling.hpp describe.hpp executor.hpp export.h
+    frequencies.hpp ggml_angles.hpp
     instruction_set.hpp numeric_contract.hpp numerics.hpp positions.hpp required.hpp result.hpp
     rotary.h rotary.hpp rotary_spec.hpp rotary_threads.h rotate.hpp rotations.hpp scaling.hpp
     tensor_view.hpp threads.hpp token_array.hpp version.hpp)

@@ -6,6 +6,8 @@
 #include <random>
 #include <utility>
 
+#include "rotary/kv_cache.hpp"
+
 namespace rotary::bench {
 namespace {
 
@@ -16,6 +18,20 @@ Tensor tensor_of(const AttentionLine& line, std::int64_t tokens, std::int64_t he
 }
 
 }  // namespace
+
+Int8Tensor::Int8Tensor(const Extents& n)
+    : elements(static_cast<std::size_t>(n.tokens * n.heads * n.features)),
+      scales(static_cast<std::size_t>(n.tokens * n.heads)),
+      view{elements.data(), scales.data(), n, strides_bhtd(n), scale_strides_bhtd(n)} {}
+
+Tensor Int8Tensor::numbers() const {
+  const Extents& n = view.extents;
+  Tensor wide(DType::f64, n, Layout::heads_first);
+  auto* const to = static_cast<double*>(wide.view().data);
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    to[i] = double{scales[i / static_cast<std::size_t>(n.features)]} * elements[i];
+  return wide;
+}
 
 AttentionTensors::AttentionTensors(const AttentionLine& line)
     : q(tensor_of(line, line.queries(), line.shape.heads)),
@@ -32,6 +48,9 @@ Result<std::unique_ptr<AttentionJob>> AttentionJob::make(const AttentionLine& li
                                                          const AttentionTensors& tensors) {
   std::unique_ptr<AttentionJob> job(new AttentionJob(line, tensors));
   if (auto status = job->make_rotations_of_tokens(); !status) return std::move(status).error();
+  if (line.quantized()) {
+    if (auto status = job->quantize(); !status) return std::move(status).error();
+  }
   job->make_bias();
   job->make_vectors();
   AttendOptions& options = job->options_;
@@ -42,12 +61,23 @@ Result<std::unique_ptr<AttentionJob>> AttentionJob::make(const AttentionLine& li
   if (job->bias_) options.encoding.bias = &*job->bias_;
   if (job->shaw_keys_) options.encoding.shaw_keys = &*job->shaw_keys_;
   if (job->shaw_values_) options.encoding.shaw_values = &*job->shaw_values_;
-  const auto bytes = attend_bytes(tensors.q.view(), tensors.k.view(), tensors.v.view(), options);
+  const ConstHeadsView q = tensors.q.view();
+  const auto bytes =
+      line.quantized()
+          ? attend_bytes(q, QuantizedKeys{.k = job->k_->view, .v = job->v_->view}, options)
+          : attend_bytes(q, tensors.k.view(), tensors.v.view(), options);
   if (!bytes) return bytes.error();
   job->memory_bytes_ = *bytes;
   job->memory_.reset(static_cast<std::byte*>(::operator new[](*bytes + 1, std::align_val_t{64})));
   options.memory = {job->memory_.get(), *bytes};
   return job;
+}
+
+Status AttentionJob::quantize() {
+  k_.emplace(tensors_.k.view().extents);
+  v_.emplace(tensors_.v.view().extents);
+  return append(QuantizedKvCache{.k = k_->view, .v = v_->view},
+                {.k = tensors_.k.view(), .v = tensors_.v.view()}, ConsecutiveSlots{});
 }
 
 // In a decode step the keys were already rotated when they were stored.
@@ -101,8 +131,11 @@ void AttentionJob::make_vectors() {
 
 Status AttentionJob::run(std::int64_t calls) const {
   for (std::int64_t call = 0; call < calls; ++call) {
-    auto status = attend(tensors_.out.view(), tensors_.q.view(), tensors_.k.view(),
-                         tensors_.v.view(), options_);
+    const HeadsView out = tensors_.out.view();
+    const ConstHeadsView q = tensors_.q.view();
+    auto status = line_.quantized()
+                      ? attend(out, q, QuantizedKeys{.k = k_->view, .v = v_->view}, options_)
+                      : attend(out, q, tensors_.k.view(), tensors_.v.view(), options_);
     if (!status) return status;
   }
   return {};

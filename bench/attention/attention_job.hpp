@@ -12,6 +12,7 @@
 #include "bench/tensor.hpp"
 #include "rotary/attention.hpp"
 #include "rotary/frequencies.hpp"
+#include "rotary/quantized_view.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotations.hpp"
 
@@ -27,6 +28,17 @@ struct AttentionTensors {
   Tensor out;
 };
 
+// Keys or values in 8 bits, [heads, tokens, features].
+struct Int8Tensor {
+  std::vector<std::int8_t> elements;
+  std::vector<float> scales;
+  QuantizedHeadsView view;
+
+  explicit Int8Tensor(const Extents& extents);
+  // The numbers that they stand for, exactly.
+  [[nodiscard]] Tensor numbers() const;
+};
+
 class AttentionJob {
  public:
   // tensors must outlive it. Makes everything that a model makes once for all its layers, such as
@@ -40,17 +52,23 @@ class AttentionJob {
   [[nodiscard]] const AttentionTensors& tensors() const { return tensors_; }
   [[nodiscard]] const AttendOptions& options() const { return options_; }
   [[nodiscard]] const std::optional<Frequencies>& frequencies() const { return frequencies_; }
+  // The numbers that the call sees as keys and values.
+  [[nodiscard]] Tensor keys() const { return k_ ? k_->numbers() : tensors_.k; }
+  [[nodiscard]] Tensor values() const { return v_ ? v_->numbers() : tensors_.v; }
   [[nodiscard]] std::size_t memory_bytes() const { return memory_bytes_; }
 
  private:
   AttentionJob(const AttentionLine& line, const AttentionTensors& tensors)
       : line_(line), tensors_(tensors) {}
   [[nodiscard]] Status make_rotations_of_tokens();
+  [[nodiscard]] Status quantize();
   void make_bias();
   void make_vectors();
 
   AttentionLine line_;
   const AttentionTensors& tensors_;
+  std::optional<Int8Tensor> k_;
+  std::optional<Int8Tensor> v_;
   std::optional<Frequencies> frequencies_;
   std::optional<Rotations> q_rotations_;
   std::optional<Rotations> k_rotations_;

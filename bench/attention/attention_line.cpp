@@ -11,6 +11,11 @@ constexpr std::int64_t read_from = 32'768;   // keys of a decode step
 constexpr double least_of_peak = 0.70;       // of the multiply-adds that a core can do
 constexpr double least_of_bandwidth = 0.85;  // of reading keys and values
 
+// Most time of a step over int8, relative to the dtype's: memory decides for one query head of a
+// key head, multiply-adds for several.
+constexpr double most_of_int8 = 0.35;
+constexpr double most_of_grouped_int8 = 0.5;
+
 bool is_base(const AttentionLine& line) { return line.encoding == &bench_encodings().front(); }
 
 std::int64_t elements(const AttentionLine& line, std::int64_t tokens, std::int64_t heads) {
@@ -35,14 +40,19 @@ double operations_of(const AttentionLine& line) {
 }
 
 std::int64_t cache_bytes(const AttentionLine& line) {
+  if (line.quantized()) {
+    const std::int64_t heads = 2 * line.tokens * line.shape.key_heads;
+    return heads * (line.shape.head_dim + size_in_bytes(DType::f32));
+  }
   return 2 * elements(line, line.tokens, line.shape.key_heads) * size_in_bytes(line.shape.dtype);
 }
 
 std::int64_t needed_bytes(const AttentionLine& line) {
   const std::int64_t q = 2 * elements(line, line.queries(), line.shape.heads);
-  const std::int64_t doubles = 4 * elements(line, line.tokens, line.shape.key_heads);
-  return cache_bytes(line) + q * size_in_bytes(line.shape.dtype) +
-         doubles * size_in_bytes(DType::f64);
+  const std::int64_t k = elements(line, line.tokens, line.shape.key_heads);
+  const std::int64_t doubles = line.quantized() ? 5 * k : 4 * k;  // of k or v, what int8 stands for
+  const std::int64_t int8 = line.quantized() ? cache_bytes(line) : 0;
+  return (q + 2 * k) * size_in_bytes(line.shape.dtype) + doubles * size_in_bytes(DType::f64) + int8;
 }
 
 std::int64_t scores_bytes(const AttentionLine& line) {
@@ -52,7 +62,13 @@ std::int64_t scores_bytes(const AttentionLine& line) {
 std::optional<AttentionGoal> goal_of(const AttentionLine& line) {
   using Unit = AttentionGoalUnit;
   if (line.step == AttentionStep::decode) {
-    if (!is_base(line) || line.tokens < read_from) return std::nullopt;
+    if (line.tokens < read_from) return std::nullopt;
+    if (line.quantized()) {
+      const bool grouped = line.shape.heads > line.shape.key_heads;
+      return AttentionGoal{.unit = Unit::ratio,
+                           .limit = grouped ? most_of_grouped_int8 : most_of_int8};
+    }
+    if (!is_base(line)) return std::nullopt;
     return AttentionGoal{.unit = Unit::share, .limit = least_of_bandwidth};
   }
   if (is_base(line)) {

@@ -36,6 +36,9 @@ struct AttentionLine {
   std::int64_t tokens = 0;  // keys
   AttentionShape shape = {};
 
+  [[nodiscard]] bool quantized() const {
+    return encoding != nullptr && encoding->storage == Storage::int8;
+  }
   [[nodiscard]] std::int64_t queries() const { return step == AttentionStep::prefill ? tokens : 1; }
 };
 
@@ -46,7 +49,7 @@ struct AttentionLine {
 // pair of query and key.
 [[nodiscard]] double operations_of(const AttentionLine& line);
 
-// Bytes of keys and values.
+// Bytes of keys and values, scales included.
 [[nodiscard]] std::int64_t cache_bytes(const AttentionLine& line);
 
 // Bytes of the tensors and of the reference's copies in double.

@@ -113,6 +113,7 @@ struct Exact {
   double rotation = 0;  // rotate_error_bound of a query plus that of a key, if they are rotated
   VectorSizes vectors;
   std::int64_t value_distances = 0;
+  bool quantized = false;
 };
 
 double rotation_error(const AttentionJob& job) {
@@ -132,13 +133,14 @@ Exact exact_rows(const AttentionJob& job, std::span<const std::int64_t> sampled)
   const bool keys_turn = job.options().encoding.k_rotations != nullptr;
   const Tensor q = gather(job.tensors().q.view(), sampled);
   Exact exact{.inputs = {.q = read(q.view(), rows, frequencies),
-                         .k = read(job.tensors().k.view(), keys, keys_turn ? frequencies : nullptr),
-                         .v = read(job.tensors().v.view(), keys, nullptr)},
+                         .k = read(job.keys().view(), keys, keys_turn ? frequencies : nullptr),
+                         .v = read(job.values().view(), keys, nullptr)},
               .result = {},
               .positions = rows,
               .scale = job.options().scale,
               .rotation = rotation_error(job),
-              .vectors = {}};
+              .vectors = {},
+              .quantized = line.quantized()};
   reference::Attention attention{.scale = exact.scale,
                                  .mask = {.order = reference::Order::causal},
                                  .query_positions = std::move(rows)};
@@ -168,7 +170,8 @@ std::vector<double> bounds(const Exact& exact, std::int64_t row, std::int64_t he
                  .keys = exact.positions[size_of(row)] + 1,
                  .rotation = exact.rotation,
                  .distance_size = q_size * vectors.key,
-                 .value_distances = exact.value_distances};
+                 .value_distances = exact.value_distances,
+                 .quantized = exact.quantized};
   const double rescalings = attend_rescalings(of);
   const double sums = attend_sums_error(of);
   std::vector<double> moved(features, 0.0);
@@ -219,7 +222,9 @@ AttentionVerification verify_result(const AttentionJob& job) {
         const double right = exact.result.out.values[first + f];
         const auto feature = static_cast<std::int64_t>(f);
         const double got = reference::element(out, {.token = sampled[row], .head = head}, feature);
-        const double error = std::abs(got - right) / (bound[f] + rounding(out.dtype, right));
+        // The one value that a query sees may be 0, and so is then its bound.
+        const double off = std::abs(got - right);
+        const double error = off == 0 ? 0 : off / (bound[f] + rounding(out.dtype, right));
         ++found.elements;
         found.wrong += error <= 1 ? 0 : 1;  // a NaN counts as wrong
         if (error <= found.worst) continue;

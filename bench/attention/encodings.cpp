@@ -56,7 +56,7 @@ RelativeBias sandwich(const BiasSetting& setting) {
   return Sandwich{.dim = (setting.head_dim + 1) / 2 * 2, .heads = setting.heads};
 }
 
-constexpr std::array<BenchEncoding, 10> all = {{
+constexpr std::array<BenchEncoding, 11> all = {{
     {.name = "none"},
     {.name = "rope", .turns = Turns::queries_and_keys, .goals = free_of_charge},
     {.name = "alibi", .bias = alibi, .goals = free_of_charge},
@@ -67,6 +67,7 @@ constexpr std::array<BenchEncoding, 10> all = {{
     {.name = "sandwich", .bias = sandwich},
     {.name = "shaw_keys", .shaw = ShawParts::keys, .goals = of_shaw_keys},
     {.name = "shaw", .shaw = ShawParts::keys_and_values, .goals = of_shaw},
+    {.name = "int8", .storage = Storage::int8},
 }};
 
 }  // namespace

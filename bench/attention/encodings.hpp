@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The position encodings that `rotary bench attention` times, one table row each, with parameters
-// like those of trained models.
+// like those of trained models; and no encoding over a cache in 8 bits.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,9 @@ inline constexpr std::int64_t shaw_clip = 128;
 
 enum class ShawParts { none, keys, keys_and_values };
 
+// How keys and values are stored: as the dtype of the shape, or in 8 bits with scales.
+enum class Storage { of_dtype, int8 };
+
 // A goal: the most time, relative to no encoding, for prefills of at least this many tokens.
 struct RatioGoal {
   std::int64_t tokens;
@@ -38,6 +41,7 @@ struct BenchEncoding {
   RelativeBias (*bias)(const BiasSetting& setting) = nullptr;  // nullptr: adds none to the scores
   ShawParts shaw = ShawParts::none;
   std::span<const RatioGoal> goals = {};  // sorted by tokens
+  Storage storage = Storage::of_dtype;
 };
 
 // The first is no encoding, the reference for the others' times.

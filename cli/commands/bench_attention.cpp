@@ -79,8 +79,9 @@ std::vector<AttentionGroup> parse_groups(const Arguments& arguments) {
   return groups;
 }
 
-bench::AttentionLine line_of(const AttentionGroup& group) {
-  return {.encoding = group.encodings.front(),
+// The line of an encoding of the group; the first stands for all.
+bench::AttentionLine line_of(const AttentionGroup& group, std::size_t encoding = 0) {
+  return {.encoding = group.encodings[encoding],
           .step = group.step,
           .tokens = group.tokens,
           .shape = group.shape};
@@ -88,7 +89,9 @@ bench::AttentionLine line_of(const AttentionGroup& group) {
 
 void check_memory(const std::vector<AttentionGroup>& groups, std::int64_t limit) {
   for (const AttentionGroup& group : groups) {
-    const std::int64_t needed = bench::needed_bytes(line_of(group));
+    std::int64_t needed = 0;
+    for (std::size_t encoding = 0; encoding < group.encodings.size(); ++encoding)
+      needed = std::max(needed, bench::needed_bytes(line_of(group, encoding)));
     require(needed <= limit,
             "the tensors and what verifies them must fit in {} MiB (--memory, or half of what is "
             "free), got {} MiB for {} of {} tokens",
@@ -271,7 +274,8 @@ Run declare(OptionParser& parser) {
              "one query against so many keys (32768); with one of these two options the other "
              "is left out");
   parser.add("--encodings LIST", arguments->encodings,
-             fmt::format("of {}; all of them but kerple_power, unless told",
+             fmt::format("of {}; int8: none, over a cache in 8 bits; all of them but "
+                         "kerple_power and int8, unless told",
                          names_text(bench::bench_encodings(), &BenchEncoding::name)));
   parser.add("--heads N", arguments->heads, "of queries (8)");
   parser.add("--kv-heads N", arguments->kv_heads, "of keys and values (as many)");
@@ -293,6 +297,7 @@ constinit const Command bench_attention_command{
         "  rotary bench attention\n"
         "  rotary bench attention --tokens 2048 --encodings rope,alibi\n"
         "  rotary bench attention --decode 32768 --heads 32 --kv-heads 8 --head-dim 128\n"
+        "  rotary bench attention --decode 32768 --encodings int8\n"
         "  rotary bench attention --dtype bf16 --json\n",
     .declare = declare,
 };

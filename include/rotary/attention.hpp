@@ -18,6 +18,7 @@
 #include "rotary/executor.hpp"
 #include "rotary/export.h"
 #include "rotary/frequencies.hpp"
+#include "rotary/quantized_view.hpp"
 #include "rotary/query_temperature.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/result.hpp"
@@ -81,6 +82,14 @@ struct PagedKeys {
   ConstHeadsView k;
   ConstHeadsView v;
   BlockTable table = {};
+};
+
+// Keys and values in 8 bits. Extents are those of k and v of attend(), or with a table those of
+// PagedKeys.
+struct QuantizedKeys {
+  ConstQuantizedHeadsView k;
+  ConstQuantizedHeadsView v;
+  std::optional<BlockTable> table = {};
 };
 
 // The position encodings that attend() applies. Empty: q and k are used as they are, without
@@ -180,6 +189,14 @@ struct AttendOptions {
 [[nodiscard]] ROTARY_API Status attend(HeadsView out, ConstHeadsView q, const PagedKeys& keys,
                                        const AttendOptions& options) noexcept;
 
+// The same with keys and values in 8 bits, k and v of the formula being scale * element; all
+// options mean the same. Many queries get the bits of attend() over the float32 nearest to scale *
+// element. Few, which read the elements as they lie, multiply scores and weights by the scales; for
+// both, AttendedRow::quantized counts the roundings. A scale that is not finite makes NaN or Inf of
+// what sees its key.
+[[nodiscard]] ROTARY_API Status attend(HeadsView out, ConstHeadsView q, const QuantizedKeys& keys,
+                                       const AttendOptions& options) noexcept;
+
 // Bytes of AttendOptions::memory that such a call needs. They grow with head_dim, with the
 // executor's concurrency and, with a bias or Shaw's vectors, with the longest sequence. Threads
 // share the keys of a sequence of at most 16 queries in parts of 2048 keys; each part adds the
@@ -188,6 +205,9 @@ struct AttendOptions {
                                                           ConstHeadsView v,
                                                           const AttendOptions& options) noexcept;
 [[nodiscard]] ROTARY_API Result<std::size_t> attend_bytes(ConstHeadsView q, const PagedKeys& keys,
+                                                          const AttendOptions& options) noexcept;
+[[nodiscard]] ROTARY_API Result<std::size_t> attend_bytes(ConstHeadsView q,
+                                                          const QuantizedKeys& keys,
                                                           const AttendOptions& options) noexcept;
 
 // How a decode step prefetches cached keys and values on this machine: "lines", or "pages", which

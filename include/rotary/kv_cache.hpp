@@ -14,6 +14,7 @@
 #include "rotary/executor.hpp"
 #include "rotary/export.h"
 #include "rotary/head_norm.hpp"
+#include "rotary/quantized_view.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/tensor_view.hpp"
@@ -30,6 +31,12 @@ namespace rotary {
 struct KvCache {
   HeadsView k;
   std::optional<HeadsView> v = {};
+};
+
+// The same in 8 bits, a float32 scale beside each head of a slot.
+struct QuantizedKvCache {
+  QuantizedHeadsView k;
+  std::optional<QuantizedHeadsView> v = {};
 };
 
 // The tokens to store, [batch, tokens, heads, features]; features adjacent.
@@ -103,6 +110,21 @@ struct AppendOptions {
 // change often should keep them unrotated. A norm after the rotation is refused: apply it when the
 // keys are rotated.
 [[nodiscard]] ROTARY_API Status append(const KvCache& cache, const KvHeads& heads,
+                                       const Slots& slots,
+                                       const AppendOptions& options = {}) noexcept;
+
+// The same into a cache in 8 bits. Arithmetic is float32 from k and v, which are f32, bf16 or f16,
+// to the cache, as with k_norm, and with the same limits: a head of at most 2048 features, no
+// 16-bit keys with rotations that round each product. With z the float32 numbers of a head and m
+// the largest |z|, its elements are z * 127/m to nearest even, none of them -128, and its scale is
+// m/127: within append_int8_error_bound (numeric_contract.hpp), half a step and the error of z. A
+// head whose m is below 2^-100 gets zeros and scale 0; one with a number that is not finite, zeros
+// and a NaN scale, so that it shows in whatever attends to it. The same bits on every instruction
+// set for the same z.
+[[nodiscard]] ROTARY_API Status append(const QuantizedKvCache& cache, const KvHeads& heads,
+                                       const Slots& slots, const Rotations& rotations,
+                                       const AppendOptions& options = {}) noexcept;
+[[nodiscard]] ROTARY_API Status append(const QuantizedKvCache& cache, const KvHeads& heads,
                                        const Slots& slots,
                                        const AppendOptions& options = {}) noexcept;
 

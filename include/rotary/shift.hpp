@@ -7,12 +7,11 @@
 //         {frequencies, ConsecutivePositions{.first = 0, .tokens = 128}});
 #pragma once
 
-#include <cstdint>
-
 #include "rotary/executor.hpp"
 #include "rotary/export.h"
 #include "rotary/frequencies.hpp"
 #include "rotary/positions.hpp"
+#include "rotary/quantized_view.hpp"
 #include "rotary/result.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/tensor_view.hpp"
@@ -68,35 +67,14 @@ struct ShiftOptions {
 // does not move: after 100 shifts by -7 keys are off by 2e-6 of their length in f32, 0.8 % in f16,
 // 5 % in bf16 and 15 % in int8 (docs/how-to/context-shift.md has the table). One shift by the whole
 // distance has one rounding. A bf16 or int8 cache that is shifted repeatedly should store unrotated
-// keys: append() without rotations (kv_cache.hpp), then rotate(dst, src, …) when they are read.
-// Neither takes int8, so the caller quantizes and widens.
+// keys: append() without rotations (kv_cache.hpp), which attend() rotates as it reads them
+// (attention.hpp, k_rotations).
 [[nodiscard]] ROTARY_API Status shift(HeadsView keys, const Rotations& by,
                                       const ShiftOptions& options = {}) noexcept;
 
 // make_shift, then shift, for one cache alone: allocates the rows.
 [[nodiscard]] ROTARY_API Status shift(HeadsView keys, const RotatedAt& from, const RotatedAt& to,
                                       const ShiftOptions& options = {}) noexcept;
-
-// In elements, not bytes: the scale of (batch b, token t, head h) is at
-// scales + b*batch + t*token + h*head.
-struct ScaleStrides {
-  std::int64_t batch = 0;
-  std::int64_t token = 0;
-  std::int64_t head = 0;
-
-  friend bool operator==(const ScaleStrides&, const ScaleStrides&) = default;
-};
-
-// Keys in 8 bits with one float32 scale for each head and token: feature = scale * element.
-// Elements are laid out as in a HeadsView; the features of a head are adjacent (strides.feature is
-// 1).
-struct QuantizedHeadsView {
-  std::int8_t* data = nullptr;
-  float* scales = nullptr;
-  Extents extents = {};
-  Strides strides = {};
-  ScaleStrides scale_strides = {};
-};
 
 // The same for quantized keys, with f32 rows. With z the rotated elements in float32 and m the
 // largest |z| of the head, features outside the window included, the new elements are z * 127/m to

@@ -267,6 +267,13 @@ HWY_INLINE void store(D d, hn::Vec<D> value, Float16* to) {
   hn::StoreU(round_to_f16(d, value), HalfWidth<D>(), reinterpret_cast<std::uint16_t*>(to));
 }
 
+// Elements in 8 bits, without their scale.
+template <class D>
+HWY_INLINE hn::Vec<D> load(D d, const std::int8_t* from) {
+  const hn::Rebind<std::int8_t, D> d8;
+  return hn::ConvertTo(d, hn::PromoteTo(hn::RebindToSigned<D>(), hn::LoadU(d8, from)));
+}
+
 // Stores 2 * Lanes(d) adjacent elements; overloads exist where that is cheaper than two stores.
 template <class D, class T>
 HWY_INLINE void store_vectors(D d, hn::Vec<D> first, hn::Vec<D> second, T* to) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates quantized heads in place: x' = x c - y s, y' = x s + y c on the int8 elements themselves,
-// in float32, since the scale is common to a head. Each head is processed twice, once for its
-// largest |x'| and once to store: recomputing the products is cheaper than keeping them, and a head
-// may have any size. Adding 1.5 * 2^23 rounds to nearest even, the same everywhere. A partial
-// vector (a capped tag) touches exactly its own elements. Compiled once for each instruction set
-// (int8_targets.cpp).
+// Quantizes heads, and rotates quantized heads in place: x' = x c - y s, y' = x s + y c on the int8
+// elements themselves, in float32, since the scale is common to a head. Each head is processed
+// twice, once for its largest |x'| and once to store: recomputing the products is cheaper than
+// keeping them, and a head may have any size. Adding 1.5 * 2^23 rounds to nearest even, the same
+// everywhere. A partial vector (a capped tag) touches exactly its own elements. Compiled once for
+// each instruction set (int8_targets.cpp).
 
 #if defined(ROTARY_KERNELS_INT8_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_INT8_INL_HPP
@@ -16,9 +16,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
+#include "kernels/elements-inl.hpp"
 #include "kernels/int8_kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -45,11 +48,6 @@ HWY_INLINE hn::Vec<Int32Of<D>> nearest(D d, hn::Vec<D> value) {
 }
 
 template <class D>
-HWY_INLINE hn::Vec<D> load_int8(D d, const std::int8_t* from) {
-  return hn::ConvertTo(d, hn::PromoteTo(Int32Of<D>(), hn::LoadU(Int8Of<D>(), from)));
-}
-
-template <class D>
 HWY_INLINE void store_int8(D d, hn::Vec<D> value, std::int8_t* to) {
   hn::StoreU(hn::DemoteTo(Int8Of<D>(), nearest(d, value)), Int8Of<D>(), to);
 }
@@ -65,7 +63,7 @@ struct Int8Half {
   template <class D>
   static HWY_INLINE Int8Pairs<D> load_pairs(D d, const std::int8_t* head, std::int64_t pair,
                                             std::int64_t pairs) {
-    return {load_int8(d, head + pair), load_int8(d, head + pairs + pair)};
+    return {load(d, head + pair), load(d, head + pairs + pair)};
   }
 
   template <class D>
@@ -182,7 +180,7 @@ HWY_INLINE float largest_of(D d, const std::int8_t* features, std::int64_t count
   auto most = hn::Zero(d);
   std::int64_t at = 0;
   for (; count - at >= lanes; at += lanes) {
-    most = hn::Max(most, hn::Abs(load_int8(d, features + at)));
+    most = hn::Max(most, hn::Abs(load(d, features + at)));
   }
   float largest = hn::GetLane(hn::MaxOfLanes(d, most));
   if constexpr (lanes > 1) {
@@ -198,7 +196,7 @@ HWY_INLINE void multiply(D d, std::int8_t* features, std::int64_t count, float b
   const auto factor = hn::Set(d, by);
   std::int64_t at = 0;
   for (; count - at >= lanes; at += lanes) {
-    store_int8(d, hn::Mul(load_int8(d, features + at), factor), features + at);
+    store_int8(d, hn::Mul(load(d, features + at), factor), features + at);
   }
   if constexpr (lanes > 1) {
     if (at < count) multiply(hn::Half<D>(), features + at, count - at, by);
@@ -268,6 +266,44 @@ void shift_int8(const Int8Job& given) {
                         job.scales + t * job.scale_token_stride + h * job.scale_head_stride);
     }
   }
+}
+
+// The largest magnitude as bits, which order as numbers do; those of Inf and NaN are above.
+template <class D>
+HWY_INLINE std::int32_t largest_magnitude(D d, const float* from, std::int64_t at,
+                                          std::int64_t count) {
+  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+  const Int32Of<D> di;
+  auto most = hn::Zero(di);
+  for (; count - at >= lanes; at += lanes)
+    most = hn::Max(most, hn::BitCast(di, hn::Abs(hn::LoadU(d, from + at))));
+  std::int32_t largest = hn::GetLane(hn::MaxOfLanes(di, most));
+  if constexpr (lanes > 1) {
+    if (at < count) largest = std::max(largest, largest_magnitude(hn::Half<D>(), from, at, count));
+  }
+  return largest;
+}
+
+// A head that has no scale of its own: of zeros, of numbers below least_quantized, or of some that
+// are not finite.
+HWY_INLINE void store_zeros(const QuantizeJob& job, float scale) {
+  std::fill_n(job.to, job.features, std::int8_t{0});
+  *job.scale = scale;
+}
+
+void quantize(const QuantizeJob& given) {
+  const QuantizeJob job = given;
+  const hn::ScalableTag<float> d;
+  const float largest = std::bit_cast<float>(largest_magnitude(d, job.from, 0, job.features));
+  if (!(largest <= std::numeric_limits<float>::max()))
+    return store_zeros(job, std::numeric_limits<float>::quiet_NaN());
+  if (largest < least_quantized) return store_zeros(job, 0);
+  *job.scale = largest / int8_most;
+  const float by = int8_most / largest;
+  for_each_vector(d, 0, job.features, [job, by](auto part, std::int64_t f) HWY_ATTR {
+    const auto steps = hn::Mul(hn::LoadU(part, job.from + f), hn::Set(part, by));
+    store_int8(part, steps, job.to + f);
+  });
 }
 
 }  // namespace HWY_NAMESPACE

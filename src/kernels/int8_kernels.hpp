@@ -28,9 +28,23 @@ struct Int8Job {
 
 using ShiftInt8 = void (*)(const Int8Job& job);
 
+// Heads with no larger number are stored as zeros: 127 over it could be infinite.
+inline constexpr float least_quantized = 0x1p-100F;
+
+// One head of float32 as elements z * 127/m, m the largest |z|, and the scale m/127.
+struct QuantizeJob {
+  const float* from;  // [features]
+  std::int8_t* to;    // [features]
+  std::int64_t features;
+  float* scale;
+};
+
+using QuantizeInt8 = void (*)(const QuantizeJob& job);
+
 struct Int8Kernels {
   ShiftInt8 half;
   ShiftInt8 interleaved;
+  QuantizeInt8 quantize;
 };
 
 }  // namespace rotary::kernels

@@ -39,9 +39,7 @@ std::array<Axis, 5> axes_of(const ElementsView& view) {
            {size, 1}}};
 }
 
-std::array<Axis, 5> axes_of(const ConstHeadsView& view) {
-  return axes_of(ElementsView{view.data, size_in_bytes(view.dtype), view.extents, view.strides});
-}
+std::array<Axis, 5> axes_of(const ConstHeadsView& view) { return axes_of(elements_of(view)); }
 
 // A sum of bounded steps, largest first; steps of equal size are merged.
 class StepSum {
@@ -146,8 +144,7 @@ std::int64_t address(const void* data) {
 }  // namespace
 
 std::optional<AddressRange> address_range(const ConstHeadsView& view) noexcept {
-  return address_range(
-      ElementsView{view.data, size_in_bytes(view.dtype), view.extents, view.strides});
+  return address_range(elements_of(view));
 }
 
 std::optional<AddressRange> address_range(const ElementsView& view) noexcept {
@@ -189,6 +186,10 @@ bool repeats_too_often(const ConstHeadsView& view) noexcept {
 }
 
 Overlap find_overlap(const ConstHeadsView& a, const ConstHeadsView& b) noexcept {
+  return find_overlap(elements_of(a), elements_of(b));
+}
+
+Overlap find_overlap(const ElementsView& a, const ElementsView& b) noexcept {
   if (is_empty(a.extents) || is_empty(b.extents)) return Overlap::none;
   const auto range_a = address_range(a);
   const auto range_b = address_range(b);
@@ -201,14 +202,6 @@ Overlap find_overlap(const ConstHeadsView& a, const ConstHeadsView& b) noexcept 
   for (const Axis& axis : axes_of(a)) sum.add(axis, 1);
   for (const Axis& axis : axes_of(b)) sum.add(axis, -1);
   return sum.reaches(distance);
-}
-
-Overlap find_overlap(const ElementsView& a, const ElementsView& b) noexcept {
-  if (is_empty(a.extents) || is_empty(b.extents)) return Overlap::none;
-  StepSum sum;
-  for (const Axis& axis : axes_of(a)) sum.add(axis, 1);
-  for (const Axis& axis : axes_of(b)) sum.add(axis, -1);
-  return sum.reaches(address(b.data) - address(a.data));
 }
 
 Overlap find_self_overlap(const ConstHeadsView& view) noexcept {

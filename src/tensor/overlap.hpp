@@ -18,6 +18,10 @@ struct ElementsView {
   Strides strides = {};
 };
 
+[[nodiscard]] inline ElementsView elements_of(const ConstHeadsView& view) noexcept {
+  return {view.data, size_in_bytes(view.dtype), view.extents, view.strides};
+}
+
 // The bytes of a view, from its lowest to one past its highest. Empty views have none.
 struct AddressRange {
   std::int64_t begin = 0;  // relative to the view's data pointer

@@ -53,6 +53,11 @@ Status check_distinct(std::string_view name, const ConstHeadsView& view) {
 
 Status check_apart(std::string_view name_a, const ConstHeadsView& a, std::string_view name_b,
                    const ConstHeadsView& b) {
+  return check_apart(name_a, elements_of(a), name_b, elements_of(b));
+}
+
+Status check_apart(std::string_view name_a, const ElementsView& a, std::string_view name_b,
+                   const ElementsView& b) {
   return check_overlap(find_overlap(a, b), name_a, name_b, [&] {
     return message("strides ", describe(a.strides), " and ", describe(b.strides));
   });

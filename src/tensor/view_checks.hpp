@@ -90,5 +90,7 @@ template <class Name, class Strides>
 // Checks that two views share no element.
 [[nodiscard]] Status check_apart(std::string_view name_a, const ConstHeadsView& a,
                                  std::string_view name_b, const ConstHeadsView& b);
+[[nodiscard]] Status check_apart(std::string_view name_a, const ElementsView& a,
+                                 std::string_view name_b, const ElementsView& b);
 
 }  // namespace rotary

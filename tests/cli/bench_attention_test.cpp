@@ -102,6 +102,9 @@ TEST(BenchAttention, GoalsDependOnTheStepAndItsTokens) {
            {"shaw_keys", AttentionStep::prefill, 2048, 1.13},
            {"shaw", AttentionStep::prefill, 8192, 1.12},
            {"shaw", AttentionStep::decode, 8192, 0},
+           {"int8", AttentionStep::prefill, 8192, 0},
+           {"int8", AttentionStep::decode, 8192, 0},
+           {"int8", AttentionStep::decode, 32'768, 0.35},
        }) {
     const auto goal =
         goal_of({.encoding = &encoding(each.name), .step = each.step, .tokens = each.tokens});
@@ -120,6 +123,10 @@ TEST(BenchAttention, CountsOperationsAndBytes) {
   decode.step = AttentionStep::decode;
   EXPECT_EQ(operations_of(decode), 5 * 6 * 10 * 4);
   EXPECT_EQ(scores_bytes(decode), 6 * 5 * 4);
+  decode.encoding = &encoding("int8");
+  EXPECT_EQ(cache_bytes(decode), 2 * 5 * 2 * (10 + 4));
+  decode.tokens = 32'768;
+  EXPECT_EQ(goal_of(decode)->limit, 0.5) << "three query heads on a key head";
 }
 
 TEST(BenchPeaks, CountWhatTheyDoAndReadNothingElse) {

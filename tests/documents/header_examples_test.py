@@ -31,6 +31,7 @@ extern TableView table_of_512, table_of_1024;
 extern const ConstTableView weights;
 extern const std::vector<float> table, w;
 extern float* const data;
+extern std::int8_t* const elements;
 extern const std::span<const std::byte> bytes;
 extern RotarySpec spec;
 extern const Frequencies frequencies;

@@ -108,12 +108,12 @@ State accumulated(const Problem& problem, const Cut& cut) {
                   .rotation = rotation,
                   .packed = keys.data(),
                   .scratch = room.data()};
-      kernels.pack_keys(job);
+      kernels.stored.pack_keys(job);
       job.heads = problem.v.pointers.data() + key + at;
       job.features = n.features;
       job.rotation = {};
       job.packed = values.data();
-      kernels.pack_values(job);
+      kernels.stored.pack_values(job);
     }
     for (std::int64_t row = 0; row < n.rows; row += cut.rows) {
       const std::int64_t rows = std::min(cut.rows, n.rows - row);
@@ -154,18 +154,18 @@ State streamed(const Problem& problem, const Cut& cut) {
       };
       HeadRotation rotation = problem.of_keys;
       rotation.rows += key * rotation.row_stride;
-      kernels_of(n.dtype).stream({.queries = queries.loaded.data(),
-                                  .limits = problem.limits.data() + row,
-                                  .rows = rows,
-                                  .head_dim = n.head_dim,
-                                  .features = n.features,
-                                  .keys = blocks(problem.k),
-                                  .rotation = rotation,
-                                  .values = blocks(problem.v),
-                                  .first_key = key,
-                                  .count = std::min(cut.keys, n.keys - key),
-                                  .state = state.view(row),
-                                  .scratch = scratch.data()});
+      kernels_of(n.dtype).stored.stream({.queries = queries.loaded.data(),
+                                         .limits = problem.limits.data() + row,
+                                         .rows = rows,
+                                         .head_dim = n.head_dim,
+                                         .features = n.features,
+                                         .keys = blocks(problem.k),
+                                         .rotation = rotation,
+                                         .values = blocks(problem.v),
+                                         .first_key = key,
+                                         .count = std::min(cut.keys, n.keys - key),
+                                         .state = state.view(row),
+                                         .scratch = scratch.data()});
     }
     EXPECT_TRUE(scratch.is_intact() && state.is_intact());
   }

@@ -16,6 +16,7 @@
 #include "support/cases.hpp"
 #include "support/contract.hpp"
 #include "support/executors.hpp"
+#include "support/int8_heads.hpp"
 #include "support/oracle.hpp"
 #include "support/result.hpp"
 
@@ -25,87 +26,9 @@ namespace {
 using reference::RotatedHead;
 using test::HeadIndex;
 
-constexpr std::int8_t guard = 0x55;
-
-// The layouts of elements and scales.
-enum class Lying { bthd, bhtd, padded, backwards, scales_behind_heads };
-constexpr std::array all_lyings = {Lying::bthd, Lying::bhtd, Lying::padded, Lying::backwards,
-                                   Lying::scales_behind_heads};
-
-// A quantized tensor in one buffer, whose other bytes are guards.
-class Int8Keys {
- public:
-  Int8Keys(const Extents& extents, Lying lying) {
-    const bool padded = lying == Lying::padded;
-    const bool behind = lying == Lying::scales_behind_heads;
-    view_.extents = extents;
-    Extents room = extents;  // of a head, its scale behind it
-    room.features = behind ? (extents.features + 7) / 4 * 4 : extents.features + (padded ? 3 : 0);
-    view_.strides = lying == Lying::bhtd ? strides_bhtd(room) : strides_bthd(room);
-    const std::int64_t heads = extents.batch * extents.tokens * extents.heads;
-    const std::int64_t elements = heads * room.features;
-    const std::int64_t scales_at = (elements + 64) / 4 * 4;
-    bytes_.assign(static_cast<std::size_t>(scales_at + heads * 8 + 64), guard);
-    auto* const scales = reinterpret_cast<float*>(bytes_.data() + (behind ? 0 : scales_at));
-    const std::int64_t unit = behind ? room.features / 4 : (padded ? 2 : 1);
-    const Extents places{extents.batch, extents.tokens, extents.heads, unit};
-    const Strides s = lying == Lying::bhtd ? strides_bhtd(places) : strides_bthd(places);
-    view_.scale_strides = {.batch = s.batch, .token = s.token, .head = s.head};
-    view_.data = bytes_.data() + (behind ? 0 : 1);  // odd
-    view_.scales = scales + (behind ? unit - 1 : 0);
-    if (lying == Lying::backwards) {
-      view_.data += (extents.tokens - 1) * view_.strides.token;
-      view_.scales += (extents.tokens - 1) * view_.scale_strides.token;
-      view_.strides.token = -view_.strides.token;
-      view_.scale_strides.token = -view_.scale_strides.token;
-    }
-  }
-  Int8Keys(const Int8Keys&) = delete;
-  Int8Keys& operator=(const Int8Keys&) = delete;
-
-  [[nodiscard]] const QuantizedHeadsView& view() const { return view_; }
-  [[nodiscard]] std::int8_t& element(const HeadIndex& at, std::int64_t f) {
-    const auto& s = view_.strides;
-    return view_.data[at.batch * s.batch + at.token * s.token + at.head * s.head + f];
-  }
-  [[nodiscard]] float& scale(const HeadIndex& at) {
-    const auto& s = view_.scale_strides;
-    return view_.scales[at.batch * s.batch + at.token * s.token + at.head * s.head];
-  }
-  [[nodiscard]] const std::vector<std::int8_t>& bytes() const { return bytes_; }
-
-  void fill(std::uint64_t seed) {
-    test::Random random(seed);
-    test::for_each_element(view_.extents, [&](const HeadIndex& at, std::int64_t f) {
-      if (f == 0) scale(at) = static_cast<float>(random.magnitude(-12, 3));
-      element(at, f) = static_cast<std::int8_t>(random.integer(-128, 127));
-    });
-  }
-
-  // The values, exact in double.
-  [[nodiscard]] test::Tensor values() {
-    test::Tensor tensor({.dtype = DType::f64, .extents = view_.extents});
-    test::for_each_element(view_.extents, [&](const HeadIndex& at, std::int64_t f) {
-      tensor.set(at, f, double{scale(at)} * element(at, f));
-    });
-    return tensor;
-  }
-
-  // All bytes that are neither element nor scale, in order.
-  [[nodiscard]] bool guards_intact() {
-    std::vector<std::int8_t> rest = bytes_;
-    test::for_each_element(view_.extents, [&](const HeadIndex& at, std::int64_t f) {
-      rest[static_cast<std::size_t>(&element(at, f) - bytes_.data())] = guard;
-      const auto begin = reinterpret_cast<std::int8_t*>(&scale(at)) - bytes_.data();
-      std::fill_n(rest.begin() + begin, 4, guard);
-    });
-    return std::all_of(rest.begin(), rest.end(), [](std::int8_t byte) { return byte == guard; });
-  }
-
- private:
-  QuantizedHeadsView view_;
-  std::vector<std::int8_t> bytes_;
-};
+using test::all_lyings;
+using test::Int8Heads;
+using test::Lying;
 
 // The window of rotated keys in a cache.
 HeadWindow cached(HeadWindow window) {
@@ -121,7 +44,7 @@ struct Moved {
 };
 
 // One head: each feature within the bound, the new scale that of the largest feature.
-void check_head(const RotatedHead& head, Int8Keys& keys, const Moved& moved, double factor) {
+void check_head(const RotatedHead& head, Int8Heads& keys, const Moved& moved, double factor) {
   const HeadWindow& window = moved.old_ones.window;
   const long double position =
       std::abs(reference::position_at(moved.from, head.index.batch, head.index.token)) +
@@ -155,8 +78,8 @@ void check_head(const RotatedHead& head, Int8Keys& keys, const Moved& moved, dou
 }
 
 void expect_shifted(const Moved& moved, const Extents& extents, Lying lying) {
-  Int8Keys keys(extents, lying);
-  keys.fill(60);
+  Int8Heads keys(extents, lying);
+  keys.fill(60, -12, 3);
   const test::Tensor before = keys.values();
   test::require(shift(keys.view(), {moved.old_ones, moved.from}, {moved.new_ones, moved.to}));
   const double factor = moved.new_ones.attention_factor / moved.old_ones.attention_factor;
@@ -220,8 +143,8 @@ TEST(ShiftInt8, OfSpecialHeads) {
       {.head_dim = 34, .rotary_dim = 32, .first_feature = 1, .pairing = Pairing::half});
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const std::array<float, 6> scales = {0.25F, 0, infinity, std::nanf(""), -0.5F, 3};
-  Int8Keys keys({.tokens = 1, .heads = 6, .features = 34}, Lying::bthd);
-  keys.fill(61);
+  Int8Heads keys({.tokens = 1, .heads = 6, .features = 34}, Lying::bthd);
+  keys.fill(61, -12, 3);
   for (std::int64_t h = 0; h < 6; ++h) {
     keys.scale({.head = h}) = scales[static_cast<std::size_t>(h)];
     keys.element({.head = h}, 33) = 127;
@@ -250,7 +173,7 @@ TEST(ShiftInt8, RoundsTiesToEven) {
       {.head_dim = 8, .rotary_dim = 2, .first_feature = 6, .pairing = Pairing::half}, {0}, 1));
   Frequencies doubled = still;
   doubled.attention_factor = 2;
-  Int8Keys keys({.tokens = 1, .heads = 1, .features = 8}, Lying::bthd);
+  Int8Heads keys({.tokens = 1, .heads = 1, .features = 8}, Lying::bthd);
   const std::array<std::int8_t, 8> elements = {1, 3, 5, -1, -3, -5, 127, 0};
   for (std::size_t f = 0; f < 8; ++f) keys.element({}, static_cast<std::int64_t>(f)) = elements[f];
   keys.scale({}) = 1;
@@ -272,10 +195,10 @@ TEST(ShiftInt8, InPartsHasTheSameBits) {
   other.turns[3] += 12345;  // rows for each token
   const ConsecutivePositions places{.first = 5, .tokens = 71};
   const Extents extents{.batch = 2, .tokens = 71, .heads = 2, .features = 30};
-  Int8Keys whole(extents, Lying::padded);
-  Int8Keys parts(extents, Lying::padded);
-  whole.fill(62);
-  parts.fill(62);
+  Int8Heads whole(extents, Lying::padded);
+  Int8Heads parts(extents, Lying::padded);
+  whole.fill(62, -12, 3);
+  parts.fill(62, -12, 3);
   const Rotations by = test::value_of(make_shift({old_ones, places}, {other, places}));
   ASSERT_NE(by.row_stride(), 0);
   test::CountingExecutor executor(test::run_backwards, 4);

@@ -166,6 +166,40 @@ Calls paged_calls() {
   return calls;
 }
 
+// Keys and values in 8 bits, in batch rows and in pages.
+Calls quantized_calls() {
+  Calls calls;
+  const std::string_view symbol =
+      "rotary::attend(rotary::HeadsView, rotary::ConstHeadsView, rotary::QuantizedKeys";
+  const std::string_view bytes = "rotary::attend_bytes(rotary::ConstHeadsView, rotary::Quantized";
+  for (const Way& way : ways) {
+    if (way.keys > 1000) continue;
+    const auto keys_of = [](const AttendOperands& on) {
+      return QuantizedKeys{.k = quantized(on.k.extents), .v = quantized(on.v.extents)};
+    };
+    const SizeList sizes = attention_sizes(way.queries, way.keys);
+    calls.push_back(sized(symbol, way.what, sizes, [way, keys_of](Sizes n) {
+      AttendOperands on(n, way.asked);
+      way.set(on);
+      return attend(on.out, on.q, keys_of(on), on.options);
+    }));
+    calls.push_back(sized(bytes, way.what, sizes, [way, keys_of](Sizes n) {
+      AttendOperands on(n, way.asked);
+      way.set(on);
+      return attend_bytes(on.q, keys_of(on), on.options);
+    }));
+  }
+  const SizeList sizes = {{2}, {2}, {2}, each(16), {3}, {2}, each(16), {2}, {1}, each(1)};
+  calls.push_back(sized(symbol, "pages", sizes, [](Sizes n) {
+    const PagedOperands on(n, Asked::out);
+    const QuantizedKeys keys{.k = quantized(on.keys.k.extents),
+                             .v = quantized(on.keys.v.extents),
+                             .table = on.keys.table};
+    return attend(on.out, on.q, keys, on.options);
+  }));
+  return calls;
+}
+
 // A sequence of the first batch row, or no sequences.
 enum class Named { none, one };
 
@@ -273,7 +307,7 @@ Calls linear_calls() {
 
 Calls attention_calls() {
   Calls calls = {merge_call()};
-  for (const auto more : {attend_calls, paged_calls, mapped_calls, linear_calls}) {
+  for (const auto more : {attend_calls, paged_calls, quantized_calls, mapped_calls, linear_calls}) {
     add(calls, more());
   }
   return calls;

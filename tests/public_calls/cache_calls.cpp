@@ -21,6 +21,10 @@ KvCache cache_of(Sizes n) {
   return {.k = heads({n[6], n[7], n[2], n[3]}), .v = heads({n[6], n[7], n[4], n[5]})};
 }
 
+QuantizedKvCache quantized_cache_of(Sizes n) {
+  return {.k = quantized({n[6], n[7], n[2], n[3]}), .v = quantized({n[6], n[7], n[4], n[5]})};
+}
+
 // Every token in the same slot or, if that is negative, in no slot.
 template <const auto& slot>
 Slots one_slot(Sizes n) {
@@ -54,18 +58,30 @@ AppendOptions options_with_norm() {
                             .order = NormOrder::before_rotation}};
 }
 
-void add_append(Calls& calls, const NamedSlots& slots, std::int64_t token_count) {
-  const SizeList sizes = cache_sizes(token_count);
-  calls.push_back(sized("rotary::append(*rotary::Rotations", slots.what, sizes,
-                        [of = slots.of](Sizes n) -> Status {
-                          auto by = rotations_for(n[1]);
-                          if (!by) return std::move(by).error();
-                          return append(cache_of(n), heads_of(n), of(n), *by, options_with_norm());
-                        }));
-  calls.push_back(sized("rotary::append(*> const&, rotary::AppendOptions", slots.what, sizes,
-                        [of = slots.of](Sizes n) {
-                          return append(cache_of(n), heads_of(n), of(n), options_with_norm());
-                        }));
+struct Symbols {
+  std::string_view rotated;
+  std::string_view unrotated;
+};
+constexpr Symbols of_dtypes{
+    .rotated = "rotary::append(rotary::KvCache*rotary::Rotations",
+    .unrotated = "rotary::append(rotary::KvCache*> const&, rotary::AppendOptions"};
+constexpr Symbols of_8_bits{
+    .rotated = "rotary::append(rotary::QuantizedKvCache*rotary::Rotations",
+    .unrotated = "rotary::append(rotary::QuantizedKvCache*> const&, rotary::AppendOptions"};
+
+// cache: makes a cache of these sizes.
+template <class Cache>
+void add_append(Calls& calls, const Symbols& symbols, const NamedSlots& slots,
+                const SizeList& sizes, Cache (*cache)(Sizes)) {
+  calls.push_back(
+      sized(symbols.rotated, slots.what, sizes, [of = slots.of, cache](Sizes n) -> Status {
+        auto by = rotations_for(n[1]);
+        if (!by) return std::move(by).error();
+        return append(cache(n), heads_of(n), of(n), *by, options_with_norm());
+      }));
+  calls.push_back(sized(symbols.unrotated, slots.what, sizes, [of = slots.of, cache](Sizes n) {
+    return append(cache(n), heads_of(n), of(n), options_with_norm());
+  }));
 }
 
 struct NamedNorm {
@@ -85,7 +101,11 @@ constexpr NamedNorm norms[] = {
 Calls cache_calls() {
   Calls calls;
   for (const std::int64_t token_count : {3, 200}) {
-    for (const NamedSlots& slots : slots_of_calls) add_append(calls, slots, token_count);
+    for (const NamedSlots& slots : slots_of_calls) {
+      const SizeList sizes = cache_sizes(token_count);
+      add_append(calls, of_dtypes, slots, sizes, cache_of);
+      add_append(calls, of_8_bits, slots, sizes, quantized_cache_of);
+    }
     for (const NamedNorm& each_norm : norms) {
       const SizeList sizes = {{}, {token_count}, {2}, each(16)};
       const HeadNorm& norm = each_norm.norm;

@@ -82,14 +82,26 @@ ElementsView elements_of(const ConstScoresView& mask, std::int64_t element_bytes
                                         .strides = view.strides});
 }
 
-// table: null for keys in batch rows.
-AttendCall call_of(const HeadsView& out, const ConstHeadsView& q, const PagedKeys& keys,
-                   const BlockTable* table, const AttendOptions& options) {
+// Keys and values, in pages or, without a table, in batch rows.
+struct KeysOfCall {
+  StoredHeads k;
+  StoredHeads v;
+  const BlockTable* table;
+};
+
+KeysOfCall keys_of(const PagedKeys& keys) { return {stored(keys.k), stored(keys.v), &keys.table}; }
+
+KeysOfCall keys_of(const QuantizedKeys& keys) {
+  return {stored(keys.k), stored(keys.v), keys.table ? &*keys.table : nullptr};
+}
+
+AttendCall call_of(const HeadsView& out, const ConstHeadsView& q, const KeysOfCall& keys,
+                   const AttendOptions& options) {
   AttendCall call{.out = with_used_strides(out),
                   .q = with_used_strides(q),
                   .k = with_used_strides(keys.k),
                   .v = with_used_strides(keys.v),
-                  .table = table,
+                  .table = keys.table,
                   .options = options};
   if (const auto& mask = options.additive_mask)
     call.additive_mask = elements_of(*mask, size_in_bytes(mask->dtype));
@@ -102,22 +114,34 @@ AttendCall call_of(const HeadsView& out, const ConstHeadsView& q, const PagedKey
 
 Status attend(HeadsView out, ConstHeadsView q, ConstHeadsView k, ConstHeadsView v,
               const AttendOptions& options) noexcept {
-  return guarded([&] { return attend(call_of(out, q, {.k = k, .v = v}, nullptr, options)); });
+  return guarded([&] { return attend(call_of(out, q, {stored(k), stored(v), nullptr}, options)); });
 }
 
 Status attend(HeadsView out, ConstHeadsView q, const PagedKeys& keys,
               const AttendOptions& options) noexcept {
-  return guarded([&] { return attend(call_of(out, q, keys, &keys.table, options)); });
+  return guarded([&] { return attend(call_of(out, q, keys_of(keys), options)); });
+}
+
+Status attend(HeadsView out, ConstHeadsView q, const QuantizedKeys& keys,
+              const AttendOptions& options) noexcept {
+  return guarded([&] { return attend(call_of(out, q, keys_of(keys), options)); });
 }
 
 Result<std::size_t> attend_bytes(ConstHeadsView q, ConstHeadsView k, ConstHeadsView v,
                                  const AttendOptions& options) noexcept {
-  return guarded([&] { return bytes_for(call_of({}, q, {.k = k, .v = v}, nullptr, options)); });
+  return guarded([&] {
+    return bytes_for(call_of({}, q, {stored(k), stored(v), nullptr}, options));
+  });
 }
 
 Result<std::size_t> attend_bytes(ConstHeadsView q, const PagedKeys& keys,
                                  const AttendOptions& options) noexcept {
-  return guarded([&] { return bytes_for(call_of({}, q, keys, &keys.table, options)); });
+  return guarded([&] { return bytes_for(call_of({}, q, keys_of(keys), options)); });
+}
+
+Result<std::size_t> attend_bytes(ConstHeadsView q, const QuantizedKeys& keys,
+                                 const AttendOptions& options) noexcept {
+  return guarded([&] { return bytes_for(call_of({}, q, keys_of(keys), options)); });
 }
 
 }  // namespace rotary

@@ -10,6 +10,7 @@
 
 #include "rotary/attention.hpp"
 #include "tensor/overlap.hpp"
+#include "tensor/stored_heads.hpp"
 
 namespace rotary {
 
@@ -36,8 +37,8 @@ struct Sequences {
 struct AttendCall {
   HeadsView out;
   ConstHeadsView q;
-  ConstHeadsView k;
-  ConstHeadsView v;
+  StoredHeads k;
+  StoredHeads v;
   const BlockTable* table = nullptr;  // null: keys lie in batch rows
   const AttendOptions& options;
   // The masks of the options, queries as tokens and keys as features; strides that are not used are
@@ -75,20 +76,25 @@ struct AttendCall {
   }
 };
 
-// Byte offset of feature 0 of one head of a token.
-[[nodiscard]] inline std::int64_t head_offset(const ConstHeadsView& view, std::int64_t batch,
+// Offset of feature 0 of one head of a token, in elements.
+[[nodiscard]] inline std::int64_t head_offset(const Strides& strides, std::int64_t batch,
                                               std::int64_t token, std::int64_t head) noexcept {
-  const std::int64_t element =
-      batch * view.strides.batch + token * view.strides.token + head * view.strides.head;
-  return element * size_in_bytes(view.dtype);
+  return batch * strides.batch + token * strides.token + head * strides.head;
+}
+[[nodiscard]] inline const std::byte* head_at(const StoredHeads& heads, std::int64_t batch,
+                                              std::int64_t token, std::int64_t head) noexcept {
+  return static_cast<const std::byte*>(heads.data) +
+         head_offset(heads.strides, batch, token, head) * heads.element_bytes();
 }
 [[nodiscard]] inline const std::byte* head_at(const ConstHeadsView& view, std::int64_t batch,
                                               std::int64_t token, std::int64_t head) noexcept {
-  return static_cast<const std::byte*>(view.data) + head_offset(view, batch, token, head);
+  return static_cast<const std::byte*>(view.data) +
+         head_offset(view.strides, batch, token, head) * size_in_bytes(view.dtype);
 }
 [[nodiscard]] inline std::byte* head_at(const HeadsView& view, std::int64_t batch,
                                         std::int64_t token, std::int64_t head) noexcept {
-  return static_cast<std::byte*>(view.data) + head_offset(view, batch, token, head);
+  return static_cast<std::byte*>(view.data) +
+         head_offset(view.strides, batch, token, head) * size_in_bytes(view.dtype);
 }
 
 // Batch row and token of k and v that hold a key.

@@ -30,21 +30,26 @@ constexpr std::int64_t most_heads = std::int64_t{1} << 20;
 // Most keys of a sequence: float32 sums are meaningless for more.
 constexpr std::int64_t most_keys = std::int64_t{1} << 31;
 
+constexpr StoredNames k_names{.elements = "k", .scales = "k.scales"};
+constexpr StoredNames v_names{.elements = "v", .scales = "v.scales"};
+
+Status check_operand(const StoredNames& names, const StoredHeads& heads) {
+  if (auto status = check_stored(names, heads); !status) return status;
+  if (heads.dtype == DType::f64)
+    return unsupported(names.elements, ": dtype must be f32, bf16 or f16, got f64");
+  if (heads.extents.features <= most_features) return {};
+  return invalid_argument(names.elements, ": a head must have at most ", most_features,
+                          " features, got ", heads.extents.features);
+}
+
 Status check_operand(std::string_view name, const ConstHeadsView& view) {
-  if (auto status = check_view(name, view); !status) return status;
-  if (view.dtype == DType::f64)
-    return unsupported(name, ": dtype must be f32, bf16 or f16, got f64");
-  if (view.extents.features > most_features) {
-    return invalid_argument(name, ": a head must have at most ", most_features, " features, got ",
-                            view.extents.features);
-  }
-  return check_adjacent_features(name, view);
+  return check_operand({.elements = name, .scales = {}}, stored(view));
 }
 
 Status check_heads(const AttendCall& call) {
   if (auto status = check_operand("q", call.q); !status) return status;
-  if (auto status = check_operand("k", call.k); !status) return status;
-  if (auto status = check_operand("v", call.v); !status) return status;
+  if (auto status = check_operand(k_names, call.k); !status) return status;
+  if (auto status = check_operand(v_names, call.v); !status) return status;
   const Extents& q = call.q.extents;
   const Extents& k = call.k.extents;
   const Extents& v = call.v.extents;
@@ -189,6 +194,11 @@ struct Operand {
   std::string_view name;
   ConstHeadsView view;
   std::optional<std::int64_t> columns = {};  // scores: the keys that they must have
+  std::int64_t element_bytes = size_in_bytes(view.dtype);
+
+  [[nodiscard]] ElementsView elements() const noexcept {
+    return {view.data, element_bytes, view.extents, view.strides};
+  }
 };
 
 // The tensors of a call: those that it reads, then those that it writes.
@@ -197,8 +207,8 @@ class Operands {
   explicit Operands(const AttendCall& call) {
     const AttentionEncoding& encoding = call.options.encoding;
     add("q", call.q);
-    add("k", call.k);
-    add("v", call.v);
+    add(k_names, call.k);
+    add(v_names, call.v);
     if (encoding.shaw_keys != nullptr) add("shaw_keys", heads_view(encoding.shaw_keys->table));
     if (encoding.shaw_values != nullptr)
       add("shaw_values", heads_view(encoding.shaw_values->table));
@@ -224,7 +234,15 @@ class Operands {
     all_[count_++] = {name, view, columns};
   }
 
-  std::array<Operand, 9> all_;
+  void add(const StoredNames& names, const StoredHeads& heads) {
+    all_[count_++] = {names.elements,
+                      {heads.data, heads.number_dtype(), heads.extents, heads.strides},
+                      {},
+                      heads.element_bytes()};
+    if (heads.quantized() && has_elements(heads.extents)) add(names.scales, scales_of(heads));
+  }
+
+  std::array<Operand, 11> all_;
   std::size_t read_ = 0;
   std::size_t count_ = 0;
 };
@@ -242,13 +260,6 @@ Status check_out(const AttendCall& call) {
                           "; got ", describe(out));
 }
 
-ElementsView elements_of(const ConstHeadsView& view) {
-  return {.data = view.data,
-          .element_bytes = size_in_bytes(view.dtype),
-          .extents = view.extents,
-          .strides = view.strides};
-}
-
 // The working memory must not overlap what the call reads or writes.
 Status check_memory_apart(const AttendCall& call, std::size_t bytes) {
   const ElementsView memory{
@@ -259,7 +270,7 @@ Status check_memory_apart(const AttendCall& call, std::size_t bytes) {
   const auto written = operands.written();
   for (const auto& some : {written.first(1), operands.read(), written.subspan(1)}) {
     for (const Operand& of : some) {
-      if (find_overlap(memory, elements_of(of.view)) == Overlap::none) continue;
+      if (find_overlap(memory, of.elements()) == Overlap::none) continue;
       return invalid_argument("memory: must lie apart from ", of.name,
                               ", got memory that overlaps it");
     }
@@ -306,10 +317,10 @@ Status check_written(const AttendCall& call) {
     if (auto status = check_view(to.name, to.view); !status) return status;
     if (auto status = check_distinct(to.name, to.view); !status) return status;
     for (const Operand& of : operands.before(to)) {
-      if (auto status = check_apart(to.name, to.view, of.name, of.view); !status) return status;
+      if (auto status = check_apart(to.name, to.elements(), of.name, of.elements()); !status)
+        return status;
     }
-    if (auto status = check_apart_from_masks(to.name, elements_of(to.view), call); !status)
-      return status;
+    if (auto status = check_apart_from_masks(to.name, to.elements(), call); !status) return status;
   }
   return {};
 }

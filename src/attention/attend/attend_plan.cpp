@@ -150,6 +150,7 @@ Plan plan_of(const AttendCall& call, const ScoreBias* bias, const ShawOfCall& sh
   plan.sizes.features = call.v.extents.features;
   plan.sizes.key_distances = shaw.keys.count;
   plan.sizes.value_distances = shaw.values.count;
+  plan.sizes.has_scales = call.k.quantized();
   plan.sizes.has_changes = call.options.softcap.has_value() || call.masks_pairs();
   for_each_different_group(plan, [&](const QueryGroup& group) {
     const auto add = [&](std::int64_t& sum, std::int64_t count) {

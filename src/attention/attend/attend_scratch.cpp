@@ -48,6 +48,10 @@ Scratch take(Arena& arena, const ScratchSizes& sizes) noexcept {
       arena.take<float>(sizes.rows_of_heads * kernels::padded_features(sizes.features));
   s.keys = arena.take<const void*>(blocks_of_tile);
   s.values = arena.take<const void*>(blocks_of_tile);
+  if (sizes.has_scales) {
+    s.key_scales = arena.take<float>(kernels::keys_of_tile);
+    s.value_scales = arena.take<float>(kernels::keys_of_tile);
+  }
   s.next = arena.take<const void*>(2 * kernels::keys_of_tile);
   s.packed_keys =
       arena.take<float>(kernels::packed_keys_size(kernels::keys_of_tile, sizes.head_dim));

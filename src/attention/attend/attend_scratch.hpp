@@ -62,6 +62,7 @@ struct ScratchSizes {
   std::int64_t key_distances = 0;    // Shaw's key vectors; 0: none
   std::int64_t value_distances = 0;  // Shaw's value vectors; 0: none
   bool has_changes = false;          // a softcap or a mask of pairs
+  bool has_scales = false;           // keys or values in 8 bits
   BiasSizes bias;
 };
 
@@ -79,6 +80,8 @@ struct Scratch {
   kernels::SoftmaxState state = {};       // of rows_of_heads rows
   const void** keys = nullptr;            // [blocks_of_tile]
   const void** values = nullptr;          // [blocks_of_tile]
+  float* key_scales = nullptr;            // [keys_of_tile]; null: not in 8 bits
+  float* value_scales = nullptr;          // [keys_of_tile]; the same
   const void** next = nullptr;            // [2 * keys_of_tile], keys and values of the next tile
   float* packed_keys = nullptr;           // keys_of_tile keys, packed
   float* packed_values = nullptr;         // keys_of_tile values, packed

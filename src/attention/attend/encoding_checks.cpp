@@ -76,7 +76,7 @@ Status check_rotations(const AttendCall& call) {
   if (!k) return k.error();
   const Turned turned[] = {
       {"q_rotations", encoding.q_rotations, call.q.extents, call.q.dtype, Role::query},
-      {"k_rotations", encoding.k_rotations, *k, call.k.dtype, Role::key}};
+      {"k_rotations", encoding.k_rotations, *k, call.k.number_dtype(), Role::key}};
   for (const Turned& of : turned) {
     if (auto status = check_rows(of); !status) return status;
   }

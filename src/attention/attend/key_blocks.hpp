@@ -19,14 +19,14 @@ struct SequenceKeys {
   std::int64_t kv_head;
 
   // view: k or v of the call.
-  [[nodiscard]] const void* head(const ConstHeadsView& view, std::int64_t key) const noexcept {
+  [[nodiscard]] const void* head(const StoredHeads& view, std::int64_t key) const noexcept {
     const KeyPlace place = key_place(call, sequence, index, key);
     return head_at(view, place.batch, place.token, kv_head);
   }
 };
 
 // Writes the address of each key.
-inline void find_heads(const SequenceKeys& of, const ConstHeadsView& view, const KeyRun& keys,
+inline void find_heads(const SequenceKeys& of, const StoredHeads& view, const KeyRun& keys,
                        const void** heads) noexcept {
   for (std::int64_t key = keys.begin; key < keys.end; ++key) *heads++ = of.head(view, key);
 }
@@ -34,7 +34,7 @@ inline void find_heads(const SequenceKeys& of, const ConstHeadsView& view, const
 // Finds the blocks that hold the keys and writes their addresses to `blocks`: one per page, or a
 // single one without pages. The first key may be anywhere in its page.
 [[nodiscard]] inline kernels::HeadBlocks find_blocks(const SequenceKeys& of,
-                                                     const ConstHeadsView& view, const KeyRun& keys,
+                                                     const StoredHeads& view, const KeyRun& keys,
                                                      const void** blocks) noexcept {
   const bool paged = of.call.table != nullptr;
   const std::int64_t known = keys.end - keys.begin;
@@ -50,6 +50,34 @@ inline void find_heads(const SequenceKeys& of, const ConstHeadsView& view, const
           .known = known};
 }
 
+// Gathers the scales of the keys, 0 where heads have no element; null if heads have none.
+[[nodiscard]] inline const float* find_scales(const SequenceKeys& of, const StoredHeads& heads,
+                                              const KeyRun& keys, float* scales) noexcept {
+  if (!heads.quantized()) return nullptr;
+  if (!has_elements(heads.extents)) {
+    std::fill_n(scales, keys.end - keys.begin, 0.0F);
+    return scales;
+  }
+  const bool paged = of.call.table != nullptr;
+  const std::int64_t slots = paged ? heads.extents.tokens : keys.end;
+  const ScaleStrides& s = heads.scale_strides;
+  float* to = scales;
+  for (std::int64_t key = keys.begin; key < keys.end;) {
+    const KeyPlace place = key_place(of.call, of.sequence, of.index, key);
+    const std::int64_t left = paged ? slots - place.token : slots;
+    const float* const from =
+        heads.scales + place.batch * s.batch + place.token * s.token + of.kv_head * s.head;
+    const std::int64_t count = std::min(left, keys.end - key);
+    if (s.token == 1) {
+      to = std::copy_n(from, count, to);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) *to++ = from[i * s.token];
+    }
+    key += count;
+  }
+  return scales;
+}
+
 // Keys and values to prefetch while the tile before them is processed: a matter of time, no result
 // depends on them.
 [[nodiscard]] inline kernels::NextHeads next_heads(const SequenceKeys& of, const KeyRun& keys,
@@ -57,8 +85,8 @@ inline void find_heads(const SequenceKeys& of, const ConstHeadsView& view, const
   const std::int64_t count = std::max<std::int64_t>(keys.end - keys.begin, 0);
   find_heads(of, of.call.k, keys, heads);
   find_heads(of, of.call.v, keys, heads + count);
-  const auto bytes = [](const ConstHeadsView& view) {
-    return view.extents.features * size_in_bytes(view.dtype);
+  const auto bytes = [](const StoredHeads& view) {
+    return view.extents.features * view.element_bytes();
   };
   return {
       .heads = heads, .count = 2 * count, .bytes = std::max(bytes(of.call.k), bytes(of.call.v))};

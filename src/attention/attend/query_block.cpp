@@ -224,12 +224,12 @@ class Block {
     if (has_bias_rows()) make_bias_rows(head, {0, shape_.rows()}, tile);
     const SequenceKeys keys = keys_of(head);
     const KeyRun known{tile.begin, std::min(tile.end + kernels::keys_fetched_ahead, end)};
-    const auto blocks = [&](const ConstHeadsView& view, const void** to) {
+    const auto blocks = [&](const StoredHeads& view, const void** to) {
       kernels::HeadBlocks found = find_blocks(keys, view, known, to);
       found.fetching = block_.call.fetching;
       return found;
     };
-    of_dtype(kernels_, args_.k.dtype)
+    kernels_for(kernels_, args_.k)
         .stream({.queries = head.loaded(),
                  .limits = scratch_.limits,
                  .rows = shape_.rows(),
@@ -242,31 +242,35 @@ class Block {
                  .count = tile.end - tile.begin,
                  .state = head.state(),
                  .scratch = scratch_.of_kernels,
+                 .key_scales = find_scales(keys, args_.k, tile, scratch_.key_scales),
+                 .value_scales = find_scales(keys, args_.v, tile, scratch_.value_scales),
                  .changes = changes_from(block_, 0)});
   }
 
   void pack_keys(const BlockHead& head, const KeyRun& tile) const {
     find_heads(keys_of(head), args_.k, tile, scratch_.keys);
-    of_dtype(kernels_, args_.k.dtype)
+    kernels_for(kernels_, args_.k)
         .pack_keys({.heads = scratch_.keys,
                     .first = 0,
                     .count = tile.end - tile.begin,
                     .features = block_.head_dim(),
                     .rotation = turn_of_keys(tile),
                     .packed = scratch_.packed_keys,
-                    .scratch = scratch_.of_kernels});
+                    .scratch = scratch_.of_kernels,
+                    .scales = find_scales(keys_of(head), args_.k, tile, scratch_.key_scales)});
   }
 
   void pack_values(const BlockHead& head, const KeyRun& tile) const {
     find_heads(keys_of(head), args_.v, tile, scratch_.values);
-    of_dtype(kernels_, args_.v.dtype)
+    kernels_for(kernels_, args_.v)
         .pack_values({.heads = scratch_.values,
                       .first = 0,
                       .count = tile.end - tile.begin,
                       .features = block_.features(),
                       .rotation = {},
                       .packed = scratch_.packed_values,
-                      .scratch = scratch_.of_kernels});
+                      .scratch = scratch_.of_kernels,
+                      .scales = find_scales(keys_of(head), args_.v, tile, scratch_.value_scales)});
   }
 
   // Many rows multiply a packed tile, and fetch the keys after it, up to `end`, meanwhile.

@@ -9,6 +9,7 @@
 #include "rotary/rotations.hpp"
 #include "rotary/tensor_view.hpp"
 #include "rotation/apply/apply_rotations.hpp"
+#include "tensor/stored_heads.hpp"
 
 namespace rotary {
 
@@ -24,6 +25,11 @@ namespace rotary {
       break;
   }
   return table.f32;
+}
+
+[[nodiscard]] inline const kernels::StoredKernels& kernels_for(const kernels::AttendKernels& table,
+                                                               const StoredHeads& heads) {
+  return heads.dtype ? of_dtype(table, *heads.dtype).stored : table.int8;
 }
 
 // The rotation of a head from `token` on; rows of consecutive tokens are row_stride apart.

@@ -20,16 +20,23 @@
 namespace rotary {
 namespace {
 
-// Takes a cache, or the heads stored in it.
-template <class Tensors>
-Tensors without_unused(Tensors tensors) {
-  tensors.k = without_unused_strides(tensors.k);
-  if (tensors.v) tensors.v = without_unused_strides(*tensors.v);
-  return tensors;
+KvHeads without_unused(KvHeads heads) {
+  heads.k = without_unused_strides(heads.k);
+  if (heads.v) heads.v = without_unused_strides(*heads.v);
+  return heads;
+}
+
+// Cache: of either form.
+template <class Cache>
+StoredCache stored_cache(const Cache& cache) {
+  StoredCache to{.k = stored(cache.k)};
+  drop_unused_strides(to.k);
+  if (cache.v) drop_unused_strides(to.v.emplace(stored(*cache.v)));
+  return to;
 }
 
 struct Storing {
-  const KvCache& cache;
+  const StoredCache& cache;
   const KvHeads& heads;
   SlotReader slots;
   const Rotations* rotations;  // null: stores keys unrotated
@@ -55,27 +62,40 @@ Run run_at(const SlotReader& slots, std::int64_t batch, std::int64_t token, std:
   return {.batch = batch, .token = token, .tokens = tokens, .slot = slot};
 }
 
-Transfer transfer_of(const Run& run, std::int64_t slots_per_block, const HeadsView& cache,
-                     const ConstHeadsView& heads) {
-  const std::int64_t to = run.slot / slots_per_block * cache.strides.batch +
-                          run.slot % slots_per_block * cache.strides.token;
+TokenRun token_run(const Run& run, std::int64_t slots_per_block, const WrittenHeads& cache,
+                   const ConstHeadsView& heads) {
+  const std::int64_t block = run.slot / slots_per_block;
+  const std::int64_t slot = run.slot % slots_per_block;
+  const std::int64_t to = block * cache.strides.batch + slot * cache.strides.token;
   const std::int64_t from = run.batch * heads.strides.batch + run.token * heads.strides.token;
-  Transfer transfer{.dst = cache, .src = heads};
-  transfer.dst.data = static_cast<std::byte*>(cache.data) + to * size_in_bytes(cache.dtype);
-  transfer.src.data = static_cast<const std::byte*>(heads.data) + from * size_in_bytes(heads.dtype);
-  transfer.src.extents.batch = 1;
-  transfer.src.extents.tokens = run.tokens;
-  transfer.dst.extents = transfer.src.extents;
-  return transfer;
+  Extents extents = heads.extents;
+  extents.batch = 1;
+  extents.tokens = run.tokens;
+  auto* const data = static_cast<std::byte*>(cache.data) + to * cache.element_bytes();
+  TokenRun of{
+      .transfer = {.dst = {data, cache.number_dtype(), extents, cache.strides}, .src = heads},
+      .batch = run.batch,
+      .first_token = run.token};
+  of.transfer.src.data =
+      static_cast<const std::byte*>(heads.data) + from * size_in_bytes(heads.dtype);
+  of.transfer.src.extents = extents;
+  if (!cache.quantized()) return of;
+  const ScaleStrides& s = cache.scale_strides;
+  of.quantized = {.data = reinterpret_cast<std::int8_t*>(data),
+                  .scales = cache.scales + block * s.batch + slot * s.token,
+                  .extents = extents,
+                  .strides = cache.strides,
+                  .scale_strides = s};
+  return of;
 }
 
 void store_keys(const Storing& storing, const Run& run) {
-  const std::int64_t slots = storing.slots.slots_per_block();
-  const TokenRun k{.transfer = transfer_of(run, slots, storing.cache.k, storing.heads.k),
-                   .batch = run.batch,
-                   .first_token = run.token};
+  const TokenRun k =
+      token_run(run, storing.slots.slots_per_block(), storing.cache.k, storing.heads.k);
   if (storing.k_norm) {
     store_normalized(k, *storing.k_norm, storing.rotations, storing.kernels);
+  } else if (k.quantized) {
+    store_quantized(k, storing.rotations, storing.kernels);
   } else if (storing.rotations != nullptr) {
     store_rotated(k, *storing.rotations, storing.kernels);
   } else {
@@ -84,9 +104,10 @@ void store_keys(const Storing& storing, const Run& run) {
 }
 
 void store_values(const Storing& storing, const Run& run) {
-  const ConstHeadsView& v = *storing.heads.v;
-  store_features(transfer_of(run, storing.slots.slots_per_block(), *storing.cache.v, v), 0,
-                 v.extents.features, *storing.kernels.cache);
+  const TokenRun v =
+      token_run(run, storing.slots.slots_per_block(), *storing.cache.v, *storing.heads.v);
+  if (v.quantized) return store_quantized(v, nullptr, storing.kernels);
+  store_features(v.transfer, 0, v.transfer.src.extents.features, *storing.kernels.cache);
 }
 
 void store_run(const Storing& storing, const Run& run) {
@@ -128,21 +149,34 @@ Status append_checked(const AppendCall& call) {
   return {};
 }
 
+template <class Cache>
+Status append_to(const Cache& cache, const KvHeads& heads, const Slots& slots,
+                 const Rotations* rotations, const AppendOptions& options) noexcept {
+  return guarded<NearestRounding>([&]() -> Status {
+    return append_checked({stored_cache(cache), without_unused(heads), slots, rotations, options});
+  });
+}
+
 }  // namespace
 
 Status append(const KvCache& cache, const KvHeads& heads, const Slots& slots,
               const Rotations& rotations, const AppendOptions& options) noexcept {
-  return guarded<NearestRounding>([&]() -> Status {
-    return append_checked(
-        {without_unused(cache), without_unused(heads), slots, &rotations, options});
-  });
+  return append_to(cache, heads, slots, &rotations, options);
 }
 
 Status append(const KvCache& cache, const KvHeads& heads, const Slots& slots,
               const AppendOptions& options) noexcept {
-  return guarded<NearestRounding>([&]() -> Status {
-    return append_checked({without_unused(cache), without_unused(heads), slots, nullptr, options});
-  });
+  return append_to(cache, heads, slots, nullptr, options);
+}
+
+Status append(const QuantizedKvCache& cache, const KvHeads& heads, const Slots& slots,
+              const Rotations& rotations, const AppendOptions& options) noexcept {
+  return append_to(cache, heads, slots, &rotations, options);
+}
+
+Status append(const QuantizedKvCache& cache, const KvHeads& heads, const Slots& slots,
+              const AppendOptions& options) noexcept {
+  return append_to(cache, heads, slots, nullptr, options);
 }
 
 }  // namespace rotary

@@ -22,23 +22,36 @@ namespace {
 
 // Names that messages use for a cache and for the heads stored in it.
 struct Names {
-  std::string_view cache;
+  StoredNames cache;
   std::string_view heads;
 };
-constexpr Names k_names{.cache = "cache.k", .heads = "k"};
-constexpr Names v_names{.cache = "cache.v", .heads = "v"};
+constexpr Names k_names{.cache = {"cache.k", "cache.k.scales"}, .heads = "k"};
+constexpr Names v_names{.cache = {"cache.v", "cache.v.scales"}, .heads = "v"};
 
-Status check_stored(const Names& names, const HeadsView& cache, const ConstHeadsView& heads) {
-  if (auto status = check_view(names.cache, cache); !status) return status;
-  if (auto status = check_adjacent_features(names.cache, cache); !status) return status;
+// Checks that heads can be stored in 8 bits.
+Status check_quantizable(const Names& names, const ConstHeadsView& heads) {
+  if (heads.dtype == DType::f64) {
+    return unsupported(names.heads, ": dtype must be f32, bf16 or f16 for a cache in 8 bits, ",
+                       "got f64");
+  }
+  if (heads.extents.features <= longest_normalized_head) return {};
+  return invalid_argument(names.heads, ": a head in 8 bits must have at most ",
+                          longest_normalized_head, " features, got ", heads.extents.features);
+}
+
+Status check_cache(const Names& names, const WrittenHeads& cache, const ConstHeadsView& heads) {
+  const std::string_view name = names.cache.elements;
+  if (auto status = check_stored(names.cache, cache); !status) return status;
   if (auto status = check_adjacent_features(names.heads, heads); !status) return status;
   if (cache.extents.heads != heads.extents.heads ||
       cache.extents.features != heads.extents.features) {
-    return invalid_argument(names.cache, ": heads and features must be those of ", names.heads,
-                            ", ", heads.extents.heads, " and ", heads.extents.features, "; got ",
+    return invalid_argument(name, ": heads and features must be those of ", names.heads, ", ",
+                            heads.extents.heads, " and ", heads.extents.features, "; got ",
                             cache.extents.heads, " and ", cache.extents.features);
   }
-  if (auto status = check_conversion(names.cache, heads.dtype, cache.dtype); !status) return status;
+  auto status = cache.quantized() ? check_quantizable(names, heads)
+                                  : check_conversion(name, heads.dtype, *cache.dtype);
+  if (!status) return status;
   return check_distinct(names.cache, cache);
 }
 
@@ -47,7 +60,7 @@ Status check_k(const AppendCall& call) {
   auto status =
       call.rotations == nullptr ? check_view("k", k) : check_view("k", k, *call.rotations);
   if (!status) return status;
-  return check_stored(k_names, call.cache.k, k);
+  return check_cache(k_names, call.cache.k, k);
 }
 
 Status check_v(const AppendCall& call) {
@@ -71,19 +84,19 @@ Status check_v(const AppendCall& call) {
                             blocks.batch, " and ", blocks.tokens, "; got ", of_v.batch, " and ",
                             of_v.tokens);
   }
-  return check_stored(v_names, *call.cache.v, v);
+  return check_cache(v_names, *call.cache.v, v);
 }
 
 // A view and the bytes it spans, computed once; most overlap checks need only the span.
 struct Spanned {
   std::string_view name;
-  ConstHeadsView view;
+  ElementsView view;
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
 };
 
 // Requires a checked view.
-Spanned spanned(std::string_view name, const ConstHeadsView& view) {
+Spanned spanned(std::string_view name, const ElementsView& view) {
   const AddressRange range = address_range(view).value_or(AddressRange{});
   const auto data = reinterpret_cast<std::uintptr_t>(view.data);
   return {name, view, data + static_cast<std::uintptr_t>(range.begin),
@@ -97,15 +110,20 @@ Status check_apart(const Spanned& a, const Spanned& b) {
 
 // A cache must not overlap the other cache or anything the call reads.
 Status check_sharing(const AppendCall& call) {
-  std::array<Spanned, 5> views;  // caches first
+  std::array<Spanned, 7> views;  // caches first
   std::size_t count = 0;
-  views[count++] = spanned("cache.k", call.cache.k);
-  if (call.cache.v) views[count++] = spanned("cache.v", *call.cache.v);
+  const auto add = [&](const Names& names, const WrittenHeads& cache) {
+    views[count++] = spanned(names.cache.elements, elements_of(cache));
+    if (cache.quantized() && has_elements(cache.extents))
+      views[count++] = spanned(names.cache.scales, elements_of(scales_of(cache)));
+  };
+  add(k_names, call.cache.k);
+  if (call.cache.v) add(v_names, *call.cache.v);
   const std::size_t caches = count;
-  views[count++] = spanned("k", call.heads.k);
-  if (call.heads.v) views[count++] = spanned("v", *call.heads.v);
-  if (call.options.k_norm)
-    views[count++] = spanned("k_norm.weight", heads_view(call.options.k_norm->norm.weight));
+  views[count++] = spanned("k", elements_of(call.heads.k));
+  if (call.heads.v) views[count++] = spanned("v", elements_of(*call.heads.v));
+  if (const auto& k_norm = call.options.k_norm)
+    views[count++] = spanned("k_norm.weight", elements_of(heads_view(k_norm->norm.weight)));
   for (std::size_t cache = 0; cache < caches; ++cache) {
     for (std::size_t other = cache + 1; other < count; ++other) {
       if (auto status = check_apart(views[cache], views[other]); !status) return status;
@@ -163,6 +181,14 @@ Status check_numbers(const AppendCall& call, const Extents& n, std::int64_t slot
                           " twice");
 }
 
+// Checks that a cache shares no element with a map of slots.
+Status check_apart(const Names& names, const WrittenHeads& cache, const ConstHeadsView& slots) {
+  const ElementsView map = elements_of(slots);
+  auto status = check_apart(names.cache.elements, elements_of(cache), "slots", map);
+  if (!status || !cache.quantized() || !has_elements(cache.extents)) return status;
+  return check_apart(names.cache.scales, elements_of(scales_of(cache)), "slots", map);
+}
+
 template <class Number>
 Status check_slots(const TokenArray<Number>& map, const AppendCall& call) {
   if (map.axes != 1) return invalid_argument("slots must have 1 axis, got ", map.axes);
@@ -173,9 +199,9 @@ Status check_slots(const TokenArray<Number>& map, const AppendCall& call) {
     return invalid_argument("slots: batch and tokens must be those of k, ", n.batch, " and ",
                             n.tokens, "; got ", map.batch, " and ", map.tokens);
   }
-  if (auto status = check_apart("cache.k", call.cache.k, "slots", view); !status) return status;
+  if (auto status = check_apart(k_names, call.cache.k, view); !status) return status;
   if (call.cache.v) {
-    if (auto status = check_apart("cache.v", *call.cache.v, "slots", view); !status) return status;
+    if (auto status = check_apart(v_names, *call.cache.v, view); !status) return status;
   }
   const Extents& cache = call.cache.k.extents;
   std::int64_t slots = 0;
@@ -191,8 +217,20 @@ Status check_role(const Rotations& rotations) {
   return invalid_argument("rotations must be those of keys, got rows of xPos for role query");
 }
 
-// Also refuses rotations that round each 16-bit product: they read and write that dtype, not
-// float32.
+// Rotations that round each 16-bit product read and write that dtype, not float32.
+bool rounds_16_bit_products(const AppendCall& call) {
+  const Rotations* const rotations = call.rotations;
+  return rotations != nullptr && call.heads.k.dtype != DType::f32 &&
+         rounds_products(rotations->numerics(), rotations->rounding());
+}
+
+Status check_quantized_rotations(const AppendCall& call) {
+  if (!call.cache.k.quantized() || !rounds_16_bit_products(call)) return {};
+  return invalid_argument("k: rotations must not round products of ", to_string(call.heads.k.dtype),
+                          " for a cache in 8 bits, got those of ",
+                          "Rounding every_step or double_angle: call rotate() first");
+}
+
 Status check_k_norm(const AppendCall& call) {
   const KeyNorm& k_norm = *call.options.k_norm;
   const ConstHeadsView& k = call.heads.k;
@@ -210,9 +248,7 @@ Status check_k_norm(const AppendCall& call) {
     return invalid_argument("k_norm: order must be before_rotation where keys are not rotated, ",
                             "got after_rotation");
   }
-  const Rotations& rotations = *call.rotations;
-  const bool rounds = rounds_products(rotations.numerics(), rotations.rounding());
-  if (!rounds || k.dtype == DType::f32) return {};
+  if (!rounds_16_bit_products(call)) return {};
   return invalid_argument("k_norm: rotations must not round products of ", to_string(k.dtype),
                           ", got those of Rounding every_step or double_angle: call ",
                           "normalize_heads() first");
@@ -233,6 +269,7 @@ Status check_append(const AppendCall& call) {
   if (call.options.k_norm) {
     if (auto status = check_k_norm(call); !status) return status;
   }
+  if (auto status = check_quantized_rotations(call); !status) return status;
   if (auto status = check_sharing(call); !status) return status;
   return std::visit([&](const auto& slots) { return check_slots(slots, call); }, call.slots);
 }

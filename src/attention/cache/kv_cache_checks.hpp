@@ -2,18 +2,28 @@
 // The requirements of append(), checked before it writes anything.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "rotary/kv_cache.hpp"
 #include "rotary/result.hpp"
+#include "tensor/stored_heads.hpp"
 
 namespace rotary {
 
-// Most features of a head that is normalised: it goes through a buffer of fixed size.
+// Most features of a head that is normalised or quantized: it goes through a buffer of fixed size.
 inline constexpr std::int64_t longest_normalized_head = 2048;
+
+// A cache of elements of a dtype, or in 8 bits.
+struct StoredCache {
+  WrittenHeads k;
+  std::optional<WrittenHeads> v = {};
+};
 
 // One call of append(). rotations: null if keys are stored unrotated. Unused strides of its views
 // are 0.
 struct AppendCall {
-  KvCache cache;
+  StoredCache cache;
   KvHeads heads;
   const Slots& slots;
   const Rotations* rotations;

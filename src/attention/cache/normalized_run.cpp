@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys with a norm go through float32, a few heads of a token at a time, in buffers that stay in
-// the first-level cache. Nothing is rounded to 16 bits before it is stored.
+// Keys with a norm and heads to be stored in 8 bits go through float32, a few heads of a token at a
+// time, in buffers that stay in the first-level cache. Nothing is rounded to 16 bits before it is
+// stored.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include "attention/cache/head_norm.hpp"
 #include "attention/cache/kv_cache_checks.hpp"
 #include "attention/cache/token_run.hpp"
+#include "kernels/int8_kernels.hpp"
 
 namespace rotary {
 namespace {
@@ -21,10 +23,10 @@ struct HeadBlock {
   std::int64_t heads;
 };
 
-struct RunToNormalize {
+struct FloatRun {
   const TokenRun& run;
-  const KeyNorm& k_norm;
-  const Rotations* rotations;
+  const KeyNorm* k_norm;       // null: none
+  const Rotations* rotations;  // null: none
   const kernels::KernelTable& kernels;
 };
 
@@ -66,13 +68,38 @@ void for_each_block(const HeadsOfToken& token, Visit visit) {
   }
 }
 
-TokenRun run_of_one(const RunToNormalize& of, std::int64_t t, const Transfer& transfer) {
+TokenRun run_of_one(const FloatRun& of, std::int64_t t, const Transfer& transfer) {
   return {.transfer = transfer, .batch = of.run.batch, .first_token = of.run.first_token + t};
 }
 
-void normalize_then_rotate(const RunToNormalize& of, std::int64_t t) {
+// Stores the block's heads, done in float32.
+void store_block(const FloatRun& of, std::int64_t t, const HeadBlock& block, float* done) {
+  const std::int64_t features = block.token.features;
+  if (!of.run.quantized) {
+    return store_features({.dst = slot_view(of.run, t, block), .src = buffer_view(done, block)}, 0,
+                          features, *of.kernels.cache);
+  }
+  const QuantizedHeadsView& to = *of.run.quantized;
+  for (std::int64_t i = 0; i < block.heads; ++i) {
+    const std::int64_t h = block.first + i;
+    of.kernels.int8->quantize(
+        {.from = done + i * features,
+         .to = to.data + t * to.strides.token + h * to.strides.head,
+         .features = features,
+         .scale = to.scales + t * to.scale_strides.token + h * to.scale_strides.head});
+  }
+}
+
+// Writes a block of float32, rotated, to `rotated`.
+void rotate_floats(const FloatRun& of, std::int64_t t, const HeadBlock& block, float* floats,
+                   float* rotated) {
+  const Transfer transfer{.dst = buffer_view(rotated, block), .src = buffer_view(floats, block)};
+  store_rotated(run_of_one(of, t, transfer), *of.rotations, of.kernels);
+}
+
+void normalize_then_rotate(const FloatRun& of, std::int64_t t) {
   const HeadsOfToken token = token_at(of.run, t);
-  const HeadNorm& norm = of.k_norm.norm;
+  const HeadNorm& norm = of.k_norm->norm;
   const auto& kernels = *of.kernels.cache;
   const float scale_of_all = all_heads_scale(token, norm, kernels);
   for_each_block(token, [&](const HeadBlock& block) {
@@ -85,29 +112,32 @@ void normalize_then_rotate(const RunToNormalize& of, std::int64_t t) {
                      {.head = h, .begin = 0, .count = token.features, .scale = scale}, &norm,
                      kernels);
     }
+    if (of.rotations == nullptr) return store_block(of, t, block, buffer.data());
+    if (of.run.quantized) {
+      alignas(64) Buffer rotated;
+      rotate_floats(of, t, block, buffer.data(), rotated.data());
+      return store_block(of, t, block, rotated.data());
+    }
     const Transfer transfer{.dst = slot_view(of.run, t, block),
                             .src = buffer_view(buffer.data(), block)};
-    if (of.rotations == nullptr) {
-      store_features(transfer, 0, token.features, kernels);
-    } else {
-      store_rotated(run_of_one(of, t, transfer), *of.rotations, of.kernels);
-    }
+    store_rotated(run_of_one(of, t, transfer), *of.rotations, of.kernels);
   });
 }
 
-// Writes the block's heads, rotated, in float32.
-void rotate_block(const RunToNormalize& of, std::int64_t t, const HeadBlock& block,
-                  float* rotated) {
-  alignas(64) Buffer buffer;
-  const auto& kernels = *of.kernels.cache;
+// Writes the block's heads as float32.
+void widen_block(const FloatRun& of, const HeadBlock& block, float* floats) {
   for (std::int64_t i = 0; i < block.heads; ++i) {
-    scale_features(buffer.data() + i * block.token.features, block.token,
+    scale_features(floats + i * block.token.features, block.token,
                    {.head = block.first + i, .begin = 0, .count = block.token.features, .scale = 1},
-                   nullptr, kernels);
+                   nullptr, *of.kernels.cache);
   }
-  const Transfer transfer{.dst = buffer_view(rotated, block),
-                          .src = buffer_view(buffer.data(), block)};
-  store_rotated(run_of_one(of, t, transfer), *of.rotations, of.kernels);
+}
+
+// Writes the block's heads, rotated, in float32.
+void rotate_block(const FloatRun& of, std::int64_t t, const HeadBlock& block, float* rotated) {
+  alignas(64) Buffer buffer;
+  widen_block(of, block, buffer.data());
+  rotate_floats(of, t, block, buffer.data(), rotated);
 }
 
 HeadsOfToken heads_of(const float* rotated, const HeadBlock& block) {
@@ -120,7 +150,7 @@ HeadsOfToken heads_of(const float* rotated, const HeadBlock& block) {
 }
 
 // A norm over all heads rotates each head twice: once for the mean square, once to store it.
-float rotated_scale_of_all(const RunToNormalize& of, std::int64_t t, const HeadsOfToken& token) {
+float rotated_scale_of_all(const FloatRun& of, std::int64_t t, const HeadsOfToken& token) {
   double sum = 0;
   for_each_block(token, [&](const HeadBlock& block) {
     alignas(64) Buffer rotated;
@@ -129,12 +159,12 @@ float rotated_scale_of_all(const RunToNormalize& of, std::int64_t t, const Heads
     for (std::int64_t h = 0; h < heads.heads; ++h)
       sum += sum_of_squares(heads, h, *of.kernels.cache);
   });
-  return norm_scale(sum, token.heads * token.features, of.k_norm.norm.epsilon);
+  return norm_scale(sum, token.heads * token.features, of.k_norm->norm.epsilon);
 }
 
-void rotate_then_normalize(const RunToNormalize& of, std::int64_t t) {
+void rotate_then_normalize(const FloatRun& of, std::int64_t t) {
   const HeadsOfToken token = token_at(of.run, t);
-  const HeadNorm& norm = of.k_norm.norm;
+  const HeadNorm& norm = of.k_norm->norm;
   const auto& kernels = *of.kernels.cache;
   const bool over_all = norm.over == NormOver::all_heads;
   const float scale_of_all = over_all ? rotated_scale_of_all(of, t, token) : 1;
@@ -148,16 +178,31 @@ void rotate_then_normalize(const RunToNormalize& of, std::int64_t t) {
                      {.head = i, .begin = 0, .count = heads.features, .scale = scale}, &norm,
                      kernels);
     }
-    store_features({.dst = slot_view(of.run, t, block), .src = buffer_view(rotated.data(), block)},
-                   0, heads.features, kernels);
+    store_block(of, t, block, rotated.data());
   });
 }
 
 }  // namespace
 
+void store_quantized(const TokenRun& run, const Rotations* rotations,
+                     const kernels::KernelTable& kernels) noexcept {
+  const FloatRun of{run, nullptr, rotations, kernels};
+  for (std::int64_t t = 0; t < run.transfer.src.extents.tokens; ++t) {
+    for_each_block(token_at(run, t), [&](const HeadBlock& block) {
+      alignas(64) Buffer done;
+      if (rotations == nullptr) {
+        widen_block(of, block, done.data());
+      } else {
+        rotate_block(of, t, block, done.data());
+      }
+      store_block(of, t, block, done.data());
+    });
+  }
+}
+
 void store_normalized(const TokenRun& run, const KeyNorm& k_norm, const Rotations* rotations,
                       const kernels::KernelTable& kernels) noexcept {
-  const RunToNormalize normalizing{run, k_norm, rotations, kernels};
+  const FloatRun normalizing{run, &k_norm, rotations, kernels};
   for (std::int64_t t = 0; t < run.transfer.src.extents.tokens; ++t) {
     if (k_norm.order == NormOrder::before_rotation) {
       normalize_then_rotate(normalizing, t);

@@ -13,34 +13,12 @@
 #include "rotation/apply/rotate_checks.hpp"
 #include "runtime/active_kernels.hpp"
 #include "runtime/parts.hpp"
-#include "tensor/overlap.hpp"
-#include "tensor/view_checks.hpp"
+#include "tensor/stored_heads.hpp"
 
 namespace rotary {
 namespace {
 
-// The view with elements of two bytes: sizes and distances double, so checks whether they fit and
-// are distinct give the same answer.
-ConstHeadsView doubled_elements(const QuantizedHeadsView& keys) {
-  return {
-      .data = keys.data, .dtype = DType::bf16, .extents = keys.extents, .strides = keys.strides};
-}
-
-ConstHeadsView scales_of(const QuantizedHeadsView& keys) {
-  const Extents& n = keys.extents;
-  const ScaleStrides& s = keys.scale_strides;
-  return {.data = keys.scales,
-          .dtype = DType::f32,
-          .extents = {.batch = n.batch, .tokens = n.tokens, .heads = n.heads, .features = 1},
-          .strides = {.batch = s.batch, .token = s.token, .head = s.head}};
-}
-
-QuantizedHeadsView without_unused_strides(QuantizedHeadsView keys) {
-  if (keys.extents.batch <= 1) keys.strides.batch = keys.scale_strides.batch = 0;
-  if (keys.extents.tokens <= 1) keys.strides.token = keys.scale_strides.token = 0;
-  if (keys.extents.heads <= 1) keys.strides.head = keys.scale_strides.head = 0;
-  return keys;
-}
+constexpr StoredNames shifted{.elements = "keys", .scales = "scales"};
 
 Status check_rows(const Rotations& by) {
   if (by.tensors()) {
@@ -54,37 +32,15 @@ Status check_rows(const Rotations& by) {
       "rows");
 }
 
-Status check(const QuantizedHeadsView& keys, const Rotations& by) {
+Status check(const WrittenHeads& keys, const Rotations& by) {
   if (auto status = check_rows(by); !status) return status;
   if (auto status = check_extents("keys", keys.extents, by); !status) return status;
-  const ConstHeadsView doubled = doubled_elements(keys);
-  if (auto status = check_adjacent_features("keys", doubled); !status) return status;
-  const auto range = address_range(doubled);
-  if (!range) {
-    return invalid_argument("keys: the view must span less than 2^61 bytes, got extents ",
-                            describe(keys.extents), " with strides ", describe(keys.strides));
-  }
-  if (range->begin == range->end) return {};
-  if (keys.data == nullptr) {
-    return invalid_argument("keys: data must not be null, got extents ", describe(keys.extents));
-  }
-  if (auto status = check_distinct("keys", doubled); !status) return status;
-  const ConstHeadsView scales = scales_of(keys);
-  if (auto status = check_view("scales", scales); !status) return status;
-  if (auto status = check_distinct("scales", scales); !status) return status;
-  const ElementsView elements{
-      .data = keys.data, .element_bytes = 1, .extents = keys.extents, .strides = keys.strides};
-  const ElementsView factors{.data = scales.data,
-                             .element_bytes = 4,
-                             .extents = scales.extents,
-                             .strides = scales.strides};
-  if (find_overlap(elements, factors) == Overlap::none) return {};
-  return invalid_argument(
-      "keys and scales must share no byte, got views that overlap or cannot be told apart");
+  if (auto status = check_stored(shifted, keys); !status) return status;
+  return check_distinct(shifted, keys);
 }
 
 struct QuantizedShift {
-  const QuantizedHeadsView& keys;
+  const WrittenHeads& keys;
   const Rotations& by;
   kernels::ShiftInt8 kernel;
 };
@@ -96,7 +52,7 @@ void shift_row(const QuantizedShift& shift, std::int64_t batch, std::int64_t beg
   const Strides& s = keys.strides;
   const ScaleStrides& f = keys.scale_strides;
   const HeadWindow& window = by.window();
-  kernel({.data = keys.data + batch * s.batch + begin * s.token,
+  kernel({.data = static_cast<std::int8_t*>(keys.data) + batch * s.batch + begin * s.token,
           .scales = keys.scales + batch * f.batch + begin * f.token,
           .token_stride = s.token,
           .head_stride = s.head,
@@ -135,7 +91,7 @@ Status shift(const QuantizedHeadsView& given, const Rotations& by,
              const ShiftOptions& options) noexcept {
   return guarded<NearestRounding>([&]() -> Status {
     if (auto status = check_shift(by); !status) return status;
-    const QuantizedHeadsView keys = without_unused_strides(given);
+    const WrittenHeads keys = without_unused_strides(stored(given));
     if (auto status = check(keys, by); !status) return status;
     const auto kernels = active_kernels();
     if (!kernels) return kernels.error();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "kernels/kernels.hpp"
 #include "rotary/kv_cache.hpp"
@@ -17,6 +18,7 @@ struct TokenRun {
   Transfer transfer;
   std::int64_t batch;
   std::int64_t first_token;
+  std::optional<QuantizedHeadsView> quantized = {};  // where it goes in 8 bits, instead of dst
 };
 
 // Copies features [begin, end) of every head, rounding once.
@@ -26,6 +28,10 @@ void store_features(const Transfer& run, std::int64_t begin, std::int64_t end,
 // Stores keys A R k; features outside the rotary window are copied.
 void store_rotated(const TokenRun& run, const Rotations& rotations,
                    const kernels::KernelTable& kernels) noexcept;
+
+// Stores heads in 8 bits. rotations: null if they do not turn.
+void store_quantized(const TokenRun& run, const Rotations* rotations,
+                     const kernels::KernelTable& kernels) noexcept;
 
 // Stores normalised keys; k_norm says whether before or after rotation. rotations may be null.
 void store_normalized(const TokenRun& run, const KeyNorm& k_norm, const Rotations* rotations,

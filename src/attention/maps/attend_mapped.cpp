@@ -71,7 +71,8 @@ class MappedCall {
         .q_temperature = call_.options.q_temperature,
         .log_sum_exp = partial_.log_sum_exp(),
         .executor = call_.options.executor};
-    if (auto status = attend(partial_.values(), call_.q, call_.k, call_.v, options); !status)
+    if (auto status = attend(partial_.values(), call_.q, call_.k.view(), call_.v.view(), options);
+        !status)
       return status;
     merged_.merge(partial_, call_.options.executor);
     return {};
@@ -147,8 +148,8 @@ Status attend_mapped(HeadsView out, ConstHeadsView q, ConstHeadsView k, ConstHea
   return guarded([&]() -> Status {
     return attend_checked({.out = with_used_strides(out),
                            .q = with_used_strides(q),
-                           .k = with_used_strides(k),
-                           .v = with_used_strides(v),
+                           .k = with_used_strides(stored(k)),
+                           .v = with_used_strides(stored(v)),
                            .options = options.attend},
                           options);
   });

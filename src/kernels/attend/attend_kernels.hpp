@@ -91,9 +91,10 @@ struct PackJob {
   std::int64_t first;  // index of the first one among packed keys, a multiple of keys_of_panel
   std::int64_t count;  // a multiple of keys_of_panel unless they are the last
   std::int64_t features;
-  HeadRotation rotation;  // keys only
-  float* packed;          // start of the pack, where key 0 is
-  float* scratch;         // [pack_scratch_size(features)]
+  HeadRotation rotation;          // keys only
+  float* packed;                  // start of the pack, where key 0 is
+  float* scratch;                 // [pack_scratch_size(features)]
+  const float* scales = nullptr;  // [count] of int8 heads, which they multiply before they turn
 };
 
 // Queries of one tile, to be loaded.
@@ -259,7 +260,10 @@ struct StreamJob {
   std::int64_t first_key;  // index of the first key, a multiple of keys_of_tile
   std::int64_t count;
   SoftmaxState state;
-  float* scratch;             // [stream_scratch_size(rows, features)]
+  float* scratch;  // [stream_scratch_size(rows, features)]
+  // Scales of int8 heads: [rounded_up(count, keys_of_panel)], of which [count] are defined.
+  const float* key_scales = nullptr;
+  const float* value_scales = nullptr;
   ScoreChanges changes = {};  // seen: all rows
 };
 
@@ -340,12 +344,17 @@ using AddPlaceValues = void (*)(const PlaceValuesJob& job);
 using Merge = void (*)(const MergeJob& job);
 using Finish = void (*)(const FinishJob& job);
 
-// Kernels for one dtype. Queries, cache and result may have different dtypes.
-struct AttendTypeKernels {
+// Kernels for keys and values of one type.
+struct StoredKernels {
   Pack pack_keys;
   Pack pack_values;
-  LoadQueries load_queries;
   Stream stream;
+};
+
+// Kernels for one dtype. Queries, cache and result may have different dtypes.
+struct AttendTypeKernels {
+  StoredKernels stored;
+  LoadQueries load_queries;
   Finish finish;
   LoadMask load_mask;
 };
@@ -354,6 +363,7 @@ struct AttendKernels {
   AttendTypeKernels f32;
   AttendTypeKernels bf16;
   AttendTypeKernels f16;
+  StoredKernels int8;
   Accumulate accumulate;
   FillPieces fill_pieces;
   FindWeights find_weights;

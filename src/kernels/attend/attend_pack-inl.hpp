@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/attend/attend_kernels.hpp"
 #include "kernels/attend/attend_tiles-inl.hpp"
@@ -67,11 +68,8 @@ HWY_INLINE void turn_head(const HeadRotation& rotation, const float* row, float*
   }
 }
 
-// Loads one head, [padded_features(features)], widened and rotated as head `at` of a job.
-template <class T>
-HWY_INLINE void load_head(const void* head, std::int64_t features, const HeadRotation& rotation,
-                          std::int64_t at, float* to) {
-  widen_head<T>(head, features, to);
+// Rotates head `at` of a job.
+HWY_INLINE void turn_loaded(const HeadRotation& rotation, std::int64_t at, float* to) {
   const float* const row = rotation.rows + at * rotation.row_stride;
   switch (rotation.order) {
     case PairOrder::none:
@@ -81,6 +79,21 @@ HWY_INLINE void load_head(const void* head, std::int64_t features, const HeadRot
     case PairOrder::interleaved:
       return turn_head<Interleaved>(rotation, row, to);
   }
+}
+
+// Loads one head, [padded_features(features)], widened and rotated as head `at` of a job.
+template <class T>
+HWY_INLINE void load_head(const void* head, std::int64_t features, const HeadRotation& rotation,
+                          std::int64_t at, float* to) {
+  widen_head<T>(head, features, to);
+  turn_loaded(rotation, at, to);
+}
+
+// Multiplies numbers of a multiple of the vector's length.
+HWY_INLINE void multiply(float* numbers, std::int64_t count, float by) {
+  const hn::ScalableTag<float> d;
+  for (std::int64_t f = 0; f < count; f += vector_lanes)
+    hn::Store(hn::Mul(hn::Load(d, numbers + f), hn::Set(d, by)), d, numbers + f);
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -153,7 +166,9 @@ void pack_keys(const PackJob& job) {
     for (std::int64_t i = 0; i < panel; ++i) {
       float* const head = job.scratch + i * stride;
       if (i < count) {
-        load_head<T>(job.heads[first + i], job.features, job.rotation, first + i, head);
+        widen_head<T>(job.heads[first + i], job.features, head);
+        if (job.scales != nullptr) multiply(head, stride, job.scales[first + i]);
+        turn_loaded(job.rotation, first + i, head);
       } else {
         std::fill_n(head, stride, 0.0F);
       }
@@ -187,7 +202,10 @@ void pack_values(const PackJob& job) {
       hn::Store(hn::Zero(d), d, tile + place_of_values(place, f, padded));
     }
     for_each_vector(d, 0, job.features, [&](auto part, std::int64_t f) HWY_ATTR {
-      hn::StoreU(load(part, from + f), part, tile + place_of_values(place, f, padded));
+      auto value = load(part, from + f);
+      if constexpr (std::is_same_v<T, std::int8_t>)
+        value = hn::Mul(value, hn::Set(part, job.scales[i]));
+      hn::StoreU(value, part, tile + place_of_values(place, f, padded));
     });
   }
 }

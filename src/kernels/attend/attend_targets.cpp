@@ -22,10 +22,12 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 
 template <class T>
-constexpr AttendTypeKernels attend_type_kernels{.pack_keys = pack_keys<T>,
-                                                .pack_values = pack_values<T>,
+constexpr StoredKernels stored_kernels{
+    .pack_keys = pack_keys<T>, .pack_values = pack_values<T>, .stream = stream<T>};
+
+template <class T>
+constexpr AttendTypeKernels attend_type_kernels{.stored = stored_kernels<T>,
                                                 .load_queries = load_queries<T>,
-                                                .stream = stream<T>,
                                                 .finish = finish<T>,
                                                 .load_mask = load_mask<T>};
 
@@ -33,6 +35,7 @@ extern const AttendKernels attend_kernels;
 const AttendKernels attend_kernels{.f32 = attend_type_kernels<float>,
                                    .bf16 = attend_type_kernels<BFloat16>,
                                    .f16 = attend_type_kernels<Float16>,
+                                   .int8 = stored_kernels<std::int8_t>,
                                    .accumulate = accumulate,
                                    .fill_pieces = fill_pieces,
                                    .find_weights = find_weights,

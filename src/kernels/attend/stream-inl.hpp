@@ -269,6 +269,19 @@ HWY_INLINE float complete_scores(const RowLimits& limits, std::int64_t first_key
   return hn::GetLane(hn::MaxOfLanes(d, largest));
 }
 
+// Multiplies the scores, or the weights, of keys of a tile by the scales of their heads.
+HWY_INLINE void multiply_by_scales(const StreamJob& job, KeyRange keys, const float* scales) {
+  const hn::ScalableTag<float> d;
+  const KeyRange panels = whole_panels(keys);
+  for (std::int64_t row = 0; row < job.rows; ++row) {
+    float* const numbers = job.scratch + row * score_stride;
+    for (std::int64_t place = panels.begin; place < panels.end; place += vector_lanes) {
+      const auto scaled = hn::Mul(hn::Load(d, numbers + place), hn::Load(d, scales + place));
+      hn::Store(scaled, d, numbers + place);
+    }
+  }
+}
+
 // Processes keys [first, first + count) of the job.
 template <class T>
 HWY_INLINE void stream_tile(const StreamJob& job, std::int64_t first, std::int64_t count) {
@@ -280,6 +293,7 @@ HWY_INLINE void stream_tile(const StreamJob& job, std::int64_t first, std::int64
   visit_keys<T>(job.keys, job.head_dim, job.rotation, keys, room,
                 [&](const auto& run, std::int64_t at)
                     HWY_ATTR { score_run(run, job, at - first); });
+  if (job.key_scales != nullptr) multiply_by_scales(job, any, job.key_scales + first);
   for (std::int64_t row = 0; row < job.rows; ++row) {
     float* const scores = job.scratch + row * score_stride;
     const KeyRange range = within_tile(job.limits[row], first_key, count);
@@ -294,6 +308,7 @@ HWY_INLINE void stream_tile(const StreamJob& job, std::int64_t first, std::int64
     const Weighed weighed = weigh_row(state, scores, whole_panels(range), largest);
     add_by_place(state, scores, range, job.limits[row].place_of_key_0 + first_key, weighed);
   }
+  if (job.value_scales != nullptr) multiply_by_scales(job, any, job.value_scales + first);
   visit_keys<T>(job.values, job.features, {}, keys, room,
                 [&](const auto& run, std::int64_t at)
                     HWY_ATTR { add_run(run, job, first_key, at - first); });

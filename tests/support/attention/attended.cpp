@@ -297,8 +297,9 @@ testing::AssertionResult Attended::is_right() {
   reference::for_each_query(of, [&](const reference::QueryIndex& index) {
     const std::size_t number = row++;
     if (!wrong.empty()) return;
-    const ExactRow exact =
+    ExactRow exact =
         exact_row(of, index, rotation, [&](std::int64_t key) { return score_of(of, index, key); });
+    exact.set_quantized(case_.quantized);
     wrong = fault(exact, index, number);
     if (!wrong.empty()) wrong = place(index) + ": " + wrong;
   });
@@ -367,7 +368,8 @@ double bound_of(const Attended& call, int turns) {
   AttendedRow row{.head_dim = call.q.extents().features,
                   .keys = keys,
                   .score_size = query * largest_norm(call.k),
-                  .rotation = turns * rotate_error_bound(Direction::forward, 1, 2 * keys)};
+                  .rotation = turns * rotate_error_bound(Direction::forward, 1, 2 * keys),
+                  .quantized = call.made_of().quantized};
   if (const auto& vectors = call.made_of().encoding.shaw_keys) {
     row.distance_size = query * std::sqrt(static_cast<double>(row.head_dim)) * largest(*vectors);
     row.score_size += row.distance_size;

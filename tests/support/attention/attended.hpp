@@ -50,6 +50,7 @@ struct AttendCase {
   Form v = {};
   Form out = {};
   Form shaw = {.dtype = DType::f64};  // of both tables
+  bool quantized = false;             // the call reads k and v in 8 bits (QuantizedAttended)
   std::uint64_t seed = 1;
 };
 

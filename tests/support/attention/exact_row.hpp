@@ -52,6 +52,7 @@ class ExactRow {
   ExactRow(std::int64_t head_dim, double rotation, std::int64_t features);
 
   void set_softcap(double softcap) noexcept { row_.softcap = softcap; }
+  void set_quantized(bool quantized) noexcept { row_.quantized = quantized; }
 
   // Keys are added one by one, in order; added: what is added to the value, or empty.
   void add(const SeenKey& key, std::span<const double> value, std::span<const double> added = {});

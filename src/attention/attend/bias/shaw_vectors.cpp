@@ -70,7 +70,7 @@ struct Packing {
   const ShawTable& table;
   const ShawVectors& vectors;
   const kernels::AttendKernels& kernels;
-  kernels::Pack kernels::AttendTypeKernels::*pack;
+  kernels::Pack kernels::StoredKernels::*pack;
   float* packed;
   float* room;  // [room_floats(features)]
 };
@@ -81,7 +81,8 @@ void pack(const Packing& of) noexcept {
   const std::int64_t features = table.features;
   const std::int64_t stride = padded_features(features);
   const bool lies = is_packed_as_it_lies(table);
-  const kernels::Pack kernel = of_dtype(of.kernels, lies ? table.dtype : DType::f32).*of.pack;
+  const kernels::Pack kernel =
+      of_dtype(of.kernels, lies ? table.dtype : DType::f32).stored.*of.pack;
   const std::int64_t first_row = of.vectors.first + of.table.window.left;
   for (std::int64_t first = 0; first < of.vectors.count; first += keys_of_panel) {
     const void* heads[keys_of_panel];
@@ -138,7 +139,7 @@ ShawOfCall packed_vectors(const AttendCall& call, const kernels::AttendKernels& 
   const AttentionEncoding& encoding = call.options.encoding;
   if (shaw.keys.count > 0) {
     float* const room = memory + key_floats(call, shaw.keys);
-    pack({*encoding.shaw_keys, shaw.keys, kernels, &kernels::AttendTypeKernels::pack_keys, memory,
+    pack({*encoding.shaw_keys, shaw.keys, kernels, &kernels::StoredKernels::pack_keys, memory,
           room});
     shaw.keys.packed = memory;
     memory = room + room_floats(call.q.extents.features);
@@ -146,8 +147,8 @@ ShawOfCall packed_vectors(const AttendCall& call, const kernels::AttendKernels& 
   if (shaw.values.count > 0) {
     const std::int64_t features = call.v.extents.features;
     float* const room = memory + kernels::packed_values_size(shaw.values.count, features);
-    pack({*encoding.shaw_values, shaw.values, kernels, &kernels::AttendTypeKernels::pack_values,
-          memory, room});
+    pack({*encoding.shaw_values, shaw.values, kernels, &kernels::StoredKernels::pack_values, memory,
+          room});
     shaw.values.packed = memory;
   }
   return shaw;

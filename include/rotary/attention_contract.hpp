@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// The error bounds of attention, a part of numeric_contract.hpp.
+//
+//   attend_error_bound({.head_dim = 128, .keys = 4096, .score_size = 10});
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+
+#include "rotary/tensor_view.hpp"
+
+namespace rotary {
+
+// The quantities that the error of attend() depends on, for one query of one head.
+struct AttendedRow {
+  std::int64_t head_dim = 0;
+  std::int64_t keys = 0;  // seen by the query; the bound is useful up to about 2^22
+  // The largest, over those keys, of |scale * factor| * |q| * (|k| + |a|) + |bias| + |number of the
+  // additive mask|. Norms are Euclidean, of the heads after rotation; a is the vector of shaw_keys;
+  // |bias| is the sum of the magnitudes of the terms of its formula (for key_position: |slope| *
+  // (|key| + |query|)).
+  double score_size = 0;
+  // rotate_error_bound of the query plus that of the keys, if attend() rotates them; else 0.
+  double rotation = 0;
+  // The part of score_size that shaw_keys add: the largest |scale * factor| * |q| * |a|; else 0.
+  double distance_size = 0;
+  // Number of vectors of shaw_values that the keys use, at most `keys`; 0 without.
+  std::int64_t value_distances = 0;
+  // The part of score_size that the additive mask adds: the largest |number|; else 0.
+  double mask_size = 0;
+  double softcap = 0;  // 0: none
+  // Whether keys and values are in 8 bits: their scale rounds each score, or key, and each value
+  // once more. k and v are then scale * element, exactly.
+  bool quantized = false;
+};
+
+// Error of a score. In units of 2^-24 * score_size: two roundings of the query, one of the bias,
+// one for each feature and the sum with the bias, three more for the subtraction of the running
+// maximum, and those of the rotations; of keys in 8 bits one more. A sum with shaw_keys starts from
+// the product with a vector, which adds one rounding for each feature, relative to distance_size. A
+// softcap cannot enlarge an error and adds 4 roundings, of two constants and two products, and 4
+// ulp of a tanh, 12 units of what it leaves of a score. A number of a mask has 2 roundings of its
+// own; the sum with it, one. score_size in [2^-60, 2^60]; none of the norms in it is above 2^100,
+// |q| with the scale.
+[[nodiscard]] inline double attend_score_error(const AttendedRow& row) noexcept {
+  const auto features = static_cast<double>(row.head_dim);
+  const double scales = row.quantized ? 1 : 0;
+  const double units = features + 8 + scales + std::numbers::sqrt2 * row.rotation;
+  const double cap = 12 * std::fmin(row.score_size, row.softcap);
+  const double mask = row.mask_size == 0 ? 0 : row.score_size + 2 * row.mask_size;
+  return (units * row.score_size + features * row.distance_size + cap + mask) * 0x1p-24 *
+         (1 + 0x1p-8);
+}
+
+// The most times that a row's sums are rescaled to another maximum: once for each tile of 64 keys
+// or more (tiles are cut at the end of the sinks and at the start of the window), and as often for
+// partial results of 128 keys or more that are merged.
+[[nodiscard]] inline double attend_rescalings(const AttendedRow& row) noexcept {
+  const std::int64_t rescalings = row.keys / 32 + 4;
+  return static_cast<double>(rescalings);
+}
+
+// Error of the sums of weights and of weighted values, of the division and of the product with
+// shaw_values, relative to the sum of magnitudes; infinite if no bound holds.
+[[nodiscard]] inline double attend_sums_error(const AttendedRow& row) noexcept {
+  const double rescalings = attend_rescalings(row);
+  const auto keys = static_cast<double>(row.keys);
+  const double scales = row.quantized ? 1 : 0;
+  double roundings = keys + std::fmin(keys, 136) + 3 * rescalings + 2 + scales;
+  if (row.value_distances > 0) {
+    const auto distances = static_cast<double>(row.value_distances);
+    roundings += distances + std::fmin(keys, 512) + 3 * rescalings + 33;
+  }
+  const double sums = roundings * 0x1p-24;
+  return sums < 0.5 ? sums / (1 - sums) : std::numeric_limits<double>::infinity();
+}
+
+// |float32 element of attend() - exact| in units of 2^-24 * the size of its feature: the largest
+// |element of v| plus the largest |element of shaw_values|, over the keys that the query sees.
+// That size is 0 or in [2^-80, 2^80]. For out in bf16 or f16 apply stored_error_bound.
+// docs/numeric-contract.md derives it.
+[[nodiscard]] inline double attend_error_bound(const AttendedRow& row) noexcept {
+  const double rescalings = attend_rescalings(row);
+  const double exponent = attend_score_error(row) + 2.25 * (rescalings + 1) * 0x1p-24;
+  const double weights = std::fmin(std::expm1(exponent) * std::exp(exponent), 2);
+  return (weights + attend_sums_error(row)) * 0x1p24;
+}
+
+// |number of AttendOptions::weights - exact weight|, relative to the exact weight; smaller weights
+// lose up to 2^-125 besides. Also bounds |their sum - 1| for a query that sees a key. A weight has
+// the error of its own score and, through the sum, those of all scores, relative to other running
+// maxima.
+[[nodiscard]] inline double attend_weight_error_bound(const AttendedRow& row) noexcept {
+  const double rescalings = attend_rescalings(row);
+  const double exponent = 2 * attend_score_error(row) + 2.25 * (rescalings + 2) * 0x1p-24;
+  const double sum = (std::fmin(static_cast<double>(row.keys), 136) + 2 * rescalings + 2) * 0x1p-24;
+  return std::expm1(exponent) + std::exp(exponent) * sum / (1 - sum);
+}
+
+// |log_sum_exp of attend() - exact| for a query that sees a key: the score's error, that of the sum
+// of weights, and one rounding of the result to float32.
+[[nodiscard]] inline double attend_log_sum_exp_error_bound(const AttendedRow& row,
+                                                           double log_sum_exp) noexcept {
+  const auto keys = static_cast<double>(row.keys);
+  const double rescalings = attend_rescalings(row);
+  const double sum = (std::fmin(keys, 136) + 5 * rescalings + 5) * 0x1p-24;
+  const double before = attend_score_error(row) + sum / (1 - sum);
+  return before + 0x1p-24 * (std::abs(log_sum_exp) + before);
+}
+
+// The quantities that the bound of linear_attend() depends on. Errors are in units of the unit
+// roundoff u of the arithmetic, 2^-24, or 2^-53 for f64, relative to a feature (or its pair).
+struct LinearErrors {
+  DType dtype = {};
+  std::int64_t features = 0;
+  std::int64_t tokens = 0;    // keys that the query with the most of them sees, at most 2^24
+  double feature_errors = 0;  // of a feature of q plus of a feature of k
+  double turn_errors = 0;     // of the rotations of q plus of k (rotate_error_bound); 0 without
+};
+
+// feature_errors of a feature elu(x) + 1: the sum is rounded once, the exponential is off by 3.
+inline constexpr double elu_feature_error = 3;
+
+// feature_errors of e^exponent. size: the largest Σ |w_d y_d| + |y|² of a token, with summands
+// head_dim; for SoftmaxExp the largest |x|, with summands 0. The reduced exponent, 88 (double: 709)
+// at most, is rounded itself.
+[[nodiscard]] inline double exponential_feature_error(DType dtype, std::int64_t summands,
+                                                      double size) noexcept {
+  const double left = dtype == DType::f64 ? 709 : 88;
+  return 3 + left + (static_cast<double>(summands) + 5) * size;
+}
+
+// |element of linear_attend - exact| before it is stored as bf16 or f16 (stored_error_bound), in
+// units of u * Σ_j |w_j| |v_j| / denominator, where |w_j| is Σ |φ(q)_r| |ϕ(k_j)_r|, or, for a pair
+// that turns, the product of the two hypots. docs/numeric-contract.md counts the roundings.
+[[nodiscard]] inline double linear_attention_error_bound(const LinearErrors& of) noexcept {
+  const bool wide = of.dtype == DType::f64;
+  const double sums = wide ? 4 * static_cast<double>(of.tokens) : 1;
+  const double roundings = 2 * static_cast<double>(of.features) + 135 + 2 * sums +
+                           2 * of.feature_errors + std::numbers::sqrt2 * of.turn_errors;
+  const double relative = roundings * (wide ? 0x1p-53 : 0x1p-24);
+  return relative < 1 ? roundings / (1 - relative) : std::numeric_limits<double>::infinity();
+}
+
+// Error from underflow of a feature or of a product of two, relative to the largest |v|; add it to
+// the bound above. largest: the largest feature, 1 for exponentials. epsilon: that of the call, or
+// another positive lower bound of the denominator; without one nothing is promised.
+[[nodiscard]] inline double linear_attention_underflow(const LinearErrors& of, double largest,
+                                                       double epsilon) noexcept {
+  const double lost = of.dtype == DType::f64 ? 0x1p-1008 : 0x1p-112;  // e^8 times 2^-126
+  return static_cast<double>(of.features) * static_cast<double>(of.tokens) * largest * lost /
+         epsilon;
+}
+
+// attend_error_bound for attend_mapped(), which merges attentions over `parts` parts of the keys.
+// row: over all keys.
+[[nodiscard]] inline double attend_mapped_error_bound(const AttendedRow& row,
+                                                      std::int64_t parts) noexcept {
+  const double largest = row.score_size + std::log(static_cast<double>(row.keys) + 1);
+  const double exponent = 2 * attend_log_sum_exp_error_bound(row, largest);
+  return std::exp(exponent) * attend_error_bound(row) + std::expm1(exponent) * 0x1p24 +
+         3 * static_cast<double>(parts);
+}
+
+[[nodiscard]] inline double attend_mapped_log_sum_exp_error_bound(const AttendedRow& row,
+                                                                  double log_sum_exp) noexcept {
+  const double largest = row.score_size + std::log(static_cast<double>(row.keys) + 1);
+  return attend_log_sum_exp_error_bound(row, largest) + 0x1p-24 * std::abs(log_sum_exp);
+}
+
+}  // namespace rotary

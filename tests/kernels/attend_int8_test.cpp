@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// attend() over keys and values in 8 bits against the reference attention of the numbers that they
+// stand for, within the published bound; and attend() over the float32 nearest to them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "support/attention/attend_samples.hpp"
+#include "support/attention/quantized_attended.hpp"
+#include "support/executors.hpp"
+#include "support/result.hpp"
+
+namespace rotary {
+namespace {
+
+using test::AttendCase;
+using test::is_right;
+using test::Lying;
+using test::QuantizedAttended;
+using test::scale_for;
+using test::small;
+
+constexpr AttentionMask causal{.order = AttentionOrder::causal};
+constexpr AttentionMask bidirectional{.order = AttentionOrder::bidirectional};
+
+Lying any_lying(std::uint64_t seed) {
+  return test::all_lyings[seed / 10 % test::all_lyings.size()];
+}
+
+// Two queries of four heads on two stream, nine are packed.
+TEST(AttendInt8, IsWithinTheBoundForEveryEncodingAndMask) {
+  std::uint64_t seed = 100;
+  for (const std::int64_t queries : {2, 9}) {
+    test::AttentionShape shape = small;
+    shape.queries = queries;
+    for (const test::EncodingSample& encoding : test::attend_encodings(shape)) {
+      for (const test::NamedMask& mask : test::attend_masks()) {
+        if (!mask.sequences.empty() && queries != small.queries) continue;
+        if (encoding.name == "xpos" && mask.name == "positions beyond 8k")
+          continue;  // its factor's
+        SCOPED_TRACE(encoding.name + ", " + mask.name);
+        const bool logn = !std::holds_alternative<NoTemperature>(mask.q_temperature);
+        seed += 10;
+        QuantizedAttended call({.shape = shape,
+                                .encoding = encoding.encoding,
+                                .mask = mask.mask,
+                                .sequences = mask.sequences,
+                                .q_temperature = mask.q_temperature,
+                                .scale = logn ? 0.05 : scale_for(12),
+                                .seed = seed},
+                               any_lying(seed));
+        ASSERT_TRUE(is_right(call));
+        ASSERT_TRUE(call.int8_k.guards_intact() && call.int8_v.guards_intact());
+      }
+    }
+  }
+}
+
+struct Sizes {
+  std::int64_t features, value_features, queries, keys, heads, key_heads;
+};
+
+AttendCase case_of(const Sizes& s, std::uint64_t seed) {
+  return {.shape = {.batch = 1,
+                    .queries = s.queries,
+                    .keys = s.keys,
+                    .heads = s.heads,
+                    .key_heads = s.key_heads,
+                    .features = s.features,
+                    .value_features = s.value_features},
+          .scale = s.features == 0 ? 1 : scale_for(s.features),
+          .seed = seed};
+}
+
+// Lengths near those of vectors, panels, tiles and splits; no key, one key; groups of heads; heads
+// read as they lie and heads that are loaded.
+TEST(AttendInt8, TakesAnySizes) {
+  const Sizes all[] = {{64, 64, 0, 5, 2, 1},     {64, 64, 3, 0, 2, 1},      {1, 1, 1, 1, 1, 1},
+                       {2, 3, 2, 255, 2, 2},     {16, 16, 8, 257, 2, 2},    {63, 65, 9, 256, 2, 2},
+                       {64, 64, 1, 300, 8, 8},   {64, 64, 13, 300, 8, 2},   {65, 63, 49, 257, 4, 4},
+                       {128, 128, 1, 65, 8, 1},  {128, 128, 1, 2113, 8, 2}, {32, 48, 2, 513, 8, 4},
+                       {576, 512, 1, 90, 16, 1}, {0, 3, 2, 5, 2, 1},        {4, 0, 2, 5, 2, 1},
+                       {16, 32, 4, 4, 4, 1},     {8, 8, 300, 40, 4, 4}};
+  std::uint64_t seed = 400;
+  for (const Sizes& s : all) {
+    for (const AttentionMask& mask :
+         {causal, AttentionMask{.order = AttentionOrder::bidirectional, .left = 300, .sinks = 5}}) {
+      SCOPED_TRACE(std::to_string(s.features) + " features, " + std::to_string(s.queries) +
+                   " queries, " + std::to_string(s.keys) + " keys");
+      AttendCase each = case_of(s, seed += 10);
+      each.mask = mask;
+      QuantizedAttended call(each, any_lying(seed));
+      ASSERT_TRUE(is_right(call));
+    }
+  }
+}
+
+TEST(AttendInt8, TakesAnyDTypesOfQueriesAndResults) {
+  std::uint64_t seed = 500;
+  for (const DType q : {DType::f32, DType::bf16, DType::f16}) {
+    for (const std::int64_t queries : {1, 20}) {
+      AttendCase each = case_of({32, 24, queries, 40, 4, 2}, seed += 10);
+      each.q.dtype = q;
+      each.out.dtype = q == DType::bf16 ? DType::f32 : DType::bf16;
+      QuantizedAttended call(each, any_lying(seed));
+      ASSERT_TRUE(is_right(call));
+    }
+  }
+}
+
+// A softcap, both masks of pairs and weights.
+TEST(AttendInt8, MeetsMasksOfPairsAndGivesWeights) {
+  for (const std::int64_t queries : {1, 2, 9}) {
+    AttendCase each = case_of({16, 16, queries, 70, 4, 2}, 600);
+    each.mask = {.order = AttentionOrder::causal, .left = 50, .sinks = 3};
+    each.softcap = 3;
+    each.additive_mask = test::PairMask{
+        .extents = {.batch = 1, .heads = 4, .queries = queries, .keys = 70}, .hidden = 5};
+    each.boolean_mask =
+        test::PairMask{.extents = {.batch = 1, .heads = 1, .queries = queries, .keys = 70}};
+    QuantizedAttended call(each, Lying::bhtd);
+    ASSERT_TRUE(is_right(call));
+    call.ask_for_weights();
+    ASSERT_TRUE(is_right(call));
+  }
+}
+
+// Rows that are packed see the very float32 numbers, rotated ones too.
+TEST(AttendInt8, HasTheBitsOfFloat32WhereRowsArePacked) {
+  for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
+    SCOPED_TRACE(encoding.name);
+    QuantizedAttended call(
+        {.shape = small, .encoding = encoding.encoding, .scale = scale_for(12), .seed = 700},
+        Lying::padded);
+    test::require(call.run());
+    const std::vector<std::uint64_t> bits = call.bits();
+    test::require(call.run_on_floats());
+    EXPECT_EQ(call.bits(), bits);
+  }
+}
+
+// One query alone, as the last row of many, and over float32: each is off by one bound at most.
+TEST(AttendInt8, DecodesTheLastRowOfPrefill) {
+  for (const std::int64_t features : {64, 20}) {
+    const AttendCase whole = case_of({features, features, 300, 300, 8, 2}, 800);
+    QuantizedAttended prefill(whole, Lying::bthd);
+    ASSERT_TRUE(is_right(prefill));
+    AttendCase one = whole;
+    one.shape.queries = 1;
+    QuantizedAttended step(one, Lying::bthd);
+    const Extents heads{.tokens = 1, .heads = 8, .features = features};
+    test::for_each_element(heads, [&](const test::HeadIndex& at, std::int64_t f) {
+      step.q.set(at, f, prefill.q.at({0, 299, at.head}, f));
+    });
+    test::require(step.run());
+    const double bound = 2 * test::bound_of(prefill, 0);
+    EXPECT_LE(test::difference(step.out, 0, prefill.out, 299), bound);
+    test::require(step.run_on_floats());
+    EXPECT_LE(test::difference(step.out, 0, prefill.out, 299), bound);
+  }
+}
+
+TEST(AttendInt8, GivesTheBitsOfContiguousKeysForPages) {
+  for (const std::int64_t queries : {1, 9}) {
+    for (const std::int64_t features : {12, 16}) {
+      for (const std::int64_t slots : {1, 3, 4, 23, 32}) {
+        SCOPED_TRACE(std::to_string(features) + ", " + std::to_string(slots));
+        test::AttentionShape shape = small;
+        shape.queries = queries;
+        shape.features = features;
+        const AttendCase each{.shape = shape,
+                              .mask = {.order = AttentionOrder::causal, .left = 9, .sinks = 2},
+                              .sequences = {{0, 0, queries, 3, 17, 18 - queries, 0},
+                                            {1, 0, queries, 0, 23, 23 - queries, 0}},
+                              .scale = scale_for(12),
+                              .seed = 900};
+        QuantizedAttended call(each, Lying::bthd);
+        ASSERT_TRUE(is_right(call));
+        const test::QuantizedPages pages = call.pages(slots, any_lying(10 * slots));
+        QuantizedAttended paged(each, Lying::bthd);
+        test::require(paged.run(pages));
+        EXPECT_EQ(paged.bits(), call.bits());
+      }
+    }
+  }
+}
+
+// Scales and elements of keys that no query sees change no bit, NaN and Inf included; nor do those
+// that a mask of pairs hides.
+TEST(AttendInt8, NeverMeetsWhatAQueryDoesNotSee) {
+  for (const std::int64_t queries : {1, 9}) {
+    for (const std::int64_t features : {12, 16}) {
+      AttendCase each = case_of({features, 10, queries, 100, 4, 2}, 1000);
+      each.mask = {.order = AttentionOrder::causal, .left = 40};
+      each.sequences = {{0, 0, queries, 2, 90, 90 - queries, 0}};
+      each.boolean_mask = test::PairMask{
+          .extents = {.batch = 1, .heads = 1, .queries = 1, .keys = 100}, .hidden = 3};
+      QuantizedAttended call(each, Lying::bhtd);
+      ASSERT_TRUE(is_right(call));
+      const std::vector<std::uint64_t> before = call.bits();
+      const std::int64_t first_seen = 2 + 90 - queries - 40;
+      for (std::int64_t token = 0; token < 100; ++token) {
+        const bool seen = token >= first_seen && token < 92 && call.leaves({}, token);
+        for (std::int64_t head = 0; head < 2 && !seen; ++head) {
+          call.int8_k.scale({0, token, head}) =
+              token % 2 == 0 ? std::nanf("") : std::numeric_limits<float>::infinity();
+          call.int8_v.scale({0, token, head}) = std::nanf("");
+          call.int8_k.element({0, token, head}, 0) = 0;
+          call.int8_v.element({0, token, head}, 0) = -128;
+        }
+      }
+      test::require(call.run());
+      EXPECT_EQ(call.bits(), before);
+    }
+  }
+}
+
+TEST(AttendInt8, ShowsAScaleThatIsNotFinite) {
+  for (const std::int64_t queries : {1, 20}) {
+    for (const bool of_key : {true, false}) {
+      QuantizedAttended call(case_of({16, 16, queries, 40, 2, 2}, 1100), Lying::bthd);
+      (of_key ? call.int8_k : call.int8_v).scale({0, 3, 1}) = std::nanf("");
+      test::require(call.run());
+      const std::int64_t last = queries - 1;
+      EXPECT_TRUE(std::isnan(call.out.at({0, last, 1}, 5)));
+      EXPECT_FALSE(std::isnan(call.out.at({0, last, 0}, 5)));
+    }
+  }
+}
+
+// Splits of the keys, an executor and the caller's memory, of just the size that is asked for.
+TEST(AttendInt8, GivesTheSameBitsWhoeverRunsIt) {
+  for (const std::int64_t queries : {1, 40}) {
+    AttendCase each = case_of({16, 16, queries, 4200, 4, 2}, 1200);
+    QuantizedAttended call(each, Lying::scales_behind_heads);
+    ASSERT_TRUE(is_right(call));
+    const std::vector<std::uint64_t> alone = call.bits();
+    test::CountingExecutor executor(test::run_backwards, 3);
+    call.options().executor = executor.executor();
+    const std::size_t bytes =
+        test::value_of(attend_bytes(call.q.view(), call.keys(), call.options()));
+    std::vector<std::byte> room(bytes + 64, std::byte{0xA5});
+    const auto address = reinterpret_cast<std::uintptr_t>(room.data());
+    call.options().memory = std::span(room).subspan((64 - address % 64) % 64, bytes);
+    test::require(call.run());
+    EXPECT_EQ(call.bits(), alone);
+  }
+}
+
+}  // namespace
+}  // namespace rotary
