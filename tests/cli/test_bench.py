@@ -86,7 +86,8 @@ class BenchTest(ToolTest):
     def test_the_table(self):
         text = self.run_ok(*TINY, "--operations", "rotate,rows", "--tokens", "1,16")
         self.assertIn("rotate: rows made, then q and k rotated in place", text)
-        self.assertRegex(text, r"\n +\d+\.\d\d  <= 1\.8 +(met|MISSED|busy) +f32 +half +1 +1  L1 ")
+        self.assertRegex(text, r"\n +\d+\.\d\d +\+\d+ %  <= 1\.8 +(met|MISSED|busy) +"
+                               r"f32 +half +1 +1  L1 ")
         self.assertRegex(text, r"\n\d+ of \d+ goals met\n")
         for line in text.splitlines():
             self.assertLessEqual(len(line), 132, line)
