@@ -235,7 +235,7 @@ enum class KeyFetching {
 [[nodiscard]] KeyFetching usual_key_fetching();
 
 // The most keys that are prefetched ahead.
-inline constexpr std::int64_t keys_fetched_ahead = 32;
+inline constexpr std::int64_t keys_fetched_ahead = 64;
 
 // Heads of consecutive keys, in blocks of a fixed number of keys; one block if they are not paged.
 struct HeadBlocks {
