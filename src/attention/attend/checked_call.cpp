@@ -2,8 +2,8 @@
 #include "attention/attend/checked_call.hpp"
 
 #include "attention/attend/attend_checks.hpp"
-#include "attention/attend/key_fetching.hpp"
 #include "runtime/active_kernels.hpp"
+#include "runtime/key_fetching.hpp"
 
 namespace rotary {
 

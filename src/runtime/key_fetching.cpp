@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attention/attend/key_fetching.hpp"
+#include "runtime/key_fetching.hpp"
 
 #include <cstdlib>
 #include <optional>
