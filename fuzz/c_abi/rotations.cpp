@@ -160,7 +160,8 @@ void Session::make_rotations_of_rows() {
               of.blocks};
   } else {
     rows.dtype = static_cast<int32_t>(input_.number(0, 5));
-    rows.cos = CMemory::buffer().data() + input_.byte() * std::size_t{4};
+    // Strides lead back by at most 8 elements of 8 bytes.
+    rows.cos = CMemory::buffer().data() + 64 + input_.byte() * std::size_t{4};
     rows.sin = input_.once_in(32) ? nullptr : rows.cos;
     rows.tokens = input_.number(-1, 3);
     rows.token_stride = input_.number(-4, 4);
