@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "fuzz/c_abi/memory.hpp"
 #include "fuzz/c_abi/session.hpp"
@@ -67,15 +68,34 @@ std::optional<Slots> Session::value_of(const Passed<rotary_slots>& slots) {
 
 namespace {
 
-// A cache and its handles of k and v as C++ takes them; nothing where C must refuse. View: what
-// value_of says of a view.
-template <class View>
-std::optional<KvCache> kv_of(const Passed<rotary_kv>& kv, const View& k, const View& v) {
-  const auto given = kv.value(ROTARY_KV_INIT);
+// The cache of a call, in floats or in 8 bits: its view, its struct and its functions in C, its
+// value in C++.
+struct InFloats {
+  using View = rotary_heads_view;
+  using Kv = rotary_kv;
+  using Cache = KvCache;
+  static constexpr Kv none = ROTARY_KV_INIT;
+  static constexpr auto append = rotary_append;
+  static constexpr auto append_unrotated = rotary_append_unrotated;
+};
+struct InInt8 {
+  using View = rotary_int8_view;
+  using Kv = rotary_int8_kv;
+  using Cache = QuantizedKvCache;
+  static constexpr Kv none = ROTARY_INT8_KV_INIT;
+  static constexpr auto append = rotary_append_int8;
+  static constexpr auto append_unrotated = rotary_append_int8_unrotated;
+};
+
+// The cache as C++ takes it; nothing where C must refuse. View: the type of value_of for a view.
+template <class Kind, class View>
+std::optional<typename Kind::Cache> kv_of(const Passed<typename Kind::Kv>& kv, const View& k,
+                                          const View& v) {
+  const auto given = kv.value(Kind::none);
   if (!given || given->k == nullptr || !k) return {};
-  if (given->v == nullptr) return KvCache{.k = *k};
+  if (given->v == nullptr) return typename Kind::Cache{.k = *k};
   if (!v) return {};
-  return KvCache{.k = *k, .v = *v};
+  return typename Kind::Cache{.k = *k, .v = *v};
 }
 
 }  // namespace
@@ -117,24 +137,33 @@ std::optional<rotary_heads_view> Session::decode_cache(const rotary_heads_view& 
   return cache;
 }
 
-void Session::append_heads() {
+template <class Kind>
+void Session::append_to() {
   const RotationsTwin& rotations = any_of(rotations_);
   const bool is_rotated = !input_.once_in(3);
   const Rotations* const by = is_rotated && rotations.twin ? &*rotations.twin : nullptr;
   const auto of_k = decode_heads(by, Features::adjacent);
   if (!of_k) return;
-  const auto of_cached_k = decode_cache(*of_k);
-  const auto of_cached_v = decode_cache(*of_k);
+  const auto decode_view = [&]() -> std::optional<typename Kind::View> {
+    const auto view = decode_cache(*of_k);
+    if constexpr (std::is_same_v<Kind, InFloats>) {
+      return view;
+    } else {
+      return view ? decode_int8(*view) : std::nullopt;
+    }
+  };
+  const auto of_cached_k = decode_view();
+  const auto of_cached_v = decode_view();
   const auto of_slots = decode_slots(*of_k);
   if (!of_cached_k || !of_cached_v || !of_slots) return;
   const Passed<rotary_heads_view> k(input_, *of_k);
   const Passed<rotary_heads_view> v(input_, *of_k, 2);
-  const Passed<rotary_heads_view> cached_k(input_, *of_cached_k);
-  const Passed<rotary_heads_view> cached_v(input_, *of_cached_v);
+  const Passed<typename Kind::View> cached_k(input_, *of_cached_k);
+  const Passed<typename Kind::View> cached_v(input_, *of_cached_v);
   const bool has_v = (v.pointer() != nullptr) != input_.once_in(64);
   const Passed<rotary_kv> heads(input_, {sizeof(rotary_kv), k.pointer(), v.pointer()});
-  const Passed<rotary_kv> cache(
-      input_, {sizeof(rotary_kv), cached_k.pointer(), has_v ? cached_v.pointer() : nullptr});
+  const Passed<typename Kind::Kv> cache(input_, {sizeof(typename Kind::Kv), cached_k.pointer(),
+                                                 has_v ? cached_v.pointer() : nullptr});
   const Passed<rotary_slots> slots(input_, *of_slots);
   const Passed<rotary_executor> executor(input_, decode_executor(), optional);
   const Passed<rotary_head_norm> norm(input_, decode_head_norm(*of_k), 2);
@@ -145,13 +174,13 @@ void Session::append_heads() {
   if (input_.once_in(32)) options.k_norm_order = static_cast<int32_t>(input_.number(0, 3));
   if (input_.once_in(64)) options.reserved = 1;
   const Passed<rotary_append_options> passed(input_, options, optional);
-  const rotary_status status =
-      is_rotated ? rotary_append(cache.pointer(), heads.pointer(), slots.pointer(),
-                                 rotations.handle, passed.pointer())
-                 : rotary_append_unrotated(cache.pointer(), heads.pointer(), slots.pointer(),
-                                           passed.pointer());
-  const auto to = kv_of(cache, value_of(cached_k), value_of(cached_v));
-  const auto from = kv_of(heads, value_of(k), value_of(v));
+  const rotary_status status = is_rotated
+                                   ? Kind::append(cache.pointer(), heads.pointer(), slots.pointer(),
+                                                  rotations.handle, passed.pointer())
+                                   : Kind::append_unrotated(cache.pointer(), heads.pointer(),
+                                                            slots.pointer(), passed.pointer());
+  const auto to = kv_of<Kind>(cache, value_of(cached_k), value_of(cached_v));
+  const auto from = kv_of<InFloats>(heads, value_of(k), value_of(v));
   const auto where = value_of(slots);
   const auto how = value_of(passed, executor, norm);
   if (!to || !from || !where || !how || (is_rotated && by == nullptr)) return check(status, {});
@@ -160,5 +189,9 @@ void Session::append_heads() {
   check(status,
         is_rotated ? append(*to, stored, *where, *by, *how) : append(*to, stored, *where, *how));
 }
+
+void Session::append_heads() { append_to<InFloats>(); }
+
+void Session::append_int8() { append_to<InInt8>(); }
 
 }  // namespace rotary::fuzz

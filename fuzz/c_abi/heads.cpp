@@ -146,35 +146,17 @@ void Session::shift_quantized() {
   const RotationsTwin& rotations = any_of(rotations_);
   const auto decoded =
       decode_heads(rotations.twin ? &*rotations.twin : nullptr, Features::adjacent);
-  // A view of no dtype is placed as if its elements had no bytes; these have one.
-  if (!decoded || size_in_bytes(static_cast<DType>(decoded->dtype)) == 0) return;
-  rotary_int8_view keys = ROTARY_INT8_VIEW_INIT;
-  keys.data = static_cast<int8_t*>(decoded->data);
-  std::copy(std::begin(decoded->extents), std::end(decoded->extents), keys.extents);
-  std::copy(std::begin(decoded->strides), std::end(decoded->strides), keys.strides);
-  const Axes counts = {keys.extents[0], keys.extents[1], keys.extents[2], 1};
-  const Axes strides = decode_strides(input_, counts, Features::adjacent);
-  const auto data = place(input_, CMemory::buffer().first(largest_buffer / 2),
-                          {.element_bytes = 4, .counts = counts, .strides = strides});
-  if (!data) return;
-  keys.scales = reinterpret_cast<float*>(*data);
-  std::copy_n(strides.begin(), 3, keys.scale_strides);
-  const Passed<rotary_int8_view> passed(input_, keys);
+  if (!decoded) return;
+  const auto keys = decode_int8(*decoded);
+  if (!keys) return;
+  const Passed<rotary_int8_view> passed(input_, *keys);
   const Passed<rotary_executor> executor(input_, decode_executor(), optional);
   const rotary_status status =
       rotary_shift_int8(passed.pointer(), rotations.handle, executor.pointer());
+  const auto view = value_of(passed);
   const auto running = value_of(executor);
-  const auto given = passed.value(ROTARY_INT8_VIEW_INIT);
-  if (!given || !rotations.twin || !running) return check(status, {});
-  const auto& [n, s] = std::pair(given->extents, given->strides);
-  const auto& f = given->scale_strides;
-  const QuantizedHeadsView view{
-      .data = in_shadow(given->data),
-      .scales = in_shadow(given->scales),
-      .extents = {.batch = n[0], .tokens = n[1], .heads = n[2], .features = n[3]},
-      .strides = {.batch = s[0], .token = s[1], .head = s[2], .feature = s[3]},
-      .scale_strides = {.batch = f[0], .token = f[1], .head = f[2]}};
-  check(status, shift(view, *rotations.twin, {.executor = *running}));
+  if (!view || !rotations.twin || !running) return check(status, {});
+  check(status, shift(*view, *rotations.twin, {.executor = *running}));
 }
 
 }  // namespace rotary::fuzz

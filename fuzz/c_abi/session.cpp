@@ -41,7 +41,7 @@ Session::~Session() {
 void Session::call() {
   using Call = void (Session::*)();
   // Bytes of 0 are frequent: the first is quick. Models take long, and are a target of their own.
-  constexpr std::array<Call, 24> calls = {
+  constexpr std::array<Call, 25> calls = {
       &Session::ask_model,
       &Session::make_frequencies_of_model,
       &Session::make_frequencies_of_spec,
@@ -61,6 +61,7 @@ void Session::call() {
       &Session::normalize,
       &Session::append_heads,
       &Session::append_heads,
+      &Session::append_int8,
       &Session::make_shift_rows,
       &Session::make_shift_rows,
       &Session::shift_keys,

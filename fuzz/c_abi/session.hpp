@@ -71,6 +71,7 @@ class Session {
   void rotate_heads();
   void normalize();
   void append_heads();
+  void append_int8();
   void make_shift_rows();
   void shift_keys();
   void shift_quantized();
@@ -94,6 +95,10 @@ class Session {
   [[nodiscard]] rotary_head_norm decode_head_norm(const rotary_heads_view& of);
   [[nodiscard]] std::optional<rotary_slots> decode_slots(const rotary_heads_view& of);
   [[nodiscard]] std::optional<rotary_heads_view> decode_cache(const rotary_heads_view& heads);
+  // Elements that lie as those of the view.
+  [[nodiscard]] std::optional<rotary_int8_view> decode_int8(const rotary_heads_view& view);
+  template <class Kind>
+  void append_to();
 
   // The same arguments for C++, in the shadow of the buffer; nullopt if C must refuse.
   template <class T>
@@ -102,6 +107,8 @@ class Session {
     return reinterpret_cast<T*>(CMemory::shadow_of(reinterpret_cast<Byte*>(pointer)));
   }
   [[nodiscard]] static std::optional<HeadsView> value_of(const Passed<rotary_heads_view>& view);
+  [[nodiscard]] static std::optional<QuantizedHeadsView> value_of(
+      const Passed<rotary_int8_view>& view);
   [[nodiscard]] static std::optional<Positions> value_of(const Passed<rotary_positions>& positions);
   [[nodiscard]] static std::optional<RotationsOptions> value_of(
       const Passed<rotary_rotations_options>& options);

@@ -53,6 +53,23 @@ std::optional<rotary_heads_view> Session::decode_heads(const Rotations* rotation
   return view;
 }
 
+std::optional<rotary_int8_view> Session::decode_int8(const rotary_heads_view& view) {
+  // A view of no dtype is placed as if its elements had no bytes; these have one.
+  if (size_in_bytes(static_cast<DType>(view.dtype)) == 0) return {};
+  rotary_int8_view int8 = ROTARY_INT8_VIEW_INIT;
+  int8.data = static_cast<int8_t*>(view.data);
+  std::copy(std::begin(view.extents), std::end(view.extents), int8.extents);
+  std::copy(std::begin(view.strides), std::end(view.strides), int8.strides);
+  const Axes counts = {view.extents[0], view.extents[1], view.extents[2], 1};
+  const Axes strides = decode_strides(input_, counts, Features::adjacent);
+  const auto data =
+      place(input_, half_for_views(), {.element_bytes = 4, .counts = counts, .strides = strides});
+  if (!data) return {};
+  int8.scales = reinterpret_cast<float*>(*data);
+  std::copy_n(strides.begin(), 3, int8.scale_strides);
+  return int8;
+}
+
 // Arrays hold what the buffer holds there: a few numbers are written first.
 std::optional<rotary_positions> Session::decode_positions(std::optional<std::int64_t> tokens) {
   rotary_positions positions = ROTARY_POSITIONS_INIT;
@@ -136,6 +153,19 @@ std::optional<HeadsView> Session::value_of(const Passed<rotary_heads_view>& view
                    .dtype = static_cast<DType>(given->dtype),
                    .extents = {.batch = n[0], .tokens = n[1], .heads = n[2], .features = n[3]},
                    .strides = {.batch = s[0], .token = s[1], .head = s[2], .feature = s[3]}};
+}
+
+std::optional<QuantizedHeadsView> Session::value_of(const Passed<rotary_int8_view>& view) {
+  const auto given = view.value(ROTARY_INT8_VIEW_INIT);
+  if (!given) return {};
+  const auto& [n, s] = std::pair(given->extents, given->strides);
+  const auto& f = given->scale_strides;
+  return QuantizedHeadsView{
+      .data = in_shadow(given->data),
+      .scales = in_shadow(given->scales),
+      .extents = {.batch = n[0], .tokens = n[1], .heads = n[2], .features = n[3]},
+      .strides = {.batch = s[0], .token = s[1], .head = s[2], .feature = s[3]},
+      .scale_strides = {.batch = f[0], .token = f[1], .head = f[2]}};
 }
 
 std::optional<Positions> Session::value_of(const Passed<rotary_positions>& positions) {

@@ -27,6 +27,31 @@ typedef struct rotary_kv {
 #define ROTARY_KV_INIT \
   { sizeof(rotary_kv), NULL, NULL }
 
+/* Keys or values in 8 bits with one float32 scale for each head and token: feature = scale *
+ * element. Elements are laid out as in a rotary_heads_view, with strides[3] 1; the scale of (b, t,
+ * h) is at scales + b*scale_strides[0] + t*scale_strides[1] + h*scale_strides[2]. */
+typedef struct rotary_int8_view {
+  size_t struct_size;
+  int8_t* data;
+  float* scales;
+  int64_t extents[4];       /* batch, tokens, heads, features */
+  int64_t strides[4];       /* in elements, may be negative */
+  int64_t scale_strides[3]; /* in floats */
+} rotary_int8_view;
+#define ROTARY_INT8_VIEW_INIT                                                     \
+  {                                                                               \
+    sizeof(rotary_int8_view), NULL, NULL, {1, 0, 0, 0}, {0, 0, 0, 1}, { 0, 0, 0 } \
+  }
+
+/* A cache in 8 bits: blocks and slots as in a rotary_kv. */
+typedef struct rotary_int8_kv {
+  size_t struct_size;
+  const rotary_int8_view* k;
+  const rotary_int8_view* v; /* NULL here and in the heads, or in neither */
+} rotary_int8_kv;
+#define ROTARY_INT8_KV_INIT \
+  { sizeof(rotary_int8_kv), NULL, NULL }
+
 enum {
   ROTARY_SLOTS_CONSECUTIVE = 1, /* token t of batch row b: slot first + t of block b */
   ROTARY_SLOTS_INT32 = 2,
@@ -86,6 +111,17 @@ ROTARY_API rotary_status rotary_append_unrotated(const rotary_kv* cache, const r
                                                  const rotary_slots* slots,
                                                  const rotary_append_options* options);
 
+/* The same into a cache in 8 bits: each head is rounded to half a step of its scale. options may be
+ * NULL. */
+ROTARY_API rotary_status rotary_append_int8(const rotary_int8_kv* cache, const rotary_kv* heads,
+                                            const rotary_slots* slots,
+                                            const rotary_rotations* rotations,
+                                            const rotary_append_options* options);
+ROTARY_API rotary_status rotary_append_int8_unrotated(const rotary_int8_kv* cache,
+                                                      const rotary_kv* heads,
+                                                      const rotary_slots* slots,
+                                                      const rotary_append_options* options);
+
 /* To work in place, pass the same view twice. executor may be NULL. */
 ROTARY_API rotary_status rotary_normalize_heads(const rotary_heads_view* dst,
                                                 const rotary_heads_view* src,
@@ -118,22 +154,6 @@ ROTARY_API rotary_status rotary_shift_remake(rotary_rotations* rotations,
 /* Turns cached keys in place by rotations of rotary_shift_make. executor may be NULL. */
 ROTARY_API rotary_status rotary_shift(const rotary_heads_view* keys, const rotary_rotations* by,
                                       const rotary_executor* executor);
-
-/* Keys in 8 bits with one float32 scale for each head and token: feature = scale * element.
- * Elements are laid out as in a rotary_heads_view, with strides[3] 1; the scale of (b, t, h) is at
- * scales + b*scale_strides[0] + t*scale_strides[1] + h*scale_strides[2]. */
-typedef struct rotary_int8_view {
-  size_t struct_size;
-  int8_t* data;
-  float* scales;
-  int64_t extents[4];       /* batch, tokens, heads, features */
-  int64_t strides[4];       /* in elements, may be negative */
-  int64_t scale_strides[3]; /* in floats */
-} rotary_int8_view;
-#define ROTARY_INT8_VIEW_INIT                                                     \
-  {                                                                               \
-    sizeof(rotary_int8_view), NULL, NULL, {1, 0, 0, 0}, {0, 0, 0, 1}, { 0, 0, 0 } \
-  }
 
 /* The same for quantized keys; the scales become those of the turned heads. executor may be
  * NULL. */

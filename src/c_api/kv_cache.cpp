@@ -8,27 +8,56 @@
 
 namespace c_api = rotary::c_api;
 
-rotary_status rotary_append(const rotary_kv* cache, const rotary_kv* heads,
-                            const rotary_slots* slots, const rotary_rotations* rotations,
-                            const rotary_append_options* options) {
-  const auto append = [](const auto& to, const auto& from, const auto& where, const auto& how,
-                         const rotary::Rotations& turned) {
+namespace {
+
+// cache: a rotary_kv or a rotary_int8_kv.
+template <class Cache>
+rotary_status append(const Cache* cache, const rotary_kv* heads, const rotary_slots* slots,
+                     const rotary_rotations* rotations, const rotary_append_options* options) {
+  const auto rotated = [](const auto& to, const auto& from, const auto& where, const auto& how,
+                          const rotary::Rotations& turned) {
     return rotary::append(to, from, where, turned, how);
   };
   return c_api::run([&] {
-    return c_api::with(append, c_api::kv_cache(cache), c_api::kv_heads(heads), c_api::slots(slots),
+    return c_api::with(rotated, c_api::kv_cache(cache), c_api::kv_heads(heads), c_api::slots(slots),
                        c_api::append_options(options), c_api::held_by("rotations", rotations));
   });
+}
+
+template <class Cache>
+rotary_status append_unrotated(const Cache* cache, const rotary_kv* heads,
+                               const rotary_slots* slots, const rotary_append_options* options) {
+  const auto as_it_is = [](const auto&... call) { return rotary::append(call...); };
+  return c_api::run([&] {
+    return c_api::with(as_it_is, c_api::kv_cache(cache), c_api::kv_heads(heads),
+                       c_api::slots(slots), c_api::append_options(options));
+  });
+}
+
+}  // namespace
+
+rotary_status rotary_append(const rotary_kv* cache, const rotary_kv* heads,
+                            const rotary_slots* slots, const rotary_rotations* rotations,
+                            const rotary_append_options* options) {
+  return append(cache, heads, slots, rotations, options);
 }
 
 rotary_status rotary_append_unrotated(const rotary_kv* cache, const rotary_kv* heads,
                                       const rotary_slots* slots,
                                       const rotary_append_options* options) {
-  const auto append = [](const auto&... call) { return rotary::append(call...); };
-  return c_api::run([&] {
-    return c_api::with(append, c_api::kv_cache(cache), c_api::kv_heads(heads), c_api::slots(slots),
-                       c_api::append_options(options));
-  });
+  return append_unrotated(cache, heads, slots, options);
+}
+
+rotary_status rotary_append_int8(const rotary_int8_kv* cache, const rotary_kv* heads,
+                                 const rotary_slots* slots, const rotary_rotations* rotations,
+                                 const rotary_append_options* options) {
+  return append(cache, heads, slots, rotations, options);
+}
+
+rotary_status rotary_append_int8_unrotated(const rotary_int8_kv* cache, const rotary_kv* heads,
+                                           const rotary_slots* slots,
+                                           const rotary_append_options* options) {
+  return append_unrotated(cache, heads, slots, options);
 }
 
 rotary_status rotary_normalize_heads(const rotary_heads_view* dst, const rotary_heads_view* src,

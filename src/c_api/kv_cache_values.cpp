@@ -10,16 +10,18 @@
 namespace rotary::c_api {
 namespace {
 
-// Reads the cache and the heads alike: the views of both are mutable, but heads are not written.
-Result<KvCache> kv(std::string_view argument, const rotary_kv* from) {
+// Reads a cache, or the heads to store, whose views are mutable, too, but not written.
+// view(argument, from) reads a view.
+template <class Cache, class Given, class View>
+Result<Cache> kv_of(std::string_view argument, const Given* from, View view) {
   const auto given = read_struct(argument, from);
   if (!given) return given.error();
   const std::string name(argument);
-  const auto k = heads_view(name + ".k", given->k);
+  const auto k = view(name + ".k", given->k);
   if (!k) return k.error();
-  KvCache tensors{.k = *k};
+  Cache tensors{.k = *k};
   if (given->v == nullptr) return tensors;
-  const auto v = heads_view(name + ".v", given->v);
+  const auto v = view(name + ".v", given->v);
   if (!v) return v.error();
   tensors.v = *v;
   return tensors;
@@ -42,14 +44,27 @@ Result<Slots> map_of(const rotary_slots& from) {
 
 }  // namespace
 
-Result<KvCache> kv_cache(const rotary_kv* from) { return kv("cache", from); }
+Result<KvCache> kv_cache(const rotary_kv* from) {
+  return kv_of<KvCache>("cache", from, heads_view);
+}
+
+Result<QuantizedKvCache> kv_cache(const rotary_int8_kv* from) {
+  return kv_of<QuantizedKvCache>("cache", from, int8_view);
+}
 
 Result<KvHeads> kv_heads(const rotary_kv* from) {
-  const auto given = kv("heads", from);
+  return kv_of<KvHeads>("heads", from, heads_view);
+}
+
+Result<QuantizedHeadsView> int8_view(std::string_view argument, const rotary_int8_view* from) {
+  const auto given = read_struct(argument, from);
   if (!given) return given.error();
-  KvHeads heads{.k = given->k};
-  if (given->v) heads.v = *given->v;
-  return heads;
+  const auto& f = given->scale_strides;
+  return QuantizedHeadsView{.data = given->data,
+                            .scales = given->scales,
+                            .extents = extents_of(given->extents),
+                            .strides = strides_of(given->strides),
+                            .scale_strides = {.batch = f[0], .token = f[1], .head = f[2]}};
 }
 
 Result<Slots> slots(const rotary_slots* from) {

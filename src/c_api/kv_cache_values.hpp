@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the structs of rotary.h that append takes to values of the C++ API; see values.hpp.
+// Converts the structs of rotary.h that append and shift take to values of the C++ API; see
+// values.hpp.
 #pragma once
 
 #include <string_view>
@@ -11,6 +12,9 @@
 namespace rotary::c_api {
 
 [[nodiscard]] Result<KvCache> kv_cache(const rotary_kv* from);
+[[nodiscard]] Result<QuantizedKvCache> kv_cache(const rotary_int8_kv* from);
+[[nodiscard]] Result<QuantizedHeadsView> int8_view(std::string_view argument,
+                                                   const rotary_int8_view* from);
 [[nodiscard]] Result<KvHeads> kv_heads(const rotary_kv* from);
 [[nodiscard]] Result<Slots> slots(const rotary_slots* from);
 [[nodiscard]] Result<HeadNorm> head_norm(std::string_view argument, const rotary_head_norm* from);

@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include "c_api/handles.hpp"
+#include "c_api/kv_cache_values.hpp"
 #include "c_api/status.hpp"
 #include "c_api/structs.hpp"
 #include "c_api/values.hpp"
 
-using rotary::QuantizedHeadsView;
 using rotary::Result;
 using rotary::RotatedAt;
 using rotary::c_api::null_argument;
@@ -26,17 +26,6 @@ Result<RotatedAt> rotated_at(std::string_view argument, const rotary_rotated_at*
   const auto positions = c_api::positions(given->positions);
   if (!positions) return positions.error();
   return RotatedAt{given->frequencies->value, *positions};
-}
-
-Result<QuantizedHeadsView> quantized(const rotary_int8_view* from) {
-  const auto given = read_struct("keys", from);
-  if (!given) return given.error();
-  const auto& f = given->scale_strides;
-  return QuantizedHeadsView{.data = given->data,
-                            .scales = given->scales,
-                            .extents = c_api::extents_of(given->extents),
-                            .strides = c_api::strides_of(given->strides),
-                            .scale_strides = {.batch = f[0], .token = f[1], .head = f[2]}};
 }
 
 constexpr auto shift_by = [](const auto& keys, const rotary::Rotations& by,
@@ -73,7 +62,7 @@ rotary_status rotary_shift(const rotary_heads_view* keys, const rotary_rotations
 rotary_status rotary_shift_int8(const rotary_int8_view* keys, const rotary_rotations* by,
                                 const rotary_executor* executor) {
   return c_api::run([&] {
-    return c_api::with(shift_by, quantized(keys), c_api::held_by("by", by),
+    return c_api::with(shift_by, c_api::int8_view("keys", keys), c_api::held_by("by", by),
                        c_api::executor("executor", executor));
   });
 }

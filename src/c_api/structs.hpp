@@ -51,6 +51,7 @@ ROTARY_VERSIONED(rotary_cos_sin, attention_factor, ROTARY_COS_SIN_INIT);
 ROTARY_VERSIONED(rotary_executor, concurrency, ROTARY_EXECUTOR_INIT);
 ROTARY_VERSIONED(rotary_rotate_options, executor, ROTARY_ROTATE_OPTIONS_INIT);
 ROTARY_VERSIONED(rotary_kv, v, ROTARY_KV_INIT);
+ROTARY_VERSIONED(rotary_int8_kv, v, ROTARY_INT8_KV_INIT);
 ROTARY_VERSIONED(rotary_slots, token_stride, ROTARY_SLOTS_INIT);
 ROTARY_VERSIONED(rotary_head_norm, reserved, ROTARY_HEAD_NORM_INIT);
 ROTARY_VERSIONED(rotary_append_options, reserved, ROTARY_APPEND_OPTIONS_INIT);

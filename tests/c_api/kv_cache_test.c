@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* append and normalize_heads from C: the same bits as rotate, in the given slots. */
+/* append and normalize_heads from C: the same bits as rotate, in the given slots; in 8 bits within
+ * half a step. */
 #include <math.h>
 #include <string.h>
 
@@ -103,6 +104,68 @@ static void test_norms(void) {
   end(&c);
 }
 
+/* data: [blocks, page_size, heads, features]; scales: [blocks, page_size, heads]. */
+static rotary_int8_view int8_pages(int8_t* data, float* scales) {
+  const int64_t extents[4] = {blocks, page_size, heads, features};
+  const int64_t strides[4] = {page_size * token_size, token_size, features, 1};
+  const int64_t scale_strides[3] = {page_size * heads, heads, 1};
+  rotary_int8_view view = ROTARY_INT8_VIEW_INIT;
+  view.data = data;
+  view.scales = scales;
+  memcpy(view.extents, extents, sizeof extents);
+  memcpy(view.strides, strides, sizeof strides);
+  memcpy(view.scale_strides, scale_strides, sizeof scale_strides);
+  return view;
+}
+
+/* A token in 8 bits: within half a step of its numbers, the largest of a head 127 steps. */
+static void check_int8(const rotary_int8_view* pages, int32_t slot, const float* token) {
+  for (int h = 0; h < heads; ++h) {
+    const float scale = pages->scales[slot * heads + h];
+    float largest = 0;
+    for (int f = 0; f < features; ++f) {
+      const float wanted = token[h * features + f];
+      const float got = scale * (float)pages->data[slot * token_size + h * features + f];
+      largest = fmaxf(largest, fabsf(wanted));
+      CHECK(fabsf(got - wanted) <= 0.501F * scale);
+    }
+    CHECK(fabsf(127 * scale - largest) <= 1e-6F * largest);
+  }
+}
+
+static void test_int8(void) {
+  call c;
+  int8_t k_elements[slot_count * token_size] = {0};
+  int8_t v_elements[slot_count * token_size] = {0};
+  float k_scales[slot_count * heads] = {0};
+  float v_scales[slot_count * heads] = {0};
+  rotary_int8_kv cache = ROTARY_INT8_KV_INIT;
+  begin(&c);
+  const rotary_int8_view k_cache = int8_pages(k_elements, k_scales);
+  const rotary_int8_view v_cache = int8_pages(v_elements, v_scales);
+  cache.k = &k_cache;
+  cache.v = &v_cache;
+  CHECK_OK(rotary_append_int8(&cache, &c.heads, &c.slots, c.rotations, NULL));
+  CHECK_OK(rotary_rotate(&c.k_view, &c.k_view, c.rotations, NULL));
+  check_int8(&k_cache, 6, c.k);
+  check_int8(&k_cache, 3, c.k + 2 * token_size);
+  check_int8(&v_cache, 6, c.v);
+  check_int8(&v_cache, 3, c.v + 2 * token_size);
+  for (int i = 0; i < token_size; ++i) CHECK(k_elements[5 * token_size + i] == 0);
+
+  c.numbers[1] = 0;
+  CHECK_OK(rotary_append_int8_unrotated(&cache, &c.heads, &c.slots, NULL));
+  check_int8(&k_cache, 0, c.k + token_size);
+
+  cache.v = NULL;
+  CHECK_FAILS(rotary_append_int8(&cache, &c.heads, &c.slots, c.rotations, NULL),
+              ROTARY_INVALID_ARGUMENT, "v");
+  cache.struct_size = 8;
+  CHECK_FAILS(rotary_append_int8(&cache, &c.heads, &c.slots, c.rotations, NULL),
+              ROTARY_INVALID_ARGUMENT, "cache.struct_size");
+  end(&c);
+}
+
 #define CHECK_REFUSED(part)                                                         \
   CHECK_FAILS(rotary_append(&c.cache, &c.heads, &c.slots, c.rotations, &c.options), \
               ROTARY_INVALID_ARGUMENT, part)
@@ -145,6 +208,7 @@ static void test_bad_values_of_norms(void) {
 void test_kv_cache(void) {
   test_append();
   test_norms();
+  test_int8();
   test_bad_values_of_slots();
   test_bad_values_of_norms();
 }

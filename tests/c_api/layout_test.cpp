@@ -34,6 +34,7 @@ TEST(CLayout, SizesOfVersion1) {
   EXPECT_EQ(first_bytes<rotary_executor>(), 32U);
   EXPECT_EQ(first_bytes<rotary_rotate_options>(), 24U);
   EXPECT_EQ(first_bytes<rotary_kv>(), 24U);
+  EXPECT_EQ(first_bytes<rotary_int8_kv>(), 24U);
   EXPECT_EQ(first_bytes<rotary_slots>(), 64U);
   EXPECT_EQ(first_bytes<rotary_head_norm>(), 48U);
   EXPECT_EQ(first_bytes<rotary_append_options>(), 32U);
@@ -71,6 +72,7 @@ TEST(CLayout, PlacesOfVersion1) {
   EXPECT_EQ(offsetof(rotary_executor, concurrency), 24U);
   EXPECT_EQ(offsetof(rotary_rotate_options, executor), 16U);
   EXPECT_EQ(offsetof(rotary_kv, v), 16U);
+  EXPECT_EQ(offsetof(rotary_int8_kv, v), 16U);
   EXPECT_EQ(offsetof(rotary_slots, data), 24U);
   EXPECT_EQ(offsetof(rotary_slots, token_stride), 56U);
   EXPECT_EQ(offsetof(rotary_head_norm, epsilon), 32U);

@@ -135,6 +135,8 @@ static void test_cache_functions(const rotary_rotations* rotations) {
   const rotary_heads_view view = view_of(q, ROTARY_F32, extents);
   const rotary_slots slots = ROTARY_SLOTS_INIT;
   const rotary_head_norm norm = ROTARY_HEAD_NORM_INIT;
+  const rotary_int8_view int8_view = ROTARY_INT8_VIEW_INIT;
+  rotary_int8_kv int8_kv = ROTARY_INT8_KV_INIT;
   rotary_kv kv = ROTARY_KV_INIT;
   CHECK_NULL(rotary_append(&kv, &kv, &slots, rotations, NULL), "cache.k");
   kv.k = &view;
@@ -143,6 +145,13 @@ static void test_cache_functions(const rotary_rotations* rotations) {
   CHECK_NULL(rotary_append(&kv, &kv, NULL, rotations, NULL), "slots");
   CHECK_NULL(rotary_append(&kv, &kv, &slots, NULL, NULL), "rotations");
   CHECK_NULL(rotary_append_unrotated(&kv, &kv, NULL, NULL), "slots");
+  CHECK_NULL(rotary_append_int8(NULL, &kv, &slots, rotations, NULL), "cache");
+  CHECK_NULL(rotary_append_int8(&int8_kv, &kv, &slots, rotations, NULL), "cache.k");
+  int8_kv.k = &int8_view;
+  CHECK_NULL(rotary_append_int8(&int8_kv, NULL, &slots, rotations, NULL), "heads");
+  CHECK_NULL(rotary_append_int8(&int8_kv, &kv, NULL, rotations, NULL), "slots");
+  CHECK_NULL(rotary_append_int8(&int8_kv, &kv, &slots, NULL, NULL), "rotations");
+  CHECK_NULL(rotary_append_int8_unrotated(&int8_kv, &kv, NULL, NULL), "slots");
   CHECK_NULL(rotary_normalize_heads(NULL, &view, &norm, NULL), "dst");
   CHECK_NULL(rotary_normalize_heads(&view, NULL, &norm, NULL), "src");
   CHECK_NULL(rotary_normalize_heads(&view, &view, NULL, NULL), "norm");

@@ -60,15 +60,19 @@ void add_rotating(Calls& calls, std::string_view symbol, const SizeList& sizes, 
   }
 }
 
-rotary_status shift_int8(Sizes n, const rotary_rotations* by) {
-  const QuantizedHeadsView of = quantized(extents_of(n));
+rotary_int8_view c_int8_view(const Extents& n) {
+  const QuantizedHeadsView of = quantized(n);
   const Strides& s = of.strides;
-  const rotary_int8_view view{sizeof(rotary_int8_view),
-                              of.data,
-                              of.scales,
-                              {n[0], n[1], n[2], n[3]},
-                              {s.batch, s.token, s.head, s.feature},
-                              {s.batch, s.token, s.head}};
+  return {sizeof(rotary_int8_view),
+          of.data,
+          of.scales,
+          {n.batch, n.tokens, n.heads, n.features},
+          {s.batch, s.token, s.head, s.feature},
+          {s.batch, s.token, s.head}};
+}
+
+rotary_status shift_int8(Sizes n, const rotary_rotations* by) {
+  const rotary_int8_view view = c_int8_view(extents_of(n));
   return rotary_shift_int8(&view, by, nullptr);
 }
 
@@ -80,14 +84,18 @@ const SizeList cache_sizes = {{}, {3}, {2}, each(16), {1}, each(8), {2}, {4}};
 // The first slots, or none.
 struct CacheOperands {
   std::array<rotary_heads_view, 4> views;  // k and v of the cache, then those to store
+  std::array<rotary_int8_view, 2> int8_views;
   rotary_kv cache;
+  rotary_int8_kv int8_cache;
   rotary_kv heads;
   rotary_slots slots = ROTARY_SLOTS_INIT;
 
   CacheOperands(Sizes n, std::int32_t kind)
       : views{c_view({n[6], n[7], n[2], n[3]}), c_view({n[6], n[7], n[4], n[5]}),
               c_view({n[0], n[1], n[2], n[3]}), c_view({n[0], n[1], n[4], n[5]})},
+        int8_views{c_int8_view({n[6], n[7], n[2], n[3]}), c_int8_view({n[6], n[7], n[4], n[5]})},
         cache{sizeof(rotary_kv), &views[0], &views[1]},
+        int8_cache{sizeof(rotary_int8_kv), &int8_views[0], &int8_views[1]},
         heads{sizeof(rotary_kv), &views[2], &views[3]} {
     if (kind == ROTARY_SLOTS_CONSECUTIVE) return;
     slots = {sizeof(rotary_slots), kind, 0, 0, &padding, n[0], n[1], 0, 0};
@@ -128,6 +136,16 @@ Calls tensor_calls() {
     calls.push_back(sized("rotary_append_unrotated", "", cache_sizes, [kind](Sizes n) {
       const CacheOperands on(n, kind);
       return outcome_of_c(rotary_append_unrotated(&on.cache, &on.heads, &on.slots, nullptr));
+    }));
+    add_rotating(calls, "rotary_append_int8", cache_sizes,
+                 [kind](Sizes n, const rotary_rotations* by) {
+                   const CacheOperands on(n, kind);
+                   return rotary_append_int8(&on.int8_cache, &on.heads, &on.slots, by, nullptr);
+                 });
+    calls.push_back(sized("rotary_append_int8_unrotated", "", cache_sizes, [kind](Sizes n) {
+      const CacheOperands on(n, kind);
+      return outcome_of_c(
+          rotary_append_int8_unrotated(&on.int8_cache, &on.heads, &on.slots, nullptr));
     }));
   }
   return calls;
