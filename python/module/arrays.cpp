@@ -14,6 +14,7 @@ constexpr nb::dlpack::dtype type_of(dtype_code code, int bits) {
   return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), 1};
 }
 constexpr auto bf16_bits = type_of(dtype_code::UInt, 16);
+constexpr auto int8 = type_of(dtype_code::Int, 8);
 
 std::string text_of(const nb::dlpack::dtype& type) {
   constexpr std::array<std::string_view, 7> names = {"int",    "uint",    "float", "opaque",
@@ -28,7 +29,8 @@ nb::dlpack::dtype type_named(std::string_view name) {
   if (name == "f64") return type_of(dtype_code::Float, 64);
   if (name == "f16") return type_of(dtype_code::Float, 16);
   if (name == "bf16") return bf16_bits;
-  raise("a tensor's dtype must be f32, f64, f16 or bf16, got '" + std::string(name) + "'");
+  if (name == "i8") return int8;
+  raise("a tensor's dtype must be f32, f64, f16, bf16 or i8, got '" + std::string(name) + "'");
 }
 
 void check_axes(std::size_t axes, const char* what) {
@@ -97,6 +99,15 @@ std::int64_t stride(const Array& array, int axis) {
   return axis < 0 ? 0 : array.strides[static_cast<std::size_t>(axis)];
 }
 
+Extents extents_of(const Array& array, const std::array<int, 4>& axis) {
+  return {extent(array, axis[0]), extent(array, axis[1]), extent(array, axis[2]),
+          extent(array, axis[3])};
+}
+Strides strides_of(const Array& array, const std::array<int, 4>& axis) {
+  return {stride(array, axis[0]), stride(array, axis[1]), stride(array, axis[2]),
+          axis[3] < 0 ? 1 : stride(array, axis[3])};
+}
+
 template <class Number>
 TokenArray<Number> tokens_of(const Array& array) {
   TokenArray<Number> tokens{.data = static_cast<const Number*>(array.data)};
@@ -150,12 +161,45 @@ DType dtype_of(const Array& array, const char* what) {
 
 HeadsView heads_of(const Array& array, std::string_view layout, const char* what) {
   const auto axis = axes_of(array, layout, "bthd", what);
-  return {array.data,
-          dtype_of(array, what),
-          {extent(array, axis[0]), extent(array, axis[1]), extent(array, axis[2]),
-           extent(array, axis[3])},
-          {stride(array, axis[0]), stride(array, axis[1]), stride(array, axis[2]),
-           axis[3] < 0 ? 1 : stride(array, axis[3])}};
+  return {array.data, dtype_of(array, what), extents_of(array, axis), strides_of(array, axis)};
+}
+
+bool is_quantized(nb::handle object) {
+  return nb::isinstance<nb::tuple>(object) && nb::len(object) == 2;
+}
+
+QuantizedArray quantized_to_read(nb::handle object, const char* what) {
+  return {array_to_read(object[0], what), array_to_read(object[1], what)};
+}
+
+QuantizedArray quantized_to_write(nb::handle object, const char* what) {
+  return {array_to_write(object[0], what), array_to_write(object[1], what)};
+}
+
+QuantizedHeadsView heads_of(const QuantizedArray& array, std::string_view layout,
+                            const char* what) {
+  const auto& [elements, scales] = array;
+  const std::string name(what);
+  if (!(elements.type == int8)) {
+    raise(name + ".elements must be of int8, got " + text_of(elements.type));
+  }
+  if (!(scales.type == type_of(dtype_code::Float, 32))) {
+    raise(name + ".scales must be of float32, got " + text_of(scales.type));
+  }
+  const auto axis = axes_of(elements, layout, "bthd", what);
+  std::string heads(layout);
+  std::erase(heads, 'd');
+  const auto scale_axis = axes_of(scales, heads, "bthd", (name + ".scales").c_str());
+  const Extents extents = extents_of(elements, axis);
+  Extents of_scales = extents_of(scales, scale_axis);
+  of_scales.features = extents.features;
+  if (of_scales != extents) raise(name + ".scales must have the axes of elements but the features");
+  const Strides at = strides_of(scales, scale_axis);
+  return {.data = static_cast<std::int8_t*>(elements.data),
+          .scales = static_cast<float*>(scales.data),
+          .extents = extents,
+          .strides = strides_of(elements, axis),
+          .scale_strides = {.batch = at.batch, .token = at.token, .head = at.head}};
 }
 
 ScoresView scores_of(const Array& array, std::string_view layout, const char* what) {

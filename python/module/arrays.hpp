@@ -11,6 +11,7 @@
 
 #include "module/casters.hpp"
 #include "rotary/positions.hpp"
+#include "rotary/quantized_view.hpp"
 #include "rotary/rotations.hpp"
 #include "rotary/scores_view.hpp"
 #include "rotary/tensor_view.hpp"
@@ -41,6 +42,21 @@ struct Array {
 
 // layout: one letter of "bthd" for each axis, in any order; an axis without one has extent 1.
 [[nodiscard]] HeadsView heads_of(const Array& array, std::string_view layout, const char* what);
+
+// Elements in int8, and their scales in float32.
+struct QuantizedArray {
+  Array elements = {};
+  Array scales = {};
+};
+
+// Whether the object is a pair of arrays, as rotary/_caches.py hands over QuantizedHeads.
+[[nodiscard]] bool is_quantized(nb::handle object);
+[[nodiscard]] QuantizedArray quantized_to_read(nb::handle object, const char* what);
+[[nodiscard]] QuantizedArray quantized_to_write(nb::handle object, const char* what);
+
+// layout: that of the elements; scales have the same axes but the features.
+[[nodiscard]] QuantizedHeadsView heads_of(const QuantizedArray& array, std::string_view layout,
+                                          const char* what);
 
 // layout: the same of "bhqk".
 [[nodiscard]] ScoresView scores_of(const Array& array, std::string_view layout, const char* what);

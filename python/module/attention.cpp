@@ -97,8 +97,6 @@ void attend_heads(const nb::tuple& arrays, std::string_view layout, const nb::di
                   const nb::object& log_sum_exp) {
   const Array out = array_to_write(arrays[0], "out");
   const Array q = array_to_read(arrays[1], "q");
-  const Array k = array_to_read(arrays[2], "k");
-  const Array v = array_to_read(arrays[3], "v");
   AttendCall call;
   for (const auto [key, value] : given) call.set(nb::cast<std::string>(key), value);
   if (!log_sum_exp.is_none()) {
@@ -107,6 +105,15 @@ void attend_heads(const nb::tuple& arrays, std::string_view layout, const nb::di
   }
   const HeadsView out_view = heads_of(out, layout, "out");
   const HeadsView q_view = heads_of(q, layout, "q");
+  if (is_quantized(arrays[2])) {
+    const QuantizedArray k = quantized_to_read(arrays[2], "k");
+    const QuantizedArray v = quantized_to_read(arrays[3], "v");
+    const QuantizedKeys keys{
+        .k = heads_of(k, layout, "k"), .v = heads_of(v, layout, "v"), .table = call.table};
+    return check(unlocked([&] { return attend(out_view, q_view, keys, call.options); }));
+  }
+  const Array k = array_to_read(arrays[2], "k");
+  const Array v = array_to_read(arrays[3], "v");
   const HeadsView k_view = heads_of(k, layout, "k");
   const HeadsView v_view = heads_of(v, layout, "v");
   check(unlocked([&] {

@@ -44,13 +44,27 @@ std::optional<KeyNorm> norm_of(const nb::object& given, Array& weight) {
   return key_norm;
 }
 
-// caches and heads: (k, v), v may be None. rotations: None stores k as it is.
-void append_heads(const nb::tuple& caches, const nb::tuple& heads, std::string_view layout,
-                  const nb::tuple& slots_and_norm, const nb::object& rotations) {
+KvCache cache_of(const nb::tuple& caches, std::string_view layout) {
   KvCache cache{.k = heads_of(array_to_write(caches[0], "k_cache"), layout, "k_cache")};
   if (!caches[1].is_none()) {
     cache.v = heads_of(array_to_write(caches[1], "v_cache"), layout, "v_cache");
   }
+  return cache;
+}
+
+QuantizedKvCache quantized_cache_of(const nb::tuple& caches, std::string_view layout) {
+  QuantizedKvCache cache{.k =
+                             heads_of(quantized_to_write(caches[0], "k_cache"), layout, "k_cache")};
+  if (!caches[1].is_none()) {
+    cache.v = heads_of(quantized_to_write(caches[1], "v_cache"), layout, "v_cache");
+  }
+  return cache;
+}
+
+// caches and heads: (k, v), v may be None; both caches are arrays or both quantized. rotations:
+// None stores k as it is.
+void append_heads(const nb::tuple& caches, const nb::tuple& heads, std::string_view layout,
+                  const nb::tuple& slots_and_norm, const nb::object& rotations) {
   const Array k = array_to_read(heads[0], "k");
   KvHeads sources{.k = heads_of(k, layout, "k")};
   Array v;
@@ -62,22 +76,25 @@ void append_heads(const nb::tuple& caches, const nb::tuple& heads, std::string_v
   Array weight;
   const AppendOptions options{.k_norm = norm_of(slots_and_norm[1], weight)};
   const Slots where = slots_of_numbers(slots.positions);
-  if (rotations.is_none()) {
-    check(append(cache, sources, where, options));
-  } else {
-    check(append(cache, sources, where, nb::cast<const Rotations&>(rotations), options));
-  }
+  const auto append_to = [&](const auto& cache) {
+    if (rotations.is_none()) return append(cache, sources, where, options);
+    return append(cache, sources, where, nb::cast<const Rotations&>(rotations), options);
+  };
+  check(is_quantized(caches[0]) ? append_to(quantized_cache_of(caches, layout))
+                                : append_to(cache_of(caches, layout)));
 }
 
 // before and after: (frequencies, positions).
 void shift_keys(nb::handle keys, std::string_view layout, const nb::tuple& before,
                 const nb::tuple& after) {
-  const Array array = array_to_write(keys, "keys");
   const TokenNumbers old_positions(before[1], "positions");
   const TokenNumbers new_positions(after[1], "positions");
-  check(shift(heads_of(array, layout, "keys"),
-              RotatedAt{nb::cast<const Frequencies&>(before[0]), old_positions.positions},
-              RotatedAt{nb::cast<const Frequencies&>(after[0]), new_positions.positions}));
+  const auto shift_view = [&](const auto& view) {
+    return shift(view, RotatedAt{nb::cast<const Frequencies&>(before[0]), old_positions.positions},
+                 RotatedAt{nb::cast<const Frequencies&>(after[0]), new_positions.positions});
+  };
+  check(is_quantized(keys) ? shift_view(heads_of(quantized_to_write(keys, "keys"), layout, "keys"))
+                           : shift_view(heads_of(array_to_write(keys, "keys"), layout, "keys")));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rotary._axis_positions import (  # noqa: F401
         ImagePatches, MRopePositions, SlicedImage, TextTokenRun, VideoPatches, grid_positions,
         m_rope_conventions, m_rope_positions)
-    from rotary._caches import KeyNorm, append, shift  # noqa: F401
+    from rotary._caches import KeyNorm, QuantizedHeads, append, shift  # noqa: F401
     from rotary._differences import Difference, diff  # noqa: F401
     from rotary._figures import Figure, Page, plot, report  # noqa: F401
     from rotary._identify import (  # noqa: F401
@@ -36,10 +36,11 @@ __version__: str = _core.version
 __all__ = [
     "AttentionSequence", "Bias", "Cause", "Difference", "Error", "Explanation", "Figure",
     "Frequencies", "Identification", "ImagePatches", "KeyNorm", "Layer", "MRopePositions", "Model",
-    "ModelRotary", "ModelWarning", "Page", "Pairing", "Parameters", "RotarySpec", "Rotations",
-    "Scaling", "SlicedImage", "Source", "TextTokenRun", "VideoPatches", "append", "attend", "diff",
-    "grid_positions", "identify", "identify_frequencies", "identify_tables", "instruction_set",
-    "m_rope_conventions", "m_rope_positions", "model_cards", "plot", "report", "resolve", "shift",
+    "ModelRotary", "ModelWarning", "Page", "Pairing", "Parameters", "QuantizedHeads",
+    "RotarySpec", "Rotations", "Scaling", "SlicedImage", "Source", "TextTokenRun", "VideoPatches",
+    "append", "attend", "diff", "grid_positions", "identify", "identify_frequencies",
+    "identify_tables", "instruction_set", "m_rope_conventions", "m_rope_positions", "model_cards",
+    "plot", "report", "resolve", "shift",
 ]
 
 
@@ -55,7 +56,7 @@ _LATER = {name: module for module, names in {
     "_axis_positions": ("ImagePatches", "MRopePositions", "SlicedImage", "TextTokenRun",
                         "VideoPatches", "grid_positions", "m_rope_conventions",
                         "m_rope_positions"),
-    "_caches": ("KeyNorm", "append", "shift"),
+    "_caches": ("KeyNorm", "QuantizedHeads", "append", "shift"),
     "_differences": ("Difference", "diff"),
     "_figures": ("Figure", "Page", "plot", "report"),
     "_identify": ("Cause", "Explanation", "Identification", "identify", "identify_frequencies",

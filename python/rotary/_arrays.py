@@ -74,6 +74,17 @@ def torch_operand(x, what: str, *, writes: bool = False):
     return (x.data_ptr(), name, x.shape, x.stride(), x)
 
 
+def int8_operand(x, what: str, *, writes: bool = False):
+    if is_torch(x) and str(x.dtype) == "torch.int8" and x.is_cpu:
+        if writes and not x.is_inference():
+            sys.modules["torch"].autograd.graph.increment_version(x)
+        return (x.data_ptr(), "i8", x.shape, x.stride(), x)
+    if isinstance(x, np.ndarray) and x.dtype == np.int8:
+        return x
+    raise TypeError(f"{what} must be an array of int8 of NumPy or torch, on the CPU, got "
+                    f"{getattr(x, 'dtype', type(x).__name__)}")
+
+
 def framework_of(x) -> str:
     """"numpy", "torch", "jax", "mlx", or "" for what no result can be made for."""
     if isinstance(x, np.ndarray):

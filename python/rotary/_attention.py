@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rotary import _arrays, _core, _html
-from rotary._caches import _read
+from rotary._caches import QuantizedHeads, _read, _read_cached
 from rotary._errors import Error
 from rotary._frequencies import Frequencies, Rotations, _target
 from rotary._specs import Parameters
@@ -88,10 +88,12 @@ def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
     stands at the position of the last key. mask: booleans (True: may see) or numbers to add,
     [batch, heads, queries, keys] or 1 for each. sequences: sorted by row, then by query; without
     them each row is one sequence. block_table: int32 [sequences, blocks], with k and v in pages:
-    blocks for the batch and slots for the tokens. Fewer heads of k and v: grouped queries. For
-    inference: a tensor that requires a gradient is refused.
+    blocks for the batch and slots for the tokens. Fewer heads of k and v: grouped queries. k and
+    v: arrays, or both QuantizedHeads. For inference: a tensor that requires a gradient is refused.
     """
-    sources = [_read(x, what) for x, what in ((q, "q"), (k, "k"), (v, "v"))]
+    if isinstance(k, QuantizedHeads) != isinstance(v, QuantizedHeads):
+        raise Error("invalid_argument", "k and v must both be QuantizedHeads, or neither")
+    sources = [_read(q, "q"), _read_cached(k, "k"), _read_cached(v, "v")]
     if out is None:
         out = _empty_result(q, v, layout)
     options: dict[str, Any] = {"scale": float(scale), "causal": bool(causal), "sinks": int(sinks)}
@@ -132,7 +134,7 @@ def _sizes(x: Any, layout: str, letters: str) -> tuple[int, ...]:
 
 def _empty_result(q: Any, v: Any, layout: str) -> Any:
     """As q, with the features of v."""
-    features = _sizes(v, layout, "d")[0]
+    features = _sizes(v.elements if isinstance(v, QuantizedHeads) else v, layout, "d")[0]
     shape = tuple(features if a == "d" else n for a, n in zip(layout, q.shape))
     if _arrays.is_torch(q):
         return q.new_empty(shape)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""append and shift: keys of a KV cache, stored rotated and turned on."""
+"""append and shift: keys of a KV cache, in floats or 8 bits, stored rotated and turned on."""
 
 from __future__ import annotations
 
@@ -42,6 +42,52 @@ class KeyNorm:
                 _ORDER[self.order])
 
 
+@dataclasses.dataclass(frozen=True)
+class QuantizedHeads:
+    """Keys or values in 8 bits: each number is scale · element.
+
+    elements: int8, with the axes of k or v. scales: float32, the same axes without the features,
+    one for each head and token. append writes them, attend reads them, shift turns them.
+    """
+
+    elements: Any
+    scales: Any
+
+    @classmethod
+    def zeros(cls, shape: tuple[int, ...], *, layout: str) -> QuantizedHeads:
+        """Of NumPy, to append to; as many bytes as int8 and a float32 for each head."""
+        if len(layout) != len(shape) or "d" not in layout:
+            raise Error("invalid_argument", f"layout must name each of {len(shape)} axes once, "
+                        f"the features by 'd', got '{layout}'")
+        heads = tuple(n for n, axis in zip(shape, layout) if axis != "d")
+        return cls(np.zeros(shape, np.int8), np.zeros(heads, np.float32))
+
+    def dequantized(self, *, layout: str) -> Any:
+        """The numbers, in float32."""
+        scales = self.scales[..., None]
+        axis = layout.index("d")
+        order = list(range(axis)) + [scales.ndim - 1] + list(range(axis, scales.ndim - 1))
+        if _arrays.is_torch(scales):
+            return scales.permute(order) * self.elements
+        return scales.transpose(order) * self.elements
+
+
+def _written(x: Any, what: str) -> Any:
+    """An array to write, or quantized heads."""
+    if not isinstance(x, QuantizedHeads):
+        return _target(x, what)
+    return (_arrays.int8_operand(x.elements, f"{what}.elements", writes=True),
+            _target(x.scales, f"{what}.scales"))
+
+
+def _read_cached(x: Any, what: str) -> Any:
+    """An array to read, or quantized heads."""
+    if not isinstance(x, QuantizedHeads):
+        return _read(x, what)
+    return (_arrays.int8_operand(x.elements, f"{what}.elements"),
+            _read(x.scales, f"{what}.scales"))
+
+
 def _read(x: Any, what: str) -> Any:
     if _arrays.is_torch(x):
         if x.requires_grad:
@@ -59,11 +105,15 @@ def append(k_cache: Any, k: Any, *, slots: Any, layout: str, rotations: Rotation
     k_cache: as k with blocks for the batch and slots for the tokens. slots: the first slot, an
     int, for consecutive ones in the block of each batch row; or a slot map [tokens] or
     [batch, tokens], number s being slot s % slots of block s // slots, and negative ones not
-    stored. rotations: None stores k as it is. From float32 to bfloat16 or float16 is rounded once.
+    stored. rotations: None stores k as it is. From float32 to bfloat16 or float16 is rounded once;
+    into QuantizedHeads to 8 bits, half a step of each head's scale.
     """
     if (v is None) != (v_cache is None):
         raise Error("invalid_argument", "v and v_cache must both be given, or neither")
-    caches = (_target(k_cache, "k_cache"), None if v is None else _target(v_cache, "v_cache"))
+    if len({isinstance(x, QuantizedHeads) for x in (k_cache, v_cache) if x is not None}) > 1:
+        raise Error("invalid_argument", "k_cache and v_cache must both be QuantizedHeads, or "
+                    "neither")
+    caches = (_written(k_cache, "k_cache"), None if v is None else _written(v_cache, "v_cache"))
     heads = (_read(k, "k"), None if v is None else _read(v, "v"))
     where = (slots, 0) if isinstance(slots, (int, np.integer)) else _arrays.positions_array(slots)
     _core.append(caches, heads, layout, (where, None if norm is None else norm._parts()),
@@ -72,13 +122,13 @@ def append(k_cache: Any, k: Any, *, slots: Any, layout: str, rotations: Rotation
 
 def shift(keys: Any, *, layout: str, before: Frequencies, positions: Any,
           after: Frequencies | None = None, new_positions: Any) -> Any:
-    """Turns cached keys, in place, from where they stand to new positions, or to other
-    frequencies, without their unrotated values; returns them.
+    """Turns cached keys, an array or QuantizedHeads, in place, from where they stand to new
+    positions, or to other frequencies, without their unrotated values; returns them.
 
     One shift rounds once more: shift once by the whole distance where you can.
     """
     after = before if after is None else after
-    _core.shift(_target(keys, "keys"), layout,
+    _core.shift(_written(keys, "keys"), layout,
                 (before._core, _arrays.token_numbers(positions)),
                 (after._core, _arrays.token_numbers(new_positions)))
     return keys
