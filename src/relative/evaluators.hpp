@@ -112,6 +112,7 @@ class FormulaEvaluator {
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept {
     return formula(bias_, head, term);
   }
+  [[nodiscard]] const Bias& bias() const noexcept { return bias_; }
   void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept {
     relative::add_gradient(bias_, sums, upstream);
   }
@@ -175,6 +176,9 @@ class SandwichEvaluator {
   explicit SandwichEvaluator(const Sandwich& bias);
   [[nodiscard]] static Dependence depends_on() noexcept { return Dependence::distance; }
   [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;  // Σ cos - dim/2
+  // The same of distances from `first` on, by products of turns: each cosine within 2^-44, and a
+  // function of its distance alone.
+  void fill_terms(std::int64_t first, std::span<double> terms) const noexcept;
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
   void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;
 

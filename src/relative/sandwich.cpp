@@ -2,8 +2,13 @@
 // Angles are whole turns and a 64-bit fraction of one, so that no distance is too large.
 #include "rotary/sandwich.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <numbers>
+#include <span>
 
 #include "base/message.hpp"
 #include "phase/turns.hpp"
@@ -11,6 +16,69 @@
 #include "relative/evaluators.hpp"
 
 namespace rotary::relative {
+namespace {
+
+// The angle of a phase, in 2^-64 turns without whole ones: radians, around 0.
+double angle_of(std::uint64_t phase) noexcept {
+  constexpr double radians = 2 * std::numbers::pi * 0x1p-64;
+  return static_cast<double>(static_cast<std::int64_t>(phase)) * radians;
+}
+
+struct Turn {
+  double cos = 1;
+  double sin = 0;
+
+  static Turn by(std::uint64_t phase) noexcept {
+    return {.cos = std::cos(angle_of(phase)), .sin = std::sin(angle_of(phase))};
+  }
+  friend Turn operator*(const Turn& a, const Turn& b) noexcept {
+    return {.cos = a.cos * b.cos - a.sin * b.sin, .sin = a.sin * b.cos + a.cos * b.sin};
+  }
+};
+
+// A distance is a multiple of 32 * 32, a multiple of 32 below that, and a number below 32.
+constexpr std::size_t digit = 32;
+
+// The turns by 0, 1, ... times a phase. Each is a product of two that are half as far, so that the
+// error of the first, at most 8 * 2^-53, becomes 32 times as large, and roundings add up 5 times.
+struct Multiples {
+  std::array<double, digit> cos = {1};
+  std::array<double, digit> sin = {0};
+
+  explicit Multiples(std::uint64_t phase) noexcept {
+    set(1, Turn::by(phase));
+    for (std::size_t i = 2; i < digit; ++i) set(i, at(i / 2) * at(i - i / 2));
+  }
+  void set(std::size_t i, const Turn& turn) noexcept {
+    cos[i] = turn.cos;
+    sin[i] = turn.sin;
+  }
+  [[nodiscard]] Turn at(std::size_t i) const noexcept { return {.cos = cos[i], .sin = sin[i]}; }
+};
+
+// Adds the cosines of the distances from `first` on.
+void add_cosines(std::uint64_t turns_per_distance, std::uint64_t first,
+                 std::span<double> sums) noexcept {
+  const Multiples ones(turns_per_distance);
+  const Multiples runs(digit * turns_per_distance);
+  std::uint64_t far = 0;
+  Turn to_far;
+  for (std::size_t i = 0; i < sums.size();) {
+    const std::uint64_t distance = first + i;
+    if (const std::uint64_t below = distance % (digit * digit); distance - below != far) {
+      far = distance - below;
+      to_far = Turn::by(far * turns_per_distance);
+    }
+    const Turn begin = to_far * runs.at(distance / digit % digit);
+    const std::size_t one = distance % digit;
+    const std::size_t count = std::min(digit - one, sums.size() - i);
+    for (std::size_t j = 0; j < count; ++j)
+      sums[i + j] += begin.cos * ones.cos[one + j] - begin.sin * ones.sin[one + j];
+    i += count;
+  }
+}
+
+}  // namespace
 
 Status check(const Sandwich& bias) {
   constexpr std::int64_t most_dim = std::int64_t{1} << 16;
@@ -34,14 +102,16 @@ SandwichEvaluator::SandwichEvaluator(const Sandwich& bias)
 }
 
 double SandwichEvaluator::shared_term(const PairOfPositions& pair) const noexcept {
-  constexpr double radians = 2 * std::numbers::pi * 0x1p-64;
   const auto distance = static_cast<std::uint64_t>(pair.relative());
   double sum = -static_cast<double>(turns_.size());
-  for (const std::uint64_t turns : turns_) {
-    const auto phase = static_cast<std::int64_t>(distance * turns);  // modulo a turn, around 0
-    sum += std::cos(static_cast<double>(phase) * radians);
-  }
+  for (const std::uint64_t turns : turns_) sum += std::cos(angle_of(distance * turns));
   return sum;
+}
+
+void SandwichEvaluator::fill_terms(std::int64_t first, std::span<double> terms) const noexcept {
+  std::fill(terms.begin(), terms.end(), -static_cast<double>(turns_.size()));
+  for (const std::uint64_t turns : turns_)
+    add_cosines(turns, static_cast<std::uint64_t>(first), terms);
 }
 
 double SandwichEvaluator::value(std::int64_t head, double term) const noexcept {

@@ -138,5 +138,55 @@ TEST(AttendBias, KeepsNothingOfAnotherSequence) {
   }
 }
 
+// Biases that are made for many distances at once, near and far, on both sides of the query, from
+// any distance on: right, and of the bits of a call for the later queries, whose distances begin
+// elsewhere.
+TEST(AttendBias, MakesEachDistanceAloneHoweverFar) {
+  const std::vector<double> p = {0.5, 2.0};
+  const std::vector<double> a = {1.5, 1e-9};
+  struct Case {
+    RelativeBias bias;
+    std::int64_t farthest;  // where the reference's own frequencies are right
+  };
+  constexpr std::int64_t far = (std::int64_t{1} << 60) - 40;
+  const Case cases[] = {{KerpleLog{.p = p, .a = a}, far},
+                        {KerplePower{.a = a, .p = {0.03, 0.002}}, far},
+                        {Sandwich{.dim = 12, .heads = 2}, 1 << 20}};
+  const test::AttentionShape shape{.batch = 1,
+                                   .queries = 37,
+                                   .keys = 75,
+                                   .heads = 2,
+                                   .key_heads = 1,
+                                   .features = 2,
+                                   .value_features = 2};
+  for (const auto& [bias, farthest] : cases) {
+    for (const std::int64_t query : {std::int64_t{19}, std::int64_t{1023}, std::int64_t{70001},
+                                     (std::int64_t{1} << 52) - 20, far}) {
+      SCOPED_TRACE(std::string(to_string(bias)) + " " + std::to_string(query));
+      AttendCase made_of{.shape = shape,
+                         .encoding = {.bias = bias},
+                         .mask = {.order = AttentionOrder::bidirectional},
+                         .sequences = {{0, 0, 37, 0, 75, query, 0}},
+                         .scale = 0.3,
+                         .seed = 3000};
+      Attended all(made_of);
+      test::require(all.run());
+      if (query <= farthest) {
+        ASSERT_TRUE(all.is_right());
+      }
+      made_of.sequences = {{0, 17, 20, 0, 75, query + 17, 0}};
+      Attended some(made_of);
+      test::require(some.run());
+      for (std::int64_t row = 17; row < 37; ++row) {
+        for (std::int64_t head = 0; head < shape.heads; ++head) {
+          const test::HeadIndex at{.batch = 0, .token = row, .head = head};
+          EXPECT_EQ(all.out.at(at, 0), some.out.at(at, 0));
+          EXPECT_EQ(all.out.at(at, 1), some.out.at(at, 1));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rotary

@@ -23,7 +23,7 @@ namespace {
 void work_on(const CheckedCall& call, const SharedMemory& shared, std::byte* memory,
              std::atomic<std::int64_t>& next) {
   const Scratch scratch = scratch_in(memory, call.plan.sizes);
-  BiasTables biases(call.score_bias(), call.kernels.fill_pieces, scratch.bias);
+  BiasTables biases(call.score_bias(), call.kernels.bias, scratch.bias);
   UnitCursor cursor(call.plan);
   for (std::int64_t index = next++; index < call.plan.units; index = next++) {
     const QueryBlock unit = cursor.at(index);

@@ -182,6 +182,17 @@ struct PiecesJob {
   std::int64_t count;
   float* values;  // unaligned; up to lane_multiple beyond the last piece are written
 };
+
+// factor * ln(1 + inner * |distance|), or factor * |distance|^inner, for distances from `first` on.
+// inner > 0.
+struct DistanceFormulaJob {
+  std::int64_t first;
+  std::int64_t count;
+  double factor;
+  double inner;
+  float* values;  // unaligned; up to lane_multiple beyond the last one are written
+};
+
 // Floats of one row of SoftmaxState::sums_of_weights. Margins of at least lane_multiple floats
 // before and after the places belong to the first and the last place.
 [[nodiscard]] constexpr std::int64_t sums_of_weights_size(std::int64_t places) {
@@ -338,6 +349,7 @@ using LoadQueries = void (*)(const QueriesJob& job);
 using Accumulate = void (*)(const AccumulateJob& job);
 using Stream = void (*)(const StreamJob& job);
 using FillPieces = void (*)(const PiecesJob& job);
+using FillFormula = void (*)(const DistanceFormulaJob& job);
 using FindWeights = void (*)(const WeightsJob& job);
 using ScoreDistances = void (*)(const DistanceScoresJob& job);
 using AddPlaceValues = void (*)(const PlaceValuesJob& job);
@@ -359,13 +371,20 @@ struct AttendTypeKernels {
   LoadMask load_mask;
 };
 
+// Biases in units of log2, computed in double; each is rounded once, and clamped to largest_bias.
+struct BiasKernels {
+  FillPieces fill_pieces;
+  FillFormula fill_logarithms;
+  FillFormula fill_powers;
+};
+
 struct AttendKernels {
   AttendTypeKernels f32;
   AttendTypeKernels bf16;
   AttendTypeKernels f16;
   StoredKernels int8;
   Accumulate accumulate;
-  FillPieces fill_pieces;
+  BiasKernels bias;
   FindWeights find_weights;
   ScoreDistances score_distances;
   AddPlaceValues add_place_values;

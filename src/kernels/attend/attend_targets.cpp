@@ -13,6 +13,7 @@
 #include "kernels/attend/attend_kernels.hpp"
 #include "kernels/attend/attend_pack-inl.hpp"
 #include "kernels/attend/changes-inl.hpp"
+#include "kernels/attend/distance_formulas-inl.hpp"
 #include "kernels/attend/distances-inl.hpp"
 #include "kernels/attend/straight_pieces-inl.hpp"
 #include "kernels/attend/stream-inl.hpp"
@@ -37,7 +38,9 @@ const AttendKernels attend_kernels{.f32 = attend_type_kernels<float>,
                                    .f16 = attend_type_kernels<Float16>,
                                    .int8 = stored_kernels<std::int8_t>,
                                    .accumulate = accumulate,
-                                   .fill_pieces = fill_pieces,
+                                   .bias = {.fill_pieces = fill_pieces,
+                                            .fill_logarithms = fill_logarithms,
+                                            .fill_powers = fill_powers},
                                    .find_weights = find_weights,
                                    .score_distances = score_distances,
                                    .add_place_values = add_place_values,

@@ -87,11 +87,11 @@ BiasSizes bias_sizes(const ScoreBias& bias, const BiasedBlock& block, std::int64
   return sizes;
 }
 
-BiasTables::BiasTables(const ScoreBias* bias, kernels::FillPieces fill_pieces,
+BiasTables::BiasTables(const ScoreBias* bias, const kernels::BiasKernels& kernels,
                        const BiasMemory& memory) noexcept
-    : bias_(bias), memory_(memory) {
+    : bias_(bias), kernels_(kernels), memory_(memory) {
   if (bias_ != nullptr && bias_->fire() != nullptr)
-    fire_.emplace(*bias_->fire(), fill_pieces, memory_.fire);
+    fire_.emplace(*bias_->fire(), kernels_.fill_pieces, memory_.fire);
 }
 
 void BiasTables::begin(const BiasedBlock& block) noexcept {
@@ -129,13 +129,14 @@ void BiasTables::make_tables(const BiasedBlock& block) noexcept {
 void BiasTables::fill_tables() noexcept {
   const double* const terms =
       bias_->keeps_terms() ? memory_.terms + (table_range_.first - range_.first) : nullptr;
-  bias_->fill({.tables = memory_.tables,
-               .stride = table_stride_,
-               .first_head = first_head_,
-               .heads = heads_,
-               .range = table_range_,
-               .margin = bias_margin,
-               .terms = terms});
+  const DistanceTables tables{.tables = memory_.tables,
+                              .stride = table_stride_,
+                              .first_head = first_head_,
+                              .heads = heads_,
+                              .range = table_range_,
+                              .margin = bias_margin,
+                              .terms = terms};
+  bias_->fill(tables, kernels_);
 }
 
 // All queries that tables serve have the divisor of the first.

@@ -59,7 +59,7 @@ struct BiasedBlock {
 class BiasTables {
  public:
   // bias: null for none.
-  BiasTables(const ScoreBias* bias, kernels::FillPieces fill_pieces,
+  BiasTables(const ScoreBias* bias, const kernels::BiasKernels& kernels,
              const BiasMemory& memory) noexcept;
 
   // Makes the tables of a block, unless they are there.
@@ -90,6 +90,7 @@ class BiasTables {
   void fill_fire_tables(std::int64_t query_position) noexcept;
 
   const ScoreBias* bias_;
+  kernels::BiasKernels kernels_;
   BiasMemory memory_;
   std::optional<FireRows> fire_;
   Distances range_;        // of terms

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-
-#include "kernels/attend/attend_kernels.hpp"
+#include <span>
 
 namespace rotary {
 namespace {
@@ -32,8 +31,12 @@ double distance_of(const AlibiScores& scores, const PairOfPositions& pair) noexc
 // A pair at this distance.
 PairOfPositions pair_at(std::int64_t distance) noexcept { return {.query = 0, .key = distance}; }
 
+using relative::FormulaEvaluator;
+using relative::SandwichEvaluator;
+
 template <class Evaluator>
-void fill_numbers(const DistanceTables& to, const Evaluator& evaluator) noexcept {
+void fill_numbers(const DistanceTables& to, const Evaluator& evaluator,
+                  const kernels::BiasKernels& /*kernels*/) noexcept {
   for (std::int64_t i = 0; i < to.range.count(); ++i) {
     const double term =
         to.terms == nullptr ? evaluator.shared_term(pair_at(to.range.first + i)) : to.terms[i];
@@ -44,7 +47,8 @@ void fill_numbers(const DistanceTables& to, const Evaluator& evaluator) noexcept
   }
 }
 
-void fill_numbers(const DistanceTables& to, const AlibiScores& scores) noexcept {
+void fill_numbers(const DistanceTables& to, const AlibiScores& scores,
+                  const kernels::BiasKernels& /*kernels*/) noexcept {
   for (std::int64_t head = 0; head < to.heads; ++head) {
     const double slope = relative::alibi_slope(scores.alibi, to.first_head + head);
     for (std::int64_t i = 0; i < to.range.count(); ++i) {
@@ -54,8 +58,46 @@ void fill_numbers(const DistanceTables& to, const AlibiScores& scores) noexcept 
   }
 }
 
+// A product with the shared term.
+void fill_numbers(const DistanceTables& to, const SandwichEvaluator& evaluator,
+                  const kernels::BiasKernels& kernels) noexcept {
+  for (std::int64_t head = 0; head < to.heads; ++head) {
+    const kernels::StraightPiece piece{
+        .slope = evaluator.value(to.first_head + head, 1) * std::numbers::log2e,
+        .offset = 0,
+        .end = to.range.count()};
+    kernels.fill_pieces({.terms = to.terms,
+                         .pieces = &piece,
+                         .count = 1,
+                         .values = to.tables + head * to.stride + to.margin});
+  }
+}
+
+void fill_formula(const DistanceTables& to, kernels::FillFormula fill,
+                  std::span<const double> inner, std::span<const double> factors) noexcept {
+  for (std::int64_t head = 0; head < to.heads; ++head) {
+    const auto of_head = static_cast<std::size_t>(to.first_head + head);
+    fill({.first = to.range.first,
+          .count = to.range.count(),
+          .factor = -factors[of_head] * std::numbers::log2e,
+          .inner = inner[of_head],
+          .values = to.tables + head * to.stride + to.margin});
+  }
+}
+
+void fill_numbers(const DistanceTables& to, const FormulaEvaluator<KerpleLog>& evaluator,
+                  const kernels::BiasKernels& kernels) noexcept {
+  fill_formula(to, kernels.fill_logarithms, evaluator.bias().a, evaluator.bias().p);
+}
+
+void fill_numbers(const DistanceTables& to, const FormulaEvaluator<KerplePower>& evaluator,
+                  const kernels::BiasKernels& kernels) noexcept {
+  fill_formula(to, kernels.fill_powers, evaluator.bias().p, evaluator.bias().a);
+}
+
 // FIRE is filled row by row instead (fire_rows.hpp).
-void fill_numbers(const DistanceTables&, const relative::FireEvaluator&) noexcept {}
+void fill_numbers(const DistanceTables&, const relative::FireEvaluator&,
+                  const kernels::BiasKernels&) noexcept {}
 
 template <class Evaluator>
 double term_of(const Evaluator& evaluator, const PairOfPositions& pair) noexcept {
@@ -71,6 +113,18 @@ double term_of(const relative::FireEvaluator& evaluator, const PairOfPositions& 
   return evaluator.numerator(pair.distance());
 }
 
+template <class Evaluator>
+void fill_terms_of(const Evaluator& evaluator, std::int64_t first,
+                   std::span<double> terms) noexcept {
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    terms[i] = term_of(evaluator, pair_at(first + static_cast<std::int64_t>(i)));
+}
+
+void fill_terms_of(const SandwichEvaluator& evaluator, std::int64_t first,
+                   std::span<double> terms) noexcept {
+  evaluator.fill_terms(first, terms);
+}
+
 }  // namespace
 
 ScoreBias::ScoreBias(const RelativeBias& bias)
@@ -83,7 +137,7 @@ const relative::FireEvaluator* ScoreBias::fire() const noexcept {
 }
 
 bool ScoreBias::keeps_terms() const noexcept {
-  return fire() != nullptr || std::holds_alternative<relative::SandwichEvaluator>(evaluator_);
+  return fire() != nullptr || std::holds_alternative<SandwichEvaluator>(evaluator_);
 }
 
 Distances ScoreBias::distinct(Distances range) const noexcept {
@@ -96,15 +150,16 @@ Distances ScoreBias::distinct(Distances range) const noexcept {
 void ScoreBias::fill_terms(Distances range, double* terms) const noexcept {
   std::visit(
       [&](const auto& evaluator) {
-        for (std::int64_t i = 0; i < range.count(); ++i)
-          terms[i] = term_of(evaluator, pair_at(range.first + i));
+        const std::span<double> to(terms, static_cast<std::size_t>(range.count()));
+        fill_terms_of(evaluator, range.first, to);
       },
       evaluator_);
 }
 
-void ScoreBias::fill(const DistanceTables& tables) const noexcept {
+void ScoreBias::fill(const DistanceTables& tables,
+                     const kernels::BiasKernels& kernels) const noexcept {
   const std::int64_t count = tables.range.count();
-  std::visit([&](const auto& evaluator) { fill_numbers(tables, evaluator); }, evaluator_);
+  std::visit([&](const auto& evaluator) { fill_numbers(tables, evaluator, kernels); }, evaluator_);
   for (std::int64_t head = 0; head < tables.heads; ++head) {
     float* const table = tables.tables + head * tables.stride;
     std::fill_n(table, tables.margin, table[tables.margin]);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "kernels/attend/attend_kernels.hpp"
 #include "relative/evaluators.hpp"
 #include "rotary/relative_bias.hpp"
 
@@ -30,7 +31,7 @@ struct DistanceTables {
   std::int64_t heads = 0;
   Distances range;
   std::int64_t margin = 0;
-  const double* terms = nullptr;  // over range, if the bias keeps terms
+  const double* terms = nullptr;  // over range and lane_multiple beyond, if the bias keeps terms
 };
 
 // ALiBi without the part that is equal for all keys of a row, which softmax ignores: form
@@ -70,7 +71,7 @@ class ScoreBias {
   void fill_terms(Distances range, double* terms) const noexcept;
 
   // Requires a bias other than FIRE.
-  void fill(const DistanceTables& tables) const noexcept;
+  void fill(const DistanceTables& tables, const kernels::BiasKernels& kernels) const noexcept;
 
   // Constant that the query at this position adds to its log-sum-exp.
   [[nodiscard]] double row_constant(std::int64_t head, std::int64_t query) const noexcept;
