@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdlib>
+#include <span>
 
 namespace rotary {
 namespace {
@@ -117,16 +118,19 @@ class StepSum {
 
 // The usual case, decided without a search: each stride exceeds what the smaller strides span, so
 // every index has an element of its own.
-bool strides_nest(std::array<Axis, 5> axes) {
-  for (std::size_t i = 0; i < axes.size(); ++i) {  // insertion sort: this runs in every decode step
-    Axis axis{axes[i].count, std::abs(axes[i].stride_bytes)};
-    std::size_t at = i;
-    for (; at > 0 && axes[at - 1].stride_bytes > axis.stride_bytes; --at) axes[at] = axes[at - 1];
-    axes[at] = axis;
+bool strides_nest(const std::array<Axis, 5>& axes) {
+  std::array<Axis, 5> sorted;
+  std::size_t size = 0;
+  for (std::size_t i = axes.size(); i-- > 0;) {  // the last is usually the smallest
+    if (axes[i].count <= 1) continue;
+    const Axis axis{axes[i].count, std::abs(axes[i].stride_bytes)};
+    std::size_t at = size++;  // insertion sort: this runs in every decode step
+    for (; at > 0 && sorted[at - 1].stride_bytes > axis.stride_bytes; --at)
+      sorted[at] = sorted[at - 1];
+    sorted[at] = axis;
   }
   std::int64_t span = 0;
-  for (const Axis& axis : axes) {
-    if (axis.count <= 1) continue;
+  for (const Axis& axis : std::span(sorted).first(size)) {
     if (axis.stride_bytes <= span) return false;
     span += (axis.count - 1) * axis.stride_bytes;
   }
@@ -152,6 +156,7 @@ std::optional<AddressRange> address_range(const ElementsView& view) noexcept {
   const std::int64_t size = view.element_bytes;
   AddressRange range{.begin = 0, .end = size};
   const auto add = [&](std::int64_t count, std::int64_t stride) {
+    if (count == 1) return true;
     std::int64_t bytes = 0;
     if (__builtin_mul_overflow(count - 1, stride, &bytes) ||
         __builtin_mul_overflow(bytes, size, &bytes))
