@@ -160,7 +160,8 @@ void declare_results(CLI::App& root, ResultsArguments& arguments, Command& chose
   report->callback([&] { chosen = [&] { return write_report(arguments); }; });
   CLI::App* figures = root.add_subcommand("figures", "pictures and CSV of the finished cells");
   add_results_options(*figures, arguments);
-  figures->add_option("-o,--out", arguments.output, "a folder that exists")->required();
+  figures->add_option("-o,--out", arguments.output, "a folder; it is made where there is none")
+      ->required();
   figures->add_flag("--force", arguments.force, "replace outputs that exist");
   figures->callback([&] { chosen = [&] { return write_figures(arguments); }; });
 }

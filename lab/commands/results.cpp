@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -101,6 +103,8 @@ int print_results(const ResultsArguments& arguments) {
 }
 
 int write_figures(const ResultsArguments& arguments) {
+  std::error_code ignored;  // of a folder that cannot be, the files say it
+  std::filesystem::create_directories(arguments.output, ignored);
   const auto overwrite = arguments.force ? cli::Overwrite::allow : cli::Overwrite::refuse;
   const std::vector<Experiment> experiments = experiments_of(arguments);
   std::vector<cli::OutputFile> files;

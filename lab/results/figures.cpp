@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -133,6 +134,12 @@ struct NamedMetric {
   double scale = 1;
 };
 
+// A metric that has a value for each length.
+struct LengthMetric {
+  NamedMetric metric;
+  Axis lengths;
+};
+
 // "overhead" and 512 of "overhead@512"; "accuracy" and 2 of "accuracy@2x".
 std::optional<std::pair<std::string, double>> point_of(std::string_view metric) {
   const std::size_t at = metric.find('@');
@@ -149,7 +156,8 @@ std::string task_of(const ArmResult& arm) {
 }
 
 // A panel for each task, a line for each arm, whose name is then the encoding's alone.
-std::vector<Panel> metric_curve_panels(const Results& results, const NamedMetric& metric) {
+std::vector<Panel> metric_curve_panels(const Results& results, const LengthMetric& of) {
+  const auto& [metric, lengths] = of;
   std::vector<Panel> panels;
   for (const ArmResult& arm : results.arms) {
     Points points;
@@ -163,7 +171,7 @@ std::vector<Panel> metric_curve_panels(const Results& results, const NamedMetric
     const std::string task = task_of(arm);
     auto panel = std::ranges::find(panels, task, &Panel::title);
     if (panel == panels.end()) {
-      panels.push_back({.title = task, .x = {.label = "length"}, .y = {.label = metric.label}});
+      panels.push_back({.title = task, .x = lengths, .y = {.label = metric.label}});
       panel = panels.end() - 1;
     }
     const bool is_of_task = arm.name.starts_with(task + "-");
@@ -174,30 +182,56 @@ std::vector<Panel> metric_curve_panels(const Results& results, const NamedMetric
   return panels;
 }
 
-// A row for each arm: a point for each seed, and a line over the interval of their mean.
+// The 95 % of one cell's metric, where the cell says it.
+std::optional<Interval> interval_of(const Outcome& outcome, const std::string& metric) {
+  const auto number = [&](const std::string& name) -> std::optional<double> {
+    const auto found = outcome.metrics.find(name);
+    return found == outcome.metrics.end() ? std::nullopt : std::optional(found->second);
+  };
+  const auto low = number(metric + "_low");
+  const auto high = number(metric + "_high");
+  if (low && high) return Interval{.low = *low, .high = *high};
+  const auto value = number(metric);
+  const auto half = number(metric + "_half_width");
+  if (value && half) return Interval{.low = *value - *half, .high = *value + *half};
+  return std::nullopt;
+}
+
+// A vertical line, broken off from the others of the series.
+void add_interval(Series& series, double x, const Interval& interval) {
+  constexpr double nowhere = std::numeric_limits<double>::quiet_NaN();
+  series.x.insert(series.x.end(), {x, x, x});
+  series.y.insert(series.y.end(), {interval.low, interval.high, nowhere});
+}
+
+// A row for each arm: a point for each seed with a line over its interval, and a line over the
+// interval of their mean.
 Panel arms_panel(const Results& results, const std::string& metric, std::string label) {
   Panel panel{.title = "", .x = {.label = ""}, .y = {.label = std::move(label)}};
   Series seeds{.name = "seeds", .style = Style::points, .color = 0};
+  Series of_seeds{.name = "95 % of one seed", .color = 0};
+  Series of_means{.name = "95 % of the seeds' mean", .color = 1};
   for (const ArmResult& arm : results.arms) {
     const Measure measure{.encoding = arm.name, .metric = metric};
     const auto summary = summary_of(results, arm, measure);
     if (!summary) continue;
     const auto place = static_cast<double>(panel.x.ticks.size());
     panel.x.ticks.push_back(arm.name);
+    double at = place;
     for (const CellResult& cell : arm.cells) {
-      if (const auto value = value_of(results, cell, measure)) {
-        seeds.x.push_back(place);
-        seeds.y.push_back(*value);
-      }
+      const auto value = value_of(results, cell, measure);
+      if (!value) continue;
+      at += 0.1;
+      seeds.x.push_back(at);
+      seeds.y.push_back(*value);
+      if (const auto interval = interval_of(cell.outcome, metric))
+        add_interval(of_seeds, at, *interval);
     }
-    if (!summary->interval) continue;
-    const bool first = panel.series.empty();
-    panel.series.push_back({.name = first ? "95 % of the seeds' mean" : "",
-                            .color = 1,
-                            .x = {place, place},
-                            .y = {summary->interval->low, summary->interval->high}});
+    if (summary->interval) add_interval(of_means, place - 0.1, *summary->interval);
   }
-  panel.series.push_back(std::move(seeds));
+  for (Series* const each : {&of_means, &of_seeds, &seeds}) {
+    if (!each->x.empty()) panel.series.push_back(std::move(*each));
+  }
   panel.x.from = -0.5;
   panel.x.to = static_cast<double>(panel.x.ticks.size()) - 0.5;
   return panel;
@@ -215,9 +249,13 @@ bool has_metric(const Results& results, std::string_view metric) {
 constexpr std::array metrics_of_cells = {NamedMetric{"bleu", "BLEU"},
                                          NamedMetric{"accuracy", "share that is right"},
                                          NamedMetric{"spearman", "Spearman's correlation"}};
-constexpr std::array metrics_of_lengths = {
-    NamedMetric{"overhead", "processor time more than without positions (share)"},
-    NamedMetric{"accuracy", "symbols that are right (share)"}};
+
+std::vector<LengthMetric> metrics_of_lengths() {
+  return {{.metric = {"overhead", "processor time of a step, more (share)"},
+           .lengths = {.label = "length (tokens)", .scale = Scale::logarithmic}},
+          {.metric = {"accuracy", "symbols that are right (share)"},
+           .lengths = {.label = "length (multiples of the trained one)"}}};
+}
 
 std::vector<Panel> rate_panels(const Results& results) {
   std::vector<Panel> panels = {
@@ -238,15 +276,15 @@ std::vector<Panel> rate_panels(const Results& results) {
 std::vector<Panel> main_panels(const Results& results) {
   if (!results.arms.front().family.empty()) return rate_panels(results);
   std::vector<Panel> panels;
-  for (const NamedMetric& metric : metrics_of_lengths)
+  for (const LengthMetric& metric : metrics_of_lengths())
     std::ranges::move(metric_curve_panels(results, metric), std::back_inserter(panels));
   for (const auto& [name, label, scale] : metrics_of_cells) {
     if (has_metric(results, name)) panels.push_back(arms_panel(results, name, label));
   }
-  if (!panels.empty()) return panels;
-  panels.push_back(curves_panel(results));
-  Panel lengths = lengths_panel(results);
-  if (!lengths.series.empty()) panels.push_back(std::move(lengths));
+  const bool has_no_metric = panels.empty();
+  if (has_no_metric || has_metric(results, "bleu")) panels.push_back(curves_panel(results));
+  if (has_no_metric) panels.push_back(lengths_panel(results));
+  std::erase_if(panels, [](const Panel& panel) { return panel.series.empty(); });
   return panels;
 }
 
@@ -284,10 +322,11 @@ void add_pairs_panels(Figure& figure, const ArmResult& arm) {
 std::vector<Figure> figures_of(const Results& results) {
   if (results.arms.empty()) return {};
   std::vector<Figure> figures;
-  figures.push_back({.name = results.experiment->name,
-                     .title = results.experiment->title,
-                     .caption = "Means of the seeds.",
-                     .panels = main_panels(results)});
+  Figure whole{.name = results.experiment->name,
+               .title = results.experiment->title,
+               .caption = "Means of the seeds.",
+               .panels = main_panels(results)};
+  if (!whole.panels.empty()) figures.push_back(std::move(whole));
   Figure pairs{.name = results.experiment->name + "-pairs",
                .title = "What each pair of a trained model does",
                .caption =

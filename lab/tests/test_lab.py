@@ -242,7 +242,7 @@ class Lab(unittest.TestCase):
         results = ("results", str(self.experiment), "--runs", "both")
         told = self.lab(*results)
         self.assertIn("not run: RoPE translates", told)
-        self.assertIn("BLEU needs sacreBLEU", told)
+        self.assertEqual(told.count("BLEU needs sacreBLEU"), 1)
         scorer = self.folder / "scorer"
         scorer.write_text("""#!/bin/sh
 case "$*" in
@@ -256,6 +256,9 @@ esac
         told = self.lab(*results)
         self.assertIn("confirmed: RoPE translates", told)
         self.assertIn("BLEU, seed 1: rope 5.00 ± 2.00, none 4.00 ± 1.00, p = 0.250", told)
+        self.lab("figures", str(self.experiment), "--runs", "both", "-o", "new/pictures")
+        picture, = (self.folder / "new" / "pictures").glob("*.svg")
+        self.assertIn("BLEU", picture.read_text(encoding="utf-8"))
 
     def test_every_experiment_is_read(self):
         for path in sorted(EXPERIMENTS.glob("*.json")):
