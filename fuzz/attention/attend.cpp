@@ -24,6 +24,7 @@ WorkMemory work_memory;
 
 Status run(const AttendCase& of, const AttendOptions& options) {
   return guarded_call(arena, [&] {
+    if (of.in_int8) return attend(of.out, of.q, quantized_keys(of), options);
     if (!of.table) return attend(of.out, of.q, of.k, of.v, options);
     return attend(of.out, of.q, {.k = of.k, .v = of.v, .table = *of.table}, options);
   });
@@ -31,6 +32,7 @@ Status run(const AttendCase& of, const AttendOptions& options) {
 
 Result<std::size_t> bytes_for(const AttendCase& of, const AttendOptions& options) {
   return guarded_call(arena, [&] {
+    if (of.in_int8) return attend_bytes(of.q, quantized_keys(of), options);
     if (!of.table) return attend_bytes(of.q, of.k, of.v, options);
     return attend_bytes(of.q, {.k = of.k, .v = of.v, .table = *of.table}, options);
   });
@@ -39,6 +41,10 @@ Result<std::size_t> bytes_for(const AttendCase& of, const AttendOptions& options
 // Every view that the library may read lies in its place of the arena, or in none at all.
 bool is_inside(const AttendCase& of) {
   if (!are_inside(arena, of)) return false;
+  const QuantizedKeys keys = quantized_keys(of);
+  for (const auto& heads : {keys.k, keys.v}) {
+    if (of.in_int8 && !is_inside(arena, scales_of(heads))) return false;
+  }
   for (const auto& view : {of.options.log_sum_exp, of.options.weights}) {
     if (view && !is_inside(arena, as_heads(*view))) return false;
   }

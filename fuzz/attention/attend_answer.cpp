@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -52,15 +53,42 @@ struct Placed {
   }
 };
 
+// Elements times their scale, as heads of the view's extents.
+std::vector<double> int8_values(const ConstQuantizedHeadsView& view, const HeadPlace& at) {
+  const auto& [n, s, f] = std::tuple(view.extents, view.strides, view.scale_strides);
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < n.features; ++i) {
+    const float scale = view.scales[at.batch * f.batch + at.token * f.token + at.head * f.head];
+    const std::int8_t element =
+        view.data[at.batch * s.batch + at.token * s.token + at.head * s.head + i * s.feature];
+    values.push_back(static_cast<double>(scale) * element);
+  }
+  return values;
+}
+
+// The keys or values of the sequence: of the view, or in 8 bits.
+reference::Heads keys_of(const Placed& at, const ConstHeadsView& view,
+                         const ConstQuantizedHeadsView& in_int8) {
+  const std::int64_t keys = at.sequence.keys;
+  const auto key_at = [&](std::int64_t key, std::int64_t head) { return at.key_at(key, head); };
+  if (!at.of.in_int8) return gathered(view, keys, key_at);
+  reference::Heads heads{{1, keys, view.extents.heads, view.extents.features}, {}};
+  for (std::int64_t i = 0; i < keys * view.extents.heads; ++i) {
+    const auto values =
+        int8_values(in_int8, key_at(i / view.extents.heads, i % view.extents.heads));
+    heads.values.insert(heads.values.end(), values.begin(), values.end());
+  }
+  return heads;
+}
+
 reference::AttentionInputs inputs_of(const Placed& at) {
   const AttentionSequence& s = at.sequence;
-  const auto key_at = [&](std::int64_t key, std::int64_t head) { return at.key_at(key, head); };
   return {.q = gathered(at.of.q, s.queries,
                         [&](std::int64_t query, std::int64_t head) {
                           return HeadPlace{s.batch, s.first_query + query, head};
                         }),
-          .k = gathered(at.of.k, s.keys, key_at),
-          .v = gathered(at.of.v, s.keys, key_at)};
+          .k = keys_of(at, at.of.k, quantized_keys(at.of).k),
+          .v = keys_of(at, at.of.v, quantized_keys(at.of).v)};
 }
 
 std::optional<reference::ShawVectors> vectors_of(const ShawTable* shaw) {
@@ -132,8 +160,9 @@ class SequenceAnswer {
 
   void check_row(std::int64_t query, std::int64_t head) const {
     const reference::QueryIndex at{.batch = 0, .head = head, .query = query};
-    const test::ExactRow exact = test::exact_row(
-        case_, at, rotation_errors(), [&](std::int64_t key) { return score_of(at, key); });
+    test::ExactRow exact = test::exact_row(case_, at, rotation_errors(),
+                                           [&](std::int64_t key) { return score_of(at, key); });
+    exact.set_quantized(of_.in_int8);
     const HeadPlace place{s_.batch, s_.first_query + query, head};
     check_row_of(exact, read_row(of_.out, place, of_.options.log_sum_exp, of_.options.weights),
                  s_.first_key, test::attend_bounds());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/attention/attend_case.hpp"
 
+#include <utility>
+
 namespace rotary::fuzz {
 namespace {
 
@@ -39,7 +41,34 @@ void decode_results(Placing& placing, AttendCase& to) {
   if (asked / 2 == 1) to.options.weights = place_scores(placing, extents, Use::written);
 }
 
+HeadsView place_scales(Placing& placing, const Extents& of) {
+  Extents n = of;
+  n.features = 1;
+  return place_heads(placing, DType::f32, n, Use::read);
+}
+
+ConstQuantizedHeadsView quantized(const HeadsView& elements, const HeadsView& scales) {
+  const Strides& s = scales.strides;
+  return {.data = static_cast<const std::int8_t*>(elements.data),
+          .scales = static_cast<const float*>(scales.data),
+          .extents = elements.extents,
+          .strides = elements.strides,
+          .scale_strides = {.batch = s.batch, .token = s.token, .head = s.head}};
+}
+
 }  // namespace
+
+QuantizedKeys quantized_keys(const AttendCase& of) {
+  return {.k = quantized(of.k, of.k_scales), .v = quantized(of.v, of.v_scales), .table = of.table};
+}
+
+ConstHeadsView scales_of(const ConstQuantizedHeadsView& heads) {
+  const auto& [n, s] = std::pair(heads.extents, heads.scale_strides);
+  return {.data = heads.scales,
+          .dtype = DType::f32,
+          .extents = {.batch = n.batch, .tokens = n.tokens, .heads = n.heads, .features = 1},
+          .strides = {.batch = s.batch, .token = s.token, .head = s.head}};
+}
 
 bool decode_attend(Bytes& input, Arena& arena, AttendCase& to) {
   Placing placing = begin_case(input, arena);
@@ -63,9 +92,15 @@ bool decode_attend(Bytes& input, Arena& arena, AttendCase& to) {
   const DType dtype = decode_attention_dtype(input);
   const bool alike = input.once_in(2);
   const auto next_dtype = [&] { return alike ? dtype : decode_attention_dtype(input); };
+  to.in_int8 = input.once_in(4);
+  const auto key_dtype = [&] { return to.in_int8 ? DType::bf16 : next_dtype(); };
   to.q = place_heads(placing, dtype, queries, Use::read);
-  to.k = place_heads(placing, next_dtype(), to.k.extents, Use::read);
-  to.v = place_heads(placing, next_dtype(), to.v.extents, Use::read);
+  to.k = place_heads(placing, key_dtype(), to.k.extents, Use::read);
+  to.v = place_heads(placing, key_dtype(), to.v.extents, Use::read);
+  if (to.in_int8) {
+    to.k_scales = place_scales(placing, to.k.extents);
+    to.v_scales = place_scales(placing, to.v.extents);
+  }
   to.out = place_heads(placing, next_dtype(), results, Use::written);
   decode_results(placing, to);
   decode_encoding(placing, to);

@@ -23,6 +23,11 @@ struct AttendCase : AttentionViews {
   AttendCase& operator=(const AttendCase&) = delete;
 
   AttentionShape shape;
+  // Keys and values in 8 bits: bytes at the indices of k and v, whose elements have two, and scales
+  // as views of one feature.
+  bool in_int8 = false;
+  HeadsView k_scales;
+  HeadsView v_scales;
   std::optional<BlockTable> table;
   std::int32_t* blocks = nullptr;  // of the table
   std::vector<AttentionSequence> sequences;
@@ -40,6 +45,12 @@ struct AttendCase : AttentionViews {
 
   Expected expected = Expected::accepted;
 };
+
+// The keys and values of a case in 8 bits.
+[[nodiscard]] QuantizedKeys quantized_keys(const AttendCase& of);
+
+// The scales of one of these, as heads of one feature.
+[[nodiscard]] ConstHeadsView scales_of(const ConstQuantizedHeadsView& heads);
 
 // False where there is no room for the case.
 [[nodiscard]] bool decode_attend(Bytes& input, Arena& arena, AttendCase& to);

@@ -166,7 +166,8 @@ void decode_rotations(Bytes& input, AttendCase& to) {
     to.options.encoding.q_rotations = &*to.q_rotations;
   }
   if (of_k) {
-    RowsFor rows{to.k.extents.batch, to.k.extents.tokens, to.k.dtype, role(Role::key)};
+    const DType of_keys = to.in_int8 ? DType::f32 : to.k.dtype;
+    RowsFor rows{to.k.extents.batch, to.k.extents.tokens, of_keys, role(Role::key)};
     if (to.table) {
       rows.batch = to.table->sequences;
       rows.tokens = longest_sequence(to) + input.number(0, 2);

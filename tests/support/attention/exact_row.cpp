@@ -190,7 +190,8 @@ ExactRow exact_row(const reference::AttentionCase& of, const reference::QueryInd
     return std::span(heads.values).subspan(first, static_cast<std::size_t>(heads.extents.features));
   };
   const double scale = std::abs(of.attention.scale);
-  const double q = scale * norm(head_of(of.turned_q, reference::query_offset(of, at)));
+  const double unscaled_q = norm(head_of(of.turned_q, reference::query_offset(of, at)));
+  const double q = scale * unscaled_q;
   const double plain_q = scale * norm(head_of(of.q, reference::query_offset(of, at)));
   ExactRow row(of.q.extents.features, rotation, of.v.extents.features);
   row.set_softcap(of.attention.softcap.value_or(0));
@@ -207,7 +208,7 @@ ExactRow exact_row(const reference::AttentionCase& of, const reference::QueryInd
              .score = score.score,
              .size = q * k + plain_q * a + score.bias_size + number,
              .distance_size = plain_q * a,
-             .largest_factor = std::max({q, encoding.shaw_keys ? plain_q : 0, k, a}),
+             .largest_factor = std::max({unscaled_q, q, encoding.shaw_keys ? plain_q : 0, k, a}),
              .mask_size = number},
             head_of(of.v, reference::key_offset(of, of.v, at, key)),
             vector_of(encoding.shaw_values, pair));
