@@ -16,22 +16,31 @@ extern "C" {
 
 enum { ATTENTION_NONE = 1, ATTENTION_ROPE = 2, ATTENTION_ALIBI = 3, ATTENTION_T5 = 4 };
 
-/* q, k, v and out are float32 [tokens, heads, head_dim], contiguous; token t stands at position t.
- * Members mirror class AttentionJob of tools/bench/peers/attention_native.py. */
+/* The dtype of q, k, v and the result. ATTENTION_F16, ggml alone: k and v are float16, the others
+ * float32. ATTENTION_8_BITS: all are float32, and k and v are quantized once, by ours with a scale
+ * for each head and token, by ggml k as q8_0, where v is float16. */
+enum { ATTENTION_F32 = 1, ATTENTION_BF16 = 2, ATTENTION_F16 = 3, ATTENTION_8_BITS = 4 };
+
+/* Contiguous: [heads, tokens, head_dim] for ours, [tokens, heads, head_dim] for ggml. Key c stands
+ * at position c, the last query at that of the last key. Members mirror class AttentionJob of
+ * tools/bench/peers/attention_native.py. */
 typedef struct attention_job {
-  float* q;
-  float* k;
-  float* v;
-  float* out;
+  void* q;
+  void* k;
+  void* v;
+  void* out;
   const float* t5_table; /* [32 buckets, heads]; ours */
-  void* mask; /* float16 [1 or heads, tokens, tokens], what is added to a score; ggml's */
-  int64_t tokens;
+  void* mask; /* float16 [1 or heads, queries, keys], what is added to a score; ggml's; or NULL */
+  int64_t queries;
+  int64_t keys;
   int64_t heads;
+  int64_t key_heads;
   int64_t head_dim;
   double base;
-  int32_t encoding; /* ATTENTION_… */
+  int32_t encoding; /* ATTENTION_NONE, … */
   int32_t mask_heads;
-  int32_t cache_is_f16; /* ggml: k and v are float16 */
+  int32_t dtype; /* ATTENTION_F32, … */
+  int32_t threads;
 } attention_job;
 
 ROTARY_API void* attention_rotary_make(const attention_job* job);
@@ -46,6 +55,9 @@ ROTARY_API void attention_ggml_free(void* made);
 
 /* Speed of multiply-adds on one core: does `steps` steps and returns the number of operations. */
 ROTARY_API double attention_peak(int64_t steps);
+
+/* Reads count bytes once, in order: the roofline of a decode step. */
+ROTARY_API void attention_read(const void* data, int64_t count);
 
 #ifdef __cplusplus
 }

@@ -8,32 +8,60 @@
 #include <stdlib.h>
 
 #include "bench/peers/attention.h"
+#include "bench/peers/ggml_run.h"
 
 enum { tensors = 16 }; /* q, k, v, mask, positions, what is made of them, the result */
 
 typedef struct ggml_attention {
   struct ggml_context* context;
-  struct ggml_cgraph* graph;
-  struct ggml_cplan plan;
+  ggml_run run;
   int32_t* positions;
   float* turned_q;
   float* turned_k;
-  uint8_t* work;
+  void* k_8_bits;
 } ggml_attention;
 
-static struct ggml_tensor* heads_of(const ggml_attention* made, const attention_job* job,
-                                    float* data, enum ggml_type type) {
+static struct ggml_tensor* queries_of(const ggml_attention* made, const attention_job* job) {
+  struct ggml_tensor* q =
+      ggml_new_tensor_3d(made->context, GGML_TYPE_F32, job->head_dim, job->heads, job->queries);
+  q->data = job->q;
+  return q;
+}
+
+static struct ggml_tensor* keys_of(const ggml_attention* made, const attention_job* job, void* data,
+                                   enum ggml_type type) {
   struct ggml_tensor* x =
-      ggml_new_tensor_3d(made->context, type, job->head_dim, job->heads, job->tokens);
+      ggml_new_tensor_3d(made->context, type, job->head_dim, job->key_heads, job->keys);
   x->data = data;
   return x;
 }
 
+/* k in the type of the job's cache; NULL without memory. */
+static struct ggml_tensor* stored_keys(ggml_attention* made, const attention_job* job) {
+  if (job->dtype == ATTENTION_F32) return keys_of(made, job, job->k, GGML_TYPE_F32);
+  if (job->dtype == ATTENTION_F16) return keys_of(made, job, job->k, GGML_TYPE_F16);
+  struct ggml_tensor* k = keys_of(made, job, NULL, GGML_TYPE_Q8_0);
+  made->k_8_bits = malloc(ggml_nbytes(k));
+  if (made->k_8_bits == NULL) return NULL;
+  ggml_quantize_chunk(GGML_TYPE_Q8_0, job->k, made->k_8_bits, 0, job->keys * job->key_heads,
+                      job->head_dim, NULL);
+  k->data = made->k_8_bits;
+  return k;
+}
+
+static struct ggml_tensor* mask_of(const ggml_attention* made, const attention_job* job) {
+  if (job->mask == NULL) return NULL;
+  struct ggml_tensor* mask =
+      ggml_new_tensor_3d(made->context, GGML_TYPE_F16, job->keys, job->queries, job->mask_heads);
+  mask->data = job->mask;
+  return mask;
+}
+
 static struct ggml_tensor* positions_of(ggml_attention* made, const attention_job* job) {
-  made->positions = malloc((size_t)job->tokens * sizeof *made->positions);
+  made->positions = malloc((size_t)job->keys * sizeof *made->positions);
   if (made->positions == NULL) return NULL;
-  for (int64_t t = 0; t < job->tokens; ++t) made->positions[t] = (int32_t)t;
-  struct ggml_tensor* positions = ggml_new_tensor_1d(made->context, GGML_TYPE_I32, job->tokens);
+  for (int64_t t = 0; t < job->keys; ++t) made->positions[t] = (int32_t)t;
+  struct ggml_tensor* positions = ggml_new_tensor_1d(made->context, GGML_TYPE_I32, job->keys);
   positions->data = made->positions;
   return positions;
 }
@@ -48,8 +76,11 @@ static struct ggml_tensor* turned(const ggml_attention* made, const attention_jo
 static int add_rope(ggml_attention* made, const attention_job* job, struct ggml_tensor** q,
                     struct ggml_tensor** k) {
   if (job->encoding != ATTENTION_ROPE) return 1;
-  if (job->cache_is_f16) return 0; /* its rope of float16 is another matter */
-  const size_t bytes = (size_t)(job->tokens * job->heads * job->head_dim) * sizeof(float);
+  /* Its rope of float16, and of fewer queries than keys, is another matter. */
+  if (job->dtype != ATTENTION_F32 || job->queries != job->keys || job->heads != job->key_heads) {
+    return 0;
+  }
+  const size_t bytes = (size_t)(job->keys * job->heads * job->head_dim) * sizeof(float);
   struct ggml_tensor* positions = positions_of(made, job);
   made->turned_q = malloc(bytes);
   made->turned_k = malloc(bytes);
@@ -69,25 +100,23 @@ static int make_graph(ggml_attention* made, const attention_job* job) {
   };
   made->context = ggml_init(parameters);
   if (made->context == NULL) return 0;
-  const enum ggml_type cache = job->cache_is_f16 ? GGML_TYPE_F16 : GGML_TYPE_F32;
-  struct ggml_tensor* q = heads_of(made, job, job->q, GGML_TYPE_F32);
-  struct ggml_tensor* k = heads_of(made, job, job->k, cache);
-  struct ggml_tensor* v = heads_of(made, job, job->v, cache);
-  if (!add_rope(made, job, &q, &k)) return 0;
-  struct ggml_tensor* mask =
-      ggml_new_tensor_3d(made->context, GGML_TYPE_F16, job->tokens, job->tokens, job->mask_heads);
-  mask->data = job->mask;
+  struct ggml_tensor* q = queries_of(made, job);
+  struct ggml_tensor* k = stored_keys(made, job);
+  struct ggml_tensor* v =
+      keys_of(made, job, job->v, job->dtype == ATTENTION_F32 ? GGML_TYPE_F32 : GGML_TYPE_F16);
+  if (k == NULL || !add_rope(made, job, &q, &k)) return 0;
   struct ggml_tensor* out = ggml_flash_attn_ext(
       made->context, ggml_permute(made->context, q, 0, 2, 1, 3),
-      ggml_permute(made->context, k, 0, 2, 1, 3), ggml_permute(made->context, v, 0, 2, 1, 3), mask,
-      1.0F / sqrtf((float)job->head_dim), job->encoding == ATTENTION_ALIBI ? 8.0F : 0.0F, 0.0F);
+      ggml_permute(made->context, k, 0, 2, 1, 3), ggml_permute(made->context, v, 0, 2, 1, 3),
+      mask_of(made, job), 1.0F / sqrtf((float)job->head_dim),
+      job->encoding == ATTENTION_ALIBI ? 8.0F : 0.0F, 0.0F);
   out->data = job->out;
   for (struct ggml_tensor* each = ggml_get_first_tensor(made->context); each != NULL;
        each = ggml_get_next_tensor(made->context, each)) {
     if (each->view_src != NULL) each->data = each->view_src->data;
   }
-  made->graph = ggml_new_graph_custom(made->context, tensors, false);
-  ggml_build_forward_expand(made->graph, out);
+  made->run.graph = ggml_new_graph_custom(made->context, tensors, false);
+  ggml_build_forward_expand(made->run.graph, out);
   return 1;
 }
 
@@ -95,32 +124,27 @@ void* attention_ggml_make(const attention_job* job) {
   ggml_attention* made = calloc(1, sizeof *made);
   if (made == NULL) return NULL;
   ggml_cpu_init();
-  if (make_graph(made, job)) {
-    made->plan = ggml_graph_plan(made->graph, 1, NULL);
-    made->work = malloc(made->plan.work_size + 1);
-    made->plan.work_data = made->work;
-  }
-  if (made->work != NULL) return made;
+  if (make_graph(made, job) && ggml_run_make(&made->run, job->threads)) return made;
   attention_ggml_free(made);
   return NULL;
 }
 
 int32_t attention_ggml_run(void* made) {
-  ggml_attention* each = made;
-  return ggml_graph_compute(each->graph, &each->plan) == GGML_STATUS_SUCCESS ? 0 : -1;
+  return ggml_run_compute(&((ggml_attention*)made)->run) ? 0 : -1;
 }
 
 int64_t attention_ggml_bytes(void* made) {
-  return (int64_t)((const ggml_attention*)made)->plan.work_size;
+  return (int64_t)((const ggml_attention*)made)->run.plan.work_size;
 }
 
 void attention_ggml_free(void* made) {
   ggml_attention* each = made;
   if (each == NULL) return;
+  ggml_run_free(&each->run);
   if (each->context != NULL) ggml_free(each->context);
   free(each->positions);
   free(each->turned_q);
   free(each->turned_k);
-  free(each->work);
+  free(each->k_8_bits);
   free(each);
 }

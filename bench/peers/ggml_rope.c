@@ -6,16 +6,14 @@
 #include <stdlib.h>
 
 #include "bench/peers/clock.h"
+#include "bench/peers/ggml_run.h"
 #include "bench/peers/peers.h"
 #include "rotary/rotary.h"
 
 typedef struct ggml_rope_job {
   struct ggml_context* context;
-  struct ggml_cgraph* graph;
-  struct ggml_cplan plan;
-  struct ggml_threadpool* pool;
+  ggml_run run;
   int32_t* positions;
-  uint8_t* work;
 } ggml_rope_job;
 
 static struct ggml_tensor* rope_of(const ggml_rope_job* made, const peers_job* job,
@@ -59,22 +57,10 @@ static int make_graph(ggml_rope_job* made, const peers_job* job) {
   if (made->context == NULL) return 0;
   struct ggml_tensor* positions = positions_of(made, job);
   if (positions == NULL) return 0;
-  made->graph = ggml_new_graph_custom(made->context, tensors, false);
-  ggml_build_forward_expand(made->graph, rope_of(made, job, positions, job->query_heads));
-  ggml_build_forward_expand(made->graph, rope_of(made, job, positions, job->key_heads));
+  made->run.graph = ggml_new_graph_custom(made->context, tensors, false);
+  ggml_build_forward_expand(made->run.graph, rope_of(made, job, positions, job->query_heads));
+  ggml_build_forward_expand(made->run.graph, rope_of(made, job, positions, job->key_heads));
   return 1;
-}
-
-static int make_plan(ggml_rope_job* made, const peers_job* job) {
-  if (job->threads > 1) {
-    struct ggml_threadpool_params parameters = ggml_threadpool_params_default(job->threads);
-    made->pool = ggml_threadpool_new(&parameters);
-    if (made->pool == NULL) return 0;
-  }
-  made->plan = ggml_graph_plan(made->graph, job->threads, made->pool);
-  made->work = malloc(made->plan.work_size + 1);
-  made->plan.work_data = made->work;
-  return made->work != NULL;
 }
 
 void* peers_ggml_make(const peers_job* job) {
@@ -83,7 +69,7 @@ void* peers_ggml_make(const peers_job* job) {
   ggml_rope_job* made = calloc(1, sizeof *made);
   if (made == NULL) return NULL;
   ggml_cpu_init();
-  if (make_graph(made, job) && make_plan(made, job)) return made;
+  if (make_graph(made, job) && ggml_run_make(&made->run, job->threads)) return made;
   peers_ggml_free(made);
   return NULL;
 }
@@ -92,7 +78,7 @@ int64_t peers_ggml_time(void* made, int64_t calls) {
   ggml_rope_job* job = made;
   const int64_t start = nanoseconds_now();
   for (int64_t call = 0; call < calls; ++call) {
-    if (ggml_graph_compute(job->graph, &job->plan) != GGML_STATUS_SUCCESS) return -1;
+    if (!ggml_run_compute(&job->run)) return -1;
   }
   return nanoseconds_now() - start;
 }
@@ -100,10 +86,9 @@ int64_t peers_ggml_time(void* made, int64_t calls) {
 void peers_ggml_free(void* made) {
   ggml_rope_job* job = made;
   if (job == NULL) return;
-  if (job->pool != NULL) ggml_threadpool_free(job->pool);
+  ggml_run_free(&job->run);
   if (job->context != NULL) ggml_free(job->context);
   free(job->positions);
-  free(job->work);
   free(job);
 }
 

@@ -16,36 +16,53 @@ import numpy as np
 repository = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(repository / "tools/bench/peers"))
 
+import attention_ratios  # noqa: E402
 import attention_tables  # noqa: E402
 import documents  # noqa: E402
 from attention_verify import Accuracy, largest_error  # noqa: E402
-from attention_work import AttentionWork, t5_buckets  # noqa: E402
+from attention_work import (AttentionWork, Shape, bfloat16_bits, in_bfloat16,  # noqa: E402
+                            of_bfloat16_bits, t5_buckets)
 
 SCHEMA = json.loads(
     (repository / "docs/schema/bench-peers-attention.schema.json").read_text(encoding="utf-8"))
+GROUPED = Shape(1, 60, heads=8, key_heads=2)
 
 
-def result(peer, encoding, tokens, ms):
-    how = "inside" if peer != "torch" else "prepared"
-    return {"peer": peer, "encoding": encoding, "how": how, "cache": "f32", "tokens": tokens,
-            "ms": ms, "rounds": 5, "of_bound": 0.1, "held_bytes": 3 << 20}
+def result(peer, ms, encoding="none", dtype="f32", how="inside"):
+    of = {"peer": peer, "encoding": encoding, "how": how, "dtype": dtype, "ms": ms,
+          "of_bound": 0.1}
+    return of if how == "fused" else of | {"held_bytes": 3 << 20}
+
+
+def prefill(tokens, results):
+    return {"queries": tokens, "keys": tokens, "heads": 8, "key_heads": 8, "head_dim": 64,
+            "rounds": 5, "gigaflops": 118.0, "results": results}
 
 
 def report():
     return {
-        "schema_version": 1, "kind": "attention", "threads": 1,
+        "schema_version": 2, "kind": "attention", "threads": 1,
         "rotary": {"version": "0.1.0", "commit": "0123456789ab", "instruction_set": "AVX3"},
         "machine": {"cpu": "a processor", "processors": 2, "caches": {"L1d": "32K"},
                     "system": "Debian", "compiler": "c++ 12"},
-        "shape": {"heads": 8, "head_dim": 64},
-        "peers": [{"name": "torch", "version": "1.13", "licence": "BSD-3-Clause",
+        "peers": [{"name": "torch", "version": "2.15", "licence": "BSD-3-Clause",
                    "settings": "eager"}],
-        "sgemm_gigaflops": 94.0,
-        "peaks": [{"tokens": 512, "gigaflops": 118.0}, {"tokens": 2048, "gigaflops": 118.0}],
-        "results": [result("rotary", "none", 512, 3.0), result("rotary", "t5", 512, 3.03),
-                    result("torch", "none", 512, 9.0), result("torch", "t5", 512, 12.0),
-                    result("rotary", "none", 2048, 45.0), result("rotary", "t5", 2048, 45.45),
-                    result("torch", "none", 2048, 180.0), result("torch", "t5", 2048, 360.0)],
+        "shapes": [
+            prefill(512, [result("rotary", 3.0), result("rotary", 3.03, "t5"),
+                          result("torch", 9.0, how="prepared"),
+                          result("torch", 12.0, "t5", how="prepared"),
+                          result("mlx", 300.0)]),
+            prefill(2048, [result("rotary", 45.0), result("rotary", 45.45, "t5"),
+                           result("torch", 180.0, how="prepared"),
+                           result("torch", 360.0, "t5", how="prepared"),
+                           result("torch", 135.0, how="fused")]),
+            {"queries": 1, "keys": 32768, "heads": 32, "key_heads": 8, "head_dim": 128,
+             "rounds": 5, "read_gigabytes": 16.0,
+             "results": [result("rotary", 20.0), result("rotary", 12.0, dtype="bf16"),
+                         result("rotary", 6.0, dtype="int8"), result("ggml", 48.0, dtype="f16"),
+                         result("ggml", 60.0, dtype="q8_0"),
+                         result("openvino", 40.0, dtype="bf16"),
+                         result("onnxruntime", 50.0, "rope")]}],
     }
 
 
@@ -56,35 +73,50 @@ class Computed:
         self.work, self.encoding, self.planted = work, encoding, planted
 
     def result(self):
-        work = self.work
+        work, shape = self.work, self.work.shape
         q, k = work.q.astype(np.float64), work.k.astype(np.float64)
         if self.encoding == "rope":
-            q, k = (work.turned(each, np.arange(work.tokens)) for each in (q, k))
+            q = work.turned(q, work.position(np.arange(shape.queries)))
+            k = work.turned(k, np.arange(shape.keys))
+        k, v = (np.repeat(each, shape.heads // shape.key_heads, axis=1) for each in (k, work.v))
         scores = np.einsum("ihd,jhd->hij", q, k) * work.scale
         scores += work.full_bias(self.encoding, np.float64) * (1 + self.planted)
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
         weights /= weights.sum(axis=-1, keepdims=True)
-        return np.einsum("hij,jhd->ihd", weights, work.v).astype(np.float32)
+        return np.einsum("hij,jhd->ihd", weights, v).astype(np.float32)
 
 
 class Verification(unittest.TestCase):
     def test_what_is_right_is_accepted_and_everything_else_refused(self):
-        work = AttentionWork(70)
         encodings = ("none", "rope", "alibi", "t5")
-        for computed in encodings:
-            for expected in encodings:
-                error = largest_error(Computed(work, computed), work, expected, Accuracy())
-                with self.subTest(computed=computed, expected=expected):
-                    self.assertEqual(error <= 1, computed == expected, error)
+        for work in (AttentionWork(Shape(70, 70)), AttentionWork(GROUPED)):
+            for computed in encodings:
+                for expected in encodings:
+                    error = largest_error(Computed(work, computed), work, expected, Accuracy())
+                    with self.subTest(shape=str(work.shape), computed=computed, expected=expected):
+                        self.assertEqual(error <= 1, computed == expected, error)
+
+    def test_a_head_of_another_group_is_refused(self):
+        work = AttentionWork(GROUPED)
+        wrong = Computed(work, "none").result()
+        wrong[:, [3, 4]] = wrong[:, [4, 3]]  # the last of the first group, the first of the second
+        computed = type("Wrong", (), {"result": lambda self: wrong})()
+        self.assertGreater(largest_error(computed, work, "none", Accuracy(cache="int8")), 1)
+
+    def test_numbers_of_bfloat16_stay_what_they_are(self):
+        numbers = in_bfloat16(np.array([1.0, -3.14159, 1e-30, 65280.0], np.float32))
+        self.assertEqual(of_bfloat16_bits(bfloat16_bits(numbers)).tolist(), numbers.tolist())
+        work = AttentionWork(GROUPED)
+        self.assertEqual(in_bfloat16(work.k).tolist(), work.k.tolist())
 
     def test_a_bias_that_is_one_percent_off_is_refused(self):
-        work = AttentionWork(70)
+        work = AttentionWork(Shape(70, 70))
         for encoding in ("alibi", "t5"):
             planted = Computed(work, encoding, 0.01)
             self.assertGreater(largest_error(planted, work, encoding, Accuracy()), 1)
 
     def test_a_nan_is_refused(self):
-        work = AttentionWork(5)
+        work = AttentionWork(Shape(5, 5))
         wrong = Computed(work, "none").result()
         wrong[4, 7, 63] = np.nan
         computed = type("Wrong", (), {"result": lambda self: wrong})()
@@ -100,23 +132,41 @@ class Tables(unittest.TestCase):
     def test_the_schema_accepts_a_report(self):
         jsonschema.validate(report(), SCHEMA)
         wrong = report()
-        wrong["results"][0]["of_bound"] = 1.5
+        wrong["shapes"][0]["results"][0]["of_bound"] = 1.5
         with self.assertRaises(jsonschema.ValidationError):
             jsonschema.validate(wrong, SCHEMA)
 
     def test_times_beside_the_peak_the_same_engine_and_ours(self):
         lines = attention_tables.details(report()).splitlines()
-        self.assertEqual(len({line.count("|") for line in lines[:6]}), 1)
+        self.assertEqual(len({line.count("|") for line in lines[:7]}), 1)
         # 4 * 8 * 64 * 2048 * 2049 / 2 operations in 45.45 ms are 80 % of 118 GF/s.
         self.assertIn("| 45 (80 %) ×1.01 |", lines[3])
         self.assertIn("| 12 (19 %) ×1.33 [3.96] | 360 (10 %) ×2.00 [7.92] | 3.0 |", lines[5])
-        self.assertIn("94.0 GF/s", lines[-1])
+
+    def test_a_form_that_one_size_alone_has(self):
+        lines = attention_tables.details(report()).splitlines()
+        self.assertIn("| PyTorch SDPA | none |  | 135 (27 %) [3.00] |  |", lines)
+        self.assertIn("| MLX | none | 300 (1 %) [100] |  |  |", lines)
+
+    def test_a_decode_step_beside_reading_what_its_dtype_has(self):
+        lines = attention_tables.details(report()).splitlines()
+        # 32768 * 8 * 128 * 8 bytes in 20 ms are 84 % of 16 GB/s.
+        self.assertIn("| **rotary** | 20 (84 %) |", lines)
+        self.assertIn("| **rotary**, k and v int8 | 6.00 (72 %) |", lines)  # 2 + 8 / 128 bytes
+        # Beside ours in 16 bits, in 8 bits, in float32 and without turning.
+        self.assertIn("| ggml flash_attn_ext, k and v float16 | 48 (17 %) [4.00] |", lines)
+        self.assertIn("| ggml flash_attn_ext, k q8_0, v float16 | 60 (11 %) [10] |", lines)
+        self.assertIn("| OpenVINO, hint bfloat16 | 40 (42 %) [2.00] |", lines)
+        self.assertIn("| ONNX Runtime GroupQueryAttention | 50 (34 %) [2.50] |", lines)
+        self.assertIn("16.0 GB/s read beside 32 heads of 128.", lines[-1])
 
     def test_goals_from_2048_tokens_on(self):
-        self.assertIn("met     >=    4 x torch    smallest 4.00", attention_tables.goals(report()))
+        self.assertIn("met     >=    3 x PyTorch, prefill f32   smallest 3.00",
+                      attention_ratios.goals(report()))
         slower = report()
-        slower["results"][6]["ms"] = 179.0
-        self.assertIn("NOT MET >=    4 x torch    smallest 3.98", attention_tables.goals(slower))
+        slower["shapes"][1]["results"][4]["ms"] = 134.0
+        self.assertIn("NOT MET >=    3 x PyTorch, prefill f32   smallest 2.98",
+                      attention_ratios.goals(slower))
 
     def test_the_document_has_a_place_for_the_table(self):
         text = (repository / "docs/peers.md").read_text(encoding="utf-8")

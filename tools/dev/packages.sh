@@ -43,8 +43,9 @@ packages_golden=(python3 python3-pip python3-torch python3-numpy)
 # venv makes an environment of newer packages from PyPI, which the distribution does not have.
 packages_classes=(python3 python3-pip python3-venv)
 
-# torch (BSD-3-Clause) is a peer itself; pip fetches onnxruntime and the sources of ggml (both MIT).
-packages_peers=(gcc python3 python3-pip python3-venv python3-torch python3-numpy)
+# pip fetches the peers and the sources of ggml (docs/peers.md); what torch compiles needs g++ and
+# the headers of Python.
+packages_peers=(gcc g++ python3 python3-dev python3-pip python3-venv)
 
 # libtorch (BSD-3-Clause) and what makes it fast, OpenBLAS (BSD-3-Clause); OpenSSL (Apache-2.0) for
 # SHA-256.

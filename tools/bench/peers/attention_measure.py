@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement of attention, with one thread: writes the report as JSON."""
+"""The measurement of attention: writes the report as JSON."""
 
 import argparse
+import concurrent.futures
 import dataclasses
 import functools
 import gc
@@ -10,51 +11,24 @@ import pathlib
 import random
 import sys
 import time
-from typing import Callable
 
+import mlx.core
+import numpy as np
+import onnxruntime
 import torch
 
 import attention_native
 import machine
-from attention_torch import Eager
-from attention_verify import Accuracy, largest_error
-from attention_work import AttentionWork
+import openvino_peer
+from attention_forms import forms, make
+from attention_verify import largest_error
+from attention_work import AttentionWork, Shape
 
 FEWEST_ROUNDS = 5
 LONG_NS = 20_000_000  # a call of this length finds in the caches what it put there itself
 PEAK_STEPS = 500_000
-
-
-@dataclasses.dataclass(frozen=True)
-class Form:
-    peer: str
-    encoding: str
-    how: str = "inside"  # torch: prepared, broadcast or recomputed
-    cache: str = "f32"
-    accuracy: Accuracy = Accuracy()
-
-    def name(self):
-        return f"{self.peer} {self.encoding} {self.how} {self.cache}"
-
-
-def forms():
-    for encoding in ("none", "rope", "alibi", "t5"):
-        yield Form("rotary", encoding)
-    for encoding in ("none", "rope", "alibi", "t5"):
-        yield Form("ggml", encoding, accuracy=Accuracy(angles="ggml", mask="f16"))
-    yield Form("ggml", "none", cache="f16", accuracy=Accuracy(cache="f16", mask="f16"))
-    yield Form("torch", "none", "prepared")
-    yield Form("torch", "rope", "prepared", accuracy=Accuracy(angles="float32"))
-    yield Form("torch", "alibi", "prepared")
-    yield Form("torch", "alibi", "broadcast", accuracy=Accuracy(offset="absolute"))
-    yield Form("torch", "t5", "prepared")
-    yield Form("torch", "t5", "recomputed")
-
-
-def make(library, form, work):
-    if form.peer == "torch":
-        return Eager(work, form.encoding, form.how)
-    return attention_native.Native(library, form.peer, work, form)
+FEW_KEYS = 100
+GROUPED = {"heads": 32, "key_heads": 8, "head_dim": 128}  # Llama 3 8B
 
 
 class DiffersError(Exception):
@@ -62,27 +36,38 @@ class DiffersError(Exception):
 
 
 def verified(runner, form, work):
-    """Its error; and every other encoding's definition must refuse the same result."""
-    runner.result = functools.lru_cache(runner.result)
+    """Its error, as a fraction of the bound."""
     error = largest_error(runner, work, form.encoding, form.accuracy)
     if not error <= 1:
-        raise DiffersError(f"{form.name()}, {work}: must be within its bound, got an error of "
-                           f"{error:.3g} times that")
-    for other in {"none", "rope", "alibi", "t5"} - {form.encoding}:
-        if largest_error(runner, work, other, form.accuracy) <= 1:
-            raise DiffersError(f"{form.name()}, {work}: must differ from {other}")
+        raise DiffersError(f"{form.name()}, {work.shape}: must be within its bound, got an error "
+                           f"of {error:.3g} times that")
     return error
 
 
+def refuse_others(library, shape, options):
+    """Every other encoding's definition must refuse a result; over few keys, where bounds are
+    narrow beside what keys differ by."""
+    work = AttentionWork(shape)
+    for form in forms(shape):
+        runner = make(library, form, work, options.threads)
+        runner.result = functools.lru_cache(runner.result)
+        for other in {"none", "rope", "alibi", "t5"} - {form.encoding}:
+            if largest_error(runner, work, other, form.accuracy) <= 1:
+                raise DiffersError(f"{form.name()}, {shape}: must differ from {other}")
+        runner.free()
+
+
 class Timed:
+    """By the wall clock: some peers compute on threads of their own, even with one."""
+
     def __init__(self, run):
         self.run, self.best = run, float("inf")
         self.long = self.once() >= LONG_NS
 
     def once(self):
-        start = time.thread_time_ns()
+        start = time.perf_counter_ns()
         self.run()
-        return time.thread_time_ns() - start
+        return time.perf_counter_ns() - start
 
     def sample(self):
         if not self.long:
@@ -101,54 +86,82 @@ def rounds_of(timed, seconds):
     return rounds
 
 
-def measured(library, tokens, seconds):
-    """Of one size: the peak, and a result for each form."""
-    work, field = AttentionWork(tokens), list(forms())
-    runners = [make(library, form, work) for form in field]
+class Roofline:
+    """Of all threads: multiply-adds for a prefill, reading k and v in float32 for a decode step."""
+
+    def __init__(self, library, work, threads):
+        self.pool = concurrent.futures.ThreadPoolExecutor(threads)
+        self.unit = "read_gigabytes" if work.shape.is_decode() else "gigaflops"
+        if work.shape.is_decode():
+            parts = [part for each in (work.k, work.v)
+                     for part in np.array_split(each.reshape(-1), threads)]
+            self.amount = sum(part.nbytes for part in parts)
+            self.tasks = [functools.partial(library.attention_read, part.ctypes.data, part.nbytes)
+                          for part in parts]
+        else:
+            self.amount = threads * library.attention_peak(PEAK_STEPS)
+            self.tasks = threads * [functools.partial(library.attention_peak, PEAK_STEPS)]
+
+    def run(self):
+        if len(self.tasks) == 1:
+            self.tasks[0]()
+            return
+        for each in [self.pool.submit(task) for task in self.tasks]:
+            each.result()
+
+
+def measured(library, shape, options):
+    """Of one shape: what it is, its roofline, and a result for each form."""
+    few = min(FEW_KEYS, shape.keys)
+    refuse_others(library, dataclasses.replace(
+        shape, queries=min(few, shape.queries), keys=few), options)
+    work, field = AttentionWork(shape), list(forms(shape))
+    runners = [make(library, form, work, options.threads) for form in field]
     try:
         errors = [verified(runner, form, work) for runner, form in zip(runners, field)]
-        operations = library.attention_peak(PEAK_STEPS)
-        peak = Timed(lambda: library.attention_peak(PEAK_STEPS))
-        timed = [Timed(runner.run) for runner in runners]
-        rounds = rounds_of([peak, *timed], seconds)
-        results = [{"peer": form.peer, "encoding": form.encoding, "how": form.how,
-                    "cache": form.cache, "tokens": tokens, "ms": round(each.best / 1e6, 4),
-                    "rounds": rounds, "of_bound": float(f"{error:.3g}"),
-                    "held_bytes": runner.held_bytes()}
-                   for form, runner, each, error in zip(field, runners, timed, errors)]
+        roofline = Roofline(library, work, options.threads)
+        timed_roofline, timed = Timed(roofline.run), [Timed(runner.run) for runner in runners]
+        rounds = rounds_of([timed_roofline, *timed], options.seconds)
+        results = [result_of(*each) for each in zip(field, runners, timed, errors)]
     finally:
         for runner in runners:
             runner.free()
-    return {"tokens": tokens, "gigaflops": round(operations / peak.best, 1)}, results
+    return {"queries": shape.queries, "keys": shape.keys, "heads": shape.heads,
+            "key_heads": shape.key_heads, "head_dim": shape.head_dim, "rounds": rounds,
+            roofline.unit: round(roofline.amount / timed_roofline.best, 1), "results": results}
 
 
-def sgemm_gigaflops(size=1024):
-    left, right = torch.randn(size, size), torch.randn(size, size)
-    timed = Timed(lambda: torch.mm(left, right))
-    for _ in range(FEWEST_ROUNDS):
-        timed.sample()
-    return round(2 * size**3 / timed.best, 1)
+def result_of(form, runner, timed, error):
+    held = runner.held_bytes()
+    return {"peer": form.peer, "encoding": form.encoding, "how": form.how, "dtype": form.dtype,
+            "ms": round(timed.best / 1e6, 4), "of_bound": float(f"{error:.3g}"),
+            } | ({} if held is None else {"held_bytes": held})
 
 
 def described(library, options):
+    torch_settings = (f"inference mode; ATEN_CPU_CAPABILITY="
+                      f"{machine.variable('ATEN_CPU_CAPABILITY')}, "
+                      f"MALLOC_MMAP_MAX_={machine.variable('MALLOC_MMAP_MAX_')}")
     return {
-        "schema_version": 1,
+        "schema_version": 2,
         "kind": "attention",
         "rotary": {"version": library.rotary_version().decode(), "commit": options.commit,
                    "instruction_set": library.rotary_instruction_set().decode()},
         "machine": machine.described(),
-        "threads": 1,
-        "shape": {"heads": AttentionWork.heads, "head_dim": AttentionWork.head_dim},
+        "threads": options.threads,
         "peers": [
             {"name": "ggml", "version": library.peers_ggml_version().decode(), "licence": "MIT",
-             "settings": "-O3 -march=native; flash_attn_ext, one graph, one thread"},
+             "settings": "-O3 -march=native; flash_attn_ext, one graph"},
             {"name": "torch", "version": torch.__version__, "licence": "BSD-3-Clause",
-             "settings": "eager, inference mode, one thread; "
-                         f"ATEN_CPU_CAPABILITY={machine.variable('ATEN_CPU_CAPABILITY')}, "
-                         f"MALLOC_MMAP_MAX_={machine.variable('MALLOC_MMAP_MAX_')}, OpenBLAS, "
-                         f"OPENBLAS_CORETYPE={machine.variable('OPENBLAS_CORETYPE')}"},
+             "settings": torch_settings},
+            {"name": "openvino", "version": openvino_peer.version(),
+             "licence": "Apache-2.0",
+             "settings": "CPU plugin, one stream, ScaledDotProductAttention"},
+            {"name": "onnxruntime", "version": onnxruntime.__version__, "licence": "MIT",
+             "settings": "GroupQueryAttention with do_rotary; bound inputs and outputs"},
+            {"name": "mlx", "version": mlx.core.__version__, "licence": "MIT",
+             "settings": "CPU device, fast.scaled_dot_product_attention, one thread"},
         ],
-        "sgemm_gigaflops": sgemm_gigaflops(),
     }
 
 
@@ -158,23 +171,23 @@ def parsed():
     parser.add_argument("--json", required=True, type=pathlib.Path)
     parser.add_argument("--commit", required=True)
     parser.add_argument("--seconds", required=True, type=float)
+    parser.add_argument("--threads", required=True, type=int)
     parser.add_argument("--tokens", required=True, type=int, nargs="+")
+    parser.add_argument("--keys", required=True, type=int)
     return parser.parse_args()
 
 
 def main():
     options = parsed()
-    torch.set_num_threads(1)
     gc.disable()
     library = attention_native.load(options.library)
-    report = described(library, options) | {"peaks": [], "results": []}
+    report = described(library, options) | {"shapes": []}
+    shapes = [Shape(tokens, tokens) for tokens in options.tokens]
+    shapes += [Shape(1, options.keys), Shape(1, options.keys, **GROUPED)]
     try:
-        for tokens in options.tokens:
-            print(f"== peers: verify and time attention over {tokens} tokens", file=sys.stderr,
-                  flush=True)
-            peak, results = measured(library, tokens, options.seconds)
-            report["peaks"].append(peak)
-            report["results"] += results
+        for shape in shapes:
+            print(f"== peers: verify and time attention: {shape}", file=sys.stderr, flush=True)
+            report["shapes"].append(measured(library, shape, options))
             gc.collect()
     except DiffersError as error:
         print(f"peers: {error}", file=sys.stderr)

@@ -6,16 +6,21 @@ from ctypes import c_double, c_int32, c_int64, c_void_p
 
 import numpy as np
 
+from attention_runner import Runner, heads_first
+from attention_work import bfloat16_bits, of_bfloat16_bits
+
 ENCODINGS = {"none": 1, "rope": 2, "alibi": 3, "t5": 4}  # ATTENTION_NONE, …
+DTYPES = {"f32": 1, "bf16": 2, "f16": 3, "int8": 4, "q8_0": 4}  # ATTENTION_F32, …
 
 
 class AttentionJob(ctypes.Structure):
     """attention_job of bench/peers/attention.h."""
 
     _fields_ = [("q", c_void_p), ("k", c_void_p), ("v", c_void_p), ("out", c_void_p),
-                ("t5_table", c_void_p), ("mask", c_void_p), ("tokens", c_int64),
-                ("heads", c_int64), ("head_dim", c_int64), ("base", c_double),
-                ("encoding", c_int32), ("mask_heads", c_int32), ("cache_is_f16", c_int32)]
+                ("t5_table", c_void_p), ("mask", c_void_p), ("queries", c_int64),
+                ("keys", c_int64), ("heads", c_int64), ("key_heads", c_int64),
+                ("head_dim", c_int64), ("base", c_double), ("encoding", c_int32),
+                ("mask_heads", c_int32), ("dtype", c_int32), ("threads", c_int32)]
 
 
 def load(path):
@@ -27,33 +32,42 @@ def load(path):
             function = getattr(library, f"attention_{name}_{verb}")
             function.restype, function.argtypes = result, [given]
     library.attention_peak.restype, library.attention_peak.argtypes = c_double, [c_int64]
+    library.attention_read.restype = None
+    library.attention_read.argtypes = [c_void_p, c_int64]
     for name in ("rotary_version", "rotary_instruction_set", "peers_ggml_version"):
         getattr(library, name).restype = ctypes.c_char_p
     return library
 
 
-class Native:
-    """One job; result() is [tokens, heads, head_dim]."""
+class Native(Runner):
+    """One job."""
 
-    def __init__(self, library, name, work, form):
-        self.library, self.name = library, name
+    def __init__(self, library, work, form, threads):
+        self.library, self.name, self.dtype = library, form.peer, form.dtype
         self.arrays = self.operands(work, form)
-        self.out = np.zeros_like(work.q)
+        self.out = np.zeros_like(self.arrays["q"])
+        mask, shape = self.arrays["mask"], work.shape
         job = AttentionJob(
             *(self.arrays[key].ctypes.data for key in ("q", "k", "v")), self.out.ctypes.data,
-            work.t5_table.ctypes.data, self.arrays["mask"].ctypes.data, work.tokens, work.heads,
-            work.head_dim, work.base, ENCODINGS[form.encoding], len(self.arrays["mask"]),
-            int(form.cache == "f16"))
+            work.t5_table.ctypes.data, mask.ctypes.data if len(mask) else None, shape.queries,
+            shape.keys, shape.heads, shape.key_heads, shape.head_dim, work.base,
+            ENCODINGS[form.encoding], len(mask), DTYPES[form.dtype], threads)
         self.made = self.call("make", ctypes.byref(job))
         if not self.made:
-            raise RuntimeError(f"{name} must accept {form.encoding}, {work}; got no job")
+            raise RuntimeError(f"{form.name()}, {shape}: must be accepted, got no job")
 
     def operands(self, work, form):
         arrays = {"q": work.q, "k": work.k, "v": work.v, "mask": np.zeros(0, np.float16)}
-        if self.name == "ggml":
+        if self.name == "rotary":  # heads first, as its caches are read best
+            arrays |= {key: heads_first(arrays[key]) for key in ("q", "k", "v")}
+        elif not work.shape.is_decode():
             arrays["mask"] = work.ggml_mask(form.encoding)
-            if form.cache == "f16":
-                arrays["k"], arrays["v"] = work.k.astype("f2"), work.v.astype("f2")
+        if self.dtype == "bf16":
+            arrays |= {key: bfloat16_bits(arrays[key]) for key in ("q", "k", "v")}
+        if self.dtype == "f16":
+            arrays["k"] = work.k.astype("f2")
+        if self.dtype in ("f16", "q8_0"):
+            arrays["v"] = work.v.astype("f2")
         return arrays
 
     def call(self, verb, argument):
@@ -66,10 +80,10 @@ class Native:
     def result(self):
         self.out[...] = 0
         self.run()
-        return self.out
+        out = of_bfloat16_bits(self.out) if self.dtype == "bf16" else self.out
+        return heads_first(out) if self.name == "rotary" else out
 
     def held_bytes(self):
-        """Beside q, k, v and the result: what it works in, and what brings positions and masks."""
         return self.call("bytes", self.made) + self.arrays["mask"].nbytes
 
     def free(self):

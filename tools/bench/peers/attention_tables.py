@@ -1,79 +1,100 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of a report of attention: for documents, and for the terminal."""
+"""The tables of a report of attention: for documents, and for the terminal."""
 
+import attention_ratios as ratios
 from tables import figure, provenance, row
 
-NAMES = {"rotary": "**rotary**", "ggml": "ggml flash_attn_ext", "torch": "PyTorch eager"}
+NAMES = {"rotary": "**rotary**", "ggml": "ggml flash_attn_ext", "mlx": "MLX",
+         "onnxruntime": "ONNX Runtime GroupQueryAttention", "openvino": "OpenVINO"}
 ENCODINGS = {"none": "none", "rope": "RoPE", "alibi": "ALiBi", "t5": "T5"}
-LEAST = {"ggml": 3.5, "torch": 4}  # goals: the peer's time through ours, no encoding, N >= 2048
-
-
-def operations(report, tokens):
-    shape = report["shape"]
-    return 4 * shape["heads"] * shape["head_dim"] * tokens * (tokens + 1) / 2
-
-
-def find(report, **wanted):
-    return next(each for each in report["results"]
-                if all(each[key] == value for key, value in wanted.items()))
-
-
-def base_of(report, result):
-    """The same engine without an encoding."""
-    return find(report, peer=result["peer"], encoding="none", cache=result["cache"],
-                tokens=result["tokens"])
-
-
-def ours(report, result):
-    return find(report, peer="rotary", encoding=result["encoding"], tokens=result["tokens"])
+CACHES = {"f16": "k and v float16", "q8_0": "k q8_0, v float16", "bf16": "bfloat16",
+          "int8": "k and v int8", "f32": ""}
+NOTES = {"broadcast": "bias as a row of keys", "recomputed": "bias made in each call"}
 
 
 def name_of(result):
-    notes = {"prepared": "bias [H, N, N] made before" if result["encoding"] in ("alibi", "t5")
-             else "", "broadcast": "bias as a row of keys", "recomputed": "bias made in each call",
-             "inside": ""}[result["how"]]
-    cache = "k and v float16" if result["cache"] == "f16" else ""
-    return ", ".join(filter(None, (NAMES[result["peer"]], cache, notes)))
+    name = NAMES.get(result["peer"])
+    if result["peer"] == "torch":
+        name = "PyTorch SDPA" if result["how"] == "fused" else "PyTorch eager"
+    note = NOTES.get(result["how"], "")
+    if result["how"] == "prepared" and result["encoding"] in ("alibi", "t5"):
+        note = "bias [H, N, N] made before"
+    dtype = CACHES[result["dtype"]]
+    if result["peer"] == "openvino" and result["dtype"] == "bf16":
+        dtype = "hint bfloat16"
+    return ", ".join(filter(None, (name, dtype, note)))
 
 
-def cell(report, result):
-    rate = operations(report, result["tokens"]) / result["ms"] / 1e6
-    peak = next(each["gigaflops"] for each in report["peaks"]
-                if each["tokens"] == result["tokens"])
-    text = f"{figure(result['ms'])} ({100 * rate / peak:.0f} %)"
-    if result["encoding"] != "none":
-        text += f" ×{result['ms'] / base_of(report, result)['ms']:.2f}"
+def cell(shape, result):
+    text = f"{figure(result['ms'])} ({100 * ratios.of_roofline(shape, result):.0f} %)"
+    beside = None if result["encoding"] == "none" else ratios.to_none(shape, result)
+    if beside is not None:
+        text += f" ×{beside:.2f}"
     if result["peer"] != "rotary":
-        text += f" [{figure(result['ms'] / ours(report, result)['ms'])}]"
+        text += f" [{figure(ratios.to_ours(shape, result))}]"
     return text
 
 
-def held(result):
-    mebibytes = result["held_bytes"] / 2**20
+def held(results):
+    if not results or "held_bytes" not in results[0]:
+        return ""
+    mebibytes = results[0]["held_bytes"] / 2**20
     return f"{mebibytes:.1f}" if mebibytes < 10 else f"{mebibytes:.0f}"
 
 
+def cells_of(shapes, form):
+    found = [ratios.find(shape, **form) for shape in shapes]
+    return [cell(shape, each[0]) if each else "" for shape, each in zip(shapes, found)]
+
+
+def form_of(result):
+    return {key: result[key] for key in ("peer", "encoding", "how", "dtype")}
+
+
+def forms_of(shapes):
+    """Each form that a shape has, once, peers one after the other."""
+    found = {tuple(form_of(each).values()): form_of(each)
+             for shape in shapes for each in shape["results"]}
+    order = list(dict.fromkeys(form["peer"] for form in found.values()))
+    return sorted(found.values(), key=lambda form: order.index(form["peer"]))
+
+
+def prefill(shapes):
+    last = shapes[-1]
+    lines = [row(["", "encoding", *(f"{each['keys']} tokens" for each in shapes),
+                  f"MiB held at {last['keys']}"]), "|---|---|" + "---:|" * (len(shapes) + 1)]
+    for form in forms_of(shapes):
+        lines.append(row([name_of(form), ENCODINGS[form["encoding"]], *cells_of(shapes, form),
+                          held(ratios.find(last, **form))]))
+    return lines
+
+
+def decode(shapes):
+    titles = []
+    for each in shapes:
+        heads = f"{each['heads']}" if each["heads"] == each["key_heads"] else \
+            f"{each['heads']} on {each['key_heads']}"
+        titles.append(f"{each['keys']} keys, {heads} × {each['head_dim']}")
+    lines = [row(["", *titles]), "|---|" + "---:|" * len(shapes)]
+    return lines + [row([name_of(form), *cells_of(shapes, form)]) for form in forms_of(shapes)]
+
+
+def rooflines(report):
+    parts = []
+    for shape in report["shapes"]:
+        if ratios.is_decode(shape):
+            parts.append(f"{shape['read_gigabytes']} GB/s read beside {shape['heads']} heads of "
+                         f"{shape['head_dim']}")
+        else:
+            parts.append(f"{shape['gigaflops']} GF/s at {shape['keys']} tokens")
+    return "Rooflines: " + ", ".join(parts) + "."
+
+
 def details(report):
-    sizes = sorted({each["tokens"] for each in report["results"]})
-    lines = [row(["", "encoding", *(f"{size} tokens" for size in sizes),
-                  f"MiB held at {sizes[-1]}"]), "|---|---|" + "---:|" * (len(sizes) + 1)]
-    for last in (each for each in report["results"] if each["tokens"] == sizes[-1]):
-        same = {key: last[key] for key in ("peer", "encoding", "how", "cache")}
-        lines.append(row([name_of(last), ENCODINGS[last["encoding"]],
-                          *(cell(report, find(report, **same, tokens=size)) for size in sizes),
-                          held(last)]))
-    return "\n".join(lines + ["", provenance(report) + " float32 matrix product of PyTorch: "
-                              f"{report['sgemm_gigaflops']} GF/s."])
-
-
-def goals(report):
-    """Lines for the terminal."""
-    lines = ["", "goals: the peer's time through ours, without an encoding, from 2048 tokens on"]
-    for peer, least in LEAST.items():
-        ratios = [each["ms"] / ours(report, each)["ms"] for each in report["results"]
-                  if each["peer"] == peer and each["encoding"] == "none"
-                  and each["tokens"] >= 2048]
-        if ratios:
-            met = "met" if min(ratios) >= least else "NOT MET"
-            lines.append(f"  {met:8}>= {least:4g} x {peer:8} smallest {min(ratios):.2f}")
-    return "\n".join(lines)
+    """Both tables; a report may have either alone."""
+    parts = []
+    for table, is_decode in ((prefill, False), (decode, True)):
+        shapes = [each for each in report["shapes"] if ratios.is_decode(each) == is_decode]
+        if shapes:
+            parts.append("\n".join(table(shapes)))
+    return "\n\n".join([*parts, f"{provenance(report)} {rooflines(report)}"])

@@ -1,39 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch, eager: softmax(q k^T + bias) v with the scores of all pairs in memory.
+"""PyTorch: its fused operation, and eager, softmax(q k^T + bias) v with all scores in memory.
 
-The scale goes into q and the bias is added in place, which models rarely do and is the fastest that
-eager operations allow. Positions enter as models have it: rotate_half of q and k; a bias [heads,
-tokens, tokens] that was made before; ALiBi as a row of the keys that is broadcast (its column of
-the queries cancels in the softmax); T5's buckets and embedding in each call, as its first layer
-does.
+Eager: the scale goes into q and the bias is added in place, which models rarely do and is the
+fastest that eager operations allow. Positions enter as models have it: rotate_half of q and k; a
+bias [heads, tokens, tokens] that was made before; ALiBi as a row of the keys that is broadcast (its
+column of the queries cancels in the softmax); T5's buckets and embedding in each call, as its first
+layer does.
 """
 
 import math
 
 import torch
 
+from attention_runner import Runner, heads_first
 from attention_work import BUCKETS, MAX_DISTANCE
 
+DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 
-class Eager:
-    def __init__(self, work, encoding, how):
-        self.work, self.encoding, self.how = work, encoding, how
-        # [heads, tokens, head_dim], contiguous: what a matrix product of heads wants.
-        self.q, self.k, self.v = (torch.from_numpy(each).transpose(0, 1).contiguous()
-                                  for each in (work.q, work.k, work.v))
-        self.prepare()
 
-    def prepare(self):
-        work = self.work
+class Called(Runner):
+    """One call of attention() on [1, heads, tokens, head_dim], contiguous."""
+
+    def __init__(self, work, form, threads):
+        torch.set_num_threads(threads)
+        self.work, self.encoding, self.how = work, form.encoding, form.how
+        self.q, self.k, self.v = (
+            torch.from_numpy(heads_first(each)).to(DTYPES[form.dtype])[None]
+            for each in (work.q, work.k, work.v))
+
+    def run(self):
+        with torch.inference_mode():
+            self.attention()
+
+    def result(self):
+        with torch.inference_mode():
+            return heads_first(self.attention()[0].float().numpy())
+
+
+class Fused(Called):
+    """scaled_dot_product_attention; causal for a prefill, of a decode step all keys."""
+
+    def attention(self):
+        shape = self.work.shape
+        return torch.nn.functional.scaled_dot_product_attention(
+            self.q, self.k, self.v, is_causal=not shape.is_decode(),
+            enable_gqa=shape.heads != shape.key_heads)
+
+
+class Eager(Called):
+    """As many queries as keys, as many key heads as query heads."""
+
+    def __init__(self, work, form, threads):
+        super().__init__(work, form, threads)
+        self.q, self.k, self.v = self.q[0], self.k[0], self.v[0]
+        tokens = work.shape.keys
         kind = self.encoding if self.how == "prepared" else "none"
         self.bias = torch.from_numpy(work.full_bias(kind, "f4"))
         if self.how == "broadcast":
             slopes = torch.from_numpy(work.slopes).float()
-            self.row = slopes[:, None, None] * torch.arange(work.tokens).float()
+            self.row = slopes[:, None, None] * torch.arange(tokens).float()
         if self.encoding == "rope":
             inv_freq = 1.0 / (work.base ** (torch.arange(0, work.head_dim, 2).float()
                                             / work.head_dim))
-            angles = torch.outer(torch.arange(work.tokens).float(), inv_freq)
+            angles = torch.outer(torch.arange(tokens).float(), inv_freq)
             twice = torch.cat((angles, angles), dim=-1)
             self.cos, self.sin = twice.cos(), twice.sin()
         self.table = torch.from_numpy(work.t5_table)
@@ -44,7 +73,7 @@ class Eager:
 
     def recomputed(self):
         """T5's compute_bias: [heads, tokens, tokens] of buckets of all pairs."""
-        places = torch.arange(self.work.tokens)
+        places = torch.arange(self.work.shape.keys)
         past = -torch.min(places[None, :] - places[:, None], torch.zeros_like(places[:, None]))
         exact = BUCKETS // 2
         large = exact + (torch.log(past.float() / exact) / math.log(MAX_DISTANCE / exact)
@@ -63,19 +92,11 @@ class Eager:
         if self.how == "recomputed":
             scores += self.recomputed()
         scores += self.bias
-        return torch.bmm(torch.softmax(scores, dim=-1), self.v)
-
-    def run(self):
-        with torch.inference_mode():
-            self.attention()
-
-    def result(self):
-        with torch.inference_mode():
-            return self.attention().transpose(0, 1).contiguous().numpy()
+        return torch.bmm(torch.softmax(scores, dim=-1), self.v)[None]
 
     def held_bytes(self):
         """The bias that was made before, the scores and their softmax."""
-        scores = 4 * self.work.heads * self.work.tokens**2
+        scores = 4 * self.work.heads * self.work.shape.keys**2
         return self.bias.numel() * 4 + 2 * scores
 
     def free(self):

@@ -4,35 +4,39 @@
 The bound, u = 2^-24, d features, n keys seen. A score is a sum of d products and a bias in float32,
 of factors that were turned and scaled: off by (d + 16) u (s + |bias|), s = scale |q| |k|. Angles in
 float32, or made each from the last, are off as verify.py derives, and move a score by that times
-scale times hypot(pair of q) hypot(pair of k). A cache and queries in float16 move it by 2 * 2^-11
-s. A bias in float16 (ggml's mask; of ALiBi the distance in it) is part of the recipe: the
-definition is given the same. One by the key's position is as large as the last key's, and so is its
-rounding, u of that each of the 4 times that it is rounded. A weight is then off by e^delta - 1, and
-the result by that times |v - out|; sums of n weights and values by 2 (n + 16) u of their magnitude;
-values in float16 by 2^-11 of theirs.
+scale times hypot(pair of q) hypot(pair of k). Queries and keys that are rounded move it by two
+roundings of s. Keys in 8 bits are off by 1/254 of their largest feature, each feature, d^0.5 times
+that in all, and once more where the queries are in 8 bits, too. A bias in float16 (ggml's mask; of
+ALiBi the distance in it) is part of the recipe: the definition is given the same. One by the key's
+position is as large as the last key's, and so is its rounding, u of that each of the 4 times that
+it is rounded. A weight is then off by e^delta - 1, and the result by that times |v - out|; sums of
+n weights and values by 2 (n + 16) u of their magnitude; values or weights that are rounded by each
+rounding of theirs, values in 8 bits by 1/254 of the largest; a result in bfloat16 by 2^-8 of it.
 """
 
 import dataclasses
 
 import numpy as np
 
-from verify import Recipe, angle_bound
+from verify import UNIT, Recipe, angle_bound
 
 U = 2.0**-24
-HALF = 2.0**-11
+STEP_OF_8_BITS = 1 / 254  # half of 1/127 of the largest
 
 
 @dataclasses.dataclass(frozen=True)
 class Accuracy:
     angles: str = "exact"  # of rope: exact, float32 or ggml
-    cache: str = "f32"  # or f16: k and v, and q where it meets k
+    cache: str = "f32"  # k and v are rounded to f16, 8 bits or, of ggml, k to q8_0 and v to f16
+    operands: str = "f32"  # q and k, weights and v are rounded to bf16 or f16 before the products
+    result: str = "f32"  # or bf16
     mask: str = "f32"  # or f16: what is added to a score
     offset: str = "pair"  # of ALiBi's bias: of each pair, or absolute, by the key's position
 
 
 def largest_error(runner, work, encoding, accuracy):
     """As a fraction of the bound, over all heads and features of the sampled queries."""
-    result = runner.result().reshape(work.tokens, work.heads, work.head_dim)
+    result = runner.result().reshape(work.q.shape)
     worst = [row_error(result[query, head], (query, head), work, (encoding, accuracy))
              for query in work.sample() for head in range(work.heads)]
     return float(np.max(worst))  # a NaN is the worst of all
@@ -41,45 +45,61 @@ def largest_error(runner, work, encoding, accuracy):
 def row_error(got, place, work, recipe):
     query, head = place
     encoding, accuracy = recipe
+    last = work.position(query)
+    kv_head = head * work.shape.key_heads // work.heads
     q, k, v = (each.astype(np.float64) for each in (
-        work.q[query:query + 1, head:head + 1], work.k[:query + 1, head:head + 1],
-        work.v[:query + 1, head]))
+        work.q[query:query + 1, head:head + 1], work.k[:last + 1, kv_head:kv_head + 1],
+        work.v[:last + 1, kv_head]))
     angle_error = 0.0
     if encoding == "rope":
-        angle_error = moved_by_angles(q, k, query, (work, accuracy))
-        q, k = work.turned(q, [query]), work.turned(k, np.arange(query + 1))
+        angle_error = moved_by_angles(q, k, last, (work, accuracy))
+        q, k = work.turned(q, [last]), work.turned(k, np.arange(last + 1))
     q, k = q[0, 0], k[:, 0]
-    bias = bias_of(work, (query, head), encoding, accuracy.mask)
+    bias = bias_of(work, (last, head), encoding, accuracy.mask)
     sizes = work.scale * np.linalg.norm(q) * np.linalg.norm(k, axis=1)
     scores = work.scale * (k @ q) + bias
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
     expected = weights @ v
-    half = 2 * HALF if accuracy.cache == "f16" else 0
-    delta = (work.head_dim + 16) * U * (sizes + np.abs(bias)) + half * sizes + angle_error
+    delta = (work.head_dim + 16) * U * (sizes + np.abs(bias)) + angle_error
+    delta += 2 * UNIT[accuracy.operands] * sizes + of_cache(q, k, work.scale, accuracy.cache)
     if accuracy.offset == "absolute":
-        delta += 4 * U * work.slopes[head] * work.tokens
+        delta += 4 * U * work.slopes[head] * work.shape.keys
     bound = (weights * np.expm1(delta)) @ (np.abs(v) + np.abs(expected))
-    bound += (2 * (query + 17) * U + half / 2) * (weights @ np.abs(v))
+    rounded = 2 * UNIT[accuracy.operands] + (UNIT["f16"] if accuracy.cache == "q8_0" else 0)
+    bound += (2 * (last + 17) * U + rounded) * (weights @ np.abs(v))
+    if accuracy.cache == "int8":
+        bound += STEP_OF_8_BITS * (weights @ np.max(np.abs(v), axis=1))
+    bound += UNIT[accuracy.result] * np.abs(expected)
     return np.max(np.abs(got - expected) / bound)
 
 
+def of_cache(q, k, scale, cache):
+    """How far 8 bits move the score of each key."""
+    if cache == "f32":
+        return 0.0
+    of_k = STEP_OF_8_BITS * np.max(np.abs(k), axis=1) * np.sum(np.abs(q))
+    if cache == "int8":
+        return scale * of_k
+    return scale * (of_k + STEP_OF_8_BITS * np.max(np.abs(q)) * np.sum(np.abs(k), axis=1))
+
+
 def bias_of(work, place, encoding, mask):
-    query, head = place
-    bias = work.distance_bias(encoding)[head, query::-1]
+    last, head = place
+    bias = work.distance_bias(encoding)[head, last::-1]
     if mask == "f32":
         return bias
     if encoding == "alibi":
-        return -work.slopes[head] * np.arange(query, -1, -1).astype("f2").astype(np.float64)
+        return -work.slopes[head] * np.arange(last, -1, -1).astype("f2").astype(np.float64)
     return bias.astype("f2").astype(np.float64)
 
 
-def moved_by_angles(q, k, query, work_and_accuracy):
+def moved_by_angles(q, k, position, work_and_accuracy):
     """Of the score of each key."""
     work, accuracy = work_and_accuracy
     half = work.head_dim // 2
     inv_freq = work.base ** (-np.arange(0, work.head_dim, 2) / work.head_dim)
     relative = angle_bound(Recipe(accuracy.angles, 1), work.head_dim) * inv_freq
-    positions = np.arange(query + 1)[:, None] + query
+    positions = np.arange(position + 1)[:, None] + position
     sizes = np.hypot(q[0, 0, :half], q[0, 0, half:]) * np.hypot(k[:, 0, :half], k[:, 0, half:])
     return work.scale * np.sum(positions * relative * sizes, axis=1)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries, keys and values of one size, what each encoding adds, and the definition in float64."""
+"""Queries, keys and values of one call, what each encoding adds, and the definition in float64."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -17,46 +18,77 @@ def t5_buckets(distances):
     return np.where(distances < exact, distances, np.minimum(large, BUCKETS - 1))
 
 
-class AttentionWork:
-    heads, head_dim, base = 8, 64, 10000.0
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """Key c stands at position c, the last query at that of the last key; causal."""
 
-    def __init__(self, tokens):
-        self.tokens = tokens
-        random = np.random.default_rng(tokens)
-        shape = (tokens, self.heads, self.head_dim)
-        self.q, self.k, self.v = (random.standard_normal(shape, np.float32) for _ in range(3))
+    queries: int
+    keys: int
+    heads: int = 8
+    key_heads: int = 8
+    head_dim: int = 64
+
+    def is_decode(self):
+        return self.queries == 1
+
+    def grouping(self):
+        heads = f"{self.heads}" if self.heads == self.key_heads else \
+            f"{self.heads} on {self.key_heads}"
+        return f"{heads} × {self.head_dim}"
+
+    def __str__(self):
+        if self.is_decode():
+            return f"1 query, {self.keys} keys, {self.grouping()}"
+        return f"{self.queries} tokens, {self.grouping()}"
+
+
+class AttentionWork:
+    """q [queries, heads, head_dim], k and v [keys, key_heads, head_dim]: float32 numbers that
+    bfloat16 has too, so that a contestant that computes with those starts from the same."""
+
+    base = 10000.0
+
+    def __init__(self, shape):
+        self.shape = shape
+        self.heads, self.head_dim = shape.heads, shape.head_dim
+        random = np.random.default_rng(shape.keys)
+        self.q, self.k, self.v = (
+            in_bfloat16(random.standard_normal((tokens, heads, shape.head_dim), np.float32))
+            for tokens, heads in ((shape.queries, shape.heads), (shape.keys, shape.key_heads),
+                                  (shape.keys, shape.key_heads)))
         self.t5_table = random.standard_normal((BUCKETS, self.heads), np.float32)
-        self.slopes = 2.0 ** -np.arange(1, self.heads + 1)  # 8 heads: 2^(-8 h / 8)
+        self.slopes = 2.0 ** (-8 / self.heads * np.arange(1, self.heads + 1))
         self.scale = self.head_dim**-0.5
         self.masks = {}
 
-    def __str__(self):
-        return f"{self.tokens} tokens"
+    def position(self, query):
+        return self.shape.keys - self.shape.queries + query
 
-    def distances(self, queries):
-        """i - j of these queries and all keys; negative: not seen."""
-        return np.asarray(queries)[:, None] - np.arange(self.tokens)[None, :]
+    def distances(self):
+        """i - j of all queries and keys; negative: not seen."""
+        return (self.position(np.arange(self.shape.queries))[:, None]
+                - np.arange(self.shape.keys)[None, :])
 
     def distance_bias(self, encoding):
-        """[heads, tokens]: what a key so far before its query is given."""
-        past = np.arange(self.tokens)
+        """[heads, keys]: what a key so far before its query is given."""
+        past = np.arange(self.shape.keys)
         if encoding == "alibi":
             return -self.slopes[:, None] * past
         if encoding == "t5":
             return self.t5_table[t5_buckets(past)].T.astype(np.float64)
-        return np.zeros((self.heads, self.tokens))
+        return np.zeros((self.heads, self.shape.keys))
 
     def full_bias(self, encoding, dtype):
-        """[1 or heads, tokens, tokens], -Inf after the query."""
+        """[1 or heads, queries, keys], -Inf after the query."""
         if encoding in ("none", "rope"):
-            rows = np.zeros((1, self.tokens))
+            rows = np.zeros((1, self.shape.keys))
         else:
             rows = self.distance_bias(encoding)
-        bias = np.empty((len(rows), self.tokens, self.tokens), dtype)
+        bias = np.full((len(rows), self.shape.queries, self.shape.keys), -np.inf, dtype)
         for head, row in enumerate(rows.astype(dtype)):
-            for query in range(self.tokens):
-                bias[head, query, :query + 1] = row[query::-1]
-                bias[head, query, query + 1:] = -np.inf
+            for query in range(self.shape.queries):
+                last = self.position(query)
+                bias[head, query, :last + 1] = row[last::-1]
         return bias
 
     def ggml_mask(self, encoding):
@@ -64,8 +96,8 @@ class AttentionWork:
         kind = "none" if encoding == "rope" else encoding
         if kind not in self.masks:
             if kind == "alibi":
-                mask = np.where(self.distances(range(self.tokens)) < 0, -np.inf,
-                                -np.abs(self.distances(range(self.tokens)))).astype("f2")[None]
+                past = self.distances()
+                mask = np.where(past < 0, -np.inf, -np.abs(past)).astype("f2")[None]
             else:
                 mask = self.full_bias(kind, np.float16)
             self.masks[kind] = mask
@@ -73,8 +105,9 @@ class AttentionWork:
 
     def sample(self):
         """Queries that are verified: first ones, whose bounds are the narrowest, and the last."""
-        wanted = {0, 1, 7, 63, 256, self.tokens // 2, self.tokens - 2, self.tokens - 1}
-        return np.array(sorted(each for each in wanted if 0 <= each < self.tokens))
+        count = self.shape.queries
+        wanted = {0, 1, 7, 63, 256, count // 2, count - 2, count - 1}
+        return np.array(sorted(each for each in wanted if 0 <= each < count))
 
     def turned(self, x, positions):
         """Halves turned by position * base^(-2 i / d), in float64."""
@@ -83,3 +116,17 @@ class AttentionWork:
         pairs = x[..., :self.head_dim // 2] + 1j * x[..., self.head_dim // 2:]
         pairs = pairs * np.exp(1j * angles)
         return np.concatenate([pairs.real, pairs.imag], axis=-1)
+
+
+def in_bfloat16(numbers):
+    """float32 numbers cut to what bfloat16 holds of them."""
+    return (numbers.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
+
+
+def bfloat16_bits(numbers):
+    """Of numbers that in_bfloat16() made: uint16."""
+    return (np.ascontiguousarray(numbers).view(np.uint32) >> 16).astype(np.uint16)
+
+
+def of_bfloat16_bits(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)

@@ -4,13 +4,16 @@
 import dataclasses
 from typing import Callable
 
+import mlx_peer
 import onnx_peer
+import openvino_peer
 import torch_peer
 from native import Loop
 from verify import Recipe
 
 ROTARY, GGML = Recipe("exact", 1), Recipe("ggml", 1)
 GGML_FORM = {"half": "NEOX", "interleaved": "NORMAL"}
+MLX_FORM = {"half": "fast.rope", "interleaved": "fast.rope traditional"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,8 +43,13 @@ class Field:
         if dtype in ("f32", "bf16"):
             if pairing == "half":
                 yield self.called("torch", "rotate_half", torch_peer.RotateHalf)
+                yield self.called("torch", "compiled rotate_half", torch_peer.CompiledRotateHalf)
             else:
                 yield self.called("torch", "complex", torch_peer.Complex)
+        if (dtype, pairing) == ("f32", "half"):
+            yield self.called("openvino", "RoPE", openvino_peer.RotateHalf)
+        if self.threads == 1:
+            yield self.called("mlx", MLX_FORM[pairing], mlx_peer.FastRope)
 
     def looped(self, name, form, place, rows):
         settings = {"place": place, "rows": rows, "threads": self.threads}

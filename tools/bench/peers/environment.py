@@ -43,9 +43,9 @@ def once(stamp, pins, action):
 
 
 def make_venv(folder):
-    say("virtual environment with onnxruntime and onnx; torch and NumPy are Debian's")
+    say("virtual environment with torch, onnxruntime, openvino and mlx, some 6 GB, for minutes")
     shutil.rmtree(folder, ignore_errors=True)
-    call([sys.executable, "-m", "venv", "--system-site-packages", str(folder)])
+    call([sys.executable, "-m", "venv", str(folder)])
     call([str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "--no-deps",
           "--only-binary=:all:", "--require-hashes", "-r", str(HERE / "requirements.txt")])
 
@@ -94,62 +94,21 @@ def build_native(root, folder):
         raise PeersError(f"{' '.join(command)} failed, see above")
 
 
-def variables(threads):
+def variables(folder, threads):
     """The environment of the measurement: each peer at its best, none with an advantage.
 
     Without the first two torch faults in every page of every result again: 7136 faults in a call of
-    512 tokens, float32; 8160 with the first alone; none with both. Debian's torch takes AVX2 unless
-    told. Threads of OpenMP (torch, ggml) that wait in a loop would take the processors from the
-    contestant whose turn it is.
+    512 tokens, float32; 8160 with the first alone; none with both. Threads of OpenMP (torch, ggml)
+    that wait in a loop would take the processors from the contestant whose turn it is. What torch
+    compiles is kept.
     """
     named = dict(os.environ)
     named.update(MALLOC_MMAP_MAX_="0", MALLOC_TRIM_THRESHOLD_=str(2**40),
-                 OMP_NUM_THREADS=str(threads), OMP_WAIT_POLICY="passive")
+                 OMP_NUM_THREADS=str(threads), OMP_WAIT_POLICY="passive",
+                 TORCHINDUCTOR_CACHE_DIR=str(folder / "inductor"))
     if "avx512f" in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"):
         named.update(ATEN_CPU_CAPABILITY="avx512")
     return named
-
-
-def prepare_openblas(folder):
-    """Unpacked and not installed, so that no other program's matrix product changes."""
-    once(folder / "openblas.done", HERE / "openblas.txt", lambda: fetch_openblas(folder))
-
-
-def fetch_openblas(peers_folder):
-    [package] = [line for line in (HERE / "openblas.txt").read_text(encoding="utf-8").splitlines()
-                 if not line.startswith("#")]
-    say(f"{package} of Debian")
-    folder = peers_folder / "openblas"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    call(["apt-get", "download", package], cwd=folder)
-    [archive] = folder.glob("*.deb")
-    call(["dpkg-deb", "-x", str(archive), str(folder)])
-    archive.unlink()
-
-
-def attention_variables(python, folder):
-    """Those of variables(1), with OpenBLAS for torch and the core of it that is fastest here.
-
-    Debian's torch takes whatever libblas.so.3 is: the reference implementation does 6 GF/s where
-    OpenBLAS does 94. OpenBLAS 0.3.21 in its turn takes an SSE3 core on processors that it does not
-    know, a third of their speed.
-    """
-    found = list((folder / "openblas").rglob("libblas.so.3"))
-    if len(found) != 1:
-        raise PeersError(f"one libblas.so.3 must be in {folder / 'openblas'}, got {len(found)}")
-    named = variables(1) | {"LD_LIBRARY_PATH": str(found[0].parent), "OPENBLAS_NUM_THREADS": "1"}
-    choices = [named] + [named | {"OPENBLAS_CORETYPE": core} for core in ("SkylakeX", "Haswell")]
-    speeds = [sgemm_speed(python, each) for each in choices]
-    return choices[speeds.index(max(speeds))]
-
-
-def sgemm_speed(python, named):
-    """GF/s, 0 where this machine cannot run such a core."""
-    program = "import attention_measure; print(attention_measure.sgemm_gigaflops())"
-    result = subprocess.run([str(python), "-B", "-c", program], env=named, cwd=HERE,
-                            capture_output=True, text=True)
-    return float(result.stdout) if result.returncode == 0 else 0
 
 
 def commit(root):

@@ -7,12 +7,14 @@ import json
 import pathlib
 import sys
 
+import mlx.core
 import numpy
 import onnx
 import onnxruntime
 import torch
 
 import machine
+import openvino_peer
 import timing
 from contestants import Field
 from native import Native
@@ -71,9 +73,13 @@ def described(native, options):
              "settings": f"graph made with onnx {onnx.__version__}; bound inputs and outputs; "
                          "for 64 tokens or fewer a chain of 32 layers in each call"},
             {"name": "torch", "version": torch.__version__, "licence": "BSD-3-Clause",
-             "settings": f"eager, inference mode, NumPy {numpy.__version__}; "
+             "settings": f"inference mode, eager and compiled, NumPy {numpy.__version__}; "
                          f"ATEN_CPU_CAPABILITY={machine.variable('ATEN_CPU_CAPABILITY')}, "
                          f"MALLOC_MMAP_MAX_={machine.variable('MALLOC_MMAP_MAX_')}"},
+            {"name": "openvino", "version": openvino_peer.version(), "licence": "Apache-2.0",
+             "settings": "CPU plugin, one stream; for 64 tokens or fewer a chain of 32 layers"},
+            {"name": "mlx", "version": mlx.core.__version__, "licence": "MIT",
+             "settings": "CPU device, one thread; for 64 tokens or fewer a chain of 32 layers"},
         ],
     }
 

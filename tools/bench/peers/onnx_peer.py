@@ -39,6 +39,20 @@ def model_of(work, layers):
         helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
 
 
+def session_of(model, threads):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Idle threads would take the processors from the contestant whose turn it is.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(model.SerializeToString(), options,
+                                        providers=["CPUExecutionProvider"])
+
+
+def bind(to, name, array):
+    to(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+
+
 class RotaryEmbedding:
     place, rows = "out_of_place", "prepared"
     recipe = Recipe("float32", 3)
@@ -46,24 +60,13 @@ class RotaryEmbedding:
     def __init__(self, work, threads):
         self.work = work
         self.chain = LAYERS if work.tokens <= FEW_TOKENS else 1
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        # Idle threads would take the processors from the contestant whose turn it is.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self.session = onnxruntime.InferenceSession(
-            model_of(work, self.chain).SerializeToString(), options,
-            providers=["CPUExecutionProvider"])
+        self.session = session_of(model_of(work, self.chain), threads)
         self.binding = self.session.io_binding()
         self.arrays = self.inputs()  # the session reads their memory
         for name, array in self.arrays.items():
-            self.bind(self.binding.bind_input, name, array)
+            bind(self.binding.bind_input, name, array)
         for name, array in (("q_out", work.q_out), ("k_out", work.k_out)):
-            self.bind(self.binding.bind_output, name, array.reshape(1, work.tokens, -1))
-
-    @staticmethod
-    def bind(bind, name, array):
-        bind(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+            bind(self.binding.bind_output, name, array.reshape(1, work.tokens, -1))
 
     def inputs(self):
         work, dtype = self.work, self.work.q.dtype

@@ -89,7 +89,7 @@ def measured(options):
                "--threads", str(options.threads), "--seconds", str(options.seconds),
                "--tokens", *map(str, options.tokens)]
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    result = subprocess.run(command, env=environment.variables(options.threads))
+    result = subprocess.run(command, env=environment.variables(FOLDER, options.threads))
     if result.returncode != 0:
         raise environment.PeersError("the measurement failed, see above")
     report = read(options.json)

@@ -4,7 +4,7 @@
 import ratios
 
 NAMES = {"rotary": "**rotary**", "ggml": "ggml", "onnxruntime": "ONNX Runtime",
-         "torch": "PyTorch", "scale": "in-place scale"}
+         "torch": "PyTorch", "openvino": "OpenVINO", "mlx": "MLX", "scale": "in-place scale"}
 PLACES = {"in_place": "in place", "out_of_place": "out of place"}
 ROWS = {"prepared": "rows prepared", "in_each_call": "rows in each call", "": ""}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch, eager: the form of Hugging Face Transformers and that of Meta's Llama reference."""
+"""PyTorch: the form of Hugging Face Transformers, eager and compiled, and that of Meta's Llama."""
 
 import time
 
@@ -81,6 +81,21 @@ class RotateHalf(Eager):
         self.work.fill()
         with torch.inference_mode():
             return [array_of(each.transpose(1, 2), self.work) for each in self.rotated()]
+
+
+class CompiledRotateHalf(RotateHalf):
+    """The same, compiled for its shapes."""
+
+    def __init__(self, work, threads):
+        super().__init__(work, threads)
+        self.compiled = torch.compile(self.turned_qk, dynamic=False)
+
+    @staticmethod
+    def turned_qk(q, k, cos, sin):
+        return [x * cos + RotateHalf.turned(x) * sin for x in (q, k)]
+
+    def rotated(self):
+        return self.compiled(self.q, self.k, self.cos, self.sin)
 
 
 class Complex(Eager):

@@ -7,7 +7,8 @@ and |x cos| + |y sin| <= hypot.
 Angles, relative, u = 2^-24. float32 (torch, and what ONNX Runtime is given): pow is within one unit
 in the last place, 2 u; its reciprocal and the product with the position are rounded, u each: 4 u.
 ggml makes each angle from the last: pair i carries i products, u each, with a factor whose pow is
-within 2 u: 3 i u. Exact angles (rotary): none.
+within 2 u: 3 i u. MLX takes the exponential of an exponent that is rounded three times and is at
+most ln(base) in magnitude, which is below 14: 3 * 14 u + 4 u. Exact angles (rotary): none.
 
 float32 arithmetic: cos and sin within one unit in the last place of a float32, 2 u; two products, a
 sum: below 8 u = 2^-21, with room for second orders.
@@ -33,7 +34,7 @@ SMALLEST = {"f32": 0.0, "bf16": 0.0, "f16": 2.0**-25}
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    angles: str  # exact, float32 or ggml
+    angles: str  # exact, float32, ggml or mlx
     roundings: int  # to the dtype of q and k: 1 of the result, 3 of every step
 
 
@@ -49,7 +50,8 @@ class Verdict:
 def angle_bound(recipe, head_dim):
     """Relative, of each pair."""
     pair = np.arange(head_dim // 2)
-    return {"exact": 0 * pair, "float32": 4 * U + 0 * pair, "ggml": 3 * U * pair}[recipe.angles]
+    return {"exact": 0 * pair, "float32": 4 * U + 0 * pair, "ggml": 3 * U * pair,
+            "mlx": 46 * U + 0 * pair}[recipe.angles]
 
 
 def verdict_on(runner, recipe, work):

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MLX's fast.scaled_dot_product_attention on its CPU device, which has one thread."""
+
+import mlx.core as mx
+import numpy as np
+
+from attention_runner import Runner, heads_first
+
+
+class Fused(Runner):
+    def __init__(self, work, _form, _threads):
+        mx.set_default_device(mx.cpu)
+        self.work = work
+        self.inputs = [mx.array(heads_first(each)[None]) for each in (work.q, work.k, work.v)]
+
+    def run(self):
+        mask = None if self.work.shape.is_decode() else "causal"
+        out = mx.fast.scaled_dot_product_attention(*self.inputs, scale=self.work.scale, mask=mask)
+        mx.eval(out)
+        return out
+
+    def result(self):
+        return heads_first(np.array(self.run())[0])

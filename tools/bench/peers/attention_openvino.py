@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenVINO's ScaledDotProductAttention on its CPU plugin, float32 in and out.
+
+With the hint bf16 the plugin may compute in bfloat16, and does where the processor has such
+products; elsewhere it ignores the hint.
+"""
+
+import numpy as np
+import openvino
+from openvino import opset13 as operations
+
+from attention_runner import Runner, heads_first
+from openvino_peer import compiled
+
+
+class Fused(Runner):
+    def __init__(self, work, form, threads):
+        self.work = work
+        shape = work.shape
+        self.inputs = [heads_first(each)[None] for each in (work.q, work.k, work.v)]
+        if shape.heads != shape.key_heads:
+            # It knows no groups. The queries of a group see the same keys, in a decode step all of
+            # them, and may stand as queries of one head.
+            if not shape.is_decode():
+                raise RuntimeError(f"{shape}: groups of heads must be of a decode step")
+            self.inputs[0] = self.inputs[0].reshape(1, shape.key_heads, -1, shape.head_dim)
+        parameters = [operations.parameter(each.shape, np.float32) for each in self.inputs]
+        attention = operations.scaled_dot_product_attention(
+            *parameters, causal=not shape.is_decode())
+        model = openvino.Model([attention], parameters, "attention")
+        self.request = compiled(model, threads, form.dtype).create_infer_request()
+        for index, each in enumerate(self.inputs):
+            self.request.set_input_tensor(index, openvino.Tensor(each, shared_memory=True))
+
+    def run(self):
+        self.request.infer()
+
+    def result(self):
+        self.run()
+        shape = self.work.shape
+        out = self.request.get_output_tensor(0).data
+        return heads_first(out.reshape(shape.heads, shape.queries, -1))

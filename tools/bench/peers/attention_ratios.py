@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The results of a report of attention beside ours, beside no encoding and beside the machine."""
+
+import dataclasses
+
+# A peer's numbers are compared with ours of the same dtype, or of as few bits, the first that there
+# is. OpenVINO's hint leaves operands in float32.
+OURS = {"f32": ("f32",), "bf16": ("bf16",), "f16": ("bf16",), "q8_0": ("int8", "bf16"),
+        "int8": ("int8",)}
+BYTES = {"f32": 8, "bf16": 4, "f16": 4, "q8_0": 2 + 34 / 32}  # of a feature of a key and its value
+
+
+def is_decode(shape):
+    return shape["queries"] == 1
+
+
+def find(shape, **wanted):
+    """Results of the shape that have these values."""
+    return [each for each in shape["results"]
+            if all(each[key] == value for key, value in wanted.items())]
+
+
+def dtype_of_operands(result):
+    return "f32" if result["peer"] == "openvino" else result["dtype"]
+
+
+def ours(shape, result):
+    """With the same encoding; in a decode step keys are turned before, the query at no cost."""
+    encoding = "none" if is_decode(shape) else result["encoding"]
+    for dtype in OURS[dtype_of_operands(result)]:
+        found = find(shape, peer="rotary", dtype=dtype, encoding=encoding)
+        if found:
+            return found[0]
+    raise LookupError(f"ours must have a result beside {result}")
+
+
+def to_ours(shape, result):
+    """The peer's time through ours."""
+    return result["ms"] / ours(shape, result)["ms"]
+
+
+def to_none(shape, result):
+    """The time through that of the same engine without an encoding; None: it has none."""
+    how = result["how"] if result["how"] in ("inside", "fused") else "prepared"
+    found = find(shape, peer=result["peer"], dtype=result["dtype"], how=how, encoding="none")
+    return result["ms"] / found[0]["ms"] if found else None
+
+
+def of_roofline(shape, result):
+    """The share of the multiply-adds, or of the speed at which keys and values are read."""
+    amount = bytes_of(shape, result) if is_decode(shape) else operations(shape)
+    limit = shape["read_gigabytes"] if is_decode(shape) else shape["gigaflops"]
+    return amount / result["ms"] / 1e6 / limit
+
+
+def operations(shape):
+    """4 for each feature of each pair that is seen, whether or not an engine leaves out others."""
+    return 4 * shape["heads"] * shape["head_dim"] * shape["keys"] * (shape["keys"] + 1) / 2
+
+
+def bytes_of(shape, result):
+    each = BYTES.get(dtype_of_operands(result), 2 + 8 / shape["head_dim"])  # int8: with its scales
+    return shape["keys"] * shape["key_heads"] * shape["head_dim"] * each
+
+
+@dataclasses.dataclass(frozen=True)
+class Goal:
+    text: str
+    least: float  # the peer's time through ours
+    decode: bool  # else a prefill, from 2048 tokens on
+    results: dict  # which they are
+
+
+GOALS = (
+    Goal("ggml, prefill f32", 3.5, False, {"peer": "ggml", "dtype": "f32", "encoding": "none"}),
+    Goal("PyTorch, prefill f32", 3, False, {"peer": "torch", "dtype": "f32", "how": "fused"}),
+    Goal("OpenVINO, prefill f32", 2.4, False, {"peer": "openvino", "dtype": "f32"}),
+    Goal("PyTorch, decode f32", 1.8, True, {"peer": "torch", "dtype": "f32"}),
+    Goal("PyTorch, decode bf16", 10, True, {"peer": "torch", "dtype": "bf16"}),
+)
+
+
+def goals(report):
+    """Lines for the terminal."""
+    lines = ["", "goals: the peer's time through ours; a prefill from 2048 tokens on"]
+    for goal in GOALS:
+        found = [to_ours(shape, each) for shape in report["shapes"]
+                 if is_decode(shape) == goal.decode and (goal.decode or shape["keys"] >= 2048)
+                 for each in find(shape, **goal.results)]
+        if found:
+            met = "met" if min(found) >= goal.least else "NOT MET"
+            lines.append(f"  {met:8}>= {goal.least:4g} x {goal.text:22} smallest {min(found):.2f}")
+    return "\n".join(lines)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenVINO: the graph of rotate_half, which its CPU plugin recognises and computes as one RoPE."""
+
+import time
+
+import numpy as np
+import openvino
+from openvino import opset13 as operations
+
+from onnx_peer import FEW_TOKENS, LAYERS
+from torch_peer import float32_angles
+from verify import Recipe
+
+
+def version():
+    return openvino.__version__.split("-")[0]
+
+
+def compiled(model, threads, hint):
+    """For one call at a time on so many threads, which sleep between calls."""
+    return openvino.Core().compile_model(model, "CPU", {
+        "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": hint})
+
+
+def turned(x, cos, sin):
+    """Of x [1, heads, tokens, head_dim], in the form that the plugin looks for."""
+    half = x.get_output_shape(0)[-1] // 2
+    first, second = operations.variadic_split(x, np.int64(3), np.array([half, half])).outputs()
+    swapped = operations.concat([operations.multiply(second, np.float32(-1)), first], -1)
+    return operations.add(operations.multiply(x, cos), operations.multiply(swapped, sin))
+
+
+class RotateHalf:
+    """q and k [1, tokens, heads, head_dim], results with the heads first."""
+
+    place, rows = "out_of_place", "prepared"
+    recipe = Recipe("float32", 1)
+
+    def __init__(self, work, threads):
+        self.work = work
+        self.chain = LAYERS if work.tokens <= FEW_TOKENS else 1
+        model = compiled(self.model(), threads, "f32")
+        names = [str(each.get_rt_info()["layerType"].astype(str))
+                 for each in model.get_runtime_model().get_ops()]
+        if names.count("RoPE") != 2 * self.chain:
+            raise RuntimeError(f"OpenVINO must compute RoPE {2 * self.chain} times, got {names}")
+        self.request = model.create_infer_request()
+        self.arrays = [work.q[None], work.k[None], *self.cos_sin()]  # their memory is read
+        for index, each in enumerate(self.arrays):
+            self.request.set_input_tensor(index, openvino.Tensor(each, shared_memory=True))
+        self.outputs = [each.reshape(1, each.shape[1], each.shape[0], -1)
+                        for each in (work.q_out, work.k_out)]
+        for index, each in enumerate(self.outputs):
+            self.request.set_output_tensor(index, openvino.Tensor(each, shared_memory=True))
+
+    def model(self):
+        work = self.work
+        q, k, cos, sin = (operations.parameter(shape, np.float32) for shape in (
+            [1, *work.q.shape], [1, *work.k.shape], *2 * [[1, 1, work.tokens, work.head_dim]]))
+        results = []
+        for x in (q, k):
+            each = operations.transpose(x, np.array([0, 2, 1, 3]))
+            for _ in range(self.chain):
+                each = turned(each, cos, sin)
+            results.append(each)
+        return openvino.Model(results, [q, k, cos, sin], "rotary")
+
+    def cos_sin(self):
+        angles = float32_angles(self.work).numpy()
+        twice = np.concatenate([angles, angles], axis=-1)[None, None]
+        return np.cos(twice), np.sin(twice)
+
+    def nanoseconds(self, calls):
+        start = time.perf_counter_ns()
+        for _ in range(calls):
+            self.request.infer()
+        return (time.perf_counter_ns() - start) / self.chain
+
+    def result(self):
+        self.work.fill()
+        self.request.infer()
+        return [np.ascontiguousarray(each[0].swapaxes(0, 1)) for each in self.outputs]
+
+    def free(self):
+        """Nothing that Python does not free."""
