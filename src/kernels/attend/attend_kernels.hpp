@@ -61,9 +61,10 @@ inline constexpr std::int64_t rows_of_group = 12;  // likewise for rows; multipl
 }
 inline constexpr std::int64_t accumulate_scratch_size =
     rows_of_group * (keys_of_tile + 2 * lane_multiple);
-// features: the larger of head_dim and the features of values.
+// The scores of two tiles. features: the larger of head_dim and the features of values.
 [[nodiscard]] constexpr std::int64_t stream_scratch_size(std::int64_t rows, std::int64_t features) {
-  return rows * (keys_of_stream_tile + lane_multiple) + keys_of_panel * padded_features(features);
+  return 2 * rows * (keys_of_stream_tile + lane_multiple) +
+         keys_of_panel * padded_features(features);
 }
 
 // The features of a block that form pair i: (i, i + pairs) or (2i, 2i + 1), from its first one on.
@@ -238,7 +239,8 @@ struct AccumulateJob {
 // Streams of keys and values prefetch in one of two ways: a matter of time alone
 // (docs/decisions/0012).
 enum class KeyFetching {
-  lines,  // every line of a key, 4 KiB before it is read, into the first-level cache
+  lines,  // every line of a key, 4 KiB before it is read, into the first-level cache; keys and
+          // values are read by turns
   pages,  // of adjacent keys two lines of the next page, so that the processor's own goes on
 };
 

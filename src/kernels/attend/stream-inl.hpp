@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of few query rows to keys and values read in place, each once; memory bandwidth is the
 // limit. For each tile of keys: scores, four keys at a time, then weights, then values, so that the
-// running maximum changes once per tile. Compiled once for each instruction set.
+// running maximum changes once per tile. The values of a tile are added while the next one is
+// scored, a few keys of either by turns: read one after the other, two streams of memory are slower
+// than together. Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_STREAM_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_STREAM_INL_HPP
@@ -81,7 +83,9 @@ HWY_INLINE void multiply_keys(const T* const* keys, std::int64_t features, const
     V query[Rows];
     HWY_UNROLL(4)
     for (std::size_t r = 0; r < Rows; ++r) {
-      query[r] = hn::Load(d, to.queries + static_cast<std::int64_t>(r) * to.stride + f);
+      auto loaded = hn::Load(d, to.queries + static_cast<std::int64_t>(r) * to.stride + f);
+      keep_in_register(loaded);
+      query[r] = loaded;
     }
     HWY_UNROLL(4)
     for (std::size_t k = 0; k < Keys; ++k) {
@@ -123,23 +127,23 @@ HWY_INLINE void for_few_rows(std::int64_t rows, const Visit& visit) {
   for (; row < rows; ++row) visit(std::integral_constant<std::size_t, 1>(), row);
 }
 
-// Scores a run of keys, the first at `place` of its tile. Requires heads padded to whole vectors.
-// The last key is repeated to make up four.
+// Scores a run of keys; scores: the first key's, of the first row. Requires heads padded to whole
+// vectors. The last key is repeated to make up four.
 template <class T>
-HWY_NOINLINE void score_run(const Run<T>& keys, const StreamJob& job, std::int64_t place) {
+HWY_NOINLINE void score_run(const Run<T>& keys, const StreamJob& job, float* scores) {
   const std::int64_t stride = padded_features(job.head_dim);
   const std::int64_t features = rounded_up(job.head_dim, vector_lanes);
   for (std::int64_t i = 0; i < keys.count; i += 4) {
     const T* four[4];
     for (std::int64_t k = 0; k < 4; ++k) {
-      fetch_ahead(keys, i + k);
+      fetch_with_key(keys, i + k);
       four[k] = keys.first + std::min(i + k, keys.count - 1) * keys.stride;
     }
     for_few_rows(job.rows, [&](auto count, std::int64_t row) HWY_ATTR {
       score_four<count()>(four, features,
                           {.queries = job.queries + row * stride,
                            .stride = stride,
-                           .scores = job.scratch + row * score_stride + place + i});
+                           .scores = scores + row * score_stride + i});
     });
   }
 }
@@ -160,8 +164,9 @@ HWY_INLINE void add_block(const Run<T>& values, const WeightedSums& to, std::int
     const float* const from = to.sums + static_cast<std::int64_t>(r) * to.padded + feature;
     for (std::size_t v = 0; v < Vectors; ++v) sum[r][v] = hn::Load(d, from + lanes_of(v));
   }
+  const BlockFetching<T> fetching(values, feature, lanes_of(Vectors));
   for (std::int64_t j = 0; j < values.count; ++j) {
-    if (feature == 0) fetch_ahead(values, j);
+    fetching.with_value(j);
     const T* const head = values.first + j * values.stride + feature;
     hn::Vec<decltype(d)> factor[Rows];
     HWY_UNROLL(4)
@@ -205,29 +210,38 @@ HWY_NOINLINE void add_values_of(const Run<T>& values, const WeightedSums& to) {
   for (std::int64_t first = 0; first < values.count; first += values_at_once) {
     Run<T> part = values;
     part.first += first * values.stride;
-    if (part.ahead != nullptr) part.ahead += first * values.stride;
     part.count = std::min(values_at_once, values.count - first);
+    for (std::int64_t j = 0; part.fetches_pages && j < part.count; ++j) fetch_page(part, j);
     WeightedSums sums = to;
     sums.weights += first;
     add_blocks<Rows, vectors>(part, sums, 0);
   }
 }
 
+// A tile of the job's keys, and their scores, which become weights.
+struct StreamTile {
+  std::int64_t first = 0;  // key of the job
+  std::int64_t count = 0;
+  RangesOfRows ranges = {.any = {0, 0}, .shared = {0, 0}};
+  float* scores = nullptr;  // [rows][score_stride]
+};
+
+HWY_INLINE KeyRange intersection(const KeyRange& a, const KeyRange& b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
 // Adds a run of values, the first at `place` of its tile. As in accumulate-inl.hpp, values at the
 // edges of a row's limits are added to that row only. Requires heads padded to whole vectors.
 template <class T>
-HWY_INLINE void add_run(const Run<T>& values, const StreamJob& job, std::int64_t first_key,
+HWY_INLINE void add_run(const Run<T>& values, const StreamJob& job, const StreamTile& tile,
                         std::int64_t place) {
   const std::int64_t padded = padded_features(job.features);
-  const std::int64_t first = first_key + place;
-  const KeyRange shared = ranges_of(job.limits, job.rows, first, values.count).shared;
   const auto add = [&](auto rows, std::int64_t row, KeyRange keys) HWY_ATTR {
     if (is_empty(keys)) return;
     Run<T> part = values;
     part.first += keys.begin * values.stride;
-    if (part.ahead != nullptr) part.ahead += keys.begin * values.stride;
     part.count = keys.end - keys.begin;
-    add_values_of<rows()>(part, {.weights = job.scratch + row * score_stride + place + keys.begin,
+    add_values_of<rows()>(part, {.weights = tile.scores + row * score_stride + place + keys.begin,
                                  .sums = job.state.sums_of_values + row * padded,
                                  .padded = padded});
   };
@@ -240,14 +254,20 @@ HWY_INLINE void add_run(const Run<T>& values, const StreamJob& job, std::int64_t
     });
     return;
   }
-  const std::integral_constant<std::size_t, 1> one;
-  for (std::int64_t row = 0; row < job.rows; ++row) {
-    add(one, row, before(within_tile(job.limits[row], first, values.count), shared));
-  }
+  const KeyRange& of_all = tile.ranges.shared;
+  const KeyRange shared{std::clamp<std::int64_t>(of_all.begin - place, 0, values.count),
+                        std::clamp<std::int64_t>(of_all.end - place, 0, values.count)};
+  const bool has_edges = shared.end - shared.begin < values.count;
+  const auto add_edges = [&](const auto& edge_of) HWY_ATTR {
+    const std::integral_constant<std::size_t, 1> one;
+    const std::int64_t first_key = job.first_key + tile.first + place;
+    for (std::int64_t row = 0; has_edges && row < job.rows; ++row) {
+      add(one, row, edge_of(within_tile(job.limits[row], first_key, values.count), shared));
+    }
+  };
+  add_edges(before);
   for_few_rows(job.rows, [&](auto rows, std::int64_t row) HWY_ATTR { add(rows, row, shared); });
-  for (std::int64_t row = 0; row < job.rows; ++row) {
-    add(one, row, after(within_tile(job.limits[row], first, values.count), shared));
-  }
+  add_edges(after);
 }
 
 // Adds the bias to a row's scores, masks those beyond its limits, and returns the largest.
@@ -269,34 +289,28 @@ HWY_INLINE float complete_scores(const RowLimits& limits, std::int64_t first_key
   return hn::GetLane(hn::MaxOfLanes(d, largest));
 }
 
-// Multiplies the scores, or the weights, of keys of a tile by the scales of their heads.
-HWY_INLINE void multiply_by_scales(const StreamJob& job, KeyRange keys, const float* scales) {
+// Multiplies the scores, or the weights, of a tile's keys by the scales of their heads.
+HWY_INLINE void multiply_by_scales(const StreamJob& job, const StreamTile& tile,
+                                   const float* scales) {
+  if (scales == nullptr) return;
   const hn::ScalableTag<float> d;
-  const KeyRange panels = whole_panels(keys);
+  const KeyRange panels = whole_panels(tile.ranges.any);
   for (std::int64_t row = 0; row < job.rows; ++row) {
-    float* const numbers = job.scratch + row * score_stride;
+    float* const numbers = tile.scores + row * score_stride;
     for (std::int64_t place = panels.begin; place < panels.end; place += vector_lanes) {
-      const auto scaled = hn::Mul(hn::Load(d, numbers + place), hn::Load(d, scales + place));
-      hn::Store(scaled, d, numbers + place);
+      const auto scale = hn::Load(d, scales + tile.first + place);
+      hn::Store(hn::Mul(hn::Load(d, numbers + place), scale), d, numbers + place);
     }
   }
 }
 
-// Processes keys [first, first + count) of the job.
-template <class T>
-HWY_INLINE void stream_tile(const StreamJob& job, std::int64_t first, std::int64_t count) {
-  const std::int64_t first_key = job.first_key + first;
-  const KeyRange any = ranges_of(job.limits, job.rows, first_key, count).any;
-  if (is_empty(any)) return;
-  const KeyRange keys{first + any.begin, first + any.end};
-  float* const room = job.scratch + job.rows * score_stride;
-  visit_keys<T>(job.keys, job.head_dim, job.rotation, keys, room,
-                [&](const auto& run, std::int64_t at)
-                    HWY_ATTR { score_run(run, job, at - first); });
-  if (job.key_scales != nullptr) multiply_by_scales(job, any, job.key_scales + first);
+// Turns the scores of a tile into weights.
+HWY_INLINE void weigh_tile(const StreamJob& job, const StreamTile& tile) {
+  const std::int64_t first_key = job.first_key + tile.first;
+  multiply_by_scales(job, tile, job.key_scales);
   for (std::int64_t row = 0; row < job.rows; ++row) {
-    float* const scores = job.scratch + row * score_stride;
-    const KeyRange range = within_tile(job.limits[row], first_key, count);
+    float* const scores = tile.scores + row * score_stride;
+    const KeyRange range = within_tile(job.limits[row], first_key, tile.count);
     if (is_empty(range)) {
       forget_keys(job.changes, row);
       continue;
@@ -308,17 +322,63 @@ HWY_INLINE void stream_tile(const StreamJob& job, std::int64_t first, std::int64
     const Weighed weighed = weigh_row(state, scores, whole_panels(range), largest);
     add_by_place(state, scores, range, job.limits[row].place_of_key_0 + first_key, weighed);
   }
-  if (job.value_scales != nullptr) multiply_by_scales(job, any, job.value_scales + first);
-  visit_keys<T>(job.values, job.features, {}, keys, room,
-                [&](const auto& run, std::int64_t at)
-                    HWY_ATTR { add_run(run, job, first_key, at - first); });
+  multiply_by_scales(job, tile, job.value_scales);
+}
+
+// Keys of the job with these places of a tile.
+HWY_INLINE KeyRange keys_at(const StreamTile& tile, const KeyRange& places) {
+  return {tile.first + places.begin, tile.first + places.end};
+}
+
+// Scores keys of a tile, and adds values of another, at places [part.begin, part.end) of both.
+template <class T>
+HWY_INLINE void score_and_add(const StreamJob& job, const StreamTile& scored,
+                              const StreamTile& added, KeyRange part) {
+  float* const room = job.scratch + 2 * job.rows * score_stride;
+  const KeyRange keys = intersection(scored.ranges.any, part);
+  if (!is_empty(keys)) {
+    visit_keys<T>(job.keys, job.head_dim, job.rotation, keys_at(scored, keys), room,
+                  [&](const auto& run, std::int64_t at)
+                      HWY_ATTR { score_run(run, job, scored.scores + (at - scored.first)); });
+  }
+  const KeyRange values = intersection(added.ranges.any, part);
+  if (!is_empty(values)) {
+    visit_keys<T>(job.values, job.features, {}, keys_at(added, values), room,
+                  [&](const auto& run, std::int64_t at)
+                      HWY_ATTR { add_run(run, job, added, at - added.first); });
+  }
+}
+
+HWY_INLINE StreamTile tile_at(const StreamJob& job, std::int64_t first) {
+  const std::int64_t count = std::min(keys_of_stream_tile, job.count - first);
+  const std::int64_t buffer = first / keys_of_stream_tile % 2;
+  return {.first = first,
+          .count = count,
+          .ranges = ranges_of(job.limits, job.rows, job.first_key + first, count),
+          .scores = job.scratch + buffer * job.rows * score_stride};
+}
+
+// Keys and values that are read by turns: 4 KiB, as they are prefetched (docs/decisions/0012).
+template <class T>
+HWY_INLINE std::int64_t keys_by_turns(std::int64_t head_dim) {
+  return std::clamp<std::int64_t>(keys_ahead<T>(head_dim) / 4 * 4, 8, keys_of_stream_tile);
 }
 
 template <class T>
 void stream(const StreamJob& job) {
+  const std::int64_t at_once = job.keys.fetching == KeyFetching::lines
+                                   ? keys_by_turns<T>(job.head_dim)
+                                   : keys_of_stream_tile;
+  StreamTile last;
   for (std::int64_t first = 0; first < job.count; first += keys_of_stream_tile) {
-    stream_tile<T>(job, first, std::min(keys_of_stream_tile, job.count - first));
+    const StreamTile next = tile_at(job, first);
+    for (std::int64_t place = 0; place < keys_of_stream_tile; place += at_once) {
+      score_and_add<T>(job, next, last, {place, place + at_once});
+    }
+    if (!is_empty(next.ranges.any)) weigh_tile(job, next);
+    last = next;
   }
+  score_and_add<T>(job, {}, last, {0, keys_of_stream_tile});
 }
 
 }  // namespace HWY_NAMESPACE

@@ -23,16 +23,20 @@ HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 
-// Equally spaced heads of one tensor, and the heads to prefetch meanwhile.
+// Equally spaced heads of one tensor, and what is prefetched meanwhile.
 template <class T>
 struct Run {
   const T* first;
   std::int64_t stride;
   std::int64_t count;
   std::int64_t features;
-  const T* ahead;  // prefetched with `first`, the others at the same stride; null: none
-  KeyFetching fetching;
+  std::uintptr_t ahead = 0;  // bytes from a head to the one whose lines are prefetched; 0: none
+  bool fetches_pages = false;
 };
+
+HWY_INLINE std::uintptr_t address_of(const void* head) {
+  return reinterpret_cast<std::uintptr_t>(head);
+}
 
 // How many keys ahead a key is prefetched: 4 KiB of them. Measured on Zen 3, where 2 KiB are as
 // good and 16 KiB lose a tenth, and on Zen 5, where 4 to 8 KiB are best (docs/decisions/0012).
@@ -43,10 +47,11 @@ HWY_INLINE std::int64_t keys_ahead(std::int64_t features) {
                                   keys_fetched_ahead);
 }
 
+// Prefetches the lines of so many elements, `ahead` bytes from `from`.
 template <class T>
-HWY_INLINE void fetch_head(const T* head, std::int64_t features) {
-  const auto first = reinterpret_cast<std::uintptr_t>(head);
-  for (std::int64_t f = 0; f < features; f += static_cast<std::int64_t>(cache_line / sizeof(T))) {
+HWY_INLINE void fetch_lines(const T* from, std::int64_t elements, std::uintptr_t ahead) {
+  const std::uintptr_t first = address_of(from) + ahead;
+  for (std::int64_t f = 0; f < elements; f += static_cast<std::int64_t>(cache_line / sizeof(T))) {
     fetch<CacheLevel::first>(first + static_cast<std::uintptr_t>(f) * sizeof(T));
   }
 }
@@ -58,22 +63,37 @@ HWY_INLINE void fetch_page(const Run<T>& run, std::int64_t i) {
   constexpr std::int64_t page = 4096;
   const std::int64_t bytes = run.features * static_cast<std::int64_t>(sizeof(T));
   if ((i * bytes) % (page / 2) >= bytes) return;
-  const auto head = reinterpret_cast<std::uintptr_t>(run.first + i * run.stride);
+  const std::uintptr_t head = address_of(run.first + i * run.stride);
   fetch<CacheLevel::second>(head + page);
   fetch<CacheLevel::second>(head + page + cache_line);
 }
 
+// All lines of a key at once: one after the other while it is multiplied was slower.
 template <class T>
-HWY_INLINE void fetch_ahead(const Run<T>& run, std::int64_t i) {
-  if (run.ahead == nullptr) return;
-  const bool adjacent = run.stride == run.features &&
-                        run.ahead == run.first + keys_ahead<T>(run.features) * run.stride;
-  if (adjacent && run.fetching == KeyFetching::pages) {
-    fetch_page(run, i);
-  } else {
-    fetch_head(run.ahead + i * run.stride, run.features);
-  }
+HWY_INLINE void fetch_with_key(const Run<T>& run, std::int64_t i) {
+  if (run.fetches_pages) fetch_page(run, i);
+  if (run.ahead != 0) fetch_lines(run.first + i * run.stride, run.features, run.ahead);
 }
+
+// The lines to prefetch while a block of features is gone through, value after value: in rising
+// order, evenly over all blocks.
+template <class T>
+struct BlockFetching {
+  BlockFetching(const Run<T>& values, std::int64_t feature, std::int64_t width)
+      : step(values.stride == values.features ? width : values.stride),
+        first(values.first + feature * (step == width ? values.count : 1)),
+        elements(width),
+        ahead(values.ahead) {}
+
+  HWY_INLINE void with_value(std::int64_t j) const {
+    fetch_lines(first + j * step, elements, ahead);
+  }
+
+  std::int64_t step;
+  const T* first;
+  std::int64_t elements;
+  std::uintptr_t ahead;
+};
 
 // Location of a key in its block.
 struct BlockPlace {
@@ -83,6 +103,7 @@ struct BlockPlace {
 
 HWY_INLINE BlockPlace place_of(const HeadBlocks& heads, std::int64_t at) {
   const std::int64_t key = heads.first + at;
+  if (key < heads.block_keys) return {heads.blocks[0], key};  // spares a division
   return {heads.blocks[key / heads.block_keys], key % heads.block_keys};
 }
 
@@ -102,13 +123,15 @@ HWY_INLINE void for_each_run(const HeadBlocks& heads, std::int64_t features, Key
     Run<T> run{.first = head_of<T>(heads, place),
                .stride = heads.key_stride,
                .count = std::min(heads.block_keys - place.key, keys.end - at),
-               .features = features,
-               .ahead = nullptr,
-               .fetching = heads.fetching};
-    if (const std::int64_t fetched = at + keys_ahead<T>(features); fetched < heads.known) {
+               .features = features};
+    const std::int64_t distance = keys_ahead<T>(features);
+    if (const std::int64_t fetched = at + distance; fetched < heads.known) {
       const BlockPlace ahead = place_of(heads, fetched);
-      run.ahead = head_of<T>(heads, ahead);
+      const T* const head = head_of<T>(heads, ahead);
       run.count = std::min({run.count, heads.block_keys - ahead.key, heads.known - fetched});
+      const bool adjacent = run.stride == features && head == run.first + distance * features;
+      run.fetches_pages = adjacent && heads.fetching == KeyFetching::pages;
+      if (!run.fetches_pages) run.ahead = address_of(head) - address_of(run.first);
     }
     visit(run, at);
     at += run.count;
@@ -126,17 +149,12 @@ HWY_INLINE void for_each_loaded_run(const HeadBlocks& heads, std::int64_t featur
     const std::int64_t count = std::min(keys_of_panel, keys.end - first);
     for (std::int64_t at = first; at < first + count; ++at) {
       if (const std::int64_t fetched = at + keys_ahead<T>(features); fetched < heads.known) {
-        fetch_head(head_of<T>(heads, place_of(heads, fetched)), features);
+        fetch_lines(head_of<T>(heads, place_of(heads, fetched)), features, 0);
       }
       load_head<T>(head_of<T>(heads, place_of(heads, at)), features, rotation, at,
                    scratch + (at - first) * stride);
     }
-    visit(Run<float>{.first = scratch,
-                     .stride = stride,
-                     .count = count,
-                     .features = features,
-                     .ahead = nullptr,
-                     .fetching = heads.fetching},
+    visit(Run<float>{.first = scratch, .stride = stride, .count = count, .features = features},
           first);
   }
 }
