@@ -4,6 +4,7 @@
 //   attend_error_bound({.head_dim = 128, .keys = 4096, .score_size = 10});
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -152,6 +153,15 @@ inline constexpr double elu_feature_error = 3;
   const double lost = of.dtype == DType::f64 ? 0x1p-1008 : 0x1p-112;  // e^8 times 2^-126
   return static_cast<double>(of.features) * static_cast<double>(of.tokens) * largest * lost /
          epsilon;
+}
+
+// Error from underflow of products with values, whatever the values are; add it to the two above.
+// largest and epsilon: as there.
+[[nodiscard]] inline double linear_attention_value_underflow(const LinearErrors& of, double largest,
+                                                             double epsilon) noexcept {
+  const double smallest = of.dtype == DType::f64 ? 0x1p-1074 : 0x1p-149;
+  const double products = static_cast<double>(of.features) * static_cast<double>(of.tokens + 2);
+  return products * std::max(largest, 1.0) * smallest / epsilon;
 }
 
 // attend_error_bound for attend_mapped(), which merges attentions over `parts` parts of the keys.

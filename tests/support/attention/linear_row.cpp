@@ -66,10 +66,12 @@ std::string linear_fault(std::span<const double> computed, const LinearToken& qu
   const auto exact =
       reference::linear_row(query.vector, keys, rule.map, rule.epsilon, computed.size());
   const double units = linear_attention_error_bound(errors);
-  const double lost = largest_value == 0
-                          ? 0
-                          : largest_value * linear_attention_underflow(
-                                                errors, query.largest * largest_key, rule.epsilon);
+  const double largest = query.largest * largest_key;
+  const double lost =
+      largest_value == 0
+          ? 0
+          : largest_value * linear_attention_underflow(errors, largest, rule.epsilon) +
+                linear_attention_value_underflow(errors, largest, rule.epsilon);
   for (std::size_t c = 0; c < computed.size(); ++c) {
     const auto whole = static_cast<double>(exact.size[c]);
     const double within = whole == 0 ? 0
