@@ -67,6 +67,7 @@ struct RotateJob {
   std::int64_t lane_stride;  // elements from cos to sin
   double cos_scale;          // multiplies cos: 1, or 1/A² for an inverse
   double sin_scale;  // multiplies sin: ±1, or -1/A²; both are first rounded to the row's type
+  std::int64_t bytes_ahead = 0;  // of adjacent heads, prefetched before they are read; 0: none
 };
 
 using MakeRows = void (*)(const RowsJob& job);

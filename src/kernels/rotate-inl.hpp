@@ -26,6 +26,7 @@
 #include <type_traits>
 
 #include "kernels/alternating-inl.hpp"
+#include "kernels/fetch-inl.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/pair_io-inl.hpp"
 #include "kernels/turn-inl.hpp"
@@ -247,6 +248,50 @@ HWY_INLINE TokenHeads<T, Out> heads_of(const RotateJob& job, std::int64_t token,
       .pairs = job.pairs};
 }
 
+// Prefetches these heads of a token, which may be the one after the last.
+template <class T>
+HWY_INLINE void fetch_heads(const RotateJob& job, std::int64_t token, std::int64_t begin,
+                            std::int64_t end) {
+  const std::int64_t end_of_token = end < job.heads ? end : job.heads;
+  for (std::int64_t head = begin; head < end_of_token; ++head) {
+    const std::int64_t at = token * job.src_token_stride + head * job.src_head_stride;
+    const auto bytes = static_cast<std::uintptr_t>(at) * sizeof(T);
+    fetch_lines(static_cast<const T*>(job.src), 2 * job.pairs, bytes);
+  }
+}
+
+template <class T>
+HWY_INLINE std::int64_t heads_ahead(const RotateJob& job) {
+  const std::int64_t of_head = 2 * job.pairs * static_cast<std::int64_t>(sizeof(T));
+  return job.bytes_ahead < of_head ? 1 : job.bytes_ahead / of_head;
+}
+
+// For adjacent heads of a token in memory beyond the caches: a few heads at a time, the next ones
+// prefetched in the order in which they lie. All heads are gone through once for each block of
+// pairs, which the processor's own prefetching does not follow. The first half of the tokens and
+// the second take turns: two streams of memory are faster than one.
+template <class From, class To, class T, class Out>
+HWY_NOINLINE void rotate_few_heads(const RotateJob& job) {
+  const std::int64_t at_once = heads_ahead<T>(job);
+  constexpr std::int64_t streams = 2;
+  const std::int64_t of_stream = (job.tokens + streams - 1) / streams;
+  for (std::int64_t first = 0; first < of_stream; ++first) {
+    for (std::int64_t head = 0; head < job.heads; head += at_once) {
+      const std::int64_t left = job.heads - head;
+      for (std::int64_t t = first; t < job.tokens; t += of_stream) {
+        auto heads = heads_of<T, Out>(job, t, head);
+        heads.heads = left < at_once ? left : at_once;
+        if (left <= at_once) {
+          fetch_heads<T>(job, t + 1, 0, at_once);
+        } else {
+          fetch_heads<T>(job, t, head + at_once, head + 2 * at_once);
+        }
+        rotate_token<From, To>(row_of<T>(job, t), heads);
+      }
+    }
+  }
+}
+
 // For adjacent tokens of a head. heads_at_once heads share a loaded row and form as many streams
 // through memory; more would collide in the same sets of the first-level cache. The rows of a block
 // of tokens stay in the second-level cache.
@@ -278,6 +323,10 @@ void rotate(const RotateJob& job) {
                                   std::abs(job.dst_head_stride) <= std::abs(job.dst_token_stride);
   if (!heads_lie_together) {
     rotate_by_heads<From, To, T, Out>(job);
+    return;
+  }
+  if (job.bytes_ahead > 0) {
+    rotate_few_heads<From, To, T, Out>(job);
     return;
   }
   for (std::int64_t t = 0; t < job.tokens; ++t) {

@@ -124,6 +124,39 @@ TEST(RotateBits, SameForEachBatchRowAndHeadAlone) {
   });
 }
 
+// Tensors beyond the caches are gone through in another order, of some heads and of two halves of
+// the tokens by turns, where they lie as [tokens, heads]. 35 heads: the last are fewer.
+TEST(RotateBits, SameForTensorsBeyondTheCaches) {
+  for (const DType dtype : test::all_dtypes) {
+    const Extents n{.batch = 1,
+                    .tokens = 17'000'000 / (35 * 148 * size_in_bytes(dtype)) | 1,
+                    .heads = 35,
+                    .features = 150};
+    const Tensor src = test::random_tensor({.dtype = dtype, .extents = n}, 14);
+    for (const Pairing pairing : all_pairings) {
+      SCOPED_TRACE(test::describe(dtype, pairing, Direction::forward));
+      const Frequencies frequencies = test::frequencies_of(
+          {.head_dim = 150, .rotary_dim = 148, .first_feature = 1, .pairing = pairing});
+      const auto rotate_tokens = [&](Tensor& tensor, std::int64_t first, std::int64_t count) {
+        Extents part = n;
+        part.tokens = count;
+        const HeadsView view = part_of(tensor.view(), {.batch = 0, .tokens = first}, part);
+        test::require(rotate(
+            view, view,
+            test::rotations_of(frequencies, ConsecutivePositions{.first = first, .tokens = count},
+                               test::rows_for(dtype))));
+      };
+      Tensor whole = src;
+      rotate_tokens(whole, 0, n.tokens);
+      Tensor parts = src;
+      for (std::int64_t t = 0; t < n.tokens; t += 300) {
+        rotate_tokens(parts, t, std::min<std::int64_t>(300, n.tokens - t));
+      }
+      ASSERT_EQ(whole.all_bits(), parts.all_bits());
+    }
+  }
+}
+
 // One row of positions for all batch rows equals a copy of it for each.
 TEST(RotateBits, SameForSharedPositions) {
   const Whole whole = rotate_at_once(DType::f32, Pairing::half);

@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "kernels/attend/attend_kernels.hpp"
+#include "kernels/fetch-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
@@ -41,19 +42,6 @@ inline constexpr std::int64_t group_stride = rounded_up(group_rows, 4);
 
 static_assert(keys_of_panel % (2 * vector_lanes) == 0);
 static_assert(lane_multiple % vector_lanes == 0);
-
-inline constexpr std::int64_t cache_line = 64;
-
-enum class CacheLevel { first, second };
-
-// Prefetches into this cache. The address may lie beyond the memory that is read.
-template <CacheLevel level = CacheLevel::second>
-HWY_INLINE void fetch([[maybe_unused]] std::uintptr_t address) {
-#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): pointers beyond an array may not be formed
-  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, level == CacheLevel::first ? 3 : 2);
-#endif
-}
 
 // Keys [begin, end) counted from the first key of a tile; empty if end <= begin.
 struct KeyRange {

@@ -34,10 +34,6 @@ struct Run {
   bool fetches_pages = false;
 };
 
-HWY_INLINE std::uintptr_t address_of(const void* head) {
-  return reinterpret_cast<std::uintptr_t>(head);
-}
-
 // How many keys ahead a key is prefetched: 4 KiB of them. Measured on Zen 3, where 2 KiB are as
 // good and 16 KiB lose a tenth, and on Zen 5, where 4 to 8 KiB are best (docs/decisions/0012).
 template <class T>
@@ -45,15 +41,6 @@ HWY_INLINE std::int64_t keys_ahead(std::int64_t features) {
   constexpr auto of_4_kib = static_cast<std::int64_t>(4096 / sizeof(T));
   return std::clamp<std::int64_t>(of_4_kib / std::max<std::int64_t>(features, 1), 4,
                                   keys_fetched_ahead);
-}
-
-// Prefetches the lines of so many elements, `ahead` bytes from `from`.
-template <class T>
-HWY_INLINE void fetch_lines(const T* from, std::int64_t elements, std::uintptr_t ahead) {
-  const std::uintptr_t first = address_of(from) + ahead;
-  for (std::int64_t f = 0; f < elements; f += static_cast<std::int64_t>(cache_line / sizeof(T))) {
-    fetch<CacheLevel::first>(first + static_cast<std::uintptr_t>(f) * sizeof(T));
-  }
 }
 
 // Two lines, one page ahead, twice per page: the processor's own prefetching then continues across

@@ -9,6 +9,7 @@
 #include "rotation/apply/pair_order.hpp"
 #include "rotation/apply/strided_features.hpp"
 #include "rotation/frequencies/recipe.hpp"
+#include "runtime/key_fetching.hpp"
 
 namespace rotary {
 namespace {
@@ -123,6 +124,19 @@ void turn_by_one_row(const kernels::RotateJob& all, kernels::Rotate kernel,
   }
 }
 
+// Tensors of this size and more are beyond the caches: what is read next is prefetched, as the keys
+// of a decode step are (docs/decisions/0003).
+constexpr std::int64_t large_bytes = std::int64_t{16} << 20;
+constexpr std::int64_t fetched_bytes = 4096;
+
+std::int64_t bytes_ahead(const Transfer& transfer, const HeadWindow& window) {
+  const Extents& n = transfer.src.extents;
+  const std::int64_t elements = n.batch * n.tokens * n.heads * window.rotary_dim;
+  if (elements * size_in_bytes(transfer.src.dtype) < large_bytes) return 0;
+  const auto fetching = chosen_fetching();
+  return fetching && *fetching == kernels::KeyFetching::lines ? fetched_bytes : 0;
+}
+
 struct Turning {
   const Rotations& rotations;
   Direction direction;
@@ -140,6 +154,7 @@ void turn_pairs(const RowPart& part, const Turning& turning) {
   const auto kernel = kernel_for(kernels_for(kernels, order), rotations, dst.dtype);
   auto job = job_for(part, rotations);
   set_scales(direction, rotations.attention_factor(), job);
+  job.bytes_ahead = bytes_ahead(part.transfer, rotations.window());
   const bool adjacent = src.strides.feature == 1 && dst.strides.feature == 1;
   const bool reorders_in_place = order.read != order.written && is_in_place(part.transfer);
   const std::int64_t bytes = size_in_bytes(dst.dtype);
